@@ -1,0 +1,1 @@
+//! The Azure Functions custom-handler protocol for axum.

@@ -1,0 +1,1 @@
+//! A local Cosmos DB endpoint.

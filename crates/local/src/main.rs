@@ -1,0 +1,3 @@
+//! `cargo local`.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! A serverless back end on Azure Functions and Azure Cosmos DB.

@@ -1,0 +1,3 @@
+//! The handler.
+
+fn main() {}
