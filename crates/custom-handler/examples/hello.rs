@@ -9,7 +9,7 @@
 //!   -d '{"Data": {"timer": {"IsPastDue": false, "ScheduleStatus": null}}}'
 //! ```
 
-use std::error::Error;
+use std::process::ExitCode;
 
 use axum::Router;
 use axum::extract::Path;
@@ -18,15 +18,22 @@ use custom_handler::{CustomHandler, Documents, RetryContext, TimerInfo, logs};
 use serde::Deserialize;
 
 #[tokio::main]
-async fn main() -> Result<(), Box<dyn Error>> {
-    logs::init()?;
-    CustomHandler::new()
+async fn main() -> ExitCode {
+    if let Err(error) = logs::init() {
+        println!("{error}");
+        return ExitCode::FAILURE;
+    }
+    let app = CustomHandler::new()
         .http(Router::new().route("/api/hello/{name}", get(hello)))
         .trigger("Changes", changes)
-        .trigger("EveryMinute", every_minute)
-        .serve()
-        .await?;
-    Ok(())
+        .trigger("EveryMinute", every_minute);
+    match app.serve().await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            tracing::error!("{error}");
+            ExitCode::FAILURE
+        }
+    }
 }
 
 /// An HTTP function: plain axum.
@@ -47,9 +54,10 @@ async fn changes(documents: Documents, retry: Option<RetryContext>) -> Result<()
         tracing::info!(retry.count = retry.retry_count, "the batch comes again");
     }
     for document in documents.0 {
-        match document.parse::<Item>() {
-            Ok(item) => tracing::info!(item.id, "an item has changed"),
-            Err(_) => tracing::warn!(n_bytes = document.raw().len(), "not an item; set aside"),
+        if let Ok(item) = document.parse::<Item>() {
+            tracing::info!(item.id, "an item has changed");
+        } else {
+            tracing::warn!(n_bytes = document.raw().len(), "not an item; set aside");
         }
     }
     Ok(())

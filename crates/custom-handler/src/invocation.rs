@@ -131,7 +131,7 @@ impl InvocationError {
     /// serde_json quotes the value that it did not expect, so only kind and place are passed on.
     fn json(what: &str, error: &serde_json::Error) -> Self {
         let problem = match error.classify() {
-            Category::Data => "has not the expected form",
+            Category::Data => "does not have the expected form",
             Category::Eof => "ends too early",
             Category::Syntax | Category::Io => "is not valid JSON",
         };

@@ -158,14 +158,36 @@ fn line(event: &Event<'_>) -> String {
 /// The filter in `RUST_LOG`, or the default one and what is wrong with the variable.
 fn filter() -> (EnvFilter, Option<String>) {
     let variable = env::var_os(EnvFilter::DEFAULT_ENV).unwrap_or_default();
+    let variable = variable.to_string_lossy();
     let builder = || EnvFilter::builder().with_default_directive(LevelFilter::INFO.into());
-    let (filter, error) = match builder().parse(variable.to_string_lossy()) {
+    let (filter, error) = match builder().parse(&variable) {
         Ok(filter) => (filter, None),
         Err(error) => (builder().parse_lossy(""), Some(error.to_string())),
     };
-    // `RUST_LOG=my_app=debug` is about lines; it must not take the ids from them.
-    match format!("{SPAN_TARGET}=error").parse() {
-        Ok(spans) => (filter.add_directive(spans), error),
-        Err(_) => (filter, error),
+    // `RUST_LOG=my_app=debug` is about the lines of `my_app`. It must take neither the ids from
+    // them nor the reasons of failed invocations from the log.
+    let filter = with_directive(filter, "custom_handler::span=error");
+    if names_only_others(&variable) {
+        return (with_directive(filter, "custom_handler=warn"), error);
     }
+    (filter, error)
+}
+
+fn with_directive(filter: EnvFilter, directive: &str) -> EnvFilter {
+    match directive.parse() {
+        Ok(directive) => filter.add_directive(directive),
+        Err(_) => filter,
+    }
+}
+
+fn names_only_others(variable: &str) -> bool {
+    let parts = || {
+        variable
+            .split(',')
+            .map(str::trim)
+            .filter(|part| !part.is_empty())
+    };
+    let names_us =
+        |part: &str| part.starts_with("custom_handler") || part.parse::<LevelFilter>().is_ok();
+    parts().next().is_some() && !parts().any(names_us)
 }
