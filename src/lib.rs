@@ -9,12 +9,12 @@
 //! - [`cosmos`], [`http`]: what all domains share;
 //! - [`values`], [`config`]: the small things.
 
-//pub mod app;
-//pub mod blog;
-//pub mod projection;
+pub mod app;
+pub mod blog;
+pub mod projection;
 
 pub mod cosmos;
 pub mod http;
 
-//pub mod config;
+pub mod config;
 pub mod values;

@@ -45,6 +45,11 @@ impl Timestamp {
             .ok_or_else(|| "must be an RFC 3339 timestamp".into())
     }
 
+    /// The moment that is so many seconds after 1970 began.
+    pub fn from_unix_seconds(seconds: i64) -> Option<Self> {
+        OffsetDateTime::from_unix_timestamp(seconds).ok().map(Self)
+    }
+
     /// Milliseconds from `earlier` to this moment; zero when `earlier` is later.
     pub fn millis_since(self, earlier: Self) -> u64 {
         u64::try_from((self.0 - earlier.0).whole_milliseconds()).unwrap_or(0)

@@ -1,4 +1,7 @@
 //! The operations on a container.
+//!
+//! The futures of the SDK are boxed: they are large, and nested so deeply that the compiler gives
+//! up on proving them `Send` through the layers above.
 
 use std::{num::NonZeroU32, sync::Arc};
 
@@ -7,7 +10,7 @@ use azure_data_cosmos::{
     clients::ContainerClient,
     options::{ItemWriteOptions, MaxItemCountHint, QueryOptions},
 };
-use futures::{Stream, TryStreamExt};
+use futures::{FutureExt, Stream, TryStreamExt};
 use serde::{Serialize, de::DeserializeOwned};
 use tokio::sync::OnceCell;
 
@@ -60,7 +63,8 @@ impl Container {
         partition_key: &str,
         id: &str,
     ) -> Result<Option<Stored<T>>, StoreError> {
-        match self.client().await?.read_item(partition_key.to_owned(), id, None).await {
+        let client = self.client().await?;
+        match client.read_item(partition_key.to_owned(), id, None).boxed().await {
             Ok(response) => {
                 let etag = response.headers().etag().cloned().unwrap_or_else(|| ETag::from(""));
                 Ok(Some(Stored { item: response.into_model()?, etag }))
@@ -71,19 +75,21 @@ impl Container {
     }
 
     /// Creates an item; `Conflict` when there is one with its id.
-    pub async fn create<T: Serialize>(
+    pub async fn create<T: Serialize + Sync>(
         &self,
         partition_key: &str,
         id: &str,
         item: &T,
     ) -> Result<ETag, StoreError> {
-        let response = self.client().await?.create_item(partition_key.to_owned(), id, item, None).await?;
+        let client = self.client().await?;
+        let response =
+            client.create_item(partition_key.to_owned(), id, item, None).boxed().await?;
         Ok(written(response.headers().etag()))
     }
 
     /// Replaces an item; `PreconditionFailed` when it has changed since `etag`, `NotFound` when it
     /// is gone.
-    pub async fn replace<T: Serialize>(
+    pub async fn replace<T: Serialize + Sync>(
         &self,
         partition_key: &str,
         id: &str,
@@ -95,12 +101,13 @@ impl Container {
             .client()
             .await?
             .replace_item(partition_key.to_owned(), id, item, Some(unchanged))
+            .boxed()
             .await?;
         Ok(written(response.headers().etag()))
     }
 
     /// Creates an item, or replaces it when it has not changed since `etag` was read.
-    pub async fn put<T: Serialize>(
+    pub async fn put<T: Serialize + Sync>(
         &self,
         partition_key: &str,
         id: &str,
@@ -114,20 +121,22 @@ impl Container {
     }
 
     /// Writes an item whether it is there or not.
-    pub async fn upsert<T: Serialize>(
+    pub async fn upsert<T: Serialize + Sync>(
         &self,
         partition_key: &str,
         id: &str,
         item: &T,
     ) -> Result<(), StoreError> {
-        self.client().await?.upsert_item(partition_key.to_owned(), id, item, None).await?;
+        let client = self.client().await?;
+        client.upsert_item(partition_key.to_owned(), id, item, None).boxed().await?;
         Ok(())
     }
 
     /// Deletes an item that has not changed since `etag`.
     pub async fn delete(&self, partition_key: &str, id: &str, etag: &ETag) -> Result<(), StoreError> {
         let unchanged = ItemWriteOptions::default().with_precondition(if_match(etag));
-        self.client().await?.delete_item(partition_key.to_owned(), id, Some(unchanged)).await?;
+        let client = self.client().await?;
+        client.delete_item(partition_key.to_owned(), id, Some(unchanged)).boxed().await?;
         Ok(())
     }
 
@@ -137,6 +146,7 @@ impl Container {
         let client = self.client().await.map_err(whole)?;
         let response = client
             .execute_transactional_batch(transaction.batch, None)
+            .boxed()
             .await
             .and_then(azure_data_cosmos::models::BatchResponse::into_model)
             .map_err(|error| whole(error.into()))?;
@@ -184,12 +194,13 @@ impl Container {
         let page_size = NonZeroU32::new(page_size).unwrap_or(NonZeroU32::MIN);
         let options =
             QueryOptions::default().with_max_item_count(MaxItemCountHint::Limit(page_size));
-        let pages = self.client().await?.query_items(query, scope, Some(options)).await?.into_pages();
+        let client = self.client().await?;
+        let pages = client.query_items(query, scope, Some(options)).boxed().await?.into_pages();
         Ok(pages.map_ok(azure_data_cosmos::feed::QueryFeedPage::into_items).err_into())
     }
 
     async fn client(&self) -> Result<&ContainerClient, StoreError> {
-        self.client.get_or_try_init(|| self.cosmos.container_client(self.id)).await
+        self.client.get_or_try_init(|| self.cosmos.container_client(self.id).boxed()).await
     }
 }
 

@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{DeletedPost, Post, PostCopy};
+use super::{DeletedPost, Post};
 use crate::values::Timestamp;
 
 /// How many posts the feed holds (seed article, "[Q6] List the x most recent posts").
@@ -58,10 +58,15 @@ impl FeedHead {
         self.members.iter().any(|member| member.id == id)
     }
 
+    /// Whether there is no more room.
+    pub fn is_full(&self) -> bool {
+        self.members.len() == FEED_CAPACITY
+    }
+
     /// Whether a post that is not a member belongs into the feed.
     pub fn admits(&self, member: &Member) -> bool {
         !self.contains(&member.id)
-            && (self.members.len() < FEED_CAPACITY
+            && (!self.is_full()
                 || self.members.last().is_some_and(|oldest| member > oldest))
     }
 
@@ -79,12 +84,16 @@ impl FeedHead {
         }
     }
 
+    /// Crosses the note out that the feed has to be filled up.
+    pub fn filled(&self) -> Self {
+        Self { refill: false, ..self.clone() }
+    }
+
     /// Takes a deleted post out.
     pub fn remove(&self, id: &str) -> Self {
-        let was_full = self.members.len() == FEED_CAPACITY;
         let mut head = self.clone();
         head.members.retain(|member| member.id != id);
-        head.refill |= was_full && head.members.len() < FEED_CAPACITY;
+        head.refill |= self.is_full() && !head.is_full();
         head
     }
 }
@@ -96,7 +105,7 @@ impl Member {
     }
 }
 
-/// An item of the container `feed`: a [`PostCopy`], a [`FeedMark`] or the [`FeedHead`].
+/// An item of the container `feed`: a [`super::PostCopy`], a [`FeedMark`] or the [`FeedHead`].
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct InFeed<T> {
     r#type: PostType,
@@ -182,7 +191,7 @@ mod tests {
                     let newest = newest(existing.iter().copied());
                     let missing: Vec<_> =
                         newest.into_iter().filter(|member| !head.contains(&member.id)).collect();
-                    head = FeedHead { refill: false, ..head.admit(missing).head };
+                    head = head.admit(missing).head.filled();
                 }
                 prop_assert_eq!(&head.members, &newest(existing.iter().copied()));
             }

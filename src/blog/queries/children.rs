@@ -9,7 +9,7 @@ use axum::Json;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::{
-    cosmos::{Container, Query, Scope},
+    cosmos::{Container, Query, Scope, StoreError},
     http::{ApiError, List, PageRequest},
     values::Timestamp,
 };
@@ -56,7 +56,7 @@ impl Children {
         Ok(Json(page.page(rows.filter_map(|row| row.child).collect(), key)))
     }
 
-    fn query(&self, top: u32, after: Option<&SortKey>) -> Result<Query, ApiError> {
+    fn query(&self, top: u32, after: Option<&SortKey>) -> Result<Query, StoreError> {
         let Self { shape, newest_first, .. } = self;
         let (order, later) = if *newest_first { ("DESC", '<') } else { ("ASC", '>') };
         // The range on the creation date alone is what the index can seek.

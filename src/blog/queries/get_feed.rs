@@ -11,7 +11,7 @@ use crate::{
         Blog,
         model::{FEED_CAPACITY, FEED_PARTITION, PublicPost},
     },
-    cosmos::{Query, Scope},
+    cosmos::{Query, Scope, StoreError},
     http::{ApiError, limit_of},
 };
 
@@ -28,12 +28,15 @@ pub async fn get_feed(
 ) -> Result<Json<Feed>, ApiError> {
     #[expect(clippy::cast_possible_truncation, reason = "100")]
     let limit = limit_of(query.as_deref(), FEED_CAPACITY as u32)?;
+    let items = blog.feed.query(newest(limit)?, Scope::Partition(FEED_PARTITION), limit).await?;
+    Ok(Json(Feed { items }))
+}
+
+fn newest(limit: u32) -> Result<Query, StoreError> {
     // The head of the feed and the marks of deleted posts have no creation date.
     let query = Query::from(
         "SELECT TOP @limit * FROM c WHERE IS_DEFINED(c.creationDate) \
          ORDER BY c.creationDate DESC, c.id DESC",
-    )
-    .with_parameter("@limit", limit)?;
-    let items = blog.feed.query(query, Scope::Partition(FEED_PARTITION), limit).await?;
-    Ok(Json(Feed { items }))
+    );
+    Ok(query.with_parameter("@limit", limit)?)
 }
