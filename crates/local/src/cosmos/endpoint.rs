@@ -61,6 +61,10 @@ impl CosmosEndpoint {
     /// # Errors
     ///
     /// [`EndpointError::Option`] when an option is out of its range.
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "options are made for one call, and may hold more than numbers one day"
+    )]
     pub fn in_process(options: EndpointOptions) -> Result<Self, EndpointError> {
         let EndpointOptions {
             partitions,
