@@ -33,6 +33,7 @@
 
 mod containers_file;
 mod create_container;
+mod dialects;
 mod endpoint;
 mod error;
 mod expiry;

@@ -14,6 +14,7 @@ use tokio::sync::Mutex;
 
 use super::{
     create_container,
+    dialects::{strip_trailing_slash, wrap_bare_patch},
     expiry::Expiry,
     operation::{ContainerPath, Operation, PARTITION_KEY},
     requests::{RequestLog, StoreRequest},
@@ -72,7 +73,9 @@ impl Store {
     /// Answers a client's request. All clients come through here, from a socket or not.
     pub(super) async fn execute(&self, mut request: Request) -> Result<Response, CosmosError> {
         strip_trailing_slash(request.url_mut());
-        match Operation::of(&request) {
+        let operation = Operation::of(&request);
+        wrap_bare_patch(&operation, &mut request);
+        match operation {
             Operation::Data {
                 kind,
                 container,
@@ -157,15 +160,6 @@ impl ContainerPath {
     /// The segments of the path of an item in this container.
     pub(super) fn item<'a>(&'a self, id: &'a str) -> [&'a str; 6] {
         ["dbs", &self.database, "colls", &self.container, "docs", id]
-    }
-}
-
-/// The Python SDK ends its paths with a slash. The service accepts that, the emulator does not.
-fn strip_trailing_slash(url: &mut Url) {
-    let path = url.path().trim_end_matches('/');
-    if path.len() < url.path().len() {
-        let path = path.to_owned();
-        url.set_path(&path);
     }
 }
 
