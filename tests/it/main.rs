@@ -2,4 +2,5 @@
 //! the local Cosmos DB endpoint. The tree mirrors `functions/`.
 
 mod blog;
+mod http;
 mod world;
