@@ -1,1 +1,61 @@
-//! A local Cosmos DB endpoint.
+//! A local Azure Cosmos DB endpoint for development and tests.
+//!
+//! It answers the Cosmos DB REST API (NoSQL) on 127.0.0.1, so any Cosmos DB SDK can use it, or
+//! serves the Rust SDK within the process, without a socket. The data lives in memory, in the
+//! emulator that the Rust SDK's team tests the SDK with; this module is the only place of the
+//! workspace that touches that emulator, since its interface is internal to the SDK and changes
+//! without notice.
+//!
+//! ```no_run
+//! # use tributary_local::cosmos::{ContainersFile, CosmosEndpoint, EndpointOptions};
+//! # async fn example() -> anyhow::Result<()> {
+//! let endpoint = CosmosEndpoint::in_process(EndpointOptions::default())?;
+//! let containers = ContainersFile::read("infra/containers.json")?;
+//! endpoint.provision("tributary", &containers).await?;
+//! let server = endpoint.serve(8081).await?;
+//! println!("{}", server.connection_string());
+//! server.stop().await;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Both ways in behave the same
+//!
+//! A request from a socket ([`CosmosEndpoint::serve`]) and one from a client in the process
+//! ([`CosmosEndpoint::runtime`]) meet at one point, `Store::execute`. What this module adds to
+//! the emulator sits below that point: physical partitions of new containers, time to live, the
+//! count of requests. Only what belongs to a socket is left to the server: the 401 for a missing
+//! `Authorization` header, the bound of a body, the advertised address.
+//!
+//! # What it models and what it does not
+//!
+//! `docs/local-endpoint.md` has the list, with the versions that it was tried with.
+
+mod containers_file;
+mod create_container;
+mod endpoint;
+mod error;
+mod expiry;
+mod gateway;
+mod in_process;
+mod operation;
+mod provision;
+mod requests;
+mod resource_shape;
+mod server;
+mod store;
+mod written;
+
+pub use containers_file::ContainersFile;
+pub use endpoint::{CosmosEndpoint, EndpointOptions};
+pub use error::EndpointError;
+pub use operation::RequestKind;
+pub use provision::provision;
+pub use requests::StoreRequest;
+pub use server::RunningServer;
+
+/// The account key of every Cosmos DB emulator, published by Microsoft: it protects nothing.
+///
+/// Source: <https://learn.microsoft.com/azure/cosmos-db/emulator#authentication>.
+pub const WELL_KNOWN_KEY: &str =
+    "C2y6yDjf5/R+ob0N8A7Cgv30VRDJIWEHLM+4QDU5DE2nQ9nDuVTqobD4b8mGGyPMbIZnqyMsEcaGQy67XIw/Jw==";

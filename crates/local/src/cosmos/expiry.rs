@@ -1,0 +1,202 @@
+//! Time to live: items that are over go away, by an ordinary delete on the emulator.
+//!
+//! Scanning containers for such items would cost hundreds of milliseconds a second with 100,000
+//! items. So the expiry learns from the writes as they pass: an item with a time to live gets an
+//! entry in a schedule, and a sweep looks only at the entries that are due. An entry is a hint:
+//! the sweep reads the item, and deletes it only when it is over and with the ETag that it read,
+//! so a write in between keeps the item.
+//!
+//! The rules are the service's: an item's `ttl` counts only in a container that has `defaultTtl`;
+//! `-1` means never; the time runs from the last write, `_ts`, in whole seconds.
+//! Source: <https://learn.microsoft.com/azure/cosmos-db/time-to-live>.
+
+use std::{
+    collections::{BTreeSet, HashMap},
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use azure_core::http::{
+    Method, Request,
+    headers::{HeaderValue, IF_MATCH},
+};
+use azure_data_cosmos_driver::CosmosError;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{
+    operation::{ContainerPath, PARTITION_KEY, RequestKind},
+    store::{Response, Store},
+    written::{Ttl, Written, lifetime, written_items},
+};
+
+/// The schedule of the items that will be over.
+#[derive(Debug, Default)]
+pub(super) struct Expiry {
+    schedule: Mutex<Schedule>,
+}
+
+/// One entry for each item, in two orders: by time and by item.
+#[derive(Debug, Default)]
+struct Schedule {
+    /// `defaultTtl` of the containers that have one.
+    containers: HashMap<ContainerPath, i64>,
+    by_time: BTreeSet<(u64, ItemKey)>,
+    by_item: HashMap<ItemKey, u64>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+struct ItemKey {
+    container: ContainerPath,
+    /// The header as the client wrote it: a JSON array.
+    partition_key: String,
+    id: String,
+}
+
+impl Expiry {
+    /// Notes a container's `defaultTtl` from the answer that made or replaced it.
+    pub(super) fn container_written(&self, database: &str, response: &Response) {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Container {
+            id: String,
+            default_ttl: Option<i64>,
+        }
+        if !matches!(response.status, 200 | 201) {
+            return;
+        }
+        let Ok(container) = serde_json::from_slice::<Container>(&response.body) else {
+            return;
+        };
+        let path = ContainerPath {
+            database: database.to_owned(),
+            container: container.id,
+        };
+        let mut schedule = self.schedule();
+        match container.default_ttl {
+            Some(ttl) => schedule.containers.insert(path, ttl),
+            None => schedule.containers.remove(&path),
+        };
+    }
+
+    /// Drops all that is known of the containers that are gone.
+    pub(super) fn forget(&self, gone: impl Fn(&ContainerPath) -> bool) {
+        let mut schedule = self.schedule();
+        schedule.containers.retain(|container, _| !gone(container));
+        schedule.by_item.retain(|item, _| !gone(&item.container));
+        schedule.by_time.retain(|(_, item)| !gone(&item.container));
+    }
+
+    /// Learns from a write that is about to happen. A write that fails leaves an entry that
+    /// does no harm.
+    pub(super) fn learn(
+        &self,
+        kind: RequestKind,
+        container: &ContainerPath,
+        item: Option<String>,
+        request: &Request,
+        now: SystemTime,
+    ) {
+        let Some(&default_ttl) = self.schedule().containers.get(container) else {
+            return;
+        };
+        let Some(partition_key) = request.headers().get_optional_str(&PARTITION_KEY) else {
+            return;
+        };
+        let now = now
+            .duration_since(UNIX_EPOCH)
+            .map_or(0, |elapsed| elapsed.as_secs());
+        for Written { id, ttl } in written_items(kind, item, request) {
+            let lifetime = match ttl {
+                Ttl::Property(ttl) => lifetime(ttl.as_ref(), default_ttl),
+                Ttl::Unknown => Some(0),
+            };
+            if let Some(lifetime) = lifetime {
+                let key = ItemKey {
+                    container: container.clone(),
+                    partition_key: partition_key.to_owned(),
+                    id,
+                };
+                self.schedule().put(key, now.saturating_add(lifetime));
+            }
+        }
+    }
+
+    /// Deletes what is over at `now` (seconds since 1970), and tells how many items that were.
+    pub(super) async fn sweep(&self, store: &Store, now: u64) -> usize {
+        let due = self.schedule().take_due(now);
+        let mut deleted = 0;
+        for item in due {
+            match self.expire(store, &item, now).await {
+                Ok(true) => deleted += 1,
+                Ok(false) => {}
+                Err(error) => {
+                    tracing::warn!(%error, "an item that is over could not be deleted; the next sweep tries again");
+                    self.schedule().put(item, now);
+                }
+            }
+        }
+        deleted
+    }
+
+    /// Deletes one item if it is over, and otherwise puts it back for its time.
+    async fn expire(&self, store: &Store, item: &ItemKey, now: u64) -> Result<bool, CosmosError> {
+        #[derive(Deserialize)]
+        struct Stored {
+            #[serde(rename = "_ts")]
+            ts: u64,
+            #[serde(rename = "_etag")]
+            etag: String,
+            ttl: Option<Value>,
+        }
+        let request = |method| {
+            let mut request = store.request(method, &item.container.item(&item.id));
+            request.insert_header(PARTITION_KEY, item.partition_key.clone());
+            request
+        };
+        let Some(&default_ttl) = self.schedule().containers.get(&item.container) else {
+            return Ok(false);
+        };
+        let response = store.send(&request(Method::Get)).await?;
+        let Ok(stored) = serde_json::from_slice::<Stored>(&response.body) else {
+            return Ok(false);
+        };
+        let Some(lifetime) = lifetime(stored.ttl.as_ref(), default_ttl) else {
+            return Ok(false);
+        };
+        let over_at = stored.ts.saturating_add(lifetime);
+        if over_at >= now {
+            self.schedule().put(item.clone(), over_at);
+            return Ok(false);
+        }
+        let mut delete = request(Method::Delete);
+        delete.insert_header(IF_MATCH, HeaderValue::from(stored.etag));
+        Ok(store.send(&delete).await?.status == 204)
+    }
+
+    fn schedule(&self) -> MutexGuard<'_, Schedule> {
+        self.schedule.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Schedule {
+    fn put(&mut self, item: ItemKey, over_at: u64) {
+        if let Some(before) = self.by_item.insert(item.clone(), over_at) {
+            self.by_time.remove(&(before, item.clone()));
+        }
+        self.by_time.insert((over_at, item));
+    }
+
+    fn take_due(&mut self, now: u64) -> Vec<ItemKey> {
+        let mut due = Vec::new();
+        while let Some((over_at, item)) = self.by_time.pop_first() {
+            if over_at >= now {
+                self.by_time.insert((over_at, item));
+                break;
+            }
+            self.by_item.remove(&item);
+            due.push(item);
+        }
+        due
+    }
+}

@@ -1,0 +1,149 @@
+//! What a request asks for, read from its method, path and headers.
+//!
+//! The routes are those of the REST API:
+//! <https://learn.microsoft.com/rest/api/cosmos-db/resource-uri-syntax-for-rest>.
+
+use azure_core::http::{Method, Request, headers::HeaderName};
+use percent_encoding::percent_decode_str;
+
+const IS_QUERY: HeaderName = HeaderName::from_static("x-ms-documentdb-isquery");
+const IS_QUERY_OF_OLD_SDKS: HeaderName = HeaderName::from_static("x-ms-documentdb-query");
+const IS_QUERY_PLAN: HeaderName = HeaderName::from_static("x-ms-cosmos-is-query-plan-request");
+const IS_UPSERT: HeaderName = HeaderName::from_static("x-ms-documentdb-is-upsert");
+const IS_BATCH: HeaderName = HeaderName::from_static("x-ms-cosmos-is-batch-request");
+const CHANGE_FEED: HeaderName = HeaderName::from_static("a-im");
+pub(super) const PARTITION_KEY: HeaderName =
+    HeaderName::from_static("x-ms-documentdb-partitionkey");
+
+/// The kind of a data-plane request: what a request-unit bill is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum RequestKind {
+    /// A new item.
+    Create,
+    /// A new item, or a new version of an item.
+    Upsert,
+    /// A new version of an item.
+    Replace,
+    /// A partial update of an item.
+    Patch,
+    /// The end of an item.
+    Delete,
+    /// A point read: one item by id and partition key.
+    Read,
+    /// One page of a query.
+    Query,
+    /// A transactional batch.
+    Batch,
+    /// One page of all items, without a query.
+    ReadFeed,
+    /// One page of the change feed.
+    ChangeFeed,
+}
+
+/// A container, by names as they are after percent-decoding.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct ContainerPath {
+    pub(super) database: String,
+    pub(super) container: String,
+}
+
+/// What a request asks for, as far as this module treats it differently.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Operation {
+    CreateContainer {
+        database: String,
+    },
+    ReplaceContainer(ContainerPath),
+    DeleteContainer(ContainerPath),
+    DeleteDatabase {
+        database: String,
+    },
+    Data {
+        kind: RequestKind,
+        container: ContainerPath,
+        item: Option<String>,
+    },
+    /// Metadata that the emulator answers alone: the account, reads of databases and
+    /// containers, partition key ranges, query plans, offers; and what it refuses.
+    Metadata,
+}
+
+impl Operation {
+    pub(super) fn of(request: &Request) -> Self {
+        let segments: Vec<String> = request
+            .url()
+            .path()
+            .split('/')
+            .filter(|segment| !segment.is_empty())
+            .map(|segment| percent_decode_str(segment).decode_utf8_lossy().into_owned())
+            .collect();
+        let segments: Vec<&str> = segments.iter().map(String::as_str).collect();
+        let path = |database: &str, container: &str| ContainerPath {
+            database: database.to_owned(),
+            container: container.to_owned(),
+        };
+        match (request.method(), segments.as_slice()) {
+            (Method::Delete, ["dbs", database]) => Self::DeleteDatabase {
+                database: (*database).to_owned(),
+            },
+            (Method::Post, ["dbs", database, "colls"]) if !is_query(request) => {
+                Self::CreateContainer {
+                    database: (*database).to_owned(),
+                }
+            }
+            (Method::Put, ["dbs", database, "colls", container]) => {
+                Self::ReplaceContainer(path(database, container))
+            }
+            (Method::Delete, ["dbs", database, "colls", container]) => {
+                Self::DeleteContainer(path(database, container))
+            }
+            (method, ["dbs", database, "colls", container, "docs", item @ ..])
+                if item.len() <= 1 =>
+            {
+                match data_kind(method, !item.is_empty(), request) {
+                    Some(kind) => Self::Data {
+                        kind,
+                        container: path(database, container),
+                        item: item.first().map(|id| (*id).to_owned()),
+                    },
+                    None => Self::Metadata,
+                }
+            }
+            _ => Self::Metadata,
+        }
+    }
+}
+
+fn data_kind(method: Method, names_an_item: bool, request: &Request) -> Option<RequestKind> {
+    let kind = match (method, names_an_item) {
+        (Method::Get, false) if has(request, &CHANGE_FEED) => RequestKind::ChangeFeed,
+        (Method::Get, false) => RequestKind::ReadFeed,
+        (Method::Post, false) if is_true(request, &IS_QUERY_PLAN) => return None,
+        (Method::Post, false) if is_query(request) => RequestKind::Query,
+        (Method::Post, false) if is_true(request, &IS_BATCH) => RequestKind::Batch,
+        (Method::Post, false) if is_true(request, &IS_UPSERT) => RequestKind::Upsert,
+        (Method::Post, false) => RequestKind::Create,
+        (Method::Get, true) => RequestKind::Read,
+        (Method::Put, true) => RequestKind::Replace,
+        (Method::Patch, true) => RequestKind::Patch,
+        (Method::Delete, true) => RequestKind::Delete,
+        _ => return None,
+    };
+    Some(kind)
+}
+
+fn is_query(request: &Request) -> bool {
+    is_true(request, &IS_QUERY) || is_true(request, &IS_QUERY_OF_OLD_SDKS)
+}
+
+fn is_true(request: &Request, name: &HeaderName) -> bool {
+    request
+        .headers()
+        .get_optional_str(name)
+        .is_some_and(|value| value.eq_ignore_ascii_case("true"))
+}
+
+fn has(request: &Request, name: &HeaderName) -> bool {
+    request.headers().get_optional_str(name).is_some()
+}

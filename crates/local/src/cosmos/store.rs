@@ -1,0 +1,177 @@
+//! The store: the SDK's in-memory emulator and what this module adds to it.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use azure_core::{
+    Bytes,
+    http::{Method, Request, Url, headers::Headers},
+};
+use azure_data_cosmos_driver::{
+    CosmosError,
+    in_memory_emulator::{InMemoryEmulatorHttpClient, VirtualAccountConfig, VirtualRegion},
+};
+use tokio::sync::Mutex;
+
+use super::{
+    create_container,
+    expiry::Expiry,
+    operation::{ContainerPath, Operation, PARTITION_KEY},
+    requests::{RequestLog, StoreRequest},
+};
+
+/// The one region of the account.
+pub(super) const REGION: &str = "East US";
+
+/// Where the emulator believes itself to be. Requests are addressed to it whatever socket they
+/// came from, and the Rust SDK accepts plain HTTP for this host.
+const BASE_URL: &str = "http://localhost:8081/";
+
+/// An answer whose body is complete.
+pub(super) struct Response {
+    pub(super) status: u16,
+    pub(super) headers: Headers,
+    pub(super) body: Bytes,
+}
+
+/// The in-memory account.
+#[derive(Debug)]
+pub(super) struct Store {
+    pub(super) emulator: InMemoryEmulatorHttpClient,
+    pub(super) requests: RequestLog,
+    pub(super) partitions: u32,
+    base_url: Url,
+    expiry: Expiry,
+    /// Held while a container is made, replaced or deleted: making one takes several steps.
+    control_plane: Mutex<()>,
+}
+
+impl Store {
+    pub(super) fn new(partitions: u32, keep_requests: bool) -> Result<Self, CosmosError> {
+        let base_url = Url::parse(BASE_URL).map_err(|error| {
+            CosmosError::builder()
+                .with_message(error.to_string())
+                .build()
+        })?;
+        let region = VirtualRegion::new(REGION, base_url.clone());
+        let account = VirtualAccountConfig::new(vec![region])?;
+        Ok(Self {
+            emulator: InMemoryEmulatorHttpClient::try_new(account)?,
+            requests: RequestLog::new(keep_requests),
+            partitions,
+            base_url,
+            expiry: Expiry::default(),
+            control_plane: Mutex::new(()),
+        })
+    }
+
+    /// The address that every request given to [`Store::execute`] carries.
+    pub(super) fn base_url(&self) -> &Url {
+        &self.base_url
+    }
+
+    /// Answers a client's request. All clients come through here, from a socket or not.
+    pub(super) async fn execute(&self, mut request: Request) -> Result<Response, CosmosError> {
+        strip_trailing_slash(request.url_mut());
+        match Operation::of(&request) {
+            Operation::Data {
+                kind,
+                container,
+                item,
+            } => {
+                self.requests.add(|| StoreRequest {
+                    method: request.method().as_str(),
+                    kind,
+                    database: container.database.clone(),
+                    container: container.container.clone(),
+                    names_partition_key: names_partition_key(&request),
+                });
+                self.expiry
+                    .learn(kind, &container, item, &request, SystemTime::now());
+                self.send(&request).await
+            }
+            Operation::CreateContainer { database } => {
+                let _alone = self.control_plane.lock().await;
+                let response =
+                    create_container::create_container(self, &database, &request).await?;
+                self.expiry.container_written(&database, &response);
+                Ok(response)
+            }
+            Operation::ReplaceContainer(path) => {
+                let _alone = self.control_plane.lock().await;
+                let response = self.send(&request).await?;
+                self.expiry.container_written(&path.database, &response);
+                Ok(response)
+            }
+            Operation::DeleteContainer(path) => {
+                let _alone = self.control_plane.lock().await;
+                let response = self.send(&request).await?;
+                self.expiry.forget(|container| *container == path);
+                Ok(response)
+            }
+            Operation::DeleteDatabase { database } => {
+                let _alone = self.control_plane.lock().await;
+                let response = self.send(&request).await?;
+                self.expiry
+                    .forget(|container| container.database == database);
+                Ok(response)
+            }
+            Operation::Metadata => self.send(&request).await,
+        }
+    }
+
+    /// Deletes the items whose time to live is over at `now`, and tells how many.
+    pub(super) async fn expire_items(&self, now: SystemTime) -> usize {
+        let now = now
+            .duration_since(UNIX_EPOCH)
+            .map_or(0, |elapsed| elapsed.as_secs());
+        self.expiry.sweep(self, now).await
+    }
+
+    /// A request of this module's own, for the resource at `path` (names, not yet encoded).
+    pub(super) fn request(&self, method: Method, path: &[&str]) -> Request {
+        let mut url = self.base_url.clone();
+        if let Ok(mut segments) = url.path_segments_mut() {
+            segments.clear().extend(path);
+        }
+        Request::new(url, method)
+    }
+
+    /// Asks the emulator directly: nothing is counted or learned.
+    pub(super) async fn send(&self, request: &Request) -> Result<Response, CosmosError> {
+        let answer = self.emulator.execute_request(request).await?;
+        let (status, headers, body) = answer.deconstruct();
+        let body = body.collect().await.map_err(|error| {
+            CosmosError::builder()
+                .with_message(format!("the emulator's answer cannot be read: {error}"))
+                .build()
+        })?;
+        Ok(Response {
+            status: u16::from(status),
+            headers,
+            body,
+        })
+    }
+}
+
+impl ContainerPath {
+    /// The segments of the path of an item in this container.
+    pub(super) fn item<'a>(&'a self, id: &'a str) -> [&'a str; 6] {
+        ["dbs", &self.database, "colls", &self.container, "docs", id]
+    }
+}
+
+/// The Python SDK ends its paths with a slash. The service accepts that, the emulator does not.
+fn strip_trailing_slash(url: &mut Url) {
+    let path = url.path().trim_end_matches('/');
+    if path.len() < url.path().len() {
+        let path = path.to_owned();
+        url.set_path(&path);
+    }
+}
+
+fn names_partition_key(request: &Request) -> bool {
+    request
+        .headers()
+        .get_optional_str(&PARTITION_KEY)
+        .is_some_and(|key| key != "[]")
+}
