@@ -60,13 +60,20 @@ impl FunctionApp {
             folders.push(folder);
         }
         if functions.is_empty() && disabled.is_empty() && problems.is_empty() {
-            problems.push(format!("{}: there is no function.json in any child", root.display()));
+            problems.push(format!(
+                "{}: there is no function.json in any child",
+                root.display()
+            ));
         }
         problems.extend(shared_leases(&functions));
         match host {
-            Ok(host) if problems.is_empty() => {
-                Ok(Self { host, functions, disabled, folders, warnings })
-            }
+            Ok(host) if problems.is_empty() => Ok(Self {
+                host,
+                functions,
+                disabled,
+                folders,
+                warnings,
+            }),
             _ => Err(ConfigError::all(problems)),
         }
     }
@@ -78,7 +85,9 @@ impl FunctionApp {
 
     /// The function of a name, whatever the case.
     pub fn function(&self, name: &str) -> Option<&Function> {
-        self.functions.iter().find(|function| function.name.eq_ignore_ascii_case(name))
+        self.functions
+            .iter()
+            .find(|function| function.name.eq_ignore_ascii_case(name))
     }
 
     /// The functions that `disabled` or a setting turns off.
@@ -142,7 +151,10 @@ impl HostJson {
             Some(extensions) => extensions.object("http")?,
             None => None,
         };
-        let prefix = http.map(|http| http.string("routePrefix")).transpose()?.flatten();
+        let prefix = http
+            .map(|http| http.string("routePrefix"))
+            .transpose()?
+            .flatten();
         Ok(Self {
             executable: executable.to_owned(),
             working_directory: description
@@ -175,9 +187,10 @@ fn read_timeout(root: &Node<'_>) -> Result<Option<Duration>, ConfigError> {
     match root.string("functionTimeout")? {
         None => Ok(Some(Duration::from_mins(30))),
         Some("-1" | "-00:00:01") => Ok(None),
-        Some(text) => parse_time_span(text).filter(|span| !span.is_zero()).map(Some).ok_or_else(
-            || root.error("functionTimeout", "must be a time span such as 00:10:00"),
-        ),
+        Some(text) => parse_time_span(text)
+            .filter(|span| !span.is_zero())
+            .map(Some)
+            .ok_or_else(|| root.error("functionTimeout", "must be a time span such as 00:10:00")),
     }
 }
 
@@ -248,7 +261,9 @@ fn shared_leases(functions: &[Function]) -> Vec<String> {
     let mut owners = BTreeMap::new();
     let mut problems = Vec::new();
     for function in functions {
-        let Trigger::Cosmos(trigger) = &function.trigger else { continue };
+        let Trigger::Cosmos(trigger) = &function.trigger else {
+            continue;
+        };
         let place = (
             &trigger.lease_connection,
             &trigger.lease_database,
@@ -279,8 +294,13 @@ fn override_value(json: &mut Value, path: &[&str], text: &str) {
         *json = Value::Object(Map::new());
     }
     if let Some(fields) = json.as_object_mut() {
-        let known = fields.keys().find(|field| field.eq_ignore_ascii_case(name)).cloned();
-        let field = fields.entry(known.unwrap_or_else(|| (*name).to_owned())).or_default();
+        let known = fields
+            .keys()
+            .find(|field| field.eq_ignore_ascii_case(name))
+            .cloned();
+        let field = fields
+            .entry(known.unwrap_or_else(|| (*name).to_owned()))
+            .or_insert(Value::Null);
         override_value(field, rest, text);
     }
 }

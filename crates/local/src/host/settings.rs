@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::json::{ConfigError, Node, read_json};
 
 /// The prefix of settings that override a value of `host.json`.
-pub const HOST_JSON_PREFIX: &str = "AzureFunctionsJobHost__";
+pub(super) const HOST_JSON_PREFIX: &str = "AzureFunctionsJobHost__";
 
 /// The app settings, by name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -32,8 +32,11 @@ impl Settings {
         if let Some(values) = root.object("Values")? {
             for (name, value) in values.entries() {
                 let Value::String(text) = value else {
-                    return Err(values.error(name, "must be a string: it becomes an environment \
-                         variable, so write numbers and booleans in quotes"));
+                    return Err(values.error(
+                        name,
+                        "must be a string: it becomes an environment \
+                         variable, so write numbers and booleans in quotes",
+                    ));
                 };
                 settings.set(name, text);
             }
@@ -63,9 +66,18 @@ impl Settings {
         self.0.insert(name.into(), value.into());
     }
 
+    /// Points a connection at an account by its connection string, whatever it was before.
+    pub fn set_connection(&mut self, name: &str, connection_string: &str) {
+        let identity = format!("{name}__");
+        self.0.retain(|setting, _| !setting.starts_with(&identity));
+        self.set(name, connection_string);
+    }
+
     /// All settings, by name.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+        self.0
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
     /// Replaces every `%Name%` in a binding's text by that setting.
@@ -76,7 +88,9 @@ impl Settings {
         let mut resolved = String::with_capacity(text.len());
         let mut rest = text;
         while let Some((before, after)) = rest.split_once('%') {
-            let Some((name, after)) = after.split_once('%') else { break };
+            let Some((name, after)) = after.split_once('%') else {
+                break;
+            };
             resolved.push_str(before);
             resolved.push_str(self.get(name).ok_or_else(|| name.to_owned())?);
             rest = after;
@@ -88,6 +102,11 @@ impl Settings {
 
 impl<N: Into<String>, V: Into<String>> FromIterator<(N, V)> for Settings {
     fn from_iter<I: IntoIterator<Item = (N, V)>>(pairs: I) -> Self {
-        Self(pairs.into_iter().map(|(name, value)| (name.into(), value.into())).collect())
+        Self(
+            pairs
+                .into_iter()
+                .map(|(name, value)| (name.into(), value.into()))
+                .collect(),
+        )
     }
 }
