@@ -2,4 +2,12 @@
 
 mod support;
 
+mod config;
 mod feed;
+
+mod newtonsoft;
+
+mod routes;
+mod split;
+mod timer;
+mod wire;
