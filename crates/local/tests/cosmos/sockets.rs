@@ -1,5 +1,6 @@
 use std::time::Duration;
 
+use azure_core::{credentials::Secret, hmac::hmac_sha256};
 use serde_json::{Value, json};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -26,7 +27,7 @@ async fn a_port_in_use_is_one_clear_error() {
 #[tokio::test]
 async fn the_account_advertises_the_address_that_is_listened_on() {
     let server = endpoint().serve(0).await.unwrap();
-    let (status, body) = get(&server, "/", true).await;
+    let (status, body) = get(&server, "/").await;
 
     assert_eq!(status, 200);
     for locations in ["writableLocations", "readableLocations"] {
@@ -40,10 +41,17 @@ async fn the_account_advertises_the_address_that_is_listened_on() {
 }
 
 #[tokio::test]
-async fn a_request_without_authorization_is_unauthorized() {
+async fn a_request_that_is_not_signed_with_the_key_is_unauthorized() {
     let server = endpoint().serve(0).await.unwrap();
-    let (status, body) = get(&server, "/dbs", false).await;
-    assert_eq!((status, &body["code"]), (401, &json!("Unauthorized")));
+    let wrong_key = token("GET", "/dbs", "d3Jvbmc=");
+    let wrong_path = token("GET", "/dbs/blog", WELL_KNOWN_KEY);
+    let of_entra = "authorization: type%3Daad%26ver%3D1.0%26sig%3Dx\r\n";
+    for headers in ["", &wrong_key, &wrong_path, of_entra] {
+        let head = format!("GET /dbs HTTP/1.1\r\n{headers}");
+        let (status, body) = exchange(&server, &head, b"").await;
+        assert_eq!((status, &body["code"]), (401, &json!("Unauthorized")));
+    }
+    assert_eq!(get(&server, "/dbs").await.0, 200);
 }
 
 #[tokio::test]
@@ -55,7 +63,7 @@ async fn a_trailing_slash_makes_no_difference() {
         .await
         .unwrap();
     for path in ["/dbs/blog", "/dbs/blog/", "http://other.host/dbs/blog/"] {
-        let (status, body) = get(&server, path, true).await;
+        let (status, body) = get(&server, path).await;
         assert_eq!((status, &body["id"]), (200, &json!("blog")), "{path}");
     }
 }
@@ -84,9 +92,12 @@ async fn nonsense_is_refused_and_the_endpoint_goes_on() {
         ("PROPFIND", "/", ""),
     ] {
         let (status, _) = send(&server, method, path, body.as_bytes()).await;
-        assert!((400..500).contains(&status), "{path} {status}");
+        assert!(
+            (400..500).contains(&status) && status != 401,
+            "{method} {path} {status}"
+        );
     }
-    assert_eq!(get(&server, "/", true).await.0, 200);
+    assert_eq!(get(&server, "/").await.0, 200);
 }
 
 #[tokio::test]
@@ -138,23 +149,36 @@ fn address(server: &RunningServer) -> String {
     address.trim_end_matches('/').to_owned()
 }
 
-async fn get(server: &RunningServer, path: &str, authorized: bool) -> (u16, Value) {
-    let authorization = if authorized {
-        "authorization: some\r\n"
-    } else {
-        ""
-    };
+async fn get(server: &RunningServer, path: &str) -> (u16, Value) {
+    send(server, "GET", path, b"").await
+}
+
+async fn send(server: &RunningServer, method: &str, path: &str, body: &[u8]) -> (u16, Value) {
+    let token = token(method, path, WELL_KNOWN_KEY);
     exchange(
         server,
-        &format!("GET {path} HTTP/1.1\r\n{authorization}"),
-        b"",
+        &format!("{method} {path} HTTP/1.1\r\n{token}"),
+        body,
     )
     .await
 }
 
-async fn send(server: &RunningServer, method: &str, path: &str, body: &[u8]) -> (u16, Value) {
-    let head = format!("{method} {path} HTTP/1.1\r\nauthorization: some\r\n");
-    exchange(server, &head, body).await
+/// The headers that sign a request.
+fn token(method: &str, path: &str, key: &str) -> String {
+    let path = path
+        .trim_start_matches("http://other.host")
+        .trim_matches('/');
+    let (parent, last) = path.rsplit_once('/').unwrap_or(("", path));
+    let (kind, link) = match path.split('/').collect::<Vec<_>>().as_slice() {
+        names if names.len() % 2 == 1 => (last, parent),
+        names => (names[names.len() - 2], path),
+    };
+    let date = "Sat, 21 Nov 2026 12:00:00 GMT";
+    let (method, lower_date) = (method.to_lowercase(), date.to_lowercase());
+    let payload = format!("{method}\n{kind}\n{link}\n{lower_date}\n\n");
+    let signature = hmac_sha256(&payload, &Secret::new(key.to_owned())).unwrap();
+    let signature = signature.replace('+', "%2B").replace('=', "%3D");
+    format!("x-ms-date: {date}\r\nauthorization: type%3Dmaster%26ver%3D1.0%26sig%3D{signature}\r\n")
 }
 
 /// One request of HTTP/1.1 on a connection of its own.

@@ -50,6 +50,10 @@ await check("create and read", async () => {
   const { resource } = await container.item("p1", "p1").read();
   assert.equal(resource.title, "Grüße ✓");
   assert.equal(resource._etag, created.etag);
+  for (const id of ["a b", "ä✓", "a+b%25", "a&b=c"]) {
+    await container.items.create({ id, postId: id });
+    assert.equal((await container.item(id, id).read()).resource.id, id);
+  }
   assert.equal(await status(container.items.create({ id: "p1", postId: "p1" })), 409);
   assert.equal((await container.item("missing", "p1").read()).statusCode, 404);
 });
