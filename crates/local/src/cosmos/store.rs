@@ -14,8 +14,9 @@ use tokio::sync::Mutex;
 
 use super::{
     create_container,
+    dialects::{strip_trailing_slash, wrap_bare_patch},
     expiry::Expiry,
-    operation::{ContainerPath, Operation, PARTITION_KEY},
+    operation::{ContainerPath, ContainersChange, Operation, PARTITION_KEY},
     requests::{RequestLog, StoreRequest},
 };
 
@@ -72,7 +73,9 @@ impl Store {
     /// Answers a client's request. All clients come through here, from a socket or not.
     pub(super) async fn execute(&self, mut request: Request) -> Result<Response, CosmosError> {
         strip_trailing_slash(request.url_mut());
-        match Operation::of(&request) {
+        let operation = Operation::of(&request);
+        wrap_bare_patch(&operation, &mut request);
+        match operation {
             Operation::Data {
                 kind,
                 container,
@@ -89,34 +92,37 @@ impl Store {
                     .learn(kind, &container, item, &request, SystemTime::now());
                 self.send(&request).await
             }
-            Operation::CreateContainer { database } => {
-                let _alone = self.control_plane.lock().await;
-                let response =
-                    create_container::create_container(self, &database, &request).await?;
-                self.expiry.container_written(&database, &response);
-                Ok(response)
-            }
-            Operation::ReplaceContainer(path) => {
-                let _alone = self.control_plane.lock().await;
-                let response = self.send(&request).await?;
-                self.expiry.container_written(&path.database, &response);
-                Ok(response)
-            }
-            Operation::DeleteContainer(path) => {
-                let _alone = self.control_plane.lock().await;
-                let response = self.send(&request).await?;
-                self.expiry.forget(|container| *container == path);
-                Ok(response)
-            }
-            Operation::DeleteDatabase { database } => {
-                let _alone = self.control_plane.lock().await;
-                let response = self.send(&request).await?;
-                self.expiry
-                    .forget(|container| container.database == database);
-                Ok(response)
-            }
+            Operation::Containers(change) => self.change_containers(change, &request).await,
             Operation::Metadata => self.send(&request).await,
         }
+    }
+
+    async fn change_containers(
+        &self,
+        change: ContainersChange,
+        request: &Request,
+    ) -> Result<Response, CosmosError> {
+        let _alone = self.control_plane.lock().await;
+        let response = match &change {
+            ContainersChange::Create { database } => {
+                create_container::create_container(self, database, request).await?
+            }
+            _ => self.send(request).await?,
+        };
+        if !matches!(response.status, 200..=299) {
+            return Ok(response);
+        }
+        match change {
+            ContainersChange::Create { database }
+            | ContainersChange::Replace(ContainerPath { database, .. }) => {
+                self.expiry.container_written(&database, request);
+            }
+            ContainersChange::Delete(path) => self.expiry.forget(|one| *one == path),
+            ContainersChange::DeleteDatabase { database } => {
+                self.expiry.forget(|one| one.database == database);
+            }
+        }
+        Ok(response)
     }
 
     /// Deletes the items whose time to live is over at `now`, and tells how many.
@@ -157,15 +163,6 @@ impl ContainerPath {
     /// The segments of the path of an item in this container.
     pub(super) fn item<'a>(&'a self, id: &'a str) -> [&'a str; 6] {
         ["dbs", &self.database, "colls", &self.container, "docs", id]
-    }
-}
-
-/// The Python SDK ends its paths with a slash. The service accepts that, the emulator does not.
-fn strip_trailing_slash(url: &mut Url) {
-    let path = url.path().trim_end_matches('/');
-    if path.len() < url.path().len() {
-        let path = path.to_owned();
-        url.set_path(&path);
     }
 }
 
