@@ -137,3 +137,53 @@ fn is_shown(post: &Post, rename: &Rename, items: &[Value]) -> bool {
             && (post.by != rename.user || item["userUsername"] == rename.to)
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn the_data_set_refers_only_to_what_it_creates() {
+        let data: DataSet = serde_json::from_str(include_str!("../demo/blog.json")).unwrap();
+        let users: BTreeSet<_> = data.users.iter().map(|user| &user.id).collect();
+        let posts: BTreeSet<_> = data.posts.iter().map(|post| &post.id).collect();
+        assert_eq!(
+            (users.len(), posts.len()),
+            (data.users.len(), data.posts.len())
+        );
+        assert!(users.contains(&data.rename.user));
+        assert!(data.posts.iter().any(|post| post.by == data.rename.user));
+        for post in &data.posts {
+            assert!(users.contains(&post.by));
+            assert!(
+                post.comments
+                    .iter()
+                    .all(|comment| users.contains(&comment.by))
+            );
+            let likes: BTreeSet<_> = post.likes.iter().collect();
+            assert_eq!(likes.len(), post.likes.len(), "{}", post.id);
+            assert!(likes.is_subset(&users));
+        }
+    }
+
+    #[test]
+    fn a_post_is_shown_with_its_counts_and_the_new_name() {
+        let data: DataSet = serde_json::from_str(include_str!("../demo/blog.json")).unwrap();
+        let post = data
+            .posts
+            .iter()
+            .find(|post| post.by == data.rename.user)
+            .unwrap();
+        let item = |name: &str, likes: usize| {
+            json!({ "id": post.id, "commentCount": post.comments.len(), "likeCount": likes,
+                    "userUsername": name })
+        };
+        let (new, likes) = (data.rename.to.as_str(), post.likes.len());
+        assert!(is_shown(post, &data.rename, &[item(new, likes)]));
+        assert!(is_shown(post, &data.rename, &[item(new, likes + 1)]));
+        assert!(!is_shown(post, &data.rename, &[item("before", likes)]));
+        assert!(!is_shown(post, &data.rename, &[]));
+    }
+}

@@ -7,12 +7,10 @@ use std::process::ExitCode;
 
 const ARGUMENT: &str = "--become";
 
-/// The words that make this binary the launcher of a program.
+/// The words that make this binary the launcher of a program. The build may have replaced its
+/// file meanwhile, so the path is the one that the system keeps for the running program.
 pub(crate) fn words() -> Option<Vec<PathBuf>> {
-    let this = std::env::current_exe()
-        .ok()
-        .filter(|_| cfg!(target_os = "linux"))?;
-    Some(vec![this, PathBuf::from(ARGUMENT)])
+    cfg!(target_os = "linux").then(|| vec!["/proc/self/exe".into(), ARGUMENT.into()])
 }
 
 /// The program and its arguments, when this process is a launcher.

@@ -15,12 +15,11 @@ pub(crate) struct Project {
     pub root: PathBuf,
     /// Where Cargo builds.
     pub target: PathBuf,
-    package: String,
-    beside: Option<&'static str>,
+    has_this: bool,
 }
 
-/// This package: built together with the handler, so that both have one set of features and
-/// nothing is built twice.
+/// This executable: built in one go with the handler where both are in one workspace, so that
+/// they share one set of features and nothing is built twice.
 const THIS: &str = env!("CARGO_PKG_NAME");
 
 #[derive(Deserialize)]
@@ -32,7 +31,6 @@ struct Metadata {
 #[derive(Deserialize)]
 struct Package {
     name: String,
-    manifest_path: PathBuf,
 }
 
 /// A line of `cargo build --message-format=json`.
@@ -83,43 +81,26 @@ impl Project {
         }
         let metadata: Metadata =
             serde_json::from_slice(&output.stdout).context("cargo metadata has another shape")?;
-        let manifest = root.join("Cargo.toml").canonicalize()?;
-        let in_root = |package: &&Package| {
-            package
-                .manifest_path
-                .canonicalize()
-                .is_ok_and(|path| path == manifest)
-        };
-        let package = metadata.packages.iter().find(in_root).with_context(|| {
-            format!(
-                "{} has no [package] that could be the handler",
-                manifest.display()
-            )
-        })?;
-        let beside = metadata
-            .packages
-            .iter()
-            .any(|package| package.name == THIS)
-            .then_some(THIS);
+        let has_this = metadata.packages.iter().any(|package| package.name == THIS);
         Ok(Self {
             root: root.to_owned(),
             target: metadata.target_directory,
-            package: package.name.clone(),
-            beside,
+            has_this,
         })
     }
 
     /// Builds the handler and gives the path of the executable `name`.
     pub(crate) async fn build(&self, name: &str, release: bool) -> anyhow::Result<PathBuf> {
         let mut command = Command::new(cargo());
+        // Without `-p`, so that the features are those of all default members together.
         command.args([
             "build",
             "--message-format=json-render-diagnostics",
-            "-p",
-            &self.package,
+            "--bin",
+            name,
         ]);
-        if let Some(beside) = self.beside {
-            command.args(["-p", beside]);
+        if self.has_this {
+            command.args(["--bin", THIS]);
         }
         if release {
             command.arg("--release");
@@ -148,9 +129,8 @@ impl Project {
             })
             .with_context(|| {
                 format!(
-                    "{} builds no executable {name:?}, which host.json names as \
-                     customHandler.description.defaultExecutablePath",
-                    self.package
+                    "the build makes no executable {name:?}, which host.json names as \
+                     customHandler.description.defaultExecutablePath"
                 )
             })
     }

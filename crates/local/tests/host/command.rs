@@ -7,7 +7,7 @@ use axum::http::StatusCode;
 use serde_json::Value;
 
 use crate::http::get;
-use crate::support::{Folder, eventually, http_function, staged};
+use crate::support::{Folder, cosmos_function, eventually, host_json, http_function, staged};
 
 /// A running `cargo local` and what it wrote to stdout.
 struct Running {
@@ -50,6 +50,8 @@ fn command(app: &Folder, arguments: &[&str]) -> Command {
     command
         .args(["--app", app.path().to_str().unwrap()])
         .args(arguments)
+        // A project in a temporary folder is built there.
+        .env("CARGO_TARGET_DIR", app.path().join("target"))
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
@@ -183,6 +185,95 @@ fn a_failed_build_ends_the_command() {
         stderr.contains("error: the handler does not build"),
         "{stderr}"
     );
+}
+
+/// A handler without dependencies, so that it builds in a second.
+const SMALL_HANDLER: &str = r#"
+use std::io::{Read, Write};
+
+fn main() {
+    let port = std::env::var("FUNCTIONS_CUSTOMHANDLER_PORT").unwrap();
+    let listener = std::net::TcpListener::bind(format!("127.0.0.1:{port}")).unwrap();
+    for stream in listener.incoming() {
+        let mut stream = stream.unwrap();
+        let _ = stream.read(&mut [0; 4096]);
+        let _ = stream.write_all(b"HTTP/1.1 202 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
+    }
+}
+"#;
+
+#[tokio::test]
+async fn a_project_is_built_staged_and_run() {
+    let app = Folder::new();
+    app.write("host.json", &host_json()).write(
+        "functions/Rest/function.json",
+        &http_function("api/{*path}", &[], "anonymous"),
+    );
+    let manifest = "[package]\nname = \"echo_handler\"\nedition = \"2024\"\n[workspace]\n";
+    std::fs::write(app.path().join("Cargo.toml"), manifest).unwrap();
+    std::fs::create_dir(app.path().join("src")).unwrap();
+    std::fs::write(app.path().join("src/main.rs"), SMALL_HANDLER).unwrap();
+    // Twice: the second time the stage is there already.
+    for _ in 0..2 {
+        let mut running = Running::start(&app, &FREE_PORTS);
+        let api = running.ready()["api"].as_str().unwrap().to_owned();
+        assert_eq!(get(&format!("{api}/x")).await.status, StatusCode::ACCEPTED);
+        running.end_by("-INT");
+    }
+    let stage = app.path().join("target/functionapp-local");
+    let names = |folder: &std::path::Path| {
+        let entries = std::fs::read_dir(folder).unwrap().flatten();
+        let mut names: Vec<_> = entries.map(|entry| entry.file_name()).collect();
+        names.sort();
+        names
+    };
+    assert_eq!(names(&stage), ["Rest", "echo_handler", "host.json"]);
+    assert_eq!(names(&stage.join("Rest")), ["function.json"]);
+}
+
+// Reading the command's stdout blocks a thread, and the endpoint needs one.
+#[tokio::test(flavor = "multi_thread")]
+async fn another_endpoint_can_be_used() {
+    let store = crate::support::Store::new(1).await;
+    let server = store.endpoint.serve(0).await.unwrap();
+    let app = staged(&[
+        ("Copies", cosmos_function()),
+        ("Recorded", http_function("api/recorded", &[], "anonymous")),
+    ]);
+    app.write(
+        "local.settings.json",
+        &serde_json::json!({ "Values": { "CosmosDatabase": "test" } }),
+    );
+    store.put("p1", serde_json::json!({})).await;
+    let connection = server.connection_string();
+    let mut running = Running::start(
+        &app,
+        &[
+            "--port",
+            "0",
+            "--cosmos",
+            &connection,
+            "--feed-poll-ms",
+            "5",
+        ],
+    );
+    let ready = running.ready();
+    assert_eq!(ready["cosmos"], server.url());
+    eventually("the change is delivered", async || {
+        let recorded = get(&format!("{}/recorded", ready["api"].as_str().unwrap())).await;
+        recorded.text.contains("Copies").then_some(())
+    })
+    .await;
+    running.end_by("-TERM");
+    server.stop().await;
+
+    let (code, _, stderr) = finished(&app, &["--cosmos", "AccountKey=c2VjcmV0"]);
+    assert_eq!(code, Some(1));
+    assert!(
+        stderr.contains("error: --cosmos must be a connection string"),
+        "{stderr}"
+    );
+    assert!(!stderr.contains("c2VjcmV0"), "a key must not be printed");
 }
 
 #[test]
