@@ -90,7 +90,8 @@ pub async fn run<P: Projection>(
     let work = stream::iter(work).buffer_unordered(P::CONCURRENCY).collect::<Vec<_>>();
     let (results, meter) = metered(work).await;
 
-    let count = |wanted| results.iter().filter(|r| matches!(r, Ok(fate) if *fate == wanted)).count();
+    let count =
+        |wanted| results.iter().filter(|r| matches!(r, Ok(fate) if *fate == wanted)).count();
     let failures: Vec<Reason> =
         results.iter().filter_map(|result| result.as_ref().err()).map(|e| e.reason).collect();
     tracing::info!(
@@ -162,7 +163,9 @@ fn newest_changes<P: Projection>(documents: Vec<Document>) -> Sorted<P::Change> 
                 continue;
             }
         };
-        let Some((source, version)) = P::source(&change) else { continue };
+        let Some((source, version)) = P::source(&change) else {
+            continue;
+        };
         match newest.get_mut(source) {
             Some((_, known)) if *known > version => {}
             Some((place, known)) => {
@@ -197,9 +200,10 @@ fn is_permanent(error: &StoreError) -> bool {
 fn lag_ms(documents: &[Document]) -> u64 {
     #[derive(Deserialize)]
     struct Stamp {
-        _ts: i64,
+        #[serde(rename = "_ts")]
+        seconds: i64,
     }
-    let oldest = documents.iter().filter_map(|d| d.parse::<Stamp>().ok()).map(|s| s._ts).min();
+    let oldest = documents.iter().filter_map(|d| d.parse::<Stamp>().ok()).map(|s| s.seconds).min();
     oldest
         .and_then(Timestamp::from_unix_seconds)
         .map_or(0, |written| Timestamp::now().millis_since(written))

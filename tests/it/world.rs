@@ -31,7 +31,8 @@ pub struct Answer {
 
 impl World {
     pub async fn new() -> Self {
-        let options = EndpointOptions { keep_requests: true, expiry_interval: None, ..Default::default() };
+        let options =
+            EndpointOptions { keep_requests: true, expiry_interval: None, ..Default::default() };
         let endpoint = CosmosEndpoint::in_process(options).unwrap();
         let containers = Path::new(env!("CARGO_MANIFEST_DIR")).join("infra/containers.json");
         endpoint.provision(DATABASE, &ContainersFile::read(containers).unwrap()).await.unwrap();

@@ -7,10 +7,16 @@ async fn smoke() {
     let world = World::new().await;
     let a = world.put("/api/users/ann", json!({"username": "Ann"})).await.expect(201);
     println!("{} {:?}", a.text, a.headers);
-    let a = world.put("/api/posts/p1", json!({"userId": "ann", "title": "T", "content": "C"})).await.expect(201);
+    let a = world
+        .put("/api/posts/p1", json!({"userId": "ann", "title": "T", "content": "C"}))
+        .await
+        .expect(201);
     println!("{} {:?}", a.text, a.headers);
     for i in 0..5 {
-        let a = world.post("/api/posts/p1/comments", json!({"userId": "ann", "content": format!("c{i}")})).await.expect(201);
+        let a = world
+            .post("/api/posts/p1/comments", json!({"userId": "ann", "content": format!("c{i}")}))
+            .await
+            .expect(201);
         println!("{} {:?}", a.text, a.headers);
     }
     world.put("/api/posts/p1/likes/ann", json!({})).await.expect(201);
@@ -32,5 +38,7 @@ async fn smoke() {
     world.put("/api/users/ann", json!({"username": "Anna"})).await.expect(200);
     world.put("/api/users/bob", json!({"username": "ANN"})).await.expect(201);
     world.put("/api/users/bob", json!({"username": "aNNa"})).await.expect(409);
-    for request in world.endpoint.requests() { println!("{request:?}"); }
+    for request in world.endpoint.requests() {
+        println!("{request:?}");
+    }
 }
