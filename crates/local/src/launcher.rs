@@ -1,0 +1,45 @@
+//! Becomes another program that ends together with `cargo local`, even when that one is killed
+//! and cannot clean up (Linux only: elsewhere a killed `cargo local` leaves its handler).
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+const ARGUMENT: &str = "--become";
+
+/// The words that make this binary the launcher of a program.
+pub(crate) fn words() -> Option<Vec<PathBuf>> {
+    let this = std::env::current_exe()
+        .ok()
+        .filter(|_| cfg!(target_os = "linux"))?;
+    Some(vec![this, PathBuf::from(ARGUMENT)])
+}
+
+/// The program and its arguments, when this process is a launcher.
+pub(crate) fn requested() -> Option<Vec<OsString>> {
+    let mut words = std::env::args_os().skip(1);
+    (words.next()? == ARGUMENT).then(|| words.collect())
+}
+
+/// Replaces this process by the program; returns only when that failed.
+#[cfg(target_os = "linux")]
+pub(crate) fn become_program(words: &[OsString]) -> ExitCode {
+    use std::os::unix::process::CommandExt as _;
+
+    let [program, arguments @ ..] = words else {
+        return ExitCode::FAILURE;
+    };
+    let killed = rustix::process::Signal::KILL;
+    let error = match rustix::process::set_parent_process_death_signal(Some(killed)) {
+        Ok(()) => std::process::Command::new(program).args(arguments).exec(),
+        Err(error) => error.into(),
+    };
+    anstream::eprintln!("{} cannot be started: {error}", program.display());
+    ExitCode::FAILURE
+}
+
+/// Elsewhere nothing asks for it.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn become_program(_words: &[OsString]) -> ExitCode {
+    ExitCode::FAILURE
+}
