@@ -78,7 +78,7 @@ async fn every_trigger_has_its_folder_and_every_folder_its_trigger() {
         .filter(|(_, function)| trigger(function)["type"] != "httpTrigger")
         .map(|(name, _)| name)
         .collect();
-    let mut served = World::new().await.triggers();
+    let mut served = World::new().await.triggers().await;
     served.sort();
     assert_eq!(declared, served);
 }
