@@ -59,6 +59,25 @@ async fn an_item_without_ttl_follows_the_container() {
 }
 
 #[tokio::test]
+async fn a_container_that_is_made_anew_has_the_ttl_of_its_new_properties() {
+    for world in World::both_ways(options()).await {
+        let database = world.client.database_client(DATABASE);
+        for (ttl, left) in [(TimeToLive::Seconds(5), 0), (TimeToLive::Forever, 1)] {
+            let properties =
+                ContainerProperties::new("again", "/postId".into()).with_default_ttl(ttl);
+            database.create_container(properties, None).await.unwrap();
+            let again = world.container("again").await;
+            create(&again, "item", None).await;
+
+            world.endpoint.expire_items(after(100)).await;
+
+            assert_eq!(present(&again).await.len(), left, "{}", world.way);
+            again.delete(None).await.unwrap();
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_write_gives_an_item_its_time_anew_or_takes_the_ttl_away() {
     for world in World::both_ways(options()).await {
         let posts = world.container("posts").await;
