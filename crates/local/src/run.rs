@@ -177,7 +177,12 @@ fn print_functions(app: &FunctionApp, host: &Host, keys: Option<&Keys>, console:
                 let locked = keys.is_some() && http.auth_level != AuthLevel::Anonymous;
                 let lock = if locked { " (key)" } else { "" };
                 let route = app.host().full_route(&http.route);
-                format!("[{methods}] {}/{route}{lock}", host.url())
+                let methods = if methods.is_empty() {
+                    methods
+                } else {
+                    format!("[{methods}] ")
+                };
+                format!("{methods}{}/{route}{lock}", host.url())
             }
             Trigger::Cosmos(trigger) => {
                 format!(

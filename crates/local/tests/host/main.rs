@@ -2,4 +2,14 @@
 
 mod support;
 
+#[cfg(unix)]
+mod command;
+mod config;
 mod feed;
+mod http;
+mod newtonsoft;
+mod process;
+mod routes;
+mod split;
+mod timer;
+mod wire;

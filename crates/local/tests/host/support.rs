@@ -17,20 +17,20 @@ use tributary_local::host::{
 };
 
 /// A folder that goes with its value.
-pub struct Folder(PathBuf);
+pub(crate) struct Folder(PathBuf);
 
 impl Folder {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let path = std::env::temp_dir().join(format!("tributary-host-{}", uuid::Uuid::new_v4()));
         std::fs::create_dir_all(&path).unwrap();
         Self(path)
     }
 
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.0
     }
 
-    pub fn write(&self, file: &str, content: &Value) -> &Self {
+    pub(crate) fn write(&self, file: &str, content: &Value) -> &Self {
         let path = self.0.join(file);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, content.to_string()).unwrap();
@@ -44,7 +44,7 @@ impl Drop for Folder {
     }
 }
 
-pub fn host_json() -> Value {
+pub(crate) fn host_json() -> Value {
     json!({
         "version": "2.0",
         "extensions": { "http": { "routePrefix": "" } },
@@ -55,7 +55,7 @@ pub fn host_json() -> Value {
     })
 }
 
-pub fn http_function(route: &str, methods: &[&str], auth_level: &str) -> Value {
+pub(crate) fn http_function(route: &str, methods: &[&str], auth_level: &str) -> Value {
     json!({ "bindings": [
         { "type": "httpTrigger", "direction": "in", "name": "req", "route": route,
           "methods": methods, "authLevel": auth_level },
@@ -63,7 +63,7 @@ pub fn http_function(route: &str, methods: &[&str], auth_level: &str) -> Value {
     ] })
 }
 
-pub fn cosmos_function() -> Value {
+pub(crate) fn cosmos_function() -> Value {
     json!({
         "bindings": [{
             "type": "cosmosDBTrigger", "direction": "in", "name": "documents",
@@ -79,12 +79,12 @@ pub fn cosmos_function() -> Value {
     })
 }
 
-pub fn settings() -> Settings {
+pub(crate) fn settings() -> Settings {
     [("CosmosDatabase", "test")].into_iter().collect()
 }
 
 /// One function, read as the host reads it.
-pub fn function(json: &Value) -> Function {
+pub(crate) fn function(json: &Value) -> Function {
     let folder = Folder::new();
     folder
         .write("host.json", &host_json())
@@ -96,15 +96,15 @@ pub fn function(json: &Value) -> Function {
 }
 
 /// An account in this process with a monitored container and one for leases.
-pub struct Store {
-    pub endpoint: CosmosEndpoint,
-    pub client: CosmosClient,
-    pub posts: ContainerClient,
-    pub leases: ContainerClient,
+pub(crate) struct Store {
+    pub(crate) endpoint: CosmosEndpoint,
+    pub(crate) client: CosmosClient,
+    pub(crate) posts: ContainerClient,
+    pub(crate) leases: ContainerClient,
 }
 
 impl Store {
-    pub async fn new(partitions: u32) -> Self {
+    pub(crate) async fn new(partitions: u32) -> Self {
         let options = EndpointOptions {
             partitions,
             ..EndpointOptions::default()
@@ -129,22 +129,30 @@ impl Store {
         }
     }
 
-    pub async fn put(&self, id: &str, fields: Value) {
+    pub(crate) async fn put(&self, id: &str, fields: Value) {
         let mut post = json!({ "id": id, "postId": id });
         post.as_object_mut()
             .unwrap()
             .extend(fields.as_object().unwrap().clone());
-        self.posts.upsert_item(id.to_owned(), id, &post, None).await.unwrap();
+        self.posts
+            .upsert_item(id.to_owned(), id, &post, None)
+            .await
+            .unwrap();
     }
 
-    pub fn pump(&self, function: &Function, handler: &Handler, options: FeedOptions) -> FeedPump {
+    pub(crate) fn pump(
+        &self,
+        function: &Function,
+        handler: &Handler,
+        options: FeedOptions,
+    ) -> FeedPump {
         let invoker = Arc::new(RouterInvoker(handler.router()));
         FeedPump::new(self.client.clone(), function, invoker, options).unwrap()
     }
 }
 
 /// Options for tests: no real pauses, lines kept.
-pub fn feed_options() -> FeedOptions {
+pub(crate) fn feed_options() -> FeedOptions {
     FeedOptions {
         retry_scale: 0.0,
         console: Console::kept(),
@@ -154,21 +162,21 @@ pub fn feed_options() -> FeedOptions {
 
 /// What a handler got.
 #[derive(Debug, Clone)]
-pub struct Received {
-    pub function: String,
-    pub id: String,
-    pub body: Value,
+pub(crate) struct Received {
+    pub(crate) function: String,
+    pub(crate) id: String,
+    pub(crate) body: Value,
 }
 
 impl Received {
     /// The documents, decoded twice as the host encodes them.
-    pub fn documents(&self) -> Vec<Value> {
+    pub(crate) fn documents(&self) -> Vec<Value> {
         let once = self.body["Data"]["documents"].as_str().unwrap();
         let twice: String = serde_json::from_str(once).unwrap();
         serde_json::from_str(&twice).unwrap()
     }
 
-    pub fn ids(&self) -> Vec<String> {
+    pub(crate) fn ids(&self) -> Vec<String> {
         let id = |document: &Value| document["id"].as_str().unwrap().to_owned();
         self.documents().iter().map(id).collect()
     }
@@ -176,28 +184,28 @@ impl Received {
 
 /// A handler in this process that answers from a list, and then with success.
 #[derive(Clone, Default)]
-pub struct Handler {
+pub(crate) struct Handler {
     received: Arc<Mutex<Vec<Received>>>,
     answers: Arc<Mutex<Vec<Reply>>>,
 }
 
 #[derive(Clone, Copy)]
-pub enum Reply {
+pub(crate) enum Reply {
     Failure,
     Empty,
 }
 
 impl Handler {
     /// The next answers, the last one first.
-    pub fn then(&self, replies: &[Reply]) {
+    pub(crate) fn then(&self, replies: &[Reply]) {
         self.answers.lock().unwrap().extend_from_slice(replies);
     }
 
-    pub fn received(&self) -> Vec<Received> {
+    pub(crate) fn received(&self) -> Vec<Received> {
         self.received.lock().unwrap().clone()
     }
 
-    pub fn router(&self) -> Router {
+    pub(crate) fn router(&self) -> Router {
         Router::new()
             .route("/{function}", post(invoke))
             .with_state(self.clone())
@@ -233,7 +241,7 @@ async fn invoke(
 }
 
 /// Waits until a condition gives something; fails after 20 s.
-pub async fn eventually<T>(what: &str, mut condition: impl AsyncFnMut() -> Option<T>) -> T {
+pub(crate) async fn eventually<T>(what: &str, mut condition: impl AsyncFnMut() -> Option<T>) -> T {
     let deadline = Instant::now() + Duration::from_secs(20);
     loop {
         if let Some(value) = condition().await {
@@ -245,7 +253,7 @@ pub async fn eventually<T>(what: &str, mut condition: impl AsyncFnMut() -> Optio
 }
 
 /// The handler of `examples/echo_handler.rs`, built by `cargo test` or now.
-pub fn echo_handler() -> PathBuf {
+pub(crate) fn echo_handler() -> PathBuf {
     let test = std::env::current_exe().unwrap();
     let profile = test.parent().unwrap().parent().unwrap();
     let example = profile.join("examples").join("echo_handler");
@@ -268,7 +276,7 @@ pub fn echo_handler() -> PathBuf {
 }
 
 /// A staged app whose handler is the echo handler.
-pub fn staged(functions: &[(&str, Value)]) -> Folder {
+pub(crate) fn staged(functions: &[(&str, Value)]) -> Folder {
     let folder = Folder::new();
     folder.write("host.json", &host_json());
     for (name, json) in functions {
