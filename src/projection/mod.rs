@@ -35,6 +35,8 @@ use crate::{
 pub trait Projection: Send + Sync + 'static {
     /// The function's name, in `functions/`.
     const FUNCTION: &'static str;
+    /// The property of the items that is the partition key of their container.
+    const PARTITION_KEY: &'static str;
     /// How many changes are applied at a time.
     const CONCURRENCY: usize = 16;
     /// An item of the container whose change feed is read.
@@ -140,7 +142,7 @@ impl<P: Projection> Batch<'_, P> {
     }
 
     async fn give_up(&self, document: &Document, reason: &str) -> Result<Fate, StoreError> {
-        let letter = DeadLetter::new(P::FUNCTION, self.invocation, document, reason.to_owned());
+        let letter = DeadLetter::new::<P>(self.invocation, document, reason.to_owned());
         self.dead_letters.store(letter).await?;
         Ok(Fate::DeadLetter)
     }

@@ -9,6 +9,7 @@
 )]
 
 mod blog;
+mod costs;
 mod functions;
 mod projections;
 mod world;

@@ -7,7 +7,7 @@ use axum::{
     body::{Body, to_bytes},
     http::{HeaderMap, Request, StatusCode},
 };
-use azure_data_cosmos::{ContainerClient, CosmosClient, FeedScope, Query};
+use azure_data_cosmos::{ContainerClient, CosmosClient, DatabaseClient, FeedScope, Query};
 use custom_handler::CustomHandler;
 use futures::{TryStreamExt, future::try_join_all};
 use serde_json::Value;
@@ -16,7 +16,7 @@ use tributary::{app::app, cosmos::Cosmos};
 use tributary_local::{
     cosmos::{ContainersFile, CosmosEndpoint, EndpointOptions},
     host::{
-        FeedOptions, FeedPump, FunctionApp, Invoker, RouterInvoker, Settings, Trigger,
+        Console, FeedOptions, FeedPump, FunctionApp, Invoker, RouterInvoker, Settings, Trigger,
         wire::{self, Attempt},
     },
 };
@@ -153,7 +153,11 @@ impl World {
         for function in self.functions.functions() {
             if matches!(function.trigger, Trigger::Cosmos(_)) {
                 let invoker = Arc::new(RouterInvoker(self.router.clone()));
-                let options = FeedOptions { retry_scale: 0.01, ..FeedOptions::default() };
+                let options = FeedOptions {
+                    retry_scale: 0.01,
+                    console: Console::kept(),
+                    ..FeedOptions::default()
+                };
                 pumps.push(FeedPump::new(self.client.clone(), function, invoker, options).unwrap());
             }
         }
@@ -184,7 +188,12 @@ impl World {
 
     /// A container, past the app.
     pub async fn container(&self, container: &str) -> ContainerClient {
-        self.client.database_client(DATABASE).container_client(container, None).await.unwrap()
+        self.database().container_client(container, None).await.unwrap()
+    }
+
+    /// The database, past the app.
+    pub fn database(&self) -> DatabaseClient {
+        self.client.database_client(DATABASE)
     }
 }
 

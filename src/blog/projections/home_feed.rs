@@ -35,6 +35,7 @@ struct Copied {
 
 impl Projection for HomeFeed {
     const FUNCTION: &'static str = "HomeFeed";
+    const PARTITION_KEY: &'static str = "postId";
     /// Changes of the membership would only lose races against each other.
     const CONCURRENCY: usize = 1;
     type Change = PostsItem;

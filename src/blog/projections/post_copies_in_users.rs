@@ -25,6 +25,7 @@ struct Copied {
 
 impl Projection for PostCopiesInUsers {
     const FUNCTION: &'static str = "PostCopiesInUsers";
+    const PARTITION_KEY: &'static str = "postId";
     type Change = PostsItem;
 
     fn source(change: &PostsItem) -> Option<(&str, u64)> {

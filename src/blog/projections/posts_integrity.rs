@@ -22,6 +22,7 @@ pub struct PostsIntegrity(pub Blog);
 
 impl Projection for PostsIntegrity {
     const FUNCTION: &'static str = "PostsIntegrity";
+    const PARTITION_KEY: &'static str = "postId";
     type Change = PostsItem;
 
     fn source(change: &PostsItem) -> Option<(&str, u64)> {

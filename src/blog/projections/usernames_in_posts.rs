@@ -29,6 +29,7 @@ pub struct UsernamesInPosts(pub Blog);
 
 impl Projection for UsernamesInPosts {
     const FUNCTION: &'static str = "UsernamesInPosts";
+    const PARTITION_KEY: &'static str = "userId";
     /// One rename at a time: each fans out by itself.
     const CONCURRENCY: usize = 1;
     type Change = UsersItem;

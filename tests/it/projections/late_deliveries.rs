@@ -145,7 +145,7 @@ async fn everything_is_true(world: &World) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, max_shrink_iters: 200, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 8, max_shrink_iters: 200, ..ProptestConfig::default() })]
 
     #[test]
     fn whatever_is_delivered_whenever_to_whomever_the_copies_end_true(

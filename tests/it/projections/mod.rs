@@ -1,5 +1,6 @@
 //! What the change feed keeps true.
 
+mod dead_letters;
 mod home_feed;
 mod late_deliveries;
 mod post_copies_in_users;
