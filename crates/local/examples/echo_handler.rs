@@ -128,7 +128,7 @@ async fn invoke(
             (StatusCode::OK, [(header::CONTENT_TYPE, "text/plain")], "{}").into_response()
         }
         Some("hang") => {
-            tokio::time::sleep(Duration::from_secs(3600)).await;
+            tokio::time::sleep(Duration::from_hours(1)).await;
             StatusCode::OK.into_response()
         }
         _ => Json(json!({ "Outputs": {}, "Logs": ["a line of the answer"], "ReturnValue": null }))

@@ -143,14 +143,12 @@ async fn provision(root: &Path, settings: &Settings, store: &Store) -> anyhow::R
     }
     let containers = ContainersFile::read(&file)?;
     let database = settings.get(DATABASE.0).unwrap_or(DATABASE.1);
-    match &store.own {
-        Some((endpoint, _)) => endpoint.provision(database, &containers).await?,
-        None => {
-            let client = host::connect(&store.connection)
-                .await
-                .map_err(|fault| anyhow::anyhow!("--cosmos: {fault}"))?;
-            cosmos::provision(&client, database, &containers).await?;
-        }
+    if let Some((endpoint, _)) = &store.own {
+        endpoint.provision(database, &containers).await?;
+    } else {
+        let client = host::connect(&store.connection).await;
+        let client = client.map_err(|fault| anyhow::anyhow!("--cosmos: {fault}"))?;
+        cosmos::provision(&client, database, &containers).await?;
     }
     Ok(())
 }

@@ -77,9 +77,9 @@ impl Console {
             duration.as_millis()
         );
         if ok {
-            self.success(&text)
+            self.success(&text);
         } else {
-            self.error(&text)
+            self.error(&text);
         }
     }
 

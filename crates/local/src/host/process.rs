@@ -273,7 +273,7 @@ impl ProcessGroup {
         let id = child.id();
         if let Some(stdout) = child.stdout.take() {
             forward(stdout, console.clone(), |console, line| {
-                console.plain(&format!("handler | {line}"))
+                console.plain(&format!("handler | {line}"));
             });
         }
         if let Some(stderr) = child.stderr.take() {

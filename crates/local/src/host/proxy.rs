@@ -13,7 +13,7 @@ use super::process::HandlerWatch;
 use super::wire;
 
 /// How long the handler may take until it begins to answer.
-const ACTIVITY_TIMEOUT: Duration = Duration::from_secs(240);
+const ACTIVITY_TIMEOUT: Duration = Duration::from_mins(4);
 
 /// These belong to one connection and are not handed on (RFC 9110, section 7.6.1).
 const HOP_BY_HOP: [HeaderName; 7] = [

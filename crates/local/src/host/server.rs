@@ -7,10 +7,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::body::{Body, to_bytes};
-use axum::extract::{Request, State};
-use axum::http::{Method, StatusCode};
-use axum::response::{IntoResponse as _, Response};
 use azure_data_cosmos::CosmosClient;
 use bytes::Bytes;
 use futures::FutureExt as _;
@@ -19,18 +15,16 @@ use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use super::admin;
 use super::app::FunctionApp;
 use super::connection;
 use super::console::Console;
 use super::feed::{FeedError, FeedOptions, FeedPump};
-use super::function::{AuthLevel, CosmosTrigger, Function, Trigger};
+use super::front::{Front, serve};
+use super::function::{CosmosTrigger, Trigger};
 use super::invoke::{HandlerClient, HttpInvoker, InvocationResult, Invoker, handler_client};
 use super::json::ConfigError;
 use super::keys::Keys;
 use super::process::{HandlerError, HandlerOptions, HandlerProcess, HandlerWatch};
-use super::proxy;
-use super::routes::RouteTable;
 use super::settings::Settings;
 use super::timer;
 use super::wire::Failure;
@@ -152,7 +146,14 @@ impl Host {
         let stop = CancellationToken::new();
         let mut tasks = JoinSet::new();
         start_triggers(&app, &clients, &invoker, &options, &stop, &mut tasks)?;
-        let front = Front::new(app, watch.clone(), client, invoker, &options)?;
+        let front = Front::new(
+            app,
+            watch.clone(),
+            client,
+            invoker,
+            options.keys,
+            options.console,
+        )?;
         let router = Router::new().fallback(serve).with_state(Arc::new(front));
         tasks.spawn(async move {
             // It ends only with the task.
@@ -295,98 +296,4 @@ impl Invoker for HandlerInvoker {
         }
         .boxed()
     }
-}
-
-/// What answers on the host's port.
-struct Front {
-    app: FunctionApp,
-    routes: RouteTable<HttpTarget>,
-    handler: HandlerWatch,
-    client: HandlerClient,
-    invoker: Arc<dyn Invoker>,
-    keys: Option<Keys>,
-    console: Console,
-}
-
-struct HttpTarget {
-    function: String,
-    auth_level: AuthLevel,
-}
-
-/// The most that `/admin/functions/<name>` takes.
-const ADMIN_BODY_LIMIT: usize = 100 * 1024 * 1024;
-
-impl Front {
-    fn new(
-        app: FunctionApp,
-        handler: HandlerWatch,
-        client: HandlerClient,
-        invoker: Arc<dyn Invoker>,
-        options: &HostOptions,
-    ) -> Result<Self, HostError> {
-        let mut routes = RouteTable::default();
-        for Function { name, trigger, .. } in app.functions() {
-            if let Trigger::Http(http) = trigger {
-                let template = app.host().template(&http.route)?;
-                let target = HttpTarget {
-                    function: name.clone(),
-                    auth_level: http.auth_level,
-                };
-                routes.insert(name, template, http.methods.clone(), target);
-            }
-        }
-        let (keys, console) = (options.keys.clone(), options.console.clone());
-        Ok(Self {
-            app,
-            routes,
-            handler,
-            client,
-            invoker,
-            keys,
-            console,
-        })
-    }
-
-    fn allows(&self, level: AuthLevel, request: &Request) -> bool {
-        self.keys
-            .as_ref()
-            .is_none_or(|keys| keys.allow(level, request.headers(), request.uri()))
-    }
-
-    async fn admin(&self, name: &str, request: Request) -> Response {
-        if !self.allows(AuthLevel::Admin, &request) {
-            return StatusCode::UNAUTHORIZED.into_response();
-        }
-        let Some(function) = self.app.function(name) else {
-            return StatusCode::NOT_FOUND.into_response();
-        };
-        if request.method() != Method::POST {
-            return StatusCode::METHOD_NOT_ALLOWED.into_response();
-        }
-        let Ok(body) = to_bytes(request.into_body(), ADMIN_BODY_LIMIT).await else {
-            return StatusCode::PAYLOAD_TOO_LARGE.into_response();
-        };
-        admin::run(function, &body, self.invoker.clone(), self.console.clone()).into_response()
-    }
-}
-
-async fn serve(State(front): State<Arc<Front>>, request: Request) -> Response {
-    if let Some(name) = request.uri().path().strip_prefix("/admin/functions/") {
-        let name = name.to_owned();
-        return front.admin(&name, request).await;
-    }
-    let Some(target) = front.routes.find(request.method(), request.uri().path()) else {
-        return (StatusCode::NOT_FOUND, Body::empty()).into_response();
-    };
-    if !front.allows(target.auth_level, &request) {
-        return (StatusCode::UNAUTHORIZED, Body::empty()).into_response();
-    }
-    proxy::forward(
-        &target.function,
-        request,
-        &front.handler,
-        &front.client,
-        &front.console,
-    )
-    .await
 }

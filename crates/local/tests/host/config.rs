@@ -31,6 +31,7 @@ fn changed(mut json: Value, path: &str, value: Value) -> Value {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one table, read row by row")]
 fn a_fault_names_file_and_field() {
     let http = || http_function("api/feed", &["get"], "anonymous");
     let cosmos = cosmos_function;
