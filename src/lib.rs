@@ -1,1 +1,20 @@
-//! A serverless back end on Azure Functions and Azure Cosmos DB.
+//! Tributary: a serverless back end on Azure Functions and Azure Cosmos DB.
+//!
+//! Commands and queries come in over HTTP; the change feed of Cosmos DB carries every change on to
+//! the copies that are made for reading. Read the modules in this order:
+//!
+//! - [`app`]: the whole function app on one screen;
+//! - [`blog`]: the domain, one file for each operation;
+//! - [`projection`]: how a change becomes a copy;
+//! - [`cosmos`], [`http`]: what all domains share;
+//! - [`values`], [`config`]: the small things.
+
+pub mod app;
+pub mod blog;
+pub mod projection;
+
+pub mod cosmos;
+pub mod http;
+
+pub mod config;
+pub mod values;

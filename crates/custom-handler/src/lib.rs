@@ -1,1 +1,30 @@
-//! The Azure Functions custom-handler protocol for axum.
+#![doc = include_str!("../README.md")]
+
+mod builder;
+mod serve;
+
+mod dispatch;
+mod http;
+mod invoke;
+
+mod body;
+mod invocation;
+mod trigger;
+
+mod documents;
+mod metadata;
+mod outcome;
+mod timer;
+
+pub mod logs;
+mod panics;
+
+pub use body::MAX_BODY_BYTES;
+pub use builder::{CustomHandler, RegistrationError};
+pub use documents::{Document, Documents};
+pub use invocation::{FromInvocation, Invocation, InvocationError};
+pub use metadata::{InvocationId, RetryContext, SystemMetadata};
+pub use outcome::{IntoOutcome, Outcome};
+pub use serve::{PORT_VARIABLE, SHUTDOWN_GRACE, ServeError};
+pub use timer::{ScheduleStatus, TimerInfo};
+pub use trigger::{OutcomeFuture, TriggerHandler};

@@ -1,0 +1,55 @@
+//! Reads the body of a trigger's invocation.
+
+use axum::body::{Body, HttpBody};
+use http_body_util::BodyExt;
+
+/// The largest body of a trigger's invocation: 128 MiB. HTTP functions have no limit here.
+///
+/// A page of the change feed is about 4 MB; encoding it twice can grow a text made of quotes and
+/// backslashes fourfold, and one made of control characters more.
+pub const MAX_BODY_BYTES: usize = 128 * 1024 * 1024;
+
+/// Why there is no body.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum BodyError {
+    #[error(
+        "the body is larger than {} MiB: lower maxItemsPerInvocation in the function.json",
+        MAX_BODY_BYTES / (1024 * 1024)
+    )]
+    TooLarge,
+    #[error("the body could not be read: {0}")]
+    Broken(axum::Error),
+}
+
+/// The whole body, however it is cut into chunks.
+pub(crate) async fn read(mut body: Body) -> Result<Vec<u8>, BodyError> {
+    let announced = body
+        .size_hint()
+        .exact()
+        .and_then(|size| usize::try_from(size).ok());
+    let mut bytes = Vec::with_capacity(announced.filter(|&n| n <= MAX_BODY_BYTES).unwrap_or(0));
+    while let Some(frame) = body.frame().await {
+        let Ok(chunk) = frame.map_err(BodyError::Broken)?.into_data() else {
+            continue;
+        };
+        if bytes.len() + chunk.len() > MAX_BODY_BYTES {
+            drop(bytes);
+            discard_rest(body).await;
+            return Err(BodyError::TooLarge);
+        }
+        bytes.extend_from_slice(&chunk);
+    }
+    Ok(bytes)
+}
+
+/// A caller that is still writing when the answer comes sees a reset connection instead of the
+/// 413, so the rest is read too, as far as it is not without end.
+async fn discard_rest(mut body: Body) {
+    let mut n_bytes = 0;
+    while let Some(Ok(frame)) = body.frame().await {
+        n_bytes += frame.data_ref().map_or(0, bytes::Bytes::len);
+        if n_bytes > MAX_BODY_BYTES {
+            return;
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! The function app: its HTTP functions and its triggers.
+
+use std::future::Future;
+
+use axum::Router;
+use tokio::net::TcpListener;
+
+use crate::dispatch;
+use crate::serve::{self, ServeError};
+use crate::trigger::{Trigger, TriggerHandler};
+
+/// A function app, built up function by function and then served.
+///
+/// ```no_run
+/// # async fn doc() -> Result<(), custom_handler::ServeError> {
+/// use axum::{Router, routing::get};
+/// use custom_handler::{CustomHandler, Documents};
+///
+/// CustomHandler::new()
+///     .http(Router::new().route("/api/hello", get(async || "Hello")))
+///     .trigger("HomeFeed", async |documents: Documents| {
+///         tracing::info!(n_documents = documents.0.len(), "a batch of changes");
+///     })
+///     .serve()
+///     .await
+/// # }
+/// ```
+#[derive(Default)]
+#[must_use = "a function app does nothing until it is served"]
+pub struct CustomHandler {
+    http: Router,
+    triggers: Vec<Trigger>,
+    first_error: Option<RegistrationError>,
+}
+
+/// A trigger was registered under a name that the Functions host would not accept.
+///
+/// The builder keeps the first one and reports it when the app is served or turned into a router.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RegistrationError {
+    /// The name cannot be the name of a folder with a `function.json`.
+    #[error(
+        "`{0}` cannot be the name of a function: use a letter and up to 127 more letters, digits, \
+         `_` or `-`, and not `host`"
+    )]
+    InvalidName(String),
+    /// The name is taken; the host does not tell upper from lower case.
+    #[error("a trigger named `{0}` is registered twice: give each function a name of its own")]
+    DuplicateName(String),
+}
+
+impl CustomHandler {
+    /// An app without functions. It answers the host's readiness probe and nothing else.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The HTTP functions, under the paths that callers use (`/api/...`).
+    ///
+    /// Needs `"enableProxyingHttpRequest": true` in `host.json`. Requests and responses pass
+    /// unchanged and without a limit to their bodies; each is handled in a tracing span that has
+    /// the `invocation.id`. A second call replaces the router of the first.
+    pub fn http(mut self, router: Router) -> Self {
+        self.http = router;
+        self
+    }
+
+    /// A function that a trigger starts: the host calls `POST /<name>`.
+    ///
+    /// The name is that of the function's folder, in the same case. The handler is an async
+    /// function or closure with up to four extractors ([`FromInvocation`](crate::FromInvocation))
+    /// that returns anything that is [`IntoOutcome`](crate::IntoOutcome). It is dropped when the
+    /// host closes the connection, so it must bear to be stopped at any `.await` and run again.
+    pub fn trigger<H, Args>(mut self, name: impl Into<String>, handler: H) -> Self
+    where
+        H: TriggerHandler<Args>,
+    {
+        let name = name.into();
+        match self.check_name(&name) {
+            Ok(()) => self.triggers.push(Trigger::new(name, handler)),
+            Err(error) => {
+                self.first_error.get_or_insert(error);
+            }
+        }
+        self
+    }
+
+    /// The names of the registered triggers, in the order of registration: for a test that
+    /// compares them with the folders of the `function.json` files.
+    pub fn trigger_names(&self) -> Vec<&str> {
+        self.triggers.iter().map(Trigger::name).collect()
+    }
+
+    /// The whole app as one router, for tests in process.
+    ///
+    /// # Errors
+    /// When a trigger was registered under a bad or a taken name.
+    pub fn into_router(self) -> Result<Router, RegistrationError> {
+        match self.first_error {
+            Some(error) => Err(error),
+            None => Ok(dispatch::router(self.http, self.triggers)),
+        }
+    }
+
+    /// Serves on `127.0.0.1` and the port in `FUNCTIONS_CUSTOMHANDLER_PORT` until Ctrl-C or
+    /// SIGTERM. Port 0 takes a free one, which the log names.
+    ///
+    /// # Errors
+    /// When the variable is missing or holds no port, the port is in use, or a trigger was
+    /// registered under a bad name.
+    pub async fn serve(self) -> Result<(), ServeError> {
+        serve::serve(self.into_router()?).await
+    }
+
+    /// Serves on the caller's listener until `shutdown` is ready; then requests in flight have
+    /// [`SHUTDOWN_GRACE`](crate::SHUTDOWN_GRACE) to end.
+    ///
+    /// # Errors
+    /// When a trigger was registered under a bad name, or the listener fails.
+    pub async fn serve_on(
+        self,
+        listener: TcpListener,
+        shutdown: impl Future<Output = ()> + Send + 'static,
+    ) -> Result<(), ServeError> {
+        serve::serve_on(self.into_router()?, listener, shutdown).await
+    }
+
+    fn check_name(&self, name: &str) -> Result<(), RegistrationError> {
+        if !is_function_name(name) {
+            return Err(RegistrationError::InvalidName(name.to_owned()));
+        }
+        if self
+            .triggers
+            .iter()
+            .any(|trigger| trigger.name().eq_ignore_ascii_case(name))
+        {
+            return Err(RegistrationError::DuplicateName(name.to_owned()));
+        }
+        Ok(())
+    }
+}
+
+/// The host's rule for names of functions: `^[a-z][a-z0-9_\-]{0,127}$` in any case, not `host`.
+pub(crate) fn is_function_name(name: &str) -> bool {
+    name.len() <= 128
+        && name.starts_with(|first: char| first.is_ascii_alphabetic())
+        && name
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
+        && !name.eq_ignore_ascii_case("host")
+}

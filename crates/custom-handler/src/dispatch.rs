@@ -1,0 +1,81 @@
+//! Who answers a request: a trigger, the HTTP functions, or the readiness probe.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::http::{Method, StatusCode};
+use axum::response::{IntoResponse, Response};
+
+use crate::builder::is_function_name;
+use crate::http::{HttpFunctions, Matched};
+use crate::invoke;
+use crate::trigger::Trigger;
+
+struct App {
+    http: HttpFunctions,
+    triggers: HashMap<String, Trigger>,
+}
+
+pub(crate) fn router(http: Router, triggers: Vec<Trigger>) -> Router {
+    let triggers = triggers
+        .into_iter()
+        .map(|trigger| (trigger.name().to_owned(), trigger));
+    let app = App {
+        http: HttpFunctions::new(http),
+        triggers: triggers.collect(),
+    };
+    // One fallback instead of routes: what is not a trigger's own `POST` belongs untouched to the
+    // HTTP functions, whatever its method and path, and so do their 404 and 405.
+    Router::new().fallback(dispatch).with_state(Arc::new(app))
+}
+
+async fn dispatch(State(app): State<Arc<App>>, request: Request) -> Response {
+    let is_probe = is_probe(&request);
+    let called = called_function(&request).map(str::to_owned);
+    if let Some(trigger) = called.as_deref().and_then(|name| app.triggers.get(name)) {
+        return invoke::invoke(trigger, request).await;
+    }
+
+    let response = app.http.call(request).await;
+    if response.extensions().get::<Matched>().is_some() {
+        return response;
+    }
+    if is_probe {
+        return "The function app is ready.\n".into_response();
+    }
+    match called {
+        Some(name) => unknown_function(&name, response),
+        None => response,
+    }
+}
+
+/// The host asks `GET /` every 25 ms until anything answers.
+fn is_probe(request: &Request) -> bool {
+    matches!(*request.method(), Method::GET | Method::HEAD) && request.uri().path() == "/"
+}
+
+/// The name in `POST /<name>`, the host's way to start a function that is not an HTTP function.
+fn called_function(request: &Request) -> Option<&str> {
+    let name = request.uri().path().strip_prefix('/')?;
+    (request.method() == Method::POST && is_function_name(name)).then_some(name)
+}
+
+/// An app's fallback may well answer 200 (a page for every path). To the host that would say that
+/// the function succeeded, and an empty 200 would hang it.
+fn unknown_function(name: &str, fallback: Response) -> Response {
+    let reason = format!(
+        "No trigger named `{name}` is registered: register it with `CustomHandler::trigger`, or \
+         remove the folder with its function.json.\n"
+    );
+    tracing::warn!(
+        function = name,
+        "a function was called that is not registered"
+    );
+    if fallback.status().is_success() {
+        (StatusCode::NOT_FOUND, reason).into_response()
+    } else {
+        fallback
+    }
+}

@@ -1,0 +1,57 @@
+//! HTTP functions: the application's own router, in a span and safe from panics.
+
+use axum::Router;
+use axum::extract::Request;
+use axum::http::StatusCode;
+use axum::middleware::map_response;
+use axum::response::{IntoResponse, Response};
+use tower::ServiceExt;
+use tracing::Instrument;
+
+use crate::{invocation, logs, panics};
+
+pub(crate) struct HttpFunctions {
+    router: Router,
+}
+
+/// In the extensions of a response that a route gave, not the router's fallback.
+#[derive(Clone, Copy)]
+pub(crate) struct Matched;
+
+impl HttpFunctions {
+    pub(crate) fn new(router: Router) -> Self {
+        // `route_layer` panics on a router without routes.
+        if !router.has_routes() {
+            return Self { router };
+        }
+        Self {
+            router: router.route_layer(map_response(mark_as_matched)),
+        }
+    }
+
+    pub(crate) async fn call(&self, request: Request) -> Response {
+        let span = logs::request_span(
+            invocation::id_header(request.headers()),
+            request.method(),
+            request.uri().path(),
+        );
+        let router = self.router.clone();
+        async {
+            match panics::catch(router.oneshot(request)).await {
+                Ok(Ok(response)) => response,
+                Ok(Err(never)) => match never {},
+                Err(panic) => {
+                    tracing::error!(%panic, "an HTTP function panicked");
+                    StatusCode::INTERNAL_SERVER_ERROR.into_response()
+                }
+            }
+        }
+        .instrument(span)
+        .await
+    }
+}
+
+async fn mark_as_matched(mut response: Response) -> Response {
+    response.extensions_mut().insert(Matched);
+    response
+}

@@ -1,0 +1,93 @@
+//! One invocation of a trigger's function, from the request to the answer.
+
+use std::time::Instant;
+
+use axum::body::Body;
+use axum::extract::Request;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use tracing::{Instrument, Span};
+
+use crate::body::{self, BodyError};
+use crate::invocation::{self, Invocation, InvocationError};
+use crate::outcome::{Answer, Outcome};
+use crate::trigger::Trigger;
+use crate::{logs, panics};
+
+/// Why an invocation failed: the status for the host and the words for the log.
+#[derive(Debug, thiserror::Error)]
+enum Failure {
+    #[error(transparent)]
+    Body(#[from] BodyError),
+    #[error(transparent)]
+    Invocation(#[from] InvocationError),
+    #[error("{0}")]
+    Handler(String),
+    #[error("the handler panicked: {0}")]
+    Panic(String),
+    #[error("the outcome cannot be written as JSON: {0}")]
+    Outcome(serde_json::Error),
+}
+
+pub(crate) async fn invoke(trigger: &Trigger, request: Request) -> Response {
+    let (head, body) = request.into_parts();
+    let id = invocation::id_header(&head.headers);
+    let span = logs::invocation_span(trigger.name(), id);
+    async {
+        let started = Instant::now();
+        let result = match panics::catch(run(trigger, id, body)).await {
+            Ok(result) => result,
+            Err(panic) => Err(Failure::Panic(panic)),
+        };
+        let duration_ms = started.elapsed().as_millis();
+        match result.and_then(|outcome| success(outcome, &Span::current())) {
+            Ok(answer) => {
+                tracing::debug!(duration_ms, "the invocation succeeded");
+                answer
+            }
+            Err(failure) => {
+                let status = failure.status();
+                tracing::error!(
+                    status = status.as_u16(),
+                    duration_ms,
+                    "the invocation failed: {failure}"
+                );
+                (status, format!("{failure}\n")).into_response()
+            }
+        }
+    }
+    .instrument(span)
+    .await
+}
+
+async fn run(trigger: &Trigger, id: Option<&str>, body: Body) -> Result<Outcome, Failure> {
+    let running = {
+        let body = body::read(body).await?;
+        // The handler runs with its own arguments; the body's memory is free again by then.
+        trigger.call(&Invocation::parse(trigger.name(), id, &body)?)?
+    };
+    running.await.map_err(Failure::Handler)
+}
+
+/// Always a whole JSON object: the host waits without end on a 2xx that is empty or `null`.
+fn success(outcome: Outcome, span: &Span) -> Result<Response, Failure> {
+    let answer = Answer {
+        outputs: outcome.outputs,
+        logs: logs::take_lines(span),
+        return_value: outcome.return_value,
+    };
+    let body = serde_json::to_vec(&answer).map_err(Failure::Outcome)?;
+    Ok(([(header::CONTENT_TYPE, "application/json")], body).into_response())
+}
+
+impl Failure {
+    fn status(&self) -> StatusCode {
+        match self {
+            Self::Body(BodyError::TooLarge) => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::Body(BodyError::Broken(_)) | Self::Invocation(_) => StatusCode::BAD_REQUEST,
+            Self::Handler(_) | Self::Panic(_) | Self::Outcome(_) => {
+                StatusCode::INTERNAL_SERVER_ERROR
+            }
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! What a handler gives back, and the answer that the host gets for it.
+
+use std::fmt::Display;
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+/// What a function gives to its output bindings.
+///
+/// ```
+/// use custom_handler::Outcome;
+///
+/// let outcome = Outcome::new().output("message", "a text for the queue").return_value(true);
+/// ```
+///
+/// **Beware of base64:** the host decodes an output string silently when it happens to be valid
+/// base64, so `"abcd"` arrives as three bytes. Put such a string into an object, or encode it as
+/// base64 yourself: the host undoes exactly that.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Outcome {
+    /// The values of the output bindings, by their names in `function.json`.
+    pub outputs: Map<String, Value>,
+    /// The value of the output binding named `$return`; null without one.
+    pub return_value: Value,
+}
+
+/// What a handler may return: `()`, an [`Outcome`], or a `Result` of either with an error that can
+/// be displayed. An error fails the invocation with status 500; its text, in the alternate form
+/// (`{:#}`, with its causes when it is an `anyhow::Error`), goes to the log.
+pub trait IntoOutcome {
+    /// The outcome, or in words why there is none.
+    fn into_outcome(self) -> Result<Outcome, String>;
+}
+
+/// The body of a successful answer.
+#[derive(Serialize)]
+#[serde(rename_all = "PascalCase")]
+pub(crate) struct Answer {
+    pub(crate) outputs: Map<String, Value>,
+    pub(crate) logs: Vec<String>,
+    pub(crate) return_value: Value,
+}
+
+impl Outcome {
+    /// An outcome without outputs.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets the value of an output binding.
+    #[must_use]
+    pub fn output(mut self, binding: impl Into<String>, value: impl Into<Value>) -> Self {
+        self.outputs.insert(binding.into(), value.into());
+        self
+    }
+
+    /// Sets the value of the output binding named `$return`.
+    #[must_use]
+    pub fn return_value(mut self, value: impl Into<Value>) -> Self {
+        self.return_value = value.into();
+        self
+    }
+}
+
+impl From<()> for Outcome {
+    fn from((): ()) -> Self {
+        Self::new()
+    }
+}
+
+impl IntoOutcome for () {
+    fn into_outcome(self) -> Result<Outcome, String> {
+        Ok(Outcome::new())
+    }
+}
+
+impl IntoOutcome for Outcome {
+    fn into_outcome(self) -> Result<Outcome, String> {
+        Ok(self)
+    }
+}
+
+impl<T: Into<Outcome>, E: Display> IntoOutcome for Result<T, E> {
+    fn into_outcome(self) -> Result<Outcome, String> {
+        self.map(Into::into).map_err(|error| format!("{error:#}"))
+    }
+}

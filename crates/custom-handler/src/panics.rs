@@ -1,0 +1,31 @@
+//! A panic of a handler ends its own request and nothing else.
+
+use std::any::Any;
+use std::future::{Future, poll_fn};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
+use std::task::Poll;
+
+/// Runs the future where it is, so that it keeps its span and ends when the caller hangs up; a
+/// panic becomes an error with the panic's message. The panic hook has run by then.
+pub(crate) async fn catch<F: Future>(future: F) -> Result<F::Output, String> {
+    let mut future = pin!(future);
+    // A future that has panicked is dropped without another poll, so no broken state is seen.
+    poll_fn(
+        move |context| match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context))) {
+            Ok(poll) => poll.map(Ok),
+            Err(payload) => Poll::Ready(Err(message(payload.as_ref()))),
+        },
+    )
+    .await
+}
+
+fn message(payload: &(dyn Any + Send)) -> String {
+    if let Some(text) = payload.downcast_ref::<&str>() {
+        (*text).to_owned()
+    } else if let Some(text) = payload.downcast_ref::<String>() {
+        text.clone()
+    } else {
+        "a panic without a message".to_owned()
+    }
+}

@@ -1,0 +1,137 @@
+//! The server: a port from the host, a listener, and an end.
+
+use std::env::{self, VarError};
+use std::future::Future;
+use std::io;
+use std::net::Ipv4Addr;
+use std::time::Duration;
+
+use axum::Router;
+use axum::serve::ListenerExt;
+use tokio::net::TcpListener;
+use tokio::sync::oneshot;
+
+use crate::builder::RegistrationError;
+
+/// The environment variable in which the Functions host names the port.
+pub const PORT_VARIABLE: &str = "FUNCTIONS_CUSTOMHANDLER_PORT";
+
+/// How long requests in flight may take to end after the shutdown signal.
+///
+/// The Functions host itself kills the process without a signal, so this serves people and tests.
+pub const SHUTDOWN_GRACE: Duration = Duration::from_secs(10);
+
+/// The app could not be served.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ServeError {
+    /// The process was not started by a Functions host.
+    #[error(
+        "the environment variable {PORT_VARIABLE} is not set: start this program with the \
+         Functions host (`func start`), or set the variable to a port"
+    )]
+    PortMissing,
+    /// The variable does not hold a port.
+    #[error(
+        "the environment variable {PORT_VARIABLE} is `{0}`, which is not a port: set it to a \
+         number from 0 to 65535"
+    )]
+    PortInvalid(String),
+    /// The port cannot be listened on.
+    #[error("cannot listen on 127.0.0.1:{port}: {source}")]
+    Bind {
+        /// The port in [`PORT_VARIABLE`].
+        port: u16,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// A trigger's name is wrong.
+    #[error(transparent)]
+    Registration(#[from] RegistrationError),
+    /// The listener or the handler of the signals failed.
+    #[error("the server failed: {0}")]
+    Server(#[from] io::Error),
+}
+
+pub(crate) async fn serve(router: Router) -> Result<(), ServeError> {
+    let port = port()?;
+    // Only the host on the same machine may call: it has checked the keys, we do not.
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))
+        .await
+        .map_err(|source| ServeError::Bind { port, source })?;
+    let shutdown = shutdown_signal()?;
+    tracing::info!(server.address = %listener.local_addr()?, "ready for the Functions host");
+    serve_on(router, listener, shutdown).await
+}
+
+pub(crate) async fn serve_on(
+    router: Router,
+    listener: TcpListener,
+    shutdown: impl Future<Output = ()> + Send + 'static,
+) -> Result<(), ServeError> {
+    let (stopping, stopped) = oneshot::channel();
+    // Answers are small and the caller waits for each: nothing is gained by delaying segments.
+    let listener = listener.tap_io(|stream| {
+        if let Err(error) = stream.set_nodelay(true) {
+            tracing::debug!(%error, "cannot set TCP_NODELAY");
+        }
+    });
+    let server = axum::serve(listener, router).with_graceful_shutdown(async move {
+        shutdown.await;
+        // The receiver is gone only when the server has ended already.
+        let _ = stopping.send(());
+    });
+    let grace_is_over = async {
+        if stopped.await.is_ok() {
+            tokio::time::sleep(SHUTDOWN_GRACE).await;
+        } else {
+            std::future::pending::<()>().await;
+        }
+    };
+    tokio::select! {
+        result = server.into_future() => Ok(result?),
+        () = grace_is_over => {
+            tracing::warn!(
+                grace_s = SHUTDOWN_GRACE.as_secs(),
+                "stopped with requests still in flight"
+            );
+            Ok(())
+        }
+    }
+}
+
+fn port() -> Result<u16, ServeError> {
+    let text = match env::var(PORT_VARIABLE) {
+        Ok(text) => text,
+        Err(VarError::NotPresent) => return Err(ServeError::PortMissing),
+        Err(VarError::NotUnicode(text)) => text.to_string_lossy().into_owned(),
+    };
+    text.trim()
+        .parse()
+        .map_err(|_| ServeError::PortInvalid(text))
+}
+
+/// Installed before the server starts, so that a failure is an error and no signal is missed.
+#[cfg(unix)]
+fn shutdown_signal() -> io::Result<impl Future<Output = ()> + Send + 'static> {
+    use tokio::signal::unix::{SignalKind, signal};
+
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut terminate = signal(SignalKind::terminate())?;
+    Ok(async move {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+    })
+}
+
+#[cfg(not(unix))]
+fn shutdown_signal() -> io::Result<impl Future<Output = ()> + Send + 'static> {
+    Ok(async {
+        if let Err(error) = tokio::signal::ctrl_c().await {
+            tracing::warn!(%error, "cannot wait for Ctrl-C");
+            std::future::pending::<()>().await;
+        }
+    })
+}

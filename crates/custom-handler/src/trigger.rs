@@ -1,0 +1,80 @@
+//! A function that a trigger starts: its name and its handler.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use crate::invocation::{FromInvocation, Invocation, InvocationError};
+use crate::outcome::{IntoOutcome, Outcome};
+
+/// What a handler is doing: the outcome, or in words why it failed.
+pub type OutcomeFuture = Pin<Box<dyn Future<Output = Result<Outcome, String>> + Send>>;
+
+/// An async function or closure with zero to four extractors as arguments.
+///
+/// `Args` is the tuple of the arguments' types; it tells the implementations apart and is inferred.
+pub trait TriggerHandler<Args>: Send + Sync + 'static {
+    /// Takes the arguments from the invocation and starts the handler with them.
+    fn call(&self, invocation: &Invocation<'_>) -> Result<OutcomeFuture, InvocationError>;
+}
+
+pub(crate) struct Trigger {
+    name: String,
+    handler: Arc<Handler>,
+}
+
+type Handler =
+    dyn Fn(&Invocation<'_>) -> Result<OutcomeFuture, InvocationError> + Send + Sync + 'static;
+
+impl Trigger {
+    pub(crate) fn new<H: TriggerHandler<Args>, Args>(name: String, handler: H) -> Self {
+        let handler = move |invocation: &Invocation<'_>| handler.call(invocation);
+        Self {
+            name,
+            handler: Arc::new(handler),
+        }
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(crate) fn call(
+        &self,
+        invocation: &Invocation<'_>,
+    ) -> Result<OutcomeFuture, InvocationError> {
+        (self.handler)(invocation)
+    }
+}
+
+impl<F, Fut> TriggerHandler<()> for F
+where
+    F: Fn() -> Fut + Send + Sync + 'static,
+    Fut: Future<Output: IntoOutcome> + Send + 'static,
+{
+    fn call(&self, _: &Invocation<'_>) -> Result<OutcomeFuture, InvocationError> {
+        let running = self();
+        Ok(Box::pin(async move { running.await.into_outcome() }))
+    }
+}
+
+macro_rules! handler_with {
+    ($($arg:ident),+) => {
+        impl<F, Fut, $($arg),+> TriggerHandler<($($arg,)+)> for F
+        where
+            F: Fn($($arg),+) -> Fut + Send + Sync + 'static,
+            Fut: Future<Output: IntoOutcome> + Send + 'static,
+            $($arg: FromInvocation,)+
+        {
+            fn call(&self, invocation: &Invocation<'_>) -> Result<OutcomeFuture, InvocationError> {
+                let running = self($($arg::from_invocation(invocation)?),+);
+                Ok(Box::pin(async move { running.await.into_outcome() }))
+            }
+        }
+    };
+}
+
+handler_with!(A1);
+handler_with!(A1, A2);
+handler_with!(A1, A2, A3);
+handler_with!(A1, A2, A3, A4);

@@ -1,0 +1,89 @@
+//! Whatever comes, no answer makes the host wait and nothing ends the server.
+
+use custom_handler::{
+    CustomHandler, Documents, InvocationId, RetryContext, SystemMetadata, TimerInfo,
+};
+use proptest::prelude::*;
+use serde_json::json;
+
+use crate::world::{App, Reply, encoded};
+
+fn app() -> App {
+    App::new(
+        CustomHandler::new()
+            .trigger("Changes", async |_: Documents, _: Option<RetryContext>| {})
+            .trigger("Nightly", async |_: TimerInfo, _: InvocationId| {})
+            .trigger("Anything", async || ())
+            .trigger("System", async |_: SystemMetadata| {}),
+    )
+}
+
+/// A success is a whole answer; a failure says why.
+fn check(reply: &Reply) {
+    if reply.status.is_success() {
+        reply.answer();
+    } else {
+        reply.failure(400);
+    }
+}
+
+fn send_to_all(body: &[u8]) {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        let app = app();
+        for function in ["Changes", "Nightly", "Anything", "System"] {
+            check(&app.invoke(function, body.to_vec()).await);
+        }
+        app.changes(&json!([])).await.answer();
+    });
+}
+
+fn valid_bodies() -> impl Strategy<Value = Vec<u8>> {
+    let metadata = json!({
+        "sys": {"MethodName": "F", "UtcNow": "", "RandGuid": ""},
+        "RetryContext": {"RetryCount": 1, "MaxRetryCount": -1, "Exception": null}
+    });
+    let batch = r#"[{"id":"\"é\\ud83d\\ude00"},{}]"#;
+    let timer = json!({"IsPastDue": false, "ScheduleStatus": null});
+    let data = [
+        json!(encoded(batch)),
+        json!(batch),
+        json!([{"id": 1}]),
+        timer,
+    ];
+    let bodies = data.map(|data| json!({"Data": {"x": data}, "Metadata": metadata}).to_string());
+    prop::sample::select(bodies.map(String::into_bytes).to_vec())
+}
+
+proptest! {
+    #[test]
+    fn arbitrary_bytes_get_a_whole_answer(body in prop::collection::vec(any::<u8>(), 0..300)) {
+        send_to_all(&body);
+    }
+
+    #[test]
+    fn damaged_bodies_get_a_whole_answer(
+        body in valid_bodies(),
+        damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..4),
+        end in any::<prop::sample::Index>(),
+        cut in any::<bool>(),
+    ) {
+        let mut body = body;
+        for (place, byte) in damage {
+            let place = place.index(body.len());
+            body[place] = byte;
+        }
+        if cut {
+            body.truncate(end.index(body.len()));
+        }
+        send_to_all(&body);
+    }
+
+    #[test]
+    fn arbitrary_text_as_data_gets_a_whole_answer(text in any::<String>(), twice in any::<bool>()) {
+        let data = if twice { encoded(&text) } else { text };
+        send_to_all(json!({"Data": {"x": data}}).to_string().as_bytes());
+    }
+}

@@ -1,0 +1,97 @@
+//! Invocations that fail, alone.
+
+use custom_handler::{CustomHandler, Documents};
+use serde_json::json;
+
+use crate::world::App;
+
+fn app() -> App {
+    App::new(
+        CustomHandler::new()
+            .trigger("Changes", async |_: Documents| {})
+            .trigger("Fails", async || Err::<(), _>("the store is away"))
+            .trigger("Panics", async || -> () { panic!("on {}", "purpose") })
+            .trigger("PanicsLater", async || {
+                tokio::task::yield_now().await;
+                assert_eq!(1, 2, "later");
+            })
+            .trigger("PanicsAtOnce", || -> std::future::Ready<()> {
+                panic!("at once")
+            })
+            .trigger("PanicsOddly", async || -> () { std::panic::panic_any(7) }),
+    )
+}
+
+#[tokio::test]
+async fn a_body_that_is_no_invocation_fails() {
+    let app = app();
+    for body in [
+        &b""[..],
+        b" ",
+        b"null",
+        b"[]",
+        b"[{\"documents\": []}, {}]",
+        b"7",
+        b"\"{}\"",
+        b"{",
+        b"{}",
+        b"{\"Data\"",
+        b"{\"Data\":[]}",
+        b"{\"Data\":7}",
+        b"{\"Data\":null}",
+        b"{\"Data\":{}}",
+        b"{\"Data\":{\"a\":[],\"b\":[]}}",
+        b"{\"Data\":{\"a\":[]},\"Metadata\":[]}",
+        b"{\"Data\":{\"a\":[]}} {}",
+        b"{\"Data\":{\"a\":[]},}",
+        b"{\"Data\":{\"a\":[]},\"Data\":{\"a\":[]}}",
+        b"{\"data\":{\"a\":[]}}",
+        b"{\"Data\":{\"a\":[\xff]}}",
+        b"{\"Data\":{\"a\":[\"\xff\"]}}",
+        b"\xef\xbb\xbf{\"Data\":{\"a\":[]}}",
+        b"\x00",
+    ] {
+        let reply = app.invoke("Changes", body).await;
+        assert!(
+            reply.failure(400).len() > 20,
+            "{}: {}",
+            body.escape_ascii(),
+            reply.text
+        );
+    }
+    app.changes(&json!([])).await.answer();
+}
+
+#[tokio::test]
+async fn a_handlers_error_is_a_500_with_its_reason() {
+    assert_eq!(
+        app().invoke("Fails", "{}").await.failure(500).trim(),
+        "the store is away"
+    );
+}
+
+#[tokio::test]
+async fn a_panic_fails_its_own_invocation_only() {
+    let app = app();
+    let panics = [
+        ("Panics", "on purpose"),
+        ("PanicsLater", "later"),
+        ("PanicsAtOnce", "at once"),
+        ("PanicsOddly", "a panic without a message"),
+    ];
+    let batch = json!([{"id": "a"}]);
+    for (function, reason) in panics {
+        let (panicked, other) = tokio::join!(app.invoke(function, "{}"), app.changes(&batch));
+        assert!(panicked.failure(500).contains(reason), "{}", panicked.text);
+        other.answer();
+    }
+}
+
+#[tokio::test]
+async fn a_function_that_is_not_registered_is_never_a_success() {
+    let reply = app().invoke("Unknown", r#"{"Data":{}}"#).await;
+    assert_eq!(reply.status, 404);
+    // The host uses the name as it is registered.
+    let reply = app().invoke("changes", r#"{"Data":{"x":[]}}"#).await;
+    assert_eq!(reply.status, 404);
+}

@@ -1,0 +1,150 @@
+//! What can be a handler, and what it can return.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use custom_handler::{
+    CustomHandler, Documents, FromInvocation, Invocation, InvocationError, InvocationId, Outcome,
+    RetryContext, SystemMetadata,
+};
+use serde_json::json;
+
+use crate::world::{App, ID};
+
+const BODY: &str =
+    r#"{"Data":{"x":[]},"Metadata":{"sys":{"MethodName":"F","UtcNow":"","RandGuid":""}}}"#;
+
+#[tokio::test]
+async fn a_handler_takes_up_to_four_arguments() {
+    async fn four(
+        d: Documents,
+        r: Option<RetryContext>,
+        i: InvocationId,
+        s: SystemMetadata,
+    ) -> Outcome {
+        Outcome::new().return_value(json!([d.0.len(), r.is_none(), i.0, s.method_name]))
+    }
+    let app = App::new(
+        CustomHandler::new()
+            .trigger("None", async || Outcome::new().return_value(0))
+            .trigger("Two", async |d: Documents, i: InvocationId| {
+                Outcome::new().return_value(json!([d.0.len(), i.0]))
+            })
+            .trigger(
+                "Three",
+                async |_: Documents, _: InvocationId, _: SystemMetadata| {},
+            )
+            .trigger("Four", four),
+    );
+    let value = async |function| app.invoke(function, BODY).await.answer()["ReturnValue"].take();
+    assert_eq!(value("None").await, json!(0));
+    assert_eq!(value("Two").await, json!([0, ID]));
+    assert_eq!(value("Three").await, json!(null));
+    assert_eq!(value("Four").await, json!([0, true, ID, "F"]));
+}
+
+#[tokio::test]
+async fn every_kind_of_result_is_an_answer() {
+    let app = App::new(
+        CustomHandler::new()
+            .trigger("Unit", async || ())
+            .trigger("Outcome", async || {
+                Outcome::new().output("queue", "text").return_value(true)
+            })
+            .trigger("OkUnit", async || Ok::<(), String>(()))
+            .trigger("OkOutcome", async || {
+                Ok::<_, String>(Outcome::new().output("n", 1))
+            }),
+    );
+    let empty = json!({"Outputs": {}, "Logs": [], "ReturnValue": null});
+    assert_eq!(app.invoke("Unit", BODY).await.answer(), empty);
+    assert_eq!(app.invoke("OkUnit", BODY).await.answer(), empty);
+    assert_eq!(
+        app.invoke("Outcome", BODY).await.answer(),
+        json!({"Outputs": {"queue": "text"}, "Logs": [], "ReturnValue": true})
+    );
+    assert_eq!(app.invoke("OkOutcome", BODY).await.output("n"), json!(1));
+}
+
+#[tokio::test]
+async fn an_error_is_shown_with_its_causes() {
+    struct Chain;
+    impl fmt::Display for Chain {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str(if f.alternate() {
+                "outer: inner"
+            } else {
+                "outer"
+            })
+        }
+    }
+    let app = App::new(CustomHandler::new().trigger("Fails", async || Err::<(), _>(Chain)));
+    assert_eq!(
+        app.invoke("Fails", BODY).await.failure(500).trim(),
+        "outer: inner"
+    );
+}
+
+#[tokio::test]
+async fn a_closure_carries_state() {
+    let n_calls = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&n_calls);
+    let app = App::new(CustomHandler::new().trigger("Count", move || {
+        let counter = Arc::clone(&counter);
+        async move {
+            counter.fetch_add(1, Ordering::Relaxed);
+        }
+    }));
+    for _ in 0..3 {
+        app.invoke("Count", BODY).await.answer();
+    }
+    assert_eq!(n_calls.load(Ordering::Relaxed), 3);
+}
+
+#[tokio::test]
+async fn other_triggers_data_is_read_by_an_own_extractor() {
+    struct QueueMessage(String);
+    impl FromInvocation for QueueMessage {
+        fn from_invocation(invocation: &Invocation) -> Result<Self, InvocationError> {
+            assert_eq!(invocation.function(), "Queue");
+            assert_eq!(
+                invocation
+                    .metadata("DequeueCount")
+                    .map(serde_json::value::RawValue::get),
+                Some("\"1\"")
+            );
+            let data = invocation
+                .data("message")
+                .ok_or_else(|| InvocationError::new("the binding `message` has no data"))?;
+            serde_json::from_str(data.get())
+                .map(Self)
+                .map_err(|_| InvocationError::new("the message is not text"))
+        }
+    }
+    let app = App::new(
+        CustomHandler::new().trigger("Queue", async |message: QueueMessage| {
+            Outcome::new().return_value(message.0)
+        }),
+    );
+    let send = async |data| {
+        let body = json!({"Data": data, "Metadata": {"DequeueCount": "1"}}).to_string();
+        app.invoke("Queue", body).await
+    };
+    assert_eq!(
+        send(json!({"message": "hi", "other": 1})).await.answer()["ReturnValue"],
+        "hi"
+    );
+    assert!(
+        send(json!({"message": 1}))
+            .await
+            .failure(400)
+            .contains("not text")
+    );
+    assert!(
+        send(json!({}))
+            .await
+            .failure(400)
+            .contains("`message` has no data")
+    );
+}

@@ -1,0 +1,154 @@
+//! HTTP functions and the readiness probe.
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{DefaultBodyLimit, Request};
+use axum::http::{Method, StatusCode, header};
+use axum::response::IntoResponse;
+use axum::routing::{any, get, post};
+use custom_handler::CustomHandler;
+
+use crate::world::{App, ID, Reply, invocation};
+
+fn app(http: Router) -> App {
+    App::new(
+        CustomHandler::new()
+            .http(http)
+            .trigger("Changes", async || ()),
+    )
+}
+
+async fn send(app: &App, method: Method, uri: &str, body: impl Into<Body>) -> Reply {
+    let request = Request::builder()
+        .method(method)
+        .uri(uri)
+        .body(body.into())
+        .unwrap();
+    app.send(request).await
+}
+
+#[tokio::test]
+async fn a_request_reaches_the_router_unchanged() {
+    async fn echo(request: Request) -> impl IntoResponse {
+        let (head, body) = request.into_parts();
+        let names: Vec<String> = head
+            .headers
+            .iter()
+            .map(|(k, v)| format!("{k}={}", v.to_str().unwrap()))
+            .collect();
+        let seen = format!("{} {} {}", head.method, head.uri, names.join(" "));
+        (StatusCode::IM_A_TEAPOT, [("x-seen", seen)], body)
+    }
+    let app = app(Router::new().route("/api/{*rest}", any(echo)));
+    let reply = send(&app, Method::PATCH, "/api/a%20b/?q=1&q=%2F", "the body").await;
+    assert_eq!(
+        (reply.status.as_u16(), reply.text.as_str()),
+        (418, "the body")
+    );
+    let reply = app.send(invocation("api/x", "again")).await;
+    assert_eq!((reply.status.as_u16(), reply.text.as_str()), (418, "again"));
+}
+
+#[tokio::test]
+async fn a_body_of_an_http_function_has_no_limit_of_ours() {
+    let count = post(async |body: axum::body::Bytes| body.len().to_string());
+    let app = app(Router::new().route("/api/count", count.layer(DefaultBodyLimit::disable())));
+    let n_bytes = custom_handler::MAX_BODY_BYTES + 1;
+    let reply = send(&app, Method::POST, "/api/count", vec![0; n_bytes]).await;
+    assert_eq!(reply.text, n_bytes.to_string());
+}
+
+#[tokio::test]
+async fn an_http_function_may_answer_with_an_empty_body() {
+    let app = app(Router::new().route("/Empty", post(async || StatusCode::NO_CONTENT)));
+    let reply = app.invoke("Empty", "").await;
+    assert_eq!((reply.status.as_u16(), reply.text.as_str()), (204, ""));
+}
+
+#[tokio::test]
+async fn a_panic_in_an_http_function_is_a_500_for_its_request_only() {
+    let router = Router::new()
+        .route("/api/panic", get(async || -> () { panic!("on purpose") }))
+        .route("/api/fine", get(async || "fine"));
+    let app = app(router);
+    assert_eq!(send(&app, Method::GET, "/api/panic", "").await.status, 500);
+    assert_eq!(send(&app, Method::GET, "/api/fine", "").await.text, "fine");
+}
+
+#[tokio::test]
+async fn the_probe_is_answered_unless_the_router_has_a_page() {
+    let ready = "The function app is ready.\n";
+    let fallback = Router::new().fallback(async || (StatusCode::NOT_FOUND, "no page"));
+    for app in [
+        App::new(CustomHandler::new()),
+        app(Router::new()),
+        app(fallback),
+    ] {
+        let reply = send(&app, Method::GET, "/", "").await;
+        assert_eq!((reply.status.as_u16(), reply.text.as_str()), (200, ready));
+    }
+    let page = get(async || (StatusCode::ACCEPTED, [(header::ETAG, "1")], "a page"));
+    let page = app(Router::new().route("/", page));
+    let reply = send(&page, Method::GET, "/", "").await;
+    assert_eq!(
+        (reply.status.as_u16(), reply.text.as_str()),
+        (202, "a page")
+    );
+    let posts_only = app(Router::new().route("/", post(async || "posted")));
+    assert_eq!(send(&posts_only, Method::GET, "/", "").await.status, 405);
+}
+
+#[tokio::test]
+async fn what_is_no_trigger_gets_the_routers_own_answers() {
+    let router = Router::new()
+        .route("/api/thing", get(async || ()))
+        .fallback(async || (StatusCode::GONE, "nothing here"));
+    let app = app(router);
+    assert_eq!(send(&app, Method::PUT, "/api/thing", "").await.status, 405);
+    for (method, uri) in [
+        (Method::GET, "/api/other"),
+        (Method::GET, "/Changes"),
+        (Method::POST, "/Changes/more"),
+        (Method::POST, "/api/Changes"),
+        (Method::POST, "/Unknown"),
+        (Method::POST, "/"),
+    ] {
+        assert_eq!(
+            send(&app, method, uri, "").await.text,
+            "nothing here",
+            "{uri}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_fallback_for_every_path_does_not_make_an_unknown_trigger_succeed() {
+    let app = app(Router::new().fallback(async || StatusCode::OK));
+    let reply = app.invoke("Unknown", "{}").await;
+    assert!(reply.failure(404).contains("No trigger named `Unknown`"));
+    assert_eq!(send(&app, Method::GET, "/Unknown", "").await.status, 200);
+    assert_eq!(send(&app, Method::POST, "/a/b", "").await.status, 200);
+}
+
+#[tokio::test]
+async fn a_trigger_goes_before_a_route_of_the_same_name() {
+    let app = app(Router::new().route("/Changes", any(async || "the route")));
+    app.invoke("Changes", "{}").await.answer();
+    assert_eq!(
+        send(&app, Method::GET, "/Changes", "").await.text,
+        "the route"
+    );
+}
+
+#[tokio::test]
+async fn the_id_of_the_host_reaches_the_router() {
+    let id = async |request: Request| {
+        let id = request
+            .headers()
+            .get("x-azure-functions-invocationid")
+            .cloned();
+        id.map_or(String::new(), |id| id.to_str().unwrap().to_owned())
+    };
+    let app = app(Router::new().route("/api/id", post(id)));
+    assert_eq!(app.invoke("api/id", "").await.text, ID);
+}

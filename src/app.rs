@@ -1,0 +1,130 @@
+//! The whole function app: every route, every trigger. A test holds it against `functions/`.
+
+use std::sync::Arc;
+
+use axum::{
+    Router,
+    http::Method,
+    middleware,
+    routing::{MethodRouter, delete, get, post, put},
+};
+use custom_handler::{CustomHandler, Documents, InvocationId};
+
+use crate::{
+    blog::{
+        Blog,
+        commands::{
+            create_comment, create_post, create_user, delete_comment, delete_post, like_post,
+            put_post, put_user, unlike_post,
+        },
+        projections::{HomeFeed, PostCopiesInUsers, PostsIntegrity, UsernamesInPosts},
+        queries::{
+            get_comment, get_feed, get_like, get_post, get_user, list_comments, list_likes,
+            list_user_posts,
+        },
+    },
+    cosmos::Cosmos,
+    http::{charge, method_not_allowed, no_such_route},
+    projection::{self, DeadLetters, Projection},
+};
+
+/// The HTTP functions of the blog: commands need a function key, queries are for everybody.
+#[rustfmt::skip]
+pub fn http_functions() -> Vec<HttpFunction> {
+    use AuthLevel::{Anonymous, Function};
+    vec![
+        // Users: sign up and rename (C1), profile (Q1), posts of an author (Q3).
+        http("CreateUser",    Method::POST,   "/api/users",                              Function,  post(create_user)),
+        http("PutUser",       Method::PUT,    "/api/users/{userId}",                     Function,  put(put_user)),
+        http("GetUser",       Method::GET,    "/api/users/{userId}",                     Anonymous, get(get_user)),
+        http("ListUserPosts", Method::GET,    "/api/users/{userId}/posts",               Anonymous, get(list_user_posts)),
+        // Posts: write and edit (C2), read (Q2), the front page (Q6).
+        http("CreatePost",    Method::POST,   "/api/posts",                              Function,  post(create_post)),
+        http("PutPost",       Method::PUT,    "/api/posts/{postId}",                     Function,  put(put_post)),
+        http("GetPost",       Method::GET,    "/api/posts/{postId}",                     Anonymous, get(get_post)),
+        http("DeletePost",    Method::DELETE, "/api/posts/{postId}",                     Function,  delete(delete_post)),
+        http("GetFeed",       Method::GET,    "/api/feed",                               Anonymous, get(get_feed)),
+        // Comments: write (C3), read (Q4).
+        http("CreateComment", Method::POST,   "/api/posts/{postId}/comments",             Function,  post(create_comment)),
+        http("ListComments",  Method::GET,    "/api/posts/{postId}/comments",             Anonymous, get(list_comments)),
+        http("GetComment",    Method::GET,    "/api/posts/{postId}/comments/{commentId}", Anonymous, get(get_comment)),
+        http("DeleteComment", Method::DELETE, "/api/posts/{postId}/comments/{commentId}", Function,  delete(delete_comment)),
+        // Likes: like (C4), who likes it (Q5).
+        http("LikePost",      Method::PUT,    "/api/posts/{postId}/likes/{userId}",       Function,  put(like_post)),
+        http("GetLike",       Method::GET,    "/api/posts/{postId}/likes/{userId}",       Anonymous, get(get_like)),
+        http("UnlikePost",    Method::DELETE, "/api/posts/{postId}/likes/{userId}",       Function,  delete(unlike_post)),
+        http("ListLikes",     Method::GET,    "/api/posts/{postId}/likes",                Anonymous, get(list_likes)),
+    ]
+}
+
+/// The function that answers what no other function takes, with a 404 or 405 problem document.
+///
+/// The Functions host tries routes in the order of the functions' names and takes the first that
+/// fits, so this name must sort last.
+pub const UNMATCHED: &str = "ZUnmatchedRoute";
+
+/// The app on a database.
+pub fn app(cosmos: &Arc<Cosmos>) -> CustomHandler {
+    let blog = Blog::new(cosmos);
+    let letters = DeadLetters::new(cosmos);
+    let app = CustomHandler::new().http(router(blog.clone()));
+    let app = projection(app, UsernamesInPosts(blog.clone()), &letters);
+    let app = projection(app, PostCopiesInUsers(blog.clone()), &letters);
+    let app = projection(app, HomeFeed(blog.clone()), &letters);
+    projection(app, PostsIntegrity(blog), &letters)
+}
+
+/// A function that the host calls over HTTP, as `functions/` declares it.
+pub struct HttpFunction {
+    /// The folder in `functions/`.
+    pub name: &'static str,
+    /// The method.
+    pub method: Method,
+    /// The route, with a slash in front.
+    pub route: &'static str,
+    /// Whether the host asks for a key.
+    pub auth_level: AuthLevel,
+    handler: MethodRouter<Blog>,
+}
+
+/// Who may call a function.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AuthLevel {
+    /// Everybody.
+    Anonymous,
+    /// Who has a key of the function or of the app.
+    Function,
+}
+
+fn http(
+    name: &'static str,
+    method: Method,
+    route: &'static str,
+    auth_level: AuthLevel,
+    handler: MethodRouter<Blog>,
+) -> HttpFunction {
+    HttpFunction { name, method, route, auth_level, handler }
+}
+
+fn router(blog: Blog) -> Router {
+    http_functions()
+        .into_iter()
+        .fold(Router::new(), |router, function| router.route(function.route, function.handler))
+        .method_not_allowed_fallback(method_not_allowed)
+        .fallback(no_such_route)
+        .layer(middleware::from_fn(charge))
+        .with_state(blog)
+}
+
+fn projection<P: Projection>(
+    app: CustomHandler,
+    projection: P,
+    letters: &DeadLetters,
+) -> CustomHandler {
+    let projection = Arc::new(projection);
+    let letters = letters.clone();
+    app.trigger(P::FUNCTION, move |documents: Documents, invocation: InvocationId| {
+        let (projection, letters) = (Arc::clone(&projection), letters.clone());
+        async move { projection::run(&*projection, &letters, documents, invocation).await }
+    })
+}

@@ -1,0 +1,38 @@
+//! C2: `POST /posts`.
+
+use axum::{extract::State, response::Response};
+use uuid::Uuid;
+
+use super::put_post::create;
+use crate::{
+    blog::{
+        Blog,
+        model::{Post, PostId, PostText},
+        stores::PostSlot,
+    },
+    cosmos::{Reason, retry},
+    http::{ApiError, JsonBody},
+};
+
+/// Creates a post under an id of ours: one store request, and one for an author who has not been
+/// seen lately.
+pub async fn create_post(
+    State(blog): State<Blog>,
+    JsonBody(text): JsonBody<PostText>,
+) -> Result<Response, ApiError> {
+    let id = PostId::parse(Uuid::now_v7().to_string())
+        .map_err(|error| ApiError::invalid("id", error.to_string()))?;
+    let author = blog.author(&text.user_id).await?;
+    let post = Post::new(id, &text, &author);
+    retry(async || match create(&blog, &post, None).await {
+        // Nobody else has an id that was just made: this is our own write, its answer was lost.
+        Err(ApiError::Store(error)) if error.reason == Reason::Conflict => {
+            match blog.post_slot(&post.public.post_id).await? {
+                PostSlot::Post(stored) => Ok(super::put_post::created(&stored.item, &stored.etag)),
+                _ => Err(error.into()),
+            }
+        }
+        result => result,
+    })
+    .await
+}

@@ -1,0 +1,30 @@
+//! C1: `POST /users`.
+
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use axum::{extract::State, response::Response};
+use uuid::Uuid;
+
+use super::put_user::{NewName, save};
+use crate::{
+    blog::{
+        Blog,
+        model::{User, UserId},
+    },
+    cosmos::retry,
+    http::{ApiError, Conditions, JsonBody},
+};
+
+/// Creates a user under an id of ours: two store requests.
+pub async fn create_user(
+    State(blog): State<Blog>,
+    JsonBody(NewName(username)): JsonBody<NewName>,
+) -> Result<Response, ApiError> {
+    let id = UserId::parse(Uuid::now_v7().to_string())
+        .map_err(|error| ApiError::invalid("id", error.to_string()))?;
+    let user = User::new(id, username);
+    let is_new = AtomicBool::new(true);
+    let conditions = Conditions::default();
+    // The first try need not look: an id that was just made belongs to nobody.
+    retry(|| save(&blog, &user, &conditions, is_new.swap(false, Relaxed))).await
+}

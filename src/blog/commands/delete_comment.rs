@@ -1,0 +1,86 @@
+//! `DELETE /posts/{postId}/comments/{commentId}`.
+
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use axum::{extract::State, http::StatusCode};
+
+use crate::{
+    blog::{
+        Blog,
+        model::{CommentId, Post, PostId, PostsItem},
+    },
+    cosmos::{Reason, Refusal, Transaction, retry},
+    http::{ApiError, Conditions, Params},
+};
+
+/// Deletes a comment and counts it off, in one transaction: two store requests when nobody else
+/// writes to the post.
+pub async fn delete_comment(
+    State(blog): State<Blog>,
+    Params((post_id, comment_id)): Params<(PostId, CommentId)>,
+    conditions: Conditions,
+) -> Result<StatusCode, ApiError> {
+    // The post is an item of the same partition, under its own id.
+    if comment_id.as_str() == post_id.as_str() {
+        return Err(ApiError::NotFound("comment"));
+    }
+    let comment =
+        Reaction { id: comment_id.as_str(), name: "comment", count_off: Post::without_comment };
+    remove(&blog, &post_id, &comment, &conditions).await
+}
+
+/// A comment or a like that is to be deleted.
+pub(super) struct Reaction<'a> {
+    pub(super) id: &'a str,
+    pub(super) name: &'static str,
+    pub(super) count_off: fn(&Post) -> Post,
+}
+
+/// Deletes a comment or a like and replaces the post that counted it.
+pub(super) async fn remove(
+    blog: &Blog,
+    post_id: &PostId,
+    reaction: &Reaction<'_>,
+    conditions: &Conditions,
+) -> Result<StatusCode, ApiError> {
+    let answer_lost = AtomicBool::new(false);
+    let result = retry(|| attempt(blog, post_id, reaction, conditions, &answer_lost)).await;
+    match result {
+        // It was there when an earlier try began, whose answer was lost: that try has deleted it.
+        Err(ApiError::NotFound(_)) if answer_lost.load(Relaxed) => Ok(StatusCode::NO_CONTENT),
+        Err(ApiError::NotFound(_)) if conditions.demands_existence() => {
+            Err(ApiError::PreconditionFailed)
+        }
+        result => result,
+    }
+}
+
+async fn attempt(
+    blog: &Blog,
+    post_id: &PostId,
+    reaction: &Reaction<'_>,
+    conditions: &Conditions,
+    answer_lost: &AtomicBool,
+) -> Result<StatusCode, ApiError> {
+    let post = blog.post(post_id).await?;
+    let mut etag = None;
+    if !conditions.is_empty() {
+        let stored = blog.posts.read::<PostsItem>(post_id.as_str(), reaction.id).await?;
+        etag = Some(stored.ok_or(ApiError::NotFound(reaction.name))?.etag);
+        conditions.check(etag.as_ref())?;
+    }
+    let without = PostsItem::Post((reaction.count_off)(&post.item));
+    let transaction = Transaction::new(post_id.as_str())
+        .delete(reaction.id, etag.as_ref())
+        .replace(post_id.as_str(), &without, &post.etag)?;
+    match blog.posts.transact(transaction).await {
+        Ok(_) => Ok(StatusCode::NO_CONTENT),
+        Err(Refusal { operation: Some(0), error }) if error.reason == Reason::NotFound => {
+            Err(ApiError::NotFound(reaction.name))
+        }
+        Err(Refusal { error, .. }) => {
+            answer_lost.fetch_or(error.reason == Reason::Unavailable, Relaxed);
+            Err(error.into())
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! Commands C1–C4 and the deletes: each writes one logical partition, in one transaction.
+//!
+//! A command reads, decides, and writes under a precondition; when it loses a race, or the answer
+//! of the store is lost, it starts over ([`crate::cosmos::retry`]). What it creates has an id and
+//! a creation date that do not change between tries, so it recognises its own write.
+
+mod create_comment;
+mod create_post;
+mod create_user;
+mod delete_comment;
+mod delete_post;
+mod like_post;
+mod put_post;
+mod put_user;
+mod unlike_post;
+
+pub use create_comment::create_comment;
+pub use create_post::create_post;
+pub use create_user::create_user;
+pub use delete_comment::delete_comment;
+pub use delete_post::delete_post;
+pub use like_post::like_post;
+pub use put_post::put_post;
+pub use put_user::put_user;
+pub use unlike_post::unlike_post;

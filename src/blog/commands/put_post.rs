@@ -1,0 +1,95 @@
+//! C2: `PUT /posts/{postId}`.
+
+use axum::{extract::State, http::StatusCode, response::Response};
+
+use crate::{
+    blog::{
+        Blog,
+        model::{Post, PostContent, PostId, PostText, PostsItem, Title, UserId},
+        projections::remove_reactions,
+        stores::PostSlot,
+    },
+    cosmos::{ETag, Stored, retry},
+    http::{self, ApiError, Conditions, Form, FromForm, JsonBody, Params},
+    values::Timestamp,
+};
+
+impl FromForm for PostText {
+    fn from_form(form: &mut Form) -> Option<Self> {
+        let user_id = form.text("userId", UserId::parse);
+        let title = form.text("title", Title::parse);
+        let content = form.text("content", PostContent::parse);
+        Some(Self { user_id: user_id?, title: title?, content: content? })
+    }
+}
+
+/// Creates a post or edits one: two store requests. An edit keeps the counts, since it replaces
+/// the post only as it was read.
+pub async fn put_post(
+    State(blog): State<Blog>,
+    Params(id): Params<PostId>,
+    conditions: Conditions,
+    JsonBody(text): JsonBody<PostText>,
+) -> Result<Response, ApiError> {
+    let now = Timestamp::now();
+    retry(|| save(&blog, &id, &conditions, &text, now)).await
+}
+
+async fn save(
+    blog: &Blog,
+    id: &PostId,
+    conditions: &Conditions,
+    text: &PostText,
+    now: Timestamp,
+) -> Result<Response, ApiError> {
+    match blog.post_slot(id).await? {
+        // Our own write, whose answer was lost.
+        PostSlot::Post(post) if post.item.public.creation_date == now => {
+            Ok(created(&post.item, &post.etag))
+        }
+        PostSlot::Post(post) => {
+            conditions.check(Some(&post.etag))?;
+            edit(blog, post, text).await
+        }
+        PostSlot::Empty => {
+            conditions.check(None)?;
+            let author = blog.author(&text.user_id).await?;
+            create(blog, &Post::new(id.clone(), text, &author).created_at(now), None).await
+        }
+        PostSlot::Deleted(mark) => {
+            conditions.check(None)?;
+            let author = blog.author(&text.user_id).await?;
+            // What is left of the deleted post must not count for the new one.
+            remove_reactions(blog, id, mark.item.version).await?;
+            let post = Post::new(id.clone(), text, &author).created_at(now).following(&mark.item);
+            create(blog, &post, Some(&mark.etag)).await
+        }
+    }
+}
+
+async fn edit(blog: &Blog, post: Stored<Post>, text: &PostText) -> Result<Response, ApiError> {
+    if post.item.public.user_id != text.user_id {
+        return Err(ApiError::Conflict("This post belongs to another user."));
+    }
+    let Some(edited) = post.item.edited(text) else {
+        return Ok(http::item(StatusCode::OK, &post.item.public, &post.etag));
+    };
+    let id = post.item.public.post_id.as_str();
+    let etag = blog.posts.replace(id, id, &PostsItem::Post(edited.clone()), &post.etag).await?;
+    Ok(http::item(StatusCode::OK, &edited.public, &etag))
+}
+
+/// Writes a new post, in the place of the mark of a deleted one when there is one.
+pub(super) async fn create(
+    blog: &Blog,
+    post: &Post,
+    mark: Option<&ETag>,
+) -> Result<Response, ApiError> {
+    let id = post.public.post_id.as_str();
+    let etag = blog.posts.put(id, id, &PostsItem::Post(post.clone()), mark).await?;
+    Ok(created(post, &etag))
+}
+
+pub(super) fn created(post: &Post, etag: &ETag) -> Response {
+    http::created(&format!("/api/posts/{}", post.public.post_id), &post.public, etag)
+}

@@ -1,0 +1,103 @@
+//! C1: `PUT /users/{userId}`.
+
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use axum::{extract::State, http::StatusCode, response::Response};
+
+use crate::{
+    blog::{
+        Blog,
+        model::{User, UserId, Username, UsersItem},
+        stores::UserSlot,
+        usernames::{release, reserve},
+    },
+    cosmos::{ETag, Stored, retry},
+    http::{self, ApiError, Conditions, Form, FromForm, JsonBody, Params},
+};
+
+/// The body of C1.
+pub struct NewName(pub Username);
+
+impl FromForm for NewName {
+    fn from_form(form: &mut Form) -> Option<Self> {
+        form.text("username", Username::parse).map(Self)
+    }
+}
+
+/// Creates a user or renames one.
+///
+/// A rename takes four store requests: read the user, reserve the new name, write the user,
+/// release the old name. To create takes two when the caller demands that there is no such user
+/// (`If-None-Match: *`), and otherwise one more, to see that there is none.
+pub async fn put_user(
+    State(blog): State<Blog>,
+    Params(id): Params<UserId>,
+    conditions: Conditions,
+    JsonBody(NewName(username)): JsonBody<NewName>,
+) -> Result<Response, ApiError> {
+    let user = User::new(id, username);
+    let presumed_new = AtomicBool::new(conditions.demands_absence());
+    retry(|| save(&blog, &user, &conditions, presumed_new.swap(false, Relaxed))).await
+}
+
+/// Creates `wanted`, or gives its name to the user who has its id.
+pub(super) async fn save(
+    blog: &Blog,
+    wanted: &User,
+    conditions: &Conditions,
+    presumed_new: bool,
+) -> Result<Response, ApiError> {
+    let slot = if presumed_new { UserSlot::Empty } else { blog.user_slot(&wanted.user_id).await? };
+    match slot {
+        UserSlot::Empty => {
+            conditions.check(None)?;
+            create(blog, wanted, None).await
+        }
+        UserSlot::Mark(etag, _) => {
+            conditions.check(None)?;
+            create(blog, wanted, Some(&etag)).await
+        }
+        // Our own write, whose answer was lost.
+        UserSlot::User(user) if user.item.public.creation_date == wanted.public.creation_date => {
+            Ok(created(blog, &user.item, &user.etag))
+        }
+        UserSlot::User(user) => {
+            conditions.check(Some(&user.etag))?;
+            rename(blog, user, &wanted.public.username).await
+        }
+    }
+}
+
+async fn create(blog: &Blog, wanted: &User, mark: Option<&ETag>) -> Result<Response, ApiError> {
+    let reservation = reserve(blog, &wanted.public.username, &wanted.user_id).await?;
+    let user = wanted.clone().holding(&reservation);
+    let id = user.user_id.as_str();
+    let etag = blog.users.put(id, id, &UsersItem::User(user.clone()), mark).await?;
+    Ok(created(blog, &user, &etag))
+}
+
+async fn rename(blog: &Blog, user: Stored<User>, name: &Username) -> Result<Response, ApiError> {
+    let old_name = user.item.public.username.clone();
+    if old_name == *name {
+        return Ok(http::item(StatusCode::OK, &user.item.public, &user.etag));
+    }
+    let id = user.item.user_id.clone();
+    let mut renamed = user.item.clone().renamed(name.clone());
+    // "bob" becoming "Bob" keeps its reservation.
+    let changes_key = old_name.key() != name.key();
+    if changes_key {
+        renamed = renamed.holding(&reserve(blog, name, &id).await?);
+    }
+    let item = UsersItem::User(renamed.clone());
+    let etag = blog.users.replace(id.as_str(), id.as_str(), &item, &user.etag).await?;
+    if changes_key {
+        release(blog, &old_name, &ETag::from(user.item.reservation)).await;
+    }
+    blog.remember(&renamed);
+    Ok(http::item(StatusCode::OK, &renamed.public, &etag))
+}
+
+fn created(blog: &Blog, user: &User, etag: &ETag) -> Response {
+    blog.remember(user);
+    http::created(&format!("/api/users/{}", user.user_id), &user.public, etag)
+}

@@ -1,0 +1,23 @@
+//! `DELETE /posts/{postId}/likes/{userId}`.
+
+use axum::{extract::State, http::StatusCode};
+
+use super::delete_comment::{Reaction, remove};
+use crate::{
+    blog::{
+        Blog,
+        model::{Post, PostId, UserId, like_id},
+    },
+    http::{ApiError, Conditions, Params},
+};
+
+/// Deletes a like and counts it off, in one transaction: two store requests when nobody else
+/// writes to the post.
+pub async fn unlike_post(
+    State(blog): State<Blog>,
+    Params((post_id, user_id)): Params<(PostId, UserId)>,
+    conditions: Conditions,
+) -> Result<StatusCode, ApiError> {
+    let like = Reaction { id: &like_id(&user_id), name: "like", count_off: Post::without_like };
+    remove(&blog, &post_id, &like, &conditions).await
+}

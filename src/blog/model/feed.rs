@@ -1,0 +1,215 @@
+//! The feed: the 100 newest posts, all in one logical partition.
+//!
+//! Which posts are members is decided in one place, the head of the feed: an item that lists them.
+//! Whoever changes the membership replaces the head under its ETag in the same transaction that
+//! writes or deletes the copies, so all changes of the membership happen one after the other.
+
+use serde::{Deserialize, Serialize};
+
+use super::{DeletedPost, Post};
+use crate::values::Timestamp;
+
+/// How many posts the feed holds (seed article, "[Q6] List the x most recent posts").
+pub const FEED_CAPACITY: usize = 100;
+
+/// The id of the head. No id of a post begins with a tilde.
+pub const HEAD_ID: &str = "~head";
+
+/// The list of the feed's members.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FeedHead {
+    id: String,
+    /// Newest first; at most [`FEED_CAPACITY`].
+    members: Vec<Member>,
+    /// Whether the feed has to be filled up from the posts, because a member of the full feed was
+    /// deleted and the posts that follow are not known here. While it is false, the members are
+    /// exactly the newest of all posts whose creation has been delivered.
+    pub refill: bool,
+}
+
+/// A post as the head knows it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Member {
+    /// When the post was created: what the feed is sorted by.
+    pub creation_date: Timestamp,
+    /// The post's id: what decides between posts of the same millisecond.
+    pub id: String,
+}
+
+/// A change of the membership.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Plan {
+    /// The head after the change.
+    pub head: FeedHead,
+    /// The ids of the posts that leave the feed.
+    pub evicted: Vec<String>,
+}
+
+impl Default for FeedHead {
+    fn default() -> Self {
+        Self { id: HEAD_ID.into(), members: Vec::new(), refill: false }
+    }
+}
+
+impl FeedHead {
+    /// Whether a post is a member.
+    pub fn contains(&self, id: &str) -> bool {
+        self.members.iter().any(|member| member.id == id)
+    }
+
+    /// Whether there is no more room.
+    pub fn is_full(&self) -> bool {
+        self.members.len() == FEED_CAPACITY
+    }
+
+    /// Whether a post that is not a member belongs into the feed.
+    pub fn admits(&self, member: &Member) -> bool {
+        !self.contains(&member.id)
+            && (!self.is_full() || self.members.last().is_some_and(|oldest| member > oldest))
+    }
+
+    /// Takes posts in that are not members yet; the oldest beyond the capacity leave, and may be
+    /// among those that were to come in.
+    pub fn admit(&self, newcomers: impl IntoIterator<Item = Member>) -> Plan {
+        let mut members = self.members.clone();
+        members.extend(newcomers);
+        members.sort_unstable_by(|a, b| b.cmp(a));
+        members.dedup();
+        let evicted = members.split_off(members.len().min(FEED_CAPACITY));
+        Plan {
+            head: Self { members, ..self.clone() },
+            evicted: evicted.into_iter().map(|member| member.id).collect(),
+        }
+    }
+
+    /// Crosses the note out that the feed has to be filled up.
+    pub fn filled(&self) -> Self {
+        Self { refill: false, ..self.clone() }
+    }
+
+    /// Takes a deleted post out.
+    pub fn remove(&self, id: &str) -> Self {
+        let mut head = self.clone();
+        head.members.retain(|member| member.id != id);
+        head.refill |= self.is_full() && !head.is_full();
+        head
+    }
+}
+
+impl Member {
+    /// A post as the head knows it.
+    pub fn of(post: &Post) -> Self {
+        Self { creation_date: post.public.creation_date, id: post.public.id.clone() }
+    }
+}
+
+/// An item of the container `feed`: a [`super::PostCopy`], a [`FeedMark`] or the [`FeedHead`].
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct InFeed<T> {
+    r#type: PostType,
+    /// The item.
+    #[serde(flatten)]
+    pub item: T,
+}
+
+/// The partition key of all items.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum PostType {
+    Post,
+}
+
+/// The partition key of all items of the feed, as text.
+pub const FEED_PARTITION: &str = "post";
+
+impl<T> InFeed<T> {
+    /// Puts an item into the one logical partition of the feed.
+    pub fn new(item: T) -> Self {
+        Self { r#type: PostType::Post, item }
+    }
+}
+
+/// The mark that a deleted post leaves in the feed. It has no `creationDate`, so readers do not
+/// see it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct FeedMark {
+    id: String,
+    /// The version of the [`DeletedPost`].
+    pub version: u64,
+    ttl: u32,
+}
+
+impl From<&DeletedPost> for FeedMark {
+    fn from(deleted: &DeletedPost) -> Self {
+        Self { id: deleted.post_id.to_string(), version: deleted.version, ttl: deleted.ttl }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::{collection::vec, prelude::*};
+
+    use super::*;
+
+    fn member(n: u16) -> Member {
+        let second = n % 7; // Many posts share a moment, so that ids decide.
+        Member {
+            creation_date: Timestamp::parse(&format!("2026-11-21T09:25:0{second}.120Z")).unwrap(),
+            id: format!("p{n}"),
+        }
+    }
+
+    fn newest(posts: impl IntoIterator<Item = u16>) -> Vec<Member> {
+        let mut members: Vec<Member> = posts.into_iter().map(member).collect();
+        members.sort_unstable_by(|a, b| b.cmp(a));
+        members.dedup();
+        members.truncate(FEED_CAPACITY);
+        members
+    }
+
+    proptest! {
+        #[test]
+        fn the_members_are_the_newest_whatever_the_order_of_deliveries(
+            steps in vec((any::<bool>(), 0u16..300), 0..400),
+        ) {
+            let mut existing = std::collections::BTreeSet::new();
+            let mut head = FeedHead::default();
+            for (deletes, post) in steps {
+                if deletes {
+                    existing.remove(&post);
+                    head = head.remove(&member(post).id);
+                } else {
+                    existing.insert(post);
+                    if head.admits(&member(post)) {
+                        head = head.admit([member(post)]).head;
+                    }
+                }
+                prop_assert!(head.members.len() <= FEED_CAPACITY);
+                if head.refill {
+                    let newest = newest(existing.iter().copied());
+                    let missing: Vec<_> =
+                        newest.into_iter().filter(|member| !head.contains(&member.id)).collect();
+                    head = head.admit(missing).head.filled();
+                }
+                prop_assert_eq!(&head.members, &newest(existing.iter().copied()));
+            }
+        }
+
+        #[test]
+        fn who_leaves_was_a_member_or_wanted_in(
+            before in vec(0u16..300, 0..150), then in vec(0u16..300, 0..150),
+        ) {
+            let head = FeedHead::default().admit(before.iter().copied().map(member)).head;
+            let plan = head.admit(then.iter().copied().map(member));
+            let mut after: Vec<_> = plan.head.members.iter().map(|m| m.id.clone()).collect();
+            after.extend(plan.evicted);
+            after.sort();
+            let mut all: Vec<_> = head.members.iter().map(|m| m.id.clone()).collect();
+            all.extend(then.into_iter().map(|n| member(n).id));
+            all.sort();
+            all.dedup();
+            prop_assert_eq!(after, all);
+        }
+    }
+}

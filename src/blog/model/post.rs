@@ -1,0 +1,271 @@
+//! Posts, their copies in short form, and the mark of a deleted one.
+
+use serde::{Deserialize, Serialize};
+use unicode_segmentation::UnicodeSegmentation;
+
+use super::{Author, MARK_TTL_SECONDS, UserId, Username};
+use crate::values::{self, Timestamp, check_id, check_length, may_be_rewritten_by_host};
+
+values::checked_text!(
+    /// The id of a post.
+    PostId,
+    |text| check_id(&text).map(|()| text)
+);
+
+values::checked_text!(
+    /// A title: 1 to 200 characters.
+    Title,
+    |text| check_length(&text, 1, 200).map(|()| text)
+);
+
+values::checked_text!(
+    /// The content of a post: 1 byte to 512 KiB.
+    PostContent,
+    |text| match text.len() {
+        1..=524_288 => Ok(text),
+        _ => Err("must be 1 byte to 512 KiB long in UTF-8".into()),
+    }
+);
+
+/// How much of the content a summary keeps, in extended grapheme clusters.
+const SUMMARY_LENGTH: usize = 200;
+
+/// A post.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Post {
+    /// What the API shows.
+    #[serde(flatten)]
+    pub public: PublicPost,
+    /// Raised by each write of the post.
+    pub version: u64,
+    /// The version of the user that `userUsername` was taken from.
+    pub username_version: u64,
+}
+
+/// What the API shows of a post; with a summary for its content, of a short post.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PublicPost {
+    /// Equal to `postId`, but in copies, which may need an id of their own.
+    pub id: String,
+    /// The partition key.
+    pub post_id: PostId,
+    /// The author.
+    pub user_id: UserId,
+    /// The author's name.
+    pub user_username: Username,
+    /// The title.
+    pub title: String,
+    /// The whole content, or a summary.
+    pub content: String,
+    /// How many comments the post has.
+    pub comment_count: u64,
+    /// How many likes the post has.
+    pub like_count: u64,
+    /// When the post was created.
+    pub creation_date: Timestamp,
+}
+
+/// What an author writes.
+#[derive(Debug, Clone)]
+pub struct PostText {
+    /// Who writes.
+    pub user_id: UserId,
+    /// The title.
+    pub title: Title,
+    /// The content.
+    pub content: PostContent,
+}
+
+impl Post {
+    /// A new post, as of now.
+    pub fn new(post_id: PostId, text: &PostText, author: &Author) -> Self {
+        Self {
+            public: PublicPost {
+                id: post_id.to_string(),
+                post_id,
+                user_id: author.user_id.clone(),
+                user_username: author.username.clone(),
+                title: text.title.to_string(),
+                content: text.content.to_string(),
+                comment_count: 0,
+                like_count: 0,
+                creation_date: Timestamp::now(),
+            },
+            version: 1,
+            username_version: author.version,
+        }
+    }
+
+    /// The post with another date of creation.
+    pub fn created_at(mut self, creation_date: Timestamp) -> Self {
+        self.public.creation_date = creation_date;
+        self
+    }
+
+    /// The post in the place of a deleted one with the same id: copies of that one are older.
+    pub fn following(mut self, deleted: &DeletedPost) -> Self {
+        self.version = deleted.version + 1;
+        self
+    }
+
+    /// The post with another text; its counts stay. `None` when nothing would change.
+    pub fn edited(&self, text: &PostText) -> Option<Self> {
+        let unchanged = self.public.title == text.title.as_str()
+            && self.public.content == text.content.as_str();
+        (!unchanged).then(|| {
+            let mut post = self.next();
+            post.public.title = text.title.to_string();
+            post.public.content = text.content.to_string();
+            post
+        })
+    }
+
+    /// The post with one comment more.
+    pub fn with_comment(&self) -> Self {
+        let mut post = self.next();
+        post.public.comment_count += 1;
+        post
+    }
+
+    /// The post with one comment less.
+    pub fn without_comment(&self) -> Self {
+        let mut post = self.next();
+        post.public.comment_count = post.public.comment_count.saturating_sub(1);
+        post
+    }
+
+    /// The post with one like more.
+    pub fn with_like(&self) -> Self {
+        let mut post = self.next();
+        post.public.like_count += 1;
+        post
+    }
+
+    /// The post with one like less.
+    pub fn without_like(&self) -> Self {
+        let mut post = self.next();
+        post.public.like_count = post.public.like_count.saturating_sub(1);
+        post
+    }
+
+    /// The post under its author's newer name.
+    pub fn renamed(&self, author: &Author) -> Self {
+        let mut post = self.next();
+        post.public.user_username = author.username.clone();
+        post.username_version = author.version;
+        post
+    }
+
+    /// The mark that the post leaves when it is deleted.
+    pub fn deleted(&self) -> DeletedPost {
+        DeletedPost {
+            id: self.public.id.clone(),
+            post_id: self.public.post_id.clone(),
+            user_id: self.public.user_id.clone(),
+            version: self.version + 1,
+            ttl: MARK_TTL_SECONDS,
+        }
+    }
+
+    /// Whether the Functions host may have rewritten a text of this post on its way through a
+    /// trigger, so that it must be read again before it is copied.
+    pub fn may_be_rewritten(&self) -> bool {
+        [self.public.title.as_str(), &self.public.content, self.public.user_username.as_str()]
+            .into_iter()
+            .any(may_be_rewritten_by_host)
+    }
+
+    fn next(&self) -> Self {
+        Self { version: self.version + 1, ..self.clone() }
+    }
+}
+
+/// The mark that a deleted post leaves in `posts` and, as that of its copy, in `users`. The change
+/// feed carries it to the copies, and it keeps a late older version from bringing them back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DeletedPost {
+    /// The id of the item that it replaces.
+    pub id: String,
+    /// The post's id.
+    pub post_id: PostId,
+    /// The post's author.
+    pub user_id: UserId,
+    /// One above the version of the post that was deleted.
+    pub version: u64,
+    /// Seconds until the mark goes away.
+    pub ttl: u32,
+}
+
+/// A copy of a post in short form. It carries the version of the post that it was made from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PostCopy {
+    /// The post as a reader sees it, with a summary for its content.
+    #[serde(flatten)]
+    pub public: PublicPost,
+    /// The version of the post.
+    pub version: u64,
+}
+
+impl PostCopy {
+    /// The id of the copy of a post in the partition of its author, where the author's own item is
+    /// too: a post may have its author's id.
+    pub fn id_in_users(post_id: &PostId) -> String {
+        format!("post:{post_id}")
+    }
+
+    /// The copy of a post for the partition of its author.
+    pub fn for_users(post: &Post) -> Self {
+        Self::new(post, Self::id_in_users(&post.public.post_id))
+    }
+
+    /// The copy of a post for the feed.
+    pub fn for_feed(post: &Post) -> Self {
+        Self::new(post, post.public.id.clone())
+    }
+
+    fn new(post: &Post, id: String) -> Self {
+        let content = summary(&post.public.content);
+        let public = PublicPost { id, content, ..post.public.clone() };
+        Self { public, version: post.version }
+    }
+}
+
+/// The first 200 extended grapheme clusters, followed by `…` when something was cut.
+pub fn summary(content: &str) -> String {
+    match content.grapheme_indices(true).nth(SUMMARY_LENGTH) {
+        Some((end, _)) => format!("{}…", &content[..end]),
+        None => content.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_summary_never_cuts_a_character_apart() {
+        let family = "👨‍👩‍👧";
+        assert_eq!(summary(&family.repeat(200)), family.repeat(200));
+        assert_eq!(summary(&family.repeat(201)), format!("{}…", family.repeat(200)));
+    }
+
+    proptest! {
+        #[test]
+        fn a_summary_is_the_content_or_its_beginning(content in "\\PC{0,400}") {
+            let short = summary(&content);
+            match short.strip_suffix('…').filter(|_| short != content) {
+                None => prop_assert_eq!(short, content),
+                Some(start) => {
+                    prop_assert!(content.starts_with(start));
+                    prop_assert_eq!(start.graphemes(true).count(), 200);
+                }
+            }
+        }
+    }
+}

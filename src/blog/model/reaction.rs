@@ -1,0 +1,157 @@
+//! Comments and likes.
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use super::{Author, Post, PostId, UserId, Username};
+use crate::values::{self, Timestamp, check_id, check_length};
+
+values::checked_text!(
+    /// The id of a comment.
+    CommentId,
+    |text| check_id(&text).map(|()| text)
+);
+
+values::checked_text!(
+    /// The content of a comment: 1 to 10,000 characters.
+    CommentContent,
+    |text| check_length(&text, 1, 10_000).map(|()| text)
+);
+
+/// A comment.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Comment {
+    /// What the API shows.
+    #[serde(flatten)]
+    pub public: PublicComment,
+    /// The version of the user that `userUsername` was taken from.
+    pub username_version: u64,
+    /// The version of the post that counted the comment first. A comment of a deleted post is
+    /// older than the mark; one of a later post with the same id is newer.
+    pub post_version: u64,
+}
+
+/// What the API shows of a comment.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PublicComment {
+    /// Made by the server.
+    pub id: CommentId,
+    /// The partition key.
+    pub post_id: PostId,
+    /// Who commented.
+    pub user_id: UserId,
+    /// That user's name.
+    pub user_username: Username,
+    /// The text.
+    pub content: String,
+    /// When the comment was created.
+    pub creation_date: Timestamp,
+}
+
+/// A like.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Like {
+    /// What the API shows.
+    #[serde(flatten)]
+    pub public: PublicLike,
+    /// The version of the user that `userUsername` was taken from.
+    pub username_version: u64,
+    /// As of [`Comment::post_version`].
+    pub post_version: u64,
+}
+
+/// What the API shows of a like.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PublicLike {
+    /// Made from the user's id, so that a user likes a post once.
+    pub id: String,
+    /// The partition key.
+    pub post_id: PostId,
+    /// Who likes the post.
+    pub user_id: UserId,
+    /// That user's name.
+    pub user_username: Username,
+    /// When the like was created.
+    pub creation_date: Timestamp,
+}
+
+impl CommentId {
+    /// An id for a comment that came without an idempotency key.
+    pub fn fresh() -> Self {
+        Self(Uuid::now_v7().to_string())
+    }
+
+    /// The id that an idempotency key stands for. The key belongs to a post and a user; neither id
+    /// contains a space, so no two triples give one text.
+    pub fn from_key(post_id: &PostId, user_id: &UserId, key: &str) -> Self {
+        let name = format!("comment {post_id} {user_id} {key}");
+        Self(Uuid::new_v5(&Uuid::NAMESPACE_OID, name.as_bytes()).to_string())
+    }
+}
+
+impl Comment {
+    /// A comment on `post`, which has just counted it.
+    pub fn new(
+        id: CommentId,
+        post: &Post,
+        author: &Author,
+        content: &CommentContent,
+        creation_date: Timestamp,
+    ) -> Self {
+        Self {
+            public: PublicComment {
+                id,
+                post_id: post.public.post_id.clone(),
+                user_id: author.user_id.clone(),
+                user_username: author.username.clone(),
+                content: content.to_string(),
+                creation_date,
+            },
+            username_version: author.version,
+            post_version: post.version,
+        }
+    }
+
+    /// The comment under its author's newer name.
+    pub fn renamed(&self, author: &Author) -> Self {
+        let mut comment = self.clone();
+        comment.public.user_username = author.username.clone();
+        comment.username_version = author.version;
+        comment
+    }
+}
+
+/// The id of a user's like among the items of a post. No id of a post or a comment contains a
+/// colon.
+pub fn like_id(user_id: &UserId) -> String {
+    format!("like:{user_id}")
+}
+
+impl Like {
+    /// A like of `post`, which has just counted it.
+    pub fn new(post: &Post, author: &Author, creation_date: Timestamp) -> Self {
+        Self {
+            public: PublicLike {
+                id: like_id(&author.user_id),
+                post_id: post.public.post_id.clone(),
+                user_id: author.user_id.clone(),
+                user_username: author.username.clone(),
+                creation_date,
+            },
+            username_version: author.version,
+            post_version: post.version,
+        }
+    }
+
+    /// The like under its author's newer name.
+    pub fn renamed(&self, author: &Author) -> Self {
+        let mut like = self.clone();
+        like.public.user_username = author.username.clone();
+        like.username_version = author.version;
+        like
+    }
+}

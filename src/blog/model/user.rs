@@ -1,0 +1,198 @@
+//! Users and the reservations of their names.
+
+use serde::{Deserialize, Serialize};
+use unicode_normalization::UnicodeNormalization;
+
+use super::{DeletedPost, PostCopy};
+use crate::values::{self, Timestamp, check_id, check_length};
+
+values::checked_text!(
+    /// The id of a user.
+    UserId,
+    |text| check_id(&text).map(|()| text)
+);
+
+values::checked_text!(
+    /// A username: 1 to 64 characters after trimming, no control characters.
+    Username,
+    |text| {
+        let name = text.trim();
+        check_length(name, 1, 64)?;
+        if name.chars().any(char::is_control) {
+            return Err("must not contain control characters".into());
+        }
+        Ok(name.to_owned())
+    }
+);
+
+impl Username {
+    /// What makes two names the same: the Unicode lower case of the NFC form.
+    pub fn key(&self) -> String {
+        self.as_str().nfc().collect::<String>().to_lowercase()
+    }
+}
+
+/// The items of the container `users`.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "camelCase")]
+pub enum UsersItem {
+    /// A user.
+    User(User),
+    /// The mark that an unknown user leaves when somebody else takes the name reserved for it.
+    NoUser(NoUser),
+    /// The reservation of a username, in a logical partition of its own.
+    Username(Reservation),
+    /// The copy of a post in the partition of its author.
+    Post(PostCopy),
+    /// The mark that the copy of a deleted post leaves.
+    DeletedPost(DeletedPost),
+}
+
+/// A user.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct User {
+    /// What the API shows.
+    #[serde(flatten)]
+    pub public: PublicUser,
+    /// The partition key; equal to the id.
+    pub user_id: UserId,
+    /// Raised by each rename.
+    pub version: u64,
+    /// The ETag of the reservation of the name, as its owner wrote it last.
+    pub reservation: String,
+}
+
+/// What the API shows of a user.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PublicUser {
+    /// Chosen by the caller, or a UUIDv7.
+    pub id: UserId,
+    /// As the user wrote it.
+    pub username: Username,
+    /// When the user was created.
+    pub creation_date: Timestamp,
+}
+
+/// Stands where a user might have been created. It keeps a slow
+/// command from completing what others no longer wait for.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct NoUser {
+    id: UserId,
+    user_id: UserId,
+    ttl: u32,
+}
+
+/// What copies keep of their author.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Author {
+    /// The author's id.
+    pub user_id: UserId,
+    /// The name as of `version`.
+    pub username: Username,
+    /// The version of the user that the name was taken from.
+    pub version: u64,
+}
+
+impl User {
+    /// A user who has just signed up.
+    pub fn new(user_id: UserId, username: Username) -> Self {
+        let creation_date = Timestamp::now();
+        Self {
+            public: PublicUser { id: user_id.clone(), username, creation_date },
+            user_id,
+            version: 1,
+            reservation: String::new(),
+        }
+    }
+
+    /// The user with the reservation of its name.
+    pub fn holding(mut self, reservation: impl AsRef<str>) -> Self {
+        reservation.as_ref().clone_into(&mut self.reservation);
+        self
+    }
+
+    /// The user under a new name.
+    pub fn renamed(mut self, username: Username) -> Self {
+        self.public.username = username;
+        self.version += 1;
+        self
+    }
+
+    /// What copies keep of this user.
+    pub fn author(&self) -> Author {
+        Author {
+            user_id: self.user_id.clone(),
+            username: self.public.username.clone(),
+            version: self.version,
+        }
+    }
+}
+
+impl NoUser {
+    /// The mark for a user; it goes away after a day, long after any command has ended.
+    pub fn new(user_id: &UserId) -> Self {
+        Self { id: user_id.clone(), user_id: user_id.clone(), ttl: 24 * 60 * 60 }
+    }
+}
+
+/// Says who has a username. The partition key is made of the name, so reservations spread over
+/// all partitions and two users who want one name meet at one item.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Reservation {
+    id: String,
+    /// The partition key, [`Reservation::partition`]. No id of a user contains a colon.
+    user_id: String,
+    /// The user who has, or is just about to take, the name.
+    pub owner: UserId,
+    /// When the owner reserved it last.
+    pub reserved_at: Timestamp,
+}
+
+impl Reservation {
+    /// The id of a reservation within its own logical partition.
+    pub const ID: &'static str = "username";
+
+    /// Reserves a name for a user, as of now.
+    pub fn new(username: &Username, owner: &UserId) -> Self {
+        Self {
+            id: Self::ID.into(),
+            user_id: Self::partition(username),
+            owner: owner.clone(),
+            reserved_at: Timestamp::now(),
+        }
+    }
+
+    /// The logical partition of the reservation of a name.
+    pub fn partition(username: &Username) -> String {
+        format!("username:{}", username.key())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn name(text: &str) -> Username {
+        Username::parse(text.to_owned()).unwrap()
+    }
+
+    #[test]
+    fn names_that_look_the_same_are_the_same() {
+        assert_eq!(name("Bob").key(), name("bOB").key());
+        assert_eq!(name("Zoe\u{308}").key(), name("ZO\u{cb}").key());
+        assert_eq!(name("  Bob ").as_str(), "Bob");
+        assert_ne!(name("Bob").key(), name("Rob").key());
+    }
+
+    #[test]
+    fn bad_names_are_refused() {
+        for text in ["", "   ", "a\u{0}b", "a\nb", &"x".repeat(65)] {
+            assert!(Username::parse(text.to_owned()).is_err(), "{text:?}");
+        }
+        assert!(Username::parse("ä".repeat(64)).is_ok());
+    }
+}

@@ -1,0 +1,73 @@
+//! What keeps the blog's copies true. See [`crate::projection`] for how.
+//!
+//! | projection | reads | keeps true |
+//! | --- | --- | --- |
+//! | [`UsernamesInPosts`] | `users` | the name on posts, comments and likes, after a rename |
+//! | [`PostsIntegrity`] | `posts` | the same, for what was created during the rename; and no comment or like outlives its post |
+//! | [`PostCopiesInUsers`] | `posts` | short posts in the partition of their author |
+//! | [`HomeFeed`] | `posts` | the 100 newest short posts in `feed` |
+//!
+//! Names reach the short posts by way of the posts: a renamed post is a change of its own. So the
+//! chain ends: users → posts → copies, and nothing reads the change feed of the copies but to
+//! ignore them.
+
+mod home_feed;
+mod post_copies_in_users;
+mod posts_integrity;
+mod usernames_in_posts;
+
+pub use home_feed::HomeFeed;
+pub use post_copies_in_users::PostCopiesInUsers;
+pub use posts_integrity::PostsIntegrity;
+pub use usernames_in_posts::UsernamesInPosts;
+
+pub(super) use posts_integrity::remove_reactions;
+
+use super::{
+    Blog,
+    model::{DeletedPost, Post, PostsItem},
+    stores::PostSlot,
+};
+use crate::cosmos::StoreError;
+
+/// The state of a post that the copies of it follow.
+pub(crate) enum PostState {
+    Live(Box<Post>),
+    Deleted(DeletedPost),
+}
+
+impl PostState {
+    fn version(&self) -> u64 {
+        match self {
+            Self::Live(post) => post.version,
+            Self::Deleted(mark) => mark.version,
+        }
+    }
+}
+
+/// What a change of `posts` says about a post; `None` for comments and likes.
+///
+/// It is read again from the container when the host may have rewritten one of its texts.
+async fn post_state(blog: &Blog, change: &PostsItem) -> Result<Option<PostState>, StoreError> {
+    match change {
+        PostsItem::Post(post) if post.may_be_rewritten() => {
+            Ok(match blog.post_slot(&post.public.post_id).await? {
+                PostSlot::Post(post) => Some(PostState::Live(Box::new(post.item))),
+                PostSlot::Deleted(mark) => Some(PostState::Deleted(mark.item)),
+                PostSlot::Empty => None,
+            })
+        }
+        PostsItem::Post(post) => Ok(Some(PostState::Live(Box::new(post.clone())))),
+        PostsItem::DeletedPost(mark) => Ok(Some(PostState::Deleted(mark.clone()))),
+        PostsItem::Comment(_) | PostsItem::Like(_) => Ok(None),
+    }
+}
+
+/// The source of a change that is of interest to the copies of posts.
+fn post_source(change: &PostsItem) -> Option<(&str, u64)> {
+    match change {
+        PostsItem::Post(post) => Some((post.public.post_id.as_str(), post.version)),
+        PostsItem::DeletedPost(mark) => Some((mark.post_id.as_str(), mark.version)),
+        PostsItem::Comment(_) | PostsItem::Like(_) => None,
+    }
+}

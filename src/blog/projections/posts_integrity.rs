@@ -1,0 +1,115 @@
+//! What must hold inside `posts`, and commands alone cannot see to.
+
+use super::usernames_in_posts::rename_item;
+use crate::{
+    blog::{
+        Blog,
+        model::{PostId, PostsItem, UserId},
+        stores::UserSlot,
+    },
+    cosmos::{Query, Reason, Refusal, Scope, StoreError, Transaction},
+    projection::{Effect, Projection},
+};
+
+/// Keeps `posts` true to itself.
+///
+/// - *Names.* A command reads its user's name, then a rename goes through all items of that user,
+///   then the command creates its item under the old name. So whoever sees a new item compares its
+///   name with the user's. If the item came first, the rename has found it; if the rename came
+///   first, this finds the new name. Either order ends right.
+/// - *Deleted posts.* Their comments and likes are removed here, however many there are.
+pub struct PostsIntegrity(pub Blog);
+
+impl Projection for PostsIntegrity {
+    const FUNCTION: &'static str = "PostsIntegrity";
+    const PARTITION_KEY: &'static str = "postId";
+    type Change = PostsItem;
+
+    fn source(change: &PostsItem) -> Option<(&str, u64)> {
+        Some(match change {
+            PostsItem::Post(post) => (&post.public.id, post.version),
+            PostsItem::DeletedPost(mark) => (&mark.id, mark.version),
+            PostsItem::Comment(comment) => (comment.public.id.as_str(), comment.username_version),
+            PostsItem::Like(like) => (&like.public.id, like.username_version),
+        })
+    }
+
+    async fn apply(&self, change: &PostsItem) -> Result<Effect, StoreError> {
+        match change {
+            PostsItem::DeletedPost(mark) => {
+                remove_reactions(&self.0, &mark.post_id, mark.version).await
+            }
+            PostsItem::Post(post) => {
+                let public = &post.public;
+                self.repair(&public.post_id, &public.id, &public.user_id, post.username_version)
+                    .await
+            }
+            PostsItem::Comment(comment) => {
+                let public = &comment.public;
+                let id = public.id.as_str();
+                self.repair(&public.post_id, id, &public.user_id, comment.username_version).await
+            }
+            PostsItem::Like(like) => {
+                let public = &like.public;
+                self.repair(&public.post_id, &public.id, &public.user_id, like.username_version)
+                    .await
+            }
+        }
+    }
+}
+
+impl PostsIntegrity {
+    /// Puts the user's name on an item that was created under an older one.
+    async fn repair(
+        &self,
+        post_id: &PostId,
+        id: &str,
+        user_id: &UserId,
+        username_version: u64,
+    ) -> Result<Effect, StoreError> {
+        let UserSlot::User(user) = self.0.user_slot(user_id).await? else {
+            return Ok(Effect::Unchanged);
+        };
+        if user.item.version <= username_version {
+            return Ok(Effect::Unchanged);
+        }
+        match self.0.posts.read(post_id.as_str(), id).await? {
+            Some(stored) => rename_item(&self.0, stored, &user.item.author()).await,
+            None => Ok(Effect::Unchanged),
+        }
+    }
+}
+
+/// How many items a transaction deletes (service limit: 100 operations).
+const BATCH: u32 = 100;
+
+/// Removes the comments and likes that a post had before it was deleted in `version`. Those of a
+/// later post with the same id are newer, and stay.
+pub(in crate::blog) async fn remove_reactions(
+    blog: &Blog,
+    post_id: &PostId,
+    version: u64,
+) -> Result<Effect, StoreError> {
+    let partition = post_id.as_str();
+    let mut effect = Effect::Unchanged;
+    loop {
+        let query = Query::from(
+            "SELECT TOP @batch VALUE c.id FROM c \
+             WHERE c.type IN ('comment', 'like') AND c.postVersion < @version",
+        )
+        .with_parameter("@batch", BATCH)?
+        .with_parameter("@version", version)?;
+        let ids: Vec<String> = blog.posts.query(query, Scope::Partition(partition), BATCH).await?;
+        if ids.is_empty() {
+            return Ok(effect);
+        }
+        let delete = |transaction: Transaction, id: &String| transaction.delete(id, None);
+        let deletes = ids.iter().fold(Transaction::new(partition), delete);
+        match blog.posts.transact(deletes).await {
+            Ok(_) => effect = Effect::Applied,
+            // Another instance was faster with some of them: see what is left.
+            Err(Refusal { error, .. }) if error.reason == Reason::NotFound => {}
+            Err(Refusal { error, .. }) => return Err(error),
+        }
+    }
+}

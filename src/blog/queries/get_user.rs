@@ -1,0 +1,20 @@
+//! Q1: `GET /users/{userId}`.
+
+use axum::{extract::State, response::Response};
+
+use crate::{
+    blog::{Blog, model::UserId, stores::UserSlot},
+    http::{ApiError, Conditions, Params, found},
+};
+
+/// A user: one point read.
+pub async fn get_user(
+    State(blog): State<Blog>,
+    Params(id): Params<UserId>,
+    conditions: Conditions,
+) -> Result<Response, ApiError> {
+    match blog.user_slot(&id).await? {
+        UserSlot::User(user) => Ok(found(&conditions, &user.item.public, &user.etag)),
+        UserSlot::Empty | UserSlot::Mark(..) => Err(ApiError::NotFound("user")),
+    }
+}

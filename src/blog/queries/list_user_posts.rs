@@ -1,0 +1,31 @@
+//! Q3: `GET /users/{userId}/posts`.
+
+use axum::{Json, extract::State};
+
+use super::children::{Children, SortKey};
+use crate::{
+    blog::{
+        Blog,
+        model::{PostCopy, PublicPost, UserId},
+    },
+    http::{ApiError, List, PageRequest, Params},
+};
+
+const POSTS: Children = Children {
+    parent: "user",
+    child: "post",
+    shape: "{id: c.postId, postId: c.postId, userId: c.userId, userUsername: c.userUsername, \
+             title: c.title, content: c.content, commentCount: c.commentCount, \
+             likeCount: c.likeCount, creationDate: c.creationDate}",
+    newest_first: true,
+};
+
+/// A user's posts in short form, newest first: one query in the user's logical partition.
+pub async fn list_user_posts(
+    State(blog): State<Blog>,
+    Params(user_id): Params<UserId>,
+    page: PageRequest<SortKey>,
+) -> Result<Json<List<PublicPost>>, ApiError> {
+    let key = |post: &PublicPost| SortKey(post.creation_date, PostCopy::id_in_users(&post.post_id));
+    POSTS.list(&blog.users, user_id.as_str(), page, key).await
+}

@@ -1,0 +1,140 @@
+//! Where the blog keeps its items.
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use quick_cache::sync::Cache;
+
+use super::model::{
+    Author, Comment, CommentId, DeletedPost, Like, NoUser, Post, PostId, PostsItem, User, UserId,
+    UsersItem, like_id,
+};
+use crate::{
+    cosmos::{Container, Cosmos, ETag, StoreError, Stored},
+    http::ApiError,
+};
+
+/// How many authors are remembered; some 200 bytes each.
+const AUTHORS_REMEMBERED: usize = 10_000;
+
+/// How long an author is remembered. A rename made by another instance is copied into new items
+/// under the old name for that long, and put right by the change feed.
+const AUTHOR_AGE: Duration = Duration::from_secs(30);
+
+/// The containers of the blog, and what is remembered of its authors. Cloning is cheap.
+#[derive(Clone)]
+pub struct Blog {
+    /// Users, the reservations of their names, and copies of their posts.
+    pub users: Container,
+    /// Posts, comments and likes.
+    pub posts: Container,
+    /// The newest posts.
+    pub feed: Container,
+    /// Names of authors, so that a comment costs no read of its user. Being wrong is harmless: no
+    /// user is ever deleted, and an old name carries its version, by which it is recognised.
+    authors: Arc<Cache<UserId, (Author, Instant)>>,
+}
+
+/// What stands where a user would be.
+pub(super) enum UserSlot {
+    Empty,
+    Mark(ETag, NoUser),
+    User(Stored<User>),
+}
+
+/// What stands where a post would be.
+pub(super) enum PostSlot {
+    Empty,
+    Deleted(Stored<DeletedPost>),
+    Post(Stored<Post>),
+}
+
+impl Blog {
+    /// The blog in a database.
+    pub fn new(cosmos: &Arc<Cosmos>) -> Self {
+        Self {
+            users: cosmos.container("users"),
+            posts: cosmos.container("posts"),
+            feed: cosmos.container("feed"),
+            authors: Arc::new(Cache::new(AUTHORS_REMEMBERED)),
+        }
+    }
+
+    /// The name and version of an author, as of at most half a minute ago.
+    pub(super) async fn author(&self, user_id: &UserId) -> Result<Author, ApiError> {
+        if let Some((author, since)) = self.authors.get(user_id)
+            && since.elapsed() < AUTHOR_AGE
+        {
+            return Ok(author);
+        }
+        match self.user_slot(user_id).await? {
+            UserSlot::User(user) => Ok(self.remember(&user.item)),
+            UserSlot::Empty | UserSlot::Mark(..) => Err(ApiError::NotFound("user")),
+        }
+    }
+
+    /// Remembers an author as of now.
+    pub(super) fn remember(&self, user: &User) -> Author {
+        let author = user.author();
+        self.authors.insert(user.user_id.clone(), (author.clone(), Instant::now()));
+        author
+    }
+
+    pub(super) async fn user_slot(&self, user_id: &UserId) -> Result<UserSlot, StoreError> {
+        let stored = self.users.read(user_id.as_str(), user_id.as_str()).await?;
+        Ok(match stored {
+            Some(Stored { item: UsersItem::User(item), etag }) => {
+                UserSlot::User(Stored { item, etag })
+            }
+            Some(Stored { item: UsersItem::NoUser(mark), etag }) => UserSlot::Mark(etag, mark),
+            _ => UserSlot::Empty,
+        })
+    }
+
+    pub(super) async fn post_slot(&self, post_id: &PostId) -> Result<PostSlot, StoreError> {
+        let stored = self.posts.read(post_id.as_str(), post_id.as_str()).await?;
+        Ok(match stored {
+            Some(Stored { item: PostsItem::Post(item), etag }) => {
+                PostSlot::Post(Stored { item, etag })
+            }
+            Some(Stored { item: PostsItem::DeletedPost(item), etag }) => {
+                PostSlot::Deleted(Stored { item, etag })
+            }
+            _ => PostSlot::Empty,
+        })
+    }
+
+    /// A post that exists.
+    pub(super) async fn post(&self, post_id: &PostId) -> Result<Stored<Post>, ApiError> {
+        match self.post_slot(post_id).await? {
+            PostSlot::Post(post) => Ok(post),
+            PostSlot::Empty | PostSlot::Deleted(_) => Err(ApiError::NotFound("post")),
+        }
+    }
+
+    pub(super) async fn comment(
+        &self,
+        post_id: &PostId,
+        comment_id: &CommentId,
+    ) -> Result<Option<Stored<Comment>>, StoreError> {
+        let stored = self.posts.read(post_id.as_str(), comment_id.as_str()).await?;
+        Ok(match stored {
+            Some(Stored { item: PostsItem::Comment(item), etag }) => Some(Stored { item, etag }),
+            _ => None,
+        })
+    }
+
+    pub(super) async fn like(
+        &self,
+        post_id: &PostId,
+        user_id: &UserId,
+    ) -> Result<Option<Stored<Like>>, StoreError> {
+        let stored = self.posts.read(post_id.as_str(), &like_id(user_id)).await?;
+        Ok(match stored {
+            Some(Stored { item: PostsItem::Like(item), etag }) => Some(Stored { item, etag }),
+            _ => None,
+        })
+    }
+}

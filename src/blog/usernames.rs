@@ -1,0 +1,97 @@
+//! Unique usernames.
+//!
+//! A name belongs to whoever holds its reservation, an item in a logical partition of its own, and
+//! has a user item with that name. The two are in different partitions, so no transaction covers
+//! both, and a crash between the two writes leaves a reservation that nobody uses. Others may take
+//! such a name, but never while its owner could still complete the second write:
+//!
+//! - the owner reads its user, writes the reservation, and then writes the user under the ETag it
+//!   has read (or as a new item);
+//! - who wants to take the name over reads the reservation, then *fences* the owner by writing the
+//!   owner's user unchanged (or a mark where there is none), which changes its ETag, and then
+//!   replaces the reservation under the ETag it has read.
+//!
+//! Take an owner's reservation `r`, written after it read its user at `e`, and a taker that read
+//! `r`. If the owner's write comes before the taker reads the user, the taker finds the name in
+//! use and gives up. If it comes later, it meets the fence, and fails: `e` is no longer the ETag.
+//! The owner then starts over and writes the reservation again, and one of the two finds it
+//! changed. So no two users ever have one name, however slow either is; the pause before a
+//! take-over only saves both the trouble.
+
+use super::{
+    Blog,
+    model::{NoUser, Reservation, UserId, Username, UsersItem},
+    stores::UserSlot,
+};
+use crate::{
+    cosmos::{ETag, Reason, Stored},
+    http::ApiError,
+    values::Timestamp,
+};
+
+/// How long a reservation without a user is left alone: commands rarely take longer.
+const PENDING_MILLIS: u64 = 10_000;
+
+/// Reserves a name for a user, whose item the caller has read before (or knows to be new) and
+/// writes after. Gives the ETag of the reservation.
+pub(super) async fn reserve(
+    blog: &Blog,
+    name: &Username,
+    owner: &UserId,
+) -> Result<ETag, ApiError> {
+    let partition = Reservation::partition(name);
+    let ours = UsersItem::Username(Reservation::new(name, owner));
+    match blog.users.create(&partition, Reservation::ID, &ours).await {
+        Err(error) if error.reason == Reason::Conflict => {
+            let Some(held) = blog.users.read::<UsersItem>(&partition, Reservation::ID).await?
+            else {
+                return Err(error.into()); // Released meanwhile: the caller tries again.
+            };
+            if let Stored { item: UsersItem::Username(held), .. } = &held
+                && held.owner != *owner
+            {
+                fence(blog, name, held).await?;
+            }
+            Ok(blog.users.replace(&partition, Reservation::ID, &ours, &held.etag).await?)
+        }
+        written => Ok(written?),
+    }
+}
+
+/// Gives a name back that its owner no longer uses. Best effort: a reservation that stays behind
+/// is taken over by whoever wants the name.
+pub(super) async fn release(blog: &Blog, name: &Username, reservation: &ETag) {
+    let partition = Reservation::partition(name);
+    let released = blog.users.delete(&partition, Reservation::ID, reservation).await;
+    if let Err(error) = released
+        && !matches!(error.reason, Reason::NotFound | Reason::PreconditionFailed)
+    {
+        tracing::warn!(
+            reason = ?error.reason,
+            "A freed username stays reserved until somebody wants it"
+        );
+    }
+}
+
+/// Makes sure that the holder of a reservation neither has the name nor can still take it.
+async fn fence(blog: &Blog, name: &Username, held: &Reservation) -> Result<(), ApiError> {
+    const TAKEN: ApiError = ApiError::Conflict("This username is taken.");
+    let holder = held.owner.as_str();
+    let slot = blog.user_slot(&held.owner).await?;
+    if let UserSlot::User(user) = &slot
+        && user.item.public.username.key() == name.key()
+    {
+        return Err(TAKEN);
+    }
+    if Timestamp::now().millis_since(held.reserved_at) < PENDING_MILLIS {
+        return Err(TAKEN);
+    }
+    tracing::info!(user.id = holder, "Taking over a username that was reserved but not used");
+    let (fence, etag) = match slot {
+        UserSlot::User(user) => (UsersItem::User(user.item), Some(user.etag)),
+        UserSlot::Mark(etag, mark) => (UsersItem::NoUser(mark), Some(etag)),
+        UserSlot::Empty => (UsersItem::NoUser(NoUser::new(&held.owner)), None),
+    };
+    blog.users.put(holder, holder, &fence, etag.as_ref()).await?;
+    Ok(())
+}

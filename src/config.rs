@@ -1,0 +1,182 @@
+//! Settings, read once at the start. The triggers of the Functions host use the same names.
+
+use std::{env, fmt, sync::Arc};
+
+use azure_core::credentials::TokenCredential;
+use azure_data_cosmos::{AccountEndpoint, AccountReference};
+use azure_identity::{
+    DeveloperToolsCredential, ManagedIdentityCredential, ManagedIdentityCredentialOptions,
+    UserAssignedId,
+};
+
+/// All settings of the handler.
+#[derive(Debug)]
+pub struct Config {
+    /// The database of the account.
+    pub cosmos: CosmosConfig,
+}
+
+/// Where the store is and who we are there.
+#[derive(Debug)]
+pub struct CosmosConfig {
+    /// The account and its credential.
+    pub account: AccountReference,
+    /// `CosmosDatabase`; `tributary` when it is not set.
+    pub database: String,
+}
+
+/// A setting that is missing or bad, in one sentence.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct ConfigError(String);
+
+/// Looks a setting up by its name.
+type Lookup<'a> = &'a dyn Fn(&str) -> Option<String>;
+
+impl Config {
+    /// Reads the settings from the environment.
+    pub fn from_env() -> Result<Self, ConfigError> {
+        Self::read(&|name| env::var(name).ok())
+    }
+
+    /// Reads the settings with a function that looks one up by its name.
+    pub fn read(setting: Lookup<'_>) -> Result<Self, ConfigError> {
+        let setting = |name: &str| setting(name).filter(|value| !value.trim().is_empty());
+        Ok(Self {
+            cosmos: CosmosConfig {
+                account: account(&setting)?,
+                database: setting("CosmosDatabase").unwrap_or_else(|| "tributary".into()),
+            },
+        })
+    }
+}
+
+fn account(setting: Lookup<'_>) -> Result<AccountReference, ConfigError> {
+    if let Some(text) = setting("CosmosConnection") {
+        return with_key(&text);
+    }
+    if let Some(url) = setting("CosmosConnection__accountEndpoint") {
+        let endpoint = endpoint(&url, "CosmosConnection__accountEndpoint")?;
+        return Ok(AccountReference::with_credential(endpoint, credential(setting)?));
+    }
+    Err(error(
+        "Set CosmosConnection to a connection string (emulators), or \
+         CosmosConnection__accountEndpoint to the account's URL (with an identity).",
+    ))
+}
+
+fn with_key(text: &str) -> Result<AccountReference, ConfigError> {
+    let mut url = None;
+    let mut key = None;
+    for part in text.split(';') {
+        match part.split_once('=').map(|(name, value)| (name.trim(), value.trim())) {
+            Some((name, value)) if name.eq_ignore_ascii_case("AccountEndpoint") => {
+                url = Some(value);
+            }
+            Some((name, value)) if name.eq_ignore_ascii_case("AccountKey") => key = Some(value),
+            _ => {}
+        }
+    }
+    let (Some(url), Some(key)) = (url, key.filter(|key| !key.is_empty())) else {
+        return Err(error(
+            "CosmosConnection must look like AccountEndpoint=https://…/;AccountKey=…; \
+             for an identity instead of a key set CosmosConnection__accountEndpoint.",
+        ));
+    };
+    let endpoint = endpoint(url, "CosmosConnection")?;
+    Ok(AccountReference::with_authentication_key(endpoint, key.to_owned()))
+}
+
+fn endpoint(url: &str, setting: &str) -> Result<AccountEndpoint, ConfigError> {
+    let bad = |_| error(format!("{setting} does not contain a URL of a Cosmos DB account."));
+    let endpoint: AccountEndpoint = url.parse().map_err(bad)?;
+    match endpoint.url().scheme() {
+        "https" | "http" => Ok(endpoint),
+        _ => Err(error(format!("The URL in {setting} must begin with https://."))),
+    }
+}
+
+/// The identity of the function app in Azure, or that of the developer on a laptop.
+fn credential(setting: Lookup<'_>) -> Result<Arc<dyn TokenCredential>, ConfigError> {
+    const NAME: &str = "CosmosConnection__credential";
+    match setting(NAME) {
+        Some(kind) if kind.eq_ignore_ascii_case("managedidentity") => {
+            let user_assigned_id =
+                setting("CosmosConnection__clientId").map(UserAssignedId::ClientId);
+            let options =
+                ManagedIdentityCredentialOptions { user_assigned_id, ..Default::default() };
+            let credential = ManagedIdentityCredential::new(Some(options))
+                .map_err(|_| error("The managed identity of this app cannot be used: check CosmosConnection__clientId."))?;
+            Ok(credential)
+        }
+        Some(_) => Err(error(format!("{NAME} must be managedidentity, or not be set."))),
+        None => {
+            let credential = DeveloperToolsCredential::new(None).map_err(|_| {
+                error(format!("Set {NAME} to managedidentity, or sign in with the Azure CLI."))
+            })?;
+            Ok(credential)
+        }
+    }
+}
+
+fn error(message: impl fmt::Display) -> ConfigError {
+    ConfigError(message.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(settings: &[(&str, &str)]) -> Result<Config, ConfigError> {
+        Config::read(&|name| {
+            settings.iter().find(|(n, _)| *n == name).map(|(_, value)| (*value).to_owned())
+        })
+    }
+
+    #[test]
+    fn a_connection_string_is_enough() {
+        let config = read(&[(
+            "CosmosConnection",
+            "AccountEndpoint=http://127.0.0.1:8081/;AccountKey=a2V5Cg==;",
+        )]);
+        assert_eq!(config.unwrap().cosmos.database, "tributary");
+    }
+
+    #[test]
+    fn an_identity_needs_no_key() {
+        let endpoint = ("CosmosConnection__accountEndpoint", "https://a.documents.azure.com/");
+        let identity = ("CosmosConnection__credential", "managedidentity");
+        let client = ("CosmosConnection__clientId", "00000000-0000-0000-0000-000000000001");
+        read(&[endpoint, identity, client]).unwrap();
+        read(&[endpoint]).unwrap();
+    }
+
+    #[test]
+    fn a_bad_setting_is_named_in_one_sentence_without_its_value() {
+        for (settings, named) in [
+            (&[][..], "CosmosConnection"),
+            (&[("CosmosConnection", " ")], "CosmosConnection"),
+            (&[("CosmosConnection", "secret")], "CosmosConnection must look like"),
+            (
+                &[("CosmosConnection", "AccountEndpoint=secret;AccountKey=secret")],
+                "CosmosConnection",
+            ),
+            (&[("CosmosConnection", "AccountEndpoint=ftp://x/;AccountKey=secret")], "https://"),
+            (
+                &[("CosmosConnection__accountEndpoint", "secret")],
+                "CosmosConnection__accountEndpoint",
+            ),
+            (
+                &[
+                    ("CosmosConnection__accountEndpoint", "https://a/"),
+                    ("CosmosConnection__credential", "secret"),
+                ],
+                "CosmosConnection__credential",
+            ),
+        ] {
+            let message = read(settings).unwrap_err().to_string();
+            assert!(message.contains(named), "{message}");
+            assert!(!message.contains("secret"), "{message}");
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! The operations on a container.
+//!
+//! The futures of the SDK are boxed: they are large, and nested so deeply that the compiler gives
+//! up on proving them `Send` through the layers above.
+
+use std::{num::NonZeroU32, sync::Arc};
+
+use azure_data_cosmos::{
+    FeedScope, Query,
+    clients::ContainerClient,
+    options::{ItemWriteOptions, MaxItemCountHint, QueryOptions},
+};
+use futures::{FutureExt, Stream, TryStreamExt};
+use serde::{Serialize, de::DeserializeOwned};
+use tokio::sync::OnceCell;
+
+use super::{Cosmos, ETag, Refusal, StoreError, Transaction, transaction::if_match};
+
+/// A container, looked up in the account on first use. Cloning is cheap.
+#[derive(Clone)]
+pub struct Container {
+    cosmos: Arc<Cosmos>,
+    id: &'static str,
+    client: Arc<OnceCell<ContainerClient>>,
+}
+
+/// An item as it was read, and the ETag that a conditional write needs.
+#[derive(Debug, Clone)]
+pub struct Stored<T> {
+    /// The item.
+    pub item: T,
+    /// Changes with every write of the item.
+    pub etag: ETag,
+}
+
+/// Where a query looks.
+#[derive(Debug, Clone, Copy)]
+pub enum Scope<'a> {
+    /// One logical partition: one store request a page.
+    Partition(&'a str),
+    /// All of them: at least one store request for each physical partition.
+    Container,
+}
+
+impl Container {
+    pub(super) fn new(cosmos: Arc<Cosmos>, id: &'static str) -> Self {
+        Self { cosmos, id, client: Arc::default() }
+    }
+
+    /// The container's id.
+    pub fn id(&self) -> &'static str {
+        self.id
+    }
+
+    /// Looks the container up, so that the first request need not.
+    pub async fn warm_up(&self) -> Result<(), StoreError> {
+        self.client().await.map(drop)
+    }
+
+    /// Reads one item by its id (1 request unit for 1 KB); `None` when there is none.
+    pub async fn read<T: DeserializeOwned>(
+        &self,
+        partition_key: &str,
+        id: &str,
+    ) -> Result<Option<Stored<T>>, StoreError> {
+        let client = self.client().await?;
+        match client.read_item(partition_key.to_owned(), id, None).boxed().await {
+            Ok(response) => {
+                let etag = response.headers().etag().cloned().unwrap_or_else(|| ETag::from(""));
+                Ok(Some(Stored { item: response.into_model()?, etag }))
+            }
+            Err(error) if error.status().is_not_found() => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Creates an item; `Conflict` when there is one with its id.
+    pub async fn create<T: Serialize + Sync>(
+        &self,
+        partition_key: &str,
+        id: &str,
+        item: &T,
+    ) -> Result<ETag, StoreError> {
+        let client = self.client().await?;
+        let response = client.create_item(partition_key.to_owned(), id, item, None).boxed().await?;
+        Ok(written(response.headers().etag()))
+    }
+
+    /// Replaces an item; `PreconditionFailed` when it has changed since `etag`, `NotFound` when it
+    /// is gone.
+    pub async fn replace<T: Serialize + Sync>(
+        &self,
+        partition_key: &str,
+        id: &str,
+        item: &T,
+        etag: &ETag,
+    ) -> Result<ETag, StoreError> {
+        let unchanged = ItemWriteOptions::default().with_precondition(if_match(etag));
+        let response = self
+            .client()
+            .await?
+            .replace_item(partition_key.to_owned(), id, item, Some(unchanged))
+            .boxed()
+            .await?;
+        Ok(written(response.headers().etag()))
+    }
+
+    /// Creates an item, or replaces it when it has not changed since `etag` was read.
+    pub async fn put<T: Serialize + Sync>(
+        &self,
+        partition_key: &str,
+        id: &str,
+        item: &T,
+        etag: Option<&ETag>,
+    ) -> Result<ETag, StoreError> {
+        match etag {
+            Some(etag) => self.replace(partition_key, id, item, etag).await,
+            None => self.create(partition_key, id, item).await,
+        }
+    }
+
+    /// Writes an item whether it is there or not.
+    pub async fn upsert<T: Serialize + Sync>(
+        &self,
+        partition_key: &str,
+        id: &str,
+        item: &T,
+    ) -> Result<(), StoreError> {
+        let client = self.client().await?;
+        client.upsert_item(partition_key.to_owned(), id, item, None).boxed().await?;
+        Ok(())
+    }
+
+    /// Deletes an item that has not changed since `etag`.
+    pub async fn delete(
+        &self,
+        partition_key: &str,
+        id: &str,
+        etag: &ETag,
+    ) -> Result<(), StoreError> {
+        let unchanged = ItemWriteOptions::default().with_precondition(if_match(etag));
+        let client = self.client().await?;
+        client.delete_item(partition_key.to_owned(), id, Some(unchanged)).boxed().await?;
+        Ok(())
+    }
+
+    /// Carries out all writes of a transaction or none, and gives the new ETags in order.
+    pub async fn transact(&self, transaction: Transaction) -> Result<Vec<ETag>, Refusal> {
+        let whole = |error: StoreError| Refusal { operation: None, error };
+        let client = self.client().await.map_err(whole)?;
+        let response = client
+            .execute_transactional_batch(transaction.batch, None)
+            .boxed()
+            .await
+            .and_then(azure_data_cosmos::models::BatchResponse::into_model)
+            .map_err(|error| whole(error.into()))?;
+        // The store marks the operation that failed with its status and all others with 424.
+        let culprit = response
+            .results()
+            .iter()
+            .enumerate()
+            .find(|(_, result)| !result.is_success() && result.status_code() != 424);
+        match culprit {
+            Some((operation, result)) => Err(Refusal {
+                operation: Some(operation),
+                error: StoreError::from_status(result.status_code()),
+            }),
+            None => Ok(response
+                .results()
+                .iter()
+                .map(|result| ETag::from(result.etag().unwrap_or_default().to_owned()))
+                .collect()),
+        }
+    }
+
+    /// Runs a query and reads all of its pages: for queries that are bounded by a `TOP` of at most
+    /// `limit`, which is also the size of a page.
+    pub async fn query<T: DeserializeOwned + Send + 'static>(
+        &self,
+        query: Query,
+        scope: Scope<'_>,
+        limit: u32,
+    ) -> Result<Vec<T>, StoreError> {
+        self.pages(query, scope, limit).await?.try_concat().await
+    }
+
+    /// Runs a query page by page, each of at most `page_size` items and as the store cuts it.
+    pub async fn pages<T: DeserializeOwned + Send + 'static>(
+        &self,
+        query: Query,
+        scope: Scope<'_>,
+        page_size: u32,
+    ) -> Result<impl Stream<Item = Result<Vec<T>, StoreError>> + use<T>, StoreError> {
+        let scope = match scope {
+            Scope::Partition(key) => FeedScope::partition(key.to_owned()),
+            Scope::Container => FeedScope::full_container(),
+        };
+        let page_size = NonZeroU32::new(page_size).unwrap_or(NonZeroU32::MIN);
+        let options =
+            QueryOptions::default().with_max_item_count(MaxItemCountHint::Limit(page_size));
+        let client = self.client().await?;
+        let pages = client.query_items(query, scope, Some(options)).boxed().await?.into_pages();
+        Ok(pages.map_ok(azure_data_cosmos::feed::QueryFeedPage::into_items).err_into())
+    }
+
+    async fn client(&self) -> Result<&ContainerClient, StoreError> {
+        self.client.get_or_try_init(|| self.cosmos.container_client(self.id).boxed()).await
+    }
+}
+
+fn written(etag: Option<&ETag>) -> ETag {
+    etag.cloned().unwrap_or_else(|| ETag::from(""))
+}

@@ -1,0 +1,74 @@
+//! What can go wrong in the store, by what a caller can do about it.
+
+use azure_data_cosmos::CosmosError;
+
+/// An operation that the store did not carry out, or whose answer was lost.
+#[derive(Debug, thiserror::Error)]
+#[error("the store refused the operation: {reason:?}")]
+pub struct StoreError {
+    /// What a caller can do about it.
+    pub reason: Reason,
+    /// What the SDK said. It may name containers and endpoints: for the log only.
+    #[source]
+    source: Option<Box<CosmosError>>,
+}
+
+/// Why the store did not carry out an operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reason {
+    /// 404: there is no such item.
+    NotFound,
+    /// 409: there is an item with this id already.
+    Conflict,
+    /// 412: the item has changed since it was read.
+    PreconditionFailed,
+    /// 413: the item is larger than the store takes (2 MB).
+    TooLarge,
+    /// 429: out of request units, after the SDK's own retries.
+    Throttled,
+    /// 449: a concurrent write to the same item; the operation was not carried out.
+    RetryWith,
+    /// 408, 410, 503 or no answer: the operation may have been carried out.
+    Unavailable,
+    /// Anything else: a bug or a wrong configuration.
+    Unexpected,
+}
+
+impl StoreError {
+    /// Another writer was faster: reading again and deciding anew helps.
+    pub fn is_race(&self) -> bool {
+        matches!(self.reason, Reason::PreconditionFailed | Reason::Conflict | Reason::RetryWith)
+    }
+
+    /// The same operation can succeed later without anything else changing.
+    pub fn is_transient(&self) -> bool {
+        matches!(self.reason, Reason::Throttled | Reason::RetryWith | Reason::Unavailable)
+    }
+
+    pub(super) fn from_status(status: u16) -> Self {
+        Self { reason: Reason::from_status(status), source: None }
+    }
+}
+
+impl Reason {
+    fn from_status(status: u16) -> Self {
+        match status {
+            404 => Self::NotFound,
+            409 => Self::Conflict,
+            412 => Self::PreconditionFailed,
+            413 => Self::TooLarge,
+            429 => Self::Throttled,
+            449 => Self::RetryWith,
+            // 401 and 403 are here, since new role assignments take minutes to reach the account.
+            401 | 403 | 408 | 410 | 500 | 502..=504 => Self::Unavailable,
+            _ => Self::Unexpected,
+        }
+    }
+}
+
+impl From<CosmosError> for StoreError {
+    fn from(error: CosmosError) -> Self {
+        let reason = Reason::from_status(u16::from(error.status()));
+        Self { reason, source: Some(Box::new(error)) }
+    }
+}

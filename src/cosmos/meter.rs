@@ -1,0 +1,62 @@
+//! What an API request costs: the request units and the store requests behind it.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering::Relaxed},
+};
+
+use azure_core::http::Context;
+use azure_data_cosmos::diagnostics::{DiagnosticsContext, DiagnosticsHandler};
+
+tokio::task_local! {
+    static METER: Arc<Meter>;
+}
+
+/// Adds up what the store operations of one task cost.
+#[derive(Debug, Default)]
+pub struct Meter {
+    hundredths_of_ru: AtomicU64,
+    requests: AtomicU64,
+}
+
+impl Meter {
+    /// Request units charged so far, to two decimals as the store gives them.
+    pub fn request_units(&self) -> f64 {
+        #[expect(clippy::cast_precision_loss, reason = "2^53 hundredths are 90 trillion units")]
+        let hundredths = self.hundredths_of_ru.load(Relaxed) as f64;
+        hundredths / 100.0
+    }
+
+    /// Requests sent to the store so far, the retries of the SDK included.
+    pub fn requests(&self) -> u64 {
+        self.requests.load(Relaxed)
+    }
+}
+
+/// Runs `work` with a meter that sees every store operation in it.
+///
+/// Work that `work` spawns as tasks of its own is not seen.
+pub async fn metered<F: Future>(work: F) -> (F::Output, Arc<Meter>) {
+    let meter = Arc::new(Meter::default());
+    let output = METER.scope(Arc::clone(&meter), work).await;
+    (output, meter)
+}
+
+/// Tells the meter of the current task of every operation that the client completes.
+pub(super) struct MeterHandler;
+
+impl DiagnosticsHandler for MeterHandler {
+    fn handle(&self, diagnostics: &DiagnosticsContext, _: &Context<'_>) {
+        // Outside of a metered task, nobody asks what it costs.
+        let _ = METER.try_with(|meter| {
+            let charge = diagnostics.total_request_charge().value() * 100.0;
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "charges are small and positive; a cast saturates"
+            )]
+            meter.hundredths_of_ru.fetch_add(charge.round() as u64, Relaxed);
+            meter.requests.fetch_add(diagnostics.request_count() as u64, Relaxed);
+        });
+    }
+}

@@ -1,0 +1,17 @@
+//! What all stores share: the client, its containers, transactions, retries, and what they cost.
+
+mod client;
+mod container;
+mod error;
+mod meter;
+mod retry;
+mod transaction;
+
+pub use azure_core::http::Etag as ETag;
+pub use azure_data_cosmos::Query;
+pub use client::Cosmos;
+pub use container::{Container, Scope, Stored};
+pub use error::{Reason, StoreError};
+pub use meter::{Meter, metered};
+pub use retry::{Retryable, retry};
+pub use transaction::{Refusal, Transaction};

@@ -1,0 +1,78 @@
+//! Transactional batches: several writes in one logical partition, all or none.
+
+use azure_data_cosmos::{
+    TransactionalBatch,
+    options::{BatchDeleteOptions, BatchReplaceOptions, BatchUpsertOptions, Precondition},
+};
+use serde::Serialize;
+
+use super::{ETag, StoreError};
+
+/// The writes of one transaction; at most 100, and 2 MB in all (service limits).
+#[derive(Debug)]
+pub struct Transaction {
+    pub(super) batch: TransactionalBatch,
+}
+
+/// Why a transaction changed nothing.
+#[derive(Debug, thiserror::Error)]
+#[error("the transaction changed nothing")]
+pub struct Refusal {
+    /// Which operation was refused, from 0; `None` when the transaction as a whole failed.
+    pub operation: Option<usize>,
+    /// Why.
+    #[source]
+    pub error: StoreError,
+}
+
+impl Transaction {
+    /// An empty transaction in a logical partition.
+    pub fn new(partition_key: &str) -> Self {
+        Self { batch: TransactionalBatch::new(partition_key.to_owned()) }
+    }
+
+    /// Creates an item; refused with `Conflict` when there is one with its id.
+    pub fn create<T: Serialize>(self, item: &T) -> Result<Self, StoreError> {
+        Ok(Self { batch: self.batch.create_item(item)? })
+    }
+
+    /// Replaces an item that has not changed since `etag` was read.
+    pub fn replace<T: Serialize>(
+        self,
+        id: &str,
+        item: &T,
+        etag: &ETag,
+    ) -> Result<Self, StoreError> {
+        let unchanged = BatchReplaceOptions::default().with_precondition(if_match(etag));
+        Ok(Self { batch: self.batch.replace_item(id.to_owned(), item, Some(unchanged))? })
+    }
+
+    /// Creates an item, or replaces it when it has not changed since `etag` was read.
+    pub fn put<T: Serialize>(
+        self,
+        id: &str,
+        item: &T,
+        etag: Option<&ETag>,
+    ) -> Result<Self, StoreError> {
+        match etag {
+            Some(etag) => self.replace(id, item, etag),
+            None => self.create(item),
+        }
+    }
+
+    /// Writes an item whether it is there or not.
+    pub fn upsert<T: Serialize>(self, item: &T) -> Result<Self, StoreError> {
+        Ok(Self { batch: self.batch.upsert_item(item, None::<BatchUpsertOptions>)? })
+    }
+
+    /// Deletes an item, with `etag` only when it has not changed since.
+    pub fn delete(self, id: &str, etag: Option<&ETag>) -> Self {
+        let unchanged =
+            etag.map(|etag| BatchDeleteOptions::default().with_precondition(if_match(etag)));
+        Self { batch: self.batch.delete_item(id.to_owned(), unchanged) }
+    }
+}
+
+pub(super) fn if_match(etag: &ETag) -> Precondition {
+    Precondition::if_match(etag.clone())
+}

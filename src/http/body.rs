@@ -1,0 +1,95 @@
+//! JSON bodies, checked field by field.
+
+use axum::{
+    body::{Body, HttpBody},
+    extract::{FromRequest, Request},
+    http::{HeaderMap, header},
+};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use serde_json::{Map, Value};
+
+use super::{ApiError, FieldError};
+use crate::values::Invalid;
+
+/// The size of a body, in bytes as sent.
+const MAX_BODY: usize = 1024 * 1024;
+
+/// A JSON body that has passed all checks of `T`.
+pub struct JsonBody<T>(pub T);
+
+/// What can be made of the fields of a body.
+pub trait FromForm: Sized {
+    /// Takes the fields it needs; `None` when one of them was not good, and the form knows which.
+    fn from_form(form: &mut Form) -> Option<Self>;
+}
+
+/// The fields of a body, and what was wrong with those taken so far.
+///
+/// A caller learns of all bad fields at once. Fields that nobody takes are ignored.
+pub struct Form {
+    fields: Map<String, Value>,
+    errors: Vec<FieldError>,
+}
+
+impl Form {
+    /// Takes a text that must be there.
+    pub fn text<T>(&mut self, field: &str, parse: fn(String) -> Result<T, Invalid>) -> Option<T> {
+        let parsed = match self.fields.remove(field) {
+            Some(Value::String(text)) => parse(text),
+            Some(_) => Err("must be a string".into()),
+            None => Err("is missing".into()),
+        };
+        parsed
+            .map_err(|Invalid(message)| {
+                self.errors.push(FieldError { field: field.into(), message });
+            })
+            .ok()
+    }
+}
+
+impl<S: Sync, T: FromForm> FromRequest<S> for JsonBody<T> {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, ApiError> {
+        if !is_json(request.headers()) {
+            return Err(ApiError::UnsupportedMediaType);
+        }
+        let bytes = read(request.into_body()).await?;
+        let fields = match serde_json::from_slice(&bytes) {
+            Ok(Value::Object(fields)) => fields,
+            Ok(_) => {
+                return Err(ApiError::Malformed("The body must be a JSON object.".into()));
+            }
+            Err(error) => {
+                return Err(ApiError::Malformed(format!(
+                    "The body is not JSON: line {}, column {}.",
+                    error.line(),
+                    error.column()
+                )));
+            }
+        };
+        let mut form = Form { fields, errors: Vec::new() };
+        T::from_form(&mut form).map(Self).ok_or(ApiError::Invalid(form.errors))
+    }
+}
+
+fn is_json(headers: &HeaderMap) -> bool {
+    let Some(content_type) = headers.get(header::CONTENT_TYPE).and_then(|v| v.to_str().ok()) else {
+        return false;
+    };
+    let essence = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    essence == "application/json"
+        || (essence.starts_with("application/") && essence.ends_with("+json"))
+}
+
+async fn read(body: Body) -> Result<bytes::Bytes, ApiError> {
+    // A body that says it is too large need not be read at all.
+    if body.size_hint().lower() > MAX_BODY as u64 {
+        return Err(ApiError::TooLarge);
+    }
+    match Limited::new(body, MAX_BODY).collect().await {
+        Ok(collected) => Ok(collected.to_bytes()),
+        Err(error) if error.is::<LengthLimitError>() => Err(ApiError::TooLarge),
+        Err(_) => Err(ApiError::Malformed("The body ended too early.".into())),
+    }
+}

@@ -1,0 +1,141 @@
+//! `If-Match` and `If-None-Match` (RFC 9110, section 13).
+
+use std::convert::Infallible;
+
+use axum::{
+    extract::FromRequestParts,
+    http::{HeaderMap, HeaderName, header, request::Parts},
+};
+
+use super::ApiError;
+use crate::cosmos::ETag;
+
+/// The conditions that a caller makes.
+#[derive(Debug, Default)]
+pub struct Conditions {
+    if_match: Option<Tags>,
+    if_none_match: Option<Tags>,
+}
+
+#[derive(Debug)]
+enum Tags {
+    Any,
+    /// As they stand in the header, `W/` included.
+    These(Vec<String>),
+}
+
+impl Conditions {
+    /// Whether a write to an item in this state may go on; `None`: there is no such item.
+    pub fn check(&self, current: Option<&ETag>) -> Result<(), ApiError> {
+        let matches = |tags: &Tags| match (tags, current) {
+            (_, None) => false,
+            (Tags::Any, Some(_)) => true,
+            (Tags::These(tags), Some(etag)) => tags.iter().any(|tag| tag == etag.as_ref()),
+        };
+        let wanted = self.if_match.as_ref().is_none_or(matches);
+        let unwanted = self.if_none_match.as_ref().is_some_and(matches);
+        if wanted && !unwanted { Ok(()) } else { Err(ApiError::PreconditionFailed) }
+    }
+
+    /// Whether the caller demands that the item exists, so that its absence is a 412 and not a 404.
+    pub fn demands_existence(&self) -> bool {
+        self.if_match.is_some()
+    }
+
+    /// Whether the caller demands that the item does not exist.
+    pub fn demands_absence(&self) -> bool {
+        matches!(self.if_none_match, Some(Tags::Any))
+    }
+
+    /// Whether the caller makes no condition at all.
+    pub fn is_empty(&self) -> bool {
+        self.if_match.is_none() && self.if_none_match.is_none()
+    }
+
+    /// Whether a reader has this state already: 304. Weak tags match too.
+    pub fn not_modified(&self, current: &ETag) -> bool {
+        match &self.if_none_match {
+            None => false,
+            Some(Tags::Any) => true,
+            Some(Tags::These(tags)) => tags
+                .iter()
+                .any(|tag| tag.strip_prefix("W/").unwrap_or(tag) == AsRef::<str>::as_ref(current)),
+        }
+    }
+}
+
+impl<S: Sync> FromRequestParts<S> for Conditions {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
+        Ok(Self {
+            if_match: tags(&parts.headers, &header::IF_MATCH),
+            if_none_match: tags(&parts.headers, &header::IF_NONE_MATCH),
+        })
+    }
+}
+
+/// The tags of a header that may stand several times; our tags contain no commas.
+fn tags(headers: &HeaderMap, name: &HeaderName) -> Option<Tags> {
+    let mut tags = Vec::new();
+    for value in headers.get_all(name) {
+        let text = String::from_utf8_lossy(value.as_bytes());
+        tags.extend(text.split(',').map(|tag| tag.trim().to_owned()));
+    }
+    match tags.as_slice() {
+        [] => None,
+        tags if tags.iter().any(|tag| tag == "*") => Some(Tags::Any),
+        _ => Some(Tags::These(tags)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn conditions(name: HeaderName, value: &str) -> Conditions {
+        let mut headers = HeaderMap::new();
+        headers.insert(name, value.parse().unwrap());
+        Conditions {
+            if_match: tags(&headers, &header::IF_MATCH),
+            if_none_match: tags(&headers, &header::IF_NONE_MATCH),
+        }
+    }
+
+    #[test]
+    fn a_write_goes_on_only_when_every_condition_holds() {
+        let etag = ETag::from("\"1\"");
+        for (name, value, exists, goes_on) in [
+            (header::IF_MATCH, "\"1\"", true, true),
+            (header::IF_MATCH, "\"0\", \"1\"", true, true),
+            (header::IF_MATCH, "\"2\"", true, false),
+            (header::IF_MATCH, "W/\"1\"", true, false),
+            (header::IF_MATCH, "*", true, true),
+            (header::IF_MATCH, "*", false, false),
+            (header::IF_MATCH, "\"1\"", false, false),
+            (header::IF_NONE_MATCH, "*", false, true),
+            (header::IF_NONE_MATCH, "*", true, false),
+            (header::IF_NONE_MATCH, "\"1\"", true, false),
+            (header::IF_NONE_MATCH, "\"2\"", true, true),
+        ] {
+            let conditions = conditions(name.clone(), value);
+            let checked = conditions.check(exists.then_some(&etag)).is_ok();
+            assert_eq!(checked, goes_on, "{name}: {value}, exists: {exists}");
+        }
+    }
+
+    #[test]
+    fn a_reader_with_the_current_state_gets_nothing_new() {
+        let etag = ETag::from("\"1\"");
+        for (value, unchanged) in [
+            ("\"1\"", true),
+            ("W/\"1\"", true),
+            ("\"0\", \"1\"", true),
+            ("*", true),
+            ("\"2\"", false),
+        ] {
+            let conditions = conditions(header::IF_NONE_MATCH, value);
+            assert_eq!(conditions.not_modified(&etag), unchanged, "{value}");
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! Errors as problem documents (RFC 9457): the one place that turns errors into statuses.
+
+use axum::{
+    Json,
+    http::{HeaderValue, StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use serde::Serialize;
+
+use crate::cosmos::{Reason, Retryable, StoreError};
+
+/// Seconds that a caller should wait before it tries again after a 429 or 503.
+const RETRY_AFTER: HeaderValue = HeaderValue::from_static("1");
+
+/// Why a request was not carried out.
+#[derive(Debug, thiserror::Error)]
+pub enum ApiError {
+    /// 400: the body is not what the route takes.
+    #[error("{0}")]
+    Malformed(String),
+    /// 400: fields, path or query parameters with bad values.
+    #[error("bad values")]
+    Invalid(Vec<FieldError>),
+    /// 404: what is named does not exist.
+    #[error("there is no such {0}")]
+    NotFound(&'static str),
+    /// 405: the route has other methods.
+    #[error("method not allowed")]
+    MethodNotAllowed,
+    /// 409: it contradicts what is stored; a sentence that says how.
+    #[error("{0}")]
+    Conflict(&'static str),
+    /// 412: a condition of the caller does not hold.
+    #[error("a precondition failed")]
+    PreconditionFailed,
+    /// 413: the body is larger than the limit.
+    #[error("the body is too large")]
+    TooLarge,
+    /// 415: the body is not JSON.
+    #[error("the body is not JSON")]
+    UnsupportedMediaType,
+    /// The store's fault: 429, 503 or, for a bug, 500.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// What is wrong with one field.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct FieldError {
+    /// The field's name in the body, the path or the query string.
+    pub field: String,
+    /// What it must be.
+    pub message: String,
+}
+
+/// The answer to a path that no route has.
+pub async fn no_such_route() -> ApiError {
+    ApiError::NotFound("route")
+}
+
+/// The answer to a method that the route does not have; axum adds `Allow`.
+pub async fn method_not_allowed() -> ApiError {
+    ApiError::MethodNotAllowed
+}
+
+impl ApiError {
+    /// One field with a bad value.
+    pub fn invalid(field: impl Into<String>, message: impl Into<String>) -> Self {
+        Self::Invalid(vec![FieldError { field: field.into(), message: message.into() }])
+    }
+}
+
+impl Retryable for ApiError {
+    /// A lost race is worth another try, and so is a lost answer: a command recognises its own
+    /// writes when it tries again.
+    fn is_retryable(&self) -> bool {
+        match self {
+            Self::Store(error) => error.is_race() || error.reason == Reason::Unavailable,
+            _ => false,
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Problem {
+    r#type: String,
+    title: &'static str,
+    status: u16,
+    detail: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    errors: Vec<FieldError>,
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        use StatusCode as S;
+        let (status, slug, title, detail) = match &self {
+            Self::Malformed(detail) => {
+                (S::BAD_REQUEST, "malformed-body", "Malformed body", detail.clone())
+            }
+            Self::Invalid(_) => (
+                S::BAD_REQUEST,
+                "validation",
+                "Validation failed",
+                "Some values are not valid; `errors` says which and why.".into(),
+            ),
+            Self::NotFound(what) => {
+                (S::NOT_FOUND, "not-found", "Not found", format!("There is no such {what}."))
+            }
+            Self::MethodNotAllowed => (
+                S::METHOD_NOT_ALLOWED,
+                "method-not-allowed",
+                "Method not allowed",
+                "This route has other methods; `Allow` lists them.".into(),
+            ),
+            Self::Conflict(detail) => (S::CONFLICT, "conflict", "Conflict", (*detail).into()),
+            Self::PreconditionFailed => (
+                S::PRECONDITION_FAILED,
+                "precondition-failed",
+                "Precondition failed",
+                "The item is not in the state that If-Match or If-None-Match asks for. Read it again.".into(),
+            ),
+            Self::TooLarge => (
+                S::PAYLOAD_TOO_LARGE,
+                "body-too-large",
+                "Body too large",
+                "The body may have at most 1 MiB.".into(),
+            ),
+            Self::UnsupportedMediaType => (
+                S::UNSUPPORTED_MEDIA_TYPE,
+                "unsupported-media-type",
+                "Unsupported media type",
+                "Send the body as JSON with the header `Content-Type: application/json`.".into(),
+            ),
+            Self::Store(error) => of_store(error),
+        };
+        let errors = if let Self::Invalid(errors) = self { errors } else { Vec::new() };
+        let problem = Problem {
+            r#type: format!("urn:tributary:problem:{slug}"),
+            title,
+            status: status.as_u16(),
+            detail,
+            errors,
+        };
+        let mut response = (status, Json(problem)).into_response();
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        if matches!(status, S::TOO_MANY_REQUESTS | S::SERVICE_UNAVAILABLE) {
+            headers.insert(header::RETRY_AFTER, RETRY_AFTER);
+        }
+        response
+    }
+}
+
+/// What a caller may know of the store's errors; the log gets the rest.
+fn of_store(error: &StoreError) -> (StatusCode, &'static str, &'static str, String) {
+    use std::error::Error;
+    let cause = error.source().map(ToString::to_string).unwrap_or_default();
+    match error.reason {
+        Reason::Throttled => {
+            tracing::warn!(cause, "The store is out of request units");
+            (
+                StatusCode::TOO_MANY_REQUESTS,
+                "throttled",
+                "Too many requests",
+                "The store is at its limit. Try again after the time in Retry-After.".into(),
+            )
+        }
+        Reason::TooLarge => (
+            StatusCode::PAYLOAD_TOO_LARGE,
+            "item-too-large",
+            "Item too large",
+            "The store takes items of at most 2 MB.".into(),
+        ),
+        Reason::Unexpected => {
+            tracing::error!(cause, "The store answered what it should not");
+            (
+                StatusCode::INTERNAL_SERVER_ERROR,
+                "internal",
+                "Internal error",
+                "Something is wrong on our side. It has been logged.".into(),
+            )
+        }
+        // What is left of a race here was lost many times over: as good as unavailable.
+        reason => {
+            tracing::warn!(?reason, cause, "The store is unavailable");
+            (
+                StatusCode::SERVICE_UNAVAILABLE,
+                "unavailable",
+                "Service unavailable",
+                "The store cannot be used just now. Try again after the time in Retry-After."
+                    .into(),
+            )
+        }
+    }
+}

@@ -1,0 +1,17 @@
+//! What all routes share: bodies in, items and lists out, conditions, errors, the charge.
+
+mod body;
+mod charge;
+mod conditions;
+mod error;
+mod list;
+mod params;
+mod reply;
+
+pub use body::{Form, FromForm, JsonBody};
+pub use charge::charge;
+pub use conditions::Conditions;
+pub use error::{ApiError, FieldError, method_not_allowed, no_such_route};
+pub use list::{List, PageRequest, limit_of};
+pub use params::Params;
+pub use reply::{created, found, item};

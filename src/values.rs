@@ -1,0 +1,223 @@
+//! Values that every domain shares: timestamps and checked text.
+//!
+//! A value of one of these types cannot hold anything bad: it is parsed where it comes in, and the
+//! inside trusts it.
+
+use std::fmt;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use time::{
+    OffsetDateTime, UtcOffset, format_description::well_known::Rfc3339, macros::format_description,
+};
+
+/// Why a text is not a value of the wanted type, in words for the caller: "must be …".
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Invalid(pub String);
+
+impl From<&str> for Invalid {
+    fn from(message: &str) -> Self {
+        Self(message.to_owned())
+    }
+}
+
+/// A moment in UTC with milliseconds.
+///
+/// It is written as RFC 3339 with exactly three fraction digits, so the order of the text is the
+/// order of time. It is read from any RFC 3339 text, because the Functions host rewrites
+/// timestamps on their way through a trigger (`.120Z` becomes `.12Z`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Timestamp(OffsetDateTime);
+
+impl Timestamp {
+    /// The current time.
+    pub fn now() -> Self {
+        Self::truncate(OffsetDateTime::now_utc())
+    }
+
+    /// Reads an RFC 3339 text with any offset; what is finer than a millisecond is cut off.
+    pub fn parse(text: &str) -> Result<Self, Invalid> {
+        OffsetDateTime::parse(text, &Rfc3339)
+            .ok()
+            .and_then(|moment| moment.checked_to_offset(UtcOffset::UTC))
+            .filter(|moment| (0..=9999).contains(&moment.year()))
+            .map(Self::truncate)
+            .ok_or_else(|| "must be an RFC 3339 timestamp".into())
+    }
+
+    /// The moment that is so many seconds after 1970 began.
+    pub fn from_unix_seconds(seconds: i64) -> Option<Self> {
+        OffsetDateTime::from_unix_timestamp(seconds).ok().map(Self)
+    }
+
+    /// Milliseconds from `earlier` to this moment; zero when `earlier` is later.
+    pub fn millis_since(self, earlier: Self) -> u64 {
+        u64::try_from((self.0 - earlier.0).whole_milliseconds()).unwrap_or(0)
+    }
+
+    fn truncate(moment: OffsetDateTime) -> Self {
+        let nanosecond = moment.nanosecond() / 1_000_000 * 1_000_000;
+        Self(moment.replace_nanosecond(nanosecond).unwrap_or(moment))
+    }
+}
+
+impl fmt::Display for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let format = format_description!(
+            "[year]-[month]-[day]T[hour]:[minute]:[second].[subsecond digits:3]Z"
+        );
+        f.write_str(&self.0.format(format).map_err(|_| fmt::Error)?)
+    }
+}
+
+impl Serialize for Timestamp {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Timestamp {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Self::parse(&text).map_err(de::Error::custom)
+    }
+}
+
+/// Checks an id that a caller chose: `^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`.
+pub fn check_id(text: &str) -> Result<(), Invalid> {
+    let allowed = |c: u8| c.is_ascii_alphanumeric() || matches!(c, b'.' | b'_' | b'-');
+    match text.as_bytes() {
+        [first, rest @ ..]
+            if first.is_ascii_alphanumeric()
+                && rest.len() < 128
+                && rest.iter().all(|c| allowed(*c)) =>
+        {
+            Ok(())
+        }
+        _ => Err(
+            "must be 1 to 128 letters, digits, '.', '_' or '-', and begin with a letter or a digit"
+                .into(),
+        ),
+    }
+}
+
+/// Checks the length of a text in Unicode code points.
+pub fn check_length(text: &str, min: usize, max: usize) -> Result<(), Invalid> {
+    let length = text.chars().take(max + 1).count();
+    if (min..=max).contains(&length) {
+        Ok(())
+    } else {
+        Err(Invalid(format!("must be {min} to {max} characters long")))
+    }
+}
+
+/// Defines a type for checked text: a newtype over `String` whose `parse` applies a rule, and
+/// which reads from JSON only what passes the rule.
+macro_rules! checked_text {
+    ($(#[$doc:meta])* $name:ident, $check:expr) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+        #[serde(try_from = "String")]
+        pub struct $name(String);
+
+        impl $name {
+            /// Applies the rule of the type.
+            pub fn parse(text: String) -> Result<Self, $crate::values::Invalid> {
+                let check: fn(String) -> Result<String, $crate::values::Invalid> = $check;
+                check(text).map(Self)
+            }
+
+            /// The text.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl TryFrom<String> for $name {
+            type Error = $crate::values::Invalid;
+
+            fn try_from(text: String) -> Result<Self, Self::Error> {
+                Self::parse(text)
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+    };
+}
+pub(crate) use checked_text;
+
+/// Whether the Functions host may have rewritten this text on its way through a trigger.
+///
+/// The host re-serialises documents with Newtonsoft.Json, which takes every string of 19 to 40
+/// characters with a `T` at index 10 that parses as a date for a date. A title such as
+/// `2026-11-21T09:25:54.120Z` arrives as `….12Z`: whoever copies such a text must read it again
+/// from its container.
+pub fn may_be_rewritten_by_host(text: &str) -> bool {
+    (17..=45).contains(&text.len())
+        && text.as_bytes().get(10) == Some(&b'T')
+        && text.as_bytes()[..4].iter().all(u8::is_ascii_digit)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_timestamp_always_has_three_fraction_digits() {
+        for (text, written) in [
+            ("2026-11-21T09:25:54.12Z", "2026-11-21T09:25:54.120Z"),
+            ("2026-11-21T09:25:54Z", "2026-11-21T09:25:54.000Z"),
+            ("2026-11-21T10:25:54.1239+01:00", "2026-11-21T09:25:54.123Z"),
+        ] {
+            assert_eq!(Timestamp::parse(text).unwrap().to_string(), written);
+        }
+    }
+
+    #[test]
+    fn what_is_not_a_timestamp_is_refused() {
+        for text in [
+            "",
+            "yesterday",
+            "2026-11-21",
+            "0000-01-01T00:00:00+23:59",
+            "9999-12-31T23:59:59-23:59",
+        ] {
+            assert!(Timestamp::parse(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn ids_follow_the_rule_of_the_api() {
+        let longest = "a".repeat(128);
+        for id in ["a", "0", "A.b_c-d", longest.as_str()] {
+            assert!(check_id(id).is_ok(), "{id}");
+        }
+        let too_long = "a".repeat(129);
+        for id in ["", ".a", "-a", "_a", "a/b", "a b", "ä", "a:b", "a~b", too_long.as_str()] {
+            assert!(check_id(id).is_err(), "{id}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn text_order_is_time_order(a in 0i64..253_402_300_799_000, b in 0i64..253_402_300_799_000) {
+            let at = |millis: i64| {
+                let nanos = i128::from(millis) * 1_000_000;
+                Timestamp::truncate(OffsetDateTime::from_unix_timestamp_nanos(nanos).unwrap())
+            };
+            prop_assert_eq!(at(a).to_string().cmp(&at(b).to_string()), a.cmp(&b));
+            prop_assert_eq!(Timestamp::parse(&at(a).to_string()).unwrap(), at(a));
+        }
+
+        #[test]
+        fn no_text_makes_a_parser_panic(text in ".*") {
+            let _ = (Timestamp::parse(&text), check_id(&text), check_length(&text, 1, 3), may_be_rewritten_by_host(&text));
+        }
+    }
+}
