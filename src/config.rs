@@ -70,7 +70,9 @@ fn with_key(text: &str) -> Result<AccountReference, ConfigError> {
     let mut key = None;
     for part in text.split(';') {
         match part.split_once('=').map(|(name, value)| (name.trim(), value.trim())) {
-            Some((name, value)) if name.eq_ignore_ascii_case("AccountEndpoint") => url = Some(value),
+            Some((name, value)) if name.eq_ignore_ascii_case("AccountEndpoint") => {
+                url = Some(value);
+            }
             Some((name, value)) if name.eq_ignore_ascii_case("AccountKey") => key = Some(value),
             _ => {}
         }
@@ -133,8 +135,10 @@ mod tests {
 
     #[test]
     fn a_connection_string_is_enough() {
-        let config =
-            read(&[("CosmosConnection", "AccountEndpoint=http://127.0.0.1:8081/;AccountKey=a2V5Cg==;")]);
+        let config = read(&[(
+            "CosmosConnection",
+            "AccountEndpoint=http://127.0.0.1:8081/;AccountKey=a2V5Cg==;",
+        )]);
         assert_eq!(config.unwrap().cosmos.database, "tributary");
     }
 
@@ -153,9 +157,15 @@ mod tests {
             (&[][..], "CosmosConnection"),
             (&[("CosmosConnection", " ")], "CosmosConnection"),
             (&[("CosmosConnection", "secret")], "CosmosConnection must look like"),
-            (&[("CosmosConnection", "AccountEndpoint=secret;AccountKey=secret")], "CosmosConnection"),
+            (
+                &[("CosmosConnection", "AccountEndpoint=secret;AccountKey=secret")],
+                "CosmosConnection",
+            ),
             (&[("CosmosConnection", "AccountEndpoint=ftp://x/;AccountKey=secret")], "https://"),
-            (&[("CosmosConnection__accountEndpoint", "secret")], "CosmosConnection__accountEndpoint"),
+            (
+                &[("CosmosConnection__accountEndpoint", "secret")],
+                "CosmosConnection__accountEndpoint",
+            ),
             (
                 &[
                     ("CosmosConnection__accountEndpoint", "https://a/"),

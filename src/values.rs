@@ -88,11 +88,16 @@ pub fn check_id(text: &str) -> Result<(), Invalid> {
     let allowed = |c: u8| c.is_ascii_alphanumeric() || matches!(c, b'.' | b'_' | b'-');
     match text.as_bytes() {
         [first, rest @ ..]
-            if first.is_ascii_alphanumeric() && rest.len() < 128 && rest.iter().all(|c| allowed(*c)) =>
+            if first.is_ascii_alphanumeric()
+                && rest.len() < 128
+                && rest.iter().all(|c| allowed(*c)) =>
         {
             Ok(())
         }
-        _ => Err("must be 1 to 128 letters, digits, '.', '_' or '-', and begin with a letter or a digit".into()),
+        _ => Err(
+            "must be 1 to 128 letters, digits, '.', '_' or '-', and begin with a letter or a digit"
+                .into(),
+        ),
     }
 }
 
@@ -176,7 +181,13 @@ mod tests {
 
     #[test]
     fn what_is_not_a_timestamp_is_refused() {
-        for text in ["", "yesterday", "2026-11-21", "0000-01-01T00:00:00+23:59", "9999-12-31T23:59:59-23:59"] {
+        for text in [
+            "",
+            "yesterday",
+            "2026-11-21",
+            "0000-01-01T00:00:00+23:59",
+            "9999-12-31T23:59:59-23:59",
+        ] {
             assert!(Timestamp::parse(text).is_err(), "{text}");
         }
     }

@@ -12,7 +12,7 @@ use super::model::{
     UsersItem, like_id,
 };
 use crate::{
-    cosmos::{Container, Cosmos, ETag, Stored, StoreError},
+    cosmos::{Container, Cosmos, ETag, StoreError, Stored},
     http::ApiError,
 };
 

@@ -24,7 +24,7 @@ use super::{
     stores::UserSlot,
 };
 use crate::{
-    cosmos::{ETag, Reason, StoreError, Stored},
+    cosmos::{ETag, Reason, Stored},
     http::ApiError,
     values::Timestamp,
 };
@@ -34,12 +34,17 @@ const PENDING_MILLIS: u64 = 10_000;
 
 /// Reserves a name for a user, whose item the caller has read before (or knows to be new) and
 /// writes after. Gives the ETag of the reservation.
-pub(super) async fn reserve(blog: &Blog, name: &Username, owner: &UserId) -> Result<ETag, ApiError> {
+pub(super) async fn reserve(
+    blog: &Blog,
+    name: &Username,
+    owner: &UserId,
+) -> Result<ETag, ApiError> {
     let partition = Reservation::partition(name);
     let ours = UsersItem::Username(Reservation::new(name, owner));
     match blog.users.create(&partition, Reservation::ID, &ours).await {
         Err(error) if error.reason == Reason::Conflict => {
-            let Some(held) = blog.users.read::<UsersItem>(&partition, Reservation::ID).await? else {
+            let Some(held) = blog.users.read::<UsersItem>(&partition, Reservation::ID).await?
+            else {
                 return Err(error.into()); // Released meanwhile: the caller tries again.
             };
             if let Stored { item: UsersItem::Username(held), .. } = &held
@@ -57,13 +62,14 @@ pub(super) async fn reserve(blog: &Blog, name: &Username, owner: &UserId) -> Res
 /// is taken over by whoever wants the name.
 pub(super) async fn release(blog: &Blog, name: &Username, reservation: &ETag) {
     let partition = Reservation::partition(name);
-    match blog.users.delete(&partition, Reservation::ID, reservation).await {
-        Ok(()) => {}
-        Err(StoreError { reason: Reason::NotFound | Reason::PreconditionFailed, .. }) => {}
-        Err(error) => tracing::warn!(
+    let released = blog.users.delete(&partition, Reservation::ID, reservation).await;
+    if let Err(error) = released
+        && !matches!(error.reason, Reason::NotFound | Reason::PreconditionFailed)
+    {
+        tracing::warn!(
             reason = ?error.reason,
             "A freed username stays reserved until somebody wants it"
-        ),
+        );
     }
 }
 

@@ -36,7 +36,11 @@ pub struct Cosmos {
 
 impl Cosmos {
     /// The database `database` of `account`, reached through `runtime` or through the SDK's own.
-    pub fn new(account: AccountReference, runtime: Option<CosmosRuntime>, database: String) -> Arc<Self> {
+    pub fn new(
+        account: AccountReference,
+        runtime: Option<CosmosRuntime>,
+        database: String,
+    ) -> Arc<Self> {
         Arc::new(Self { account, runtime, database, client: OnceCell::new() })
     }
 
@@ -54,9 +58,8 @@ impl Cosmos {
     }
 
     async fn connect(&self) -> Result<CosmosClient, StoreError> {
-        let throttling = ThrottlingRetryOptionsBuilder::new()
-            .with_max_retry_wait_time(THROTTLED_FOR)
-            .build();
+        let throttling =
+            ThrottlingRetryOptionsBuilder::new().with_max_retry_wait_time(THROTTLED_FOR).build();
         let options = OperationOptionsBuilder::new()
             .with_end_to_end_latency_policy(OPERATION_TIMEOUT.into())
             .with_throttling_retry_options(throttling)

@@ -82,8 +82,7 @@ impl Container {
         item: &T,
     ) -> Result<ETag, StoreError> {
         let client = self.client().await?;
-        let response =
-            client.create_item(partition_key.to_owned(), id, item, None).boxed().await?;
+        let response = client.create_item(partition_key.to_owned(), id, item, None).boxed().await?;
         Ok(written(response.headers().etag()))
     }
 
@@ -133,7 +132,12 @@ impl Container {
     }
 
     /// Deletes an item that has not changed since `etag`.
-    pub async fn delete(&self, partition_key: &str, id: &str, etag: &ETag) -> Result<(), StoreError> {
+    pub async fn delete(
+        &self,
+        partition_key: &str,
+        id: &str,
+        etag: &ETag,
+    ) -> Result<(), StoreError> {
         let unchanged = ItemWriteOptions::default().with_precondition(if_match(etag));
         let client = self.client().await?;
         client.delete_item(partition_key.to_owned(), id, Some(unchanged)).boxed().await?;

@@ -37,13 +37,23 @@ impl Transaction {
     }
 
     /// Replaces an item that has not changed since `etag` was read.
-    pub fn replace<T: Serialize>(self, id: &str, item: &T, etag: &ETag) -> Result<Self, StoreError> {
+    pub fn replace<T: Serialize>(
+        self,
+        id: &str,
+        item: &T,
+        etag: &ETag,
+    ) -> Result<Self, StoreError> {
         let unchanged = BatchReplaceOptions::default().with_precondition(if_match(etag));
         Ok(Self { batch: self.batch.replace_item(id.to_owned(), item, Some(unchanged))? })
     }
 
     /// Creates an item, or replaces it when it has not changed since `etag` was read.
-    pub fn put<T: Serialize>(self, id: &str, item: &T, etag: Option<&ETag>) -> Result<Self, StoreError> {
+    pub fn put<T: Serialize>(
+        self,
+        id: &str,
+        item: &T,
+        etag: Option<&ETag>,
+    ) -> Result<Self, StoreError> {
         match etag {
             Some(etag) => self.replace(id, item, etag),
             None => self.create(item),
@@ -57,7 +67,8 @@ impl Transaction {
 
     /// Deletes an item, with `etag` only when it has not changed since.
     pub fn delete(self, id: &str, etag: Option<&ETag>) -> Self {
-        let unchanged = etag.map(|etag| BatchDeleteOptions::default().with_precondition(if_match(etag)));
+        let unchanged =
+            etag.map(|etag| BatchDeleteOptions::default().with_precondition(if_match(etag)));
         Self { batch: self.batch.delete_item(id.to_owned(), unchanged) }
     }
 }

@@ -40,7 +40,9 @@ impl Form {
             None => Err("is missing".into()),
         };
         parsed
-            .map_err(|Invalid(message)| self.errors.push(FieldError { field: field.into(), message }))
+            .map_err(|Invalid(message)| {
+                self.errors.push(FieldError { field: field.into(), message });
+            })
             .ok()
     }
 }
@@ -55,7 +57,9 @@ impl<S: Sync, T: FromForm> FromRequest<S> for JsonBody<T> {
         let bytes = read(request.into_body()).await?;
         let fields = match serde_json::from_slice(&bytes) {
             Ok(Value::Object(fields)) => fields,
-            Ok(_) => return Err(ApiError::Malformed("The body must be a JSON object.".into())),
+            Ok(_) => {
+                return Err(ApiError::Malformed("The body must be a JSON object.".into()));
+            }
             Err(error) => {
                 return Err(ApiError::Malformed(format!(
                     "The body is not JSON: line {}, column {}.",
@@ -74,7 +78,8 @@ fn is_json(headers: &HeaderMap) -> bool {
         return false;
     };
     let essence = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-    essence == "application/json" || (essence.starts_with("application/") && essence.ends_with("+json"))
+    essence == "application/json"
+        || (essence.starts_with("application/") && essence.ends_with("+json"))
 }
 
 async fn read(body: Body) -> Result<bytes::Bytes, ApiError> {

@@ -127,9 +127,13 @@ mod tests {
     #[test]
     fn a_reader_with_the_current_state_gets_nothing_new() {
         let etag = ETag::from("\"1\"");
-        for (value, unchanged) in
-            [("\"1\"", true), ("W/\"1\"", true), ("\"0\", \"1\"", true), ("*", true), ("\"2\"", false)]
-        {
+        for (value, unchanged) in [
+            ("\"1\"", true),
+            ("W/\"1\"", true),
+            ("\"0\", \"1\"", true),
+            ("*", true),
+            ("\"2\"", false),
+        ] {
             let conditions = conditions(header::IF_NONE_MATCH, value);
             assert_eq!(conditions.not_modified(&etag), unchanged, "{value}");
         }

@@ -188,7 +188,8 @@ fn of_store(error: &StoreError) -> (StatusCode, &'static str, &'static str, Stri
                 StatusCode::SERVICE_UNAVAILABLE,
                 "unavailable",
                 "Service unavailable",
-                "The store cannot be used just now. Try again after the time in Retry-After.".into(),
+                "The store cannot be used just now. Try again after the time in Retry-After."
+                    .into(),
             )
         }
     }

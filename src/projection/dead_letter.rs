@@ -4,8 +4,10 @@ use std::sync::Arc;
 
 use custom_handler::Document;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use uuid::Uuid;
 
+use super::Projection;
 use crate::{
     cosmos::{Container, Cosmos, StoreError},
     values::Timestamp,
@@ -25,6 +27,8 @@ pub struct DeadLetter {
     pub function: String,
     /// The id of the document, when it could be read.
     pub document_id: Option<String>,
+    /// The document's partition key, when it could be read.
+    pub partition_key: Option<String>,
     /// The document as it was delivered.
     pub raw: String,
     /// Whether `raw` was cut.
@@ -38,19 +42,19 @@ pub struct DeadLetter {
 }
 
 impl DeadLetter {
-    /// A dead letter for a document.
-    pub fn new(function: &str, invocation_id: &str, document: &Document, reason: String) -> Self {
-        #[derive(Deserialize)]
-        struct Id {
-            id: Option<String>,
-        }
+    /// A dead letter for a change that `P` could not apply.
+    pub fn new<P: Projection>(invocation_id: &str, document: &Document, reason: String) -> Self {
+        let fields: Map<String, Value> = document.parse().unwrap_or_default();
+        let field = |name: &str| fields.get(name).and_then(Value::as_str).map(str::to_owned);
+        let function = P::FUNCTION;
         let raw = document.raw();
         let name = format!("{function} {raw}");
         let kept = raw.floor_char_boundary(MAX_RAW);
         Self {
             id: Uuid::new_v5(&Uuid::NAMESPACE_OID, name.as_bytes()).to_string(),
             function: function.to_owned(),
-            document_id: document.parse::<Id>().ok().and_then(|document| document.id),
+            document_id: field("id"),
+            partition_key: field(P::PARTITION_KEY),
             raw: raw[..kept].to_owned(),
             raw_truncated: kept < raw.len(),
             reason,

@@ -35,6 +35,8 @@ use crate::{
 pub trait Projection: Send + Sync + 'static {
     /// The function's name, in `functions/`.
     const FUNCTION: &'static str;
+    /// The property of the items that is the partition key of their container.
+    const PARTITION_KEY: &'static str;
     /// How many changes are applied at a time.
     const CONCURRENCY: usize = 16;
     /// An item of the container whose change feed is read.
@@ -90,7 +92,8 @@ pub async fn run<P: Projection>(
     let work = stream::iter(work).buffer_unordered(P::CONCURRENCY).collect::<Vec<_>>();
     let (results, meter) = metered(work).await;
 
-    let count = |wanted| results.iter().filter(|r| matches!(r, Ok(fate) if *fate == wanted)).count();
+    let count =
+        |wanted| results.iter().filter(|r| matches!(r, Ok(fate) if *fate == wanted)).count();
     let failures: Vec<Reason> =
         results.iter().filter_map(|result| result.as_ref().err()).map(|e| e.reason).collect();
     tracing::info!(
@@ -139,7 +142,7 @@ impl<P: Projection> Batch<'_, P> {
     }
 
     async fn give_up(&self, document: &Document, reason: &str) -> Result<Fate, StoreError> {
-        let letter = DeadLetter::new(P::FUNCTION, self.invocation, document, reason.to_owned());
+        let letter = DeadLetter::new::<P>(self.invocation, document, reason.to_owned());
         self.dead_letters.store(letter).await?;
         Ok(Fate::DeadLetter)
     }
@@ -162,7 +165,9 @@ fn newest_changes<P: Projection>(documents: Vec<Document>) -> Sorted<P::Change> 
                 continue;
             }
         };
-        let Some((source, version)) = P::source(&change) else { continue };
+        let Some((source, version)) = P::source(&change) else {
+            continue;
+        };
         match newest.get_mut(source) {
             Some((_, known)) if *known > version => {}
             Some((place, known)) => {
@@ -197,9 +202,10 @@ fn is_permanent(error: &StoreError) -> bool {
 fn lag_ms(documents: &[Document]) -> u64 {
     #[derive(Deserialize)]
     struct Stamp {
-        _ts: i64,
+        #[serde(rename = "_ts")]
+        seconds: i64,
     }
-    let oldest = documents.iter().filter_map(|d| d.parse::<Stamp>().ok()).map(|s| s._ts).min();
+    let oldest = documents.iter().filter_map(|d| d.parse::<Stamp>().ok()).map(|s| s.seconds).min();
     oldest
         .and_then(Timestamp::from_unix_seconds)
         .map_or(0, |written| Timestamp::now().millis_since(written))

@@ -7,10 +7,19 @@ use axum::{
     body::{Body, to_bytes},
     http::{HeaderMap, Request, StatusCode},
 };
+use azure_data_cosmos::{ContainerClient, CosmosClient, DatabaseClient, FeedScope, Query};
+use custom_handler::CustomHandler;
+use futures::{TryStreamExt, future::try_join_all};
 use serde_json::Value;
 use tower::ServiceExt;
 use tributary::{app::app, cosmos::Cosmos};
-use tributary_local::cosmos::{ContainersFile, CosmosEndpoint, EndpointOptions};
+use tributary_local::{
+    cosmos::{ContainersFile, CosmosEndpoint, EndpointOptions},
+    host::{
+        Console, FeedOptions, FeedPump, FunctionApp, Invoker, RouterInvoker, Settings, Trigger,
+        wire::{self, Attempt},
+    },
+};
 
 const DATABASE: &str = "tributary";
 
@@ -19,6 +28,8 @@ const DATABASE: &str = "tributary";
 pub struct World {
     pub endpoint: CosmosEndpoint,
     pub router: Router,
+    client: CosmosClient,
+    functions: Arc<FunctionApp>,
 }
 
 /// An answer of the app.
@@ -31,30 +42,53 @@ pub struct Answer {
 
 impl World {
     pub async fn new() -> Self {
-        let options = EndpointOptions { keep_requests: true, expiry_interval: None, ..Default::default() };
+        Self::with_partitions(1).await
+    }
+
+    /// A world whose containers have several physical partitions.
+    pub async fn with_partitions(partitions: u32) -> Self {
+        let options = EndpointOptions { partitions, keep_requests: true, expiry_interval: None };
         let endpoint = CosmosEndpoint::in_process(options).unwrap();
-        let containers = Path::new(env!("CARGO_MANIFEST_DIR")).join("infra/containers.json");
-        endpoint.provision(DATABASE, &ContainersFile::read(containers).unwrap()).await.unwrap();
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let containers = ContainersFile::read(root.join("infra/containers.json")).unwrap();
+        endpoint.provision(DATABASE, &containers).await.unwrap();
+        let settings = Settings::read(&root.join("local.settings.json.example")).unwrap();
+        let functions = Arc::new(FunctionApp::load(root, &settings).unwrap());
+        let client = endpoint.client().await.unwrap();
         let router = Self::instance(&endpoint).await;
-        Self { endpoint, router }
+        Self { endpoint, router, client, functions }
     }
 
     /// Another instance of the app on the same account.
     pub async fn instance(endpoint: &CosmosEndpoint) -> Router {
-        let runtime = endpoint.runtime().await.unwrap();
-        let cosmos: Arc<Cosmos> = Cosmos::new(endpoint.account(), Some(runtime), DATABASE.into());
-        app(&cosmos).into_router().unwrap()
+        Self::handler(endpoint).await.into_router().unwrap()
     }
 
+    /// The same world, seen through another instance of the app.
+    pub async fn second_instance(&self) -> Self {
+        Self { router: Self::instance(&self.endpoint).await, ..self.clone() }
+    }
+
+    /// The names of the triggers that the app serves.
+    pub async fn triggers(&self) -> Vec<String> {
+        let handler = Self::handler(&self.endpoint).await;
+        handler.trigger_names().into_iter().map(str::to_owned).collect()
+    }
+
+    async fn handler(endpoint: &CosmosEndpoint) -> CustomHandler {
+        let runtime = endpoint.runtime().await.unwrap();
+        app(&Cosmos::new(endpoint.account(), Some(runtime), DATABASE.into()))
+    }
+}
+
+/// HTTP functions.
+impl World {
     pub async fn send(&self, request: Request<Body>) -> Answer {
         let response = self.router.clone().oneshot(request).await.unwrap();
         let (parts, body) = response.into_parts();
         let bytes = to_bytes(body, usize::MAX).await.unwrap();
-        Answer {
-            status: parts.status,
-            headers: parts.headers,
-            text: String::from_utf8(bytes.to_vec()).unwrap(),
-        }
+        let text = String::from_utf8(bytes.to_vec()).unwrap();
+        Answer { status: parts.status, headers: parts.headers, text }
     }
 
     pub async fn get(&self, path: &str) -> Answer {
@@ -93,6 +127,73 @@ impl World {
             None => Body::empty(),
         };
         self.send(request.body(body).unwrap()).await
+    }
+
+    /// All items of a list, following `nextCursor`.
+    pub async fn list(&self, path: &str) -> Vec<Value> {
+        let mut items = Vec::new();
+        let mut cursor = String::new();
+        loop {
+            let page = self.get(&format!("{path}?limit=100{cursor}")).await.expect(200).json();
+            items.extend_from_slice(page["items"].as_array().unwrap());
+            match page["nextCursor"].as_str() {
+                Some(next) => cursor = format!("&cursor={next}"),
+                None => return items,
+            }
+        }
+    }
+}
+
+/// Triggers.
+impl World {
+    /// Delivers all changes to all triggers, as the Functions host does, until nothing changes any
+    /// more.
+    pub async fn settle(&self) {
+        let mut pumps = Vec::new();
+        for function in self.functions.functions() {
+            if matches!(function.trigger, Trigger::Cosmos(_)) {
+                let invoker = Arc::new(RouterInvoker(self.router.clone()));
+                let options = FeedOptions {
+                    retry_scale: 0.01,
+                    console: Console::kept(),
+                    ..FeedOptions::default()
+                };
+                pumps.push(FeedPump::new(self.client.clone(), function, invoker, options).unwrap());
+            }
+        }
+        while try_join_all(pumps.iter().map(FeedPump::drain)).await.unwrap().iter().sum::<usize>()
+            > 0
+        {}
+    }
+
+    /// Delivers these documents to one trigger in one invocation.
+    pub async fn deliver(&self, function: &str, documents: &[Value]) -> Result<(), String> {
+        let body = wire::documents(
+            self.functions.function(function).unwrap(),
+            documents,
+            &Attempt::default(),
+        );
+        let invoker = RouterInvoker(self.router.clone());
+        let result = invoker.invoke(function, "an-invocation", body.into()).await;
+        result.map(drop).map_err(|failure| failure.to_string())
+    }
+
+    /// Every item of a container in its latest version, in the order of the change feed.
+    pub async fn items(&self, container: &str) -> Vec<Value> {
+        let scope = FeedScope::full_container();
+        let items = self.container(container).await;
+        let items = items.query_items::<Value>(Query::from("SELECT * FROM c"), scope, None);
+        items.await.unwrap().try_collect().await.unwrap()
+    }
+
+    /// A container, past the app.
+    pub async fn container(&self, container: &str) -> ContainerClient {
+        self.database().container_client(container, None).await.unwrap()
+    }
+
+    /// The database, past the app.
+    pub fn database(&self) -> DatabaseClient {
+        self.client.database_client(DATABASE)
     }
 }
 

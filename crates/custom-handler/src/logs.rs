@@ -160,9 +160,13 @@ fn filter() -> (EnvFilter, Option<String>) {
     let variable = env::var_os(EnvFilter::DEFAULT_ENV).unwrap_or_default();
     let variable = variable.to_string_lossy();
     let builder = || EnvFilter::builder().with_default_directive(LevelFilter::INFO.into());
-    let (filter, error) = match builder().parse(&variable) {
-        Ok(filter) => (filter, None),
-        Err(error) => (builder().parse_lossy(""), Some(error.to_string())),
+    let (filter, variable, error) = match builder().parse(&variable) {
+        Ok(filter) => (filter, variable, None),
+        Err(error) => (
+            builder().parse_lossy(""),
+            "".into(),
+            Some(error.to_string()),
+        ),
     };
     // `RUST_LOG=my_app=debug` is about the lines of `my_app`. It must take neither the ids from
     // them nor the reasons of failed invocations from the log.
@@ -187,7 +191,9 @@ fn names_only_others(variable: &str) -> bool {
             .map(str::trim)
             .filter(|part| !part.is_empty())
     };
-    let names_us =
-        |part: &str| part.starts_with("custom_handler") || part.parse::<LevelFilter>().is_ok();
+    let names_us = |part: &str| {
+        let target = part.split(['=', '[']).next();
+        target == Some("custom_handler") || part.parse::<LevelFilter>().is_ok()
+    };
     parts().next().is_some() && !parts().any(names_us)
 }

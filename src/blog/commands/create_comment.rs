@@ -37,10 +37,13 @@ impl<S: Sync> FromRequestParts<S> for IdempotencyKey {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
-        let Some(value) = parts.headers.get("idempotency-key") else { return Ok(Self(None)) };
+        let Some(value) = parts.headers.get("idempotency-key") else {
+            return Ok(Self(None));
+        };
         match value.to_str() {
             Ok(key)
-                if (1..=255).contains(&key.len()) && key.bytes().all(|c| (0x20..0x7f).contains(&c)) =>
+                if (1..=255).contains(&key.len())
+                    && key.bytes().all(|c| (0x20..0x7f).contains(&c)) =>
             {
                 Ok(Self(Some(key.to_owned())))
             }
@@ -86,7 +89,9 @@ async fn comment(
     match blog.posts.transact(transaction).await {
         Ok(etags) => Ok(created(&comment, &etags[0])),
         Err(Refusal { operation: Some(0), error }) if error.reason == Reason::Conflict => {
-            let Some(stored) = blog.comment(post_id, id).await? else { return Err(error.into()) };
+            let Some(stored) = blog.comment(post_id, id).await? else {
+                return Err(error.into());
+            };
             if stored.item.public.content == content.as_str() {
                 Ok(created(&stored.item, &stored.etag))
             } else {

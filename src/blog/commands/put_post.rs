@@ -54,16 +54,14 @@ async fn save(
         PostSlot::Empty => {
             conditions.check(None)?;
             let author = blog.author(&text.user_id).await?;
-            create(blog, &Post::new(id.clone(), text.clone(), &author).created_at(now), None).await
+            create(blog, &Post::new(id.clone(), text, &author).created_at(now), None).await
         }
         PostSlot::Deleted(mark) => {
             conditions.check(None)?;
             let author = blog.author(&text.user_id).await?;
             // What is left of the deleted post must not count for the new one.
             remove_reactions(blog, id, mark.item.version).await?;
-            let post = Post::new(id.clone(), text.clone(), &author)
-                .created_at(now)
-                .following(&mark.item);
+            let post = Post::new(id.clone(), text, &author).created_at(now).following(&mark.item);
             create(blog, &post, Some(&mark.etag)).await
         }
     }

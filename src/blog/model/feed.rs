@@ -66,8 +66,7 @@ impl FeedHead {
     /// Whether a post that is not a member belongs into the feed.
     pub fn admits(&self, member: &Member) -> bool {
         !self.contains(&member.id)
-            && (!self.is_full()
-                || self.members.last().is_some_and(|oldest| member > oldest))
+            && (!self.is_full() || self.members.last().is_some_and(|oldest| member > oldest))
     }
 
     /// Takes posts in that are not members yet; the oldest beyond the capacity leave, and may be

@@ -9,9 +9,7 @@ mod post;
 mod reaction;
 mod user;
 
-pub use feed::{
-    FEED_CAPACITY, FEED_PARTITION, FeedHead, FeedMark, HEAD_ID, InFeed, Member, Plan,
-};
+pub use feed::{FEED_CAPACITY, FEED_PARTITION, FeedHead, FeedMark, HEAD_ID, InFeed, Member, Plan};
 pub use post::{
     DeletedPost, Post, PostContent, PostCopy, PostId, PostText, PublicPost, Title, summary,
 };

@@ -80,7 +80,7 @@ pub struct PostText {
 
 impl Post {
     /// A new post, as of now.
-    pub fn new(post_id: PostId, text: PostText, author: &Author) -> Self {
+    pub fn new(post_id: PostId, text: &PostText, author: &Author) -> Self {
         Self {
             public: PublicPost {
                 id: post_id.to_string(),

@@ -11,7 +11,7 @@ use crate::{
             Member, Post, PostCopy, PostsItem,
         },
     },
-    cosmos::{ETag, Query, Scope, Stored, StoreError, Transaction},
+    cosmos::{ETag, Query, Scope, StoreError, Stored, Transaction},
     projection::{Effect, Projection},
 };
 
@@ -35,6 +35,7 @@ struct Copied {
 
 impl Projection for HomeFeed {
     const FUNCTION: &'static str = "HomeFeed";
+    const PARTITION_KEY: &'static str = "postId";
     /// Changes of the membership would only lose races against each other.
     const CONCURRENCY: usize = 1;
     type Change = PostsItem;
@@ -44,10 +45,14 @@ impl Projection for HomeFeed {
     }
 
     async fn apply(&self, change: &PostsItem) -> Result<Effect, StoreError> {
-        let Some(state) = post_state(&self.0, change).await? else { return Ok(Effect::Unchanged) };
+        let Some(state) = post_state(&self.0, change).await? else {
+            return Ok(Effect::Unchanged);
+        };
         let head = self.head().await?;
         let effect = match &state {
-            PostState::Live(post) if head.item.contains(&post.public.id) => self.update(post).await?,
+            PostState::Live(post) if head.item.contains(&post.public.id) => {
+                self.update(post).await?
+            }
             PostState::Live(post) if head.item.admits(&Member::of(post)) => {
                 self.admit(&head, post).await?
             }
@@ -92,8 +97,11 @@ impl HomeFeed {
         }
         let plan = head.item.admit([Member::of(post)]);
         let copy = InFeed::new(PostCopy::for_feed(post));
-        let mut transaction = with_head(Transaction::new(FEED_PARTITION), plan.head, head)?
-            .put(id, &copy, mark.map(|mark| mark.etag).as_ref())?;
+        let mut transaction = with_head(Transaction::new(FEED_PARTITION), plan.head, head)?.put(
+            id,
+            &copy,
+            mark.map(|mark| mark.etag).as_ref(),
+        )?;
         for evicted in &plan.evicted {
             transaction = transaction.delete(evicted, None);
         }
@@ -109,9 +117,8 @@ impl HomeFeed {
             return Ok(Effect::Unchanged);
         }
         let mark = InFeed::new(FeedMark::from(deleted));
-        let transaction =
-            with_head(Transaction::new(FEED_PARTITION), head.item.remove(id), head)?
-                .put(id, &mark, copy.map(|copy| copy.etag).as_ref())?;
+        let transaction = with_head(Transaction::new(FEED_PARTITION), head.item.remove(id), head)?
+            .put(id, &mark, copy.map(|copy| copy.etag).as_ref())?;
         self.0.feed.transact(transaction).await.map_err(|refusal| refusal.error)?;
         Ok(Effect::Applied)
     }

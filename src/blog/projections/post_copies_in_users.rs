@@ -8,7 +8,7 @@ use crate::{
         Blog,
         model::{DeletedPost, PostCopy, PostsItem, UsersItem},
     },
-    cosmos::{Stored, StoreError},
+    cosmos::{StoreError, Stored},
     projection::{Effect, Projection},
 };
 
@@ -25,6 +25,7 @@ struct Copied {
 
 impl Projection for PostCopiesInUsers {
     const FUNCTION: &'static str = "PostCopiesInUsers";
+    const PARTITION_KEY: &'static str = "postId";
     type Change = PostsItem;
 
     fn source(change: &PostsItem) -> Option<(&str, u64)> {
@@ -32,9 +33,13 @@ impl Projection for PostCopiesInUsers {
     }
 
     async fn apply(&self, change: &PostsItem) -> Result<Effect, StoreError> {
-        let Some(state) = post_state(&self.0, change).await? else { return Ok(Effect::Unchanged) };
+        let Some(state) = post_state(&self.0, change).await? else {
+            return Ok(Effect::Unchanged);
+        };
         let (author, id) = match &state {
-            PostState::Live(post) => (&post.public.user_id, PostCopy::id_in_users(&post.public.post_id)),
+            PostState::Live(post) => {
+                (&post.public.user_id, PostCopy::id_in_users(&post.public.post_id))
+            }
             PostState::Deleted(mark) => (&mark.user_id, PostCopy::id_in_users(&mark.post_id)),
         };
         let users = &self.0.users;

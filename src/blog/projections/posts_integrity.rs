@@ -22,6 +22,7 @@ pub struct PostsIntegrity(pub Blog);
 
 impl Projection for PostsIntegrity {
     const FUNCTION: &'static str = "PostsIntegrity";
+    const PARTITION_KEY: &'static str = "postId";
     type Change = PostsItem;
 
     fn source(change: &PostsItem) -> Option<(&str, u64)> {
@@ -40,7 +41,8 @@ impl Projection for PostsIntegrity {
             }
             PostsItem::Post(post) => {
                 let public = &post.public;
-                self.repair(&public.post_id, &public.id, &public.user_id, post.username_version).await
+                self.repair(&public.post_id, &public.id, &public.user_id, post.username_version)
+                    .await
             }
             PostsItem::Comment(comment) => {
                 let public = &comment.public;
@@ -49,7 +51,8 @@ impl Projection for PostsIntegrity {
             }
             PostsItem::Like(like) => {
                 let public = &like.public;
-                self.repair(&public.post_id, &public.id, &public.user_id, like.username_version).await
+                self.repair(&public.post_id, &public.id, &public.user_id, like.username_version)
+                    .await
             }
         }
     }
@@ -96,8 +99,7 @@ pub(in crate::blog) async fn remove_reactions(
         )
         .with_parameter("@batch", BATCH)?
         .with_parameter("@version", version)?;
-        let ids: Vec<String> =
-            blog.posts.query(query, Scope::Partition(partition), BATCH).await?;
+        let ids: Vec<String> = blog.posts.query(query, Scope::Partition(partition), BATCH).await?;
         if ids.is_empty() {
             return Ok(effect);
         }

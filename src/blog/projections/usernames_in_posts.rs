@@ -9,7 +9,7 @@ use crate::{
         model::{Author, PostsItem, User, UsersItem},
         stores::UserSlot,
     },
-    cosmos::{ETag, Query, Reason, Scope, Stored, StoreError},
+    cosmos::{ETag, Query, Reason, Scope, StoreError, Stored},
     projection::{Effect, Projection},
 };
 
@@ -29,6 +29,7 @@ pub struct UsernamesInPosts(pub Blog);
 
 impl Projection for UsernamesInPosts {
     const FUNCTION: &'static str = "UsernamesInPosts";
+    const PARTITION_KEY: &'static str = "userId";
     /// One rename at a time: each fans out by itself.
     const CONCURRENCY: usize = 1;
     type Change = UsersItem;
@@ -36,13 +37,17 @@ impl Projection for UsernamesInPosts {
     fn source(change: &UsersItem) -> Option<(&str, u64)> {
         match change {
             // A user who was never renamed has no items with an older name.
-            UsersItem::User(user) if user.version > 1 => Some((user.user_id.as_str(), user.version)),
+            UsersItem::User(user) if user.version > 1 => {
+                Some((user.user_id.as_str(), user.version))
+            }
             _ => None,
         }
     }
 
     async fn apply(&self, change: &UsersItem) -> Result<Effect, StoreError> {
-        let UsersItem::User(User { user_id, .. }) = change else { return Ok(Effect::Unchanged) };
+        let UsersItem::User(User { user_id, .. }) = change else {
+            return Ok(Effect::Unchanged);
+        };
         // The name is read again: it may be newer, and the host may have rewritten it.
         let UserSlot::User(user) = self.0.user_slot(user_id).await? else {
             return Ok(Effect::Unchanged);
@@ -66,11 +71,10 @@ struct Found {
 
 /// Goes once through all items of an author with an older name, and tells how many there were.
 async fn rename_all(blog: &Blog, author: &Author) -> Result<usize, StoreError> {
-    let query = Query::from(
-        "SELECT * FROM c WHERE c.userId = @userId AND c.usernameVersion < @version",
-    )
-    .with_parameter("@userId", &author.user_id)?
-    .with_parameter("@version", author.version)?;
+    let query =
+        Query::from("SELECT * FROM c WHERE c.userId = @userId AND c.usernameVersion < @version")
+            .with_parameter("@userId", &author.user_id)?
+            .with_parameter("@version", author.version)?;
     let mut pages = std::pin::pin!(blog.posts.pages::<Found>(query, Scope::Container, PAGE).await?);
     let mut renamed = 0;
     while let Some(page) = pages.try_next().await? {
@@ -79,10 +83,7 @@ async fn rename_all(blog: &Blog, author: &Author) -> Result<usize, StoreError> {
             let stored = Stored { item, etag: ETag::from(etag) };
             rename_item(blog, stored, author).await
         });
-        stream::iter(writes)
-            .buffer_unordered(WRITES)
-            .try_for_each(async |_| Ok(()))
-            .await?;
+        stream::iter(writes).buffer_unordered(WRITES).try_for_each(async |_| Ok(())).await?;
     }
     Ok(renamed)
 }

@@ -26,7 +26,6 @@ pub async fn list_user_posts(
     Params(user_id): Params<UserId>,
     page: PageRequest<SortKey>,
 ) -> Result<Json<List<PublicPost>>, ApiError> {
-    let key =
-        |post: &PublicPost| SortKey(post.creation_date, PostCopy::id_in_users(&post.post_id));
+    let key = |post: &PublicPost| SortKey(post.creation_date, PostCopy::id_in_users(&post.post_id));
     POSTS.list(&blog.users, user_id.as_str(), page, key).await
 }

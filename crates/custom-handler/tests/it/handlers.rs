@@ -109,7 +109,9 @@ async fn other_triggers_data_is_read_by_an_own_extractor() {
         fn from_invocation(invocation: &Invocation) -> Result<Self, InvocationError> {
             assert_eq!(invocation.function(), "Queue");
             assert_eq!(
-                invocation.metadata("DequeueCount").map(|n| n.get()),
+                invocation
+                    .metadata("DequeueCount")
+                    .map(serde_json::value::RawValue::get),
                 Some("\"1\"")
             );
             let data = invocation

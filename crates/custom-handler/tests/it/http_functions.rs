@@ -78,9 +78,7 @@ async fn a_panic_in_an_http_function_is_a_500_for_its_request_only() {
 #[tokio::test]
 async fn the_probe_is_answered_unless_the_router_has_a_page() {
     let ready = "The function app is ready.\n";
-    let fallback = Router::new()
-        .route("/", post(async || "posted"))
-        .fallback(async || (StatusCode::NOT_FOUND, "no page"));
+    let fallback = Router::new().fallback(async || (StatusCode::NOT_FOUND, "no page"));
     for app in [
         App::new(CustomHandler::new()),
         app(Router::new()),
@@ -90,12 +88,14 @@ async fn the_probe_is_answered_unless_the_router_has_a_page() {
         assert_eq!((reply.status.as_u16(), reply.text.as_str()), (200, ready));
     }
     let page = get(async || (StatusCode::ACCEPTED, [(header::ETAG, "1")], "a page"));
-    let app = app(Router::new().route("/", page));
-    let reply = send(&app, Method::GET, "/", "").await;
+    let page = app(Router::new().route("/", page));
+    let reply = send(&page, Method::GET, "/", "").await;
     assert_eq!(
         (reply.status.as_u16(), reply.text.as_str()),
         (202, "a page")
     );
+    let posts_only = app(Router::new().route("/", post(async || "posted")));
+    assert_eq!(send(&posts_only, Method::GET, "/", "").await.status, 405);
 }
 
 #[tokio::test]

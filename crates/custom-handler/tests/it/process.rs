@@ -3,12 +3,16 @@
 use std::env;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::process::{Child, ChildStdout, Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::mpsc::{self, Receiver};
+use std::thread;
+use std::time::Duration;
 
 use axum::Router;
 use axum::routing::get;
 use custom_handler::{CustomHandler, Documents, PORT_VARIABLE, logs};
 
+const DEADLINE: Duration = Duration::from_secs(30);
 const ROLE: &str = "CUSTOM_HANDLER_TEST_ROLE";
 
 /// What the other tests start: this binary again, running only this.
@@ -54,7 +58,7 @@ fn handler() -> Command {
 /// A handler that is up; killed at the end of the test.
 struct Running {
     child: Child,
-    stdout: BufReader<ChildStdout>,
+    stdout: Receiver<String>,
     address: String,
     lines: Vec<String>,
 }
@@ -68,24 +72,34 @@ impl Running {
         }
         let mut child = command.spawn().unwrap();
         let stdout = BufReader::new(child.stdout.take().unwrap());
+        let (sender, lines) = mpsc::channel();
+        thread::spawn(move || {
+            stdout
+                .lines()
+                .map_while(Result::ok)
+                .try_for_each(|l| sender.send(l))
+        });
         let mut running = Self {
             child,
-            stdout,
+            stdout: lines,
             address: String::new(),
             lines: Vec::new(),
         };
         let ready = running.line_with("server.address=");
-        running.address = ready.rsplit('=').next().unwrap().to_owned();
+        ready
+            .rsplit('=')
+            .next()
+            .unwrap()
+            .clone_into(&mut running.address);
         running
     }
 
     /// Reads stdout up to the first line with this text.
     fn line_with(&mut self, text: &str) -> String {
         loop {
-            let mut line = String::new();
-            let n_bytes = self.stdout.read_line(&mut line).unwrap();
-            assert_ne!(n_bytes, 0, "no line with `{text}` in {:?}", self.lines);
-            let line = line.trim_end().to_owned();
+            let Ok(line) = self.stdout.recv_timeout(DEADLINE) else {
+                panic!("no line with `{text}` in {:?}", self.lines);
+            };
             self.lines.push(line.clone());
             if line.contains(text) {
                 return line;

@@ -10,7 +10,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
-const DEADLINE: Duration = Duration::from_secs(60);
+const DEADLINE: Duration = Duration::from_mins(1);
 
 /// Serves the app while the client runs, and shows that it stops in order afterwards.
 async fn with_server<F: Future<Output = ()>>(client: impl FnOnce(SocketAddr) -> F) {

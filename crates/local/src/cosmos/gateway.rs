@@ -14,7 +14,10 @@ use bytes::{Bytes, BytesMut};
 use futures::FutureExt;
 use http_body_util::BodyExt;
 
-use super::store::{Response as StoreResponse, Store};
+use super::{
+    authorization,
+    store::{Response as StoreResponse, Store},
+};
 
 /// The largest body that is accepted, in bytes: an item or a batch has at most 2 MB
 /// (<https://learn.microsoft.com/azure/cosmos-db/concepts-limits#per-item-limits>), and the
@@ -64,13 +67,8 @@ async fn answer(State(gateway): State<Gateway>, request: Request<Body>) -> Respo
 impl Gateway {
     async fn accept(&self, request: Request<Body>) -> Result<CoreRequest, Response> {
         let (parts, body) = request.into_parts();
-        if !parts.headers.contains_key(header::AUTHORIZATION) {
-            return Err(refuse(
-                StatusCode::UNAUTHORIZED,
-                "Unauthorized",
-                "Required Header authorization is missing. Ensure a valid Authorization token \
-                 is passed.",
-            ));
+        if let Err(reason) = authorization::check(&parts.method, parts.uri.path(), &parts.headers) {
+            return Err(refuse(StatusCode::UNAUTHORIZED, "Unauthorized", reason));
         }
         let Ok(method) = parts.method.as_str().parse::<Method>() else {
             return Err(refuse(

@@ -24,13 +24,14 @@
 //! A request from a socket ([`CosmosEndpoint::serve`]) and one from a client in the process
 //! ([`CosmosEndpoint::runtime`]) meet at one point, `Store::execute`. What this module adds to
 //! the emulator sits below that point: physical partitions of new containers, time to live, the
-//! count of requests. Only what belongs to a socket is left to the server: the 401 for a missing
-//! `Authorization` header, the bound of a body, the advertised address.
+//! count of requests. Only what belongs to a socket is left to the server: the signature of a
+//! request, the bound of a body, the advertised address.
 //!
 //! # What it models and what it does not
 //!
 //! `docs/local-endpoint.md` has the list, with the versions that it was tried with.
 
+mod authorization;
 mod containers_file;
 mod create_container;
 mod dialects;

@@ -51,22 +51,24 @@ pub(super) struct ContainerPath {
 /// What a request asks for, as far as this module treats it differently.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Operation {
-    CreateContainer {
-        database: String,
-    },
-    ReplaceContainer(ContainerPath),
-    DeleteContainer(ContainerPath),
-    DeleteDatabase {
-        database: String,
-    },
     Data {
         kind: RequestKind,
         container: ContainerPath,
         item: Option<String>,
     },
+    Containers(ContainersChange),
     /// Metadata that the emulator answers alone: the account, reads of databases and
     /// containers, partition key ranges, query plans, offers; and what it refuses.
     Metadata,
+}
+
+/// A change of what containers there are, or of one's properties.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum ContainersChange {
+    Create { database: String },
+    Replace(ContainerPath),
+    Delete(ContainerPath),
+    DeleteDatabase { database: String },
 }
 
 impl Operation {
@@ -84,19 +86,21 @@ impl Operation {
             container: container.to_owned(),
         };
         match (request.method(), segments.as_slice()) {
-            (Method::Delete, ["dbs", database]) => Self::DeleteDatabase {
-                database: (*database).to_owned(),
-            },
-            (Method::Post, ["dbs", database, "colls"]) if !is_query(request) => {
-                Self::CreateContainer {
+            (Method::Delete, ["dbs", database]) => {
+                Self::Containers(ContainersChange::DeleteDatabase {
                     database: (*database).to_owned(),
-                }
+                })
+            }
+            (Method::Post, ["dbs", database, "colls"]) if !is_query(request) => {
+                Self::Containers(ContainersChange::Create {
+                    database: (*database).to_owned(),
+                })
             }
             (Method::Put, ["dbs", database, "colls", container]) => {
-                Self::ReplaceContainer(path(database, container))
+                Self::Containers(ContainersChange::Replace(path(database, container)))
             }
             (Method::Delete, ["dbs", database, "colls", container]) => {
-                Self::DeleteContainer(path(database, container))
+                Self::Containers(ContainersChange::Delete(path(database, container)))
             }
             (method, ["dbs", database, "colls", container, "docs", item @ ..])
                 if item.len() <= 1 =>

@@ -16,7 +16,7 @@ use super::{
     create_container,
     dialects::{strip_trailing_slash, wrap_bare_patch},
     expiry::Expiry,
-    operation::{ContainerPath, Operation, PARTITION_KEY},
+    operation::{ContainerPath, ContainersChange, Operation, PARTITION_KEY},
     requests::{RequestLog, StoreRequest},
 };
 
@@ -92,34 +92,37 @@ impl Store {
                     .learn(kind, &container, item, &request, SystemTime::now());
                 self.send(&request).await
             }
-            Operation::CreateContainer { database } => {
-                let _alone = self.control_plane.lock().await;
-                let response =
-                    create_container::create_container(self, &database, &request).await?;
-                self.expiry.container_written(&database, &response);
-                Ok(response)
-            }
-            Operation::ReplaceContainer(path) => {
-                let _alone = self.control_plane.lock().await;
-                let response = self.send(&request).await?;
-                self.expiry.container_written(&path.database, &response);
-                Ok(response)
-            }
-            Operation::DeleteContainer(path) => {
-                let _alone = self.control_plane.lock().await;
-                let response = self.send(&request).await?;
-                self.expiry.forget(|container| *container == path);
-                Ok(response)
-            }
-            Operation::DeleteDatabase { database } => {
-                let _alone = self.control_plane.lock().await;
-                let response = self.send(&request).await?;
-                self.expiry
-                    .forget(|container| container.database == database);
-                Ok(response)
-            }
+            Operation::Containers(change) => self.change_containers(change, &request).await,
             Operation::Metadata => self.send(&request).await,
         }
+    }
+
+    async fn change_containers(
+        &self,
+        change: ContainersChange,
+        request: &Request,
+    ) -> Result<Response, CosmosError> {
+        let _alone = self.control_plane.lock().await;
+        let response = match &change {
+            ContainersChange::Create { database } => {
+                create_container::create_container(self, database, request).await?
+            }
+            _ => self.send(request).await?,
+        };
+        if !matches!(response.status, 200..=299) {
+            return Ok(response);
+        }
+        match change {
+            ContainersChange::Create { database }
+            | ContainersChange::Replace(ContainerPath { database, .. }) => {
+                self.expiry.container_written(&database, request);
+            }
+            ContainersChange::Delete(path) => self.expiry.forget(|one| *one == path),
+            ContainersChange::DeleteDatabase { database } => {
+                self.expiry.forget(|one| one.database == database);
+            }
+        }
+        Ok(response)
     }
 
     /// Deletes the items whose time to live is over at `now`, and tells how many.

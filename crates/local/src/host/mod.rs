@@ -1,1 +1,82 @@
-//! A stand-in for the Azure Functions host.
+//! A stand-in for the Azure Functions host (version 4) with a custom handler.
+//!
+//! It reads the same files and speaks the same wire, so an app that runs here meets the same
+//! surprises that it would meet in Azure: documents encoded twice and re-written by Newtonsoft, a
+//! retry under the same invocation id, a batch lost without a retry policy, a SIGKILL at the end.
+//!
+//! ```no_run
+//! # use tributary_local::host::{FunctionApp, Host, HostOptions, Settings};
+//! # async fn example() -> anyhow::Result<()> {
+//! let settings = Settings::read("local.settings.json".as_ref())?;
+//! let app = FunctionApp::load("target/functionapp-local".as_ref(), &settings)?;
+//! let host = Host::start(app, &settings, HostOptions::new("target/functionapp-local")).await?;
+//! println!("{}", host.url());
+//! host.stop().await;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! A test without a process gives [`FeedPump`] a [`RouterInvoker`] and calls [`FeedPump::drain`].
+//!
+//! # What it models
+//!
+//! - `host.json`: the custom handler's description, `routePrefix`, `functionTimeout`, and their
+//!   overrides by `AzureFunctionsJobHost__…` settings.
+//! - `function.json`: `httpTrigger` with route templates, methods and keys; `cosmosDBTrigger` of
+//!   the extension's version 4; `timerTrigger`; `retry`; `disabled`; `%Setting%` expressions.
+//! - The handler's process: its settings and port, readiness, restarts, the end after three
+//!   errors, the kill after `functionTimeout` of a trigger's invocation.
+//! - Requests handed through (`enableProxyingHttpRequest`), bodies streamed both ways.
+//! - The change feed for each physical partition through lease items, with splits.
+//! - `POST /admin/functions/<name>`.
+//!
+//! # What it does not model
+//!
+//! - Other triggers and bindings, forwarding (`enableForwardingHttpRequest`), `http.routes`,
+//!   extension bundles, CORS, the request size limit, `/admin` beyond running a function.
+//! - Several instances: a host that starts takes over all leases of its app, and leases do not
+//!   expire. Lease items are its own, not those of the real trigger.
+//! - The local time of a host: times are written as on a host in UTC, as in Azure.
+//! - A timer's status over restarts, `WEBSITE_TIME_ZONE`.
+//! - The order of a document's fields: they come sorted by name.
+//! - `functionTimeout` for HTTP functions, whose limit is the 240 s until an answer begins.
+//! - The back-off's jitter.
+
+mod admin;
+mod app;
+mod connection;
+mod console;
+mod duration;
+mod feed;
+mod front;
+mod function;
+mod function_json;
+mod invoke;
+mod json;
+mod keys;
+mod lease;
+pub mod ncrontab;
+pub mod newtonsoft;
+mod process;
+mod proxy;
+pub mod routes;
+mod server;
+mod settings;
+mod timer;
+pub mod wire;
+mod worker;
+
+pub use app::{FunctionApp, HostJson};
+pub use connection::connect;
+pub use console::Console;
+pub use feed::{FeedError, FeedOptions, FeedPump};
+pub use function::{
+    AuthLevel, CosmosTrigger, FeedStart, Function, HttpTrigger, RetryPolicy, TimerTrigger, Trigger,
+};
+pub use invoke::{HttpInvoker, InvocationResult, Invoker, RouterInvoker};
+pub use json::ConfigError;
+pub use keys::Keys;
+pub use lease::LeaseItem;
+pub use process::{HandlerError, HandlerOptions, HandlerProcess, HandlerState, HandlerWatch};
+pub use server::{Host, HostError, HostOptions};
+pub use settings::Settings;

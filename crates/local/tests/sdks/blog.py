@@ -57,6 +57,9 @@ def create_and_read():
     read = container.read_item("p1", partition_key="p1")
     equal(read["title"], "Grüße ✓")
     equal(read["_etag"], created["_etag"])
+    for id in ["a b", "ä✓", "a+b%25", "a&b=c"]:
+        container.create_item({"id": id, "postId": id})
+        equal(container.read_item(id, partition_key=id)["id"], id)
     fails(CosmosResourceExistsError, container.create_item, {"id": "p1", "postId": "p1"})
     fails(CosmosResourceNotFoundError, container.read_item, "missing", partition_key="p1")
 

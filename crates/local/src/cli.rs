@@ -1,0 +1,61 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::Parser;
+
+/// Run the function app on this machine: no account, no Docker, no Core Tools.
+///
+/// Builds the handler, starts a Cosmos DB endpoint in memory, makes the containers of
+/// infra/containers.json, stages the app in target/functionapp-local (which `func start
+/// --script-root` takes too) and runs it under a stand-in for the Functions host.
+///
+/// Logs go to stderr. stdout gets one line of JSON when everything is up. Ctrl-C ends everything.
+#[derive(Debug, Parser)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a switch of its own for the user"
+)]
+#[command(bin_name = "cargo local", version)]
+pub(crate) struct Cli {
+    /// Port of the HTTP functions on 127.0.0.1; 0 picks a free one.
+    #[arg(long, value_name = "PORT", default_value_t = 7071)]
+    pub port: u16,
+
+    /// Port of the Cosmos DB endpoint on 127.0.0.1; 0 picks a free one.
+    #[arg(long, value_name = "PORT", default_value_t = 8081)]
+    pub cosmos_port: u16,
+
+    /// Use this account or emulator instead: AccountEndpoint=…;AccountKey=….
+    #[arg(long, value_name = "CONNECTION STRING", conflicts_with_all = ["cosmos_only", "cosmos_port"])]
+    pub cosmos: Option<String>,
+
+    /// Start only the Cosmos DB endpoint, with its containers.
+    #[arg(long, conflicts_with = "demo")]
+    pub cosmos_only: bool,
+
+    /// Physical partitions of each container of the endpoint.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub partitions: u32,
+
+    /// Pause between two reads of an empty change feed, instead of each trigger's feedPollDelay.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub feed_poll_ms: Option<u64>,
+
+    /// Load a small readable data set through the API; again and again adds nothing twice.
+    #[arg(long)]
+    pub demo: bool,
+
+    /// Build the handler with optimisations.
+    #[arg(long)]
+    pub release: bool,
+
+    /// Ask for keys as Azure does, and print them.
+    #[arg(long)]
+    pub enable_auth: bool,
+
+    /// Folder of the app, instead of the workspace's root. Without a Cargo.toml it is taken as
+    /// staged already, the executable included.
+    #[arg(long, value_name = "DIR")]
+    pub app: Option<PathBuf>,
+}

@@ -1,0 +1,73 @@
+//! The signature of a request with the account key.
+//!
+//! The key is no secret, but a client with a wrong key or none should learn of it here rather
+//! than in Azure. Source of the format:
+//! <https://learn.microsoft.com/rest/api/cosmos-db/access-control-on-cosmosdb-resources>.
+
+use axum::http::{HeaderMap, Method, header};
+use azure_core::{credentials::Secret, hmac::hmac_sha256};
+use percent_encoding::percent_decode_str;
+
+use super::WELL_KNOWN_KEY;
+
+/// Why a request is not authorized, as the sentence of the answer.
+pub(super) type Refusal = &'static str;
+
+/// Checks that the request is signed with [`WELL_KNOWN_KEY`]. The age of the date is not
+/// checked, so a laptop that slept may go on.
+pub(super) fn check(method: &Method, path: &str, headers: &HeaderMap) -> Result<(), Refusal> {
+    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+    let token = text(header::AUTHORIZATION.as_str()).ok_or(
+        "Required Header authorization is missing. Ensure a valid Authorization token is passed.",
+    )?;
+    let token = percent_decode_str(token).decode_utf8_lossy();
+    let part = |name: &str| {
+        token
+            .split('&')
+            .filter_map(|part| part.split_once('='))
+            .find_map(|(key, value)| (key == name).then_some(value))
+    };
+    if part("type") != Some("master") {
+        return Err(
+            "The local endpoint takes the emulator's account key only, no tokens of \
+             Microsoft Entra ID and no resource tokens.",
+        );
+    }
+    let date = text("x-ms-date").or_else(|| text("date")).ok_or(
+        "The request has no x-ms-date or date header, which the Authorization token covers.",
+    )?;
+
+    // SDKs sign names as they are; some sign what they have put into the path.
+    let decoded = percent_decode_str(path).decode_utf8_lossy();
+    let is_signed = [&*decoded, path].into_iter().any(|path| {
+        let (resource_type, link) = resource(path);
+        let payload = format!(
+            "{}\n{resource_type}\n{link}\n{}\n\n",
+            method.as_str().to_ascii_lowercase(),
+            date.to_ascii_lowercase()
+        );
+        hmac_sha256(&payload, &Secret::new(WELL_KNOWN_KEY))
+            .is_ok_and(|signature| part("sig") == Some(&signature))
+    });
+    if is_signed {
+        Ok(())
+    } else {
+        Err(
+            "The input authorization token can't serve the request. The wrong key is being used \
+             or the expected payload is not built as per the protocol. The local endpoint takes \
+             the well-known key of the Cosmos DB emulators.",
+        )
+    }
+}
+
+/// The type and the link that are signed: a path with an even number of segments names a
+/// resource, one with an odd number the feed of its last segment below a resource.
+fn resource(path: &str) -> (&str, &str) {
+    let path = path.trim_matches('/');
+    let (parent, last) = path.rsplit_once('/').unwrap_or(("", path));
+    if path.split('/').count() % 2 == 1 {
+        return (last, parent);
+    }
+    let resource_type = parent.rsplit('/').next().unwrap_or_default();
+    (resource_type, path)
+}

@@ -1,0 +1,67 @@
+//! `POST /admin/functions/<name>`: runs a function by hand.
+
+use std::sync::Arc;
+
+use axum::http::StatusCode;
+use serde_json::Value;
+use time::OffsetDateTime;
+
+use super::console::Console;
+use super::function::{Function, Trigger};
+use super::invoke::{self, Invoker, Retrying};
+use super::wire::{self, TimerStatus};
+
+/// Starts the function with the request's `{"input": "<text>"}` and does not wait for its end.
+/// For a Cosmos DB trigger the text is the JSON array of documents. It is tried once.
+///
+/// # Errors
+/// The status and the reason when the input cannot be read.
+pub(super) fn run(
+    function: &Function,
+    body: &[u8],
+    invoker: Arc<dyn Invoker>,
+    console: Console,
+) -> Result<StatusCode, (StatusCode, String)> {
+    let bad = |reason: &str| (StatusCode::BAD_REQUEST, reason.to_owned());
+    let input: Value = if body.trim_ascii().is_empty() {
+        Value::Null
+    } else {
+        serde_json::from_slice(body).map_err(|_| bad("the body is not JSON"))?
+    };
+    let text = input.get("input").and_then(Value::as_str);
+    let job = match &function.trigger {
+        Trigger::Http(_) => return Err(bad("this is an HTTP function: call its URL")),
+        Trigger::Cosmos(_) => {
+            let documents = text
+                .and_then(|text| serde_json::from_str::<Vec<Value>>(text).ok())
+                .ok_or_else(|| bad("input must be the text of a JSON array of documents"))?;
+            Job::Documents(documents)
+        }
+        Trigger::Timer(timer) => {
+            let next = timer.schedule.next(OffsetDateTime::now_utc());
+            Job::Timer(timer.use_monitor.then_some(TimerStatus {
+                last: None,
+                next,
+                is_past_due: false,
+            }))
+        }
+    };
+    let function = function.clone();
+    tokio::spawn(async move {
+        let body = |attempt: &wire::Attempt| match &job {
+            Job::Documents(documents) => wire::documents(&function, documents, attempt),
+            Job::Timer(status) => wire::timer(&function, status.as_ref(), attempt),
+        };
+        let once = Retrying {
+            scale: 1.0,
+            give_up_after: Some(1),
+        };
+        invoke::run(invoker.as_ref(), &function, body, once, &console, "by hand").await;
+    });
+    Ok(StatusCode::ACCEPTED)
+}
+
+enum Job {
+    Documents(Vec<Value>),
+    Timer(Option<TimerStatus>),
+}

@@ -1,0 +1,306 @@
+//! A function app: its `host.json` and its functions.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+
+use super::duration::parse_time_span;
+use super::function::{Function, Trigger};
+use super::json::{ConfigError, Node, read_json};
+use super::routes::Template;
+use super::settings::{HOST_JSON_PREFIX, Settings};
+
+/// All functions of an app folder.
+#[derive(Debug, Clone)]
+pub struct FunctionApp {
+    host: HostJson,
+    functions: Vec<Function>,
+    disabled: Vec<String>,
+    folders: Vec<PathBuf>,
+    warnings: Vec<String>,
+}
+
+/// What `host.json` says to this stand-in.
+#[derive(Debug, Clone)]
+pub struct HostJson {
+    /// `customHandler.description.defaultExecutablePath`, relative to the app folder.
+    pub executable: String,
+    /// `customHandler.description.workingDirectory`, relative to the app folder.
+    pub working_directory: String,
+    /// `customHandler.description.arguments`.
+    pub arguments: Vec<String>,
+    /// `extensions.http.routePrefix`; `api` unless said.
+    pub route_prefix: String,
+    /// `functionTimeout`; 30 minutes unless said; `None` for no limit.
+    pub function_timeout: Option<Duration>,
+}
+
+impl FunctionApp {
+    /// Reads a folder: `host.json`, and the functions in child folders (as staged and deployed)
+    /// or in `functions/` (as in a project).
+    ///
+    /// # Errors
+    /// Every fault of every file, each a sentence that names file and field.
+    pub fn load(root: &Path, settings: &Settings) -> Result<Self, ConfigError> {
+        let mut problems = Vec::new();
+        let mut warnings = Vec::new();
+        let host = HostJson::load(root, settings)
+            .map_err(|error| problems.extend_from_slice(error.problems()));
+        let mut functions = Vec::new();
+        let mut disabled = Vec::new();
+        let mut folders = Vec::new();
+        for (name, folder) in function_folders(root)? {
+            match load_function(&name, &folder, settings, &mut warnings) {
+                Ok(Some(function)) => functions.push(function),
+                Ok(None) => disabled.push(name),
+                Err(error) => problems.extend_from_slice(error.problems()),
+            }
+            folders.push(folder);
+        }
+        if functions.is_empty() && disabled.is_empty() && problems.is_empty() {
+            problems.push(format!(
+                "{}: there is no function.json in any child",
+                root.display()
+            ));
+        }
+        problems.extend(shared_leases(&functions));
+        match host {
+            Ok(host) if problems.is_empty() => Ok(Self {
+                host,
+                functions,
+                disabled,
+                folders,
+                warnings,
+            }),
+            _ => Err(ConfigError::all(problems)),
+        }
+    }
+
+    /// The functions that are not disabled, by name.
+    pub fn functions(&self) -> &[Function] {
+        &self.functions
+    }
+
+    /// The function of a name, whatever the case.
+    pub fn function(&self, name: &str) -> Option<&Function> {
+        self.functions
+            .iter()
+            .find(|function| function.name.eq_ignore_ascii_case(name))
+    }
+
+    /// The functions that `disabled` or a setting turns off.
+    pub fn disabled(&self) -> &[String] {
+        &self.disabled
+    }
+
+    /// What the real host would pass over in silence, and should be known.
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    /// What `host.json` says.
+    pub fn host(&self) -> &HostJson {
+        &self.host
+    }
+
+    /// The folders that hold a `function.json`.
+    pub fn folders(&self) -> &[PathBuf] {
+        &self.folders
+    }
+}
+
+impl HostJson {
+    fn load(root: &Path, settings: &Settings) -> Result<Self, ConfigError> {
+        let (file, mut json) = read_json(&root.join("host.json"))?;
+        for (name, value) in settings.iter() {
+            if let Some(path) = name.strip_prefix(HOST_JSON_PREFIX) {
+                override_value(&mut json, &path.split("__").collect::<Vec<_>>(), value);
+            }
+        }
+        let root = Node::root(&file, &json);
+        if root.string("version")? != Some("2.0") {
+            return Err(root.error("version", "must be \"2.0\""));
+        }
+        let missing = || {
+            root.error(
+                "customHandler.description.defaultExecutablePath",
+                "is missing: it names the handler",
+            )
+        };
+        let handler = root.object("customHandler")?.ok_or_else(missing)?;
+        if handler.boolean("enableProxyingHttpRequest")? != Some(true) {
+            return Err(handler.error(
+                "enableProxyingHttpRequest",
+                "must be true: forwarding rebuilds requests and loses chunked bodies, so this \
+                 stand-in only hands requests through",
+            ));
+        }
+        let description = handler.object("description")?.ok_or_else(missing)?;
+        let executable = description.required("defaultExecutablePath", "it names the handler")?;
+        if executable.starts_with("./") {
+            return Err(description.error(
+                "defaultExecutablePath",
+                "must not begin with ./: Core Tools marks only a file of exactly that name as \
+                 executable",
+            ));
+        }
+        let arguments = description.strings("arguments")?.unwrap_or_default();
+        let http = match root.object("extensions")? {
+            Some(extensions) => extensions.object("http")?,
+            None => None,
+        };
+        let prefix = http
+            .map(|http| http.string("routePrefix"))
+            .transpose()?
+            .flatten();
+        Ok(Self {
+            executable: executable.to_owned(),
+            working_directory: description
+                .string("workingDirectory")?
+                .unwrap_or_default()
+                .to_owned(),
+            arguments: arguments.into_iter().map(str::to_owned).collect(),
+            route_prefix: prefix.unwrap_or("api").trim_matches('/').to_owned(),
+            function_timeout: read_timeout(&root)?,
+        })
+    }
+
+    /// The whole template of an HTTP function's route.
+    pub fn full_route(&self, route: &str) -> String {
+        if self.route_prefix.is_empty() {
+            route.to_owned()
+        } else {
+            format!("{}/{route}", self.route_prefix)
+        }
+    }
+
+    pub(super) fn template(&self, route: &str) -> Result<Template, ConfigError> {
+        Template::parse(&self.full_route(route)).map_err(|fault| {
+            ConfigError::new(format!("host.json: extensions.http.routePrefix {fault}"))
+        })
+    }
+}
+
+fn read_timeout(root: &Node<'_>) -> Result<Option<Duration>, ConfigError> {
+    match root.string("functionTimeout")? {
+        None => Ok(Some(Duration::from_mins(30))),
+        Some("-1" | "-00:00:01") => Ok(None),
+        Some(text) => parse_time_span(text)
+            .filter(|span| !span.is_zero())
+            .map(Some)
+            .ok_or_else(|| root.error("functionTimeout", "must be a time span such as 00:10:00")),
+    }
+}
+
+/// Child folders with a `function.json`; those of `functions/` count when there are none.
+fn function_folders(root: &Path) -> Result<BTreeMap<String, PathBuf>, ConfigError> {
+    let mut folders = BTreeMap::new();
+    for place in [root.to_owned(), root.join("functions")] {
+        let entries = match std::fs::read_dir(&place) {
+            Ok(entries) => entries,
+            Err(_) if place != root => continue,
+            Err(error) => {
+                let problem = format!("{}: cannot be read: {error}", place.display());
+                return Err(ConfigError::new(problem));
+            }
+        };
+        for path in entries.flatten().map(|entry| entry.path()) {
+            if path.join("function.json").is_file()
+                && let Some(name) = path.file_name()
+            {
+                folders.insert(name.to_string_lossy().into_owned(), path);
+            }
+        }
+        if !folders.is_empty() {
+            break;
+        }
+    }
+    Ok(folders)
+}
+
+fn load_function(
+    name: &str,
+    folder: &Path,
+    settings: &Settings,
+    warnings: &mut Vec<String>,
+) -> Result<Option<Function>, ConfigError> {
+    let (file, json) = read_json(&folder.join("function.json"))?;
+    let root = Node::root(&file, &json);
+    if !is_function_name(name) {
+        return Err(root.error(
+            "(the folder's name)",
+            "must be a letter and then at most 127 letters, digits, _ or -, and not `host`",
+        ));
+    }
+    let others = std::fs::read_dir(folder).map_or(0, |entries| entries.count().saturating_sub(1));
+    if others == 1 {
+        let fault = "has one other file beside it, which the host takes for its script";
+        warnings.push(root.sentence("(the folder)", fault));
+    }
+    let switched_off = settings
+        .get(&format!("AzureWebJobs.{name}.Disabled"))
+        .is_some_and(|value| value == "1" || value.eq_ignore_ascii_case("true"));
+    if switched_off || root.boolean("disabled")? == Some(true) {
+        return Ok(None);
+    }
+    Function::read(name, &root, settings, warnings).map(Some)
+}
+
+fn is_function_name(name: &str) -> bool {
+    let mut bytes = name.bytes();
+    bytes.next().is_some_and(|byte| byte.is_ascii_alphabetic())
+        && bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-')
+        && name.len() <= 128
+        && !name.eq_ignore_ascii_case("host")
+}
+
+/// Two triggers with the same lease items take each other's changes, so each sees only some.
+fn shared_leases(functions: &[Function]) -> Vec<String> {
+    let mut owners = BTreeMap::new();
+    let mut problems = Vec::new();
+    for function in functions {
+        let Trigger::Cosmos(trigger) = &function.trigger else {
+            continue;
+        };
+        let place = (
+            &trigger.lease_connection,
+            &trigger.lease_database,
+            &trigger.lease_container,
+            &trigger.lease_prefix,
+        );
+        if let Some(other) = owners.insert(place, &function.name) {
+            problems.push(format!(
+                "{}/function.json: leaseContainerPrefix {:?} is also that of {other}: two \
+                 functions with one prefix steal each other's changes",
+                function.name, trigger.lease_prefix
+            ));
+        }
+    }
+    problems
+}
+
+/// Sets `a.b.c` from an override; its names match in either case, as in .NET's configuration.
+fn override_value(json: &mut Value, path: &[&str], text: &str) {
+    let [name, rest @ ..] = path else {
+        *json = serde_json::from_str(text)
+            .ok()
+            .filter(|value: &Value| value.is_boolean() || value.is_i64())
+            .unwrap_or_else(|| Value::String(text.to_owned()));
+        return;
+    };
+    if !json.is_object() {
+        *json = Value::Object(Map::new());
+    }
+    if let Some(fields) = json.as_object_mut() {
+        let known = fields
+            .keys()
+            .find(|field| field.eq_ignore_ascii_case(name))
+            .cloned();
+        let field = fields
+            .entry(known.unwrap_or_else(|| (*name).to_owned()))
+            .or_insert(Value::Null);
+        override_value(field, rest, text);
+    }
+}

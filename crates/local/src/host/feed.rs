@@ -1,0 +1,284 @@
+//! The pump of one `cosmosDBTrigger`: from the change feed into invocations.
+//!
+//! One worker for each lease, so one batch is in flight for each physical partition. The
+//! checkpoint is written only after the batch was applied, or when the real host would have lost
+//! it: a failure without a retry left.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use azure_data_cosmos::feed::{ContinuationToken, FeedRange};
+use azure_data_cosmos::options::{ChangeFeedOptions, ChangeFeedStartFrom, ReadFeedRangesOptions};
+use azure_data_cosmos::{ContainerClient, CosmosClient, CosmosError, FeedScope};
+use futures::future;
+use serde_json::Value;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use super::console::Console;
+use super::function::{CosmosTrigger, FeedStart, Function, Trigger};
+use super::invoke::Invoker;
+use super::lease::{Lease, Leases, page_size};
+use super::wire;
+use super::worker::Worker;
+
+/// How a pump works.
+#[derive(Debug, Clone)]
+pub struct FeedOptions {
+    /// The pause after an empty read, instead of the function's `feedPollDelay`.
+    pub poll_delay: Option<Duration>,
+    /// The retry policy's pauses are multiplied by it; less than 1 for tests.
+    pub retry_scale: f64,
+    /// After so many failed attempts of one batch [`FeedPump::drain`] ends with an error, also
+    /// when the policy would go on for ever.
+    pub drain_attempts: i64,
+    /// Where a line for each invocation goes.
+    pub console: Console,
+    /// The account of the leases when it is another one.
+    pub lease_client: Option<CosmosClient>,
+}
+
+impl Default for FeedOptions {
+    fn default() -> Self {
+        Self {
+            poll_delay: None,
+            retry_scale: 1.0,
+            drain_attempts: 5,
+            console: Console::stderr(),
+            lease_client: None,
+        }
+    }
+}
+
+/// Why a pump cannot go on.
+#[derive(Debug, thiserror::Error)]
+pub enum FeedError {
+    /// The function has another trigger.
+    #[error("{0} has no cosmosDBTrigger, so there is no change feed to pump")]
+    NoCosmosTrigger(String),
+    /// A container that the trigger names cannot be opened.
+    #[error("the container {container} of the database {database} cannot be opened")]
+    Container {
+        /// The database.
+        database: String,
+        /// The container.
+        container: String,
+        /// Why.
+        source: CosmosError,
+    },
+    /// Another host wrote the lease.
+    #[error("the lease {0} was taken by another host")]
+    LeaseLost(String),
+    /// A batch failed in [`FeedPump::drain`].
+    #[error("a batch for {function} failed {attempts} times: {failure}")]
+    BatchFailed {
+        /// The function.
+        function: String,
+        /// How often.
+        attempts: i64,
+        /// Why the last attempt failed.
+        failure: wire::Failure,
+    },
+    /// A lease or a token cannot be read or written as JSON.
+    #[error("a lease is not as expected")]
+    Json(#[from] serde_json::Error),
+    /// The store refused a request.
+    #[error("the store refused a request of the trigger")]
+    Store(#[from] CosmosError),
+}
+
+impl FeedError {
+    pub(super) fn container(database: &str, container: &str, source: CosmosError) -> Self {
+        let (database, container) = (database.to_owned(), container.to_owned());
+        Self::Container {
+            database,
+            container,
+            source,
+        }
+    }
+}
+
+/// Pumps one `cosmosDBTrigger`.
+#[derive(Clone)]
+pub struct FeedPump {
+    client: CosmosClient,
+    pub(super) function: Function,
+    trigger: CosmosTrigger,
+    pub(super) invoker: Arc<dyn Invoker>,
+    pub(super) options: FeedOptions,
+    owner: String,
+}
+
+/// How often the pump looks for partitions that were split.
+const TOPOLOGY_INTERVAL: Duration = Duration::from_secs(5);
+/// The pause after an error of the store.
+const ERROR_DELAY: Duration = Duration::from_secs(1);
+
+impl FeedPump {
+    /// A pump for a function with a `cosmosDBTrigger`.
+    ///
+    /// # Errors
+    /// When the function has another trigger.
+    pub fn new(
+        client: CosmosClient,
+        function: &Function,
+        invoker: Arc<dyn Invoker>,
+        options: FeedOptions,
+    ) -> Result<Self, FeedError> {
+        let Trigger::Cosmos(trigger) = &function.trigger else {
+            return Err(FeedError::NoCosmosTrigger(function.name.clone()));
+        };
+        Ok(Self {
+            client,
+            function: function.clone(),
+            trigger: trigger.clone(),
+            invoker,
+            options,
+            owner: uuid::Uuid::new_v4().to_string(),
+        })
+    }
+
+    /// Delivers changes until `stop`. Errors of the store are printed, and then it goes on.
+    pub async fn run(&self, stop: CancellationToken) {
+        let console = &self.options.console;
+        let mut last_error = String::new();
+        loop {
+            let error = tokio::select! {
+                () = stop.cancelled() => return,
+                ended = self.run_until_split() => ended.err(),
+            };
+            let Some(error) = error else { continue };
+            let text = format!("{}: {}", self.function.name, chain(&error));
+            // The same error each second would hide all else.
+            if text != last_error {
+                console.error(&text);
+                last_error = text;
+            }
+            if matches!(error, FeedError::LeaseLost(_)) {
+                console.warn(&format!("{}: the trigger stops here", self.function.name));
+                return stop.cancelled().await;
+            }
+            tokio::select! {
+                () = stop.cancelled() => return,
+                () = tokio::time::sleep(ERROR_DELAY) => {}
+            }
+        }
+    }
+
+    /// One pass for tests: delivers everything that is pending, until every partition is quiet.
+    /// Returns how many documents were delivered, those of lost batches not included.
+    ///
+    /// # Errors
+    /// When the store refuses, or a batch failed [`FeedOptions::drain_attempts`] times.
+    pub async fn drain(&self) -> Result<usize, FeedError> {
+        let (container, leases) = self.open().await?;
+        let ranges = feed_ranges(&container).await?;
+        let workers = leases
+            .acquire(&ranges)
+            .await?
+            .into_iter()
+            .map(async |lease| {
+                let mut worker = self.worker(&container, &leases, lease).await?;
+                let mut delivered = 0;
+                while let Some(count) = worker.step(Some(self.options.drain_attempts)).await? {
+                    delivered += count;
+                }
+                Ok::<_, FeedError>(delivered)
+            });
+        Ok(future::try_join_all(workers).await?.into_iter().sum())
+    }
+
+    /// Ends when the physical partitions changed, or with an error.
+    async fn run_until_split(&self) -> Result<(), FeedError> {
+        let (container, leases) = self.open().await?;
+        let ranges = feed_ranges(&container).await?;
+        let finish = CancellationToken::new();
+        let mut workers = JoinSet::new();
+        for lease in leases.acquire(&ranges).await? {
+            let worker = self.worker(&container, &leases, lease).await?;
+            workers.spawn(worker.run(self.poll_delay(), finish.clone()));
+        }
+        loop {
+            tokio::select! {
+                Some(ended) = workers.join_next() => {
+                    // Dropping the set ends the other workers; an invocation in flight comes again.
+                    if let Ok(Err(error)) = ended {
+                        return Err(error);
+                    }
+                    return Ok(());
+                }
+                () = tokio::time::sleep(TOPOLOGY_INTERVAL) => {
+                    if feed_ranges(&container).await? != ranges {
+                        finish.cancel();
+                        while workers.join_next().await.is_some() {}
+                        return Ok(());
+                    }
+                }
+            }
+        }
+    }
+
+    async fn open(&self) -> Result<(ContainerClient, Leases), FeedError> {
+        let (database, name) = (&self.trigger.database, &self.trigger.container);
+        let container = self
+            .client
+            .database_client(database)
+            .container_client(name, None)
+            .await
+            .map_err(|error| FeedError::container(database, name, error))?;
+        let lease_client = self.options.lease_client.as_ref().unwrap_or(&self.client);
+        let leases = Leases::open(lease_client, &self.trigger, &self.owner).await?;
+        Ok((container, leases))
+    }
+
+    async fn worker(
+        &self,
+        container: &ContainerClient,
+        leases: &Leases,
+        lease: Lease,
+    ) -> Result<Worker, FeedError> {
+        let mut options = ChangeFeedOptions::default()
+            .with_max_item_count(page_size(self.trigger.max_items_per_invocation));
+        if let Some(token) = &lease.item.continuation {
+            options =
+                options.with_continuation_token(ContinuationToken::from_string(token.clone()));
+        }
+        let start = match self.trigger.start {
+            FeedStart::Now => ChangeFeedStartFrom::Now,
+            FeedStart::Beginning => ChangeFeedStartFrom::Beginning,
+            FeedStart::Time(time) => ChangeFeedStartFrom::PointInTime(time),
+        };
+        let scope = FeedScope::range(lease.item.range.clone());
+        let pages = container
+            .query_change_feed::<Value>(scope, start, Some(options))
+            .await?;
+        Ok(Worker {
+            pump: self.clone(),
+            leases: leases.clone(),
+            lease,
+            pages,
+        })
+    }
+
+    fn poll_delay(&self) -> Duration {
+        self.options
+            .poll_delay
+            .unwrap_or(self.trigger.feed_poll_delay)
+    }
+}
+
+async fn feed_ranges(container: &ContainerClient) -> Result<Vec<FeedRange>, FeedError> {
+    let options = ReadFeedRangesOptions::default().with_force_refresh(true);
+    Ok(container.read_feed_ranges(Some(options)).await?)
+}
+
+/// An error with its sources.
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(inner) = source {
+        text = format!("{text}: {inner}");
+        source = inner.source();
+    }
+    text
+}

@@ -1,0 +1,113 @@
+//! What answers on the host's port: the HTTP functions and `/admin/functions`.
+
+use std::sync::Arc;
+
+use axum::body::{Body, to_bytes};
+use axum::extract::{Request, State};
+use axum::http::{Method, StatusCode};
+use axum::response::{IntoResponse as _, Response};
+
+use super::admin;
+use super::app::FunctionApp;
+use super::console::Console;
+use super::function::{AuthLevel, Function, Trigger};
+use super::invoke::{HandlerClient, Invoker};
+use super::json::ConfigError;
+use super::keys::Keys;
+use super::process::HandlerWatch;
+use super::proxy;
+use super::routes::RouteTable;
+
+/// What answers on the host's port.
+pub(super) struct Front {
+    app: FunctionApp,
+    routes: RouteTable<HttpTarget>,
+    handler: HandlerWatch,
+    client: HandlerClient,
+    invoker: Arc<dyn Invoker>,
+    keys: Option<Keys>,
+    console: Console,
+}
+
+struct HttpTarget {
+    function: String,
+    auth_level: AuthLevel,
+}
+
+/// The most that `/admin/functions/<name>` takes.
+const ADMIN_BODY_LIMIT: usize = 100 * 1024 * 1024;
+
+impl Front {
+    pub(super) fn new(
+        app: FunctionApp,
+        handler: HandlerWatch,
+        client: HandlerClient,
+        invoker: Arc<dyn Invoker>,
+        keys: Option<Keys>,
+        console: Console,
+    ) -> Result<Self, ConfigError> {
+        let mut routes = RouteTable::default();
+        for Function { name, trigger, .. } in app.functions() {
+            if let Trigger::Http(http) = trigger {
+                let template = app.host().template(&http.route)?;
+                let target = HttpTarget {
+                    function: name.clone(),
+                    auth_level: http.auth_level,
+                };
+                routes.insert(name, template, http.methods.clone(), target);
+            }
+        }
+        Ok(Self {
+            app,
+            routes,
+            handler,
+            client,
+            invoker,
+            keys,
+            console,
+        })
+    }
+
+    fn allows(&self, level: AuthLevel, request: &Request) -> bool {
+        self.keys
+            .as_ref()
+            .is_none_or(|keys| keys.allow(level, request.headers(), request.uri()))
+    }
+
+    async fn admin(&self, name: &str, request: Request) -> Response {
+        if !self.allows(AuthLevel::Admin, &request) {
+            return StatusCode::UNAUTHORIZED.into_response();
+        }
+        let Some(function) = self.app.function(name) else {
+            return StatusCode::NOT_FOUND.into_response();
+        };
+        if request.method() != Method::POST {
+            return StatusCode::METHOD_NOT_ALLOWED.into_response();
+        }
+        let Ok(body) = to_bytes(request.into_body(), ADMIN_BODY_LIMIT).await else {
+            return StatusCode::PAYLOAD_TOO_LARGE.into_response();
+        };
+        admin::run(function, &body, self.invoker.clone(), self.console.clone()).into_response()
+    }
+}
+
+pub(super) async fn serve(State(front): State<Arc<Front>>, request: Request) -> Response {
+    if let Some(name) = request.uri().path().strip_prefix("/admin/functions/") {
+        let name = name.to_owned();
+        return front.admin(&name, request).await;
+    }
+    let Some(target) = front.routes.find(request.method(), request.uri().path()) else {
+        return (StatusCode::NOT_FOUND, Body::empty()).into_response();
+    };
+    if !front.allows(target.auth_level, &request) {
+        return (StatusCode::UNAUTHORIZED, Body::empty()).into_response();
+    }
+    proxy::forward(
+        &target.function,
+        request,
+        &front.handler,
+        &front.client,
+        &front.console,
+    )
+    .await
+}

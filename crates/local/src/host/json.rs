@@ -1,0 +1,188 @@
+//! Reading the JSON files of an app with messages that name the file and the field.
+
+use std::fmt;
+use std::path::Path;
+
+use serde_json::{Map, Value};
+
+/// What is wrong with the files of an app, one sentence for each fault.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConfigError {
+    problems: Vec<String>,
+}
+
+impl ConfigError {
+    pub(super) fn new(problem: impl Into<String>) -> Self {
+        Self {
+            problems: vec![problem.into()],
+        }
+    }
+
+    pub(super) fn all(problems: Vec<String>) -> Self {
+        Self { problems }
+    }
+
+    /// The faults, each a sentence that names file and field.
+    pub fn problems(&self) -> &[String] {
+        &self.problems
+    }
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.problems.join("\n"))
+    }
+}
+
+impl std::error::Error for ConfigError {}
+
+/// Reads a JSON file; gives the short name for messages as well.
+pub(super) fn read_json(path: &Path) -> Result<(String, Value), ConfigError> {
+    let file = short_name(path);
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| ConfigError::new(format!("{file}: cannot be read: {error}")))?;
+    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+    let json = serde_json::from_str(text)
+        .map_err(|error| ConfigError::new(format!("{file}: is not valid JSON: {error}")))?;
+    Ok((file, json))
+}
+
+/// An object inside a file, and where it is.
+#[derive(Debug, Clone)]
+pub(super) struct Node<'a> {
+    file: &'a str,
+    path: String,
+    fields: Option<&'a Map<String, Value>>,
+}
+
+impl<'a> Node<'a> {
+    pub(super) fn root(file: &'a str, json: &'a Value) -> Self {
+        Self {
+            file,
+            path: String::new(),
+            fields: json.as_object(),
+        }
+    }
+
+    /// A fault of this object's field.
+    pub(super) fn error(&self, field: &str, fault: &str) -> ConfigError {
+        ConfigError::new(self.sentence(field, fault))
+    }
+
+    /// `file: path.field fault`.
+    pub(super) fn sentence(&self, field: &str, fault: &str) -> String {
+        format!("{}: {} {fault}", self.file, self.place(field))
+    }
+
+    pub(super) fn entries(&self) -> impl Iterator<Item = (&'a String, &'a Value)> + use<'a> {
+        self.fields.into_iter().flatten()
+    }
+
+    pub(super) fn string(&self, field: &str) -> Result<Option<&'a str>, ConfigError> {
+        self.typed(field, "a string", Value::as_str)
+    }
+
+    /// A string that must be there; `reason` says what goes wrong without it.
+    pub(super) fn required(&self, field: &str, reason: &str) -> Result<&'a str, ConfigError> {
+        match self.string(field)? {
+            Some(text) if !text.is_empty() => Ok(text),
+            _ => Err(self.error(field, &format!("is missing: {reason}"))),
+        }
+    }
+
+    pub(super) fn boolean(&self, field: &str) -> Result<Option<bool>, ConfigError> {
+        self.typed(field, "true or false", Value::as_bool)
+    }
+
+    pub(super) fn integer(&self, field: &str) -> Result<Option<i64>, ConfigError> {
+        self.typed(field, "an integer", Value::as_i64)
+    }
+
+    pub(super) fn object(&self, field: &str) -> Result<Option<Node<'a>>, ConfigError> {
+        let fields = self.typed(field, "an object", Value::as_object)?;
+        Ok(fields.map(|fields| Node {
+            file: self.file,
+            path: self.place(field),
+            fields: Some(fields),
+        }))
+    }
+
+    /// The objects of a list.
+    pub(super) fn objects(&self, field: &str) -> Result<Vec<Node<'a>>, ConfigError> {
+        let items = self
+            .typed(field, "a list", Value::as_array)?
+            .map_or(&[][..], Vec::as_slice);
+        let node = |(index, item): (usize, &'a Value)| {
+            let place = format!("{}[{index}]", self.place(field));
+            match item.as_object() {
+                Some(fields) => Ok(Node {
+                    file: self.file,
+                    path: place,
+                    fields: Some(fields),
+                }),
+                None => Err(ConfigError::new(format!(
+                    "{}: {place} must be an object",
+                    self.file
+                ))),
+            }
+        };
+        items.iter().enumerate().map(node).collect()
+    }
+
+    /// The strings of a list; `None` when the field is not there.
+    pub(super) fn strings(&self, field: &str) -> Result<Option<Vec<&'a str>>, ConfigError> {
+        let Some(items) = self.typed(field, "a list", Value::as_array)? else {
+            return Ok(None);
+        };
+        let text = |item: &'a Value| {
+            item.as_str()
+                .ok_or_else(|| self.error(field, "must hold strings"))
+        };
+        items.iter().map(text).collect::<Result<_, _>>().map(Some)
+    }
+
+    fn typed<T>(
+        &self,
+        field: &str,
+        wanted: &str,
+        read: impl FnOnce(&'a Value) -> Option<T>,
+    ) -> Result<Option<T>, ConfigError> {
+        let Some(fields) = self.fields else {
+            let whole = if self.path.is_empty() {
+                "the file"
+            } else {
+                &self.path
+            };
+            return Err(ConfigError::new(format!(
+                "{}: {whole} must be an object",
+                self.file
+            )));
+        };
+        match fields.get(field) {
+            None | Some(Value::Null) => Ok(None),
+            Some(value) => match read(value) {
+                Some(read) => Ok(Some(read)),
+                None => Err(self.error(field, &format!("must be {wanted}"))),
+            },
+        }
+    }
+
+    fn place(&self, field: &str) -> String {
+        if self.path.is_empty() {
+            field.to_owned()
+        } else {
+            format!("{}.{field}", self.path)
+        }
+    }
+}
+
+/// `functions/HomeFeed/function.json`: the last folders are enough to find the file.
+fn short_name(path: &Path) -> String {
+    let parts: Vec<_> = path.iter().map(|part| part.to_string_lossy()).collect();
+    let kept = match parts.as_slice() {
+        [.., functions, _, file] if functions == "functions" && file == "function.json" => 3,
+        [.., file] if file == "function.json" => 2,
+        _ => 1,
+    };
+    parts[parts.len().saturating_sub(kept)..].join("/")
+}

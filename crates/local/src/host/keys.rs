@@ -1,0 +1,59 @@
+//! The keys of HTTP functions, made anew for each run.
+
+use http::{HeaderMap, Uri};
+
+use super::function::AuthLevel;
+
+/// The keys that callers need under `--enable-auth`.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Keys {
+    /// Opens functions with `authLevel` `function`.
+    pub function: String,
+    /// Opens everything, `admin` too.
+    pub master: String,
+}
+
+impl Keys {
+    /// New random keys.
+    pub fn generate() -> Self {
+        let key = || {
+            format!(
+                "{}{}",
+                uuid::Uuid::new_v4().simple(),
+                uuid::Uuid::new_v4().simple()
+            )
+        };
+        Self {
+            function: key(),
+            master: key(),
+        }
+    }
+
+    /// The request may run a function of that level. The header wins over `?code=`.
+    pub fn allow(&self, level: AuthLevel, headers: &HeaderMap, uri: &Uri) -> bool {
+        let header = headers
+            .get("x-functions-key")
+            .map(|value| value.to_str().unwrap_or_default());
+        let key = header.or_else(|| code(uri)).unwrap_or_default();
+        match level {
+            AuthLevel::Anonymous => true,
+            AuthLevel::Function => key == self.function || key == self.master,
+            AuthLevel::Admin => key == self.master,
+        }
+    }
+}
+
+/// Keys are printed once, at the start, and nowhere else.
+impl std::fmt::Debug for Keys {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("Keys(…)")
+    }
+}
+
+/// The `code` of the query; keys are hexadecimal, so nothing in them is escaped.
+fn code(uri: &Uri) -> Option<&str> {
+    uri.query()?.split('&').find_map(|pair| {
+        let (name, value) = pair.split_once('=')?;
+        name.eq_ignore_ascii_case("code").then_some(value)
+    })
+}

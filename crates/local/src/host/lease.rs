@@ -1,0 +1,238 @@
+//! Lease items: how far each range of the change feed is delivered.
+//!
+//! One item for each physical partition, in the lease container, written under If-Match. A host
+//! that starts takes over the leases of its function at once, whoever had them; the one that lost
+//! a lease notices at its next checkpoint. Leases do not expire here.
+
+use azure_core::http::Etag;
+use azure_data_cosmos::feed::FeedRange;
+use azure_data_cosmos::models::ContainerProperties;
+use azure_data_cosmos::options::{ItemWriteOptions, MaxItemCountHint, Precondition};
+use azure_data_cosmos::{ContainerClient, CosmosClient, FeedScope, Query};
+use futures::TryStreamExt as _;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+
+use super::feed::FeedError;
+use super::function::CosmosTrigger;
+
+/// A lease item as it is stored.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct LeaseItem {
+    /// `<prefix><database>_<container>..<range>`.
+    pub id: String,
+    /// The host that has it.
+    pub owner: String,
+    /// The range of effective partition keys that it is about.
+    #[serde(rename = "feedRange")]
+    pub range: FeedRange,
+    /// The SDK's continuation token after the last delivered batch.
+    pub continuation: Option<String>,
+    /// When it was last written.
+    pub timestamp: String,
+}
+
+/// A lease that this host has.
+#[derive(Debug, Clone)]
+pub(super) struct Lease {
+    pub item: LeaseItem,
+    etag: Option<Etag>,
+}
+
+#[derive(Deserialize)]
+struct StoredLease {
+    #[serde(flatten)]
+    item: LeaseItem,
+    #[serde(rename = "_etag")]
+    etag: String,
+}
+
+/// The leases of one function.
+#[derive(Clone)]
+pub(super) struct Leases {
+    container: ContainerClient,
+    prefix: String,
+    owner: String,
+}
+
+impl Leases {
+    pub(super) async fn open(
+        client: &CosmosClient,
+        trigger: &CosmosTrigger,
+        owner: &str,
+    ) -> Result<Self, FeedError> {
+        let database = client.database_client(&trigger.lease_database);
+        let name = &trigger.lease_container;
+        if trigger.create_lease_container {
+            let properties: ContainerProperties = serde_json::from_value(json!({
+                "id": name,
+                "partitionKey": { "paths": ["/id"], "kind": "Hash", "version": 2 },
+                "defaultTtl": -1,
+            }))?;
+            match database.create_container(properties, None).await {
+                Err(error) if !error.status().is_conflict() => return Err(error.into()),
+                _ => {}
+            }
+        }
+        let container = database
+            .container_client(name, None)
+            .await
+            .map_err(|error| FeedError::container(&trigger.lease_database, name, error))?;
+        Ok(Self {
+            container,
+            prefix: format!(
+                "{}{}_{}..",
+                trigger.lease_prefix, trigger.database, trigger.container
+            ),
+            owner: owner.to_owned(),
+        })
+    }
+
+    /// Takes a lease for each physical partition. After a split each child starts at its parent's
+    /// continuation, and the parent's lease goes when all its children have theirs. After a merge
+    /// the older, narrower leases stay.
+    pub(super) async fn acquire(&self, physical: &[FeedRange]) -> Result<Vec<Lease>, FeedError> {
+        let stored = self.stored().await?;
+        let mut taken = Vec::new();
+        let mut replaced = Vec::new();
+        for range in physical {
+            if let Some(lease) = stored.iter().find(|lease| lease.item.range == *range) {
+                taken.push(self.take(lease.clone()).await?);
+                continue;
+            }
+            let within: Vec<_> = stored
+                .iter()
+                .filter(|lease| lease.item.range.is_subset_of(range))
+                .collect();
+            if !within.is_empty() {
+                for lease in within {
+                    taken.push(self.take(lease.clone()).await?);
+                }
+                continue;
+            }
+            let parent = stored
+                .iter()
+                .find(|lease| range.is_subset_of(&lease.item.range));
+            replaced.extend(parent);
+            let continuation = parent.and_then(|lease| lease.item.continuation.clone());
+            taken.push(self.create(range.clone(), continuation).await?);
+        }
+        // A parent that was split before is covered by children, whether made now or earlier.
+        replaced.extend(stored.iter().filter(|lease| {
+            physical
+                .iter()
+                .filter(|range| range.is_subset_of(&lease.item.range))
+                .count()
+                > 1
+        }));
+        for lease in replaced {
+            self.delete(lease).await?;
+        }
+        Ok(taken)
+    }
+
+    /// Writes how far the lease's range is delivered.
+    pub(super) async fn checkpoint(
+        &self,
+        lease: &mut Lease,
+        continuation: String,
+    ) -> Result<(), FeedError> {
+        lease.item.continuation = Some(continuation);
+        self.replace(lease).await
+    }
+
+    async fn stored(&self) -> Result<Vec<Lease>, FeedError> {
+        let query = Query::from("SELECT * FROM c WHERE STARTSWITH(c.id, @prefix)")
+            .with_parameter("@prefix", &self.prefix)?;
+        let stored: Vec<StoredLease> = self
+            .container
+            .query_items(query, FeedScope::full_container(), None)
+            .await?
+            .try_collect()
+            .await?;
+        Ok(stored
+            .into_iter()
+            .map(|stored| Lease {
+                item: stored.item,
+                etag: Some(Etag::from(stored.etag)),
+            })
+            .collect())
+    }
+
+    async fn take(&self, mut lease: Lease) -> Result<Lease, FeedError> {
+        if lease.item.owner != self.owner {
+            lease.item.owner.clone_from(&self.owner);
+            self.replace(&mut lease).await?;
+        }
+        Ok(lease)
+    }
+
+    async fn create(
+        &self,
+        range: FeedRange,
+        continuation: Option<String>,
+    ) -> Result<Lease, FeedError> {
+        let (min, max) = (
+            range.min_inclusive().to_hex(),
+            range.max_exclusive().to_hex(),
+        );
+        let item = LeaseItem {
+            id: format!("{}{min}-{max}", self.prefix),
+            owner: self.owner.clone(),
+            range: range.clone(),
+            continuation,
+            timestamp: now(),
+        };
+        let response = self
+            .container
+            .create_item(&item.id, &item.id, &item, None)
+            .await?;
+        let etag = response.headers().etag().cloned();
+        Ok(Lease { item, etag })
+    }
+
+    async fn replace(&self, lease: &mut Lease) -> Result<(), FeedError> {
+        lease.item.timestamp = now();
+        let mut options = ItemWriteOptions::default();
+        if let Some(etag) = &lease.etag {
+            options = options.with_precondition(Precondition::if_match(etag.clone()));
+        }
+        let item = &lease.item;
+        match self
+            .container
+            .replace_item(&item.id, &item.id, item, Some(options))
+            .await
+        {
+            Ok(response) => {
+                lease.etag = response.headers().etag().cloned();
+                Ok(())
+            }
+            Err(error) if error.status().is_precondition_failed() => {
+                Err(FeedError::LeaseLost(item.id.clone()))
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    async fn delete(&self, lease: &Lease) -> Result<(), FeedError> {
+        let id = &lease.item.id;
+        match self.container.delete_item(id, id, None).await {
+            Err(error) if !error.status().is_not_found() => Err(error.into()),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The page size that `maxItemsPerInvocation` asks for.
+pub(super) fn page_size(count: u32) -> MaxItemCountHint {
+    std::num::NonZeroU32::new(count)
+        .map_or(MaxItemCountHint::ServerDecides, MaxItemCountHint::Limit)
+}
+
+fn now() -> String {
+    OffsetDateTime::now_utc()
+        .format(&Rfc3339)
+        .unwrap_or_default()
+}

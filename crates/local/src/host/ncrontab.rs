@@ -1,0 +1,166 @@
+//! NCRONTAB, the cron dialect of timer triggers: six fields, seconds first, in UTC.
+//!
+//! Written here since cron crates accept more than NCRONTAB does (`L`, `W`, `#`, nicknames) and
+//! join day-of-month and day-of-week by "or"; NCRONTAB joins them by "and". A schedule that runs
+//! here must run in Azure.
+
+use time::{Date, Duration, Month, OffsetDateTime, Time};
+
+/// A parsed schedule.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Schedule {
+    text: String,
+    seconds: u64,
+    minutes: u64,
+    hours: u64,
+    days: u64,
+    months: u64,
+    weekdays: u64,
+}
+
+const MONTHS: [&str; 12] = [
+    "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
+];
+const WEEKDAYS: [&str; 7] = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
+/// A leap day that falls on a given weekday comes after at most 40 years (over 2100).
+const SEARCHED_DAYS: u32 = 41 * 366;
+
+impl Schedule {
+    /// Reads `second minute hour day month weekday`; five fields mean second 0, as in the host.
+    ///
+    /// # Errors
+    /// What is wrong, as the end of a sentence that begins with the field's name.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        if text.contains(':') {
+            return Err(format!(
+                "is {text:?}, a time span: only the Dedicated plan runs those, so write an \
+                 NCRONTAB expression such as \"0 */5 * * * *\""
+            ));
+        }
+        let fields: Vec<&str> = text.split_whitespace().collect();
+        let (seconds, rest) = match fields.as_slice() {
+            [seconds, rest @ ..] if rest.len() == 5 => (*seconds, rest),
+            rest if rest.len() == 5 => ("0", rest),
+            _ => {
+                return Err(format!(
+                    "is {text:?} with {} fields: NCRONTAB has six, seconds first",
+                    fields.len()
+                ));
+            }
+        };
+        let part = |text: &str, what: &str, low: u32, high: u32, names: &[&str]| {
+            field(text, low, high, names).ok_or_else(|| {
+                format!("has {text:?} for the {what}, which go from {low} to {high}")
+            })
+        };
+        Ok(Self {
+            seconds: part(seconds, "seconds", 0, 59, &[])?,
+            minutes: part(rest[0], "minutes", 0, 59, &[])?,
+            hours: part(rest[1], "hours", 0, 23, &[])?,
+            days: part(rest[2], "days", 1, 31, &[])?,
+            months: part(rest[3], "months", 1, 12, &MONTHS)?,
+            weekdays: part(rest[4], "weekdays", 0, 6, &WEEKDAYS)?,
+            text: fields.join(" "),
+        })
+    }
+
+    /// The next time after `after`, in UTC; `None` when there is none, as for 30 February.
+    pub fn next(&self, after: OffsetDateTime) -> Option<OffsetDateTime> {
+        let after = after.to_offset(time::UtcOffset::UTC);
+        let start = after
+            .replace_nanosecond(0)
+            .ok()?
+            .checked_add(Duration::SECOND)?;
+        let mut date = start.date();
+        let mut earliest = start.time();
+        for _ in 0..SEARCHED_DAYS {
+            if self.has_day(date)
+                && let Some(time) = self.time_from(earliest)
+            {
+                return Some(date.with_time(time).assume_utc());
+            }
+            date = date.next_day()?;
+            earliest = Time::MIDNIGHT;
+        }
+        None
+    }
+
+    /// The expression as it was written.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    fn has_day(&self, date: Date) -> bool {
+        has(self.months, month_number(date.month()))
+            && has(self.days, date.day())
+            && has(self.weekdays, date.weekday().number_days_from_sunday())
+    }
+
+    fn time_from(&self, earliest: Time) -> Option<Time> {
+        let (hour, minute, second) = earliest.as_hms();
+        for h in (hour..24).filter(|h| has(self.hours, *h)) {
+            let from_minute = if h == hour { minute } else { 0 };
+            for m in (from_minute..60).filter(|m| has(self.minutes, *m)) {
+                let from_second = if h == hour && m == minute { second } else { 0 };
+                if let Some(s) = (from_second..60).find(|s| has(self.seconds, *s)) {
+                    return Time::from_hms(h, m, s).ok();
+                }
+            }
+        }
+        None
+    }
+}
+
+fn has(set: u64, number: u8) -> bool {
+    set & (1 << number) != 0
+}
+
+fn month_number(month: Month) -> u8 {
+    month.into()
+}
+
+/// A list of `*`, `n`, `a-b`, each with `/step`, as a set of bits.
+fn field(text: &str, low: u32, high: u32, names: &[&str]) -> Option<u64> {
+    text.split(',')
+        .try_fold(0, |set, part| Some(set | span(part, low, high, names)?))
+}
+
+fn span(part: &str, low: u32, high: u32, names: &[&str]) -> Option<u64> {
+    let (range, step) = match part.split_once('/') {
+        Some((range, step)) => (range, Some(digits(step).filter(|step| *step > 0)?)),
+        None => (part, None),
+    };
+    let (first, last) = match range.split_once('-') {
+        _ if range == "*" => (low, high),
+        Some((first, last)) => (value(first, low, names)?, value(last, low, names)?),
+        // `5/15` means from 5 to the end in steps of 15.
+        None => {
+            let first = value(range, low, names)?;
+            (first, if step.is_some() { high } else { first })
+        }
+    };
+    if first < low || last > high || first > last {
+        return None;
+    }
+    let step = usize::try_from(step.unwrap_or(1)).ok()?;
+    Some(
+        (first..=last)
+            .step_by(step)
+            .fold(0, |set, number| set | 1 << number),
+    )
+}
+
+fn value(text: &str, low: u32, names: &[&str]) -> Option<u32> {
+    // NCrontab takes any name that begins with the three letters: `Monday`, `JAN`.
+    let short: String = text.chars().take(3).flat_map(char::to_lowercase).collect();
+    match names.iter().position(|name| *name == short) {
+        Some(index) => u32::try_from(index).ok().map(|index| index + low),
+        None => digits(text),
+    }
+}
+
+fn digits(text: &str) -> Option<u32> {
+    (!text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()))
+        .then(|| text.parse().ok())
+        .flatten()
+}

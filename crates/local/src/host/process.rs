@@ -1,0 +1,356 @@
+//! The handler's process, as the host keeps it running.
+//!
+//! It gets every app setting and the port to listen on, is ready when anything answers `GET /`,
+//! is started again at once after a crash, and given up after three errors with less than 30
+//! minutes between them. It runs in a process group of its own, which is killed whole at the end.
+
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::process::{ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use tokio::io::{AsyncBufReadExt as _, AsyncRead, BufReader};
+use tokio::process::{Child, Command};
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinHandle;
+
+use super::console::Console;
+use super::settings::Settings;
+
+/// What to run, and how.
+#[derive(Debug, Clone)]
+pub struct HandlerOptions {
+    /// The executable.
+    pub executable: PathBuf,
+    /// Its arguments.
+    pub arguments: Vec<String>,
+    /// Where it runs.
+    pub working_directory: PathBuf,
+    /// They become its environment variables.
+    pub settings: Settings,
+    /// A program that is given the executable and its arguments and becomes it, after it asked
+    /// the system to kill it together with its parent. `None` starts the executable itself.
+    pub launcher: Option<Vec<PathBuf>>,
+    /// How long it may take until `GET /` is answered; the host waits 30 s.
+    pub start_timeout: Duration,
+}
+
+/// Why the handler does not run.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum HandlerError {
+    /// The executable cannot be started at all.
+    #[error("the handler {0} cannot be started: {1}")]
+    Spawn(String, String),
+    /// No free port.
+    #[error("there is no free port for the handler: {0}")]
+    Port(String),
+    /// Three errors in a row.
+    #[error(
+        "the handler failed three times with less than 30 minutes between, so the host stops: \
+         the last time it {0}"
+    )]
+    ThreeErrors(String),
+    /// It ended without an error, after which the host does not start it again.
+    #[error("the handler ended with exit code 0, after which the host does not start it again")]
+    Ended,
+}
+
+/// The running handler.
+#[derive(Debug)]
+pub struct HandlerProcess {
+    state: watch::Receiver<HandlerState>,
+    kill: mpsc::Sender<()>,
+    supervisor: JoinHandle<()>,
+}
+
+/// What the handler is doing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum HandlerState {
+    /// It was started and does not answer yet.
+    Starting,
+    /// It answers at this URL.
+    Ready(String),
+    /// It will not be started again.
+    Failed(HandlerError),
+}
+
+/// How many errors stop the host.
+const MOST_ERRORS: usize = 3;
+/// An error counts together with the one before when less time is between them.
+const ERROR_INTERVAL: Duration = Duration::from_mins(30);
+/// How often `GET /` is asked.
+const READY_INTERVAL: Duration = Duration::from_millis(25);
+/// With this code the handler asks to be started again.
+const INTENDED_RESTART: i32 = 200;
+
+impl HandlerProcess {
+    /// Starts the handler and keeps it running; does not wait until it is ready.
+    pub fn start(options: HandlerOptions, console: Console) -> Self {
+        let (sender, state) = watch::channel(HandlerState::Starting);
+        let (kill, killed) = mpsc::channel(1);
+        let supervisor = tokio::spawn(async move {
+            let mut supervisor = Supervisor {
+                options,
+                console,
+                state: sender,
+                killed,
+            };
+            let error = supervisor.supervise().await;
+            supervisor.state.send_replace(HandlerState::Failed(error));
+        });
+        Self {
+            state,
+            kill,
+            supervisor,
+        }
+    }
+
+    /// A view of the handler's state that outlives this value.
+    pub fn watch(&self) -> HandlerWatch {
+        HandlerWatch {
+            state: self.state.clone(),
+            kill: self.kill.clone(),
+        }
+    }
+
+    /// Kills the handler and all its children, as the host does: no signal to end by itself.
+    pub async fn stop(mut self) {
+        self.supervisor.abort();
+        // An aborted task has dropped the child, which kills its group.
+        let _ = (&mut self.supervisor).await;
+    }
+}
+
+impl Drop for HandlerProcess {
+    fn drop(&mut self) {
+        self.supervisor.abort();
+    }
+}
+
+/// Follows the handler's state.
+#[derive(Debug, Clone)]
+pub struct HandlerWatch {
+    state: watch::Receiver<HandlerState>,
+    kill: mpsc::Sender<()>,
+}
+
+impl HandlerWatch {
+    /// The handler's URL, as soon as it is ready.
+    ///
+    /// # Errors
+    /// When it failed for good.
+    pub async fn url(&self) -> Result<String, HandlerError> {
+        let mut state = self.state.clone();
+        let settled = state
+            .wait_for(|state| *state != HandlerState::Starting)
+            .await;
+        match settled.as_deref() {
+            Ok(HandlerState::Ready(url)) => Ok(url.clone()),
+            Ok(HandlerState::Failed(error)) => Err(error.clone()),
+            Ok(HandlerState::Starting) | Err(_) => Err(HandlerError::Ended),
+        }
+    }
+
+    /// Waits until the handler failed for good.
+    pub async fn failed(&self) -> HandlerError {
+        let mut state = self.state.clone();
+        let failed = state
+            .wait_for(|state| matches!(state, HandlerState::Failed(_)))
+            .await;
+        match failed.as_deref() {
+            Ok(HandlerState::Failed(error)) => error.clone(),
+            _ => HandlerError::Ended,
+        }
+    }
+
+    /// Kills the process, and with it every invocation in flight; it is started again.
+    pub fn kill(&self) {
+        // A kill that is already under way is enough.
+        let _ = self.kill.try_send(());
+    }
+}
+
+struct Supervisor {
+    options: HandlerOptions,
+    console: Console,
+    state: watch::Sender<HandlerState>,
+    killed: mpsc::Receiver<()>,
+}
+
+enum End {
+    Exited(ExitStatus),
+    NotReady,
+    Killed,
+}
+
+impl Supervisor {
+    async fn supervise(&mut self) -> HandlerError {
+        let mut errors: VecDeque<Instant> = VecDeque::new();
+        loop {
+            let end = match self.run_once().await {
+                Ok(end) => end,
+                Err(error) => return error,
+            };
+            self.state.send_replace(HandlerState::Starting);
+            let what = match end {
+                End::Exited(status) if status.success() => return HandlerError::Ended,
+                End::Exited(status) if status.code() == Some(INTENDED_RESTART) => {
+                    self.console
+                        .info("The handler asked to be started again (exit code 200)");
+                    continue;
+                }
+                End::Exited(status) => format!("ended with {}", status_text(status)),
+                End::NotReady => format!(
+                    "did not answer GET / within {} s",
+                    self.options.start_timeout.as_secs_f32()
+                ),
+                End::Killed => "was killed after functionTimeout".to_owned(),
+            };
+            if errors
+                .back()
+                .is_some_and(|last| last.elapsed() >= ERROR_INTERVAL)
+            {
+                errors.clear();
+            }
+            errors.push_back(Instant::now());
+            if errors.len() >= MOST_ERRORS {
+                return HandlerError::ThreeErrors(what);
+            }
+            self.console
+                .error(&format!("The handler {what}; starting it again"));
+        }
+    }
+
+    /// Runs the handler once, until it ends.
+    async fn run_once(&mut self) -> Result<End, HandlerError> {
+        let port = free_port().map_err(|error| HandlerError::Port(error.to_string()))?;
+        let mut group = ProcessGroup::spawn(&self.options, port, &self.console)?;
+        let url = format!("http://127.0.0.1:{port}");
+        let ready = tokio::time::timeout(self.options.start_timeout, wait_for_answer(&url));
+        tokio::select! {
+            status = group.wait() => return Ok(End::Exited(status?)),
+            ready = ready => if ready.is_err() {
+                return Ok(End::NotReady);
+            },
+        }
+        self.state.send_replace(HandlerState::Ready(url));
+        tokio::select! {
+            status = group.wait() => Ok(End::Exited(status?)),
+            Some(()) = self.killed.recv() => Ok(End::Killed),
+        }
+    }
+}
+
+/// A child with its own process group, killed whole when dropped.
+struct ProcessGroup {
+    child: Child,
+    id: Option<u32>,
+    name: String,
+}
+
+impl ProcessGroup {
+    fn spawn(options: &HandlerOptions, port: u16, console: &Console) -> Result<Self, HandlerError> {
+        let name = options.executable.display().to_string();
+        let mut words = options.launcher.clone().unwrap_or_default();
+        words.push(options.executable.clone());
+        let mut command = Command::new(&words[0]);
+        command
+            .args(&words[1..])
+            .args(&options.arguments)
+            .current_dir(&options.working_directory)
+            .envs(options.settings.iter())
+            .env("FUNCTIONS_CUSTOMHANDLER_PORT", port.to_string())
+            .env("FUNCTIONS_HTTPWORKER_PORT", port.to_string())
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true);
+        #[cfg(unix)]
+        command.process_group(0);
+        let mut child = command
+            .spawn()
+            .map_err(|error| HandlerError::Spawn(name.clone(), error.to_string()))?;
+        let id = child.id();
+        if let Some(stdout) = child.stdout.take() {
+            forward(stdout, console.clone(), |console, line| {
+                console.plain(&format!("handler | {line}"));
+            });
+        }
+        if let Some(stderr) = child.stderr.take() {
+            // The host logs these lines as errors, or as warnings when they say so.
+            forward(stderr, console.clone(), |console, line| {
+                let text = format!("handler ! {line}");
+                if line.to_ascii_lowercase().contains("warn") {
+                    console.warn(&text);
+                } else {
+                    console.error(&text);
+                }
+            });
+        }
+        Ok(Self { child, id, name })
+    }
+
+    async fn wait(&mut self) -> Result<ExitStatus, HandlerError> {
+        let status = self.child.wait().await;
+        status.map_err(|error| HandlerError::Spawn(self.name.clone(), error.to_string()))
+    }
+}
+
+impl Drop for ProcessGroup {
+    fn drop(&mut self) {
+        #[cfg(unix)]
+        if let Some(group) = self
+            .id
+            .and_then(|id| i32::try_from(id).ok())
+            .and_then(rustix::process::Pid::from_raw)
+        {
+            // It fails only when no process of the group is left.
+            let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+        }
+        // Elsewhere `kill_on_drop` ends the handler itself.
+        let _ = self.child.start_kill();
+    }
+}
+
+fn forward(
+    stream: impl AsyncRead + Unpin + Send + 'static,
+    console: Console,
+    print: impl Fn(&Console, &str) + Send + 'static,
+) {
+    tokio::spawn(async move {
+        let mut reader = BufReader::new(stream);
+        let mut line = Vec::new();
+        while reader
+            .read_until(b'\n', &mut line)
+            .await
+            .is_ok_and(|read| read > 0)
+        {
+            print(&console, String::from_utf8_lossy(&line).trim_end());
+            line.clear();
+        }
+    });
+}
+
+async fn wait_for_answer(url: &str) {
+    let client = super::invoke::handler_client();
+    while let Ok(uri) = url.parse() {
+        if client.get(uri).await.is_ok() {
+            return;
+        }
+        tokio::time::sleep(READY_INTERVAL).await;
+    }
+}
+
+fn free_port() -> std::io::Result<u16> {
+    Ok(std::net::TcpListener::bind(("127.0.0.1", 0))?
+        .local_addr()?
+        .port())
+}
+
+fn status_text(status: ExitStatus) -> String {
+    #[cfg(unix)]
+    if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
+        return format!("signal {signal}");
+    }
+    format!("exit code {}", status.code().unwrap_or(-1))
+}

@@ -1,0 +1,241 @@
+//! Route templates, and which function a request belongs to.
+//!
+//! The host asks its routes in the order of the functions' names (ordinal, whatever the case) and
+//! takes the first that fits in path and method. There is no better match than the first.
+
+use http::Method;
+
+/// A parsed route template such as `api/posts/{postId}/{*rest}`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Template {
+    segments: Vec<Segment>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Segment {
+    Literal(String),
+    Parameter {
+        constraints: Vec<Constraint>,
+        optional: bool,
+    },
+    CatchAll,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Constraint {
+    Int,
+    Long,
+    Bool,
+    Guid,
+    Alpha,
+    Length(usize, usize),
+}
+
+impl Template {
+    /// Reads a template.
+    ///
+    /// # Errors
+    /// What is wrong, as the end of a sentence that begins with the field's name.
+    pub fn parse(template: &str) -> Result<Self, String> {
+        if template.starts_with('/') || template.starts_with('~') {
+            return Err(format!(
+                "is {template:?}: a route must not begin with / or ~"
+            ));
+        }
+        let texts: Vec<&str> = template
+            .split('/')
+            .filter(|text| !text.is_empty())
+            .collect();
+        let mut segments = Vec::with_capacity(texts.len());
+        for (index, text) in texts.iter().enumerate() {
+            let segment = Segment::parse(text)?;
+            let last = index + 1 == texts.len();
+            if !last && matches!(segment, Segment::CatchAll) {
+                return Err(format!(
+                    "has {text:?} before its end, where a catch-all cannot be"
+                ));
+            }
+            segments.push(segment);
+        }
+        Ok(Self { segments })
+    }
+
+    /// The path of a URL fits the template; letters of literals match in either case.
+    pub fn matches(&self, path: &str) -> bool {
+        let path = path.strip_prefix('/').unwrap_or(path);
+        let path = path.strip_suffix('/').unwrap_or(path);
+        let mut texts = if path.is_empty() {
+            Vec::new()
+        } else {
+            path.split('/').collect::<Vec<_>>()
+        };
+        texts.reverse();
+        for segment in &self.segments {
+            let fits = match (segment, texts.pop()) {
+                (Segment::CatchAll, _) => return true,
+                (Segment::Parameter { optional, .. }, None) => *optional,
+                (Segment::Literal(_), None) => false,
+                (Segment::Literal(literal), Some(text)) => {
+                    percent_decoded(text).eq_ignore_ascii_case(literal)
+                }
+                (Segment::Parameter { constraints, .. }, Some(text)) => {
+                    let text = percent_decoded(text);
+                    !text.is_empty() && constraints.iter().all(|constraint| constraint.fits(&text))
+                }
+            };
+            if !fits {
+                return false;
+            }
+        }
+        texts.is_empty()
+    }
+}
+
+impl Segment {
+    fn parse(text: &str) -> Result<Self, String> {
+        let Some(inner) = text
+            .strip_prefix('{')
+            .and_then(|text| text.strip_suffix('}'))
+        else {
+            if text.contains(['{', '}']) {
+                return Err(format!(
+                    "has the segment {text:?}: this stand-in knows whole segments only, either \
+                     text or {{parameter}}"
+                ));
+            }
+            return Ok(Self::Literal(text.to_owned()));
+        };
+        if let Some(name) = inner.strip_prefix("**").or_else(|| inner.strip_prefix('*')) {
+            check_name(name)?;
+            return Ok(Self::CatchAll);
+        }
+        let (inner, optional) = match inner.strip_suffix('?') {
+            Some(inner) => (inner, true),
+            None => (inner, false),
+        };
+        let mut parts = inner.split(':');
+        check_name(parts.next().unwrap_or_default())?;
+        let constraints = parts.map(Constraint::parse).collect::<Result<_, _>>()?;
+        Ok(Self::Parameter {
+            constraints,
+            optional,
+        })
+    }
+}
+
+impl Constraint {
+    fn parse(text: &str) -> Result<Self, String> {
+        let unknown = || {
+            format!(
+                "has the constraint {text:?}: this stand-in knows int, long, bool, guid, alpha, \
+                 length, minlength and maxlength"
+            )
+        };
+        let (name, arguments) = match text.strip_suffix(')').and_then(|text| text.split_once('(')) {
+            Some((name, arguments)) => (name, arguments),
+            None => (text, ""),
+        };
+        let numbers: Vec<usize> = arguments
+            .split(',')
+            .filter(|argument| !argument.is_empty())
+            .map(|argument| argument.trim().parse().map_err(|_| unknown()))
+            .collect::<Result<_, _>>()?;
+        match (name, numbers.as_slice()) {
+            ("int", []) => Ok(Self::Int),
+            ("long", []) => Ok(Self::Long),
+            ("bool", []) => Ok(Self::Bool),
+            ("guid", []) => Ok(Self::Guid),
+            ("alpha", []) => Ok(Self::Alpha),
+            ("length", [exact]) => Ok(Self::Length(*exact, *exact)),
+            ("length", [low, high]) => Ok(Self::Length(*low, *high)),
+            ("minlength", [low]) => Ok(Self::Length(*low, usize::MAX)),
+            ("maxlength", [high]) => Ok(Self::Length(0, *high)),
+            _ => Err(unknown()),
+        }
+    }
+
+    fn fits(&self, text: &str) -> bool {
+        match self {
+            Self::Int => text.parse::<i32>().is_ok(),
+            Self::Long => text.parse::<i64>().is_ok(),
+            Self::Bool => text.eq_ignore_ascii_case("true") || text.eq_ignore_ascii_case("false"),
+            Self::Guid => uuid::Uuid::try_parse(text).is_ok(),
+            Self::Alpha => text.bytes().all(|byte| byte.is_ascii_alphabetic()),
+            Self::Length(low, high) => (*low..=*high).contains(&text.encode_utf16().count()),
+        }
+    }
+}
+
+/// The routes of an app, in the order in which the host asks them.
+#[derive(Debug, Clone)]
+pub struct RouteTable<T> {
+    routes: Vec<Route<T>>,
+}
+
+#[derive(Debug, Clone)]
+struct Route<T> {
+    name: String,
+    template: Template,
+    methods: Vec<Method>,
+    target: T,
+}
+
+impl<T> Default for RouteTable<T> {
+    fn default() -> Self {
+        Self { routes: Vec::new() }
+    }
+}
+
+impl<T> RouteTable<T> {
+    /// Adds a function's route; no methods means all.
+    pub fn insert(&mut self, name: &str, template: Template, methods: Vec<Method>, target: T) {
+        let name = name.to_ascii_uppercase();
+        let place = self.routes.partition_point(|route| route.name <= name);
+        self.routes.insert(
+            place,
+            Route {
+                name,
+                template,
+                methods,
+                target,
+            },
+        );
+    }
+
+    /// The first function that takes the request.
+    pub fn find(&self, method: &Method, path: &str) -> Option<&T> {
+        self.routes
+            .iter()
+            .find(|route| {
+                (route.methods.is_empty() || route.methods.contains(method))
+                    && route.template.matches(path)
+            })
+            .map(|route| &route.target)
+    }
+}
+
+fn check_name(name: &str) -> Result<(), String> {
+    if name.is_empty() || name.contains(['{', '}', '*', '?', '=', '(', ')']) {
+        return Err(format!(
+            "has the parameter name {name:?}, which this stand-in cannot read"
+        ));
+    }
+    Ok(())
+}
+
+/// Decodes `%41`; what is no escape stays, and so does an escaped slash, as in ASP.NET Core.
+fn percent_decoded(text: &str) -> String {
+    let bytes = text.as_bytes();
+    let mut decoded = Vec::with_capacity(bytes.len());
+    let mut index = 0;
+    while let Some(byte) = bytes.get(index) {
+        let escape = (*byte == b'%')
+            .then(|| text.get(index + 1..index + 3))
+            .flatten()
+            .and_then(|hex| u8::from_str_radix(hex, 16).ok())
+            .filter(|byte| *byte != b'/');
+        decoded.push(escape.unwrap_or(*byte));
+        index += if escape.is_some() { 3 } else { 1 };
+    }
+    String::from_utf8(decoded).unwrap_or_else(|_| text.to_owned())
+}

@@ -1,0 +1,299 @@
+//! The running host: the handler, the HTTP functions, the pumps and the timers of one app.
+
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use azure_data_cosmos::CosmosClient;
+use bytes::Bytes;
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
+use tokio::net::TcpListener;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use super::app::FunctionApp;
+use super::connection;
+use super::console::Console;
+use super::feed::{FeedError, FeedOptions, FeedPump};
+use super::front::{Front, serve};
+use super::function::{CosmosTrigger, Trigger};
+use super::invoke::{HandlerClient, HttpInvoker, InvocationResult, Invoker, handler_client};
+use super::json::ConfigError;
+use super::keys::Keys;
+use super::process::{HandlerError, HandlerOptions, HandlerProcess, HandlerWatch};
+use super::settings::Settings;
+use super::timer;
+use super::wire::Failure;
+
+/// How the host runs an app.
+#[derive(Debug, Clone)]
+pub struct HostOptions {
+    /// The folder that the handler's executable and working directory are relative to.
+    pub root: PathBuf,
+    /// The port of the HTTP functions on 127.0.0.1; 0 picks a free one.
+    pub port: u16,
+    /// Asks callers for these keys; `None` asks for none, as Core Tools does.
+    pub keys: Option<Keys>,
+    /// Instead of every trigger's `feedPollDelay`.
+    pub poll_delay: Option<Duration>,
+    /// The retry policies' pauses are multiplied by it; 1 but for tests.
+    pub retry_scale: f64,
+    /// How long the handler may take to answer; the host waits 30 s.
+    pub start_timeout: Duration,
+    /// See [`HandlerOptions::launcher`].
+    pub launcher: Option<Vec<PathBuf>>,
+    /// Where the lines go.
+    pub console: Console,
+}
+
+impl HostOptions {
+    /// The real host's behaviour for the app in `root`, on a free port.
+    pub fn new(root: impl Into<PathBuf>) -> Self {
+        Self {
+            root: root.into(),
+            port: 0,
+            keys: None,
+            poll_delay: None,
+            retry_scale: 1.0,
+            start_timeout: Duration::from_secs(30),
+            launcher: None,
+            console: Console::stderr(),
+        }
+    }
+}
+
+/// Why the host does not run.
+#[derive(Debug, thiserror::Error)]
+pub enum HostError {
+    /// The app's files are wrong.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// Another program listens on the port.
+    #[error(
+        "the port {0} of 127.0.0.1 is in use: end the program that has it, or give another --port"
+    )]
+    PortInUse(u16),
+    /// The port cannot be opened for another reason.
+    #[error("the port {0} of 127.0.0.1 cannot be opened: {1}")]
+    Port(u16, std::io::Error),
+    /// The handler does not run.
+    #[error(transparent)]
+    Handler(#[from] HandlerError),
+    /// A trigger's account cannot be reached.
+    #[error("the setting {0} does not lead to a Cosmos DB account: {1}")]
+    Connection(String, String),
+    /// A pump cannot be made.
+    #[error(transparent)]
+    Feed(#[from] FeedError),
+}
+
+/// A running host. Dropping it ends everything, the handler included.
+#[derive(Debug)]
+pub struct Host {
+    url: String,
+    handler: Option<HandlerProcess>,
+    watch: HandlerWatch,
+    stop: CancellationToken,
+    tasks: JoinSet<()>,
+}
+
+impl Host {
+    /// Starts an app and waits until its handler is ready.
+    ///
+    /// # Errors
+    /// When the port is in use, the handler does not come up, or a trigger has no account.
+    pub async fn start(
+        app: FunctionApp,
+        settings: &Settings,
+        options: HostOptions,
+    ) -> Result<Self, HostError> {
+        // The port first: a second `cargo local` should not run a handler before it fails.
+        let listener = listen(options.port).await?;
+        let address = listener
+            .local_addr()
+            .map_err(|error| HostError::Port(options.port, error))?;
+        let mut clients = BTreeMap::new();
+        for (function, trigger) in cosmos_functions(&app) {
+            for connection in [&trigger.connection, &trigger.lease_connection] {
+                if !clients.contains_key(connection) {
+                    let client =
+                        connection::client(settings, connection)
+                            .await
+                            .map_err(|text| {
+                                HostError::Connection(format!("{connection} of {function}"), text)
+                            })?;
+                    clients.insert(connection.clone(), client);
+                }
+            }
+        }
+        let handler = HandlerProcess::start(
+            handler_options(&app, settings, &options),
+            options.console.clone(),
+        );
+        let watch = handler.watch();
+        watch.url().await?;
+
+        let client = handler_client();
+        let invoker: Arc<dyn Invoker> = Arc::new(HandlerInvoker {
+            handler: watch.clone(),
+            client: client.clone(),
+            timeout: app.host().function_timeout,
+        });
+        let stop = CancellationToken::new();
+        let mut tasks = JoinSet::new();
+        start_triggers(&app, &clients, &invoker, &options, &stop, &mut tasks)?;
+        let front = Front::new(
+            app,
+            watch.clone(),
+            client,
+            invoker,
+            options.keys,
+            options.console,
+        )?;
+        let router = Router::new().fallback(serve).with_state(Arc::new(front));
+        tasks.spawn(async move {
+            // It ends only with the task.
+            let _ = axum::serve(listener, router).await;
+        });
+        let url = format!("http://{address}");
+        Ok(Self {
+            url,
+            handler: Some(handler),
+            watch,
+            stop,
+            tasks,
+        })
+    }
+
+    /// Where the HTTP functions are: `http://127.0.0.1:7071`.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Waits until the handler failed for good.
+    pub async fn failed(&self) -> HandlerError {
+        self.watch.failed().await
+    }
+
+    /// Ends everything and leaves no process. Batches in flight come again at the next start.
+    pub async fn stop(mut self) {
+        self.stop.cancel();
+        if let Some(handler) = self.handler.take() {
+            handler.stop().await;
+        }
+        self.tasks.shutdown().await;
+    }
+}
+
+async fn listen(port: u16) -> Result<TcpListener, HostError> {
+    TcpListener::bind((Ipv4Addr::LOCALHOST, port))
+        .await
+        .map_err(|error| match error.kind() {
+            std::io::ErrorKind::AddrInUse => HostError::PortInUse(port),
+            _ => HostError::Port(port, error),
+        })
+}
+
+fn cosmos_functions(app: &FunctionApp) -> impl Iterator<Item = (&str, &CosmosTrigger)> {
+    app.functions()
+        .iter()
+        .filter_map(|function| match &function.trigger {
+            Trigger::Cosmos(trigger) => Some((function.name.as_str(), trigger)),
+            _ => None,
+        })
+}
+
+fn handler_options(
+    app: &FunctionApp,
+    settings: &Settings,
+    options: &HostOptions,
+) -> HandlerOptions {
+    let executable = options.root.join(&app.host().executable);
+    #[cfg(windows)]
+    let executable = executable.with_extension("exe");
+    HandlerOptions {
+        executable,
+        arguments: app.host().arguments.clone(),
+        working_directory: options.root.join(&app.host().working_directory),
+        settings: settings.clone(),
+        launcher: options.launcher.clone(),
+        start_timeout: options.start_timeout,
+    }
+}
+
+fn start_triggers(
+    app: &FunctionApp,
+    clients: &BTreeMap<String, CosmosClient>,
+    invoker: &Arc<dyn Invoker>,
+    options: &HostOptions,
+    stop: &CancellationToken,
+    tasks: &mut JoinSet<()>,
+) -> Result<(), HostError> {
+    for function in app.functions() {
+        match &function.trigger {
+            Trigger::Http(_) => {}
+            Trigger::Cosmos(trigger) => {
+                let Some(client) = clients.get(&trigger.connection) else {
+                    continue;
+                };
+                let feed = FeedOptions {
+                    poll_delay: options.poll_delay,
+                    retry_scale: options.retry_scale,
+                    console: options.console.clone(),
+                    lease_client: clients.get(&trigger.lease_connection).cloned(),
+                    ..FeedOptions::default()
+                };
+                let pump = FeedPump::new(client.clone(), function, invoker.clone(), feed)?;
+                let stop = stop.clone();
+                tasks.spawn(async move { pump.run(stop).await });
+            }
+            Trigger::Timer(timer) => {
+                tasks.spawn(timer::run(
+                    function.clone(),
+                    timer.clone(),
+                    invoker.clone(),
+                    options.console.clone(),
+                    stop.clone(),
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Invokes the handler wherever it listens now, and kills it after `functionTimeout`.
+struct HandlerInvoker {
+    handler: HandlerWatch,
+    client: HandlerClient,
+    timeout: Option<Duration>,
+}
+
+impl Invoker for HandlerInvoker {
+    fn invoke<'a>(
+        &'a self,
+        function: &'a str,
+        invocation_id: &'a str,
+        body: Bytes,
+    ) -> BoxFuture<'a, InvocationResult> {
+        async move {
+            let url = self.handler.url().await;
+            let url = url.map_err(|error| Failure::Unreachable(error.to_string()))?;
+            let invoker = HttpInvoker::with_client(url, self.client.clone());
+            let invocation = invoker.invoke(function, invocation_id, body);
+            let Some(timeout) = self.timeout else {
+                return invocation.await;
+            };
+            tokio::time::timeout(timeout, invocation)
+                .await
+                .unwrap_or_else(|_| {
+                    self.handler.kill();
+                    Err(Failure::TimedOut)
+                })
+        }
+        .boxed()
+    }
+}

@@ -1,0 +1,112 @@
+//! App settings: what `local.settings.json` holds and the handler gets as environment variables.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::json::{ConfigError, Node, read_json};
+
+/// The prefix of settings that override a value of `host.json`.
+pub(super) const HOST_JSON_PREFIX: &str = "AzureFunctionsJobHost__";
+
+/// The app settings, by name.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Settings(BTreeMap<String, String>);
+
+impl Settings {
+    /// Reads the `Values` of a `local.settings.json`.
+    ///
+    /// # Errors
+    /// When the file cannot be read, is encrypted, or a value is not a string.
+    pub fn read(path: &Path) -> Result<Self, ConfigError> {
+        let (file, json) = read_json(path)?;
+        let root = Node::root(&file, &json);
+        if root.boolean("IsEncrypted")? == Some(true) {
+            return Err(root.error(
+                "IsEncrypted",
+                "is true: run `func settings decrypt`, since only Core Tools has the key",
+            ));
+        }
+        let mut settings = Self::default();
+        if let Some(values) = root.object("Values")? {
+            for (name, value) in values.entries() {
+                let Value::String(text) = value else {
+                    return Err(values.error(
+                        name,
+                        "must be a string: it becomes an environment \
+                         variable, so write numbers and booleans in quotes",
+                    ));
+                };
+                settings.set(name, text);
+            }
+        }
+        Ok(settings)
+    }
+
+    /// Lets environment variables win over the settings, as Core Tools does, and takes those that
+    /// override a value of `host.json`.
+    #[must_use]
+    pub fn overridden_by(mut self, environment: impl Iterator<Item = (String, String)>) -> Self {
+        for (name, value) in environment {
+            if self.0.contains_key(&name) || name.starts_with(HOST_JSON_PREFIX) {
+                self.0.insert(name, value);
+            }
+        }
+        self
+    }
+
+    /// The value of a setting.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(String::as_str)
+    }
+
+    /// Sets one setting.
+    pub fn set(&mut self, name: impl Into<String>, value: impl Into<String>) {
+        self.0.insert(name.into(), value.into());
+    }
+
+    /// Points a connection at an account by its connection string, whatever it was before.
+    pub fn set_connection(&mut self, name: &str, connection_string: &str) {
+        let identity = format!("{name}__");
+        self.0.retain(|setting, _| !setting.starts_with(&identity));
+        self.set(name, connection_string);
+    }
+
+    /// All settings, by name.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+
+    /// Replaces every `%Name%` in a binding's text by that setting.
+    ///
+    /// # Errors
+    /// The name of the first setting that does not exist.
+    pub fn resolve(&self, text: &str) -> Result<String, String> {
+        let mut resolved = String::with_capacity(text.len());
+        let mut rest = text;
+        while let Some((before, after)) = rest.split_once('%') {
+            let Some((name, after)) = after.split_once('%') else {
+                break;
+            };
+            resolved.push_str(before);
+            resolved.push_str(self.get(name).ok_or_else(|| name.to_owned())?);
+            rest = after;
+        }
+        resolved.push_str(rest);
+        Ok(resolved)
+    }
+}
+
+impl<N: Into<String>, V: Into<String>> FromIterator<(N, V)> for Settings {
+    fn from_iter<I: IntoIterator<Item = (N, V)>>(pairs: I) -> Self {
+        Self(
+            pairs
+                .into_iter()
+                .map(|(name, value)| (name.into(), value.into()))
+                .collect(),
+        )
+    }
+}

@@ -1,0 +1,90 @@
+//! Runs timer functions. The last run is kept in memory, not in storage as the real host does.
+
+use std::time::Duration;
+
+use time::OffsetDateTime;
+use tokio_util::sync::CancellationToken;
+
+use super::console::Console;
+use super::function::{Function, TimerTrigger};
+use super::invoke::{self, Invoker, Outcome, Retrying};
+use super::wire::{self, TimerStatus};
+
+/// The longest sleep: a laptop that was asleep must notice that the time has come.
+const LONGEST_SLEEP: Duration = Duration::from_secs(30);
+/// A run that starts later than this is past due.
+const TOLERANCE: Duration = Duration::from_secs(1);
+
+/// Runs a function on its schedule until `stop`.
+pub(super) async fn run(
+    function: Function,
+    timer: TimerTrigger,
+    invoker: std::sync::Arc<dyn Invoker>,
+    console: Console,
+    stop: CancellationToken,
+) {
+    let mut last = None;
+    if timer.run_on_startup {
+        let next = timer.schedule.next(OffsetDateTime::now_utc());
+        let status = TimerStatus {
+            last,
+            next,
+            is_past_due: false,
+        };
+        run_once(&function, &timer, &status, invoker.as_ref(), &console).await;
+        last = Some(OffsetDateTime::now_utc());
+    }
+    while let Some(due) = timer.schedule.next(OffsetDateTime::now_utc()) {
+        loop {
+            let left = Duration::try_from(due - OffsetDateTime::now_utc()).unwrap_or_default();
+            if left.is_zero() {
+                break;
+            }
+            tokio::select! {
+                () = stop.cancelled() => return,
+                () = tokio::time::sleep(left.min(LONGEST_SLEEP)) => {}
+            }
+        }
+        let late = OffsetDateTime::now_utc() - due;
+        let next = timer.schedule.next(due);
+        let status = TimerStatus {
+            last,
+            next,
+            is_past_due: late > TOLERANCE,
+        };
+        run_once(&function, &timer, &status, invoker.as_ref(), &console).await;
+        last = Some(due);
+    }
+    console.warn(&format!(
+        "{}: its schedule has no time to come",
+        function.name
+    ));
+}
+
+async fn run_once(
+    function: &Function,
+    timer: &TimerTrigger,
+    status: &TimerStatus,
+    invoker: &dyn Invoker,
+    console: &Console,
+) {
+    let status = timer.use_monitor.then_some(status);
+    let outcome = invoke::run(
+        invoker,
+        function,
+        |attempt| wire::timer(function, status, attempt),
+        Retrying {
+            scale: 1.0,
+            give_up_after: None,
+        },
+        console,
+        "timer",
+    )
+    .await;
+    if let Outcome::Failed(failure) = outcome {
+        console.error(&format!(
+            "{}: {failure}; it runs again when it is due",
+            function.name
+        ));
+    }
+}

@@ -1,0 +1,199 @@
+//! The body of an invocation and the answer to it; pure.
+//!
+//! The documents of a Cosmos DB trigger come encoded twice: `Data.<binding>` is a JSON string
+//! whose text is a JSON string literal whose text is the array.
+
+use serde_json::{Value, json};
+use time::OffsetDateTime;
+use time::macros::format_description;
+
+use super::function::{Function, RetryPolicy};
+use super::newtonsoft::{quoted, write};
+
+/// The content type of an invocation.
+pub const CONTENT_TYPE: &str = "application/json; charset=utf-8";
+/// The header with the id of an invocation; a retry has the same one.
+pub const INVOCATION_ID: &str = "x-azure-functions-invocationid";
+/// The header with the version of the host.
+pub const HOST_VERSION: &str = "x-azure-functions-hostversion";
+/// The version that this stand-in gives.
+pub const HOST_VERSION_VALUE: &str = "4.1000.0.0";
+
+/// Which attempt of an invocation this is.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Attempt {
+    /// How many retries there were before; 0 for the first attempt.
+    pub retry_count: i64,
+    /// Why the attempt before failed.
+    pub exception: Option<String>,
+}
+
+/// When a timer ran and will run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TimerStatus {
+    /// The run before this one.
+    pub last: Option<OffsetDateTime>,
+    /// The run after this one.
+    pub next: Option<OffsetDateTime>,
+    /// The host could not run it in time.
+    pub is_past_due: bool,
+}
+
+/// The body for documents of the change feed.
+pub fn documents(function: &Function, documents: &[Value], attempt: &Attempt) -> String {
+    let mut array = String::from("[");
+    for (index, document) in documents.iter().enumerate() {
+        if index > 0 {
+            array.push(',');
+        }
+        array.push_str(&write(document));
+    }
+    array.push(']');
+    body(function, &quoted(&quoted(&array)), attempt)
+}
+
+/// The body for a run of a timer; `None` when its `useMonitor` is off.
+pub fn timer(function: &Function, status: Option<&TimerStatus>, attempt: &Attempt) -> String {
+    let known = status.map(|status| {
+        let last = status.last.unwrap_or(DOTNET_MINIMUM);
+        json!({
+            "Last": local(last),
+            "Next": local(status.next.unwrap_or(DOTNET_MINIMUM)),
+            "LastUpdated": local(last),
+        })
+    });
+    let data = json!({
+        "Schedule": { "AdjustForDST": true },
+        "ScheduleStatus": known,
+        "IsPastDue": status.is_some_and(|status| status.is_past_due),
+    });
+    body(function, &data.to_string(), attempt)
+}
+
+/// What the handler answered.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Answer {
+    /// The log lines that it returned.
+    pub logs: Vec<String>,
+}
+
+/// Why an invocation failed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Failure {
+    /// No answer came.
+    #[error("the handler did not answer: {0}")]
+    Unreachable(String),
+    /// The answer was not a 2xx; the host throws its logs away.
+    #[error("the handler answered {0}")]
+    Status(u16),
+    /// A 2xx with another content type.
+    #[error("the handler answered {0} with the content type {1:?}; it must be application/json")]
+    ContentType(u16, String),
+    /// A 2xx with an empty body or `null`.
+    #[error(
+        "the handler answered {0} with an empty body or null: the real host would wait until \
+         functionTimeout and then kill the handler; answer {{\"Outputs\":{{}},\"Logs\":[]}}"
+    )]
+    Hang(u16),
+    /// A 2xx whose body is not the answer of an invocation.
+    #[error("the handler answered {0} with a body that is not an invocation's answer: {1}")]
+    Body(u16, String),
+    /// `functionTimeout` was over, so the host killed the handler.
+    #[error("the invocation took longer than functionTimeout, so the handler was killed")]
+    TimedOut,
+}
+
+/// Reads the handler's answer as the host does.
+///
+/// # Errors
+/// When the host would take the invocation for failed, or would wait for ever.
+pub fn read_answer(status: u16, content_type: &str, body: &[u8]) -> Result<Answer, Failure> {
+    if !(200..300).contains(&status) {
+        return Err(Failure::Status(status));
+    }
+    let text = body.trim_ascii();
+    if text.is_empty() || text == b"null" {
+        return Err(Failure::Hang(status));
+    }
+    let essence = content_type.split(';').next().unwrap_or_default().trim();
+    if !essence.eq_ignore_ascii_case("application/json") {
+        return Err(Failure::ContentType(status, content_type.to_owned()));
+    }
+    let json: Value =
+        serde_json::from_slice(body).map_err(|error| Failure::Body(status, error.to_string()))?;
+    let Some(fields) = json.as_object() else {
+        return Err(Failure::Body(status, "it is not an object".to_owned()));
+    };
+    let field = |name: &str| {
+        fields
+            .iter()
+            .find(|(known, _)| known.eq_ignore_ascii_case(name))
+            .map(|(_, value)| value)
+    };
+    if field("Outputs").is_some_and(|outputs| !outputs.is_object() && !outputs.is_null()) {
+        return Err(Failure::Body(status, "Outputs is not an object".to_owned()));
+    }
+    let logs = match field("Logs") {
+        None | Some(Value::Null) => Vec::new(),
+        Some(Value::Array(lines)) => lines
+            .iter()
+            .map(|line| {
+                line.as_str()
+                    .map_or_else(|| line.to_string(), str::to_owned)
+            })
+            .collect(),
+        Some(_) => return Err(Failure::Body(status, "Logs is not a list".to_owned())),
+    };
+    Ok(Answer { logs })
+}
+
+/// .NET's `DateTime.MinValue`.
+const DOTNET_MINIMUM: OffsetDateTime = time::macros::datetime!(0001-01-01 0:00 UTC);
+
+fn body(function: &Function, data: &str, attempt: &Attempt) -> String {
+    let sys = json!({
+        "MethodName": function.name,
+        "UtcNow": utc_now(),
+        "RandGuid": uuid::Uuid::new_v4().to_string(),
+    });
+    let mut metadata = json!({ "sys": sys });
+    if let Some(policy) = &function.retry {
+        metadata["RetryContext"] = retry_context(policy, attempt);
+    }
+    format!(
+        "{{\"Data\":{{{}:{data}}},\"Metadata\":{metadata}}}",
+        quoted(&function.binding)
+    )
+}
+
+fn retry_context(policy: &RetryPolicy, attempt: &Attempt) -> Value {
+    let exception = attempt.exception.as_ref().map(|message| {
+        json!({ "ClassName": "System.Net.Http.HttpRequestException", "Message": message })
+    });
+    json!({
+        "RetryCount": attempt.retry_count,
+        "MaxRetryCount": policy.max_retry_count,
+        "Exception": exception,
+    })
+}
+
+/// A time as .NET writes one of the local kind, on a host whose local time is UTC.
+fn local(time: OffsetDateTime) -> String {
+    let format = format_description!("[year]-[month]-[day]T[hour]:[minute]:[second]+00:00");
+    time.format(format).unwrap_or_default()
+}
+
+fn utc_now() -> String {
+    let format =
+        format_description!("[year]-[month]-[day]T[hour]:[minute]:[second].[subsecond digits:7]Z");
+    let text = OffsetDateTime::now_utc().format(format).unwrap_or_default();
+    // .NET leaves out trailing zeros.
+    let (seconds, fraction) = text
+        .trim_end_matches('Z')
+        .split_once('.')
+        .unwrap_or((&text, ""));
+    match fraction.trim_end_matches('0') {
+        "" => format!("{seconds}Z"),
+        fraction => format!("{seconds}.{fraction}Z"),
+    }
+}

@@ -1,0 +1,133 @@
+//! Delivers the changes of one lease: one batch in flight, checkpointed after it.
+
+use std::time::{Duration, Instant};
+
+use azure_data_cosmos::feed::{ChangeFeedPageIterator, FeedPage};
+use azure_data_cosmos::models::ChangeFeedItem;
+use futures::StreamExt as _;
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use super::feed::{FeedError, FeedPump};
+use super::invoke::{self, Outcome, Retrying};
+use super::lease::{Lease, Leases};
+use super::wire;
+
+/// The pages of a change feed.
+pub(super) type Pages = ChangeFeedPageIterator<ChangeFeedItem<Value>>;
+
+/// An empty read costs at most a share of 1 in 10 of the time, since the in-memory store scans
+/// the whole container for it.
+const POLL_SHARE: u32 = 10;
+
+/// Delivers the changes of one lease.
+pub(super) struct Worker {
+    pub(super) pump: FeedPump,
+    pub(super) leases: Leases,
+    pub(super) lease: Lease,
+    pub(super) pages: Pages,
+}
+
+impl Worker {
+    /// Delivers until it is told to finish, which it does after the batch in flight.
+    pub(super) async fn run(
+        mut self,
+        poll_delay: Duration,
+        finish: CancellationToken,
+    ) -> Result<(), FeedError> {
+        while !finish.is_cancelled() {
+            let started = Instant::now();
+            if self.step(None).await?.is_none() {
+                let delay = poll_delay.max(started.elapsed() * POLL_SHARE);
+                tokio::select! {
+                    () = finish.cancelled() => {}
+                    () = tokio::time::sleep(delay) => {}
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads a page and delivers it: how many documents, or `None` when there is nothing new.
+    pub(super) async fn step(
+        &mut self,
+        give_up_after: Option<i64>,
+    ) -> Result<Option<usize>, FeedError> {
+        let Some(page) = self.pages.next().await.transpose()? else {
+            return Ok(None);
+        };
+        let documents = documents(page);
+        if documents.is_empty() {
+            // The first position is kept too, or a restart would skip what comes until then.
+            if self.lease.item.continuation.is_none() {
+                self.checkpoint().await?;
+            }
+            return Ok(None);
+        }
+        let delivered = self.deliver(&documents, give_up_after).await?;
+        self.checkpoint().await?;
+        Ok(Some(delivered))
+    }
+
+    async fn deliver(
+        &mut self,
+        documents: &[Value],
+        give_up_after: Option<i64>,
+    ) -> Result<usize, FeedError> {
+        let FeedPump {
+            function,
+            invoker,
+            options,
+            ..
+        } = &self.pump;
+        let count = documents.len();
+        let outcome = invoke::run(
+            invoker.as_ref(),
+            function,
+            |attempt| wire::documents(function, documents, attempt),
+            Retrying {
+                scale: options.retry_scale,
+                give_up_after,
+            },
+            &options.console,
+            &format!("{count} document{}", if count == 1 { "" } else { "s" }),
+        )
+        .await;
+        match outcome {
+            Outcome::Succeeded => Ok(count),
+            Outcome::Failed(failure) => {
+                options.console.error(&format!(
+                    "LOST: {count} changes for {}: {failure}. No retry is left, so the host \
+                     checkpoints and goes on; give function.json a retry with maxRetryCount -1",
+                    function.name
+                ));
+                Ok(0)
+            }
+            Outcome::GivenUp(failure) => Err(FeedError::BatchFailed {
+                function: function.name.clone(),
+                attempts: give_up_after.unwrap_or_default(),
+                failure,
+            }),
+        }
+    }
+
+    async fn checkpoint(&mut self) -> Result<(), FeedError> {
+        let token = self.pages.to_continuation_token()?.as_str().to_owned();
+        self.leases.checkpoint(&mut self.lease, token).await
+    }
+}
+
+/// The documents of a page. The in-memory store gives them no `_lsn`, so they get the page's.
+fn documents(page: FeedPage<ChangeFeedItem<Value>>) -> Vec<Value> {
+    let lsn = page.headers().lsn();
+    page.into_items()
+        .into_iter()
+        .filter_map(|change| {
+            let mut document = change.current()?.clone();
+            if let (Some(fields), Some(lsn)) = (document.as_object_mut(), lsn) {
+                fields.entry("_lsn").or_insert_with(|| lsn.into());
+            }
+            Some(document)
+        })
+        .collect()
+}

@@ -1,0 +1,142 @@
+//! The Cargo project of the app, and how its handler is built.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use anyhow::{Context as _, bail};
+use serde::Deserialize;
+use tokio::process::Command;
+
+/// The package in the app's folder.
+#[derive(Debug)]
+pub(crate) struct Project {
+    /// Where `Cargo.toml` is.
+    pub root: PathBuf,
+    /// Where Cargo builds.
+    pub target: PathBuf,
+    has_this: bool,
+}
+
+/// This executable: built in one go with the handler where both are in one workspace, so that
+/// they share one set of features and nothing is built twice.
+const THIS: &str = env!("CARGO_PKG_NAME");
+
+#[derive(Deserialize)]
+struct Metadata {
+    packages: Vec<Package>,
+    target_directory: PathBuf,
+}
+
+#[derive(Deserialize)]
+struct Package {
+    name: String,
+}
+
+/// A line of `cargo build --message-format=json`.
+#[derive(Deserialize)]
+struct Message {
+    executable: Option<PathBuf>,
+    target: Option<Target>,
+}
+
+#[derive(Deserialize)]
+struct Target {
+    name: String,
+    kind: Vec<String>,
+}
+
+impl Project {
+    /// The root of the workspace that `cargo local` was started in.
+    pub(crate) async fn find_root() -> anyhow::Result<PathBuf> {
+        let output = Command::new(cargo())
+            .args(["locate-project", "--workspace", "--message-format", "plain"])
+            .stderr(Stdio::inherit())
+            .kill_on_drop(true)
+            .output()
+            .await
+            .context("cargo cannot be run")?;
+        let manifest = PathBuf::from(String::from_utf8_lossy(&output.stdout).trim_end());
+        match manifest.parent() {
+            Some(root) if output.status.success() => Ok(root.to_owned()),
+            _ => bail!("there is no Cargo.toml here or above: start in the app, or give --app"),
+        }
+    }
+
+    /// Reads the project in a folder.
+    pub(crate) async fn read(root: &Path) -> anyhow::Result<Self> {
+        let output = Command::new(cargo())
+            .args(["metadata", "--no-deps", "--format-version", "1"])
+            .current_dir(root)
+            .stderr(Stdio::inherit())
+            .kill_on_drop(true)
+            .output()
+            .await
+            .context("cargo cannot be run")?;
+        if !output.status.success() {
+            bail!(
+                "{} cannot be read by cargo",
+                root.join("Cargo.toml").display()
+            );
+        }
+        let metadata: Metadata =
+            serde_json::from_slice(&output.stdout).context("cargo metadata has another shape")?;
+        let has_this = metadata.packages.iter().any(|package| package.name == THIS);
+        Ok(Self {
+            root: root.to_owned(),
+            target: metadata.target_directory,
+            has_this,
+        })
+    }
+
+    /// Builds the handler and gives the path of the executable `name`.
+    pub(crate) async fn build(&self, name: &str, release: bool) -> anyhow::Result<PathBuf> {
+        let mut command = Command::new(cargo());
+        // Without `-p`, so that the features are those of all default members together.
+        command.args([
+            "build",
+            "--message-format=json-render-diagnostics",
+            "--bin",
+            name,
+        ]);
+        if self.has_this {
+            command.args(["--bin", THIS]);
+        }
+        if release {
+            command.arg("--release");
+        }
+        let output = command
+            .current_dir(&self.root)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::inherit())
+            .kill_on_drop(true)
+            .spawn()
+            .context("cargo cannot be run")?
+            .wait_with_output()
+            .await?;
+        if !output.status.success() {
+            bail!("the handler does not build: see what the compiler says above");
+        }
+        output
+            .stdout
+            .split(|byte| *byte == b'\n')
+            .filter_map(|line| serde_json::from_slice::<Message>(line).ok())
+            .find_map(|message| {
+                let target = message.target?;
+                let wanted = target.name == name && target.kind.iter().any(|kind| kind == "bin");
+                message.executable.filter(|_| wanted)
+            })
+            .with_context(|| {
+                format!(
+                    "the build makes no executable {name:?}, which host.json names as \
+                     customHandler.description.defaultExecutablePath"
+                )
+            })
+    }
+}
+
+/// The cargo that started this process, so that the toolchain is the same.
+fn cargo() -> OsString {
+    std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
+}

@@ -1,0 +1,211 @@
+//! What `cargo local` does, step by step.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context as _, bail};
+use azure_data_cosmos_driver::models::ConnectionString;
+use serde_json::json;
+use tributary_local::cosmos::{
+    self, ContainersFile, CosmosEndpoint, EndpointOptions, RunningServer,
+};
+use tributary_local::host::{
+    self, AuthLevel, Console, FunctionApp, Host, HostOptions, Keys, Settings, Trigger,
+};
+
+use crate::cli::Cli;
+use crate::project::Project;
+use crate::stage::stage;
+use crate::{demo, launcher, signals};
+
+/// The setting with the database's name, and what it is without the setting.
+const DATABASE: (&str, &str) = ("CosmosDatabase", "tributary");
+/// The connection that the handler reads; triggers may name others.
+const CONNECTION: &str = "CosmosConnection";
+
+/// Runs until it is asked to end.
+pub(crate) async fn run(cli: Cli) -> anyhow::Result<()> {
+    // Whatever is under way is dropped when the signal comes, and dropping ends its processes.
+    tokio::select! {
+        ended = steps(cli) => ended,
+        signal = signals::asked_to_end() => signal.context("Ctrl-C cannot be waited for"),
+    }
+}
+
+async fn steps(cli: Cli) -> anyhow::Result<()> {
+    let console = Console::stderr();
+    let root = match &cli.app {
+        Some(root) => root
+            .canonicalize()
+            .with_context(|| format!("--app {}", root.display()))?,
+        None => Project::find_root().await?,
+    };
+    let mut settings = read_settings(&root)?;
+    let store = Store::start(&cli).await?;
+    console.info(&format!("Cosmos DB endpoint: {}", store.url()));
+    provision(&root, &settings, &store).await?;
+    if cli.cosmos_only {
+        ready(&json!({ "event": "ready", "cosmos": store.url() }))?;
+        return std::future::pending().await;
+    }
+
+    let app = FunctionApp::load(&root, &settings)?;
+    for warning in app.warnings() {
+        console.warn(warning);
+    }
+    settings.set_connection(CONNECTION, &store.connection);
+    for function in app.functions() {
+        if let Trigger::Cosmos(trigger) = &function.trigger {
+            settings.set_connection(&trigger.connection, &store.connection);
+            settings.set_connection(&trigger.lease_connection, &store.connection);
+        }
+    }
+    let folder = prepare(&root, &app, &cli).await?;
+    let keys = cli.enable_auth.then(Keys::generate);
+    let options = HostOptions {
+        port: cli.port,
+        keys: keys.clone(),
+        poll_delay: cli.feed_poll_ms.map(Duration::from_millis),
+        launcher: launcher::words(),
+        console: console.clone(),
+        ..HostOptions::new(folder)
+    };
+    let host = Host::start(app.clone(), &settings, options).await?;
+    print_functions(&app, &host, keys.as_ref(), &console);
+    if cli.demo {
+        demo::load(host.url(), keys.as_ref(), &console).await?;
+    }
+    let api = format!("{}/api", host.url());
+    ready(&json!({ "event": "ready", "api": api, "cosmos": store.url() }))?;
+    let failure = host.failed().await;
+    host.stop().await;
+    bail!(failure);
+}
+
+/// `local.settings.json`, or the example for it; the environment wins, as with Core Tools.
+fn read_settings(root: &Path) -> anyhow::Result<Settings> {
+    let files = ["local.settings.json", "local.settings.json.example"];
+    let file = files
+        .iter()
+        .map(|file| root.join(file))
+        .find(|path| path.is_file());
+    let settings = file
+        .map(|path| Settings::read(&path))
+        .transpose()?
+        .unwrap_or_default();
+    Ok(settings.overridden_by(std::env::vars()))
+}
+
+/// The Cosmos DB account in use: an own endpoint, or the one of `--cosmos`.
+struct Store {
+    connection: String,
+    url: String,
+    own: Option<(CosmosEndpoint, RunningServer)>,
+}
+
+impl Store {
+    async fn start(cli: &Cli) -> anyhow::Result<Self> {
+        if let Some(connection) = &cli.cosmos {
+            let parsed: ConnectionString = connection
+                .parse()
+                .ok()
+                .context("--cosmos must be a connection string, AccountEndpoint=…;AccountKey=…")?;
+            let url = parsed.account_endpoint().to_owned();
+            return Ok(Self {
+                connection: connection.clone(),
+                url,
+                own: None,
+            });
+        }
+        let options = EndpointOptions {
+            partitions: cli.partitions,
+            ..EndpointOptions::default()
+        };
+        let endpoint = CosmosEndpoint::in_process(options)?;
+        let server = endpoint.serve(cli.cosmos_port).await?;
+        Ok(Self {
+            connection: server.connection_string(),
+            url: server.url(),
+            own: Some((endpoint, server)),
+        })
+    }
+
+    fn url(&self) -> &str {
+        &self.url
+    }
+}
+
+async fn provision(root: &Path, settings: &Settings, store: &Store) -> anyhow::Result<()> {
+    let file = root.join("infra/containers.json");
+    if !file.is_file() {
+        return Ok(());
+    }
+    let containers = ContainersFile::read(&file)?;
+    let database = settings.get(DATABASE.0).unwrap_or(DATABASE.1);
+    if let Some((endpoint, _)) = &store.own {
+        endpoint.provision(database, &containers).await?;
+    } else {
+        let client = host::connect(&store.connection).await;
+        let client = client.map_err(|fault| anyhow::anyhow!("--cosmos: {fault}"))?;
+        cosmos::provision(&client, database, &containers).await?;
+    }
+    Ok(())
+}
+
+/// The folder to run: built and staged, or the app's own when there is nothing to build.
+async fn prepare(root: &Path, app: &FunctionApp, cli: &Cli) -> anyhow::Result<PathBuf> {
+    if !root.join("Cargo.toml").is_file() {
+        return Ok(root.to_owned());
+    }
+    let project = Project::read(root).await?;
+    let executable = Path::new(&app.host().executable);
+    let name = executable.file_stem().unwrap_or_default().to_string_lossy();
+    let built = project.build(&name, cli.release).await?;
+    stage(root, app, &built, &project.target)
+}
+
+fn print_functions(app: &FunctionApp, host: &Host, keys: Option<&Keys>, console: &Console) {
+    console.heading("\nFunctions:\n");
+    for function in app.functions() {
+        let what = match &function.trigger {
+            Trigger::Http(http) => {
+                let methods: Vec<_> = http.methods.iter().map(http::Method::as_str).collect();
+                let methods = methods.join(",");
+                let locked = keys.is_some() && http.auth_level != AuthLevel::Anonymous;
+                let lock = if locked { " (key)" } else { "" };
+                let route = app.host().full_route(&http.route);
+                let methods = if methods.is_empty() {
+                    methods
+                } else {
+                    format!("[{methods}] ")
+                };
+                format!("{methods}{}/{route}{lock}", host.url())
+            }
+            Trigger::Cosmos(trigger) => {
+                format!(
+                    "cosmosDBTrigger on {}/{}",
+                    trigger.database, trigger.container
+                )
+            }
+            Trigger::Timer(timer) => format!("timerTrigger at {}", timer.schedule.as_str()),
+        };
+        console.plain(&format!("\t{}: {what}", function.name));
+    }
+    for name in app.disabled() {
+        console.plain(&format!("\t{name}: disabled"));
+    }
+    if let Some(keys) = keys {
+        console.plain(&format!("\n\tFunction key: {}", keys.function));
+        console.plain(&format!("\tMaster key: {}", keys.master));
+    }
+    console.plain("");
+}
+
+/// The one line on stdout.
+fn ready(line: &serde_json::Value) -> anyhow::Result<()> {
+    let mut stdout = std::io::stdout().lock();
+    writeln!(stdout, "{line}")
+        .and_then(|()| stdout.flush())
+        .context("stdout is closed")
+}

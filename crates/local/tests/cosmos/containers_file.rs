@@ -1,0 +1,124 @@
+use serde_json::{Value, json};
+use tributary_local::cosmos::ContainersFile;
+
+use crate::world::CONTAINERS;
+
+#[test]
+fn the_projects_own_file_is_accepted_in_its_order() {
+    let file = ContainersFile::parse(CONTAINERS).unwrap();
+    let ids: Vec<&str> = file.containers().iter().map(|one| &*one.id).collect();
+    let expected: Vec<Value> = serde_json::from_str(CONTAINERS).unwrap();
+    let expected: Vec<&str> = expected
+        .iter()
+        .map(|one| one["id"].as_str().unwrap())
+        .collect();
+    assert_eq!(ids, expected);
+}
+
+#[test]
+fn a_misspelt_key_is_an_error_that_names_container_and_key() {
+    let refused = [
+        ("/defaultTTL", json!(-1), "defaultTTL"),
+        ("/partitionKey/Version", json!(2), "Version"),
+        (
+            "/indexingPolicy/indexMode",
+            json!("consistent"),
+            "indexMode",
+        ),
+        ("/indexingPolicy/includedPaths/0/paht", json!("/x"), "paht"),
+        (
+            "/indexingPolicy/compositeIndexes/0/0/ordre",
+            json!("ascending"),
+            "ordre",
+        ),
+        (
+            "/conflictResolutionPolicy",
+            json!({ "mode": "LastWriterWins" }),
+            "conflictResolutionPolicy",
+        ),
+    ];
+    for (pointer, value, key) in refused {
+        let text = error_with(|container| {
+            let (parent, new_key) = pointer.rsplit_once('/').unwrap();
+            container.pointer_mut(parent).unwrap()[new_key] = value.clone();
+        });
+        assert!(text.contains("'posts'") && text.contains(key), "{text}");
+    }
+}
+
+#[test]
+fn a_value_that_cosmos_db_would_refuse_is_an_error_that_names_the_key() {
+    let refused = [
+        ("/partitionKey/version", json!(1), "partitionKey.version"),
+        (
+            "/partitionKey/paths",
+            json!(["/a", "/b"]),
+            "partitionKey.paths",
+        ),
+        ("/partitionKey/paths/0", json!("postId"), "postId"),
+        ("/defaultTtl", json!(0), "defaultTtl"),
+        ("/defaultTtl", Value::Null, "defaultTtl"),
+        ("/indexingPolicy/indexingMode", json!("lazy"), "lazy"),
+    ];
+    for (pointer, value, key) in refused {
+        let text = error_with(|container| *container.pointer_mut(pointer).unwrap() = value.clone());
+        assert!(text.contains("'posts'") && text.contains(key), "{text}");
+    }
+}
+
+#[test]
+fn the_version_of_the_partition_key_must_be_written_out() {
+    let text = error_with(|container| {
+        container["partitionKey"]
+            .as_object_mut()
+            .unwrap()
+            .remove("version");
+    });
+    assert!(
+        text.contains("'posts'") && text.contains("version"),
+        "{text}"
+    );
+}
+
+#[test]
+fn what_is_no_list_of_containers_is_refused() {
+    for text in ["", "{}", "[1]", "[{}]", "[[]]"] {
+        assert!(ContainersFile::parse(text).is_err(), "{text}");
+    }
+    let twice = json!([container(), container()]).to_string();
+    let text = ContainersFile::parse(&twice).unwrap_err().to_string();
+    assert!(text.contains("same id"), "{text}");
+}
+
+#[test]
+fn a_missing_file_is_named() {
+    let error = ContainersFile::read("no/such/file.json").unwrap_err();
+    assert!(error.to_string().contains("no/such/file.json"));
+}
+
+fn error_with(change: impl FnOnce(&mut Value)) -> String {
+    let mut container = container();
+    ContainersFile::parse(&json!([container]).to_string()).unwrap();
+    change(&mut container);
+    ContainersFile::parse(&json!([container]).to_string())
+        .unwrap_err()
+        .to_string()
+}
+
+fn container() -> Value {
+    json!({
+        "id": "posts",
+        "partitionKey": { "paths": ["/postId"], "kind": "Hash", "version": 2 },
+        "defaultTtl": -1,
+        "indexingPolicy": {
+            "automatic": true,
+            "indexingMode": "consistent",
+            "includedPaths": [{ "path": "/type/?" }],
+            "excludedPaths": [{ "path": "/*" }],
+            "compositeIndexes": [[
+                { "path": "/type", "order": "descending" },
+                { "path": "/id", "order": "ascending" }
+            ]]
+        }
+    })
+}

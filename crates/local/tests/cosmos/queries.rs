@@ -1,0 +1,112 @@
+use std::num::NonZeroU32;
+
+use azure_data_cosmos::{
+    FeedScope, Query,
+    options::{MaxItemCountHint, QueryOptions},
+};
+use futures::TryStreamExt;
+use serde_json::{Value, json};
+use tributary_local::cosmos::EndpointOptions;
+
+use crate::world::{World, options};
+
+#[tokio::test]
+async fn a_query_with_parameters_and_two_order_keys_comes_in_pages() {
+    for world in World::both_ways(options()).await {
+        let posts = world.container("posts").await;
+        for n in 0..7 {
+            let item = json!({
+                "id": format!("c{n}"), "postId": "p1", "type": "comment",
+                "creationDate": format!("2026-01-0{}", 1 + n % 3),
+            });
+            posts
+                .create_item("p1", &format!("c{n}"), item, None)
+                .await
+                .unwrap();
+        }
+        let query = Query::from(
+            "SELECT VALUE c.id FROM c WHERE c.type = @type \
+             ORDER BY c.creationDate DESC, c.id DESC",
+        )
+        .with_parameter("@type", "comment")
+        .unwrap();
+
+        let mut pages: Vec<Vec<String>> = Vec::new();
+        let mut token = None;
+        loop {
+            let limit = MaxItemCountHint::Limit(NonZeroU32::new(3).unwrap());
+            let mut options = QueryOptions::default().with_max_item_count(limit);
+            if let Some(token) = token.take() {
+                options = options.with_continuation_token(token);
+            }
+            let mut page = posts
+                .query_items(query.clone(), FeedScope::partition("p1"), Some(options))
+                .await
+                .unwrap()
+                .into_pages();
+            let Some(ids) = page.try_next().await.unwrap() else {
+                break;
+            };
+            pages.push(ids.into_items());
+            if pages.iter().flatten().count() == 7 {
+                break;
+            }
+            token = Some(page.to_continuation_token().unwrap());
+        }
+
+        assert_eq!(
+            pages,
+            [vec!["c5", "c2", "c4"], vec!["c1", "c6", "c3"], vec!["c0"]],
+            "{}",
+            world.way
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_query_over_several_physical_partitions_finds_and_orders_all() {
+    let options = EndpointOptions {
+        partitions: 5,
+        ..options()
+    };
+    for world in World::both_ways(options).await {
+        let posts = world.container("posts").await;
+        let ranges = posts.read_feed_ranges(None).await.unwrap();
+        assert_eq!(ranges.len(), 5, "{}", world.way);
+        for n in 0..40 {
+            let id = format!("p{n}");
+            let item = json!({ "id": id, "postId": id, "n": n });
+            posts
+                .create_item(id.clone(), &id, item, None)
+                .await
+                .unwrap();
+        }
+
+        let query = "SELECT VALUE c.n FROM c ORDER BY c.n";
+        let found: Vec<Value> = posts
+            .query_items(query, FeedScope::full_container(), None)
+            .await
+            .unwrap()
+            .try_collect()
+            .await
+            .unwrap();
+        assert_eq!(found, (0..40).map(|n| json!(n)).collect::<Vec<_>>());
+
+        let mut n_used = 0;
+        for range in ranges {
+            let in_range: Vec<Value> = posts
+                .query_items("SELECT VALUE c.n FROM c", FeedScope::range(range), None)
+                .await
+                .unwrap()
+                .try_collect()
+                .await
+                .unwrap();
+            n_used += usize::from(!in_range.is_empty());
+        }
+        assert!(
+            n_used > 1,
+            "the items spread over partitions: {}",
+            world.way
+        );
+    }
+}

@@ -1,0 +1,200 @@
+use std::time::Duration;
+
+use azure_core::{credentials::Secret, hmac::hmac_sha256};
+use serde_json::{Value, json};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+    time::timeout,
+};
+use tributary_local::cosmos::{CosmosEndpoint, EndpointError, RunningServer, WELL_KNOWN_KEY};
+
+use crate::world::{client_of, options};
+
+const DEADLINE: Duration = Duration::from_secs(20);
+
+#[tokio::test]
+async fn a_port_in_use_is_one_clear_error() {
+    let first = endpoint().serve(0).await.unwrap();
+    let port = address(&first).rsplit_once(':').unwrap().1.parse().unwrap();
+
+    let error = endpoint().serve(port).await.unwrap_err();
+
+    assert!(matches!(error, EndpointError::PortInUse { port: p } if p == port));
+    assert!(error.to_string().contains(&port.to_string()), "{error}");
+}
+
+#[tokio::test]
+async fn the_account_advertises_the_address_that_is_listened_on() {
+    let server = endpoint().serve(0).await.unwrap();
+    let (status, body) = get(&server, "/").await;
+
+    assert_eq!(status, 200);
+    for locations in ["writableLocations", "readableLocations"] {
+        assert_eq!(body[locations][0]["databaseAccountEndpoint"], server.url());
+    }
+    let expected = format!(
+        "AccountEndpoint={};AccountKey={WELL_KNOWN_KEY};",
+        server.url()
+    );
+    assert_eq!(server.connection_string(), expected);
+}
+
+#[tokio::test]
+async fn a_request_that_is_not_signed_with_the_key_is_unauthorized() {
+    let server = endpoint().serve(0).await.unwrap();
+    let wrong_key = token("GET", "/dbs", "d3Jvbmc=");
+    let wrong_path = token("GET", "/dbs/blog", WELL_KNOWN_KEY);
+    let of_entra = "authorization: type%3Daad%26ver%3D1.0%26sig%3Dx\r\n";
+    for headers in ["", &wrong_key, &wrong_path, of_entra] {
+        let head = format!("GET /dbs HTTP/1.1\r\n{headers}");
+        let (status, body) = exchange(&server, &head, b"").await;
+        assert_eq!((status, &body["code"]), (401, &json!("Unauthorized")));
+    }
+    assert_eq!(get(&server, "/dbs").await.0, 200);
+}
+
+#[tokio::test]
+async fn a_trailing_slash_makes_no_difference() {
+    let server = endpoint().serve(0).await.unwrap();
+    client_of(&server)
+        .await
+        .create_database("blog", None)
+        .await
+        .unwrap();
+    for path in ["/dbs/blog", "/dbs/blog/", "http://other.host/dbs/blog/"] {
+        let (status, body) = get(&server, path).await;
+        assert_eq!((status, &body["id"]), (200, &json!("blog")), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn a_body_above_the_bound_is_too_large() {
+    let server = endpoint().serve(0).await.unwrap();
+    let body = vec![b' '; 5 * 1024 * 1024];
+    let (status, answer) = send(&server, "POST", "/dbs", &body).await;
+    assert_eq!(
+        (status, &answer["code"]),
+        (413, &json!("RequestEntityTooLarge"))
+    );
+}
+
+#[tokio::test]
+async fn nonsense_is_refused_and_the_endpoint_goes_on() {
+    let server = endpoint().serve(0).await.unwrap();
+    for (method, path, body) in [
+        ("POST", "/dbs", "{"),
+        ("POST", "/dbs", "\u{80}\u{0}"),
+        ("POST", "/dbs/none/colls", "{}"),
+        ("PUT", "/dbs/%FF/colls/%2F", "[]"),
+        ("PATCH", "/dbs/a/colls/b/docs/c", "[null"),
+        ("POST", "/dbs/a/colls/b/docs", "null"),
+        ("PROPFIND", "/", ""),
+    ] {
+        let (status, _) = send(&server, method, path, body.as_bytes()).await;
+        assert!(
+            (400..500).contains(&status) && status != 401,
+            "{method} {path} {status}"
+        );
+    }
+    assert_eq!(get(&server, "/").await.0, 200);
+}
+
+#[tokio::test]
+async fn http2_is_spoken_with_prior_knowledge() {
+    const SETTINGS: u8 = 4;
+    let server = endpoint().serve(0).await.unwrap();
+    let mut stream = TcpStream::connect(address(&server)).await.unwrap();
+    let mut preface = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec();
+    preface.extend([0, 0, 0, SETTINGS, 0, 0, 0, 0, 0]);
+    stream.write_all(&preface).await.unwrap();
+
+    let mut frame = [0; 9];
+    timeout(DEADLINE, stream.read_exact(&mut frame))
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!(frame[3], SETTINGS);
+}
+
+#[tokio::test]
+async fn a_server_that_is_stopped_or_dropped_frees_its_port() {
+    let endpoint = endpoint();
+    let stopped = endpoint.serve(0).await.unwrap();
+    let address_stopped = address(&stopped);
+    // An idle connection must not keep the server up.
+    let _idle = TcpStream::connect(&address_stopped).await.unwrap();
+    timeout(DEADLINE, stopped.stop()).await.unwrap();
+    assert!(TcpStream::connect(&address_stopped).await.is_err());
+
+    let dropped = endpoint.serve(0).await.unwrap();
+    let address_dropped = address(&dropped);
+    drop(dropped);
+    timeout(DEADLINE, async {
+        while TcpStream::connect(&address_dropped).await.is_ok() {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await
+    .unwrap();
+}
+
+fn endpoint() -> CosmosEndpoint {
+    CosmosEndpoint::in_process(options()).unwrap()
+}
+
+fn address(server: &RunningServer) -> String {
+    let url = server.url();
+    let address = url.strip_prefix("http://").unwrap();
+    address.trim_end_matches('/').to_owned()
+}
+
+async fn get(server: &RunningServer, path: &str) -> (u16, Value) {
+    send(server, "GET", path, b"").await
+}
+
+async fn send(server: &RunningServer, method: &str, path: &str, body: &[u8]) -> (u16, Value) {
+    let token = token(method, path, WELL_KNOWN_KEY);
+    exchange(
+        server,
+        &format!("{method} {path} HTTP/1.1\r\n{token}"),
+        body,
+    )
+    .await
+}
+
+/// The headers that sign a request.
+fn token(method: &str, path: &str, key: &str) -> String {
+    let path = path
+        .trim_start_matches("http://other.host")
+        .trim_matches('/');
+    let (parent, last) = path.rsplit_once('/').unwrap_or(("", path));
+    let (kind, link) = match path.split('/').collect::<Vec<_>>().as_slice() {
+        names if names.len() % 2 == 1 => (last, parent),
+        names => (names[names.len() - 2], path),
+    };
+    let date = "Sat, 21 Nov 2026 12:00:00 GMT";
+    let (method, lower_date) = (method.to_lowercase(), date.to_lowercase());
+    let payload = format!("{method}\n{kind}\n{link}\n{lower_date}\n\n");
+    let signature = hmac_sha256(&payload, &Secret::new(key.to_owned())).unwrap();
+    let signature = signature.replace('+', "%2B").replace('=', "%3D");
+    format!("x-ms-date: {date}\r\nauthorization: type%3Dmaster%26ver%3D1.0%26sig%3D{signature}\r\n")
+}
+
+/// One request of HTTP/1.1 on a connection of its own.
+async fn exchange(server: &RunningServer, head: &str, body: &[u8]) -> (u16, Value) {
+    let length = body.len();
+    let head = format!("{head}host: x\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n");
+    let mut stream = TcpStream::connect(address(server)).await.unwrap();
+    stream.write_all(head.as_bytes()).await.unwrap();
+    stream.write_all(body).await.unwrap();
+    let mut answer = Vec::new();
+    timeout(DEADLINE, stream.read_to_end(&mut answer))
+        .await
+        .unwrap()
+        .unwrap();
+    let answer = String::from_utf8(answer).unwrap();
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+    (status, serde_json::from_str(body).unwrap_or_default())
+}

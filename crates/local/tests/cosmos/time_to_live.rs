@@ -1,0 +1,220 @@
+use std::time::{Duration, Instant, SystemTime};
+
+use azure_data_cosmos::{
+    FeedScope, PartitionKey, TransactionalBatch,
+    clients::ContainerClient,
+    models::{ContainerProperties, TimeToLive},
+    options::{ChangeFeedStartFrom, ItemWriteOptions, Precondition},
+};
+use futures::TryStreamExt;
+use serde_json::{Value, json};
+use tributary_local::cosmos::EndpointOptions;
+
+use crate::world::{DATABASE, World, etag, options, status};
+
+#[tokio::test]
+async fn an_item_lives_as_long_as_its_ttl_says() {
+    for world in World::both_ways(options()).await {
+        let posts = world.container("posts").await;
+        create(&posts, "short", Some(10)).await;
+        create(&posts, "long", Some(1_000)).await;
+        create(&posts, "for-ever", Some(-1)).await;
+        create(&posts, "without", None).await;
+
+        assert_eq!(world.endpoint.expire_items(after(8)).await, 0);
+        assert_eq!(present(&posts).await.len(), 4, "{}", world.way);
+
+        assert_eq!(world.endpoint.expire_items(after(13)).await, 1);
+        assert_eq!(present(&posts).await, ["for-ever", "long", "without"]);
+
+        assert_eq!(world.endpoint.expire_items(after(100_000)).await, 1);
+        assert_eq!(present(&posts).await, ["for-ever", "without"]);
+        assert_eq!(changed(&posts).await, ["for-ever", "without"]);
+        assert_eq!(status(posts.read_item("p1", "long", None).await), 404);
+    }
+}
+
+#[tokio::test]
+async fn an_item_without_ttl_follows_the_container() {
+    for world in World::both_ways(options()).await {
+        let database = world.client.database_client(DATABASE);
+        for (id, ttl) in [
+            ("expiring", TimeToLive::Seconds(60)),
+            ("plain", TimeToLive::Forever),
+        ] {
+            let properties = ContainerProperties::new(id, "/postId".into()).with_default_ttl(ttl);
+            database.create_container(properties, None).await.unwrap();
+        }
+        let expiring = world.container("expiring").await;
+        create(&expiring, "follows", None).await;
+        create(&expiring, "for-ever", Some(-1)).await;
+        let plain = world.container("plain").await;
+        create(&plain, "ttl-counts-for-nothing", Some(1)).await;
+
+        world.endpoint.expire_items(after(63)).await;
+
+        assert_eq!(present(&expiring).await, ["for-ever"], "{}", world.way);
+        assert_eq!(present(&plain).await.len(), 1, "{}", world.way);
+    }
+}
+
+#[tokio::test]
+async fn a_container_that_is_made_anew_has_the_ttl_of_its_new_properties() {
+    for world in World::both_ways(options()).await {
+        let database = world.client.database_client(DATABASE);
+        for (ttl, left) in [(TimeToLive::Seconds(5), 0), (TimeToLive::Forever, 1)] {
+            let properties =
+                ContainerProperties::new("again", "/postId".into()).with_default_ttl(ttl);
+            database.create_container(properties, None).await.unwrap();
+            let again = world.container("again").await;
+            create(&again, "item", None).await;
+
+            world.endpoint.expire_items(after(100)).await;
+
+            assert_eq!(present(&again).await.len(), left, "{}", world.way);
+            again.delete(None).await.unwrap();
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_write_gives_an_item_its_time_anew_or_takes_the_ttl_away() {
+    for world in World::both_ways(options()).await {
+        let posts = world.container("posts").await;
+        create(&posts, "kept", Some(5)).await;
+        create(&posts, "longer", Some(5)).await;
+        posts
+            .replace_item("p1", "kept", item("kept", None), None)
+            .await
+            .unwrap();
+        posts
+            .upsert_item("p1", "longer", item("longer", Some(500)), None)
+            .await
+            .unwrap();
+
+        world.endpoint.expire_items(after(100)).await;
+        assert_eq!(present(&posts).await, ["kept", "longer"], "{}", world.way);
+
+        world.endpoint.expire_items(after(600)).await;
+        assert_eq!(present(&posts).await, ["kept"], "{}", world.way);
+    }
+}
+
+#[tokio::test]
+async fn a_replace_with_if_match_that_failed_leaves_the_ttl_as_it_was() {
+    for world in World::both_ways(options()).await {
+        let posts = world.container("posts").await;
+        let old = create(&posts, "x", None).await;
+        create_again(&posts, "x").await;
+        let if_match = ItemWriteOptions::default().with_precondition(Precondition::if_match(old));
+        let refused = posts
+            .replace_item("p1", "x", item("x", Some(1)), Some(if_match))
+            .await;
+        assert_eq!(status(refused), 412);
+
+        assert_eq!(world.endpoint.expire_items(after(100)).await, 0);
+        assert_eq!(present(&posts).await, ["x"], "{}", world.way);
+    }
+}
+
+#[tokio::test]
+async fn a_batch_gives_items_a_ttl_too() {
+    for world in World::both_ways(options()).await {
+        let posts = world.container("posts").await;
+        create(&posts, "replaced", None).await;
+        let batch = TransactionalBatch::new("p1")
+            .create_item(item("created", Some(5)))
+            .unwrap()
+            .replace_item("replaced", item("replaced", Some(5)), None)
+            .unwrap()
+            .upsert_item(item("kept", None), None)
+            .unwrap();
+        posts
+            .execute_transactional_batch(batch, None)
+            .await
+            .unwrap();
+
+        assert_eq!(world.endpoint.expire_items(after(8)).await, 2);
+        assert_eq!(present(&posts).await, ["kept"], "{}", world.way);
+    }
+}
+
+#[tokio::test]
+async fn items_that_are_over_go_away_by_themselves() {
+    let options = EndpointOptions {
+        expiry_interval: Some(Duration::from_millis(50)),
+        ..options()
+    };
+    for world in World::both_ways(options).await {
+        let posts = world.container("posts").await;
+        create(&posts, "short", Some(1)).await;
+        create(&posts, "for-ever", None).await;
+
+        let deadline = Instant::now() + Duration::from_secs(20);
+        while present(&posts).await != ["for-ever"] {
+            assert!(Instant::now() < deadline, "still there {}", world.way);
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+}
+
+/// An item may be a second older than it says, since `_ts` has whole seconds.
+fn after(seconds: u64) -> SystemTime {
+    SystemTime::now() + Duration::from_secs(seconds)
+}
+
+fn item(id: &str, ttl: Option<i64>) -> Value {
+    let mut item = json!({ "id": id, "postId": "p1" });
+    if let Some(ttl) = ttl {
+        item["ttl"] = json!(ttl);
+    }
+    item
+}
+
+async fn create(container: &ContainerClient, id: &str, ttl: Option<i64>) -> String {
+    let created = container
+        .create_item("p1", id, item(id, ttl), None)
+        .await
+        .unwrap();
+    etag(&created)
+}
+
+async fn create_again(container: &ContainerClient, id: &str) {
+    container
+        .upsert_item("p1", id, item(id, None), None)
+        .await
+        .unwrap();
+}
+
+async fn present(container: &ContainerClient) -> Vec<String> {
+    container
+        .query_items(
+            "SELECT VALUE c.id FROM c ORDER BY c.id",
+            FeedScope::partition(PartitionKey::from("p1")),
+            None,
+        )
+        .await
+        .unwrap()
+        .try_collect()
+        .await
+        .unwrap()
+}
+
+async fn changed(container: &ContainerClient) -> Vec<String> {
+    let mut pages = container
+        .query_change_feed::<Value>(
+            FeedScope::full_container(),
+            ChangeFeedStartFrom::Beginning,
+            None,
+        )
+        .await
+        .unwrap();
+    let page = pages.try_next().await.unwrap().unwrap();
+    let mut ids: Vec<String> = page
+        .items()
+        .iter()
+        .map(|change| change.current().unwrap()["id"].as_str().unwrap().to_owned())
+        .collect();
+    ids.sort();
+    ids
+}

@@ -1,0 +1,90 @@
+//! What each test builds for itself.
+
+use azure_data_cosmos::{
+    CosmosClient, CosmosError, RoutingStrategy, clients::ContainerClient, models::ItemResponse,
+};
+use serde_json::{Value, json};
+use tributary_local::cosmos::{ContainersFile, CosmosEndpoint, EndpointOptions, RunningServer};
+
+pub(crate) const CONTAINERS: &str = include_str!("../../../../infra/containers.json");
+pub(crate) const DATABASE: &str = "tributary";
+
+/// An endpoint of its own with the project's containers, and a client that reaches it one way.
+pub(crate) struct World {
+    pub(crate) way: &'static str,
+    pub(crate) endpoint: CosmosEndpoint,
+    pub(crate) client: CosmosClient,
+    _server: Option<RunningServer>,
+}
+
+impl World {
+    /// The same world twice: with a client in the process and with one over TCP.
+    pub(crate) async fn both_ways(options: EndpointOptions) -> [Self; 2] {
+        let endpoint = endpoint(options.clone()).await;
+        let in_process = Self {
+            way: "in process",
+            client: endpoint.client().await.unwrap(),
+            endpoint,
+            _server: None,
+        };
+        let endpoint = self::endpoint(options).await;
+        let server = endpoint.serve(0).await.unwrap();
+        let over_tcp = Self {
+            way: "over TCP",
+            endpoint,
+            client: client_of(&server).await,
+            _server: Some(server),
+        };
+        [in_process, over_tcp]
+    }
+
+    pub(crate) async fn container(&self, id: &str) -> ContainerClient {
+        self.client
+            .database_client(DATABASE)
+            .container_client(id.to_owned(), None)
+            .await
+            .unwrap()
+    }
+}
+
+/// Options for a test: nothing expires by itself, and requests are listed.
+pub(crate) fn options() -> EndpointOptions {
+    EndpointOptions {
+        expiry_interval: None,
+        keep_requests: true,
+        ..EndpointOptions::default()
+    }
+}
+
+async fn endpoint(options: EndpointOptions) -> CosmosEndpoint {
+    let endpoint = CosmosEndpoint::in_process(options).unwrap();
+    let containers = ContainersFile::parse(CONTAINERS).unwrap();
+    endpoint.provision(DATABASE, &containers).await.unwrap();
+    endpoint
+}
+
+pub(crate) async fn client_of(server: &RunningServer) -> CosmosClient {
+    CosmosClient::builder()
+        .build(
+            server.account().unwrap(),
+            RoutingStrategy::PreferredRegions(Vec::new()),
+        )
+        .await
+        .unwrap()
+}
+
+/// A comment of the post `p1` in the container `posts`.
+pub(crate) fn comment(id: &str) -> Value {
+    json!({ "id": id, "postId": "p1", "type": "comment" })
+}
+
+pub(crate) fn status<T>(result: Result<T, CosmosError>) -> u16 {
+    match result {
+        Ok(_) => 200,
+        Err(error) => u16::from(error.status().status_code()),
+    }
+}
+
+pub(crate) fn etag(response: &ItemResponse) -> String {
+    response.headers().etag().unwrap().to_string()
+}

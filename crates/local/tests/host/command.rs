@@ -1,0 +1,326 @@
+//! `cargo local` as a command.
+
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::process::{Child, Command, Stdio};
+
+use axum::http::StatusCode;
+use serde_json::Value;
+
+use crate::http::get;
+use crate::support::{Folder, cosmos_function, eventually, host_json, http_function, staged};
+
+/// A running `cargo local` and what it wrote to stdout.
+struct Running {
+    child: Child,
+    stdout: BufReader<std::process::ChildStdout>,
+}
+
+impl Running {
+    fn start(app: &Folder, arguments: &[&str]) -> Self {
+        let mut child = command(app, arguments).spawn().unwrap();
+        let stdout = BufReader::new(child.stdout.take().unwrap());
+        Self { child, stdout }
+    }
+
+    fn ready(&mut self) -> Value {
+        let mut line = String::new();
+        self.stdout.read_line(&mut line).unwrap();
+        serde_json::from_str(&line).unwrap()
+    }
+
+    /// Sends a signal and waits for the end; gives what else came on stdout.
+    fn end_by(mut self, signal: &str) -> String {
+        let id = self.child.id().to_string();
+        assert!(
+            Command::new("kill")
+                .args([signal, &id])
+                .status()
+                .unwrap()
+                .success()
+        );
+        self.child.wait().unwrap();
+        let mut rest = String::new();
+        self.stdout.read_to_string(&mut rest).unwrap();
+        rest
+    }
+}
+
+fn command(app: &Folder, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tributary-local"));
+    command
+        .args(["--app", app.path().to_str().unwrap()])
+        .args(arguments)
+        // A project in a temporary folder is built there.
+        .env("CARGO_TARGET_DIR", app.path().join("target"))
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    command
+}
+
+/// Runs to the end: the exit code, stdout and stderr.
+fn finished(app: &Folder, arguments: &[&str]) -> (Option<i32>, String, String) {
+    let output = command(app, arguments).output().unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (
+        output.status.code(),
+        text(&output.stdout),
+        text(&output.stderr),
+    )
+}
+
+fn app() -> Folder {
+    staged(&[("Rest", http_function("api/{*path}", &[], "anonymous"))])
+}
+
+fn is_running(process: &str) -> bool {
+    Command::new("ps")
+        .args(["-o", "stat=", "-p", process])
+        .output()
+        .is_ok_and(|output| {
+            let state = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+            !state.is_empty() && !state.starts_with('Z')
+        })
+}
+
+const FREE_PORTS: [&str; 4] = ["--port", "0", "--cosmos-port", "0"];
+
+#[tokio::test]
+async fn stdout_has_exactly_one_line_and_a_signal_leaves_no_process() {
+    for signal in ["-INT", "-TERM", "-KILL"] {
+        let app = app();
+        let mut running = Running::start(&app, &FREE_PORTS);
+        let ready = running.ready();
+        assert_eq!(ready["event"], "ready");
+        assert!(ready["cosmos"].as_str().unwrap().ends_with('/'));
+        let answer = get(&format!("{}/who", ready["api"].as_str().unwrap())).await;
+        assert_eq!(answer.status, StatusCode::IM_A_TEAPOT);
+        let handler = answer.json()["process"].to_string();
+        assert!(is_running(&handler));
+
+        assert_eq!(running.end_by(signal), "");
+        if signal != "-KILL" || cfg!(target_os = "linux") {
+            eventually("the handler is gone", async || {
+                (!is_running(&handler)).then_some(())
+            })
+            .await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn cosmos_only_starts_the_endpoint_and_its_containers() {
+    let app = app();
+    app.write(
+        "infra/containers.json",
+        &serde_json::json!([{ "id": "posts",
+            "partitionKey": { "paths": ["/postId"], "kind": "Hash", "version": 2 } }]),
+    );
+    let mut running = Running::start(&app, &["--cosmos-only", "--cosmos-port", "0"]);
+    let ready = running.ready();
+    assert_eq!(ready.get("api"), None);
+    let url = ready["cosmos"].as_str().unwrap();
+    let connection = format!(
+        "AccountEndpoint={url};AccountKey={}",
+        tributary_local::cosmos::WELL_KNOWN_KEY
+    );
+    let client = tributary_local::host::connect(&connection).await.unwrap();
+    client
+        .database_client("tributary")
+        .container_client("posts", None)
+        .await
+        .unwrap();
+    running.end_by("-INT");
+}
+
+#[test]
+fn a_port_in_use_is_one_clear_sentence() {
+    let app = app();
+    let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let port = listener.local_addr().unwrap().port().to_string();
+    for arguments in [
+        ["--port", &port, "--cosmos-port", "0"],
+        ["--port", "0", "--cosmos-port", &port],
+    ] {
+        let (code, stdout, stderr) = finished(&app, &arguments);
+        assert_eq!((code, stdout.as_str()), (Some(1), ""), "{stderr}");
+        let errors: Vec<_> = stderr
+            .lines()
+            .filter(|line| line.contains("error: "))
+            .collect();
+        assert_eq!(errors.len(), 1, "{stderr}");
+        assert!(
+            errors[0].contains(&port) && errors[0].contains("in use"),
+            "{stderr}"
+        );
+    }
+}
+
+#[test]
+fn a_handler_that_does_not_come_up_ends_the_command() {
+    let app = app();
+    app.write(
+        "local.settings.json",
+        &serde_json::json!({ "Values": { "ECHO_EXIT": "7" } }),
+    );
+    let (code, stdout, stderr) = finished(&app, &FREE_PORTS);
+    assert_eq!((code, stdout.as_str()), (Some(1), ""));
+    assert!(stderr.contains("exit code 7"), "{stderr}");
+    assert!(!stderr.contains('\u{1b}'), "no colours into a pipe");
+}
+
+#[test]
+fn a_failed_build_ends_the_command() {
+    let app = app();
+    std::fs::write(
+        app.path().join("Cargo.toml"),
+        "[package]\nname = \"broken\"\nedition = \"2024\"\n[workspace]\n",
+    )
+    .unwrap();
+    std::fs::create_dir(app.path().join("src")).unwrap();
+    std::fs::write(app.path().join("src/main.rs"), "fn main() { nothing }").unwrap();
+    let (code, stdout, stderr) = finished(&app, &FREE_PORTS);
+    assert_eq!((code, stdout.as_str()), (Some(1), ""));
+    assert!(
+        stderr.contains("error: the handler does not build"),
+        "{stderr}"
+    );
+}
+
+/// A handler without dependencies, so that it builds in a second.
+const SMALL_HANDLER: &str = r#"
+use std::io::{Read, Write};
+
+fn main() {
+    let port = std::env::var("FUNCTIONS_CUSTOMHANDLER_PORT").unwrap();
+    let listener = std::net::TcpListener::bind(format!("127.0.0.1:{port}")).unwrap();
+    for stream in listener.incoming() {
+        let mut stream = stream.unwrap();
+        let _ = stream.read(&mut [0; 4096]);
+        let _ = stream.write_all(b"HTTP/1.1 202 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
+    }
+}
+"#;
+
+#[tokio::test]
+async fn a_project_is_built_staged_and_run() {
+    let app = Folder::new();
+    app.write("host.json", &host_json()).write(
+        "functions/Rest/function.json",
+        &http_function("api/{*path}", &[], "anonymous"),
+    );
+    let manifest = "[package]\nname = \"echo_handler\"\nedition = \"2024\"\n[workspace]\n";
+    std::fs::write(app.path().join("Cargo.toml"), manifest).unwrap();
+    std::fs::create_dir(app.path().join("src")).unwrap();
+    std::fs::write(app.path().join("src/main.rs"), SMALL_HANDLER).unwrap();
+    // Twice: the second time the stage is there already.
+    for _ in 0..2 {
+        let mut running = Running::start(&app, &FREE_PORTS);
+        let api = running.ready()["api"].as_str().unwrap().to_owned();
+        assert_eq!(get(&format!("{api}/x")).await.status, StatusCode::ACCEPTED);
+        running.end_by("-INT");
+    }
+    let stage = app.path().join("target/functionapp-local");
+    let names = |folder: &std::path::Path| {
+        let entries = std::fs::read_dir(folder).unwrap().flatten();
+        let mut names: Vec<_> = entries.map(|entry| entry.file_name()).collect();
+        names.sort();
+        names
+    };
+    assert_eq!(names(&stage), ["Rest", "echo_handler", "host.json"]);
+    assert_eq!(names(&stage.join("Rest")), ["function.json"]);
+}
+
+// Reading the command's stdout blocks a thread, and the endpoint needs one.
+#[tokio::test(flavor = "multi_thread")]
+async fn another_endpoint_can_be_used() {
+    let store = crate::support::Store::new(1).await;
+    let server = store.endpoint.serve(0).await.unwrap();
+    let app = staged(&[
+        ("Copies", cosmos_function()),
+        ("Recorded", http_function("api/recorded", &[], "anonymous")),
+    ]);
+    app.write(
+        "local.settings.json",
+        &serde_json::json!({ "Values": { "CosmosDatabase": "test" } }),
+    );
+    store.put("p1", serde_json::json!({})).await;
+    let connection = server.connection_string();
+    let mut running = Running::start(
+        &app,
+        &[
+            "--port",
+            "0",
+            "--cosmos",
+            &connection,
+            "--feed-poll-ms",
+            "5",
+        ],
+    );
+    let ready = running.ready();
+    assert_eq!(ready["cosmos"], server.url());
+    eventually("the change is delivered", async || {
+        let recorded = get(&format!("{}/recorded", ready["api"].as_str().unwrap())).await;
+        recorded.text.contains("Copies").then_some(())
+    })
+    .await;
+    running.end_by("-TERM");
+    server.stop().await;
+
+    let (code, _, stderr) = finished(&app, &["--cosmos", "AccountKey=c2VjcmV0"]);
+    assert_eq!(code, Some(1));
+    assert!(
+        stderr.contains("error: --cosmos must be a connection string"),
+        "{stderr}"
+    );
+    assert!(!stderr.contains("c2VjcmV0"), "a key must not be printed");
+}
+
+#[test]
+fn a_bad_file_is_named() {
+    let app = app();
+    app.write("Bad/function.json", &serde_json::json!({ "bindings": [] }));
+    let (code, _, stderr) = finished(&app, &FREE_PORTS);
+    assert_eq!(code, Some(1));
+    assert!(
+        stderr.contains("error: Bad/function.json: bindings must hold"),
+        "{stderr}"
+    );
+}
+
+#[tokio::test]
+async fn functions_invocations_and_keys_are_printed() {
+    let app = staged(&[
+        (
+            "Change",
+            http_function("api/change", &["get", "post"], "function"),
+        ),
+        ("Rest", http_function("api/{*path}", &[], "anonymous")),
+    ]);
+    let arguments = [&FREE_PORTS[..], &["--enable-auth"]].concat();
+    let mut running = Running::start(&app, &arguments);
+    let mut stderr = running.child.stderr.take().unwrap();
+    let api = running.ready()["api"].as_str().unwrap().to_owned();
+    assert_eq!(
+        get(&format!("{api}/change")).await.status,
+        StatusCode::UNAUTHORIZED
+    );
+    assert_eq!(
+        get(&format!("{api}/other")).await.status,
+        StatusCode::IM_A_TEAPOT
+    );
+    running.end_by("-INT");
+    let mut text = String::new();
+    stderr.read_to_string(&mut text).unwrap();
+    for expected in [
+        &format!("\tChange: [GET,POST] {api}/change (key)") as &str,
+        &format!("\tRest: {api}/{{*path}}"),
+        "\tFunction key: ",
+        "Executed 'Functions.Rest' (Succeeded, Id=",
+        "GET /api/other → 418",
+        "handler | echo handler starts",
+        "handler ! a warning from the echo handler",
+    ] {
+        assert!(text.contains(expected), "{expected:?} is not in {text}");
+    }
+}

@@ -1,0 +1,351 @@
+//! What the host says about an app's files.
+
+use serde_json::{Value, json};
+use tributary_local::host::{FeedStart, FunctionApp, Settings, Trigger};
+
+use crate::support::{Folder, cosmos_function, host_json, http_function, settings};
+
+fn load(host: &Value, name: &str, function: &Value) -> Result<FunctionApp, String> {
+    let folder = Folder::new();
+    folder
+        .write("host.json", host)
+        .write(&format!("functions/{name}/function.json"), function);
+    FunctionApp::load(folder.path(), &settings()).map_err(|error| error.to_string())
+}
+
+/// A change to a trigger's binding, or to the whole file with a path such as `/retry/strategy`.
+fn changed(mut json: Value, path: &str, value: Value) -> Value {
+    let path = if path.starts_with('/') {
+        path.to_owned()
+    } else {
+        format!("/bindings/0/{path}")
+    };
+    let (parent, field) = path.rsplit_once('/').unwrap();
+    let fields = json.pointer_mut(parent).unwrap().as_object_mut().unwrap();
+    if value.is_null() {
+        fields.remove(field);
+    } else {
+        fields.insert(field.to_owned(), value);
+    }
+    json
+}
+
+#[test]
+#[expect(clippy::too_many_lines, reason = "one table, read row by row")]
+fn a_fault_names_file_and_field() {
+    let http = || http_function("api/feed", &["get"], "anonymous");
+    let cosmos = cosmos_function;
+    let timer = |schedule: &str| {
+        json!({ "bindings": [{ "type": "timerTrigger", "direction": "in", "name": "timer",
+                               "schedule": schedule }] })
+    };
+    let cases = [
+        (
+            changed(cosmos(), "leaseContainerPrefix", Value::Null),
+            "bindings[0].leaseContainerPrefix is missing: two functions with one prefix steal each other's changes",
+        ),
+        (
+            changed(cosmos(), "connection", Value::Null),
+            "bindings[0].connection is missing: it is the setting that names the account",
+        ),
+        (
+            changed(cosmos(), "collectionName", json!("posts")),
+            "bindings[0].collectionName is a name of version 3 and does not work: write containerName",
+        ),
+        (
+            changed(cosmos(), "databaseName", json!("%Nowhere%")),
+            "bindings[0].databaseName names the setting Nowhere, which does not exist",
+        ),
+        (
+            changed(cosmos(), "maxItemsPerInvocation", json!(0)),
+            "bindings[0].maxItemsPerInvocation must be a positive integer",
+        ),
+        (
+            changed(cosmos(), "maxItemsPerInvocation", json!("9")),
+            "bindings[0].maxItemsPerInvocation must be an integer",
+        ),
+        (
+            changed(cosmos(), "startFromTime", json!("2026-01-01T00:00:00Z")),
+            "bindings[0].startFromTime excludes startFromBeginning: keep one of them",
+        ),
+        (
+            changed(cosmos(), "startFromBeginning", json!("yes")),
+            "bindings[0].startFromBeginning must be true or false",
+        ),
+        (
+            changed(cosmos(), "changeFeedMode", json!("AllVersionsAndDeletes")),
+            "bindings[0].changeFeedMode must be LatestVersion in this stand-in",
+        ),
+        (
+            changed(cosmos(), "name", Value::Null),
+            "bindings[0].name is missing: the data of an invocation come under it",
+        ),
+        (
+            changed(cosmos(), "/retry/strategy", json!("often")),
+            "retry.strategy must be exponentialBackoff or fixedDelay",
+        ),
+        (
+            changed(cosmos(), "/retry/maxRetryCount", Value::Null),
+            "retry.maxRetryCount is missing: -1 tries for ever",
+        ),
+        (
+            changed(cosmos(), "/retry/minimumInterval", json!("2s")),
+            "retry.minimumInterval must be a time span hh:mm:ss",
+        ),
+        (
+            changed(cosmos(), "/retry/minimumInterval", json!("00:02:00")),
+            "retry.minimumInterval must not be longer than maximumInterval",
+        ),
+        (
+            changed(http(), "authLevel", json!("user")),
+            "bindings[0].authLevel is \"user\": it must be anonymous, function or admin",
+        ),
+        (
+            changed(http(), "route", json!("/api/feed")),
+            "bindings[0].route is \"/api/feed\": a route must not begin with / or ~",
+        ),
+        (
+            changed(http(), "methods", json!("get")),
+            "bindings[0].methods must be a list",
+        ),
+        (
+            changed(http(), "/bindings", json!([http()["bindings"][0]])),
+            "bindings[0].type is httpTrigger, which the host hands through only beside exactly one other binding, an `http` out",
+        ),
+        (
+            changed(http(), "/bindings", json!([])),
+            "bindings must hold exactly one trigger, and there are 0",
+        ),
+        (
+            changed(http(), "/bindings", json!([1])),
+            "bindings[0] must be an object",
+        ),
+        (
+            changed(http(), "type", json!("queueTrigger")),
+            "bindings[0].type is \"queueTrigger\", which this stand-in does not have: it runs httpTrigger, cosmosDBTrigger and timerTrigger",
+        ),
+        (
+            timer("00:05:00"),
+            "bindings[0].schedule is \"00:05:00\", a time span: only the Dedicated plan runs those, so write an NCRONTAB expression such as \"0 */5 * * * *\"",
+        ),
+        (
+            timer("* * * *"),
+            "bindings[0].schedule is \"* * * *\" with 4 fields: NCRONTAB has six, seconds first",
+        ),
+        (
+            timer("0 0 24 * * *"),
+            "bindings[0].schedule has \"24\" for the hours, which go from 0 to 23",
+        ),
+    ];
+    for (function, fault) in cases {
+        let error = load(&host_json(), "Some", &function).unwrap_err();
+        assert_eq!(error, format!("functions/Some/function.json: {fault}"));
+    }
+}
+
+#[test]
+fn a_fault_of_host_json_names_the_field() {
+    let description = |path: &str| {
+        changed(
+            host_json(),
+            "/customHandler/description",
+            json!({ "defaultExecutablePath": path }),
+        )
+    };
+    let cases = [
+        (
+            changed(host_json(), "/version", json!("1.0")),
+            "version must be \"2.0\"",
+        ),
+        (
+            changed(host_json(), "/customHandler", Value::Null),
+            "customHandler.description.defaultExecutablePath is missing: it names the handler",
+        ),
+        (
+            description(""),
+            "customHandler.description.defaultExecutablePath is missing: it names the handler",
+        ),
+        (
+            description("./app"),
+            "customHandler.description.defaultExecutablePath must not begin with ./: Core Tools marks only a file of exactly that name as executable",
+        ),
+        (
+            changed(
+                host_json(),
+                "/customHandler/enableProxyingHttpRequest",
+                Value::Null,
+            ),
+            "customHandler.enableProxyingHttpRequest must be true: forwarding rebuilds requests and loses chunked bodies, so this stand-in only hands requests through",
+        ),
+        (
+            changed(host_json(), "/functionTimeout", json!("soon")),
+            "functionTimeout must be a time span such as 00:10:00",
+        ),
+    ];
+    for (host, fault) in cases {
+        let error = load(&host, "Some", &cosmos_function()).unwrap_err();
+        assert_eq!(error, format!("host.json: {fault}"));
+    }
+}
+
+#[test]
+fn all_faults_of_all_files_come_at_once() {
+    let folder = Folder::new();
+    folder
+        .write("host.json", &json!({}))
+        .write("functions/A/function.json", &json!({ "bindings": [] }))
+        .write("functions/B/function.json", &json!([]));
+    let error = FunctionApp::load(folder.path(), &settings()).unwrap_err();
+    assert_eq!(error.problems().len(), 3, "{error}");
+}
+
+#[test]
+fn unreadable_files_are_named() {
+    let folder = Folder::new();
+    let error = FunctionApp::load(folder.path(), &settings())
+        .unwrap_err()
+        .to_string();
+    assert!(error.starts_with("host.json: cannot be read"), "{error}");
+    std::fs::write(folder.path().join("host.json"), "{ not json").unwrap();
+    let error = FunctionApp::load(folder.path(), &settings())
+        .unwrap_err()
+        .to_string();
+    assert!(error.starts_with("host.json: is not valid JSON"), "{error}");
+}
+
+#[test]
+fn what_the_real_host_ignores_in_silence_is_a_warning() {
+    let mut function = changed(cosmos_function(), "leaseContainerPrefixx", json!("x"));
+    function.as_object_mut().unwrap().remove("retry");
+    let app = load(&host_json(), "Some", &function).unwrap();
+    assert_eq!(
+        app.warnings(),
+        [
+            "functions/Some/function.json: retry is missing: a batch that fails is logged, \
+             checkpointed and so lost",
+            "functions/Some/function.json: bindings[0].leaseContainerPrefixx is unknown: the host \
+             ignores it in silence",
+        ]
+    );
+    assert!(
+        load(&host_json(), "Some", &cosmos_function())
+            .unwrap()
+            .warnings()
+            .is_empty()
+    );
+}
+
+#[test]
+fn two_functions_with_the_same_leases_are_refused() {
+    let folder = Folder::new();
+    folder
+        .write("host.json", &host_json())
+        .write("functions/One/function.json", &cosmos_function())
+        .write("functions/Two/function.json", &cosmos_function());
+    let error = FunctionApp::load(folder.path(), &settings())
+        .unwrap_err()
+        .to_string();
+    assert!(error.contains("\"copies-\" is also that of One"), "{error}");
+}
+
+#[test]
+fn a_staged_folder_and_a_project_are_the_same_app() {
+    for prefix in ["", "functions/"] {
+        let folder = Folder::new();
+        folder
+            .write("host.json", &host_json())
+            .write(&format!("{prefix}Copies/function.json"), &cosmos_function())
+            .write(
+                &format!("{prefix}Feed/function.json"),
+                &http_function("api/feed", &[], "function"),
+            );
+        let app = FunctionApp::load(folder.path(), &settings()).unwrap();
+        let names: Vec<_> = app
+            .functions()
+            .iter()
+            .map(|one| one.name.as_str())
+            .collect();
+        assert_eq!(names, ["Copies", "Feed"]);
+    }
+}
+
+#[test]
+fn settings_fill_in_expressions_and_override_host_json() {
+    let settings: Settings = [
+        ("CosmosDatabase", "blog"),
+        ("AzureFunctionsJobHost__functionTimeout", "00:00:07"),
+        ("AzureFunctionsJobHost__extensions__http__routePrefix", "v1"),
+    ]
+    .into_iter()
+    .collect();
+    let folder = Folder::new();
+    folder
+        .write("host.json", &host_json())
+        .write("A/function.json", &cosmos_function());
+    let app = FunctionApp::load(folder.path(), &settings).unwrap();
+    let Trigger::Cosmos(trigger) = &app.functions()[0].trigger else {
+        panic!("no trigger")
+    };
+    assert_eq!(
+        (trigger.database.as_str(), trigger.lease_database.as_str()),
+        ("blog", "blog")
+    );
+    assert_eq!(trigger.start, FeedStart::Beginning);
+    assert_eq!(app.host().function_timeout.unwrap().as_secs(), 7);
+    assert_eq!(app.host().full_route("feed"), "v1/feed");
+}
+
+#[test]
+fn a_disabled_function_is_left_out() {
+    let folder = Folder::new();
+    let disabled = changed(cosmos_function(), "/disabled", json!(true));
+    folder
+        .write("host.json", &host_json())
+        .write("A/function.json", &disabled)
+        .write("B/function.json", &http_function("b", &[], "anonymous"));
+    let mut settings = settings();
+    settings.set("AzureWebJobs.B.Disabled", "true");
+    let app = FunctionApp::load(folder.path(), &settings).unwrap();
+    assert_eq!(app.disabled(), ["A", "B"]);
+    assert!(app.functions().is_empty());
+}
+
+#[test]
+fn local_settings_are_strings_and_the_environment_wins() {
+    let folder = Folder::new();
+    folder.write(
+        "ok.json",
+        &json!({ "IsEncrypted": false, "Values": { "A": "1", "B": "2" } }),
+    );
+    let environment = [("B", "9"), ("C", "3"), ("AzureFunctionsJobHost__x", "4")];
+    let environment = environment.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    let settings = Settings::read(&folder.path().join("ok.json")).unwrap();
+    let settings = settings.overridden_by(environment.into_iter());
+    let all: Vec<_> = settings.iter().collect();
+    assert_eq!(
+        all,
+        [("A", "1"), ("AzureFunctionsJobHost__x", "4"), ("B", "9")]
+    );
+
+    folder.write("number.json", &json!({ "Values": { "Port": 1 } }));
+    folder.write("secret.json", &json!({ "IsEncrypted": true, "Values": {} }));
+    for (file, fault) in [
+        ("number.json", "Values.Port must be a string"),
+        ("secret.json", "IsEncrypted is true"),
+    ] {
+        let error = Settings::read(&folder.path().join(file))
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains(fault), "{error}");
+    }
+}
+
+/// The files of this repository, as they are.
+#[test]
+fn the_app_of_this_workspace_is_sound() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let settings = Settings::read(&root.join("local.settings.json.example")).unwrap();
+    let app = FunctionApp::load(&root, &settings).unwrap();
+    assert!(!app.functions().is_empty());
+    assert!(app.warnings().is_empty(), "{:?}", app.warnings());
+}

@@ -1,0 +1,367 @@
+//! The pump of a `cosmosDBTrigger`.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use azure_data_cosmos::{FeedScope, Query};
+use futures::TryStreamExt as _;
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+use tributary_local::host::FeedOptions;
+
+use crate::support::{
+    Handler, Received, Reply, Store, cosmos_function, eventually, feed_options, function,
+};
+
+fn all_ids(received: &[Received]) -> Vec<String> {
+    received.iter().flat_map(Received::ids).collect()
+}
+
+async fn leases(store: &Store) -> Vec<Value> {
+    let query = Query::from("SELECT * FROM c");
+    let pages = store
+        .leases
+        .query_items(query, FeedScope::full_container(), None)
+        .await
+        .unwrap();
+    pages.try_collect().await.unwrap()
+}
+
+#[tokio::test]
+async fn every_document_is_delivered_once_over_all_partitions() {
+    let store = Store::new(4).await;
+    for number in 0..40 {
+        store.put(&format!("p{number}"), json!({})).await;
+    }
+    let handler = Handler::default();
+    let pump = store.pump(&function(&cosmos_function()), &handler, feed_options());
+
+    assert_eq!(pump.drain().await.unwrap(), 40);
+    let ids = all_ids(&handler.received());
+    assert_eq!(ids.len(), 40);
+    assert_eq!(ids.iter().collect::<BTreeSet<_>>().len(), 40);
+    assert_eq!(leases(&store).await.len(), 4);
+    assert_eq!(pump.drain().await.unwrap(), 0);
+}
+
+#[tokio::test]
+async fn a_document_carries_its_lsn_and_the_system_fields() {
+    let store = Store::new(1).await;
+    store.put("p1", json!({ "title": "One" })).await;
+    let handler = Handler::default();
+    store
+        .pump(&function(&cosmos_function()), &handler, feed_options())
+        .drain()
+        .await
+        .unwrap();
+
+    let document = &handler.received()[0].documents()[0];
+    for field in ["_lsn", "_ts", "_etag", "_rid", "_self"] {
+        assert!(
+            document.get(field).is_some(),
+            "{field} is missing in {document}"
+        );
+    }
+    assert_eq!(document["title"], "One");
+}
+
+#[tokio::test]
+async fn a_batch_has_at_most_max_items_per_invocation() {
+    let store = Store::new(1).await;
+    for number in 0..10 {
+        store.put(&format!("p{number}"), json!({})).await;
+    }
+    let mut json = cosmos_function();
+    json["bindings"][0]["maxItemsPerInvocation"] = 4.into();
+    let handler = Handler::default();
+    store
+        .pump(&function(&json), &handler, feed_options())
+        .drain()
+        .await
+        .unwrap();
+
+    let sizes: Vec<_> = handler
+        .received()
+        .iter()
+        .map(|one| one.ids().len())
+        .collect();
+    assert_eq!(sizes, [4, 4, 2]);
+}
+
+#[tokio::test]
+async fn a_failed_batch_comes_again_with_the_same_id_and_a_retry_context() {
+    let store = Store::new(1).await;
+    store.put("p1", json!({})).await;
+    let handler = Handler::default();
+    handler.then(&[Reply::Failure, Reply::Failure]);
+    let pump = store.pump(&function(&cosmos_function()), &handler, feed_options());
+
+    assert_eq!(pump.drain().await.unwrap(), 1);
+    let received = handler.received();
+    assert_eq!(received.len(), 3);
+    assert!(received.iter().all(|one| one.id == received[0].id));
+    assert!(received.iter().all(|one| one.ids() == ["p1"]));
+    let contexts: Vec<_> = received
+        .iter()
+        .map(|one| &one.body["Metadata"]["RetryContext"])
+        .collect();
+    assert_eq!(
+        contexts[0],
+        &json!({"RetryCount": 0, "MaxRetryCount": -1, "Exception": null})
+    );
+    assert_eq!(contexts[2]["RetryCount"], 2);
+    assert!(
+        contexts[2]["Exception"]["Message"]
+            .as_str()
+            .unwrap()
+            .contains("500")
+    );
+}
+
+#[tokio::test]
+async fn nothing_is_checkpointed_before_it_succeeded() {
+    let store = Store::new(1).await;
+    store.put("p1", json!({})).await;
+    let handler = Handler::default();
+    handler.then(&[Reply::Failure; 5]);
+    let function = function(&cosmos_function());
+    let error = store
+        .pump(&function, &handler, feed_options())
+        .drain()
+        .await
+        .unwrap_err();
+
+    assert!(error.to_string().contains("failed 5 times"), "{error}");
+    assert_eq!(leases(&store).await[0]["continuation"], Value::Null);
+    // Another host starts where this one did not get on.
+    assert_eq!(
+        store
+            .pump(&function, &handler, feed_options())
+            .drain()
+            .await
+            .unwrap(),
+        1
+    );
+}
+
+#[tokio::test]
+async fn without_a_retry_policy_a_failed_batch_is_lost_aloud() {
+    let store = Store::new(1).await;
+    store.put("p1", json!({})).await;
+    let mut json = cosmos_function();
+    json.as_object_mut().unwrap().remove("retry");
+    let handler = Handler::default();
+    handler.then(&[Reply::Failure]);
+    let options = feed_options();
+    let pump = store.pump(&function(&json), &handler, options.clone());
+
+    assert_eq!(pump.drain().await.unwrap(), 0);
+    assert_eq!(pump.drain().await.unwrap(), 0);
+    assert_eq!(handler.received().len(), 1);
+    assert_eq!(
+        handler.received()[0].body["Metadata"].get("RetryContext"),
+        None
+    );
+    assert!(
+        options
+            .console
+            .lines()
+            .iter()
+            .any(|line| line.contains("LOST: 1 changes for Copies"))
+    );
+}
+
+#[tokio::test]
+async fn a_finite_retry_policy_that_runs_out_loses_the_batch() {
+    let store = Store::new(1).await;
+    store.put("p1", json!({})).await;
+    let mut json = cosmos_function();
+    json["retry"]["maxRetryCount"] = 2.into();
+    let handler = Handler::default();
+    handler.then(&[Reply::Failure; 3]);
+    let pump = store.pump(&function(&json), &handler, feed_options());
+
+    assert_eq!(pump.drain().await.unwrap(), 0);
+    assert_eq!(handler.received().len(), 3);
+    assert_eq!(pump.drain().await.unwrap(), 0);
+}
+
+#[tokio::test]
+async fn an_empty_success_is_reported_as_the_hang_that_it_would_be() {
+    let store = Store::new(1).await;
+    store.put("p1", json!({})).await;
+    let handler = Handler::default();
+    handler.then(&[Reply::Empty]);
+    let options = feed_options();
+    store
+        .pump(&function(&cosmos_function()), &handler, options.clone())
+        .drain()
+        .await
+        .unwrap();
+
+    let lines = options.console.lines();
+    assert!(
+        lines
+            .iter()
+            .any(|line| line.contains("would wait until functionTimeout")),
+        "{lines:?}"
+    );
+    assert_eq!(handler.received().len(), 2);
+}
+
+#[tokio::test]
+async fn a_new_host_goes_on_where_the_last_one_stopped() {
+    let store = Store::new(2).await;
+    for number in 0..10 {
+        store.put(&format!("old{number}"), json!({})).await;
+    }
+    let function = function(&cosmos_function());
+    let first = Handler::default();
+    store
+        .pump(&function, &first, feed_options())
+        .drain()
+        .await
+        .unwrap();
+    store.put("new", json!({})).await;
+
+    let second = Handler::default();
+    assert_eq!(
+        store
+            .pump(&function, &second, feed_options())
+            .drain()
+            .await
+            .unwrap(),
+        1
+    );
+    assert_eq!(all_ids(&second.received()), ["new"]);
+}
+
+#[tokio::test]
+async fn a_trigger_that_starts_now_skips_what_was_before() {
+    let store = Store::new(1).await;
+    store.put("before", json!({})).await;
+    let mut json = cosmos_function();
+    json["bindings"][0]["startFromBeginning"] = false.into();
+    let function = function(&json);
+    let handler = Handler::default();
+    assert_eq!(
+        store
+            .pump(&function, &handler, feed_options())
+            .drain()
+            .await
+            .unwrap(),
+        0
+    );
+    store.put("after", json!({})).await;
+    // A new pump: the position was kept although nothing was delivered.
+    store
+        .pump(&function, &handler, feed_options())
+        .drain()
+        .await
+        .unwrap();
+    assert_eq!(all_ids(&handler.received()), ["after"]);
+}
+
+#[tokio::test]
+async fn two_functions_on_one_container_each_see_everything() {
+    let store = Store::new(2).await;
+    store.put("p1", json!({})).await;
+    let mut other = cosmos_function();
+    other["bindings"][0]["leaseContainerPrefix"] = "feed-".into();
+    for json in [cosmos_function(), other] {
+        let handler = Handler::default();
+        let pump = store.pump(&function(&json), &handler, feed_options());
+        assert_eq!(pump.drain().await.unwrap(), 1);
+    }
+    assert_eq!(leases(&store).await.len(), 4);
+}
+
+#[tokio::test]
+async fn a_missing_lease_container_is_named() {
+    let store = Store::new(1).await;
+    let mut json = cosmos_function();
+    json["bindings"][0]["leaseContainerName"] = "elsewhere".into();
+    let pump = store.pump(&function(&json), &Handler::default(), feed_options());
+    let error = pump.drain().await.unwrap_err();
+    assert!(error.to_string().contains("elsewhere"), "{error}");
+
+    json["bindings"][0]["createLeaseContainerIfNotExists"] = true.into();
+    store
+        .pump(&function(&json), &Handler::default(), feed_options())
+        .drain()
+        .await
+        .unwrap();
+}
+
+#[tokio::test]
+async fn a_running_pump_delivers_what_is_written_later_and_ends_when_told() {
+    let store = Store::new(2).await;
+    let handler = Handler::default();
+    let options = FeedOptions {
+        poll_delay: Some(Duration::from_millis(5)),
+        ..feed_options()
+    };
+    let pump = store.pump(&function(&cosmos_function()), &handler, options);
+    let stop = CancellationToken::new();
+    let running = tokio::spawn({
+        let stop = stop.clone();
+        async move { pump.run(stop).await }
+    });
+    for number in 0..5 {
+        store.put(&format!("p{number}"), json!({})).await;
+    }
+    eventually("all are delivered", async || {
+        let ids: BTreeSet<_> = all_ids(&handler.received()).into_iter().collect();
+        (ids.len() == 5).then_some(())
+    })
+    .await;
+    assert!(
+        handler
+            .received()
+            .iter()
+            .all(|one| one.function == "Copies")
+    );
+    stop.cancel();
+    tokio::time::timeout(Duration::from_secs(5), running)
+        .await
+        .unwrap()
+        .unwrap();
+}
+
+#[tokio::test]
+async fn the_host_that_starts_last_takes_the_leases() {
+    let store = Store::new(1).await;
+    store.put("p1", json!({})).await;
+    let function = function(&cosmos_function());
+    let handler = Handler::default();
+    let first_options = FeedOptions {
+        poll_delay: Some(Duration::from_millis(5)),
+        ..feed_options()
+    };
+    let first = store.pump(&function, &handler, first_options.clone());
+    let stop = CancellationToken::new();
+    let running = tokio::spawn({
+        let stop = stop.clone();
+        async move { first.run(stop).await }
+    });
+    eventually("the first delivers", async || {
+        (!handler.received().is_empty()).then_some(())
+    })
+    .await;
+    store
+        .pump(&function, &handler, feed_options())
+        .drain()
+        .await
+        .unwrap();
+    store.put("p2", json!({})).await;
+    eventually("the first notices", async || {
+        let lines = first_options.console.lines();
+        lines
+            .iter()
+            .any(|line| line.contains("taken by another host"))
+            .then_some(())
+    })
+    .await;
+    stop.cancel();
+    running.await.unwrap();
+}

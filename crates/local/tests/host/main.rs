@@ -1,0 +1,17 @@
+//! The stand-in for the Functions host, entered as a function app and its users enter it.
+
+#![expect(clippy::unwrap_used, reason = "a helper of a test fails the test")]
+
+mod support;
+
+#[cfg(unix)]
+mod command;
+mod config;
+mod feed;
+mod http;
+mod newtonsoft;
+mod process;
+mod routes;
+mod split;
+mod timer;
+mod wire;

@@ -1,0 +1,104 @@
+//! What happens to documents on their way through the trigger.
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use tributary_local::host::newtonsoft::{rewritten_time, write};
+
+#[test]
+fn a_string_that_looks_like_a_time_is_written_anew() {
+    let cases = [
+        ("2026-11-21T09:25:54.120Z", Some("2026-11-21T09:25:54.12Z")),
+        ("2026-11-21T09:25:54.000Z", Some("2026-11-21T09:25:54Z")),
+        ("2026-11-21T09:25:54Z", Some("2026-11-21T09:25:54Z")),
+        ("2026-11-21T09:25:54", Some("2026-11-21T09:25:54")),
+        (
+            "2026-11-21T09:25:54.1234567Z",
+            Some("2026-11-21T09:25:54.1234567Z"),
+        ),
+        (
+            "2026-11-21T09:25:54+02:00",
+            Some("2026-11-21T07:25:54+00:00"),
+        ),
+        (
+            "2026-11-21T00:25:54.50+0130",
+            Some("2026-11-20T22:55:54.5+00:00"),
+        ),
+        ("2026-12-31T23:00:00-05", Some("2027-01-01T04:00:00+00:00")),
+        ("2024-02-29T00:00:00z", Some("2024-02-29T00:00:00Z")),
+        // Eight and nine digits do not parse.
+        ("2026-11-21T09:25:54.12345678Z", None),
+        ("2026-11-21T09:25:54.123456789Z", None),
+        ("2026-11-21T09:25:54.Z", None),
+        ("2026-02-29T00:00:00Z", None),
+        ("2026-13-01T00:00:00Z", None),
+        ("0000-01-01T00:00:00Z", None),
+        ("2026-11-21 09:25:54Z", None),
+        ("2026-11-21T09:25Z", None),
+        ("2026-11-21T09:25:54 UTC", None),
+        ("2026-11-21T09:25:54Z and more", None),
+        ("2026-11-21", None),
+        ("not a time at all, T", None),
+        ("äöüäöüäöüTäöüäöüäöüäöü", None),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(rewritten_time(text).as_deref(), expected, "{text}");
+    }
+}
+
+#[test]
+fn numbers_with_a_fraction_or_an_exponent_go_through_double() {
+    let cases = [
+        ("1e20", "1E+20"),
+        ("1.5e-7", "1.5E-07"),
+        ("0.00001", "1E-05"),
+        ("0.0001", "0.0001"),
+        ("2.0", "2.0"),
+        ("12.50", "12.5"),
+        ("-0.0", "-0.0"),
+        ("1e15", "1E+15"),
+        ("1e14", "100000000000000.0"),
+        ("1e300", "1E+300"),
+        ("9007199254740993", "9007199254740993"),
+        ("18446744073709551615", "18446744073709551615"),
+    ];
+    for (text, expected) in cases {
+        let value: Value = serde_json::from_str(text).unwrap();
+        assert_eq!(write(&value), expected, "{text}");
+    }
+}
+
+#[test]
+fn all_else_stays() {
+    let document = json!({
+        "id": "a\"b\\c\n", "list": [1, true, null, "ü"], "2026-11-21T09:25:54.120Z": "x",
+    });
+    let again: Value = serde_json::from_str(&write(&document)).unwrap();
+    assert_eq!(again, document);
+}
+
+proptest! {
+    #[test]
+    fn no_string_makes_it_fail(text in "\\PC{0,45}") {
+        let _ = rewritten_time(&text);
+    }
+
+    #[test]
+    fn something_close_to_a_time_makes_it_fail_neither(text in "[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{0,9})?([Zz]|[+-][0-9]{2}:?[0-9]{0,2})?") {
+        let _ = rewritten_time(&text);
+    }
+
+    #[test]
+    fn writing_a_time_anew_twice_is_writing_it_once(
+        text in "20[0-9]{2}-0[1-9]-[12][0-8]T[01][0-9]:[0-5][0-9]:[0-5][0-9]([.][0-9]{1,7})?(Z|[+-]0[0-9]:[0-5][0-9])?"
+    ) {
+        let once = rewritten_time(&text).unwrap();
+        prop_assert_eq!(rewritten_time(&once), Some(once));
+    }
+
+    #[test]
+    fn a_double_keeps_its_value(number in proptest::num::f64::NORMAL | proptest::num::f64::ZERO) {
+        let text = write(&json!(number));
+        prop_assert_eq!(text.parse::<f64>().unwrap().to_bits(), number.to_bits());
+        prop_assert!(text.contains(['.', 'E']));
+    }
+}

@@ -1,0 +1,216 @@
+//! The handler's process: its start, its crashes, its end.
+
+use std::time::Duration;
+
+use axum::http::{Method, StatusCode};
+use serde_json::json;
+use tributary_local::host::{Console, FunctionApp, Host, HostError, HostOptions, Settings};
+
+use crate::http::{get, post, send, start};
+use crate::support::{Folder, cosmos_function, eventually, http_function, settings, staged};
+
+fn app() -> Folder {
+    staged(&[("Rest", http_function("api/{*path}", &[], "anonymous"))])
+}
+
+fn set(name: &str, value: &str) -> Settings {
+    let mut settings = settings();
+    settings.set(name, value);
+    settings
+}
+
+async fn start_error(app: &Folder, settings: &Settings, port: u16) -> HostError {
+    let loaded = FunctionApp::load(app.path(), settings).unwrap();
+    let options = HostOptions {
+        console: Console::kept(),
+        start_timeout: Duration::from_millis(300),
+        port,
+        ..HostOptions::new(app.path())
+    };
+    Host::start(loaded, settings, options).await.unwrap_err()
+}
+
+async fn process(host: &Host) -> Option<u64> {
+    let answer = get(&format!("{}/api/who", host.url())).await;
+    (answer.status == StatusCode::IM_A_TEAPOT).then(|| answer.json()["process"].as_u64().unwrap())
+}
+
+#[cfg(target_os = "linux")]
+fn is_running(process: &str) -> bool {
+    // A zombie still has its folder, and no command line.
+    std::fs::read(format!("/proc/{process}/cmdline")).is_ok_and(|words| !words.is_empty())
+}
+
+#[tokio::test]
+async fn a_crashed_handler_is_started_again_at_once() {
+    let app = app();
+    let (host, console) = start(&app, &settings(), None).await;
+    let first = process(&host).await.unwrap();
+    send(Method::POST, &format!("{}/api/exit/3", host.url()), &[], "").await;
+    let second = eventually("it answers again", async || process(&host).await).await;
+    assert_ne!(first, second);
+    let lines = console.lines();
+    assert!(
+        lines
+            .iter()
+            .any(|line| line.contains("ended with exit code 3")),
+        "{lines:?}"
+    );
+    host.stop().await;
+}
+
+#[tokio::test]
+async fn three_errors_stop_the_host() {
+    let app = app();
+    let (host, _) = start(&app, &settings(), None).await;
+    for _ in 0..3 {
+        eventually("it answers", async || process(&host).await).await;
+        send(Method::POST, &format!("{}/api/exit/3", host.url()), &[], "").await;
+    }
+    let error = host.failed().await.to_string();
+    assert!(
+        error.contains("three times") && error.contains("exit code 3"),
+        "{error}"
+    );
+    host.stop().await;
+}
+
+#[tokio::test]
+async fn exit_code_200_is_an_intended_restart_that_counts_for_nothing() {
+    let app = app();
+    let (host, _) = start(&app, &settings(), None).await;
+    for _ in 0..4 {
+        let before = eventually("it answers", async || process(&host).await).await;
+        send(
+            Method::POST,
+            &format!("{}/api/exit/200", host.url()),
+            &[],
+            "",
+        )
+        .await;
+        eventually("it is another process", async || {
+            process(&host).await.filter(|now| *now != before)
+        })
+        .await;
+    }
+    host.stop().await;
+}
+
+#[tokio::test]
+async fn exit_code_0_ends_the_host() {
+    let app = app();
+    let (host, _) = start(&app, &settings(), None).await;
+    send(Method::POST, &format!("{}/api/exit/0", host.url()), &[], "").await;
+    assert!(host.failed().await.to_string().contains("exit code 0"));
+    host.stop().await;
+}
+
+#[tokio::test]
+async fn a_handler_that_does_not_come_up_is_a_clear_error() {
+    let app = app();
+    let error = start_error(&app, &set("ECHO_EXIT", "7"), 0)
+        .await
+        .to_string();
+    assert!(
+        error.contains("failed three times") && error.contains("exit code 7"),
+        "{error}"
+    );
+    let error = start_error(&app, &set("ECHO_SILENT", "1"), 0)
+        .await
+        .to_string();
+    assert!(
+        error.contains("did not answer GET / within 0.3 s"),
+        "{error}"
+    );
+    std::fs::remove_file(app.path().join("echo_handler")).unwrap();
+    let error = start_error(&app, &settings(), 0).await.to_string();
+    assert!(error.contains("echo_handler cannot be started"), "{error}");
+}
+
+#[tokio::test]
+async fn a_port_in_use_is_a_clear_error() {
+    let app = app();
+    let (host, _) = start(&app, &settings(), None).await;
+    let port = host.url().rsplit(':').next().unwrap().parse().unwrap();
+    let error = start_error(&app, &settings(), port).await.to_string();
+    assert!(
+        error.contains(&format!("the port {port} of 127.0.0.1 is in use")),
+        "{error}"
+    );
+    host.stop().await;
+}
+
+#[tokio::test]
+async fn a_trigger_without_an_account_is_a_clear_error() {
+    let app = staged(&[("Copies", cosmos_function())]);
+    let error = start_error(&app, &settings(), 0).await.to_string();
+    assert_eq!(
+        error,
+        "the setting CosmosConnection of Copies does not lead to a Cosmos DB account: it is \
+         missing in local.settings.json"
+    );
+    let secret = "AccountEndpoint=http://127.0.0.1:1/;AccountKey=";
+    let error = start_error(&app, &set("CosmosConnection", "nothing"), 0)
+        .await
+        .to_string();
+    assert!(error.contains("it must be a connection string"), "{error}");
+    let unreachable = set("CosmosConnection", &format!("{secret}bm90aGluZw=="));
+    let error = start_error(&app, &unreachable, 0).await.to_string();
+    assert!(
+        !error.contains("bm90aGluZw"),
+        "a key must not be printed: {error}"
+    );
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn the_end_of_the_host_ends_the_handler_and_its_children() {
+    for stopped in [true, false] {
+        let app = app();
+        let file = app.path().join("child");
+        let settings = set("ECHO_CHILD", &file.to_string_lossy());
+        let (host, _) = start(&app, &settings, None).await;
+        let handler = process(&host).await.unwrap().to_string();
+        let child = std::fs::read_to_string(&file).unwrap();
+        assert!(is_running(&handler) && is_running(&child));
+        if stopped {
+            host.stop().await;
+        } else {
+            drop(host);
+        }
+        eventually("both are gone", async || {
+            (!is_running(&handler) && !is_running(&child)).then_some(())
+        })
+        .await;
+    }
+}
+
+#[tokio::test]
+async fn an_invocation_beyond_the_function_timeout_kills_the_handler() {
+    let store = crate::support::Store::new(1).await;
+    let server = store.endpoint.serve(0).await.unwrap();
+    let mut settings = set("CosmosConnection", &server.connection_string());
+    settings.set("AzureFunctionsJobHost__functionTimeout", "00:00:00.2");
+    let app = staged(&[
+        ("Copies", cosmos_function()),
+        ("Rest", http_function("api/{*path}", &[], "anonymous")),
+    ]);
+    let (host, console) = start(&app, &settings, None).await;
+    let first = process(&host).await.unwrap();
+    let control = json!({ "reply": "hang", "times": 1 });
+    post(&format!("{}/api/control", host.url()), &control).await;
+    store.put("p1", json!({})).await;
+    eventually("it is another process", async || {
+        process(&host).await.filter(|now| *now != first)
+    })
+    .await;
+    let lines = console.lines();
+    assert!(
+        lines
+            .iter()
+            .any(|line| line.contains("longer than functionTimeout")),
+        "{lines:?}"
+    );
+    host.stop().await;
+    server.stop().await;
+}

@@ -1,0 +1,89 @@
+//! Which function a request belongs to.
+
+use axum::http::Method;
+use tributary_local::host::routes::{RouteTable, Template};
+
+#[test]
+fn a_template_matches_as_in_asp_net_core() {
+    let cases = [
+        ("api/feed", "/api/feed", true),
+        ("api/feed", "/API/Feed", true),
+        ("api/feed", "/api/feed/", true),
+        ("api/feed", "/api/f%65ed", true),
+        ("api/feed", "/api/feeds", false),
+        ("api/feed", "/api", false),
+        ("api/feed", "/api//feed", false),
+        ("api/posts/{id}", "/api/posts/p1", true),
+        ("api/posts/{id}", "/api/posts/a%2Fb", true),
+        ("api/posts/{id}", "/api/posts/", false),
+        ("api/posts/{id}", "/api/posts/p1/likes", false),
+        ("api/posts/{id?}", "/api/posts", true),
+        ("api/posts/{id?}", "/api/posts/p1", true),
+        ("api/{*path}", "/api/a/b/c", true),
+        ("api/{*path}", "/api", true),
+        ("api/{*path}", "/apis/a", false),
+        ("{**path}", "/", true),
+        ("n/{n:int}", "/n/-12", true),
+        ("n/{n:int}", "/n/12x", false),
+        ("n/{n:int}", "/n/2147483648", false),
+        ("n/{n:long}", "/n/2147483648", true),
+        (
+            "n/{n:guid}",
+            "/n/1b4e28ba-2fa1-11d2-883f-0016d3cca427",
+            true,
+        ),
+        ("n/{n:guid}", "/n/1b4e28ba", false),
+        ("n/{n:alpha}", "/n/abc", true),
+        ("n/{n:alpha}", "/n/ab1", false),
+        ("n/{n:length(3)}", "/n/abc", true),
+        ("n/{n:length(1,2)}", "/n/abc", false),
+        ("n/{n:alpha:maxlength(2)}", "/n/ab", true),
+        ("n/{n:bool}", "/n/TRUE", true),
+    ];
+    for (template, path, expected) in cases {
+        let matches = Template::parse(template).unwrap().matches(path);
+        assert_eq!(matches, expected, "{template} and {path}");
+    }
+}
+
+#[test]
+fn a_template_that_cannot_be_read_is_refused() {
+    for template in [
+        "/api",
+        "~/api",
+        "a/{*rest}/b",
+        "a{b}",
+        "{",
+        "{}",
+        "{a:money}",
+        "{a=1}",
+        "{a:length(x)}",
+    ] {
+        assert!(Template::parse(template).is_err(), "{template}");
+    }
+}
+
+#[test]
+fn the_first_name_that_fits_in_path_and_method_wins() {
+    let mut table = RouteTable::default();
+    let mut add = |name: &'static str, route: &str, methods: &[Method]| {
+        table.insert(
+            name,
+            Template::parse(route).unwrap(),
+            methods.to_vec(),
+            name,
+        );
+    };
+    add("ZLast", "api/{*path}", &[]);
+    add("getPost", "api/posts/{id}", &[Method::GET]);
+    add("DeletePost", "api/posts/{id}", &[Method::DELETE]);
+    add("Special", "api/posts/special", &[Method::GET, Method::POST]);
+
+    let find = |method: Method, path: &str| table.find(&method, path).copied();
+    assert_eq!(find(Method::DELETE, "/api/posts/p1"), Some("DeletePost"));
+    // A literal is no better match than a parameter: only the name's order counts.
+    assert_eq!(find(Method::GET, "/api/posts/special"), Some("getPost"));
+    assert_eq!(find(Method::POST, "/api/posts/special"), Some("Special"));
+    assert_eq!(find(Method::PATCH, "/api/posts/p1"), Some("ZLast"));
+    assert_eq!(find(Method::GET, "/elsewhere"), None);
+}

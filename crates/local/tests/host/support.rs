@@ -1,0 +1,287 @@
+//! What the tests share: app folders, documents, waiting for a condition.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use axum::extract::{Path as UrlPath, State};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::post;
+use axum::{Json, Router};
+use azure_data_cosmos::{ContainerClient, CosmosClient};
+use serde_json::{Value, json};
+use tributary_local::cosmos::{ContainersFile, CosmosEndpoint, EndpointOptions};
+use tributary_local::host::{
+    Console, FeedOptions, FeedPump, Function, FunctionApp, RouterInvoker, Settings,
+};
+
+/// A folder that goes with its value.
+pub(crate) struct Folder(PathBuf);
+
+impl Folder {
+    pub(crate) fn new() -> Self {
+        let path = std::env::temp_dir().join(format!("tributary-host-{}", uuid::Uuid::new_v4()));
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
+    }
+
+    pub(crate) fn write(&self, file: &str, content: &Value) -> &Self {
+        let path = self.0.join(file);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, content.to_string()).unwrap();
+        self
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+pub(crate) fn host_json() -> Value {
+    json!({
+        "version": "2.0",
+        "extensions": { "http": { "routePrefix": "" } },
+        "customHandler": {
+            "description": { "defaultExecutablePath": "echo_handler" },
+            "enableProxyingHttpRequest": true,
+        },
+    })
+}
+
+pub(crate) fn http_function(route: &str, methods: &[&str], auth_level: &str) -> Value {
+    json!({ "bindings": [
+        { "type": "httpTrigger", "direction": "in", "name": "req", "route": route,
+          "methods": methods, "authLevel": auth_level },
+        { "type": "http", "direction": "out", "name": "res" },
+    ] })
+}
+
+pub(crate) fn cosmos_function() -> Value {
+    json!({
+        "bindings": [{
+            "type": "cosmosDBTrigger", "direction": "in", "name": "documents",
+            "connection": "CosmosConnection", "databaseName": "%CosmosDatabase%",
+            "containerName": "posts", "leaseContainerName": "leases",
+            "leaseContainerPrefix": "copies-", "startFromBeginning": true,
+            "maxItemsPerInvocation": 100, "feedPollDelay": 10,
+        }],
+        "retry": {
+            "strategy": "exponentialBackoff", "maxRetryCount": -1,
+            "minimumInterval": "00:00:02", "maximumInterval": "00:01:00",
+        },
+    })
+}
+
+pub(crate) fn settings() -> Settings {
+    [("CosmosDatabase", "test")].into_iter().collect()
+}
+
+/// One function, read as the host reads it.
+pub(crate) fn function(json: &Value) -> Function {
+    let folder = Folder::new();
+    folder
+        .write("host.json", &host_json())
+        .write("functions/Copies/function.json", json);
+    FunctionApp::load(folder.path(), &settings())
+        .unwrap()
+        .functions()[0]
+        .clone()
+}
+
+/// An account in this process with a monitored container and one for leases.
+pub(crate) struct Store {
+    pub(crate) endpoint: CosmosEndpoint,
+    pub(crate) client: CosmosClient,
+    pub(crate) posts: ContainerClient,
+    pub(crate) leases: ContainerClient,
+}
+
+impl Store {
+    pub(crate) async fn new(partitions: u32) -> Self {
+        let options = EndpointOptions {
+            partitions,
+            ..EndpointOptions::default()
+        };
+        let endpoint = CosmosEndpoint::in_process(options).unwrap();
+        let key = |path: &str| json!({ "paths": [path], "kind": "Hash", "version": 2 });
+        let containers = json!([
+            { "id": "posts", "partitionKey": key("/postId") },
+            { "id": "leases", "partitionKey": key("/id"), "defaultTtl": -1 },
+        ]);
+        let containers = ContainersFile::parse(&containers.to_string()).unwrap();
+        endpoint.provision("test", &containers).await.unwrap();
+        let client = endpoint.client().await.unwrap();
+        let database = client.database_client("test");
+        let posts = database.container_client("posts", None).await.unwrap();
+        let leases = database.container_client("leases", None).await.unwrap();
+        Self {
+            endpoint,
+            client,
+            posts,
+            leases,
+        }
+    }
+
+    pub(crate) async fn put(&self, id: &str, fields: Value) {
+        let mut post = json!({ "id": id, "postId": id });
+        post.as_object_mut()
+            .unwrap()
+            .extend(fields.as_object().unwrap().clone());
+        self.posts
+            .upsert_item(id.to_owned(), id, &post, None)
+            .await
+            .unwrap();
+    }
+
+    pub(crate) fn pump(
+        &self,
+        function: &Function,
+        handler: &Handler,
+        options: FeedOptions,
+    ) -> FeedPump {
+        let invoker = Arc::new(RouterInvoker(handler.router()));
+        FeedPump::new(self.client.clone(), function, invoker, options).unwrap()
+    }
+}
+
+/// Options for tests: no real pauses, lines kept.
+pub(crate) fn feed_options() -> FeedOptions {
+    FeedOptions {
+        retry_scale: 0.0,
+        console: Console::kept(),
+        ..FeedOptions::default()
+    }
+}
+
+/// What a handler got.
+#[derive(Debug, Clone)]
+pub(crate) struct Received {
+    pub(crate) function: String,
+    pub(crate) id: String,
+    pub(crate) body: Value,
+}
+
+impl Received {
+    /// The documents, decoded twice as the host encodes them.
+    pub(crate) fn documents(&self) -> Vec<Value> {
+        let once = self.body["Data"]["documents"].as_str().unwrap();
+        let twice: String = serde_json::from_str(once).unwrap();
+        serde_json::from_str(&twice).unwrap()
+    }
+
+    pub(crate) fn ids(&self) -> Vec<String> {
+        let id = |document: &Value| document["id"].as_str().unwrap().to_owned();
+        self.documents().iter().map(id).collect()
+    }
+}
+
+/// A handler in this process that answers from a list, and then with success.
+#[derive(Clone, Default)]
+pub(crate) struct Handler {
+    received: Arc<Mutex<Vec<Received>>>,
+    answers: Arc<Mutex<Vec<Reply>>>,
+}
+
+#[derive(Clone, Copy)]
+pub(crate) enum Reply {
+    Failure,
+    Empty,
+}
+
+impl Handler {
+    /// The next answers, the last one first.
+    pub(crate) fn then(&self, replies: &[Reply]) {
+        self.answers.lock().unwrap().extend_from_slice(replies);
+    }
+
+    pub(crate) fn received(&self) -> Vec<Received> {
+        self.received.lock().unwrap().clone()
+    }
+
+    pub(crate) fn router(&self) -> Router {
+        Router::new()
+            .route("/{function}", post(invoke))
+            .with_state(self.clone())
+    }
+}
+
+async fn invoke(
+    State(handler): State<Handler>,
+    UrlPath(function): UrlPath<String>,
+    headers: HeaderMap,
+    Json(body): Json<Value>,
+) -> Response {
+    assert_eq!(
+        headers[header::CONTENT_TYPE],
+        "application/json; charset=utf-8"
+    );
+    let id = headers["x-azure-functions-invocationid"]
+        .to_str()
+        .unwrap()
+        .to_owned();
+    handler
+        .received
+        .lock()
+        .unwrap()
+        .push(Received { function, id, body });
+    match handler.answers.lock().unwrap().pop() {
+        Some(Reply::Failure) => (StatusCode::INTERNAL_SERVER_ERROR, "no").into_response(),
+        Some(Reply::Empty) => StatusCode::OK.into_response(),
+        None => {
+            Json(json!({ "Outputs": {}, "Logs": ["done"], "ReturnValue": null })).into_response()
+        }
+    }
+}
+
+/// Waits until a condition gives something; fails after 20 s.
+pub(crate) async fn eventually<T>(what: &str, mut condition: impl AsyncFnMut() -> Option<T>) -> T {
+    let deadline = Instant::now() + Duration::from_secs(20);
+    loop {
+        if let Some(value) = condition().await {
+            return value;
+        }
+        assert!(Instant::now() < deadline, "waited 20 s until {what}");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+/// The handler of `examples/echo_handler.rs`, built by `cargo test` or now.
+pub(crate) fn echo_handler() -> PathBuf {
+    let test = std::env::current_exe().unwrap();
+    let profile = test.parent().unwrap().parent().unwrap();
+    let example = profile.join("examples").join("echo_handler");
+    if !example.is_file() {
+        let built = std::process::Command::new(env!("CARGO"))
+            .args([
+                "build",
+                "--quiet",
+                "-p",
+                "tributary-local",
+                "--example",
+                "echo_handler",
+            ])
+            .args(profile.ends_with("release").then_some("--release"))
+            .status()
+            .unwrap();
+        assert!(built.success());
+    }
+    example
+}
+
+/// A staged app whose handler is the echo handler.
+pub(crate) fn staged(functions: &[(&str, Value)]) -> Folder {
+    let folder = Folder::new();
+    folder.write("host.json", &host_json());
+    for (name, json) in functions {
+        folder.write(&format!("{name}/function.json"), json);
+    }
+    std::fs::copy(echo_handler(), folder.path().join("echo_handler")).unwrap();
+    folder
+}

@@ -1,0 +1,111 @@
+//! `functions/` and the app are the same set.
+
+use std::{collections::BTreeMap, fs, path::PathBuf};
+
+use axum::http::Method;
+use serde_json::Value;
+use tributary::app::{AuthLevel, UNMATCHED, http_functions};
+
+use crate::world::World;
+
+/// All `function.json` files, by the function's name.
+fn folders() -> BTreeMap<String, Value> {
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("functions");
+    let entries = fs::read_dir(root).unwrap().map(Result::unwrap);
+    entries
+        .map(|folder| {
+            let files: Vec<_> = fs::read_dir(folder.path()).unwrap().map(Result::unwrap).collect();
+            assert_eq!(files.len(), 1, "another file in {folder:?} would be taken for a script");
+            let text = fs::read_to_string(folder.path().join("function.json")).unwrap();
+            let name = folder.file_name().into_string().unwrap();
+            (name, serde_json::from_str(&text).unwrap())
+        })
+        .collect()
+}
+
+fn trigger(function: &Value) -> &Value {
+    &function["bindings"][0]
+}
+
+#[test]
+fn every_route_has_its_folder_and_every_folder_its_route() {
+    let declared: BTreeMap<String, (Vec<Value>, String, String)> = folders()
+        .iter()
+        .filter(|(name, function)| {
+            trigger(function)["type"] == "httpTrigger" && name.as_str() != UNMATCHED
+        })
+        .map(|(name, function)| {
+            let trigger = trigger(function);
+            let text = |field: &str| trigger[field].as_str().unwrap().to_owned();
+            let methods = trigger["methods"].as_array().unwrap().clone();
+            (name.clone(), (methods, format!("/{}", text("route")), text("authLevel")))
+        })
+        .collect();
+    let served = http_functions()
+        .into_iter()
+        .map(|function| {
+            let method = function.method.as_str().to_lowercase();
+            let auth_level = match function.auth_level {
+                AuthLevel::Anonymous => "anonymous",
+                AuthLevel::Function => "function",
+            };
+            let route = function.route.to_owned();
+            (function.name.to_owned(), (vec![method.into()], route, auth_level.to_owned()))
+        })
+        .collect();
+    assert_eq!(declared, served);
+}
+
+#[tokio::test]
+async fn the_declared_methods_are_the_ones_that_the_router_takes() {
+    let world = World::new().await;
+    for function in http_functions() {
+        let path = function.route.replace(['{', '}'], "");
+        let answer = world.call("TRACE", &path, &[], None).await.expect(405);
+        let allowed = answer.header("allow");
+        assert!(allowed.split(',').any(|m| m == function.method.as_str()), "{path}: {allowed}");
+        if function.method != Method::GET {
+            let answer = world.call(function.method.as_str(), &path, &[], None).await;
+            assert_ne!(answer.status, 405, "{path}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn every_trigger_has_its_folder_and_every_folder_its_trigger() {
+    let declared: Vec<String> = folders()
+        .into_iter()
+        .filter(|(_, function)| trigger(function)["type"] != "httpTrigger")
+        .map(|(name, _)| name)
+        .collect();
+    let mut served = World::new().await.triggers().await;
+    served.sort();
+    assert_eq!(declared, served);
+}
+
+#[test]
+fn no_two_triggers_share_a_lease_and_none_can_lose_a_change() {
+    let mut prefixes = Vec::new();
+    for (name, function) in folders() {
+        let trigger = trigger(&function);
+        if trigger["type"] != "cosmosDBTrigger" {
+            continue;
+        }
+        assert_eq!(function["retry"]["maxRetryCount"], -1, "{name} would lose a failed batch");
+        assert_eq!(trigger["startFromBeginning"], true, "{name} would miss older changes");
+        assert_eq!(trigger["createLeaseContainerIfNotExists"], false, "{name}");
+        prefixes.push(trigger["leaseContainerPrefix"].as_str().unwrap().to_owned());
+    }
+    assert!(prefixes.len() >= 3);
+    prefixes.sort();
+    let all = prefixes.len();
+    prefixes.dedup();
+    assert_eq!(prefixes.len(), all, "functions with one prefix steal each other's changes");
+}
+
+#[test]
+fn the_function_for_unmatched_routes_sorts_last() {
+    let folders = folders();
+    let last = folders.keys().max_by_key(|name| name.to_lowercase()).unwrap();
+    assert_eq!(last, UNMATCHED);
+}

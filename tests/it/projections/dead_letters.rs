@@ -1,0 +1,74 @@
+//! What becomes of changes that can never be applied.
+
+use azure_data_cosmos::models::ContainerProperties;
+use serde_json::{Value, json};
+
+use crate::world::World;
+
+const TRIGGERS: [&str; 3] = ["PostCopiesInUsers", "HomeFeed", "PostsIntegrity"];
+
+async fn world_with_a_bad_item() -> World {
+    let world = World::new().await;
+    world.put("/api/users/ann", json!({"username": "Ann"})).await.expect(201);
+    let bad = json!({"id": "bad", "postId": "bad", "type": "poem", "text": "secret"});
+    world.container("posts").await.create_item("bad", "bad", &bad, None).await.unwrap();
+    let post = json!({"userId": "ann", "title": "T", "content": "C"});
+    world.put("/api/posts/good", post).await.expect(201);
+    world
+}
+
+#[tokio::test]
+async fn an_item_that_nobody_can_read_does_not_stop_the_others() {
+    let world = world_with_a_bad_item().await;
+    world.settle().await;
+    assert_eq!(world.list("/api/users/ann/posts").await.len(), 1);
+    let letters = world.items("dead-letters").await;
+    let mut functions: Vec<_> = letters.iter().map(|letter| letter["function"].clone()).collect();
+    functions.sort_by_key(Value::to_string);
+    assert_eq!(functions, ["HomeFeed", "PostCopiesInUsers", "PostsIntegrity"]);
+    for letter in letters {
+        assert_eq!(letter["documentId"], "bad");
+        assert_eq!(letter["partitionKey"], "bad");
+        let raw: Value = serde_json::from_str(letter["raw"].as_str().unwrap()).unwrap();
+        assert_eq!(raw["text"], "secret", "the whole document is kept");
+        let reason = letter["reason"].as_str().unwrap();
+        assert!(!reason.contains("secret"), "but not shown around: {reason}");
+        assert!(!letter["invocationId"].as_str().unwrap().is_empty());
+        assert!(!letter["failedAt"].as_str().unwrap().is_empty());
+    }
+}
+
+#[tokio::test]
+async fn delivered_again_it_is_still_one_dead_letter() {
+    let world = world_with_a_bad_item().await;
+    let items = world.items("posts").await;
+    for _ in 0..3 {
+        for function in TRIGGERS {
+            world.deliver(function, &items).await.unwrap();
+        }
+    }
+    assert_eq!(world.items("dead-letters").await.len(), TRIGGERS.len());
+}
+
+#[tokio::test]
+async fn while_dead_letters_cannot_be_stored_nothing_is_acknowledged() {
+    let world = world_with_a_bad_item().await;
+    let items = world.items("posts").await;
+    let letters = world.container("dead-letters").await;
+    let properties: ContainerProperties = letters.read(None).await.unwrap().into_model().unwrap();
+    letters.delete(None).await.unwrap();
+    for function in TRIGGERS {
+        world.deliver(function, &items).await.unwrap_err();
+    }
+    assert_eq!(world.get("/api/feed").await.json()["items"][0]["id"], "good", "the rest went on");
+
+    let database = world.database();
+    let again = ContainerProperties::new("dead-letters", properties.partition_key);
+    database.create_container(again, None).await.unwrap();
+    // Another instance, for the first one knows the container that was deleted.
+    let world = world.second_instance().await;
+    for function in TRIGGERS {
+        world.deliver(function, &items).await.unwrap();
+    }
+    assert_eq!(world.items("dead-letters").await.len(), TRIGGERS.len());
+}

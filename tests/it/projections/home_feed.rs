@@ -1,0 +1,100 @@
+use futures::future::join_all;
+use serde_json::{Value, json};
+
+use crate::world::World;
+
+async fn write_posts(world: &World, numbers: std::ops::Range<u32>) {
+    for n in numbers {
+        let post = json!({"userId": "ann", "title": format!("Post {n}"), "content": "…"});
+        world.put(&format!("/api/posts/p{n:03}"), post).await.expect(201);
+    }
+}
+
+async fn feed(world: &World) -> Vec<Value> {
+    world.get("/api/feed").await.expect(200).json()["items"].as_array().unwrap().clone()
+}
+
+fn ids(posts: &[Value]) -> Vec<&str> {
+    posts.iter().map(|post| post["id"].as_str().unwrap()).collect()
+}
+
+/// The ids of the newest of the posts that exist.
+async fn newest(world: &World) -> Vec<String> {
+    let mut posts: Vec<_> = world.items("posts").await;
+    posts.retain(|item| item["type"] == "post");
+    posts.sort_by_key(|post| (post["creationDate"].to_string(), post["id"].to_string()));
+    posts.iter().rev().take(100).map(|post| post["id"].as_str().unwrap().to_owned()).collect()
+}
+
+async fn world_with_ann() -> World {
+    let world = World::with_partitions(3).await;
+    world.put("/api/users/ann", json!({"username": "Ann"})).await.expect(201);
+    world
+}
+
+#[tokio::test]
+async fn the_feed_holds_the_hundred_newest_posts() {
+    let world = world_with_ann().await;
+    write_posts(&world, 0..130).await;
+    world.settle().await;
+    assert_eq!(ids(&feed(&world).await), newest(&world).await);
+    let three = world.get("/api/feed?limit=3").await.expect(200).json();
+    assert_eq!(ids(three["items"].as_array().unwrap()), newest(&world).await[..3]);
+    let stored = world.items("feed").await;
+    let copies = stored.iter().filter(|item| !item["creationDate"].is_null()).count();
+    assert_eq!(copies, 100, "what left the feed is gone");
+}
+
+#[tokio::test]
+async fn likes_and_edits_evict_nothing() {
+    let world = world_with_ann().await;
+    write_posts(&world, 0..105).await;
+    world.settle().await;
+    let before = newest(&world).await;
+    world.put("/api/posts/p050/likes/ann", Value::Null).await.expect(201);
+    let edited = json!({"userId": "ann", "title": "Edited", "content": "…"});
+    world.put("/api/posts/p060", edited.clone()).await.expect(200);
+    world.put("/api/posts/p001", edited).await.expect(200);
+    world.settle().await;
+    let feed = feed(&world).await;
+    assert_eq!(ids(&feed), before);
+    let liked = feed.iter().find(|post| post["id"] == "p050").unwrap();
+    assert_eq!(liked["likeCount"], 1);
+    assert_eq!(feed.iter().find(|post| post["id"] == "p060").unwrap()["title"], "Edited");
+}
+
+#[tokio::test]
+async fn a_delete_lets_the_next_post_move_up() {
+    let world = world_with_ann().await;
+    write_posts(&world, 0..110).await;
+    world.settle().await;
+    for id in ["p109", "p050", "p020", "p003"] {
+        world.delete(&format!("/api/posts/{id}")).await.expect(204);
+    }
+    world.settle().await;
+    let feed = feed(&world).await;
+    assert_eq!(feed.len(), 100);
+    assert_eq!(ids(&feed), newest(&world).await);
+}
+
+#[tokio::test]
+async fn two_instances_that_work_on_the_feed_at_once_agree() {
+    let world = world_with_ann().await;
+    write_posts(&world, 0..120).await;
+    world.settle().await;
+    let second = world.second_instance().await;
+    for round in 0..10 {
+        write_posts(&world, 120 + round * 3..120 + round * 3 + 3).await;
+        world.delete(&format!("/api/posts/p{:03}", 40 + round * 7)).await.expect(204);
+        let changes = world.items("posts").await;
+        let halves: Vec<&[Value]> = changes.chunks(40).collect();
+        let deliveries = halves.iter().enumerate().flat_map(|(n, half)| {
+            let (one, other) = if n % 2 == 0 { (&world, &second) } else { (&second, &world) };
+            [one.deliver("HomeFeed", half), other.deliver("HomeFeed", half)]
+        });
+        for outcome in join_all(deliveries).await {
+            outcome.unwrap();
+        }
+        assert_eq!(ids(&feed(&world).await), newest(&world).await, "round {round}");
+    }
+}

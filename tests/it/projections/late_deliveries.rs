@@ -1,0 +1,180 @@
+//! Deliveries that come late, twice, in any order, to two instances.
+
+use proptest::{collection::vec, prelude::*};
+use serde_json::{Value, json};
+
+use crate::world::World;
+
+const POSTS: u8 = 6;
+const USERS: u8 = 3;
+const TRIGGERS: [&str; 4] = ["UsernamesInPosts", "PostCopiesInUsers", "HomeFeed", "PostsIntegrity"];
+
+#[derive(Debug, Clone)]
+enum Step {
+    Put {
+        post: u8,
+        title: u8,
+    },
+    Comment {
+        post: u8,
+        user: u8,
+    },
+    Like {
+        post: u8,
+        user: u8,
+    },
+    Unlike {
+        post: u8,
+        user: u8,
+    },
+    Delete {
+        post: u8,
+    },
+    Rename {
+        user: u8,
+    },
+    /// Some of all versions that there ever were, to some trigger of some instance.
+    Deliver {
+        trigger: usize,
+        versions: Vec<prop::sample::Index>,
+        second: bool,
+    },
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        3 => (0..POSTS, any::<u8>()).prop_map(|(post, title)| Step::Put { post, title }),
+        3 => (0..POSTS, 0..USERS).prop_map(|(post, user)| Step::Comment { post, user }),
+        2 => (0..POSTS, 0..USERS).prop_map(|(post, user)| Step::Like { post, user }),
+        1 => (0..POSTS, 0..USERS).prop_map(|(post, user)| Step::Unlike { post, user }),
+        1 => (0..POSTS).prop_map(|post| Step::Delete { post }),
+        1 => (0..USERS).prop_map(|user| Step::Rename { user }),
+        5 => (0..TRIGGERS.len(), vec(any::<prop::sample::Index>(), 1..6), any::<bool>())
+            .prop_map(|(trigger, versions, second)| Step::Deliver { trigger, versions, second }),
+    ]
+}
+
+/// Every version of every item that a trigger could be given.
+#[derive(Default)]
+struct History {
+    users: Vec<Value>,
+    posts: Vec<Value>,
+}
+
+impl History {
+    async fn record(&mut self, world: &World) {
+        for (container, known) in [("users", &mut self.users), ("posts", &mut self.posts)] {
+            for item in world.items(container).await {
+                if !known.iter().any(|version| version["_etag"] == item["_etag"]) {
+                    known.push(item);
+                }
+            }
+        }
+    }
+}
+
+async fn take(world: &World, second: &World, step: Step, history: &History, n: usize) {
+    match step {
+        Step::Put { post, title } => {
+            let body = json!({"userId": format!("u{}", post % USERS), "title": title.to_string(), "content": "C"});
+            world.put(&format!("/api/posts/p{post}"), body).await;
+        }
+        Step::Comment { post, user } => {
+            let body = json!({"userId": format!("u{user}"), "content": "Well."});
+            world.post(&format!("/api/posts/p{post}/comments"), body).await;
+        }
+        Step::Like { post, user } => {
+            second.put(&format!("/api/posts/p{post}/likes/u{user}"), Value::Null).await;
+        }
+        Step::Unlike { post, user } => {
+            world.delete(&format!("/api/posts/p{post}/likes/u{user}")).await;
+        }
+        Step::Delete { post } => {
+            world.delete(&format!("/api/posts/p{post}")).await;
+        }
+        Step::Rename { user } => {
+            let body = json!({"username": format!("user {user} after {n}")});
+            world.put(&format!("/api/users/u{user}"), body).await.expect(200);
+        }
+        Step::Deliver { trigger, versions, second: elsewhere } => {
+            let source = if trigger == 0 { &history.users } else { &history.posts };
+            if source.is_empty() {
+                return;
+            }
+            let batch: Vec<Value> = versions.iter().map(|v| v.get(source).clone()).collect();
+            let instance = if elsewhere { second } else { world };
+            instance.deliver(TRIGGERS[trigger], &batch).await.unwrap();
+        }
+    }
+}
+
+/// What readers see is what the sources say.
+async fn everything_is_true(world: &World) {
+    let (users, posts) = (world.items("users").await, world.items("posts").await);
+    let name_of = |user: &Value| {
+        let user = users.iter().find(|item| item["type"] == "user" && item["id"] == *user);
+        user.unwrap()["username"].clone()
+    };
+    let mut live: Vec<&Value> = posts.iter().filter(|item| item["type"] == "post").collect();
+    live.sort_by_key(|post| (post["creationDate"].to_string(), post["id"].to_string()));
+    live.reverse();
+
+    let mut expected = Vec::new();
+    for post in &live {
+        let path = format!("/api/posts/{}", post["id"].as_str().unwrap());
+        let shown = world.get(&path).await.expect(200).json();
+        let comments = world.list(&format!("{path}/comments")).await;
+        let likes = world.list(&format!("{path}/likes")).await;
+        assert_eq!(shown["commentCount"], comments.len());
+        assert_eq!(shown["likeCount"], likes.len());
+        for item in comments.iter().chain(&likes).chain([&shown]) {
+            assert_eq!(item["userUsername"], name_of(&item["userId"]), "{item}");
+        }
+        expected.push(shown);
+    }
+    for item in posts.iter().filter(|item| item["type"] == "comment" || item["type"] == "like") {
+        assert!(live.iter().any(|post| post["id"] == item["postId"]), "an orphan: {item}");
+    }
+    assert_eq!(world.get("/api/feed").await.expect(200).json()["items"], json!(expected));
+    for user in 0..USERS {
+        let id = format!("u{user}");
+        let own: Vec<_> = expected.iter().filter(|post| post["userId"] == *id).cloned().collect();
+        assert_eq!(world.list(&format!("/api/users/{id}/posts")).await, own);
+    }
+    assert!(world.items("dead-letters").await.is_empty());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 8, max_shrink_iters: 200, ..ProptestConfig::default() })]
+
+    #[test]
+    fn whatever_is_delivered_whenever_to_whomever_the_copies_end_true(
+        steps in vec(step(), 1..60), partitions in 1u32..4,
+    ) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let world = World::with_partitions(partitions).await;
+            let second = world.second_instance().await;
+            for user in 0..USERS {
+                let body = json!({"username": format!("user {user}")});
+                world.put(&format!("/api/users/u{user}"), body).await.expect(201);
+            }
+            let mut history = History::default();
+            for (n, step) in steps.into_iter().enumerate() {
+                take(&world, &second, step, &history, n).await;
+                history.record(&world).await;
+            }
+            world.settle().await;
+            everything_is_true(&world).await;
+
+            // Once more everything that ever was, backwards.
+            for (trigger, source) in [(0, &history.users), (1, &history.posts), (2, &history.posts), (3, &history.posts)] {
+                for version in source.iter().rev() {
+                    second.deliver(TRIGGERS[trigger], std::slice::from_ref(version)).await.unwrap();
+                }
+            }
+            world.settle().await;
+            everything_is_true(&world).await;
+        });
+    }
+}

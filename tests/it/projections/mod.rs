@@ -1,0 +1,8 @@
+//! What the change feed keeps true.
+
+mod dead_letters;
+mod home_feed;
+mod late_deliveries;
+mod post_copies_in_users;
+mod posts_integrity;
+mod usernames_in_posts;

@@ -1,0 +1,62 @@
+use serde_json::{Value, json};
+
+use crate::world::World;
+
+#[tokio::test]
+async fn a_users_posts_follow_the_posts() {
+    let world = World::new().await;
+    world.put("/api/users/ann", json!({"username": "Ann"})).await.expect(201);
+    for id in ["p1", "p2", "p3"] {
+        let post = json!({"userId": "ann", "title": id, "content": "x".repeat(300)});
+        world.put(&format!("/api/posts/{id}"), post).await.expect(201);
+    }
+    world.settle().await;
+
+    let posts = world.list("/api/users/ann/posts").await;
+    let ids: Vec<_> = posts.iter().map(|post| post["id"].as_str().unwrap()).collect();
+    assert_eq!(ids, ["p3", "p2", "p1"], "newest first");
+    assert_eq!(posts[0]["content"], format!("{}…", "x".repeat(200)));
+
+    world.put("/api/posts/p2/likes/ann", Value::Null).await.expect(201);
+    let edited = json!({"userId": "ann", "title": "edited", "content": "short"});
+    world.put("/api/posts/p2", edited).await.expect(200);
+    world.delete("/api/posts/p1").await.expect(204);
+    world.settle().await;
+
+    let posts = world.list("/api/users/ann/posts").await;
+    assert_eq!(posts.len(), 2);
+    let whole = world.get("/api/posts/p2").await.expect(200).json();
+    assert_eq!(posts[1], whole, "a short post is a post whose content is a summary");
+    assert_eq!(whole["likeCount"], 1);
+}
+
+#[tokio::test]
+async fn a_post_may_have_the_id_of_its_author() {
+    let world = World::new().await;
+    world.put("/api/users/ann", json!({"username": "Ann"})).await.expect(201);
+    let post = json!({"userId": "ann", "title": "Me", "content": "and my post"});
+    world.put("/api/posts/ann", post).await.expect(201);
+    world.settle().await;
+    assert_eq!(world.get("/api/users/ann").await.expect(200).json()["username"], "Ann");
+    assert_eq!(world.list("/api/users/ann/posts").await[0]["id"], "ann");
+}
+
+#[tokio::test]
+async fn a_text_that_looks_like_a_date_is_copied_as_it_is() {
+    let world = World::new().await;
+    let date = "2026-11-21T09:25:54.120Z";
+    world.put("/api/users/ann", json!({"username": date})).await.expect(201);
+    let post = json!({"userId": "ann", "title": date, "content": date});
+    world.put("/api/posts/p1", post).await.expect(201);
+    world.settle().await;
+    let whole = world.get("/api/posts/p1").await.expect(200).json();
+    assert_eq!(whole["title"], date);
+    assert_eq!(world.list("/api/users/ann/posts").await, [whole.clone()]);
+    assert_eq!(world.get("/api/feed").await.expect(200).json()["items"], json!([whole]));
+
+    let renamed = "2026-11-21T09:25:54.000Z";
+    world.put("/api/users/ann", json!({"username": renamed})).await.expect(200);
+    world.settle().await;
+    assert_eq!(world.get("/api/posts/p1").await.expect(200).json()["userUsername"], renamed);
+    assert_eq!(world.list("/api/users/ann/posts").await[0]["userUsername"], renamed);
+}

@@ -1,0 +1,84 @@
+use serde_json::{Value, json};
+
+use crate::world::World;
+
+#[tokio::test]
+async fn a_new_name_reaches_everything_that_the_user_has_written() {
+    let world = World::with_partitions(2).await;
+    for (id, name) in [("ann", "Ann"), ("bob", "Bob")] {
+        world.put(&format!("/api/users/{id}"), json!({"username": name})).await.expect(201);
+    }
+    for n in 0..12 {
+        let author = ["ann", "bob"][n % 2];
+        let post = json!({"userId": author, "title": "T", "content": "C"});
+        world.put(&format!("/api/posts/p{n}"), post).await.expect(201);
+        world.put(&format!("/api/posts/p{n}/likes/ann"), Value::Null).await.expect(201);
+        let comment = json!({"userId": "ann", "content": "Well."});
+        world.post(&format!("/api/posts/p{n}/comments"), comment).await.expect(201);
+    }
+    world.settle().await;
+    world.put("/api/users/ann", json!({"username": "Anna"})).await.expect(200);
+    world.settle().await;
+
+    let name_of = |item: &Value| match item["userId"].as_str().unwrap() {
+        "ann" => "Anna",
+        _ => "Bob",
+    };
+    let mut items = world.list("/api/users/ann/posts").await;
+    assert_eq!(items.len(), 6);
+    items.extend(world.list("/api/users/bob/posts").await);
+    items.extend_from_slice(
+        world.get("/api/feed").await.expect(200).json()["items"].as_array().unwrap(),
+    );
+    for n in 0..12 {
+        items.push(world.get(&format!("/api/posts/p{n}")).await.expect(200).json());
+        items.extend(world.list(&format!("/api/posts/p{n}/comments")).await);
+        items.extend(world.list(&format!("/api/posts/p{n}/likes")).await);
+    }
+    assert_eq!(items.len(), 12 + 12 + 12 + 12 + 12);
+    for item in items {
+        assert_eq!(item["userUsername"], name_of(&item), "{item}");
+    }
+    let post = world.get("/api/posts/p0").await.expect(200).json();
+    assert_eq!((&post["commentCount"], &post["likeCount"]), (&json!(1), &json!(1)));
+}
+
+#[tokio::test]
+async fn a_rename_of_more_items_than_a_page_holds_reaches_them_all() {
+    let world = World::new().await;
+    world.put("/api/users/ann", json!({"username": "Ann"})).await.expect(201);
+    let post = json!({"userId": "ann", "title": "T", "content": "C"});
+    world.put("/api/posts/p", post).await.expect(201);
+    for n in 0..230 {
+        let comment = json!({"userId": "ann", "content": format!("{n}")});
+        world.post("/api/posts/p/comments", comment).await.expect(201);
+    }
+    world.put("/api/users/ann", json!({"username": "Anna"})).await.expect(200);
+    world.settle().await;
+    let comments = world.list("/api/posts/p/comments").await;
+    assert_eq!(comments.len(), 230);
+    assert!(comments.iter().all(|comment| comment["userUsername"] == "Anna"));
+}
+
+#[tokio::test]
+async fn a_late_older_name_does_not_come_back() {
+    let world = World::new().await;
+    world.put("/api/users/ann", json!({"username": "Ann"})).await.expect(201);
+    let post = json!({"userId": "ann", "title": "T", "content": "C"});
+    world.put("/api/posts/p", post).await.expect(201);
+    world.put("/api/users/ann", json!({"username": "Anna"})).await.expect(200);
+    let older = user(&world).await;
+    world.put("/api/users/ann", json!({"username": "Annabel"})).await.expect(200);
+    let newer = user(&world).await;
+    for delivery in [[&newer, &older], [&older, &newer], [&older, &older]] {
+        let delivery: Vec<Value> = delivery.into_iter().cloned().collect();
+        world.deliver("UsernamesInPosts", &delivery).await.unwrap();
+        let post = world.get("/api/posts/p").await.expect(200).json();
+        assert_eq!(post["userUsername"], "Annabel");
+    }
+}
+
+async fn user(world: &World) -> Value {
+    let items = world.items("users").await;
+    items.into_iter().find(|item| item["type"] == "user").unwrap()
+}
