@@ -17,7 +17,8 @@ async fn main() -> ExitCode {
 }
 
 async fn start() -> Result<(), Box<dyn std::error::Error>> {
-    custom_handler::logs::init()?;
+    // The SDK tells of every account that it connects to.
+    custom_handler::logs::init_with("info,azure_data_cosmos_driver=warn")?;
     let config = Config::from_env()?;
     let cosmos = Cosmos::new(config.cosmos.account, None, config.cosmos.database);
     Ok(app(&cosmos).serve().await?)

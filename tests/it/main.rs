@@ -2,7 +2,6 @@
 //! the local Cosmos DB endpoint. The tree mirrors `functions/`.
 
 #![expect(
-    clippy::expect_used,
     clippy::panic,
     clippy::unwrap_used,
     reason = "a test ends where what it needs is not there"

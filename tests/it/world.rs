@@ -25,28 +25,28 @@ const DATABASE: &str = "tributary";
 
 /// The app on an empty account, in this process.
 #[derive(Clone)]
-pub struct World {
-    pub endpoint: CosmosEndpoint,
-    pub router: Router,
+pub(crate) struct World {
+    pub(crate) endpoint: CosmosEndpoint,
+    pub(crate) router: Router,
     client: CosmosClient,
     functions: Arc<FunctionApp>,
 }
 
 /// An answer of the app.
 #[derive(Debug)]
-pub struct Answer {
-    pub status: StatusCode,
-    pub headers: HeaderMap,
-    pub text: String,
+pub(crate) struct Answer {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
+    pub(crate) text: String,
 }
 
 impl World {
-    pub async fn new() -> Self {
+    pub(crate) async fn new() -> Self {
         Self::with_partitions(1).await
     }
 
     /// A world whose containers have several physical partitions.
-    pub async fn with_partitions(partitions: u32) -> Self {
+    pub(crate) async fn with_partitions(partitions: u32) -> Self {
         let options = EndpointOptions { partitions, keep_requests: true, expiry_interval: None };
         let endpoint = CosmosEndpoint::in_process(options).unwrap();
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -60,17 +60,17 @@ impl World {
     }
 
     /// Another instance of the app on the same account.
-    pub async fn instance(endpoint: &CosmosEndpoint) -> Router {
+    pub(crate) async fn instance(endpoint: &CosmosEndpoint) -> Router {
         Self::handler(endpoint).await.into_router().unwrap()
     }
 
     /// The same world, seen through another instance of the app.
-    pub async fn second_instance(&self) -> Self {
+    pub(crate) async fn second_instance(&self) -> Self {
         Self { router: Self::instance(&self.endpoint).await, ..self.clone() }
     }
 
     /// The names of the triggers that the app serves.
-    pub async fn triggers(&self) -> Vec<String> {
+    pub(crate) async fn triggers(&self) -> Vec<String> {
         let handler = Self::handler(&self.endpoint).await;
         handler.trigger_names().into_iter().map(str::to_owned).collect()
     }
@@ -83,7 +83,7 @@ impl World {
 
 /// HTTP functions.
 impl World {
-    pub async fn send(&self, request: Request<Body>) -> Answer {
+    pub(crate) async fn send(&self, request: Request<Body>) -> Answer {
         let response = self.router.clone().oneshot(request).await.unwrap();
         let (parts, body) = response.into_parts();
         let bytes = to_bytes(body, usize::MAX).await.unwrap();
@@ -91,24 +91,24 @@ impl World {
         Answer { status: parts.status, headers: parts.headers, text }
     }
 
-    pub async fn get(&self, path: &str) -> Answer {
+    pub(crate) async fn get(&self, path: &str) -> Answer {
         self.call("GET", path, &[], None).await
     }
 
-    pub async fn put(&self, path: &str, body: Value) -> Answer {
+    pub(crate) async fn put(&self, path: &str, body: Value) -> Answer {
         self.call("PUT", path, &[], Some(body)).await
     }
 
-    pub async fn post(&self, path: &str, body: Value) -> Answer {
+    pub(crate) async fn post(&self, path: &str, body: Value) -> Answer {
         self.call("POST", path, &[], Some(body)).await
     }
 
-    pub async fn delete(&self, path: &str) -> Answer {
+    pub(crate) async fn delete(&self, path: &str) -> Answer {
         self.call("DELETE", path, &[], None).await
     }
 
     /// A request with headers of its own.
-    pub async fn call(
+    pub(crate) async fn call(
         &self,
         method: &str,
         path: &str,
@@ -130,7 +130,7 @@ impl World {
     }
 
     /// All items of a list, following `nextCursor`.
-    pub async fn list(&self, path: &str) -> Vec<Value> {
+    pub(crate) async fn list(&self, path: &str) -> Vec<Value> {
         let mut items = Vec::new();
         let mut cursor = String::new();
         loop {
@@ -148,7 +148,7 @@ impl World {
 impl World {
     /// Delivers all changes to all triggers, as the Functions host does, until nothing changes any
     /// more.
-    pub async fn settle(&self) {
+    pub(crate) async fn settle(&self) {
         let mut pumps = Vec::new();
         for function in self.functions.functions() {
             if matches!(function.trigger, Trigger::Cosmos(_)) {
@@ -167,7 +167,7 @@ impl World {
     }
 
     /// Delivers these documents to one trigger in one invocation.
-    pub async fn deliver(&self, function: &str, documents: &[Value]) -> Result<(), String> {
+    pub(crate) async fn deliver(&self, function: &str, documents: &[Value]) -> Result<(), String> {
         let body = wire::documents(
             self.functions.function(function).unwrap(),
             documents,
@@ -179,7 +179,7 @@ impl World {
     }
 
     /// Every item of a container in its latest version, in the order of the change feed.
-    pub async fn items(&self, container: &str) -> Vec<Value> {
+    pub(crate) async fn items(&self, container: &str) -> Vec<Value> {
         let scope = FeedScope::full_container();
         let items = self.container(container).await;
         let items = items.query_items::<Value>(Query::from("SELECT * FROM c"), scope, None);
@@ -187,30 +187,30 @@ impl World {
     }
 
     /// A container, past the app.
-    pub async fn container(&self, container: &str) -> ContainerClient {
+    pub(crate) async fn container(&self, container: &str) -> ContainerClient {
         self.database().container_client(container, None).await.unwrap()
     }
 
     /// The database, past the app.
-    pub fn database(&self) -> DatabaseClient {
+    pub(crate) fn database(&self) -> DatabaseClient {
         self.client.database_client(DATABASE)
     }
 }
 
 impl Answer {
     /// The body as JSON.
-    pub fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.text).unwrap_or_else(|_| panic!("not JSON: {}", self.text))
     }
 
     /// The answer, if it has this status.
     #[track_caller]
-    pub fn expect(self, status: u16) -> Self {
+    pub(crate) fn expect(self, status: u16) -> Self {
         assert_eq!(self.status.as_u16(), status, "{}", self.text);
         self
     }
 
-    pub fn header(&self, name: &str) -> &str {
+    pub(crate) fn header(&self, name: &str) -> &str {
         self.headers.get(name).map_or("", |value| value.to_str().unwrap())
     }
 }

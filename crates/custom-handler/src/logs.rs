@@ -34,7 +34,15 @@ pub const MAX_LINES: usize = 1_000;
 /// # Errors
 /// When the process has a subscriber already.
 pub fn init() -> Result<(), TryInitError> {
-    let (filter, filter_error) = filter();
+    init_with("info")
+}
+
+/// As [`init`], with these levels where there is no `RUST_LOG`, in its syntax.
+///
+/// # Errors
+/// When the process has a subscriber already.
+pub fn init_with(levels: &str) -> Result<(), TryInitError> {
+    let (filter, filter_error) = filter(levels);
     let no_color = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     let lines = tracing_subscriber::fmt::layer()
         .with_writer(io::stdout)
@@ -156,14 +164,15 @@ fn line(event: &Event<'_>) -> String {
 }
 
 /// The filter in `RUST_LOG`, or the default one and what is wrong with the variable.
-fn filter() -> (EnvFilter, Option<String>) {
-    let variable = env::var_os(EnvFilter::DEFAULT_ENV).unwrap_or_default();
+fn filter(default: &str) -> (EnvFilter, Option<String>) {
+    let variable = env::var_os(EnvFilter::DEFAULT_ENV).filter(|value| !value.is_empty());
+    let variable = variable.unwrap_or_else(|| default.into());
     let variable = variable.to_string_lossy();
     let builder = || EnvFilter::builder().with_default_directive(LevelFilter::INFO.into());
     let (filter, variable, error) = match builder().parse(&variable) {
         Ok(filter) => (filter, variable, None),
         Err(error) => (
-            builder().parse_lossy(""),
+            builder().parse_lossy(default),
             "".into(),
             Some(error.to_string()),
         ),
