@@ -8,8 +8,8 @@
 )]
 
 mod blog;
-mod http;
 mod costs;
 mod functions;
+mod http;
 mod projections;
 mod world;

@@ -10,7 +10,7 @@ const N: usize = 40;
 #[tokio::test(flavor = "multi_thread")]
 async fn counts_and_edits_survive_each_other_from_two_instances() {
     let world = given::blog().await;
-    let other = given::another_instance(&world).await;
+    let other = world.second_instance().await;
     for n in 0..N {
         given::user(&world, &format!("u{n}"), &format!("User {n}")).await.expect(201);
         if n % 4 == 2 {
@@ -46,7 +46,7 @@ async fn counts_and_edits_survive_each_other_from_two_instances() {
 #[tokio::test(flavor = "multi_thread")]
 async fn counts_follow_likes_given_and_taken_back_many_times_over() {
     let world = given::blog().await;
-    let other = given::another_instance(&world).await;
+    let other = world.second_instance().await;
     let users = (0..8).map(|n| {
         let world = if n % 2 == 0 { world.clone() } else { other.clone() };
         tokio::spawn(async move {

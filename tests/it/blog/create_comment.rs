@@ -77,7 +77,7 @@ async fn an_unknown_post_or_user_is_not_found() {
 #[tokio::test]
 async fn the_same_key_gives_the_same_answer_and_one_comment() {
     let world = given::blog().await;
-    let other = given::another_instance(&world).await;
+    let other = world.second_instance().await;
     let first = comment_once(&world, "key 1", "p1", "bob", "Nice").await;
     let location = first.header("location").to_owned();
     created(&world, &first, &location).await;
@@ -161,7 +161,7 @@ async fn without_a_key_the_same_text_makes_two_comments() {
 #[tokio::test(flavor = "multi_thread")]
 async fn one_key_sent_many_times_at_once_makes_one_comment() {
     let world = given::blog().await;
-    let other = given::another_instance(&world).await;
+    let other = world.second_instance().await;
     for n in 1..=5 {
         let answers = join_all((0..8).map(|k| {
             let world = if k % 2 == 0 { world.clone() } else { other.clone() };

@@ -45,7 +45,7 @@ async fn what_is_no_comment_of_the_post_is_not_found() {
 #[tokio::test(flavor = "multi_thread")]
 async fn of_many_who_delete_one_comment_at_once_exactly_one_does() {
     let world = given::blog().await;
-    let other = given::another_instance(&world).await;
+    let other = world.second_instance().await;
     for _ in 0..10 {
         let comment = given::comment(&world, "p1", "bob", "Nice").await.expect(201);
         let deletes = (0..6).map(|k| {

@@ -77,7 +77,7 @@ async fn a_put_with_the_id_of_a_deleted_post_makes_a_new_one() {
 #[tokio::test(flavor = "multi_thread")]
 async fn of_many_who_delete_one_post_at_once_exactly_one_does() {
     let world = given::blog().await;
-    let other = given::another_instance(&world).await;
+    let other = world.second_instance().await;
     for _ in 0..10 {
         let deletes = (0..6).map(|k| {
             let world = if k % 2 == 0 { world.clone() } else { other.clone() };
@@ -94,7 +94,7 @@ async fn of_many_who_delete_one_post_at_once_exactly_one_does() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_post_deleted_and_made_anew_amid_comments_and_likes_counts_rightly() {
     let world = given::blog().await;
-    let other = given::another_instance(&world).await;
+    let other = world.second_instance().await;
     let reactions = (0..60).map(|n| {
         let world = if n % 2 == 0 { world.clone() } else { other.clone() };
         tokio::spawn(async move {

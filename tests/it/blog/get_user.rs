@@ -21,7 +21,7 @@ async fn a_user_shows_the_latest_name_at_once() {
 #[tokio::test]
 async fn another_instance_shows_the_same_user() {
     let world = given::blog().await;
-    let other = given::another_instance(&world).await;
+    let other = world.second_instance().await;
     given::user(&other, "ann", "Anna").await.expect(200);
     assert_eq!(world.get("/api/users/ann").await.expect(200).json()["username"], "Anna");
 }

@@ -18,11 +18,6 @@ pub(crate) async fn blog() -> World {
     world
 }
 
-/// Another instance of the app on the account of this world.
-pub(crate) async fn another_instance(world: &World) -> World {
-    World { endpoint: world.endpoint.clone(), router: World::instance(&world.endpoint).await }
-}
-
 /// Creates or renames a user.
 pub(crate) async fn user(world: &World, id: &str, name: &str) -> Answer {
     world.put(&format!("/api/users/{id}"), json!({"username": name})).await

@@ -9,7 +9,7 @@ use crate::http::expect::{bad_fields, charged, created, is_timestamp, problem};
 #[tokio::test]
 async fn the_first_like_is_created_and_every_further_one_is_the_same() {
     let world = given::blog().await;
-    let other = given::another_instance(&world).await;
+    let other = world.second_instance().await;
     let first = like(&world, "p1", "bob").await;
     let stored = created(&world, &first, "/api/posts/p1/likes/bob").await;
     is_timestamp(&stored["creationDate"]);
@@ -71,7 +71,7 @@ async fn a_body_that_nobody_asked_for_is_ignored() {
 #[tokio::test(flavor = "multi_thread")]
 async fn of_many_same_likes_at_once_one_is_created_and_counted() {
     let world = given::blog().await;
-    let other = given::another_instance(&world).await;
+    let other = world.second_instance().await;
     for round in 0..10 {
         let likes = (0..6).map(|k| {
             let world = if k % 2 == 0 { world.clone() } else { other.clone() };

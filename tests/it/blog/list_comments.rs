@@ -6,7 +6,7 @@ use crate::http::expect::{bad_fields, charged, members, problem};
 #[tokio::test]
 async fn comments_come_oldest_first_and_at_once() {
     let world = given::blog().await;
-    let other = given::another_instance(&world).await;
+    let other = world.second_instance().await;
     let mut comments = Vec::new();
     for n in 0..7 {
         let answer = given::comment(&world, "p1", "bob", &format!("Comment {n}")).await.expect(201);

@@ -6,7 +6,7 @@ use crate::http::expect::{bad_fields, charged, members, problem};
 #[tokio::test]
 async fn likes_come_newest_first_and_at_once() {
     let world = given::blog().await;
-    let other = given::another_instance(&world).await;
+    let other = world.second_instance().await;
     let mut likes = Vec::new();
     for n in 0..7 {
         let id = format!("u{n}");

@@ -87,7 +87,7 @@ async fn the_largest_post_can_still_be_edited_and_liked() {
 #[tokio::test(flavor = "multi_thread")]
 async fn of_many_who_create_one_post_at_once_exactly_one_does() {
     let world = given::blog().await;
-    let other = given::another_instance(&world).await;
+    let other = world.second_instance().await;
     for n in 0..20 {
         let path = format!("/api/posts/new{n}");
         let answers = join_all((0..6).map(|k| {
@@ -113,7 +113,7 @@ async fn of_many_who_create_one_post_at_once_exactly_one_does() {
 #[tokio::test(flavor = "multi_thread")]
 async fn every_put_of_many_at_once_is_answered_with_its_own_text() {
     let world = given::blog().await;
-    let other = given::another_instance(&world).await;
+    let other = world.second_instance().await;
     for n in 0..20 {
         let puts = (0..6).map(|k| {
             let world = if k % 2 == 0 { world.clone() } else { other.clone() };

@@ -69,7 +69,7 @@ async fn a_rename_that_is_refused_changes_nothing() {
 #[tokio::test(flavor = "multi_thread")]
 async fn of_many_who_create_one_user_at_once_exactly_one_does() {
     let world = World::new().await;
-    let other = given::another_instance(&world).await;
+    let other = world.second_instance().await;
     for n in 0..20 {
         let path = format!("/api/users/u{n}");
         let answers = join_all((0..6).map(|k| {
@@ -95,7 +95,7 @@ async fn of_many_who_create_one_user_at_once_exactly_one_does() {
 #[tokio::test(flavor = "multi_thread")]
 async fn every_put_of_many_at_once_is_answered_with_its_own_name() {
     let world = World::new().await;
-    let other = given::another_instance(&world).await;
+    let other = world.second_instance().await;
     for n in 0..20 {
         let puts = (0..6).map(|k| {
             let world = if k % 2 == 0 { world.clone() } else { other.clone() };

@@ -51,7 +51,7 @@ async fn a_freed_name_can_be_taken_at_once() {
 #[tokio::test]
 async fn a_name_freed_at_another_instance_can_be_taken_at_once() {
     let world = given::blog().await;
-    let other = given::another_instance(&world).await;
+    let other = world.second_instance().await;
     user(&other, "ann", "Anna").await.expect(200);
     user(&world, "bob", "ANN").await.expect(200);
     user(&other, "ann", "Bob").await.expect(200);
@@ -100,7 +100,7 @@ async fn a_user_who_exists_is_a_failed_precondition_even_if_the_name_is_taken() 
 #[tokio::test(flavor = "multi_thread")]
 async fn of_two_who_want_one_name_at_once_exactly_one_gets_it() {
     let world = World::new().await;
-    let other = given::another_instance(&world).await;
+    let other = world.second_instance().await;
     for n in 0..60 {
         // In turn: two new users, a new user and one who is renamed, two who are renamed.
         let (a, b) = (format!("a{n}"), format!("b{n}"));
@@ -125,7 +125,7 @@ async fn of_two_who_want_one_name_at_once_exactly_one_gets_it() {
 #[tokio::test(flavor = "multi_thread")]
 async fn many_who_want_the_names_of_each_other_never_share_one() {
     let world = World::new().await;
-    let other = given::another_instance(&world).await;
+    let other = world.second_instance().await;
     for n in 0..4 {
         user(&world, &format!("u{n}"), &format!("name{n}")).await.expect(201);
     }

@@ -226,7 +226,7 @@ async fn a_list_that_just_fills_a_page_has_no_next_one() {
 async fn a_cursor_may_be_used_again_and_at_another_instance() {
     let items: Vec<_> = (1..=9).map(|id| (0, id)).collect();
     let (world, _) = world_with(Comments, &keys(Comments, &items)).await;
-    let other = given::another_instance(&world).await;
+    let other = world.second_instance().await;
     let cursor = cursor(&world, Comments, 4).await;
     let first = page(&world, Comments, 3, Some(&cursor)).await;
     assert_eq!(page(&other, Comments, 3, Some(&cursor)).await, first);
