@@ -35,7 +35,10 @@ async fn the_server_chooses_what_it_owns() {
     });
     let stored = world.post("/api/posts/p1/comments", body).await.expect(201).json();
     is_uuid_v7(&stored["id"]);
-    assert_eq!((stored["postId"].as_str(), stored["userUsername"].as_str()), (Some("p1"), Some("Bob")));
+    assert_eq!(
+        (stored["postId"].as_str(), stored["userUsername"].as_str()),
+        (Some("p1"), Some("Bob"))
+    );
     assert!(stored["creationDate"].as_str().unwrap() > "2020");
 }
 
@@ -54,7 +57,9 @@ async fn a_content_has_1_to_10_000_code_points() {
 #[tokio::test]
 async fn all_bad_fields_are_reported_at_once() {
     let world = given::blog().await;
-    for body in [json!({}), json!({"userId": "", "content": 1}), json!({"userId": {}, "content": ""})] {
+    for body in
+        [json!({}), json!({"userId": "", "content": 1}), json!({"userId": {}, "content": ""})]
+    {
         let answer = world.post("/api/posts/p1/comments", body).await;
         assert_eq!(bad_fields(&answer), ["content", "userId"]);
         free_of_charge(&answer);

@@ -127,7 +127,8 @@ async fn the_author_id_may_be_128_characters_and_no_more() {
 #[tokio::test]
 async fn texts_come_back_as_they_were_sent() {
     let world = given::blog().await;
-    for text in ["2026-11-21T09:25:54.120Z", " spaces ", "\u{0}\u{1f}\u{7f}", "\"\\/\u{2028}", "👨‍👩‍👧"] {
+    for text in ["2026-11-21T09:25:54.120Z", " spaces ", "\u{0}\u{1f}\u{7f}", "\"\\/\u{2028}", "👨‍👩‍👧"]
+    {
         let body = json!({"userId": "ann", "title": text, "content": text});
         let answer = world.post("/api/posts", body).await.expect(201);
         let there = world.get(answer.header("location")).await.expect(200).json();

@@ -33,7 +33,12 @@ async fn what_is_no_comment_of_the_post_is_not_found() {
     let comment = given::comment(&world, "p1", "bob", "Nice").await.expect(201).json();
     let id = comment["id"].as_str().unwrap();
     given::like(&world, "p1", "bob").await.expect(201);
-    for path in [&format!("p2/comments/{id}"), &format!("p3/comments/{id}"), "p1/comments/p1", "p1/comments/bob"] {
+    for path in [
+        &format!("p2/comments/{id}"),
+        &format!("p3/comments/{id}"),
+        "p1/comments/p1",
+        "p1/comments/bob",
+    ] {
         problem(&world.delete(&format!("/api/posts/{path}")).await, 404);
     }
     assert_eq!(given::counts(&world, "p1").await, [(1, 1), (1, 1)]);

@@ -10,7 +10,10 @@ async fn a_post_shows_its_counts_at_once() {
     let comment = given::comment(&world, "p1", "bob", "Nice").await.expect(201);
     given::like(&world, "p1", "bob").await.expect(201);
     let after = world.get("/api/posts/p1").await.expect(200);
-    assert_eq!((after.json()["commentCount"].as_u64(), after.json()["likeCount"].as_u64()), (Some(1), Some(1)));
+    assert_eq!(
+        (after.json()["commentCount"].as_u64(), after.json()["likeCount"].as_u64()),
+        (Some(1), Some(1))
+    );
     assert_ne!(after.header("etag"), before.header("etag"));
     world.delete(comment.header("location")).await.expect(204);
     world.delete("/api/posts/p1/likes/bob").await.expect(204);
@@ -27,7 +30,14 @@ async fn a_post_has_the_members_of_the_spec() {
     is_timestamp(&post["creationDate"]);
     let names = members(&post);
     for name in [
-        "id", "postId", "userId", "userUsername", "title", "content", "commentCount", "likeCount",
+        "id",
+        "postId",
+        "userId",
+        "userUsername",
+        "title",
+        "content",
+        "commentCount",
+        "likeCount",
         "creationDate",
     ] {
         assert!(names.contains(&name), "{name}: {post}");

@@ -1,10 +1,10 @@
 //! Worlds that stories begin in, and short words for what happens in them.
 
-use azure_data_cosmos::clients::ContainerClient;
 use axum::{
     body::Body,
     http::{Request, header},
 };
+use azure_data_cosmos::clients::ContainerClient;
 use serde_json::{Value, json};
 
 use crate::world::{Answer, World};

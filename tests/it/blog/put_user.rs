@@ -72,12 +72,15 @@ async fn of_many_who_create_one_user_at_once_exactly_one_does() {
     let other = world.second_instance().await;
     for n in 0..20 {
         let path = format!("/api/users/u{n}");
-        let answers = join_all((0..6).map(|k| {
-            let world = if k % 2 == 0 { &world } else { &other };
+        let puts = (0..6).map(|k| {
+            let world = if k % 2 == 0 { world.clone() } else { other.clone() };
+            let path = path.clone();
             let body = json!({"username": format!("name {n} {k}")});
-            world.call("PUT", &path, &[("if-none-match", "*")], Some(body))
-        }))
-        .await;
+            tokio::spawn(async move {
+                world.call("PUT", &path, &[("if-none-match", "*")], Some(body)).await
+            })
+        });
+        let answers = join_all(puts).await.into_iter().map(Result::unwrap);
         let there = world.get(&path).await.expect(200).json();
         let mut n_created = 0;
         for answer in answers {

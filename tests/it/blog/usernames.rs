@@ -5,7 +5,10 @@ use serde_json::{Value, json};
 use time::{Duration, OffsetDateTime, format_description::well_known::Rfc3339};
 
 use super::given::{self, user};
-use crate::{http::expect::problem, world::World};
+use crate::{
+    http::expect::problem,
+    world::{Answer, World},
+};
 
 #[tokio::test]
 async fn a_name_is_taken_whatever_its_case_and_its_form() {
@@ -111,7 +114,11 @@ async fn of_two_who_want_one_name_at_once_exactly_one_gets_it() {
             user(&other, &b, &format!("old {b}")).await.expect(201);
         }
         let (upper, lower) = (format!("NAME{n}"), format!("name{n}"));
-        let (first, second) = tokio::join!(user(&world, &a, &upper), user(&other, &b, &lower));
+        let (first, second) = tokio::join!(
+            tokio::spawn(wish(world.clone(), a.clone(), upper)),
+            tokio::spawn(wish(other.clone(), b.clone(), lower.clone())),
+        );
+        let (first, second) = (first.unwrap(), second.unwrap());
         let (winner, loser) =
             if first.status.is_success() { (first, second) } else { (second, first) };
         assert!(winner.status.is_success(), "nobody got {lower}: {}", winner.text);
@@ -207,6 +214,10 @@ async fn who_lost_a_reservation_before_being_created_can_still_be_created() {
     let only_new = [("if-none-match", "*")];
     world.call("PUT", "/api/users/late", &only_new, Some(body)).await.expect(201);
     world.get("/api/users/late").await.expect(200);
+}
+
+async fn wish(world: World, id: String, name: String) -> Answer {
+    user(&world, &id, &name).await
 }
 
 async fn name_of(world: &World, id: &str) -> String {

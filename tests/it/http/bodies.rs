@@ -34,9 +34,22 @@ async fn what_is_not_json_is_malformed() {
     let world = given::blog().await;
     for route in ROUTES {
         for body in [
-            "", " ", "{", "}", "nul", "{\"username\": }", "{'username': 'Ann'}", "{\"a\":1,}",
-            "{\"a\":\"\\ud800\"}", "{\"a\":\"\\x\"}", "{\"a\":01}", "{} {}", "\u{feff}{}",
-            "username=Ann", "<a/>", "{\"a\":\"\n\"}",
+            "",
+            " ",
+            "{",
+            "}",
+            "nul",
+            "{\"username\": }",
+            "{'username': 'Ann'}",
+            "{\"a\":1,}",
+            "{\"a\":\"\\ud800\"}",
+            "{\"a\":\"\\x\"}",
+            "{\"a\":01}",
+            "{} {}",
+            "\u{feff}{}",
+            "username=Ann",
+            "<a/>",
+            "{\"a\":\"\n\"}",
         ] {
             let answer = raw(&world, route, JSON, body).await;
             problem(&answer, 400);

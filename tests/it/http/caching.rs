@@ -43,7 +43,8 @@ async fn a_reader_who_has_the_item_gets_304_and_no_body() {
             format!("\"0\", {etag}"),
             format!("\"0\",W/{etag} , \"1\""),
         ] {
-            let answer = world.call("GET", path, &[("if-none-match", &value)], None).await.expect(304);
+            let answer =
+                world.call("GET", path, &[("if-none-match", &value)], None).await.expect(304);
             assert_eq!((answer.text.as_str(), answer.header("etag")), ("", etag.as_str()));
             charged(&answer);
         }
@@ -209,6 +210,9 @@ async fn refused_writes_leave_the_counts_alone() {
     for path in [LIKE, &comment] {
         problem(&world.call("DELETE", path, &[("if-match", "\"0\"")], None).await, 412);
     }
-    problem(&world.call("DELETE", "/api/posts/p1/likes/ann", &[("if-match", "*")], None).await, 412);
+    problem(
+        &world.call("DELETE", "/api/posts/p1/likes/ann", &[("if-match", "*")], None).await,
+        412,
+    );
     assert_eq!(given::counts(&world, "p1").await, [(1, 1), (1, 1)]);
 }

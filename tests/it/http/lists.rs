@@ -74,7 +74,12 @@ fn letters(n: u16) -> String {
     text
 }
 
-async fn page(world: &World, kind: Kind, limit: usize, cursor: Option<&str>) -> (Vec<Key>, Option<String>) {
+async fn page(
+    world: &World,
+    kind: Kind,
+    limit: usize,
+    cursor: Option<&str>,
+) -> (Vec<Key>, Option<String>) {
     let cursor = cursor.map(|cursor| format!("&cursor={cursor}")).unwrap_or_default();
     let path = format!("{}?limit={limit}{cursor}", kind.path());
     let list = world.get(&path).await.expect(200).json();
@@ -200,14 +205,19 @@ async fn a_page_has_20_items_unless_told_otherwise() {
     for kind in [Comments, Likes] {
         let items: Vec<_> = (1..=101).map(|id| (0, id)).collect();
         let (world, _) = world_with(kind, &keys(kind, &items)).await;
-        for (query, n, more) in [("", 20, true), ("?limit=1", 1, true), ("?limit=100", 100, true), ("?", 20, true)] {
+        for (query, n, more) in
+            [("", 20, true), ("?limit=1", 1, true), ("?limit=100", 100, true), ("?", 20, true)]
+        {
             let list = world.get(&format!("{}{query}", kind.path())).await.expect(200).json();
             assert_eq!(list["items"].as_array().unwrap().len(), n);
             assert_eq!(list["nextCursor"].is_string(), more);
         }
         let last = format!("{}?limit=1&cursor={}", kind.path(), cursor(&world, kind, 100).await);
         let list = world.get(&last).await.expect(200).json();
-        assert_eq!((list["items"].as_array().unwrap().len(), &list["nextCursor"]), (1, &Value::Null));
+        assert_eq!(
+            (list["items"].as_array().unwrap().len(), &list["nextCursor"]),
+            (1, &Value::Null)
+        );
     }
 }
 
@@ -253,7 +263,18 @@ async fn a_bad_cursor_is_refused() {
     let (world, _) = world_with(Comments, &keys(Comments, &items)).await;
     let good = cursor(&world, Comments, 4).await;
     let cut = &good[..good.len() - 3];
-    for bad in ["", "x", "W10", "bnVsbA", "%00", "%FF", "e30", cut, &format!("{good}x"), &"A".repeat(5_000)] {
+    for bad in [
+        "",
+        "x",
+        "W10",
+        "bnVsbA",
+        "%00",
+        "%FF",
+        "e30",
+        cut,
+        &format!("{good}x"),
+        &"A".repeat(5_000),
+    ] {
         for path in ["/api/posts/p1/comments", "/api/posts/p1/likes", "/api/users/ann/posts"] {
             let answer = world.get(&format!("{path}?cursor={bad}")).await;
             assert_eq!(bad_fields(&answer), ["cursor"], "{bad}");

@@ -53,7 +53,11 @@ fn check(sent: &Sent, answer: &Answer) -> Result<(), String> {
     let is_empty = answer.text.is_empty();
     match answer.status.as_u16() {
         _ if sent.method == Method::HEAD => {
-            if is_empty { Ok(()) } else { Err("a HEAD with a body".into()) }
+            if is_empty {
+                Ok(())
+            } else {
+                Err("a HEAD with a body".into())
+            }
         }
         204 | 304 if is_empty => Ok(()),
         200 | 201 => match serde_json::from_str::<Value>(&answer.text) {
@@ -120,7 +124,8 @@ impl Random {
     }
 
     fn text(&mut self, max: usize) -> String {
-        let letters = ['a', 'Z', '0', ' ', '"', '\\', '\n', '\0', 'é', '\u{301}', '€', '😀', '/', '%'];
+        let letters =
+            ['a', 'Z', '0', ' ', '"', '\\', '\n', '\0', 'é', '\u{301}', '€', '😀', '/', '%'];
         (0..self.below(max + 1)).map(|_| self.pick(&letters)).collect()
     }
 
@@ -169,14 +174,17 @@ impl Random {
             });
         }
         if self.one_in(40) {
-            path = path.replace("/api/", &self.pick(&["/api//", "/API/", "/", "/api/../api/", "/api/x/"]));
+            path = path
+                .replace("/api/", &self.pick(&["/api//", "/API/", "/", "/api/../api/", "/api/x/"]));
         }
         if self.one_in(40) {
             path.push_str(&self.pick(&["/", "//", "/..", "/x", ";v=1", "%00"]));
         }
         if self.one_in(12) {
-            let methods =
-                ["GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS", "TRACE", "CONNECT", "X-!"];
+            let methods = [
+                "GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS", "TRACE", "CONNECT",
+                "X-!",
+            ];
             return (self.pick(&methods).parse().unwrap(), path);
         }
         (method.parse().unwrap(), path)
@@ -188,8 +196,15 @@ impl Random {
             return self.pick(good).to_owned();
         }
         match self.below(6) {
-            0 => self.pick(&["-", ".", "..", "%2e%2e", "%2F", "like:ann", "~head", "a%20b", "%00", "%", "%zz"]).to_owned(),
-            1 => self.pick(&["é", "%C3%A9", "😀", "%F0%9F%98%80", "%FF", "%C3", "%ED%A0%80"]).to_owned(),
+            0 => self
+                .pick(&[
+                    "-", ".", "..", "%2e%2e", "%2F", "like:ann", "~head", "a%20b", "%00", "%",
+                    "%zz",
+                ])
+                .to_owned(),
+            1 => self
+                .pick(&["é", "%C3%A9", "😀", "%F0%9F%98%80", "%FF", "%C3", "%ED%A0%80"])
+                .to_owned(),
             2 => "x".repeat(self.pick(&[127, 128, 129, 1_000, 20_000])),
             3 => percent_encode(&self.bytes(20)),
             4 => percent_encode(self.text(20).as_bytes()),
@@ -201,11 +216,25 @@ impl Random {
         let pairs: Vec<String> = (0..=self.below(3))
             .map(|_| match self.below(6) {
                 0 => format!("limit={}", self.below(103)),
-                1 => format!("limit={}", self.pick(&["", "-1", "1e3", "abc", "9999999999", "%00", "%", "+5"])),
+                1 => format!(
+                    "limit={}",
+                    self.pick(&["", "-1", "1e3", "abc", "9999999999", "%00", "%", "+5"])
+                ),
                 2 => format!("cursor={}", percent_encode(&self.bytes(60))),
                 3 => format!("cursor={}", self.cursor()),
                 4 => percent_encode(&self.bytes(30)),
-                _ => self.pick(&["code=x", "=", "&", "limit", "cursor", "a=b=c", "%=%", "limit=1&limit=2"]).to_owned(),
+                _ => self
+                    .pick(&[
+                        "code=x",
+                        "=",
+                        "&",
+                        "limit",
+                        "cursor",
+                        "a=b=c",
+                        "%=%",
+                        "limit=1&limit=2",
+                    ])
+                    .to_owned(),
             })
             .collect();
         format!("?{}", pairs.join("&"))
@@ -214,10 +243,15 @@ impl Random {
     /// Cursors as the app makes them, with odd insides.
     fn cursor(&mut self) -> String {
         use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
-        let path = self.pick(&["/api/posts/p1/comments", "/api/posts/p1/likes", "/api/users/ann/posts"]);
+        let path =
+            self.pick(&["/api/posts/p1/comments", "/api/posts/p1/likes", "/api/users/ann/posts"]);
         let date = self.pick(&[
-            "2026-11-21T09:25:54.120Z", "0000-01-01T00:00:00Z", "9999-12-31T23:59:59.999Z", "x",
-            "9999-12-31T23:59:59-23:59", "2026-11-21T09:25:60Z",
+            "2026-11-21T09:25:54.120Z",
+            "0000-01-01T00:00:00Z",
+            "9999-12-31T23:59:59.999Z",
+            "x",
+            "9999-12-31T23:59:59-23:59",
+            "2026-11-21T09:25:60Z",
         ]);
         let cursor = match self.below(3) {
             0 => json!([path, [date, self.text(20)]]),
@@ -235,14 +269,32 @@ impl Random {
             headers.push(match self.below(8) {
                 0 | 1 => ("if-match", self.pick(&tags).to_vec()),
                 2 | 3 => ("if-none-match", self.pick(&tags).to_vec()),
-                4 => ("idempotency-key", self.pick::<&[u8]>(&[b"k", b"", b"\xff", b"a b", b"\t"]).to_vec()),
+                4 => (
+                    "idempotency-key",
+                    self.pick::<&[u8]>(&[b"k", b"", b"\xff", b"a b", b"\t"]).to_vec(),
+                ),
                 5 => ("idempotency-key", vec![b'k'; self.below(600)]),
                 6 => (
                     "content-type",
-                    self.pick::<&[u8]>(&[b"text/plain", b"", b"\xff", b"application/json; charset=utf-16", b"a/b/c", b";"]).to_vec(),
+                    self.pick::<&[u8]>(&[
+                        b"text/plain",
+                        b"",
+                        b"\xff",
+                        b"application/json; charset=utf-16",
+                        b"a/b/c",
+                        b";",
+                    ])
+                    .to_vec(),
                 ),
                 _ => (
-                    self.pick(&["accept", "content-length", "expect", "x-functions-key", "transfer-encoding", "x-junk"]),
+                    self.pick(&[
+                        "accept",
+                        "content-length",
+                        "expect",
+                        "x-functions-key",
+                        "transfer-encoding",
+                        "x-junk",
+                    ]),
                     self.bytes(30),
                 ),
             });
@@ -254,8 +306,19 @@ impl Random {
         match self.below(40) {
             0 => self.bytes(200),
             1 | 2 => self.json(4).to_string().into_bytes(),
-            3 => self.pick(&["[", "{\"a\":", "\"", "[[{\"a\":["]).repeat(self.below(3_000)).into_bytes(),
-            4 => self.pick(&["1e999", "-1e-999", "{\"a\":1e400}", "{\"username\":123456789012345678901234567890}", "{\"a\":\"\\ud800\"}"]).into(),
+            3 => self
+                .pick(&["[", "{\"a\":", "\"", "[[{\"a\":["])
+                .repeat(self.below(3_000))
+                .into_bytes(),
+            4 => self
+                .pick(&[
+                    "1e999",
+                    "-1e-999",
+                    "{\"a\":1e400}",
+                    "{\"username\":123456789012345678901234567890}",
+                    "{\"a\":\"\\ud800\"}",
+                ])
+                .into(),
             5 if self.one_in(20) => vec![b' '; 1024 * 1024 + self.below(2)],
             5..=12 => {
                 let mut body = self.good_body().to_string().into_bytes();
@@ -304,7 +367,8 @@ impl Random {
             5 => (0..self.below(5)).map(|_| self.json(depth - 1)).collect(),
             _ => {
                 let names = ["username", "userId", "title", "content", "", "$ref", "id"];
-                let fields = (0..self.below(5)).map(|_| (self.pick(&names).to_owned(), self.json(depth - 1)));
+                let fields = (0..self.below(5))
+                    .map(|_| (self.pick(&names).to_owned(), self.json(depth - 1)));
                 Value::Object(fields.collect())
             }
         }
