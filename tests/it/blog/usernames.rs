@@ -178,6 +178,32 @@ async fn the_owner_of_a_reservation_left_behind_can_complete_it() {
     problem(&user(&world, "bob", "Zoe").await, 409);
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_name_left_behind_that_many_want_at_once_goes_to_one_of_them() {
+    let world = given::blog().await;
+    let other = world.second_instance().await;
+    for n in 0..30 {
+        // The owner comes back at the same moment; every other time it is new itself.
+        let ids = [format!("owner{n}"), format!("a{n}"), format!("b{n}")];
+        if n % 2 == 0 {
+            user(&world, &ids[0], &format!("old name {n}")).await.expect(201);
+        }
+        reserve(&world, &format!("name{n}"), &ids[0], Duration::HOUR).await;
+        let wishes = ids.iter().enumerate().map(|(k, id)| {
+            let world = if k == 1 { other.clone() } else { world.clone() };
+            tokio::spawn(wish(world, id.clone(), format!("Name{n}")))
+        });
+        for answer in join_all(wishes).await.into_iter().map(Result::unwrap) {
+            if !answer.status.is_success() {
+                problem(&answer, 409);
+            }
+        }
+        let names = join_all(ids.iter().map(|id| name_of(&world, id))).await;
+        let holders = names.iter().filter(|name| **name == format!("Name{n}")).count();
+        assert_eq!(holders, 1, "{names:?}");
+    }
+}
+
 #[tokio::test]
 async fn a_fresh_reservation_is_respected() {
     let world = given::blog().await;

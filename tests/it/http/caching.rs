@@ -17,12 +17,12 @@ async fn blog() -> (World, String) {
     (world, comment.header("location").to_owned())
 }
 
-fn user_body() -> Option<Value> {
-    Some(json!({"username": "Anna"}))
+fn user_body() -> Value {
+    json!({"username": "Anna"})
 }
 
-fn post_body() -> Option<Value> {
-    Some(json!({"userId": "ann", "title": "New", "content": "New"}))
+fn post_body() -> Value {
+    json!({"userId": "ann", "title": "New", "content": "New"})
 }
 
 async fn etag(world: &World, path: &str) -> String {
@@ -82,7 +82,7 @@ async fn an_etag_changes_with_the_item_only() {
 }
 
 /// PUTs to an item that exists, under conditions that do not hold and then under some that do.
-async fn put_to_existing(path: &str, body: fn() -> Option<Value>) {
+async fn put_to_existing(path: &str, body: Option<Value>) {
     let (world, _) = blog().await;
     let current = etag(&world, path).await;
     let weak = format!("W/{current}");
@@ -93,57 +93,57 @@ async fn put_to_existing(path: &str, body: fn() -> Option<Value>) {
         ("if-match", &weak),
         ("if-none-match", "*"),
     ] {
-        let answer = world.call("PUT", path, &[header], body()).await;
+        let answer = world.call("PUT", path, &[header], body.clone()).await;
         problem(&answer, 412);
         assert_eq!(etag(&world, path).await, current, "{header:?}");
     }
     let listed = format!("\"0\", {current}");
-    world.call("PUT", path, &[("if-match", &listed)], body()).await.expect(200);
+    world.call("PUT", path, &[("if-match", &listed)], body.clone()).await.expect(200);
     let current = etag(&world, path).await;
-    world.call("PUT", path, &[("if-match", &current)], body()).await.expect(200);
-    world.call("PUT", path, &[("if-match", "*")], body()).await.expect(200);
+    world.call("PUT", path, &[("if-match", &current)], body.clone()).await.expect(200);
+    world.call("PUT", path, &[("if-match", "*")], body.clone()).await.expect(200);
 }
 
 /// PUTs to an item that does not exist, under conditions that do not hold and then one that does.
-async fn put_to_absent(path: &str, body: fn() -> Option<Value>) {
+async fn put_to_absent(path: &str, body: Option<Value>) {
     let (world, _) = blog().await;
     for value in ["*", "\"0\""] {
-        problem(&world.call("PUT", path, &[("if-match", value)], body()).await, 412);
+        problem(&world.call("PUT", path, &[("if-match", value)], body.clone()).await, 412);
         problem(&world.get(path).await, 404);
     }
     let only_new = [("if-none-match", "*")];
-    world.call("PUT", path, &only_new, body()).await.expect(201);
-    problem(&world.call("PUT", path, &only_new, body()).await, 412);
+    world.call("PUT", path, &only_new, body.clone()).await.expect(201);
+    problem(&world.call("PUT", path, &only_new, body.clone()).await, 412);
 }
 
 #[tokio::test]
 async fn a_put_to_a_user_honours_conditions() {
-    put_to_existing(USER, user_body).await;
+    put_to_existing(USER, Some(user_body())).await;
 }
 
 #[tokio::test]
 async fn a_put_to_a_post_honours_conditions() {
-    put_to_existing(POST, post_body).await;
+    put_to_existing(POST, Some(post_body())).await;
 }
 
 #[tokio::test]
 async fn a_put_to_a_like_honours_conditions() {
-    put_to_existing(LIKE, || None).await;
+    put_to_existing(LIKE, None).await;
 }
 
 #[tokio::test]
 async fn a_put_to_a_user_who_does_not_exist_honours_conditions() {
-    put_to_absent("/api/users/carl", user_body).await;
+    put_to_absent("/api/users/carl", Some(user_body())).await;
 }
 
 #[tokio::test]
 async fn a_put_to_a_post_that_does_not_exist_honours_conditions() {
-    put_to_absent("/api/posts/p2", post_body).await;
+    put_to_absent("/api/posts/p2", Some(post_body())).await;
 }
 
 #[tokio::test]
 async fn a_put_to_a_like_that_does_not_exist_honours_conditions() {
-    put_to_absent("/api/posts/p1/likes/ann", || None).await;
+    put_to_absent("/api/posts/p1/likes/ann", None).await;
 }
 
 #[tokio::test]
@@ -152,9 +152,9 @@ async fn a_put_to_a_deleted_post_honours_conditions() {
     let old = etag(&world, POST).await;
     world.delete(POST).await.expect(204);
     for value in ["*", &old] {
-        problem(&world.call("PUT", POST, &[("if-match", value)], post_body()).await, 412);
+        problem(&world.call("PUT", POST, &[("if-match", value)], Some(post_body())).await, 412);
     }
-    world.call("PUT", POST, &[("if-none-match", "*")], post_body()).await.expect(201);
+    world.call("PUT", POST, &[("if-none-match", "*")], Some(post_body())).await.expect(201);
 }
 
 #[tokio::test]

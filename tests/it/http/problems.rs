@@ -2,7 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use azure_data_cosmos::{AccountEndpoint, AccountReference};
 use serde_json::json;
+use tributary::{app::app, cosmos::Cosmos};
+use tributary_local::cosmos::WELL_KNOWN_KEY;
 
 use super::expect::{bad_fields, charged, free_of_charge, problem};
 use crate::{blog::given, world::World};
@@ -59,6 +62,23 @@ async fn a_path_that_no_route_has_is_not_found() {
             free_of_charge(&answer);
         }
     }
+}
+
+#[tokio::test]
+async fn a_store_that_cannot_be_reached_is_a_503_with_retry_after() {
+    let nobody = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = format!("http://{}/", nobody.local_addr().unwrap());
+    drop(nobody);
+    let account = AccountReference::with_authentication_key(
+        AccountEndpoint::from(address.parse::<azure_core::http::Url>().unwrap()),
+        WELL_KNOWN_KEY,
+    );
+    let mut world = World::new().await;
+    world.router = app(&Cosmos::new(account, None, "tributary".into())).into_router().unwrap();
+    let answer = world.get("/api/users/ann").await;
+    problem(&answer, 503);
+    assert!(answer.header("retry-after").parse::<u32>().is_ok(), "{answer:?}");
+    problem(&given::raw(&world, ("POST", "/api/users"), None, "{}").await, 415);
 }
 
 #[tokio::test]
