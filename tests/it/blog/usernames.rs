@@ -1,5 +1,6 @@
 //! Usernames are unique, regardless of case and of how accents are written.
 
+use azure_data_cosmos::options::{ItemWriteOptions, Precondition};
 use futures::future::join_all;
 use serde_json::{Value, json};
 use time::{Duration, OffsetDateTime, format_description::well_known::Rfc3339};
@@ -202,6 +203,31 @@ async fn a_name_left_behind_that_many_want_at_once_goes_to_one_of_them() {
         let holders = names.iter().filter(|name| **name == format!("Name{n}")).count();
         assert_eq!(holders, 1, "{names:?}");
     }
+}
+
+#[tokio::test]
+async fn a_slow_command_cannot_write_its_user_after_its_name_was_taken_over() {
+    let world = given::blog().await;
+    let users = given::container(&world, "users").await;
+    // Two commands read their users, reserved names, and then stood still for an hour: one was to
+    // rename Ann, the other to create a user.
+    let read = users.read_item("ann", "ann", None).await.unwrap();
+    let etag = read.headers().etag().unwrap().clone();
+    let mut ann: Value = read.into_model().unwrap();
+    reserve(&world, "zoe", "ann", Duration::HOUR).await;
+    reserve(&world, "carl", "nobody", Duration::HOUR).await;
+    user(&world, "u1", "Zoe").await.expect(201);
+    user(&world, "u2", "Carl").await.expect(201);
+
+    // Now they go on with their second write.
+    ann["username"] = json!("Zoe");
+    let as_read = ItemWriteOptions::default().with_precondition(Precondition::if_match(etag));
+    let late = users.replace_item("ann", "ann", &ann, Some(as_read)).await;
+    assert_eq!(u16::from(late.unwrap_err().status()), 412);
+    let nobody = json!({"type": "user", "id": "nobody", "userId": "nobody", "username": "Carl"});
+    let late = users.create_item("nobody", "nobody", &nobody, None).await;
+    assert_eq!(u16::from(late.unwrap_err().status()), 409);
+    assert_eq!(name_of(&world, "ann").await, "Ann");
 }
 
 #[tokio::test]
