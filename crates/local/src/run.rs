@@ -52,6 +52,7 @@ async fn steps(cli: Cli) -> anyhow::Result<()> {
     for warning in app.warnings() {
         console.warn(warning);
     }
+    warn_of_missing_settings(&app, &settings, &console);
     settings.set_connection(CONNECTION, &store.connection);
     for function in app.functions() {
         if let Trigger::Cosmos(trigger) = &function.trigger {
@@ -88,6 +89,20 @@ fn read_settings(root: &Path) -> anyhow::Result<Settings> {
     let file = files.iter().map(|file| root.join(file)).find(|path| path.is_file());
     let settings = file.map(|path| Settings::read(&path)).transpose()?.unwrap_or_default();
     Ok(settings.overridden_by(std::env::vars()))
+}
+
+/// Core Tools refuses to start without these, so say it before someone tries.
+fn warn_of_missing_settings(app: &FunctionApp, settings: &Settings, console: &Console) {
+    if settings.get("FUNCTIONS_WORKER_RUNTIME") != Some("custom") {
+        console.warn(
+            "local.settings.json: FUNCTIONS_WORKER_RUNTIME must be \"custom\" for func start",
+        );
+    }
+    let http = |trigger: &Trigger| matches!(trigger, Trigger::Http(_));
+    let storage = settings.iter().any(|(name, _)| name.starts_with("AzureWebJobsStorage"));
+    if !storage && !app.functions().iter().all(|function| http(&function.trigger)) {
+        console.warn("local.settings.json: AzureWebJobsStorage is missing: func start asks for it");
+    }
 }
 
 /// The Cosmos DB account in use: an own endpoint, or the one of `--cosmos`.

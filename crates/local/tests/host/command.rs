@@ -228,6 +228,22 @@ async fn another_endpoint_can_be_used() {
 }
 
 #[test]
+fn settings_that_core_tools_asks_for_are_missed() {
+    let app = staged(&[("Copies", cosmos_function())]);
+    let mut values = serde_json::json!({ "CosmosDatabase": "test", "ECHO_EXIT": "7" });
+    app.write("local.settings.json", &serde_json::json!({ "Values": values }));
+    let (_, _, stderr) = finished(&app, &FREE_PORTS);
+    assert!(stderr.contains("AzureWebJobsStorage is missing"), "{stderr}");
+    assert!(stderr.contains("FUNCTIONS_WORKER_RUNTIME must be"), "{stderr}");
+
+    values["AzureWebJobsStorage"] = "UseDevelopmentStorage=true".into();
+    values["FUNCTIONS_WORKER_RUNTIME"] = "custom".into();
+    app.write("local.settings.json", &serde_json::json!({ "Values": values }));
+    let (_, _, stderr) = finished(&app, &FREE_PORTS);
+    assert!(!stderr.contains("local.settings.json"), "{stderr}");
+}
+
+#[test]
 fn a_bad_file_is_named() {
     let app = app();
     app.write("Bad/function.json", &serde_json::json!({ "bindings": [] }));

@@ -21,9 +21,12 @@ fn set(name: &str, value: &str) -> Settings {
 
 async fn start_error(app: &Folder, settings: &Settings, port: u16) -> HostError {
     let loaded = FunctionApp::load(app.path(), settings).unwrap();
+    // Only a handler that never listens must not be waited for that long.
+    let silent = settings.get("ECHO_SILENT").is_some();
+    let start_timeout = Duration::from_millis(if silent { 300 } else { 30_000 });
     let options = HostOptions {
         console: Console::kept(),
-        start_timeout: Duration::from_millis(300),
+        start_timeout,
         port,
         ..HostOptions::new(app.path())
     };
