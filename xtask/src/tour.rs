@@ -54,9 +54,12 @@ pub(crate) fn tour() -> anyhow::Result<()> {
         ensure!(output.status.success(), "a command of the tour failed");
         shown.push_str(&text);
     }
-    for promise in
-        ["x-ms-request-charge", "\"userUsername\":\"Omar K.\"", "\"userUsername\":\"Nell B.\"", "204"]
-    {
+    for promise in [
+        "x-ms-request-charge",
+        "\"userUsername\":\"Omar K.\"",
+        "\"userUsername\":\"Nell B.\"",
+        "204",
+    ] {
         ensure!(shown.contains(promise), "the tour never shows {promise}");
     }
     let problems = shown.matches("urn:tributary:problem:").count();
