@@ -10,5 +10,6 @@
 mod blog;
 mod costs;
 mod functions;
+mod process;
 mod projections;
 mod world;

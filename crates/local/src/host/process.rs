@@ -282,8 +282,16 @@ impl Drop for ProcessGroup {
             // It fails only when no process of the group is left.
             let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
         }
-        // Elsewhere `kill_on_drop` ends the handler itself.
+        // Elsewhere this ends the handler itself.
         let _ = self.child.start_kill();
+        // It is gone in no time, and is fetched here, so that it leaves no entry in the process
+        // table when this process ends next.
+        for _ in 0..100 {
+            if !matches!(self.child.try_wait(), Ok(None)) {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
     }
 }
 
