@@ -10,6 +10,7 @@
 mod blog;
 mod costs;
 mod functions;
+mod http;
 mod process;
 mod projections;
 mod world;

@@ -1,0 +1,9 @@
+//! What all routes share: bodies, problem documents, conditions, lists.
+
+mod bodies;
+mod caching;
+mod lists;
+mod problems;
+mod random_requests;
+
+pub(crate) mod expect;

@@ -1,0 +1,380 @@
+//! Thousands of random requests: none makes the app fail.
+
+use std::{
+    panic::AssertUnwindSafe,
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use axum::{
+    body::Body,
+    http::{HeaderName, HeaderValue, Method, Request, Uri},
+};
+use futures::FutureExt;
+use serde_json::{Value, json};
+
+use super::expect::is_problem;
+use crate::{blog::given, world::Answer};
+
+const N_REQUESTS: usize = 10_000;
+
+/// Set it to the seed that a failure has printed, to see the failure again.
+const SEED: &str = "TRIBUTARY_SEED";
+
+#[tokio::test]
+async fn no_request_makes_the_app_fail() {
+    let seed = std::env::var(SEED).map_or_else(|_| fresh_seed(), |text| text.parse().unwrap());
+    println!("{SEED}={seed}");
+    let mut random = Random(seed | 1);
+    let mut world = given::blog().await;
+    let mut by_class = [0; 6];
+    for n in 0..N_REQUESTS {
+        // A store that grows without end would be slow, and would have seen most of what can be.
+        if n % 2_000 == 1_999 {
+            world = given::blog().await;
+        }
+        let sent = random.request();
+        let told = || format!("{SEED}={seed}, request {n}: {sent:#?}");
+        let Some(request) = sent.build() else { continue };
+        let answer = AssertUnwindSafe(world.send(request)).catch_unwind().await;
+        let answer = answer.unwrap_or_else(|_| panic!("the app panicked: {}", told()));
+        if let Err(why) = check(&sent, &answer) {
+            panic!("{why}: {answer:#?}\n{}", told());
+        }
+        by_class[usize::from(answer.status.as_u16() / 100)] += 1;
+    }
+    // A generator whose requests are all refused would show little.
+    assert!(by_class[2] > N_REQUESTS / 10 && by_class[4] > N_REQUESTS / 10, "{by_class:?}");
+    let sum: usize = by_class.iter().sum();
+    assert!(sum > N_REQUESTS * 9 / 10, "{by_class:?}");
+}
+
+/// What must be true of every answer.
+fn check(sent: &Sent, answer: &Answer) -> Result<(), String> {
+    let is_empty = answer.text.is_empty();
+    match answer.status.as_u16() {
+        _ if sent.method == Method::HEAD => {
+            if is_empty {
+                Ok(())
+            } else {
+                Err("a HEAD with a body".into())
+            }
+        }
+        204 | 304 if is_empty => Ok(()),
+        200 | 201 => match serde_json::from_str::<Value>(&answer.text) {
+            Ok(_) if answer.header("content-type") == "application/json" => Ok(()),
+            _ => Err("a success that is not JSON".into()),
+        },
+        400..=499 => is_problem(answer).map(drop),
+        status => Err(format!("an answer with status {status}")),
+    }
+}
+
+fn fresh_seed() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap().subsec_nanos().into()
+}
+
+/// A request before it is built, so that it can be shown whole.
+#[derive(Debug)]
+struct Sent {
+    method: Method,
+    uri: String,
+    headers: Vec<(&'static str, Vec<u8>)>,
+    body: Vec<u8>,
+}
+
+impl Sent {
+    /// `None` when no client could send it either.
+    fn build(&self) -> Option<Request<Body>> {
+        let mut request = Request::new(Body::from(self.body.clone()));
+        *request.method_mut() = self.method.clone();
+        *request.uri_mut() = self.uri.parse::<Uri>().ok()?;
+        for (name, value) in &self.headers {
+            let value = HeaderValue::from_bytes(value).ok()?;
+            request.headers_mut().append(HeaderName::from_static(name), value);
+        }
+        Some(request)
+    }
+}
+
+/// A small generator of random numbers (xorshift64*, Vigna 2014), so that a seed is a number.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
+    }
+
+    fn below(&mut self, n: usize) -> usize {
+        usize::try_from(self.next() >> 33).unwrap() % n
+    }
+
+    fn one_in(&mut self, n: usize) -> bool {
+        self.below(n) == 0
+    }
+
+    fn pick<T: Clone>(&mut self, from: &[T]) -> T {
+        from[self.below(from.len())].clone()
+    }
+
+    fn bytes(&mut self, max: usize) -> Vec<u8> {
+        (0..self.below(max + 1)).map(|_| self.next().to_le_bytes()[7]).collect()
+    }
+
+    fn text(&mut self, max: usize) -> String {
+        let letters =
+            ['a', 'Z', '0', ' ', '"', '\\', '\n', '\0', 'é', '\u{301}', '€', '😀', '/', '%'];
+        (0..self.below(max + 1)).map(|_| self.pick(&letters)).collect()
+    }
+
+    fn request(&mut self) -> Sent {
+        let (method, path) = self.route();
+        let query = if self.one_in(3) { self.query() } else { String::new() };
+        let mut headers = self.headers();
+        let takes_body = matches!(method, Method::POST | Method::PUT);
+        let body = if takes_body || self.one_in(10) { self.body() } else { Vec::new() };
+        if takes_body && !self.one_in(12) {
+            headers.push(("content-type", b"application/json".to_vec()));
+        }
+        Sent { method, uri: format!("{path}{query}"), headers, body }
+    }
+
+    /// Mostly a route with its own method, sometimes anything else.
+    fn route(&mut self) -> (Method, String) {
+        const ROUTES: [(&str, &str); 17] = [
+            ("POST", "users"),
+            ("PUT", "users/{user}"),
+            ("GET", "users/{user}"),
+            ("GET", "users/{user}/posts"),
+            ("POST", "posts"),
+            ("PUT", "posts/{post}"),
+            ("GET", "posts/{post}"),
+            ("DELETE", "posts/{post}"),
+            ("GET", "feed"),
+            ("POST", "posts/{post}/comments"),
+            ("GET", "posts/{post}/comments"),
+            ("GET", "posts/{post}/comments/{comment}"),
+            ("DELETE", "posts/{post}/comments/{comment}"),
+            ("PUT", "posts/{post}/likes/{user}"),
+            ("GET", "posts/{post}/likes/{user}"),
+            ("DELETE", "posts/{post}/likes/{user}"),
+            ("GET", "posts/{post}/likes"),
+        ];
+        let (method, route) = self.pick(&ROUTES);
+        let mut path = String::from("/api");
+        for segment in route.split('/') {
+            path.push('/');
+            path.push_str(&match segment {
+                "{user}" => self.segment(&["ann", "bob", "nobody", "u1", "u2"]),
+                "{post}" => self.segment(&["p1", "p1", "p2", "none"]),
+                "{comment}" => self.segment(&["c1", "p1", "0190163d-8694-739b-aea5-966c26f8ad90"]),
+                fixed => fixed.to_owned(),
+            });
+        }
+        if self.one_in(40) {
+            path = path
+                .replace("/api/", &self.pick(&["/api//", "/API/", "/", "/api/../api/", "/api/x/"]));
+        }
+        if self.one_in(40) {
+            path.push_str(&self.pick(&["/", "//", "/..", "/x", ";v=1", "%00"]));
+        }
+        if self.one_in(12) {
+            let methods = [
+                "GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS", "TRACE", "CONNECT",
+                "X-!",
+            ];
+            return (self.pick(&methods).parse().unwrap(), path);
+        }
+        (method.parse().unwrap(), path)
+    }
+
+    /// Mostly one of the good ones, else one that is bad, odd or very long.
+    fn segment(&mut self, good: &[&str]) -> String {
+        if !self.one_in(5) {
+            return self.pick(good).to_owned();
+        }
+        match self.below(6) {
+            0 => self
+                .pick(&[
+                    "-", ".", "..", "%2e%2e", "%2F", "like:ann", "~head", "a%20b", "%00", "%",
+                    "%zz",
+                ])
+                .to_owned(),
+            1 => self
+                .pick(&["é", "%C3%A9", "😀", "%F0%9F%98%80", "%FF", "%C3", "%ED%A0%80"])
+                .to_owned(),
+            2 => "x".repeat(self.pick(&[127, 128, 129, 1_000, 20_000])),
+            3 => percent_encode(&self.bytes(20)),
+            4 => percent_encode(self.text(20).as_bytes()),
+            _ => self.pick(good).bytes().map(|byte| format!("%{byte:02x}")).collect(),
+        }
+    }
+
+    fn query(&mut self) -> String {
+        let pairs: Vec<String> = (0..=self.below(3))
+            .map(|_| match self.below(6) {
+                0 => format!("limit={}", self.below(103)),
+                1 => format!(
+                    "limit={}",
+                    self.pick(&["", "-1", "1e3", "abc", "9999999999", "%00", "%", "+5"])
+                ),
+                2 => format!("cursor={}", percent_encode(&self.bytes(60))),
+                3 => format!("cursor={}", self.cursor()),
+                4 => percent_encode(&self.bytes(30)),
+                _ => self
+                    .pick(&[
+                        "code=x",
+                        "=",
+                        "&",
+                        "limit",
+                        "cursor",
+                        "a=b=c",
+                        "%=%",
+                        "limit=1&limit=2",
+                    ])
+                    .to_owned(),
+            })
+            .collect();
+        format!("?{}", pairs.join("&"))
+    }
+
+    /// Cursors as the app makes them, with odd insides.
+    fn cursor(&mut self) -> String {
+        use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
+        let path =
+            self.pick(&["/api/posts/p1/comments", "/api/posts/p1/likes", "/api/users/ann/posts"]);
+        let date = self.pick(&[
+            "2026-11-21T09:25:54.120Z",
+            "0000-01-01T00:00:00Z",
+            "9999-12-31T23:59:59.999Z",
+            "x",
+            "9999-12-31T23:59:59-23:59",
+            "2026-11-21T09:25:60Z",
+        ]);
+        let cursor = match self.below(3) {
+            0 => json!([path, [date, self.text(20)]]),
+            1 => json!([path, [date, "x".repeat(self.below(2_000))]]),
+            _ => json!([path, self.json(3)]),
+        };
+        BASE64_URL_SAFE_NO_PAD.encode(cursor.to_string())
+    }
+
+    fn headers(&mut self) -> Vec<(&'static str, Vec<u8>)> {
+        let mut headers = Vec::new();
+        while self.one_in(3) {
+            let tags: [&[u8]; 9] =
+                [b"*", b"\"0\"", b"W/\"0\"", b"", b",", b"\"", b"*, \"0\"", b"\xff", b"W/"];
+            headers.push(match self.below(8) {
+                0 | 1 => ("if-match", self.pick(&tags).to_vec()),
+                2 | 3 => ("if-none-match", self.pick(&tags).to_vec()),
+                4 => (
+                    "idempotency-key",
+                    self.pick::<&[u8]>(&[b"k", b"", b"\xff", b"a b", b"\t"]).to_vec(),
+                ),
+                5 => ("idempotency-key", vec![b'k'; self.below(600)]),
+                6 => (
+                    "content-type",
+                    self.pick::<&[u8]>(&[
+                        b"text/plain",
+                        b"",
+                        b"\xff",
+                        b"application/json; charset=utf-16",
+                        b"a/b/c",
+                        b";",
+                    ])
+                    .to_vec(),
+                ),
+                _ => (
+                    self.pick(&[
+                        "accept",
+                        "content-length",
+                        "expect",
+                        "x-functions-key",
+                        "transfer-encoding",
+                        "x-junk",
+                    ]),
+                    self.bytes(30),
+                ),
+            });
+        }
+        headers
+    }
+
+    fn body(&mut self) -> Vec<u8> {
+        match self.below(40) {
+            0 => self.bytes(200),
+            1 | 2 => self.json(4).to_string().into_bytes(),
+            3 => self
+                .pick(&["[", "{\"a\":", "\"", "[[{\"a\":["])
+                .repeat(self.below(3_000))
+                .into_bytes(),
+            4 => self
+                .pick(&[
+                    "1e999",
+                    "-1e-999",
+                    "{\"a\":1e400}",
+                    "{\"username\":123456789012345678901234567890}",
+                    "{\"a\":\"\\ud800\"}",
+                ])
+                .into(),
+            5 if self.one_in(20) => vec![b' '; 1024 * 1024 + self.below(2)],
+            5..=12 => {
+                let mut body = self.good_body().to_string().into_bytes();
+                for _ in 0..=self.below(3) {
+                    let at = self.below(body.len());
+                    match self.below(3) {
+                        0 => body[at] = self.next().to_le_bytes()[7],
+                        1 => body.truncate(at.max(1)),
+                        _ => body.insert(at, self.pick(b"{}[]\",:\\0e-\x00\xff")),
+                    }
+                }
+                body
+            }
+            13..=16 => {
+                let mut body = self.good_body();
+                let field = self.pick(&["username", "userId", "title", "content"]);
+                body[field] = self.json(3);
+                body.to_string().into_bytes()
+            }
+            _ => self.good_body().to_string().into_bytes(),
+        }
+    }
+
+    /// A body that all routes take.
+    fn good_body(&mut self) -> Value {
+        let title = if self.one_in(4) { self.text(210) } else { "A title".into() };
+        let content = if self.one_in(4) { self.text(300) } else { "A content".into() };
+        let username = match self.below(4) {
+            0 => self.text(70),
+            1 => format!("User {}", self.next()),
+            _ => self.pick(&["Ann", "BOB", "Zo\u{eb}", "ZOE\u{308}", "Carl"]).to_owned(),
+        };
+        json!({
+            "username": username, "userId": self.pick(&["ann", "bob", "ann", "nobody"]),
+            "title": title, "content": content,
+        })
+    }
+
+    fn json(&mut self, depth: usize) -> Value {
+        match self.below(if depth == 0 { 5 } else { 7 }) {
+            0 => Value::Null,
+            1 => json!(self.one_in(2)),
+            2 => json!(f64::from_bits(self.next())),
+            3 => json!(self.text(30)),
+            4 => json!(self.next()),
+            5 => (0..self.below(5)).map(|_| self.json(depth - 1)).collect(),
+            _ => {
+                let names = ["username", "userId", "title", "content", "", "$ref", "id"];
+                let fields = (0..self.below(5))
+                    .map(|_| (self.pick(&names).to_owned(), self.json(depth - 1)));
+                Value::Object(fields.collect())
+            }
+        }
+    }
+}
+
+fn percent_encode(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("%{byte:02X}")).collect()
+}
