@@ -1,7 +1,7 @@
 //! Path parameters as types that cannot hold a bad value.
 
 use axum::{
-    extract::{FromRequestParts, Path, RawPathParams},
+    extract::{FromRequestParts, Path, RawPathParams, path::ErrorKind, rejection::PathRejection},
     http::request::Parts,
 };
 use serde::de::DeserializeOwned;
@@ -16,9 +16,9 @@ impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Params<
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
-        let params = RawPathParams::from_request_parts(parts, state)
-            .await
-            .map_err(|_| ApiError::invalid("path", "must be UTF-8, percent-encoded"))?;
+        let Ok(params) = RawPathParams::from_request_parts(parts, state).await else {
+            return Err(not_utf8::<T, S>(parts, state).await);
+        };
         let errors: Vec<FieldError> = params
             .iter()
             .filter_map(|(name, value)| {
@@ -34,4 +34,19 @@ impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Params<
             Err(_) => Err(ApiError::invalid("path", "is not valid")),
         }
     }
+}
+
+/// Only the typed parameters tell which of them is not UTF-8.
+async fn not_utf8<T: DeserializeOwned + Send, S: Send + Sync>(
+    parts: &mut Parts,
+    state: &S,
+) -> ApiError {
+    let name = match Path::<T>::from_request_parts(parts, state).await {
+        Err(PathRejection::FailedToDeserializePathParams(error)) => match error.into_kind() {
+            ErrorKind::InvalidUtf8InPathParam { key } => Some(key),
+            _ => None,
+        },
+        _ => None,
+    };
+    ApiError::invalid(name.as_deref().unwrap_or("path"), "must be UTF-8, percent-encoded")
 }
