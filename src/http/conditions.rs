@@ -42,11 +42,6 @@ impl Conditions {
         self.if_match.is_some()
     }
 
-    /// Whether the caller demands that the item does not exist.
-    pub fn demands_absence(&self) -> bool {
-        matches!(self.if_none_match, Some(Tags::Any))
-    }
-
     /// Whether the caller makes no condition at all.
     pub fn is_empty(&self) -> bool {
         self.if_match.is_none() && self.if_none_match.is_none()

@@ -75,9 +75,13 @@ impl Retryable for ApiError {
     /// writes when it tries again.
     fn is_retryable(&self) -> bool {
         match self {
-            Self::Store(error) => error.is_race() || error.reason == Reason::Unavailable,
+            Self::Store(error) => error.is_race() || self.is_answer_lost(),
             _ => false,
         }
+    }
+
+    fn is_answer_lost(&self) -> bool {
+        matches!(self, Self::Store(error) if error.reason == Reason::Unavailable)
     }
 }
 

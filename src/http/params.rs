@@ -1,34 +1,52 @@
 //! Path parameters as types that cannot hold a bad value.
 
 use axum::{
-    extract::{FromRequestParts, Path, path::ErrorKind, rejection::PathRejection},
+    extract::{FromRequestParts, Path, RawPathParams, path::ErrorKind, rejection::PathRejection},
     http::request::Parts,
 };
 use serde::de::DeserializeOwned;
 
-use super::ApiError;
+use super::{ApiError, FieldError};
+use crate::values::check_id;
 
-/// The parameters of the path; a bad one is a 400 that names it.
+/// The parameters of the path, all of them ids; a 400 names the bad ones.
 pub struct Params<T>(pub T);
 
 impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Params<T> {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        let Ok(params) = RawPathParams::from_request_parts(parts, state).await else {
+            return Err(not_utf8::<T, S>(parts, state).await);
+        };
+        let errors: Vec<FieldError> = params
+            .iter()
+            .filter_map(|(name, value)| {
+                let message = check_id(value).err()?.0;
+                Some(FieldError { field: name.to_owned(), message })
+            })
+            .collect();
+        if !errors.is_empty() {
+            return Err(ApiError::Invalid(errors));
+        }
         match Path::from_request_parts(parts, state).await {
             Ok(Path(params)) => Ok(Self(params)),
-            Err(PathRejection::FailedToDeserializePathParams(error)) => {
-                Err(match error.into_kind() {
-                    ErrorKind::DeserializeError { key, message, .. } => {
-                        ApiError::invalid(key, message)
-                    }
-                    ErrorKind::InvalidUtf8InPathParam { key } => {
-                        ApiError::invalid(key, "must be UTF-8, percent-encoded")
-                    }
-                    _ => ApiError::invalid("path", "is not valid"),
-                })
-            }
             Err(_) => Err(ApiError::invalid("path", "is not valid")),
         }
     }
+}
+
+/// Only the typed parameters tell which of them is not UTF-8.
+async fn not_utf8<T: DeserializeOwned + Send, S: Send + Sync>(
+    parts: &mut Parts,
+    state: &S,
+) -> ApiError {
+    let name = match Path::<T>::from_request_parts(parts, state).await {
+        Err(PathRejection::FailedToDeserializePathParams(error)) => match error.into_kind() {
+            ErrorKind::InvalidUtf8InPathParam { key } => Some(key),
+            _ => None,
+        },
+        _ => None,
+    };
+    ApiError::invalid(name.as_deref().unwrap_or("path"), "must be UTF-8, percent-encoded")
 }

@@ -130,7 +130,7 @@ struct Batch<'a, P> {
 
 impl<P: Projection> Batch<'_, P> {
     async fn apply(&self, document: &Document, change: &P::Change) -> Result<Fate, StoreError> {
-        let attempt = async || self.projection.apply(change).await.map_err(Attempt);
+        let attempt = async |_| self.projection.apply(change).await.map_err(Attempt);
         match retry(attempt).await {
             Ok(effect) => Ok(Fate::Done(effect)),
             Err(Attempt(error)) if is_permanent(&error) => {
@@ -189,6 +189,10 @@ struct Attempt(StoreError);
 impl Retryable for Attempt {
     fn is_retryable(&self) -> bool {
         self.0.is_race() || self.0.is_transient()
+    }
+
+    fn is_answer_lost(&self) -> bool {
+        self.0.reason == Reason::Unavailable
     }
 }
 

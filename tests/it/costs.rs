@@ -37,18 +37,12 @@ async fn the_table_of_store_requests_is_true() {
 
     let edited = json!({"userId": "ann", "title": "T", "content": "edited"});
     let comment = json!({"userId": "ann", "content": "Well."});
-    let absent: &[(&str, &str)] = &[("if-none-match", "*")];
     let name = |name: &str| Some(json!({"username": name}));
     let none: &[(&str, &str)] = &[];
     let mut table =
         String::from("| request | what | store requests | which |\n| --- | --- | ---: | --- |\n");
     for (id, what, request) in [
         ("C1", "`POST /users`", ("POST", "/api/users", none, name("Cy"))),
-        (
-            "C1",
-            "`PUT /users/{userId}`, new, with `If-None-Match: *`",
-            ("PUT", "/api/users/cy", absent, name("Cyd")),
-        ),
         ("C1", "`PUT /users/{userId}`, new", ("PUT", "/api/users/dan", none, name("Dan"))),
         ("C1", "`PUT /users/{userId}`, renamed", ("PUT", "/api/users/bob", none, name("Rob"))),
         ("Q1", "`GET /users/{userId}`", ("GET", "/api/users/ann", none, None)),

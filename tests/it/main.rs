@@ -11,5 +11,6 @@ mod blog;
 mod costs;
 mod functions;
 mod http;
+mod process;
 mod projections;
 mod world;

@@ -23,10 +23,7 @@ pub(crate) enum BodyError {
 
 /// The whole body, however it is cut into chunks.
 pub(crate) async fn read(mut body: Body) -> Result<Vec<u8>, BodyError> {
-    let announced = body
-        .size_hint()
-        .exact()
-        .and_then(|size| usize::try_from(size).ok());
+    let announced = body.size_hint().exact().and_then(|size| usize::try_from(size).ok());
     let mut bytes = Vec::with_capacity(announced.filter(|&n| n <= MAX_BODY_BYTES).unwrap_or(0));
     while let Some(frame) = body.frame().await {
         let Ok(chunk) = frame.map_err(BodyError::Broken)?.into_data() else {

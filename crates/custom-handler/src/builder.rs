@@ -130,11 +130,7 @@ impl CustomHandler {
         if !is_function_name(name) {
             return Err(RegistrationError::InvalidName(name.to_owned()));
         }
-        if self
-            .triggers
-            .iter()
-            .any(|trigger| trigger.name().eq_ignore_ascii_case(name))
-        {
+        if self.triggers.iter().any(|trigger| trigger.name().eq_ignore_ascii_case(name)) {
             return Err(RegistrationError::DuplicateName(name.to_owned()));
         }
         Ok(())
@@ -145,8 +141,6 @@ impl CustomHandler {
 pub(crate) fn is_function_name(name: &str) -> bool {
     name.len() <= 128
         && name.starts_with(|first: char| first.is_ascii_alphabetic())
-        && name
-            .chars()
-            .all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
         && !name.eq_ignore_ascii_case("host")
 }

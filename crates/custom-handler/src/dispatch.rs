@@ -19,13 +19,8 @@ struct App {
 }
 
 pub(crate) fn router(http: Router, triggers: Vec<Trigger>) -> Router {
-    let triggers = triggers
-        .into_iter()
-        .map(|trigger| (trigger.name().to_owned(), trigger));
-    let app = App {
-        http: HttpFunctions::new(http),
-        triggers: triggers.collect(),
-    };
+    let triggers = triggers.into_iter().map(|trigger| (trigger.name().to_owned(), trigger));
+    let app = App { http: HttpFunctions::new(http), triggers: triggers.collect() };
     // One fallback instead of routes: what is not a trigger's own `POST` belongs untouched to the
     // HTTP functions, whatever its method and path, and so do their 404 and 405.
     Router::new().fallback(dispatch).with_state(Arc::new(app))
@@ -69,10 +64,7 @@ fn unknown_function(name: &str, fallback: Response) -> Response {
         "No trigger named `{name}` is registered: register it with `CustomHandler::trigger`, or \
          remove the folder with its function.json.\n"
     );
-    tracing::warn!(
-        function = name,
-        "a function was called that is not registered"
-    );
+    tracing::warn!(function = name, "a function was called that is not registered");
     if fallback.status().is_success() {
         (StatusCode::NOT_FOUND, reason).into_response()
     } else {

@@ -57,8 +57,6 @@ impl FromInvocation for Documents {
 
 impl fmt::Debug for Document {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Document")
-            .field("n_bytes", &self.raw().len())
-            .finish()
+        f.debug_struct("Document").field("n_bytes", &self.raw().len()).finish()
     }
 }

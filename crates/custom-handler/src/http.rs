@@ -24,9 +24,7 @@ impl HttpFunctions {
         if !router.has_routes() {
             return Self { router };
         }
-        Self {
-            router: router.route_layer(map_response(mark_as_matched)),
-        }
+        Self { router: router.route_layer(map_response(mark_as_matched)) }
     }
 
     pub(crate) async fn call(&self, request: Request) -> Response {

@@ -57,12 +57,7 @@ impl<'a> Invocation<'a> {
             .map_err(|error| InvocationError::json("the body", &error))?;
         let data = envelope.data.unwrap_or_default();
         let metadata = envelope.metadata.unwrap_or_default();
-        Ok(Self {
-            function,
-            id,
-            data,
-            metadata,
-        })
+        Ok(Self { function, id, data, metadata })
     }
 
     /// The name of the function.
@@ -135,11 +130,7 @@ impl InvocationError {
             Category::Eof => "ends too early",
             Category::Syntax | Category::Io => "is not valid JSON",
         };
-        Self(format!(
-            "{what} {problem} (line {}, column {})",
-            error.line(),
-            error.column()
-        ))
+        Self(format!("{what} {problem} (line {}, column {})", error.line(), error.column()))
     }
 }
 

@@ -49,11 +49,7 @@ pub fn init_with(levels: &str) -> Result<(), TryInitError> {
         .with_ansi(io::stdout().is_terminal() && !no_color)
         // Or a full or closed stdout is reported on stderr.
         .log_internal_errors(false);
-    tracing_subscriber::registry()
-        .with(filter)
-        .with(lines)
-        .with(layer())
-        .try_init()?;
+    tracing_subscriber::registry().with(filter).with(lines).with(layer()).try_init()?;
     if let Some(error) = filter_error {
         tracing::warn!(%error, "RUST_LOG is not understood; logging at level info");
     }
@@ -171,11 +167,7 @@ fn filter(default: &str) -> (EnvFilter, Option<String>) {
     let builder = || EnvFilter::builder().with_default_directive(LevelFilter::INFO.into());
     let (filter, variable, error) = match builder().parse(&variable) {
         Ok(filter) => (filter, variable, None),
-        Err(error) => (
-            builder().parse_lossy(default),
-            "".into(),
-            Some(error.to_string()),
-        ),
+        Err(error) => (builder().parse_lossy(default), "".into(), Some(error.to_string())),
     };
     // `RUST_LOG=my_app=debug` is about the lines of `my_app`. It must take neither the ids from
     // them nor the reasons of failed invocations from the log.
@@ -194,12 +186,7 @@ fn with_directive(filter: EnvFilter, directive: &str) -> EnvFilter {
 }
 
 fn names_only_others(variable: &str) -> bool {
-    let parts = || {
-        variable
-            .split(',')
-            .map(str::trim)
-            .filter(|part| !part.is_empty())
-    };
+    let parts = || variable.split(',').map(str::trim).filter(|part| !part.is_empty());
     let names_us = |part: &str| {
         let target = part.split(['=', '[']).next();
         target == Some("custom_handler") || part.parse::<LevelFilter>().is_ok()

@@ -39,9 +39,9 @@ impl FromInvocation for InvocationId {
     fn from_invocation(invocation: &Invocation<'_>) -> Result<Self, InvocationError> {
         match invocation.id() {
             Some(id) => Ok(Self(id.to_owned())),
-            None => Err(InvocationError::new(
-                "the header X-Azure-Functions-InvocationId is missing",
-            )),
+            None => {
+                Err(InvocationError::new("the header X-Azure-Functions-InvocationId is missing"))
+            }
         }
     }
 }
@@ -93,9 +93,9 @@ fn exception_text(exception: Value) -> Option<String> {
     match exception {
         Value::Null => None,
         Value::String(text) => Some(text),
-        Value::Object(mut fields) if fields.get("Message").is_some_and(Value::is_string) => fields
-            .remove("Message")
-            .and_then(|message| message.as_str().map(str::to_owned)),
+        Value::Object(mut fields) if fields.get("Message").is_some_and(Value::is_string) => {
+            fields.remove("Message").and_then(|message| message.as_str().map(str::to_owned))
+        }
         other => Some(other.to_string()),
     }
 }

@@ -11,12 +11,10 @@ use std::task::Poll;
 pub(crate) async fn catch<F: Future>(future: F) -> Result<F::Output, String> {
     let mut future = pin!(future);
     // A future that has panicked is dropped without another poll, so no broken state is seen.
-    poll_fn(
-        move |context| match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context))) {
-            Ok(poll) => poll.map(Ok),
-            Err(payload) => Poll::Ready(Err(message(payload.as_ref()))),
-        },
-    )
+    poll_fn(move |context| match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context))) {
+        Ok(poll) => poll.map(Ok),
+        Err(payload) => Poll::Ready(Err(message(payload.as_ref()))),
+    })
     .await
 }
 

@@ -106,9 +106,7 @@ fn port() -> Result<u16, ServeError> {
         Err(VarError::NotPresent) => return Err(ServeError::PortMissing),
         Err(VarError::NotUnicode(text)) => text.to_string_lossy().into_owned(),
     };
-    text.trim()
-        .parse()
-        .map_err(|_| ServeError::PortInvalid(text))
+    text.trim().parse().map_err(|_| ServeError::PortInvalid(text))
 }
 
 /// Installed before the server starts, so that a failure is an error and no signal is missed.

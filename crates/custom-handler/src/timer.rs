@@ -34,9 +34,7 @@ impl FromInvocation for TimerInfo {
         Ok(Self {
             is_past_due: wire.is_past_due,
             schedule_status: wire.schedule_status,
-            adjust_for_dst: wire
-                .schedule
-                .is_some_and(|schedule| schedule.adjust_for_dst),
+            adjust_for_dst: wire.schedule.is_some_and(|schedule| schedule.adjust_for_dst),
         })
     }
 }

@@ -29,10 +29,7 @@ type Handler =
 impl Trigger {
     pub(crate) fn new<H: TriggerHandler<Args>, Args>(name: String, handler: H) -> Self {
         let handler = move |invocation: &Invocation<'_>| handler.call(invocation);
-        Self {
-            name,
-            handler: Arc::new(handler),
-        }
+        Self { name, handler: Arc::new(handler) }
     }
 
     pub(crate) fn name(&self) -> &str {

@@ -12,10 +12,7 @@ async fn main() -> anyhow::Result<()> {
         ..EndpointOptions::default()
     })?;
     let server = endpoint.serve(0).await?;
-    println!(
-        "{}",
-        serde_json::json!({ "event": "ready", "cosmos": server.url() })
-    );
+    println!("{}", serde_json::json!({ "event": "ready", "cosmos": server.url() }));
     tokio::signal::ctrl_c().await?;
     server.stop().await;
     Ok(())

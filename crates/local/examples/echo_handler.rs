@@ -91,15 +91,7 @@ async fn echo(request: Request) -> Response {
         "process": std::process::id(),
     });
     let status = StatusCode::IM_A_TEAPOT;
-    (
-        status,
-        [
-            ("x-echo", "yes"),
-            ("connection", "x-private"),
-            ("x-private", "1"),
-        ],
-        Json(echo),
-    )
+    (status, [("x-echo", "yes"), ("connection", "x-private"), ("x-private", "1")], Json(echo))
         .into_response()
 }
 
@@ -110,9 +102,7 @@ async fn invoke(
     body: Body,
 ) -> Response {
     let body = to_bytes(body, usize::MAX).await.unwrap_or_default();
-    let id = headers
-        .get("x-azure-functions-invocationid")
-        .and_then(|id| id.to_str().ok());
+    let id = headers.get("x-azure-functions-invocationid").and_then(|id| id.to_str().ok());
     let body: Value = serde_json::from_slice(&body).unwrap_or_default();
     if let Ok(mut recorded) = app.recorded.lock() {
         recorded.push(json!({ "function": function, "id": id, "body": body }));

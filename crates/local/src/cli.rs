@@ -12,10 +12,7 @@ use clap::Parser;
 ///
 /// Logs go to stderr. stdout gets one line of JSON when everything is up. Ctrl-C ends everything.
 #[derive(Debug, Parser)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is a switch of its own for the user"
-)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own for the user")]
 #[command(bin_name = "cargo local", version)]
 pub(crate) struct Cli {
     /// Port of the HTTP functions on 127.0.0.1; 0 picks a free one.

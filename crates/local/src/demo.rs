@@ -52,35 +52,26 @@ struct Comment {
 /// How long the change feed may take to bring everything into the news feed.
 const FEED_DEADLINE: Duration = Duration::from_mins(1);
 /// How often the news feed is asked meanwhile.
-const FEED_INTERVAL: Duration = Duration::from_millis(50);
+const FEED_INTERVAL: Duration = Duration::from_millis(250);
 
 /// Loads the data set into the app at `url` and waits until its feed shows it.
 pub(crate) async fn load(url: &str, keys: Option<&Keys>, console: &Console) -> anyhow::Result<()> {
     let data: DataSet = serde_json::from_str(include_str!("../demo/blog.json"))
         .context("the demo's data set cannot be read")?;
     let api = Api::new(url, keys.map(|keys| keys.function.clone()));
-    console.info("Demo: people");
+    console.info(&format!("Demo: {} people", data.users.len()));
     for user in &data.users {
-        api.create(
-            &format!("users/{}", user.id),
-            &json!({ "username": user.username }),
-        )
-        .await?;
+        api.create(&format!("users/{}", user.id), &json!({ "username": user.username })).await?;
     }
     for (index, post) in data.posts.iter().enumerate() {
         load_post(&api, post).await?;
         if (index + 1) % 10 == 0 {
-            console.info(&format!(
-                "Demo: {} of {} posts",
-                index + 1,
-                data.posts.len()
-            ));
+            console.info(&format!("Demo: {} of {} posts", index + 1, data.posts.len()));
         }
     }
     let Rename { user, to } = &data.rename;
     console.info(&format!("Demo: {user} is now called {to}"));
-    api.put(&format!("users/{user}"), &json!({ "username": to }))
-        .await?;
+    api.put(&format!("users/{user}"), &json!({ "username": to })).await?;
     console.info("Demo: waiting until the feed shows it all");
     wait_for_feed(&api, &data).await?;
     console.success(&format!("Demo: try {url}/api/feed?limit=5"));
@@ -97,8 +88,7 @@ async fn load_post(api: &Api, post: &Post) -> anyhow::Result<()> {
         api.post(&format!("{path}/comments"), &key, &body).await?;
     }
     for user in &post.likes {
-        api.put(&format!("{path}/likes/{user}"), &Value::Null)
-            .await?;
+        api.put(&format!("{path}/likes/{user}"), &Value::Null).await?;
     }
     Ok(())
 }
@@ -108,10 +98,7 @@ async fn wait_for_feed(api: &Api, data: &DataSet) -> anyhow::Result<()> {
     loop {
         let feed = api.get("feed").await?;
         let items = feed["items"].as_array().map_or(&[][..], Vec::as_slice);
-        let Some(missing) = data
-            .posts
-            .iter()
-            .find(|post| !is_shown(post, &data.rename, items))
+        let Some(missing) = data.posts.iter().find(|post| !is_shown(post, &data.rename, items))
         else {
             return Ok(());
         };
@@ -149,19 +136,12 @@ mod tests {
         let data: DataSet = serde_json::from_str(include_str!("../demo/blog.json")).unwrap();
         let users: BTreeSet<_> = data.users.iter().map(|user| &user.id).collect();
         let posts: BTreeSet<_> = data.posts.iter().map(|post| &post.id).collect();
-        assert_eq!(
-            (users.len(), posts.len()),
-            (data.users.len(), data.posts.len())
-        );
+        assert_eq!((users.len(), posts.len()), (data.users.len(), data.posts.len()));
         assert!(users.contains(&data.rename.user));
         assert!(data.posts.iter().any(|post| post.by == data.rename.user));
         for post in &data.posts {
             assert!(users.contains(&post.by));
-            assert!(
-                post.comments
-                    .iter()
-                    .all(|comment| users.contains(&comment.by))
-            );
+            assert!(post.comments.iter().all(|comment| users.contains(&comment.by)));
             let likes: BTreeSet<_> = post.likes.iter().collect();
             assert_eq!(likes.len(), post.likes.len(), "{}", post.id);
             assert!(likes.is_subset(&users));
@@ -171,11 +151,7 @@ mod tests {
     #[test]
     fn a_post_is_shown_with_its_counts_and_the_new_name() {
         let data: DataSet = serde_json::from_str(include_str!("../demo/blog.json")).unwrap();
-        let post = data
-            .posts
-            .iter()
-            .find(|post| post.by == data.rename.user)
-            .unwrap();
+        let post = data.posts.iter().find(|post| post.by == data.rename.user).unwrap();
         let item = |name: &str, likes: usize| {
             json!({ "id": post.id, "commentCount": post.comments.len(), "likeCount": likes,
                     "userUsername": name })

@@ -74,31 +74,19 @@ impl Project {
             .await
             .context("cargo cannot be run")?;
         if !output.status.success() {
-            bail!(
-                "{} cannot be read by cargo",
-                root.join("Cargo.toml").display()
-            );
+            bail!("{} cannot be read by cargo", root.join("Cargo.toml").display());
         }
         let metadata: Metadata =
             serde_json::from_slice(&output.stdout).context("cargo metadata has another shape")?;
         let has_this = metadata.packages.iter().any(|package| package.name == THIS);
-        Ok(Self {
-            root: root.to_owned(),
-            target: metadata.target_directory,
-            has_this,
-        })
+        Ok(Self { root: root.to_owned(), target: metadata.target_directory, has_this })
     }
 
     /// Builds the handler and gives the path of the executable `name`.
     pub(crate) async fn build(&self, name: &str, release: bool) -> anyhow::Result<PathBuf> {
         let mut command = Command::new(cargo());
         // Without `-p`, so that the features are those of all default members together.
-        command.args([
-            "build",
-            "--message-format=json-render-diagnostics",
-            "--bin",
-            name,
-        ]);
+        command.args(["build", "--message-format=json-render-diagnostics", "--bin", name]);
         if self.has_this {
             command.args(["--bin", THIS]);
         }

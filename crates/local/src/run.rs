@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use azure_data_cosmos_driver::models::ConnectionString;
-use serde_json::json;
+use serde::Serialize;
 use tributary_local::cosmos::{
     self, ContainersFile, CosmosEndpoint, EndpointOptions, RunningServer,
 };
@@ -36,9 +36,7 @@ pub(crate) async fn run(cli: Cli) -> anyhow::Result<()> {
 async fn steps(cli: Cli) -> anyhow::Result<()> {
     let console = Console::stderr();
     let root = match &cli.app {
-        Some(root) => root
-            .canonicalize()
-            .with_context(|| format!("--app {}", root.display()))?,
+        Some(root) => root.canonicalize().with_context(|| format!("--app {}", root.display()))?,
         None => Project::find_root().await?,
     };
     let mut settings = read_settings(&root)?;
@@ -46,7 +44,7 @@ async fn steps(cli: Cli) -> anyhow::Result<()> {
     console.info(&format!("Cosmos DB endpoint: {}", store.url()));
     provision(&root, &settings, &store).await?;
     if cli.cosmos_only {
-        ready(&json!({ "event": "ready", "cosmos": store.url() }))?;
+        ready(None, store.url())?;
         return std::future::pending().await;
     }
 
@@ -54,6 +52,7 @@ async fn steps(cli: Cli) -> anyhow::Result<()> {
     for warning in app.warnings() {
         console.warn(warning);
     }
+    warn_of_missing_settings(&app, &settings, &console);
     settings.set_connection(CONNECTION, &store.connection);
     for function in app.functions() {
         if let Trigger::Cosmos(trigger) = &function.trigger {
@@ -74,10 +73,11 @@ async fn steps(cli: Cli) -> anyhow::Result<()> {
     let host = Host::start(app.clone(), &settings, options).await?;
     print_functions(&app, &host, keys.as_ref(), &console);
     if cli.demo {
+        console.hush(true);
         demo::load(host.url(), keys.as_ref(), &console).await?;
+        console.hush(false);
     }
-    let api = format!("{}/api", host.url());
-    ready(&json!({ "event": "ready", "api": api, "cosmos": store.url() }))?;
+    ready(Some(format!("{}/api", host.url())), store.url())?;
     let failure = host.failed().await;
     host.stop().await;
     bail!(failure);
@@ -86,15 +86,23 @@ async fn steps(cli: Cli) -> anyhow::Result<()> {
 /// `local.settings.json`, or the example for it; the environment wins, as with Core Tools.
 fn read_settings(root: &Path) -> anyhow::Result<Settings> {
     let files = ["local.settings.json", "local.settings.json.example"];
-    let file = files
-        .iter()
-        .map(|file| root.join(file))
-        .find(|path| path.is_file());
-    let settings = file
-        .map(|path| Settings::read(&path))
-        .transpose()?
-        .unwrap_or_default();
+    let file = files.iter().map(|file| root.join(file)).find(|path| path.is_file());
+    let settings = file.map(|path| Settings::read(&path)).transpose()?.unwrap_or_default();
     Ok(settings.overridden_by(std::env::vars()))
+}
+
+/// Core Tools refuses to start without these, so say it before someone tries.
+fn warn_of_missing_settings(app: &FunctionApp, settings: &Settings, console: &Console) {
+    if settings.get("FUNCTIONS_WORKER_RUNTIME") != Some("custom") {
+        console.warn(
+            "local.settings.json: FUNCTIONS_WORKER_RUNTIME must be \"custom\" for func start",
+        );
+    }
+    let http = |trigger: &Trigger| matches!(trigger, Trigger::Http(_));
+    let storage = settings.iter().any(|(name, _)| name.starts_with("AzureWebJobsStorage"));
+    if !storage && !app.functions().iter().all(|function| http(&function.trigger)) {
+        console.warn("local.settings.json: AzureWebJobsStorage is missing: func start asks for it");
+    }
 }
 
 /// The Cosmos DB account in use: an own endpoint, or the one of `--cosmos`.
@@ -112,16 +120,9 @@ impl Store {
                 .ok()
                 .context("--cosmos must be a connection string, AccountEndpoint=…;AccountKey=…")?;
             let url = parsed.account_endpoint().to_owned();
-            return Ok(Self {
-                connection: connection.clone(),
-                url,
-                own: None,
-            });
+            return Ok(Self { connection: connection.clone(), url, own: None });
         }
-        let options = EndpointOptions {
-            partitions: cli.partitions,
-            ..EndpointOptions::default()
-        };
+        let options = EndpointOptions { partitions: cli.partitions, ..EndpointOptions::default() };
         let endpoint = CosmosEndpoint::in_process(options)?;
         let server = endpoint.serve(cli.cosmos_port).await?;
         Ok(Self {
@@ -175,18 +176,11 @@ fn print_functions(app: &FunctionApp, host: &Host, keys: Option<&Keys>, console:
                 let locked = keys.is_some() && http.auth_level != AuthLevel::Anonymous;
                 let lock = if locked { " (key)" } else { "" };
                 let route = app.host().full_route(&http.route);
-                let methods = if methods.is_empty() {
-                    methods
-                } else {
-                    format!("[{methods}] ")
-                };
+                let methods = if methods.is_empty() { methods } else { format!("[{methods}] ") };
                 format!("{methods}{}/{route}{lock}", host.url())
             }
             Trigger::Cosmos(trigger) => {
-                format!(
-                    "cosmosDBTrigger on {}/{}",
-                    trigger.database, trigger.container
-                )
+                format!("cosmosDBTrigger on {}/{}", trigger.database, trigger.container)
             }
             Trigger::Timer(timer) => format!("timerTrigger at {}", timer.schedule.as_str()),
         };
@@ -203,9 +197,16 @@ fn print_functions(app: &FunctionApp, host: &Host, keys: Option<&Keys>, console:
 }
 
 /// The one line on stdout.
-fn ready(line: &serde_json::Value) -> anyhow::Result<()> {
+#[derive(Serialize)]
+struct Ready<'a> {
+    event: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    api: Option<String>,
+    cosmos: &'a str,
+}
+
+fn ready(api: Option<String>, cosmos: &str) -> anyhow::Result<()> {
+    let line = serde_json::to_string(&Ready { event: "ready", api, cosmos })?;
     let mut stdout = std::io::stdout().lock();
-    writeln!(stdout, "{line}")
-        .and_then(|()| stdout.flush())
-        .context("stdout is closed")
+    writeln!(stdout, "{line}").and_then(|()| stdout.flush()).context("stdout is closed")
 }

@@ -69,7 +69,7 @@ pub async fn create_comment(
         None => CommentId::fresh(),
     };
     let now = Timestamp::now();
-    retry(|| comment(&blog, &post_id, &id, &author, &body.content, now)).await
+    retry(|_| comment(&blog, &post_id, &id, &author, &body.content, now)).await
 }
 
 async fn comment(

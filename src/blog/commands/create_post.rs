@@ -24,7 +24,7 @@ pub async fn create_post(
         .map_err(|error| ApiError::invalid("id", error.to_string()))?;
     let author = blog.author(&text.user_id).await?;
     let post = Post::new(id, &text, &author);
-    retry(async || match create(&blog, &post, None).await {
+    retry(async |_| match create(&blog, &post, None).await {
         // Nobody else has an id that was just made: this is our own write, its answer was lost.
         Err(ApiError::Store(error)) if error.reason == Reason::Conflict => {
             match blog.post_slot(&post.public.post_id).await? {

@@ -1,11 +1,9 @@
 //! C1: `POST /users`.
 
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-
 use axum::{extract::State, response::Response};
 use uuid::Uuid;
 
-use super::put_user::{NewName, save};
+use super::put_user::{NewName, create, save};
 use crate::{
     blog::{
         Blog,
@@ -23,8 +21,13 @@ pub async fn create_user(
     let id = UserId::parse(Uuid::now_v7().to_string())
         .map_err(|error| ApiError::invalid("id", error.to_string()))?;
     let user = User::new(id, username);
-    let is_new = AtomicBool::new(true);
-    let conditions = Conditions::default();
-    // The first try need not look: an id that was just made belongs to nobody.
-    retry(|| save(&blog, &user, &conditions, is_new.swap(false, Relaxed))).await
+    retry(async |answer_lost| {
+        if answer_lost {
+            save(&blog, &user, &Conditions::default(), answer_lost).await
+        } else {
+            // No need to look: an id that was just made belongs to nobody.
+            create(&blog, &user, None).await
+        }
+    })
+    .await
 }

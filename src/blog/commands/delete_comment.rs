@@ -1,7 +1,5 @@
 //! `DELETE /posts/{postId}/comments/{commentId}`.
 
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-
 use axum::{extract::State, http::StatusCode};
 
 use crate::{
@@ -43,16 +41,17 @@ pub(super) async fn remove(
     reaction: &Reaction<'_>,
     conditions: &Conditions,
 ) -> Result<StatusCode, ApiError> {
-    let answer_lost = AtomicBool::new(false);
-    let result = retry(|| attempt(blog, post_id, reaction, conditions, &answer_lost)).await;
-    match result {
-        // It was there when an earlier try began, whose answer was lost: that try has deleted it.
-        Err(ApiError::NotFound(_)) if answer_lost.load(Relaxed) => Ok(StatusCode::NO_CONTENT),
-        Err(ApiError::NotFound(_)) if conditions.demands_existence() => {
-            Err(ApiError::PreconditionFailed)
+    let attempt = async |answer_lost| {
+        match attempt(blog, post_id, reaction, conditions).await {
+            // It was there when an earlier try began, which has deleted it.
+            Err(ApiError::NotFound(_)) if answer_lost => Ok(StatusCode::NO_CONTENT),
+            Err(ApiError::NotFound(_)) if conditions.demands_existence() => {
+                Err(ApiError::PreconditionFailed)
+            }
+            result => result,
         }
-        result => result,
-    }
+    };
+    retry(attempt).await
 }
 
 async fn attempt(
@@ -60,7 +59,6 @@ async fn attempt(
     post_id: &PostId,
     reaction: &Reaction<'_>,
     conditions: &Conditions,
-    answer_lost: &AtomicBool,
 ) -> Result<StatusCode, ApiError> {
     let post = blog.post(post_id).await?;
     let mut etag = None;
@@ -78,9 +76,6 @@ async fn attempt(
         Err(Refusal { operation: Some(0), error }) if error.reason == Reason::NotFound => {
             Err(ApiError::NotFound(reaction.name))
         }
-        Err(Refusal { error, .. }) => {
-            answer_lost.fetch_or(error.reason == Reason::Unavailable, Relaxed);
-            Err(error.into())
-        }
+        Err(Refusal { error, .. }) => Err(error.into()),
     }
 }

@@ -1,7 +1,5 @@
 //! `DELETE /posts/{postId}`.
 
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-
 use axum::{extract::State, http::StatusCode};
 
 use crate::{
@@ -10,7 +8,7 @@ use crate::{
         model::{PostId, PostsItem},
         stores::PostSlot,
     },
-    cosmos::{Reason, retry},
+    cosmos::retry,
     http::{ApiError, Conditions, Params},
 };
 
@@ -21,29 +19,23 @@ pub async fn delete_post(
     Params(id): Params<PostId>,
     conditions: Conditions,
 ) -> Result<StatusCode, ApiError> {
-    let answer_lost = AtomicBool::new(false);
-    retry(|| attempt(&blog, &id, &conditions, &answer_lost)).await
+    retry(|answer_lost| attempt(&blog, &id, &conditions, answer_lost)).await
 }
 
 async fn attempt(
     blog: &Blog,
     id: &PostId,
     conditions: &Conditions,
-    answer_lost: &AtomicBool,
+    answer_lost: bool,
 ) -> Result<StatusCode, ApiError> {
     let post = match blog.post_slot(id).await? {
         PostSlot::Post(post) => post,
-        PostSlot::Deleted(_) if answer_lost.load(Relaxed) => return Ok(StatusCode::NO_CONTENT),
+        PostSlot::Deleted(_) if answer_lost => return Ok(StatusCode::NO_CONTENT),
         _ if conditions.demands_existence() => return Err(ApiError::PreconditionFailed),
         _ => return Err(ApiError::NotFound("post")),
     };
     conditions.check(Some(&post.etag))?;
     let mark = PostsItem::DeletedPost(post.item.deleted());
-    match blog.posts.replace(id.as_str(), id.as_str(), &mark, &post.etag).await {
-        Ok(_) => Ok(StatusCode::NO_CONTENT),
-        Err(error) => {
-            answer_lost.fetch_or(error.reason == Reason::Unavailable, Relaxed);
-            Err(error.into())
-        }
-    }
+    blog.posts.replace(id.as_str(), id.as_str(), &mark, &post.etag).await?;
+    Ok(StatusCode::NO_CONTENT)
 }

@@ -5,10 +5,10 @@ use axum::{extract::State, http::StatusCode, response::Response};
 use crate::{
     blog::{
         Blog,
-        model::{Author, Like, PostId, PostsItem, UserId},
+        model::{Like, PostId, PostsItem, UserId},
     },
-    cosmos::{ETag, Reason, Refusal, Transaction, retry},
-    http::{self, ApiError, Params},
+    cosmos::{ETag, Reason, Refusal, Stored, Transaction, retry},
+    http::{self, ApiError, Conditions, Params},
     values::Timestamp,
 };
 
@@ -17,38 +17,50 @@ use crate::{
 pub async fn like_post(
     State(blog): State<Blog>,
     Params((post_id, user_id)): Params<(PostId, UserId)>,
+    conditions: Conditions,
 ) -> Result<Response, ApiError> {
     let author = blog.author(&user_id).await?;
     let now = Timestamp::now();
-    retry(|| like(&blog, &post_id, &author, now)).await
-}
-
-async fn like(
-    blog: &Blog,
-    post_id: &PostId,
-    author: &Author,
-    now: Timestamp,
-) -> Result<Response, ApiError> {
-    let post = blog.post(post_id).await?;
-    let counting = post.item.with_like();
-    let like = Like::new(&counting, author, now);
-    let transaction = Transaction::new(post_id.as_str())
-        .create(&PostsItem::Like(like.clone()))?
-        .replace(post_id.as_str(), &PostsItem::Post(counting), &post.etag)?;
-    match blog.posts.transact(transaction).await {
-        Ok(etags) => Ok(created(&like, &etags[0])),
-        Err(Refusal { operation: Some(0), error }) if error.reason == Reason::Conflict => {
-            match blog.like(post_id, &author.user_id).await? {
-                // Our own write, whose answer was lost.
-                Some(stored) if stored.item.public.creation_date == now => {
-                    Ok(created(&stored.item, &stored.etag))
-                }
-                Some(stored) => Ok(http::item(StatusCode::OK, &stored.item.public, &stored.etag)),
-                None => Err(error.into()),
+    let attempt = async |answer_lost| {
+        let post = blog.post(&post_id).await?;
+        if !conditions.is_empty() {
+            match blog.like(&post_id, &user_id).await? {
+                Some(like) => return found(&like, now, &conditions, answer_lost),
+                None => conditions.check(None)?,
             }
         }
-        Err(refusal) => Err(refusal.error.into()),
+        let counting = post.item.with_like();
+        let like = Like::new(&counting, &author, now);
+        let transaction = Transaction::new(post_id.as_str())
+            .create(&PostsItem::Like(like.clone()))?
+            .replace(post_id.as_str(), &PostsItem::Post(counting), &post.etag)?;
+        match blog.posts.transact(transaction).await {
+            Ok(etags) => Ok(created(&like, &etags[0])),
+            Err(Refusal { operation: Some(0), error }) if error.reason == Reason::Conflict => {
+                match blog.like(&post_id, &user_id).await? {
+                    Some(like) => found(&like, now, &conditions, answer_lost),
+                    None => Err(error.into()),
+                }
+            }
+            Err(refusal) => Err(refusal.error.into()),
+        }
+    };
+    retry(attempt).await
+}
+
+/// The answer when the like is there already.
+fn found(
+    like: &Stored<Like>,
+    now: Timestamp,
+    conditions: &Conditions,
+    answer_lost: bool,
+) -> Result<Response, ApiError> {
+    // An earlier try has created it.
+    if answer_lost && like.item.public.creation_date == now {
+        return Ok(created(&like.item, &like.etag));
     }
+    conditions.check(Some(&like.etag))?;
+    Ok(http::item(StatusCode::OK, &like.item.public, &like.etag))
 }
 
 fn created(like: &Like, etag: &ETag) -> Response {

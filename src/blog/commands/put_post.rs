@@ -5,7 +5,7 @@ use axum::{extract::State, http::StatusCode, response::Response};
 use crate::{
     blog::{
         Blog,
-        model::{Post, PostContent, PostId, PostText, PostsItem, Title, UserId},
+        model::{Author, Post, PostContent, PostId, PostText, PostsItem, Title, UserId},
         projections::remove_reactions,
         stores::PostSlot,
     },
@@ -31,20 +31,39 @@ pub async fn put_post(
     conditions: Conditions,
     JsonBody(text): JsonBody<PostText>,
 ) -> Result<Response, ApiError> {
-    let now = Timestamp::now();
-    retry(|| save(&blog, &id, &conditions, &text, now)).await
+    let wanted = Wanted { id, text, now: Timestamp::now() };
+    retry(|answer_lost| save(&blog, &wanted, &conditions, answer_lost)).await
+}
+
+/// The post as its author wants it.
+struct Wanted {
+    id: PostId,
+    text: PostText,
+    now: Timestamp,
+}
+
+impl Wanted {
+    fn post(&self, author: &Author) -> Post {
+        Post::new(self.id.clone(), &self.text, author).created_at(self.now)
+    }
+
+    /// Whether this is the post that an earlier try has created.
+    fn is(&self, post: &Post) -> bool {
+        post.public.creation_date == self.now
+            && post.public.user_id == self.text.user_id
+            && post.edited(&self.text).is_none()
+    }
 }
 
 async fn save(
     blog: &Blog,
-    id: &PostId,
+    wanted: &Wanted,
     conditions: &Conditions,
-    text: &PostText,
-    now: Timestamp,
+    answer_lost: bool,
 ) -> Result<Response, ApiError> {
+    let Wanted { id, text, .. } = wanted;
     match blog.post_slot(id).await? {
-        // Our own write, whose answer was lost.
-        PostSlot::Post(post) if post.item.public.creation_date == now => {
+        PostSlot::Post(post) if answer_lost && wanted.is(&post.item) => {
             Ok(created(&post.item, &post.etag))
         }
         PostSlot::Post(post) => {
@@ -54,14 +73,14 @@ async fn save(
         PostSlot::Empty => {
             conditions.check(None)?;
             let author = blog.author(&text.user_id).await?;
-            create(blog, &Post::new(id.clone(), text, &author).created_at(now), None).await
+            create(blog, &wanted.post(&author), None).await
         }
         PostSlot::Deleted(mark) => {
             conditions.check(None)?;
             let author = blog.author(&text.user_id).await?;
             // What is left of the deleted post must not count for the new one.
             remove_reactions(blog, id, mark.item.version).await?;
-            let post = Post::new(id.clone(), text, &author).created_at(now).following(&mark.item);
+            let post = wanted.post(&author).following(&mark.item);
             create(blog, &post, Some(&mark.etag)).await
         }
     }

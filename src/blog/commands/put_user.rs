@@ -1,7 +1,5 @@
 //! C1: `PUT /users/{userId}`.
 
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-
 use axum::{extract::State, http::StatusCode, response::Response};
 
 use crate::{
@@ -26,9 +24,8 @@ impl FromForm for NewName {
 
 /// Creates a user or renames one.
 ///
-/// A rename takes four store requests: read the user, reserve the new name, write the user,
-/// release the old name. To create takes two when the caller demands that there is no such user
-/// (`If-None-Match: *`), and otherwise one more, to see that there is none.
+/// Both begin with a read of the user. To create takes two store requests more: reserve the name,
+/// write the user; a rename three: it releases the old name in the end.
 pub async fn put_user(
     State(blog): State<Blog>,
     Params(id): Params<UserId>,
@@ -36,8 +33,7 @@ pub async fn put_user(
     JsonBody(NewName(username)): JsonBody<NewName>,
 ) -> Result<Response, ApiError> {
     let user = User::new(id, username);
-    let presumed_new = AtomicBool::new(conditions.demands_absence());
-    retry(|| save(&blog, &user, &conditions, presumed_new.swap(false, Relaxed))).await
+    retry(|answer_lost| save(&blog, &user, &conditions, answer_lost)).await
 }
 
 /// Creates `wanted`, or gives its name to the user who has its id.
@@ -45,10 +41,9 @@ pub(super) async fn save(
     blog: &Blog,
     wanted: &User,
     conditions: &Conditions,
-    presumed_new: bool,
+    answer_lost: bool,
 ) -> Result<Response, ApiError> {
-    let slot = if presumed_new { UserSlot::Empty } else { blog.user_slot(&wanted.user_id).await? };
-    match slot {
+    match blog.user_slot(&wanted.user_id).await? {
         UserSlot::Empty => {
             conditions.check(None)?;
             create(blog, wanted, None).await
@@ -57,8 +52,7 @@ pub(super) async fn save(
             conditions.check(None)?;
             create(blog, wanted, Some(&etag)).await
         }
-        // Our own write, whose answer was lost.
-        UserSlot::User(user) if user.item.public.creation_date == wanted.public.creation_date => {
+        UserSlot::User(user) if answer_lost && user.item.public == wanted.public => {
             Ok(created(blog, &user.item, &user.etag))
         }
         UserSlot::User(user) => {
@@ -68,7 +62,12 @@ pub(super) async fn save(
     }
 }
 
-async fn create(blog: &Blog, wanted: &User, mark: Option<&ETag>) -> Result<Response, ApiError> {
+/// Reserves the name of a new user and writes the user, in the place of a mark if there is one.
+pub(super) async fn create(
+    blog: &Blog,
+    wanted: &User,
+    mark: Option<&ETag>,
+) -> Result<Response, ApiError> {
     let reservation = reserve(blog, &wanted.public.username, &wanted.user_id).await?;
     let user = wanted.clone().holding(&reservation);
     let id = user.user_id.as_str();

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::{DeletedPost, Post};
 use crate::values::Timestamp;
 
-/// How many posts the feed holds (seed article, "[Q6] List the x most recent posts").
+/// How many posts the feed holds (seed article, request Q6).
 pub const FEED_CAPACITY: usize = 100;
 
 /// The id of the head. No id of a post begins with a tilde.

@@ -64,7 +64,7 @@ pub struct User {
 }
 
 /// What the API shows of a user.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PublicUser {
     /// Chosen by the caller, or a UUIDv7.

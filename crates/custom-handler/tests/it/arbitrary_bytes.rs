@@ -28,9 +28,7 @@ fn check(reply: &Reply) {
 }
 
 fn send_to_all(body: &[u8]) {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .build()
-        .unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     runtime.block_on(async {
         let app = app();
         for function in ["Changes", "Nightly", "Anything", "System"] {
@@ -47,12 +45,7 @@ fn valid_bodies() -> impl Strategy<Value = Vec<u8>> {
     });
     let batch = r#"[{"id":"\"é\\ud83d\\ude00"},{}]"#;
     let timer = json!({"IsPastDue": false, "ScheduleStatus": null});
-    let data = [
-        json!(encoded(batch)),
-        json!(batch),
-        json!([{"id": 1}]),
-        timer,
-    ];
+    let data = [json!(encoded(batch)), json!(batch), json!([{"id": 1}]), timer];
     let bodies = data.map(|data| json!({"Data": {"x": data}, "Metadata": metadata}).to_string());
     prop::sample::select(bodies.map(String::into_bytes).to_vec())
 }

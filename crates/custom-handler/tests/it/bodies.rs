@@ -10,16 +10,10 @@ use crate::world::{App, encoded};
 const MIB: usize = 1024 * 1024;
 
 fn counting_app() -> App {
-    App::new(
-        CustomHandler::new().trigger("Changes", async |documents: Documents| {
-            let n_bytes: usize = documents
-                .0
-                .iter()
-                .map(|document| document.raw().len())
-                .sum();
-            Outcome::new().output("counts", json!([documents.0.len(), n_bytes]))
-        }),
-    )
+    App::new(CustomHandler::new().trigger("Changes", async |documents: Documents| {
+        let n_bytes: usize = documents.0.iter().map(|document| document.raw().len()).sum();
+        Outcome::new().output("counts", json!([documents.0.len(), n_bytes]))
+    }))
 }
 
 fn chunked(chunks: impl IntoIterator<Item = Bytes, IntoIter: Send + 'static>) -> Body {
@@ -36,31 +30,18 @@ async fn a_body_of_64_mib_is_read() {
     let n_documents = 64 * MIB / escaped + 1;
     let batch = format!("[{}]", vec![document; n_documents].join(","));
     let body = json!({"Data": {"documents": encoded(&batch)}}).to_string();
-    assert!(
-        body.len() >= 64 * MIB && body.len() < MAX_BODY_BYTES,
-        "{}",
-        body.len()
-    );
+    assert!(body.len() >= 64 * MIB && body.len() < MAX_BODY_BYTES, "{}", body.len());
 
     let body = Bytes::from(body);
-    let pieces: Vec<Bytes> = body
-        .chunks(16_381)
-        .map(|piece| body.slice_ref(piece))
-        .collect();
+    let pieces: Vec<Bytes> = body.chunks(16_381).map(|piece| body.slice_ref(piece)).collect();
     let reply = counting_app().invoke("Changes", chunked(pieces)).await;
-    assert_eq!(
-        reply.output("counts"),
-        json!([n_documents, n_documents * n_bytes])
-    );
+    assert_eq!(reply.output("counts"), json!([n_documents, n_documents * n_bytes]));
 }
 
 #[tokio::test]
 async fn a_body_may_come_byte_by_byte() {
     let body = json!({"Data": {"documents": encoded(r#"[{"id":"漢"}]"#)}}).to_string();
-    let bytes = body
-        .into_bytes()
-        .into_iter()
-        .map(|byte| Bytes::from(vec![byte]));
+    let bytes = body.into_bytes().into_iter().map(|byte| Bytes::from(vec![byte]));
     let reply = counting_app().invoke("Changes", chunked(bytes)).await;
     assert_eq!(reply.output("counts"), json!([1, 12]));
 }
@@ -85,9 +66,7 @@ async fn the_limit_itself_is_allowed_and_one_byte_more_is_not() {
 #[tokio::test]
 async fn an_endless_body_is_given_up() {
     let mebibyte = Bytes::from(vec![b'['; MIB]);
-    let reply = counting_app()
-        .invoke("Changes", chunked(std::iter::repeat(mebibyte)))
-        .await;
+    let reply = counting_app().invoke("Changes", chunked(std::iter::repeat(mebibyte))).await;
     reply.failure(413);
 }
 
@@ -95,8 +74,6 @@ async fn an_endless_body_is_given_up() {
 async fn a_body_that_breaks_off_fails() {
     let broken = std::io::Error::other("the connection is gone");
     let pieces = [Ok(Bytes::from_static(b"{\"Data\":{}")), Err(broken)];
-    let reply = counting_app()
-        .invoke("Changes", Body::from_stream(stream::iter(pieces)))
-        .await;
+    let reply = counting_app().invoke("Changes", Body::from_stream(stream::iter(pieces))).await;
     assert!(reply.failure(400).contains("could not be read"));
 }

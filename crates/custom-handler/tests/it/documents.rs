@@ -22,13 +22,8 @@ const ENCODED_TWICE: &str = r#"{
 
 #[tokio::test]
 async fn documents_encoded_twice_are_read() {
-    let reply = App::echoing_documents()
-        .invoke("Changes", ENCODED_TWICE)
-        .await;
-    assert_eq!(
-        reply.output("raw"),
-        json!([r#"{"id":"p1","title":"a \"b\"","_lsn":7}"#])
-    );
+    let reply = App::echoing_documents().invoke("Changes", ENCODED_TWICE).await;
+    assert_eq!(reply.output("raw"), json!([r#"{"id":"p1","title":"a \"b\"","_lsn":7}"#]));
 }
 
 #[tokio::test]
@@ -64,9 +59,7 @@ async fn a_document_keeps_its_text_as_the_host_wrote_it() {
     let app = App::echoing_documents();
     let document =
         r#"{"n":1E+20,"big":12345678901234567890123,"t":"2026-05-01T12:00:00.12Z","n":2}"#;
-    let reply = app
-        .changes(&json!(encoded(&format!("[ {document} ]"))))
-        .await;
+    let reply = app.changes(&json!(encoded(&format!("[ {document} ]")))).await;
     assert_eq!(reply.output("raw"), json!([document]));
 }
 
@@ -77,10 +70,7 @@ async fn what_is_no_object_is_still_handed_over_for_the_dead_letters() {
     let lone_surrogate = r#""\ud800""#;
     let batch = format!(r#"[null, 7, "text", {lone_surrogate}, {deep}]"#);
     let reply = app.changes(&json!(encoded(&batch))).await;
-    assert_eq!(
-        reply.output("raw"),
-        json!(["null", "7", r#""text""#, lone_surrogate, deep])
-    );
+    assert_eq!(reply.output("raw"), json!(["null", "7", r#""text""#, lone_surrogate, deep]));
 }
 
 #[tokio::test]
@@ -89,23 +79,16 @@ async fn one_bad_document_does_not_fail_the_others() {
     struct Item {
         id: String,
     }
-    let app = App::new(
-        CustomHandler::new().trigger("Changes", async |documents: Documents| {
-            let ids = |document: &Document| match document.parse::<Item>() {
-                Ok(item) => json!(item.id),
-                Err(_) => json!({ "dead": document.raw() }),
-            };
-            let ids: Vec<Value> = documents.0.iter().map(ids).collect();
-            custom_handler::Outcome::new().output("ids", ids)
-        }),
-    );
-    let reply = app
-        .changes(&json!([{"id": "a"}, {"id": 2}, {"id": "c"}]))
-        .await;
-    assert_eq!(
-        reply.output("ids"),
-        json!(["a", {"dead": r#"{"id":2}"#}, "c"])
-    );
+    let app = App::new(CustomHandler::new().trigger("Changes", async |documents: Documents| {
+        let ids = |document: &Document| match document.parse::<Item>() {
+            Ok(item) => json!(item.id),
+            Err(_) => json!({ "dead": document.raw() }),
+        };
+        let ids: Vec<Value> = documents.0.iter().map(ids).collect();
+        custom_handler::Outcome::new().output("ids", ids)
+    }));
+    let reply = app.changes(&json!([{"id": "a"}, {"id": 2}, {"id": "c"}])).await;
+    assert_eq!(reply.output("ids"), json!(["a", {"dead": r#"{"id":2}"#}, "c"]));
 }
 
 #[tokio::test]
@@ -119,9 +102,7 @@ async fn an_empty_batch_is_a_batch() {
 #[tokio::test]
 async fn the_name_of_the_binding_does_not_matter() {
     let app = App::echoing_documents();
-    let reply = app
-        .invoke("Changes", r#"{"Data":{"\u00fcber-input":[1]}}"#)
-        .await;
+    let reply = app.invoke("Changes", r#"{"Data":{"\u00fcber-input":[1]}}"#).await;
     assert_eq!(reply.output("raw"), json!(["1"]));
 }
 
@@ -134,10 +115,7 @@ async fn what_is_not_an_array_fails_without_quoting_it() {
         json!(secret),
         json!(encoded(secret)),
         json!({ secret: secret }),
-        json!([{ "id": secret }])
-            .to_string()
-            .replace(']', "")
-            .into(),
+        json!([{ "id": secret }]).to_string().replace(']', "").into(),
         json!(4711),
         json!(null),
         json!(true),
@@ -149,14 +127,8 @@ async fn what_is_not_an_array_fails_without_quoting_it() {
     ] {
         let reply = app.changes(&data).await;
         let reason = reply.failure(400);
-        assert!(
-            reason.contains("the batch of documents"),
-            "{data}: {reason}"
-        );
-        assert!(
-            !reason.contains(secret) && !reason.contains("4711"),
-            "{data}: {reason}"
-        );
+        assert!(reason.contains("the batch of documents"), "{data}: {reason}");
+        assert!(!reason.contains(secret) && !reason.contains("4711"), "{data}: {reason}");
     }
 }
 

@@ -15,9 +15,7 @@ fn app() -> App {
                 tokio::task::yield_now().await;
                 assert_eq!(1, 2, "later");
             })
-            .trigger("PanicsAtOnce", || -> std::future::Ready<()> {
-                panic!("at once")
-            })
+            .trigger("PanicsAtOnce", || -> std::future::Ready<()> { panic!("at once") })
             .trigger("PanicsOddly", async || -> () { std::panic::panic_any(7) }),
     )
 }
@@ -52,22 +50,14 @@ async fn a_body_that_is_no_invocation_fails() {
         b"\x00",
     ] {
         let reply = app.invoke("Changes", body).await;
-        assert!(
-            reply.failure(400).len() > 20,
-            "{}: {}",
-            body.escape_ascii(),
-            reply.text
-        );
+        assert!(reply.failure(400).len() > 20, "{}: {}", body.escape_ascii(), reply.text);
     }
     app.changes(&json!([])).await.answer();
 }
 
 #[tokio::test]
 async fn a_handlers_error_is_a_500_with_its_reason() {
-    assert_eq!(
-        app().invoke("Fails", "{}").await.failure(500).trim(),
-        "the store is away"
-    );
+    assert_eq!(app().invoke("Fails", "{}").await.failure(500).trim(), "the store is away");
 }
 
 #[tokio::test]

@@ -31,10 +31,7 @@ async fn a_handler_takes_up_to_four_arguments() {
             .trigger("Two", async |d: Documents, i: InvocationId| {
                 Outcome::new().return_value(json!([d.0.len(), i.0]))
             })
-            .trigger(
-                "Three",
-                async |_: Documents, _: InvocationId, _: SystemMetadata| {},
-            )
+            .trigger("Three", async |_: Documents, _: InvocationId, _: SystemMetadata| {})
             .trigger("Four", four),
     );
     let value = async |function| app.invoke(function, BODY).await.answer()["ReturnValue"].take();
@@ -49,13 +46,9 @@ async fn every_kind_of_result_is_an_answer() {
     let app = App::new(
         CustomHandler::new()
             .trigger("Unit", async || ())
-            .trigger("Outcome", async || {
-                Outcome::new().output("queue", "text").return_value(true)
-            })
+            .trigger("Outcome", async || Outcome::new().output("queue", "text").return_value(true))
             .trigger("OkUnit", async || Ok::<(), String>(()))
-            .trigger("OkOutcome", async || {
-                Ok::<_, String>(Outcome::new().output("n", 1))
-            }),
+            .trigger("OkOutcome", async || Ok::<_, String>(Outcome::new().output("n", 1))),
     );
     let empty = json!({"Outputs": {}, "Logs": [], "ReturnValue": null});
     assert_eq!(app.invoke("Unit", BODY).await.answer(), empty);
@@ -72,18 +65,11 @@ async fn an_error_is_shown_with_its_causes() {
     struct Chain;
     impl fmt::Display for Chain {
         fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str(if f.alternate() {
-                "outer: inner"
-            } else {
-                "outer"
-            })
+            f.write_str(if f.alternate() { "outer: inner" } else { "outer" })
         }
     }
     let app = App::new(CustomHandler::new().trigger("Fails", async || Err::<(), _>(Chain)));
-    assert_eq!(
-        app.invoke("Fails", BODY).await.failure(500).trim(),
-        "outer: inner"
-    );
+    assert_eq!(app.invoke("Fails", BODY).await.failure(500).trim(), "outer: inner");
 }
 
 #[tokio::test]
@@ -109,9 +95,7 @@ async fn other_triggers_data_is_read_by_an_own_extractor() {
         fn from_invocation(invocation: &Invocation) -> Result<Self, InvocationError> {
             assert_eq!(invocation.function(), "Queue");
             assert_eq!(
-                invocation
-                    .metadata("DequeueCount")
-                    .map(serde_json::value::RawValue::get),
+                invocation.metadata("DequeueCount").map(serde_json::value::RawValue::get),
                 Some("\"1\"")
             );
             let data = invocation
@@ -122,29 +106,15 @@ async fn other_triggers_data_is_read_by_an_own_extractor() {
                 .map_err(|_| InvocationError::new("the message is not text"))
         }
     }
-    let app = App::new(
-        CustomHandler::new().trigger("Queue", async |message: QueueMessage| {
+    let app =
+        App::new(CustomHandler::new().trigger("Queue", async |message: QueueMessage| {
             Outcome::new().return_value(message.0)
-        }),
-    );
+        }));
     let send = async |data| {
         let body = json!({"Data": data, "Metadata": {"DequeueCount": "1"}}).to_string();
         app.invoke("Queue", body).await
     };
-    assert_eq!(
-        send(json!({"message": "hi", "other": 1})).await.answer()["ReturnValue"],
-        "hi"
-    );
-    assert!(
-        send(json!({"message": 1}))
-            .await
-            .failure(400)
-            .contains("not text")
-    );
-    assert!(
-        send(json!({}))
-            .await
-            .failure(400)
-            .contains("`message` has no data")
-    );
+    assert_eq!(send(json!({"message": "hi", "other": 1})).await.answer()["ReturnValue"], "hi");
+    assert!(send(json!({"message": 1})).await.failure(400).contains("not text"));
+    assert!(send(json!({})).await.failure(400).contains("`message` has no data"));
 }

@@ -11,19 +11,11 @@ use custom_handler::CustomHandler;
 use crate::world::{App, ID, Reply, invocation};
 
 fn app(http: Router) -> App {
-    App::new(
-        CustomHandler::new()
-            .http(http)
-            .trigger("Changes", async || ()),
-    )
+    App::new(CustomHandler::new().http(http).trigger("Changes", async || ()))
 }
 
 async fn send(app: &App, method: Method, uri: &str, body: impl Into<Body>) -> Reply {
-    let request = Request::builder()
-        .method(method)
-        .uri(uri)
-        .body(body.into())
-        .unwrap();
+    let request = Request::builder().method(method).uri(uri).body(body.into()).unwrap();
     app.send(request).await
 }
 
@@ -31,20 +23,14 @@ async fn send(app: &App, method: Method, uri: &str, body: impl Into<Body>) -> Re
 async fn a_request_reaches_the_router_unchanged() {
     async fn echo(request: Request) -> impl IntoResponse {
         let (head, body) = request.into_parts();
-        let names: Vec<String> = head
-            .headers
-            .iter()
-            .map(|(k, v)| format!("{k}={}", v.to_str().unwrap()))
-            .collect();
+        let names: Vec<String> =
+            head.headers.iter().map(|(k, v)| format!("{k}={}", v.to_str().unwrap())).collect();
         let seen = format!("{} {} {}", head.method, head.uri, names.join(" "));
         (StatusCode::IM_A_TEAPOT, [("x-seen", seen)], body)
     }
     let app = app(Router::new().route("/api/{*rest}", any(echo)));
     let reply = send(&app, Method::PATCH, "/api/a%20b/?q=1&q=%2F", "the body").await;
-    assert_eq!(
-        (reply.status.as_u16(), reply.text.as_str()),
-        (418, "the body")
-    );
+    assert_eq!((reply.status.as_u16(), reply.text.as_str()), (418, "the body"));
     let reply = app.send(invocation("api/x", "again")).await;
     assert_eq!((reply.status.as_u16(), reply.text.as_str()), (418, "again"));
 }
@@ -79,21 +65,14 @@ async fn a_panic_in_an_http_function_is_a_500_for_its_request_only() {
 async fn the_probe_is_answered_unless_the_router_has_a_page() {
     let ready = "The function app is ready.\n";
     let fallback = Router::new().fallback(async || (StatusCode::NOT_FOUND, "no page"));
-    for app in [
-        App::new(CustomHandler::new()),
-        app(Router::new()),
-        app(fallback),
-    ] {
+    for app in [App::new(CustomHandler::new()), app(Router::new()), app(fallback)] {
         let reply = send(&app, Method::GET, "/", "").await;
         assert_eq!((reply.status.as_u16(), reply.text.as_str()), (200, ready));
     }
     let page = get(async || (StatusCode::ACCEPTED, [(header::ETAG, "1")], "a page"));
     let page = app(Router::new().route("/", page));
     let reply = send(&page, Method::GET, "/", "").await;
-    assert_eq!(
-        (reply.status.as_u16(), reply.text.as_str()),
-        (202, "a page")
-    );
+    assert_eq!((reply.status.as_u16(), reply.text.as_str()), (202, "a page"));
     let posts_only = app(Router::new().route("/", post(async || "posted")));
     assert_eq!(send(&posts_only, Method::GET, "/", "").await.status, 405);
 }
@@ -113,11 +92,7 @@ async fn what_is_no_trigger_gets_the_routers_own_answers() {
         (Method::POST, "/Unknown"),
         (Method::POST, "/"),
     ] {
-        assert_eq!(
-            send(&app, method, uri, "").await.text,
-            "nothing here",
-            "{uri}"
-        );
+        assert_eq!(send(&app, method, uri, "").await.text, "nothing here", "{uri}");
     }
 }
 
@@ -134,19 +109,13 @@ async fn a_fallback_for_every_path_does_not_make_an_unknown_trigger_succeed() {
 async fn a_trigger_goes_before_a_route_of_the_same_name() {
     let app = app(Router::new().route("/Changes", any(async || "the route")));
     app.invoke("Changes", "{}").await.answer();
-    assert_eq!(
-        send(&app, Method::GET, "/Changes", "").await.text,
-        "the route"
-    );
+    assert_eq!(send(&app, Method::GET, "/Changes", "").await.text, "the route");
 }
 
 #[tokio::test]
 async fn the_id_of_the_host_reaches_the_router() {
     let id = async |request: Request| {
-        let id = request
-            .headers()
-            .get("x-azure-functions-invocationid")
-            .cloned();
+        let id = request.headers().get("x-azure-functions-invocationid").cloned();
         id.map_or(String::new(), |id| id.to_str().unwrap().to_owned())
     };
     let app = app(Router::new().route("/api/id", post(id)));

@@ -18,21 +18,16 @@ fn batch(documents: &Value) -> Value {
 
 #[tokio::test]
 async fn the_lines_are_in_the_answer() {
-    let app = App::new(
-        CustomHandler::new().trigger("Logs", async |_: InvocationId| {
-            tracing::info!(post.id = "p1", n = 3, "a \"sentence\" 漢字");
-            tracing::info_span!("inner", hidden = true)
-                .in_scope(|| tracing::warn!(error = %"disk full", "trouble"));
-        }),
-    );
+    let app = App::new(CustomHandler::new().trigger("Logs", async |_: InvocationId| {
+        tracing::info!(post.id = "p1", n = 3, "a \"sentence\" 漢字");
+        tracing::info_span!("inner", hidden = true)
+            .in_scope(|| tracing::warn!(error = %"disk full", "trouble"));
+    }));
     tracing::info!("not of the invocation");
     let lines = logs_of(&app, &json!({})).await;
     assert_eq!(
         lines,
-        [
-            r#"INFO a "sentence" 漢字 post.id="p1" n=3"#,
-            "WARN trouble error=disk full"
-        ]
+        [r#"INFO a "sentence" 漢字 post.id="p1" n=3"#, "WARN trouble error=disk full"]
     );
 }
 
@@ -41,9 +36,7 @@ async fn what_a_handler_spawns_in_its_span_belongs_to_it() {
     let app = App::new(CustomHandler::new().trigger("Logs", async || {
         let inside = async { tracing::info!("inside") }.in_current_span();
         tokio::spawn(inside).await.unwrap();
-        tokio::spawn(async { tracing::info!("outside") })
-            .await
-            .unwrap();
+        tokio::spawn(async { tracing::info!("outside") }).await.unwrap();
     }));
     assert_eq!(logs_of(&app, &json!({})).await, ["INFO inside"]);
 }
@@ -51,15 +44,13 @@ async fn what_a_handler_spawns_in_its_span_belongs_to_it() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn concurrent_invocations_do_not_mix_their_lines() {
     const N_LINES: usize = 20;
-    let app = App::new(
-        CustomHandler::new().trigger("Logs", async |documents: Documents| {
-            let number: usize = documents.0[0].parse().unwrap();
-            for line in 0..N_LINES {
-                tracing::info!("{number}/{line}");
-                tokio::task::yield_now().await;
-            }
-        }),
-    );
+    let app = App::new(CustomHandler::new().trigger("Logs", async |documents: Documents| {
+        let number: usize = documents.0[0].parse().unwrap();
+        for line in 0..N_LINES {
+            tracing::info!("{number}/{line}");
+            tokio::task::yield_now().await;
+        }
+    }));
     let app = std::sync::Arc::new(app);
     let invocations = (0..50).map(|number| {
         let app = app.clone();
@@ -67,9 +58,7 @@ async fn concurrent_invocations_do_not_mix_their_lines() {
     });
     for invocation in join_all(invocations).await {
         let (number, lines) = invocation.unwrap();
-        let expected: Vec<_> = (0..N_LINES)
-            .map(|line| format!("INFO {number}/{line}"))
-            .collect();
+        let expected: Vec<_> = (0..N_LINES).map(|line| format!("INFO {number}/{line}")).collect();
         assert_eq!(lines, expected);
     }
 }
@@ -83,19 +72,12 @@ async fn the_lines_are_bounded_and_the_others_counted() {
     }));
     let lines = logs_of(&app, &json!({})).await;
     assert_eq!(lines.len(), logs::MAX_LINES + 1);
-    assert_eq!(
-        lines[logs::MAX_LINES - 1],
-        format!("INFO {}", logs::MAX_LINES - 1)
-    );
+    assert_eq!(lines[logs::MAX_LINES - 1], format!("INFO {}", logs::MAX_LINES - 1));
     assert_eq!(lines[logs::MAX_LINES], "(5 more lines)");
 }
 
 #[tokio::test]
 async fn the_content_of_documents_is_in_no_line_of_this_crate() {
     let app = App::new(CustomHandler::new().trigger("Logs", async |_: Documents| {}));
-    assert!(
-        logs_of(&app, &batch(&json!([{"id": "secret"}])))
-            .await
-            .is_empty()
-    );
+    assert!(logs_of(&app, &batch(&json!([{"id": "secret"}]))).await.is_empty());
 }

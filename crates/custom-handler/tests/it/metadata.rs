@@ -8,12 +8,10 @@ use serde_json::{Value, json};
 use crate::world::{App, ID};
 
 fn retry_app() -> App {
-    App::new(
-        CustomHandler::new().trigger("Changes", async |retry: Option<RetryContext>| {
-            let retry = retry.map(|r| json!([r.retry_count, r.max_retry_count, r.exception]));
-            Outcome::new().output("retry", json!(retry))
-        }),
-    )
+    App::new(CustomHandler::new().trigger("Changes", async |retry: Option<RetryContext>| {
+        let retry = retry.map(|r| json!([r.retry_count, r.max_retry_count, r.exception]));
+        Outcome::new().output("retry", json!(retry))
+    }))
 }
 
 async fn retry(context: Value) -> Value {
@@ -24,37 +22,23 @@ async fn retry(context: Value) -> Value {
 #[tokio::test]
 async fn a_retry_is_counted() {
     let exception = |e: Value| json!({"RetryCount": 3, "MaxRetryCount": -1, "Exception": e});
-    assert_eq!(
-        retry(exception(json!("no luck"))).await,
-        json!([3, -1, "no luck"])
-    );
+    assert_eq!(retry(exception(json!("no luck"))).await, json!([3, -1, "no luck"]));
     assert_eq!(retry(exception(json!(null))).await, json!([3, -1, null]));
     let object = json!({"ClassName": "System.Exception", "Message": "no luck"});
     assert_eq!(retry(exception(object)).await, json!([3, -1, "no luck"]));
     let text = exception(json!("no luck")).to_string();
     assert_eq!(retry(json!(text)).await, json!([3, -1, "no luck"]));
-    assert_eq!(
-        retry(json!({"RetryCount": 0, "MaxRetryCount": 5})).await,
-        json!([0, 5, null])
-    );
+    assert_eq!(retry(json!({"RetryCount": 0, "MaxRetryCount": 5})).await, json!([0, 5, null]));
 }
 
 #[tokio::test]
 async fn without_a_retry_policy_there_is_no_retry_context() {
     let app = retry_app();
-    assert_eq!(
-        app.invoke("Changes", "{}").await.output("retry"),
-        json!(null)
-    );
+    assert_eq!(app.invoke("Changes", "{}").await.output("retry"), json!(null));
     assert_eq!(retry(json!(null)).await, json!(null));
 
     let app = App::new(CustomHandler::new().trigger("Changes", async |_: RetryContext| {}));
-    assert!(
-        app.invoke("Changes", "{}")
-            .await
-            .failure(400)
-            .contains("`retry` policy")
-    );
+    assert!(app.invoke("Changes", "{}").await.failure(400).contains("`retry` policy"));
 }
 
 #[tokio::test]
@@ -67,10 +51,7 @@ async fn a_retry_context_that_is_none_fails() {
 #[tokio::test]
 async fn the_id_and_the_system_metadata_come_from_the_host() {
     let handler = async |id: InvocationId, sys: SystemMetadata| {
-        Outcome::new().output(
-            "all",
-            json!([id.0, sys.method_name, sys.utc_now, sys.rand_guid]),
-        )
+        Outcome::new().output("all", json!([id.0, sys.method_name, sys.utc_now, sys.rand_guid]))
     };
     let app = App::new(CustomHandler::new().trigger("Changes", handler));
     let sys = json!({"MethodName": "Changes", "UtcNow": "2026-05-01T12:00:00Z", "RandGuid": "g"});
@@ -83,9 +64,5 @@ async fn the_id_and_the_system_metadata_come_from_the_host() {
 
     let without_id = Request::post("/Changes").body(Body::from(body)).unwrap();
     let reply = app.send(without_id).await;
-    assert!(
-        reply
-            .failure(400)
-            .contains("X-Azure-Functions-InvocationId is missing")
-    );
+    assert!(reply.failure(400).contains("X-Azure-Functions-InvocationId is missing"));
 }

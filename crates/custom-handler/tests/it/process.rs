@@ -39,12 +39,7 @@ fn handler_process() {
 fn handler() -> Command {
     let mut command = Command::new(env::current_exe().unwrap());
     command
-        .args([
-            "--exact",
-            "process::handler_process",
-            "--ignored",
-            "--nocapture",
-        ])
+        .args(["--exact", "process::handler_process", "--ignored", "--nocapture"])
         .env(ROLE, "handler")
         .env_remove(PORT_VARIABLE)
         .env_remove("RUST_LOG")
@@ -74,23 +69,11 @@ impl Running {
         let stdout = BufReader::new(child.stdout.take().unwrap());
         let (sender, lines) = mpsc::channel();
         thread::spawn(move || {
-            stdout
-                .lines()
-                .map_while(Result::ok)
-                .try_for_each(|l| sender.send(l))
+            stdout.lines().map_while(Result::ok).try_for_each(|l| sender.send(l))
         });
-        let mut running = Self {
-            child,
-            stdout: lines,
-            address: String::new(),
-            lines: Vec::new(),
-        };
+        let mut running = Self { child, stdout: lines, address: String::new(), lines: Vec::new() };
         let ready = running.line_with("server.address=");
-        ready
-            .rsplit('=')
-            .next()
-            .unwrap()
-            .clone_into(&mut running.address);
+        ready.rsplit('=').next().unwrap().clone_into(&mut running.address);
         running
     }
 
@@ -125,12 +108,7 @@ impl Running {
     fn stop(mut self) -> String {
         self.child.kill().unwrap();
         let mut stderr = String::new();
-        self.child
-            .stderr
-            .take()
-            .unwrap()
-            .read_to_string(&mut stderr)
-            .unwrap();
+        self.child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
         stderr
     }
 }
@@ -145,16 +123,8 @@ impl Drop for Running {
 #[test]
 fn it_listens_on_loopback_only() {
     let running = Running::start(None);
-    assert!(
-        running.address.starts_with("127.0.0.1:"),
-        "{}",
-        running.address
-    );
-    assert!(
-        running
-            .send("GET", "/", "1", "")
-            .starts_with("HTTP/1.1 200 OK")
-    );
+    assert!(running.address.starts_with("127.0.0.1:"), "{}", running.address);
+    assert!(running.send("GET", "/", "1", "").starts_with("HTTP/1.1 200 OK"));
 }
 
 #[test]
@@ -169,29 +139,18 @@ fn lines_go_to_stdout_with_the_id_of_their_invocation() {
     running.send("GET", "/api/hello?code=key", "id-of-request", "");
     let line = running.line_with("hello");
     assert!(line.contains(r#"invocation.id="id-of-request""#), "{line}");
-    assert!(
-        !running
-            .lines
-            .iter()
-            .any(|line| line.contains("key") || line.contains('\u{1b}'))
-    );
+    assert!(!running.lines.iter().any(|line| line.contains("key") || line.contains('\u{1b}')));
     assert_eq!(running.stop(), "");
 }
 
 #[test]
 fn a_failures_reason_goes_to_stdout_with_its_id_whatever_rust_log_names() {
-    for rust_log in [
-        None,
-        Some("custom_handler=info"),
-        Some("custom_handler::serve=info,other=debug"),
-    ] {
+    for rust_log in
+        [None, Some("custom_handler=info"), Some("custom_handler::serve=info,other=debug")]
+    {
         let mut running = Running::start(rust_log);
         for (function, body, reason) in [
-            (
-                "Changes",
-                r#"{"Data":{"x":"se-cr-et"}}"#,
-                "the batch of documents is not valid JSON",
-            ),
+            ("Changes", r#"{"Data":{"x":"se-cr-et"}}"#, "the batch of documents is not valid JSON"),
             ("Fails", "{}", "the store is away"),
             ("Panics", "{}", "the handler panicked: on purpose"),
         ] {
@@ -208,12 +167,7 @@ fn a_failures_reason_goes_to_stdout_with_its_id_whatever_rust_log_names() {
 #[test]
 fn a_bad_rust_log_is_reported_and_info_used() {
     let mut running = Running::start(Some("a=b=c"));
-    assert!(
-        running
-            .lines
-            .iter()
-            .any(|line| line.contains("RUST_LOG is not understood"))
-    );
+    assert!(running.lines.iter().any(|line| line.contains("RUST_LOG is not understood")));
     running.send("POST", "/Changes", "1", r#"{"Data":{"x":[]}}"#);
     running.line_with("a batch");
     assert_eq!(running.stop(), "");
@@ -235,10 +189,7 @@ fn without_a_usable_port_it_says_so() {
     assert!(end(None).contains("FUNCTIONS_CUSTOMHANDLER_PORT is not set"));
     for port in ["", "http", "65536", "-1", "80 80"] {
         let text = end(Some(port));
-        assert!(
-            text.contains(&format!("is `{port}`, which is not a port")),
-            "{text}"
-        );
+        assert!(text.contains(&format!("is `{port}`, which is not a port")), "{text}");
     }
     assert!(end(Some(&taken)).contains(&format!("cannot listen on 127.0.0.1:{taken}: ")));
 }
@@ -249,13 +200,7 @@ fn a_signal_ends_it_in_order() {
     for signal in ["-TERM", "-INT"] {
         let mut running = Running::start(None);
         let pid = running.child.id().to_string();
-        assert!(
-            Command::new("kill")
-                .args([signal, &pid])
-                .status()
-                .unwrap()
-                .success()
-        );
+        assert!(Command::new("kill").args([signal, &pid]).status().unwrap().success());
         assert_eq!(running.child.wait().unwrap().code(), Some(0));
     }
 }

@@ -3,9 +3,7 @@
 use custom_handler::{CustomHandler, RegistrationError};
 
 fn with_names(names: &[&str]) -> CustomHandler {
-    names.iter().fold(CustomHandler::new(), |app, name| {
-        app.trigger(*name, async || ())
-    })
+    names.iter().fold(CustomHandler::new(), |app, name| app.trigger(*name, async || ()))
 }
 
 #[test]
@@ -20,12 +18,9 @@ fn the_names_are_listed_in_order() {
 #[test]
 fn a_name_that_the_host_refuses_is_an_error() {
     let too_long = "x".repeat(129);
-    for name in [
-        "", "host", "Host", "1a", "_a", "-a", "a b", "a/b", "a.b", "é", "aé", &too_long,
-    ] {
-        let error = with_names(&["Good", name, "AlsoGood"])
-            .into_router()
-            .unwrap_err();
+    for name in ["", "host", "Host", "1a", "_a", "-a", "a b", "a/b", "a.b", "é", "aé", &too_long]
+    {
+        let error = with_names(&["Good", name, "AlsoGood"]).into_router().unwrap_err();
         assert_eq!(error, RegistrationError::InvalidName(name.to_owned()));
         assert!(error.to_string().contains(&format!("`{name}`")));
     }
@@ -33,25 +28,13 @@ fn a_name_that_the_host_refuses_is_an_error() {
 
 #[test]
 fn a_name_is_used_once_in_any_case() {
-    let error = with_names(&["HomeFeed", "homefeed"])
-        .into_router()
-        .unwrap_err();
-    assert_eq!(
-        error,
-        RegistrationError::DuplicateName("homefeed".to_owned())
-    );
+    let error = with_names(&["HomeFeed", "homefeed"]).into_router().unwrap_err();
+    assert_eq!(error, RegistrationError::DuplicateName("homefeed".to_owned()));
 }
 
 #[tokio::test]
 async fn a_bad_name_keeps_the_app_from_being_served() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let error = with_names(&["a b"])
-        .serve_on(listener, async {})
-        .await
-        .unwrap_err();
-    assert!(
-        error
-            .to_string()
-            .contains("`a b` cannot be the name of a function")
-    );
+    let error = with_names(&["a b"]).serve_on(listener, async {}).await.unwrap_err();
+    assert!(error.to_string().contains("`a b` cannot be the name of a function"));
 }

@@ -6,18 +6,16 @@ use serde_json::{Value, json};
 use crate::world::{App, encoded};
 
 fn app() -> App {
-    App::new(
-        CustomHandler::new().trigger("Nightly", async |timer: TimerInfo| {
-            let status = timer.schedule_status;
-            Outcome::new()
-                .output("past_due", timer.is_past_due)
-                .output("dst", timer.adjust_for_dst)
-                .output(
-                    "times",
-                    status.map_or(json!(null), |s| json!([s.last, s.next, s.last_updated])),
-                )
-        }),
-    )
+    App::new(CustomHandler::new().trigger("Nightly", async |timer: TimerInfo| {
+        let status = timer.schedule_status;
+        Outcome::new()
+            .output("past_due", timer.is_past_due)
+            .output("dst", timer.adjust_for_dst)
+            .output(
+                "times",
+                status.map_or(json!(null), |s| json!([s.last, s.next, s.last_updated])),
+            )
+    }))
 }
 
 async fn outputs(timer: Value) -> Value {
@@ -62,18 +60,9 @@ async fn a_timer_without_a_monitor_has_no_status() {
 
 #[tokio::test]
 async fn what_is_no_timer_fails() {
-    for data in [
-        json!([]),
-        json!({}),
-        json!("soon"),
-        json!({"IsPastDue": "no"}),
-    ] {
+    for data in [json!([]), json!({}), json!("soon"), json!({"IsPastDue": "no"})] {
         let body = json!({"Data": {"myTimer": data}}).to_string();
         let reply = app().invoke("Nightly", body).await;
-        assert!(
-            reply.failure(400).contains("the timer's status"),
-            "{}",
-            reply.text
-        );
+        assert!(reply.failure(400).contains("the timer's status"), "{}", reply.text);
     }
 }

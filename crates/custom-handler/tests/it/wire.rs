@@ -49,10 +49,7 @@ async fn a_chunked_invocation_is_answered() {
         stream.write_all(b"0\r\n\r\n").await.unwrap();
         let answer = read_to_end(stream).await;
         assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
-        assert!(
-            answer.ends_with(r#"{"Outputs":{},"Logs":[],"ReturnValue":3}"#),
-            "{answer}"
-        );
+        assert!(answer.ends_with(r#"{"Outputs":{},"Logs":[],"ReturnValue":3}"#), "{answer}");
     })
     .await;
 }
@@ -72,10 +69,7 @@ async fn a_caller_with_too_large_a_body_gets_to_read_the_413() {
             stream.write_all(&mebibyte).await.unwrap();
         }
         let answer = read_to_end(stream).await;
-        assert!(
-            answer.starts_with("HTTP/1.1 413 Payload Too Large\r\n"),
-            "{answer}"
-        );
+        assert!(answer.starts_with("HTTP/1.1 413 Payload Too Large\r\n"), "{answer}");
     })
     .await;
 }

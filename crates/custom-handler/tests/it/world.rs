@@ -27,23 +27,15 @@ impl App {
     pub(crate) fn new(handler: CustomHandler) -> Self {
         static LOGS: Once = Once::new();
         LOGS.call_once(|| tracing_subscriber::registry().with(logs::layer()).init());
-        Self {
-            router: handler.into_router().unwrap(),
-        }
+        Self { router: handler.into_router().unwrap() }
     }
 
     /// One trigger, `Changes`, that gives the raw documents back in its outputs.
     pub(crate) fn echoing_documents() -> Self {
-        Self::new(
-            CustomHandler::new().trigger("Changes", async |documents: Documents| {
-                let raw: Vec<&str> = documents
-                    .0
-                    .iter()
-                    .map(custom_handler::Document::raw)
-                    .collect();
-                Outcome::new().output("raw", json!(raw))
-            }),
-        )
+        Self::new(CustomHandler::new().trigger("Changes", async |documents: Documents| {
+            let raw: Vec<&str> = documents.0.iter().map(custom_handler::Document::raw).collect();
+            Outcome::new().output("raw", json!(raw))
+        }))
     }
 
     pub(crate) async fn send(&self, request: Request<Body>) -> Reply {
@@ -53,9 +45,7 @@ impl App {
         let content_type = head.headers.get(header::CONTENT_TYPE);
         Reply {
             status: head.status,
-            content_type: content_type
-                .map_or("", |value| value.to_str().unwrap())
-                .to_owned(),
+            content_type: content_type.map_or("", |value| value.to_str().unwrap()).to_owned(),
             text: String::from_utf8(bytes.to_vec()).unwrap(),
         }
     }
@@ -66,8 +56,7 @@ impl App {
 
     /// Invokes `Changes` with this as the data of its only binding.
     pub(crate) async fn changes(&self, data: &Value) -> Reply {
-        self.invoke("Changes", json!({"Data": {"documents": data}}).to_string())
-            .await
+        self.invoke("Changes", json!({"Data": {"documents": data}}).to_string()).await
     }
 }
 
@@ -77,10 +66,7 @@ impl Reply {
         assert_eq!(self.status, StatusCode::OK, "{}", self.text);
         assert_eq!(self.content_type, "application/json");
         let answer: Value = serde_json::from_str(&self.text).unwrap();
-        assert!(
-            answer["Outputs"].is_object() && answer["Logs"].is_array(),
-            "{answer}"
-        );
+        assert!(answer["Outputs"].is_object() && answer["Logs"].is_array(), "{answer}");
         assert!(answer.get("ReturnValue").is_some(), "{answer}");
         answer
     }

@@ -28,10 +28,8 @@ pub(super) fn check(method: &Method, path: &str, headers: &HeaderMap) -> Result<
             .find_map(|(key, value)| (key == name).then_some(value))
     };
     if part("type") != Some("master") {
-        return Err(
-            "The local endpoint takes the emulator's account key only, no tokens of \
-             Microsoft Entra ID and no resource tokens.",
-        );
+        return Err("The local endpoint takes the emulator's account key only, no tokens of \
+             Microsoft Entra ID and no resource tokens.");
     }
     let date = text("x-ms-date").or_else(|| text("date")).ok_or(
         "The request has no x-ms-date or date header, which the Authorization token covers.",
@@ -52,11 +50,9 @@ pub(super) fn check(method: &Method, path: &str, headers: &HeaderMap) -> Result<
     if is_signed {
         Ok(())
     } else {
-        Err(
-            "The input authorization token can't serve the request. The wrong key is being used \
+        Err("The input authorization token can't serve the request. The wrong key is being used \
              or the expected payload is not built as per the protocol. The local endpoint takes \
-             the well-known key of the Cosmos DB emulators.",
-        )
+             the well-known key of the Cosmos DB emulators.")
     }
 }
 

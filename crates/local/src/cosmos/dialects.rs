@@ -18,13 +18,7 @@ pub(super) fn strip_trailing_slash(url: &mut Url) {
 
 /// The JavaScript SDK sends a patch without condition as the bare array of its operations.
 pub(super) fn wrap_bare_patch(operation: &Operation, request: &mut Request) {
-    let is_patch = matches!(
-        operation,
-        Operation::Data {
-            kind: RequestKind::Patch,
-            ..
-        }
-    );
+    let is_patch = matches!(operation, Operation::Data { kind: RequestKind::Patch, .. });
     if !is_patch {
         return;
     }

@@ -33,11 +33,7 @@ pub struct EndpointOptions {
 
 impl Default for EndpointOptions {
     fn default() -> Self {
-        Self {
-            partitions: 1,
-            expiry_interval: Some(Duration::from_secs(1)),
-            keep_requests: false,
-        }
+        Self { partitions: 1, expiry_interval: Some(Duration::from_secs(1)), keep_requests: false }
     }
 }
 
@@ -66,19 +62,14 @@ impl CosmosEndpoint {
         reason = "options are made for one call, and may hold more than numbers one day"
     )]
     pub fn in_process(options: EndpointOptions) -> Result<Self, EndpointError> {
-        let EndpointOptions {
-            partitions,
-            expiry_interval,
-            keep_requests,
-        } = options;
+        let EndpointOptions { partitions, expiry_interval, keep_requests } = options;
         if !(1..=1_000).contains(&partitions) {
             return Err(EndpointError::Option(format!(
                 "a container has 1 to 1,000 physical partitions, not {partitions}"
             )));
         }
-        let store = Store::new(partitions, keep_requests).map_err(EndpointError::cosmos(
-            "the in-memory Cosmos DB account cannot be made",
-        ))?;
+        let store = Store::new(partitions, keep_requests)
+            .map_err(EndpointError::cosmos("the in-memory Cosmos DB account cannot be made"))?;
         Ok(Self {
             store: Arc::new(store),
             expiry: Arc::new(ExpiryTask {
@@ -108,11 +99,9 @@ impl CosmosEndpoint {
     /// [`EndpointError::Cosmos`] when the SDK cannot make a runtime.
     pub async fn runtime(&self) -> Result<CosmosRuntime, EndpointError> {
         self.start_expiry();
-        in_process::runtime(Arc::clone(&self.store))
-            .await
-            .map_err(EndpointError::cosmos(
-                "the SDK cannot make a runtime for the in-memory account",
-            ))
+        in_process::runtime(Arc::clone(&self.store)).await.map_err(EndpointError::cosmos(
+            "the SDK cannot make a runtime for the in-memory account",
+        ))
     }
 
     /// The account's address and key, for clients that use [`CosmosEndpoint::runtime`].

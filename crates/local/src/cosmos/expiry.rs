@@ -65,10 +65,7 @@ impl Expiry {
         let Ok(container) = serde_json::from_slice::<Container>(&body_of(request)) else {
             return;
         };
-        let path = ContainerPath {
-            database: database.to_owned(),
-            container: container.id,
-        };
+        let path = ContainerPath { database: database.to_owned(), container: container.id };
         let mut schedule = self.schedule();
         match container.default_ttl {
             Some(ttl) => schedule.containers.insert(path, ttl),
@@ -100,9 +97,7 @@ impl Expiry {
         let Some(partition_key) = request.headers().get_optional_str(&PARTITION_KEY) else {
             return;
         };
-        let now = now
-            .duration_since(UNIX_EPOCH)
-            .map_or(0, |elapsed| elapsed.as_secs());
+        let now = now.duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_secs());
         for Written { id, ttl } in written_items(kind, item, request) {
             let lifetime = match ttl {
                 Ttl::Property(ttl) => lifetime(ttl.as_ref(), default_ttl),

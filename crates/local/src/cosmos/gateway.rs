@@ -36,10 +36,7 @@ struct Gateway {
 }
 
 pub(super) fn router(store: Arc<Store>, advertised: String) -> Router {
-    Router::new().fallback(answer).with_state(Gateway {
-        store,
-        advertised: advertised.into(),
-    })
+    Router::new().fallback(answer).with_state(Gateway { store, advertised: advertised.into() })
 }
 
 async fn answer(State(gateway): State<Gateway>, request: Request<Body>) -> Response {
@@ -49,9 +46,7 @@ async fn answer(State(gateway): State<Gateway>, request: Request<Body>) -> Respo
     };
     let is_account = core.url().path() == "/";
     // A panic of the emulator must not look like a lost connection to the client.
-    let executed = AssertUnwindSafe(gateway.store.execute(core))
-        .catch_unwind()
-        .await;
+    let executed = AssertUnwindSafe(gateway.store.execute(core)).catch_unwind().await;
     match executed {
         Ok(Ok(response)) if is_account => gateway.account(response),
         Ok(Ok(response)) => into_http(response),
@@ -144,10 +139,9 @@ fn into_http(response: StoreResponse) -> Response {
     let status = StatusCode::from_u16(response.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let mut http = (status, response.body).into_response();
     for (name, value) in response.headers.iter() {
-        if let (Ok(name), Ok(value)) = (
-            HeaderName::try_from(name.as_str()),
-            HeaderValue::from_str(value.as_str()),
-        ) {
+        if let (Ok(name), Ok(value)) =
+            (HeaderName::try_from(name.as_str()), HeaderValue::from_str(value.as_str()))
+        {
             http.headers_mut().insert(name, value);
         }
     }

@@ -92,9 +92,7 @@ impl Operation {
                 })
             }
             (Method::Post, ["dbs", database, "colls"]) if !is_query(request) => {
-                Self::Containers(ContainersChange::Create {
-                    database: (*database).to_owned(),
-                })
+                Self::Containers(ContainersChange::Create { database: (*database).to_owned() })
             }
             (Method::Put, ["dbs", database, "colls", container]) => {
                 Self::Containers(ContainersChange::Replace(path(database, container)))
@@ -142,10 +140,7 @@ fn is_query(request: &Request) -> bool {
 }
 
 fn is_true(request: &Request, name: &HeaderName) -> bool {
-    request
-        .headers()
-        .get_optional_str(name)
-        .is_some_and(|value| value.eq_ignore_ascii_case("true"))
+    request.headers().get_optional_str(name).is_some_and(|value| value.eq_ignore_ascii_case("true"))
 }
 
 fn has(request: &Request, name: &HeaderName) -> bool {

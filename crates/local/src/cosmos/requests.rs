@@ -36,9 +36,7 @@ struct State {
 impl RequestLog {
     pub(super) fn new(keep_list: bool) -> Self {
         let list = keep_list.then(Vec::new);
-        Self {
-            state: Mutex::new(State { count: 0, list }),
-        }
+        Self { state: Mutex::new(State { count: 0, list }) }
     }
 
     pub(super) fn add(&self, request: impl FnOnce() -> StoreRequest) {
@@ -50,10 +48,7 @@ impl RequestLog {
     }
 
     pub(super) fn count(&self) -> usize {
-        self.state
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .count
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).count
     }
 
     /// The requests after the first `mark`; none when the list is not kept.

@@ -135,9 +135,7 @@ impl Resource {
                 .chain(composite.map(|composite| &composite.path))
         });
         let unique = self.unique_key_policy.iter();
-        let unique = unique
-            .flat_map(|policy| &policy.unique_keys)
-            .flat_map(|key| &key.paths);
+        let unique = unique.flat_map(|policy| &policy.unique_keys).flat_map(|key| &key.paths);
         let keys = self.partition_key.paths.iter();
         keys.chain(indexing).chain(unique).map(String::as_str)
     }
@@ -146,9 +144,9 @@ impl Resource {
 fn find_null(value: &Value, path: &str) -> Option<String> {
     match value {
         Value::Null => Some(path.trim_start_matches('.').to_owned()),
-        Value::Object(entries) => entries
-            .iter()
-            .find_map(|(key, value)| find_null(value, &format!("{path}.{key}"))),
+        Value::Object(entries) => {
+            entries.iter().find_map(|(key, value)| find_null(value, &format!("{path}.{key}")))
+        }
         Value::Array(items) => items.iter().find_map(|value| find_null(value, path)),
         _ => None,
     }

@@ -32,10 +32,7 @@ impl RunningServer {
 
     /// The connection string, as the setting of a Functions trigger or an SDK takes it.
     pub fn connection_string(&self) -> String {
-        format!(
-            "AccountEndpoint={};AccountKey={WELL_KNOWN_KEY};",
-            self.url()
-        )
+        format!("AccountEndpoint={};AccountKey={WELL_KNOWN_KEY};", self.url())
     }
 
     /// The address and key for a Rust client that connects over the socket.
@@ -47,17 +44,12 @@ impl RunningServer {
         let url: AccountEndpoint = self.url().parse().map_err(|error| {
             EndpointError::Option(format!("{} is no account endpoint: {error}", self.url()))
         })?;
-        Ok(AccountReference::with_authentication_key(
-            url,
-            WELL_KNOWN_KEY,
-        ))
+        Ok(AccountReference::with_authentication_key(url, WELL_KNOWN_KEY))
     }
 
     /// Stops listening, lets requests under way end for two seconds, and closes the connections.
     pub async fn stop(self) {
-        let Self {
-            shutdown, mut task, ..
-        } = self;
+        let Self { shutdown, mut task, .. } = self;
         drop(shutdown);
         if timeout(GRACE, &mut task).await.is_err() {
             task.abort();
@@ -66,15 +58,13 @@ impl RunningServer {
 }
 
 pub(super) async fn serve(store: Arc<Store>, port: u16) -> Result<RunningServer, EndpointError> {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))
-        .await
-        .map_err(|source| match source.kind() {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await.map_err(|source| {
+        match source.kind() {
             io::ErrorKind::AddrInUse => EndpointError::PortInUse { port },
             _ => EndpointError::Listen { port, source },
-        })?;
-    let address = listener
-        .local_addr()
-        .map_err(|source| EndpointError::Listen { port, source })?;
+        }
+    })?;
+    let address = listener.local_addr().map_err(|source| EndpointError::Listen { port, source })?;
     // Small answers would otherwise wait for the client's delayed acknowledgement.
     let listener = listener.tap_io(|connection| {
         if let Err(error) = connection.set_nodelay(true) {
@@ -95,11 +85,7 @@ pub(super) async fn serve(store: Arc<Store>, port: u16) -> Result<RunningServer,
             tracing::error!(%error, "the Cosmos DB endpoint stopped");
         }
     });
-    Ok(RunningServer {
-        address,
-        shutdown,
-        task,
-    })
+    Ok(RunningServer { address, shutdown, task })
 }
 
 fn url_of(address: SocketAddr) -> String {

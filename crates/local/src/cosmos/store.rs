@@ -48,11 +48,8 @@ pub(super) struct Store {
 
 impl Store {
     pub(super) fn new(partitions: u32, keep_requests: bool) -> Result<Self, CosmosError> {
-        let base_url = Url::parse(BASE_URL).map_err(|error| {
-            CosmosError::builder()
-                .with_message(error.to_string())
-                .build()
-        })?;
+        let base_url = Url::parse(BASE_URL)
+            .map_err(|error| CosmosError::builder().with_message(error.to_string()).build())?;
         let region = VirtualRegion::new(REGION, base_url.clone());
         let account = VirtualAccountConfig::new(vec![region])?;
         Ok(Self {
@@ -76,11 +73,7 @@ impl Store {
         let operation = Operation::of(&request);
         wrap_bare_patch(&operation, &mut request);
         match operation {
-            Operation::Data {
-                kind,
-                container,
-                item,
-            } => {
+            Operation::Data { kind, container, item } => {
                 self.requests.add(|| StoreRequest {
                     method: request.method().as_str(),
                     kind,
@@ -88,8 +81,7 @@ impl Store {
                     container: container.container.clone(),
                     names_partition_key: names_partition_key(&request),
                 });
-                self.expiry
-                    .learn(kind, &container, item, &request, SystemTime::now());
+                self.expiry.learn(kind, &container, item, &request, SystemTime::now());
                 self.send(&request).await
             }
             Operation::Containers(change) => self.change_containers(change, &request).await,
@@ -127,9 +119,7 @@ impl Store {
 
     /// Deletes the items whose time to live is over at `now`, and tells how many.
     pub(super) async fn expire_items(&self, now: SystemTime) -> usize {
-        let now = now
-            .duration_since(UNIX_EPOCH)
-            .map_or(0, |elapsed| elapsed.as_secs());
+        let now = now.duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_secs());
         self.expiry.sweep(self, now).await
     }
 
@@ -151,11 +141,7 @@ impl Store {
                 .with_message(format!("the emulator's answer cannot be read: {error}"))
                 .build()
         })?;
-        Ok(Response {
-            status: u16::from(status),
-            headers,
-            body,
-        })
+        Ok(Response { status: u16::from(status), headers, body })
     }
 }
 
@@ -167,8 +153,5 @@ impl ContainerPath {
 }
 
 fn names_partition_key(request: &Request) -> bool {
-    request
-        .headers()
-        .get_optional_str(&PARTITION_KEY)
-        .is_some_and(|key| key != "[]")
+    request.headers().get_optional_str(&PARTITION_KEY).is_some_and(|key| key != "[]")
 }

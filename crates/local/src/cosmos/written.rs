@@ -31,10 +31,7 @@ pub(super) fn written_items(
         RequestKind::Create | RequestKind::Upsert | RequestKind::Replace => {
             parse::<Item>(request).and_then(|body| body.written(item))
         }
-        RequestKind::Patch => item.map(|id| Written {
-            id,
-            ttl: Ttl::Unknown,
-        }),
+        RequestKind::Patch => item.map(|id| Written { id, ttl: Ttl::Unknown }),
         RequestKind::Batch => return written_by_batch(request),
         RequestKind::Delete
         | RequestKind::Read
@@ -65,10 +62,7 @@ struct Item {
 
 impl Item {
     fn written(self, id: Option<String>) -> Option<Written> {
-        Some(Written {
-            id: self.id.or(id)?,
-            ttl: Ttl::Property(self.ttl),
-        })
+        Some(Written { id: self.id.or(id)?, ttl: Ttl::Property(self.ttl) })
     }
 }
 

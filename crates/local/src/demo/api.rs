@@ -18,44 +18,31 @@ pub(super) struct Api {
 impl Api {
     pub(super) fn new(url: &str, key: Option<String>) -> Self {
         let client = Client::builder(TokioExecutor::new()).build_http();
-        Self {
-            url: url.to_owned(),
-            key,
-            client,
-        }
+        Self { url: url.to_owned(), key, client }
     }
 
     pub(super) async fn get(&self, path: &str) -> anyhow::Result<Value> {
-        self.send(path, self.request(Method::GET, path), &Value::Null, &[])
-            .await
+        self.send(path, self.request(Method::GET, path), &Value::Null, &[]).await
     }
 
     /// Creates an item with a fixed id; one that is there already stays as it is.
     pub(super) async fn create(&self, path: &str, body: &Value) -> anyhow::Result<Value> {
-        let request = self
-            .request(Method::PUT, path)
-            .header(header::IF_NONE_MATCH, "*");
-        self.send(path, request, body, &[StatusCode::PRECONDITION_FAILED])
-            .await
+        let request = self.request(Method::PUT, path).header(header::IF_NONE_MATCH, "*");
+        self.send(path, request, body, &[StatusCode::PRECONDITION_FAILED]).await
     }
 
     pub(super) async fn put(&self, path: &str, body: &Value) -> anyhow::Result<Value> {
-        self.send(path, self.request(Method::PUT, path), body, &[])
-            .await
+        self.send(path, self.request(Method::PUT, path), body, &[]).await
     }
 
     /// Creates an item once for each key.
     pub(super) async fn post(&self, path: &str, key: &str, body: &Value) -> anyhow::Result<Value> {
-        let request = self
-            .request(Method::POST, path)
-            .header("idempotency-key", key);
+        let request = self.request(Method::POST, path).header("idempotency-key", key);
         self.send(path, request, body, &[]).await
     }
 
     fn request(&self, method: Method, path: &str) -> request::Builder {
-        let request = Request::builder()
-            .method(method)
-            .uri(format!("{}/api/{path}", self.url));
+        let request = Request::builder().method(method).uri(format!("{}/api/{path}", self.url));
         match &self.key {
             Some(key) => request.header("x-functions-key", key),
             None => request,

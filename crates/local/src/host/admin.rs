@@ -52,10 +52,7 @@ pub(super) fn run(
             Job::Documents(documents) => wire::documents(&function, documents, attempt),
             Job::Timer(status) => wire::timer(&function, status.as_ref(), attempt),
         };
-        let once = Retrying {
-            scale: 1.0,
-            give_up_after: Some(1),
-        };
+        let once = Retrying { scale: 1.0, give_up_after: Some(1) };
         invoke::run(invoker.as_ref(), &function, body, once, &console, "by hand").await;
     });
     Ok(StatusCode::ACCEPTED)

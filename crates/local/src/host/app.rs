@@ -60,20 +60,13 @@ impl FunctionApp {
             folders.push(folder);
         }
         if functions.is_empty() && disabled.is_empty() && problems.is_empty() {
-            problems.push(format!(
-                "{}: there is no function.json in any child",
-                root.display()
-            ));
+            problems.push(format!("{}: there is no function.json in any child", root.display()));
         }
         problems.extend(shared_leases(&functions));
         match host {
-            Ok(host) if problems.is_empty() => Ok(Self {
-                host,
-                functions,
-                disabled,
-                folders,
-                warnings,
-            }),
+            Ok(host) if problems.is_empty() => {
+                Ok(Self { host, functions, disabled, folders, warnings })
+            }
             _ => Err(ConfigError::all(problems)),
         }
     }
@@ -85,9 +78,7 @@ impl FunctionApp {
 
     /// The function of a name, whatever the case.
     pub fn function(&self, name: &str) -> Option<&Function> {
-        self.functions
-            .iter()
-            .find(|function| function.name.eq_ignore_ascii_case(name))
+        self.functions.iter().find(|function| function.name.eq_ignore_ascii_case(name))
     }
 
     /// The functions that `disabled` or a setting turns off.
@@ -151,10 +142,7 @@ impl HostJson {
             Some(extensions) => extensions.object("http")?,
             None => None,
         };
-        let prefix = http
-            .map(|http| http.string("routePrefix"))
-            .transpose()?
-            .flatten();
+        let prefix = http.map(|http| http.string("routePrefix")).transpose()?.flatten();
         Ok(Self {
             executable: executable.to_owned(),
             working_directory: description
@@ -294,13 +282,9 @@ fn override_value(json: &mut Value, path: &[&str], text: &str) {
         *json = Value::Object(Map::new());
     }
     if let Some(fields) = json.as_object_mut() {
-        let known = fields
-            .keys()
-            .find(|field| field.eq_ignore_ascii_case(name))
-            .cloned();
-        let field = fields
-            .entry(known.unwrap_or_else(|| (*name).to_owned()))
-            .or_insert(Value::Null);
+        let known = fields.keys().find(|field| field.eq_ignore_ascii_case(name)).cloned();
+        let field =
+            fields.entry(known.unwrap_or_else(|| (*name).to_owned())).or_insert(Value::Null);
         override_value(field, rest, text);
     }
 }

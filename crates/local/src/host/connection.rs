@@ -13,9 +13,10 @@ use super::settings::Settings;
 pub(super) async fn client(settings: &Settings, name: &str) -> Result<CosmosClient, String> {
     match settings.get(name) {
         Some(text) => connect(text).await,
-        None if settings.get(&format!("{name}__accountEndpoint")).is_some() => Err(
-            "this stand-in reads changes with a connection string, not with an identity".to_owned(),
-        ),
+        None if settings.get(&format!("{name}__accountEndpoint")).is_some() => {
+            Err("this stand-in reads changes with a connection string, not with an identity"
+                .to_owned())
+        }
         None => Err("it is missing in local.settings.json".to_owned()),
     }
 }

@@ -1,6 +1,7 @@
 //! The lines that Core Tools prints.
 
 use std::io::Write as _;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -14,6 +15,7 @@ use time::macros::format_description;
 pub struct Console {
     kept: Option<Arc<Mutex<Vec<String>>>>,
     quiet: bool,
+    hushed: Arc<AtomicBool>,
 }
 
 impl Console {
@@ -24,10 +26,7 @@ impl Console {
 
     /// Lines are kept for [`Console::lines`].
     pub fn kept() -> Self {
-        Self {
-            kept: Some(Arc::default()),
-            quiet: true,
-        }
+        Self { kept: Some(Arc::default()), quiet: true, hushed: Arc::default() }
     }
 
     /// The lines that were kept.
@@ -36,6 +35,26 @@ impl Console {
             .as_ref()
             .and_then(|kept| kept.lock().ok().map(|lines| lines.clone()))
             .unwrap_or_default()
+    }
+
+    /// Leaves out what is routine, successful invocations and the handler's own lines, for as
+    /// long as something else is to be read.
+    pub fn hush(&self, hushed: bool) {
+        self.hushed.store(hushed, Ordering::Relaxed);
+    }
+
+    /// A line of the handler's stdout.
+    pub(super) fn handler(&self, line: &str) {
+        if !self.hushed.load(Ordering::Relaxed) {
+            self.plain(&format!("handler | {line}"));
+        }
+    }
+
+    /// A line that came with the answer to an invocation.
+    pub(super) fn log(&self, line: &str) {
+        if !self.hushed.load(Ordering::Relaxed) {
+            self.info(line);
+        }
     }
 
     /// A line without a time.
@@ -76,10 +95,10 @@ impl Console {
             "Executed 'Functions.{function}' ({outcome}, Id={id}, Duration={}ms){space}{note}",
             duration.as_millis()
         );
-        if ok {
-            self.success(&text);
-        } else {
+        if !ok {
             self.error(&text);
+        } else if !self.hushed.load(Ordering::Relaxed) {
+            self.success(&text);
         }
     }
 

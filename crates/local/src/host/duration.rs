@@ -28,7 +28,5 @@ pub(super) fn parse_time_span(text: &str) -> Option<Duration> {
 
 fn number(text: &str, maximum: u64) -> Option<u64> {
     let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    text.parse()
-        .ok()
-        .filter(|number| digits && *number <= maximum)
+    text.parse().ok().filter(|number| digits && *number <= maximum)
 }

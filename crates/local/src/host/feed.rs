@@ -90,11 +90,7 @@ pub enum FeedError {
 impl FeedError {
     pub(super) fn container(database: &str, container: &str, source: CosmosError) -> Self {
         let (database, container) = (database.to_owned(), container.to_owned());
-        Self::Container {
-            database,
-            container,
-            source,
-        }
+        Self::Container { database, container, source }
     }
 }
 
@@ -173,18 +169,14 @@ impl FeedPump {
     pub async fn drain(&self) -> Result<usize, FeedError> {
         let (container, leases) = self.open().await?;
         let ranges = feed_ranges(&container).await?;
-        let workers = leases
-            .acquire(&ranges)
-            .await?
-            .into_iter()
-            .map(async |lease| {
-                let mut worker = self.worker(&container, &leases, lease).await?;
-                let mut delivered = 0;
-                while let Some(count) = worker.step(Some(self.options.drain_attempts)).await? {
-                    delivered += count;
-                }
-                Ok::<_, FeedError>(delivered)
-            });
+        let workers = leases.acquire(&ranges).await?.into_iter().map(async |lease| {
+            let mut worker = self.worker(&container, &leases, lease).await?;
+            let mut delivered = 0;
+            while let Some(count) = worker.step(Some(self.options.drain_attempts)).await? {
+                delivered += count;
+            }
+            Ok::<_, FeedError>(delivered)
+        });
         Ok(future::try_join_all(workers).await?.into_iter().sum())
     }
 
@@ -249,21 +241,12 @@ impl FeedPump {
             FeedStart::Time(time) => ChangeFeedStartFrom::PointInTime(time),
         };
         let scope = FeedScope::range(lease.item.range.clone());
-        let pages = container
-            .query_change_feed::<Value>(scope, start, Some(options))
-            .await?;
-        Ok(Worker {
-            pump: self.clone(),
-            leases: leases.clone(),
-            lease,
-            pages,
-        })
+        let pages = container.query_change_feed::<Value>(scope, start, Some(options)).await?;
+        Ok(Worker { pump: self.clone(), leases: leases.clone(), lease, pages })
     }
 
     fn poll_delay(&self) -> Duration {
-        self.options
-            .poll_delay
-            .unwrap_or(self.trigger.feed_poll_delay)
+        self.options.poll_delay.unwrap_or(self.trigger.feed_poll_delay)
     }
 }
 

@@ -50,28 +50,15 @@ impl Front {
         for Function { name, trigger, .. } in app.functions() {
             if let Trigger::Http(http) = trigger {
                 let template = app.host().template(&http.route)?;
-                let target = HttpTarget {
-                    function: name.clone(),
-                    auth_level: http.auth_level,
-                };
+                let target = HttpTarget { function: name.clone(), auth_level: http.auth_level };
                 routes.insert(name, template, http.methods.clone(), target);
             }
         }
-        Ok(Self {
-            app,
-            routes,
-            handler,
-            client,
-            invoker,
-            keys,
-            console,
-        })
+        Ok(Self { app, routes, handler, client, invoker, keys, console })
     }
 
     fn allows(&self, level: AuthLevel, request: &Request) -> bool {
-        self.keys
-            .as_ref()
-            .is_none_or(|keys| keys.allow(level, request.headers(), request.uri()))
+        self.keys.as_ref().is_none_or(|keys| keys.allow(level, request.headers(), request.uri()))
     }
 
     async fn admin(&self, name: &str, request: Request) -> Response {
@@ -102,12 +89,5 @@ pub(super) async fn serve(State(front): State<Arc<Front>>, request: Request) -> 
     if !front.allows(target.auth_level, &request) {
         return (StatusCode::UNAUTHORIZED, Body::empty()).into_response();
     }
-    proxy::forward(
-        &target.function,
-        request,
-        &front.handler,
-        &front.client,
-        &front.console,
-    )
-    .await
+    proxy::forward(&target.function, request, &front.handler, &front.client, &front.console).await
 }

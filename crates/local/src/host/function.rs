@@ -120,10 +120,6 @@ impl RetryPolicy {
             return None;
         }
         let doublings = u32::try_from(count).unwrap_or(u32::MAX).min(30);
-        Some(
-            self.minimum
-                .saturating_mul(1 << doublings)
-                .min(self.maximum),
-        )
+        Some(self.minimum.saturating_mul(1 << doublings).min(self.maximum))
     }
 }

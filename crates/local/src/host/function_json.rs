@@ -47,10 +47,7 @@ const COSMOS_V3_FIELDS: &[(&str, &str)] = &[
     ("leaseConnectionStringSetting", "leaseConnection"),
     ("leaseCollectionName", "leaseContainerName"),
     ("leaseCollectionPrefix", "leaseContainerPrefix"),
-    (
-        "createLeaseCollectionIfNotExists",
-        "createLeaseContainerIfNotExists",
-    ),
+    ("createLeaseCollectionIfNotExists", "createLeaseContainerIfNotExists"),
     ("leasesCollectionThroughput", "leasesContainerThroughput"),
 ];
 
@@ -74,10 +71,7 @@ impl Function {
         let [(kind, trigger)] = triggers.as_slice() else {
             return Err(root.error(
                 "bindings",
-                &format!(
-                    "must hold exactly one trigger, and there are {}",
-                    triggers.len()
-                ),
+                &format!("must hold exactly one trigger, and there are {}", triggers.len()),
             ));
         };
         if let Some(direction) = trigger.string("direction")?
@@ -86,10 +80,7 @@ impl Function {
             return Err(trigger.error("direction", "of a trigger must be \"in\""));
         }
         let binding = trigger.required("name", "the data of an invocation come under it")?;
-        let retry = root
-            .object("retry")?
-            .map(|node| read_retry(&node))
-            .transpose()?;
+        let retry = root.object("retry")?.map(|node| read_retry(&node)).transpose()?;
         let trigger = match kind.to_ascii_lowercase().as_str() {
             "httptrigger" => Trigger::Http(read_http(name, trigger, &bindings)?),
             "cosmosdbtrigger" => {
@@ -112,12 +103,7 @@ impl Function {
                 ));
             }
         };
-        Ok(Self {
-            name: name.to_owned(),
-            binding: binding.to_owned(),
-            trigger,
-            retry,
-        })
+        Ok(Self { name: name.to_owned(), binding: binding.to_owned(), trigger, retry })
     }
 }
 
@@ -137,10 +123,7 @@ fn read_http(
              an `http` out",
         ));
     }
-    let route = trigger
-        .string("route")?
-        .filter(|route| !route.is_empty())
-        .unwrap_or(name);
+    let route = trigger.string("route")?.filter(|route| !route.is_empty()).unwrap_or(name);
     Template::parse(route).map_err(|fault| trigger.error("route", &fault))?;
     let mut methods = Vec::new();
     for text in trigger.strings("methods")?.unwrap_or_default() {
@@ -159,11 +142,7 @@ fn read_http(
             ));
         }
     };
-    Ok(HttpTrigger {
-        route: route.to_owned(),
-        methods,
-        auth_level,
-    })
+    Ok(HttpTrigger { route: route.to_owned(), methods, auth_level })
 }
 
 fn read_cosmos(
@@ -182,10 +161,7 @@ fn read_cosmos(
     }
     let resolved = |field: &str, text: &str| {
         settings.resolve(text).map_err(|name| {
-            trigger.error(
-                field,
-                &format!("names the setting {name}, which does not exist"),
-            )
+            trigger.error(field, &format!("names the setting {name}, which does not exist"))
         })
     };
     let required = |field: &str, reason: &str| resolved(field, trigger.required(field, reason)?);
@@ -195,17 +171,11 @@ fn read_cosmos(
     };
     let connection = required("connection", "it is the setting that names the account")?;
     let database = required("databaseName", "it is the database to read the changes of")?;
-    if trigger
-        .string("changeFeedMode")?
-        .is_some_and(|mode| mode != "LatestVersion")
-    {
+    if trigger.string("changeFeedMode")?.is_some_and(|mode| mode != "LatestVersion") {
         return Err(trigger.error("changeFeedMode", "must be LatestVersion in this stand-in"));
     }
     Ok(CosmosTrigger {
-        container: required(
-            "containerName",
-            "it is the container to read the changes of",
-        )?,
+        container: required("containerName", "it is the container to read the changes of")?,
         lease_connection: optional("leaseConnection", &connection)?,
         lease_database: optional("leaseDatabaseName", &database)?,
         lease_container: optional("leaseContainerName", "leases")?,
@@ -227,20 +197,16 @@ fn read_cosmos(
 fn read_start(trigger: &Node<'_>) -> Result<FeedStart, ConfigError> {
     let beginning = trigger.boolean("startFromBeginning")?.unwrap_or(false);
     match (beginning, trigger.string("startFromTime")?) {
-        (true, Some(_)) => Err(trigger.error(
-            "startFromTime",
-            "excludes startFromBeginning: keep one of them",
-        )),
+        (true, Some(_)) => {
+            Err(trigger.error("startFromTime", "excludes startFromBeginning: keep one of them"))
+        }
         (true, None) => Ok(FeedStart::Beginning),
         (false, None) => Ok(FeedStart::Now),
         (false, Some(text)) => {
             OffsetDateTime::parse(text, &time::format_description::well_known::Rfc3339)
                 .map(FeedStart::Time)
                 .map_err(|_| {
-                    trigger.error(
-                        "startFromTime",
-                        "must be a time such as 2026-11-21T09:25:54Z",
-                    )
+                    trigger.error("startFromTime", "must be a time such as 2026-11-21T09:25:54Z")
                 })
         }
     }
@@ -249,10 +215,7 @@ fn read_start(trigger: &Node<'_>) -> Result<FeedStart, ConfigError> {
 fn read_timer(trigger: &Node<'_>, settings: &Settings) -> Result<TimerTrigger, ConfigError> {
     let text = trigger.required("schedule", "it says when the function runs")?;
     let text = settings.resolve(text).map_err(|name| {
-        trigger.error(
-            "schedule",
-            &format!("names the setting {name}, which does not exist"),
-        )
+        trigger.error("schedule", &format!("names the setting {name}, which does not exist"))
     })?;
     let schedule = Schedule::parse(&text).map_err(|fault| trigger.error("schedule", &fault))?;
     Ok(TimerTrigger {
@@ -278,11 +241,7 @@ fn read_retry(node: &Node<'_>) -> Result<RetryPolicy, ConfigError> {
     if minimum > maximum {
         return Err(node.error("minimumInterval", "must not be longer than maximumInterval"));
     }
-    Ok(RetryPolicy {
-        max_retry_count: max_retry_count.max(-1),
-        minimum,
-        maximum,
-    })
+    Ok(RetryPolicy { max_retry_count: max_retry_count.max(-1), minimum, maximum })
 }
 
 fn positive(node: &Node<'_>, field: &str, default: u32) -> Result<u32, ConfigError> {

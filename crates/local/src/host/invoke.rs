@@ -68,11 +68,8 @@ impl Invoker for HttpInvoker {
     ) -> BoxFuture<'a, InvocationResult> {
         async move {
             let request = request(&self.url, function, invocation_id, body)?;
-            let response = self
-                .client
-                .request(request)
-                .await
-                .map_err(|error| unreachable(&error))?;
+            let response =
+                self.client.request(request).await.map_err(|error| unreachable(&error))?;
             let (parts, body) = response.into_parts();
             let body = body.collect().await.map_err(|error| unreachable(&error))?;
             read(&parts, &body.to_bytes())
@@ -119,9 +116,7 @@ fn request(
 
 fn read(parts: &http::response::Parts, body: &[u8]) -> InvocationResult {
     let content_type = parts.headers.get(header::CONTENT_TYPE);
-    let content_type = content_type
-        .and_then(|value| value.to_str().ok())
-        .unwrap_or_default();
+    let content_type = content_type.and_then(|value| value.to_str().ok()).unwrap_or_default();
     wire::read_answer(parts.status.as_u16(), content_type, body)
 }
 
@@ -167,14 +162,12 @@ pub(super) async fn run(
     let mut attempt = Attempt::default();
     loop {
         let started = Instant::now();
-        let result = invoker
-            .invoke(&function.name, &id, body(&attempt).into())
-            .await;
+        let result = invoker.invoke(&function.name, &id, body(&attempt).into()).await;
         let failure = match result {
             Ok(answer) => {
                 console.executed(&function.name, true, &id, started.elapsed(), note);
                 for line in &answer.logs {
-                    console.info(line);
+                    console.log(line);
                 }
                 return Outcome::Succeeded;
             }
@@ -188,18 +181,13 @@ pub(super) async fn run(
             started.elapsed(),
             text.trim_start_matches(": "),
         );
-        let Some(delay) = function
-            .retry
-            .as_ref()
-            .and_then(|policy| policy.delay(attempt.retry_count))
+        let Some(delay) =
+            function.retry.as_ref().and_then(|policy| policy.delay(attempt.retry_count))
         else {
             return Outcome::Failed(failure);
         };
         attempt.retry_count += 1;
-        if retrying
-            .give_up_after
-            .is_some_and(|most| attempt.retry_count >= most)
-        {
+        if retrying.give_up_after.is_some_and(|most| attempt.retry_count >= most) {
             return Outcome::GivenUp(failure);
         }
         attempt.exception = Some(failure.to_string());

@@ -13,9 +13,7 @@ pub struct ConfigError {
 
 impl ConfigError {
     pub(super) fn new(problem: impl Into<String>) -> Self {
-        Self {
-            problems: vec![problem.into()],
-        }
+        Self { problems: vec![problem.into()] }
     }
 
     pub(super) fn all(problems: Vec<String>) -> Self {
@@ -57,11 +55,7 @@ pub(super) struct Node<'a> {
 
 impl<'a> Node<'a> {
     pub(super) fn root(file: &'a str, json: &'a Value) -> Self {
-        Self {
-            file,
-            path: String::new(),
-            fields: json.as_object(),
-        }
+        Self { file, path: String::new(), fields: json.as_object() }
     }
 
     /// A fault of this object's field.
@@ -109,21 +103,12 @@ impl<'a> Node<'a> {
 
     /// The objects of a list.
     pub(super) fn objects(&self, field: &str) -> Result<Vec<Node<'a>>, ConfigError> {
-        let items = self
-            .typed(field, "a list", Value::as_array)?
-            .map_or(&[][..], Vec::as_slice);
+        let items = self.typed(field, "a list", Value::as_array)?.map_or(&[][..], Vec::as_slice);
         let node = |(index, item): (usize, &'a Value)| {
             let place = format!("{}[{index}]", self.place(field));
             match item.as_object() {
-                Some(fields) => Ok(Node {
-                    file: self.file,
-                    path: place,
-                    fields: Some(fields),
-                }),
-                None => Err(ConfigError::new(format!(
-                    "{}: {place} must be an object",
-                    self.file
-                ))),
+                Some(fields) => Ok(Node { file: self.file, path: place, fields: Some(fields) }),
+                None => Err(ConfigError::new(format!("{}: {place} must be an object", self.file))),
             }
         };
         items.iter().enumerate().map(node).collect()
@@ -134,10 +119,8 @@ impl<'a> Node<'a> {
         let Some(items) = self.typed(field, "a list", Value::as_array)? else {
             return Ok(None);
         };
-        let text = |item: &'a Value| {
-            item.as_str()
-                .ok_or_else(|| self.error(field, "must hold strings"))
-        };
+        let text =
+            |item: &'a Value| item.as_str().ok_or_else(|| self.error(field, "must hold strings"));
         items.iter().map(text).collect::<Result<_, _>>().map(Some)
     }
 
@@ -148,15 +131,8 @@ impl<'a> Node<'a> {
         read: impl FnOnce(&'a Value) -> Option<T>,
     ) -> Result<Option<T>, ConfigError> {
         let Some(fields) = self.fields else {
-            let whole = if self.path.is_empty() {
-                "the file"
-            } else {
-                &self.path
-            };
-            return Err(ConfigError::new(format!(
-                "{}: {whole} must be an object",
-                self.file
-            )));
+            let whole = if self.path.is_empty() { "the file" } else { &self.path };
+            return Err(ConfigError::new(format!("{}: {whole} must be an object", self.file)));
         };
         match fields.get(field) {
             None | Some(Value::Null) => Ok(None),
@@ -168,11 +144,7 @@ impl<'a> Node<'a> {
     }
 
     fn place(&self, field: &str) -> String {
-        if self.path.is_empty() {
-            field.to_owned()
-        } else {
-            format!("{}.{field}", self.path)
-        }
+        if self.path.is_empty() { field.to_owned() } else { format!("{}.{field}", self.path) }
     }
 }
 

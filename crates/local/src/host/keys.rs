@@ -16,24 +16,13 @@ pub struct Keys {
 impl Keys {
     /// New random keys.
     pub fn generate() -> Self {
-        let key = || {
-            format!(
-                "{}{}",
-                uuid::Uuid::new_v4().simple(),
-                uuid::Uuid::new_v4().simple()
-            )
-        };
-        Self {
-            function: key(),
-            master: key(),
-        }
+        let key = || format!("{}{}", uuid::Uuid::new_v4().simple(), uuid::Uuid::new_v4().simple());
+        Self { function: key(), master: key() }
     }
 
     /// The request may run a function of that level. The header wins over `?code=`.
     pub fn allow(&self, level: AuthLevel, headers: &HeaderMap, uri: &Uri) -> bool {
-        let header = headers
-            .get("x-functions-key")
-            .map(|value| value.to_str().unwrap_or_default());
+        let header = headers.get("x-functions-key").map(|value| value.to_str().unwrap_or_default());
         let key = header.or_else(|| code(uri)).unwrap_or_default();
         match level {
             AuthLevel::Anonymous => true,

@@ -82,10 +82,7 @@ impl Leases {
             .map_err(|error| FeedError::container(&trigger.lease_database, name, error))?;
         Ok(Self {
             container,
-            prefix: format!(
-                "{}{}_{}..",
-                trigger.lease_prefix, trigger.database, trigger.container
-            ),
+            prefix: format!("{}{}_{}..", trigger.lease_prefix, trigger.database, trigger.container),
             owner: owner.to_owned(),
         })
     }
@@ -102,30 +99,22 @@ impl Leases {
                 taken.push(self.take(lease.clone()).await?);
                 continue;
             }
-            let within: Vec<_> = stored
-                .iter()
-                .filter(|lease| lease.item.range.is_subset_of(range))
-                .collect();
+            let within: Vec<_> =
+                stored.iter().filter(|lease| lease.item.range.is_subset_of(range)).collect();
             if !within.is_empty() {
                 for lease in within {
                     taken.push(self.take(lease.clone()).await?);
                 }
                 continue;
             }
-            let parent = stored
-                .iter()
-                .find(|lease| range.is_subset_of(&lease.item.range));
+            let parent = stored.iter().find(|lease| range.is_subset_of(&lease.item.range));
             replaced.extend(parent);
             let continuation = parent.and_then(|lease| lease.item.continuation.clone());
             taken.push(self.create(range.clone(), continuation).await?);
         }
         // A parent that was split before is covered by children, whether made now or earlier.
         replaced.extend(stored.iter().filter(|lease| {
-            physical
-                .iter()
-                .filter(|range| range.is_subset_of(&lease.item.range))
-                .count()
-                > 1
+            physical.iter().filter(|range| range.is_subset_of(&lease.item.range)).count() > 1
         }));
         for lease in replaced {
             self.delete(lease).await?;
@@ -154,10 +143,7 @@ impl Leases {
             .await?;
         Ok(stored
             .into_iter()
-            .map(|stored| Lease {
-                item: stored.item,
-                etag: Some(Etag::from(stored.etag)),
-            })
+            .map(|stored| Lease { item: stored.item, etag: Some(Etag::from(stored.etag)) })
             .collect())
     }
 
@@ -174,10 +160,7 @@ impl Leases {
         range: FeedRange,
         continuation: Option<String>,
     ) -> Result<Lease, FeedError> {
-        let (min, max) = (
-            range.min_inclusive().to_hex(),
-            range.max_exclusive().to_hex(),
-        );
+        let (min, max) = (range.min_inclusive().to_hex(), range.max_exclusive().to_hex());
         let item = LeaseItem {
             id: format!("{}{min}-{max}", self.prefix),
             owner: self.owner.clone(),
@@ -185,10 +168,7 @@ impl Leases {
             continuation,
             timestamp: now(),
         };
-        let response = self
-            .container
-            .create_item(&item.id, &item.id, &item, None)
-            .await?;
+        let response = self.container.create_item(&item.id, &item.id, &item, None).await?;
         let etag = response.headers().etag().cloned();
         Ok(Lease { item, etag })
     }
@@ -200,11 +180,7 @@ impl Leases {
             options = options.with_precondition(Precondition::if_match(etag.clone()));
         }
         let item = &lease.item;
-        match self
-            .container
-            .replace_item(&item.id, &item.id, item, Some(options))
-            .await
-        {
+        match self.container.replace_item(&item.id, &item.id, item, Some(options)).await {
             Ok(response) => {
                 lease.etag = response.headers().etag().cloned();
                 Ok(())
@@ -232,7 +208,5 @@ pub(super) fn page_size(count: u32) -> MaxItemCountHint {
 }
 
 fn now() -> String {
-    OffsetDateTime::now_utc()
-        .format(&Rfc3339)
-        .unwrap_or_default()
+    OffsetDateTime::now_utc().format(&Rfc3339).unwrap_or_default()
 }

@@ -18,9 +18,8 @@ pub struct Schedule {
     weekdays: u64,
 }
 
-const MONTHS: [&str; 12] = [
-    "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
-];
+const MONTHS: [&str; 12] =
+    ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
 const WEEKDAYS: [&str; 7] = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
 /// A leap day that falls on a given weekday comes after at most 40 years (over 2100).
 const SEARCHED_DAYS: u32 = 41 * 366;
@@ -67,10 +66,7 @@ impl Schedule {
     /// The next time after `after`, in UTC; `None` when there is none, as for 30 February.
     pub fn next(&self, after: OffsetDateTime) -> Option<OffsetDateTime> {
         let after = after.to_offset(time::UtcOffset::UTC);
-        let start = after
-            .replace_nanosecond(0)
-            .ok()?
-            .checked_add(Duration::SECOND)?;
+        let start = after.replace_nanosecond(0).ok()?.checked_add(Duration::SECOND)?;
         let mut date = start.date();
         let mut earliest = start.time();
         for _ in 0..SEARCHED_DAYS {
@@ -121,8 +117,7 @@ fn month_number(month: Month) -> u8 {
 
 /// A list of `*`, `n`, `a-b`, each with `/step`, as a set of bits.
 fn field(text: &str, low: u32, high: u32, names: &[&str]) -> Option<u64> {
-    text.split(',')
-        .try_fold(0, |set, part| Some(set | span(part, low, high, names)?))
+    text.split(',').try_fold(0, |set, part| Some(set | span(part, low, high, names)?))
 }
 
 fn span(part: &str, low: u32, high: u32, names: &[&str]) -> Option<u64> {
@@ -143,11 +138,7 @@ fn span(part: &str, low: u32, high: u32, names: &[&str]) -> Option<u64> {
         return None;
     }
     let step = usize::try_from(step.unwrap_or(1)).ok()?;
-    Some(
-        (first..=last)
-            .step_by(step)
-            .fold(0, |set, number| set | 1 << number),
-    )
+    Some((first..=last).step_by(step).fold(0, |set, number| set | 1 << number))
 }
 
 fn value(text: &str, low: u32, names: &[&str]) -> Option<u32> {

@@ -32,20 +32,14 @@ pub fn rewritten_time(text: &str) -> Option<String> {
     let date = Date::from_calendar_date(i32::try_from(year).ok()?, month, small(&text[8..10])?)
         .ok()
         .filter(|_| year > 0)?;
-    let time = Time::from_hms(
-        small(&text[11..13])?,
-        small(&text[14..16])?,
-        small(&text[17..19])?,
-    );
+    let time = Time::from_hms(small(&text[11..13])?, small(&text[14..16])?, small(&text[17..19])?);
     let (ticks, zone) = fraction(&text[19..])?;
     let instant = date.with_time(time.ok()?).assume_utc() + Duration::nanoseconds(ticks * 100);
     Some(match Zone::parse(zone)? {
         Zone::Unspecified => format_ticks(instant, ""),
         Zone::Utc => format_ticks(instant, "Z"),
         Zone::Local(offset) => {
-            let utc = instant
-                .replace_offset(offset)
-                .checked_to_offset(UtcOffset::UTC)?;
+            let utc = instant.replace_offset(offset).checked_to_offset(UtcOffset::UTC)?;
             format_ticks(utc, "+00:00")
         }
     })
@@ -168,18 +162,11 @@ fn double_text(double: f64) -> String {
         return format!("{mantissa}E{sign}{:02}", exponent.abs());
     }
     let plain = double.to_string();
-    if plain.contains('.') {
-        plain
-    } else {
-        plain + ".0"
-    }
+    if plain.contains('.') { plain } else { plain + ".0" }
 }
 
 fn digits(text: &str) -> Option<u32> {
-    text.bytes()
-        .all(|byte| byte.is_ascii_digit())
-        .then(|| text.parse().ok())
-        .flatten()
+    text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten()
 }
 
 fn small(text: &str) -> Option<u8> {

@@ -89,28 +89,16 @@ impl HandlerProcess {
         let (sender, state) = watch::channel(HandlerState::Starting);
         let (kill, killed) = mpsc::channel(1);
         let supervisor = tokio::spawn(async move {
-            let mut supervisor = Supervisor {
-                options,
-                console,
-                state: sender,
-                killed,
-            };
+            let mut supervisor = Supervisor { options, console, state: sender, killed };
             let error = supervisor.supervise().await;
             supervisor.state.send_replace(HandlerState::Failed(error));
         });
-        Self {
-            state,
-            kill,
-            supervisor,
-        }
+        Self { state, kill, supervisor }
     }
 
     /// A view of the handler's state that outlives this value.
     pub fn watch(&self) -> HandlerWatch {
-        HandlerWatch {
-            state: self.state.clone(),
-            kill: self.kill.clone(),
-        }
+        HandlerWatch { state: self.state.clone(), kill: self.kill.clone() }
     }
 
     /// Kills the handler and all its children, as the host does: no signal to end by itself.
@@ -141,9 +129,7 @@ impl HandlerWatch {
     /// When it failed for good.
     pub async fn url(&self) -> Result<String, HandlerError> {
         let mut state = self.state.clone();
-        let settled = state
-            .wait_for(|state| *state != HandlerState::Starting)
-            .await;
+        let settled = state.wait_for(|state| *state != HandlerState::Starting).await;
         match settled.as_deref() {
             Ok(HandlerState::Ready(url)) => Ok(url.clone()),
             Ok(HandlerState::Failed(error)) => Err(error.clone()),
@@ -154,9 +140,7 @@ impl HandlerWatch {
     /// Waits until the handler failed for good.
     pub async fn failed(&self) -> HandlerError {
         let mut state = self.state.clone();
-        let failed = state
-            .wait_for(|state| matches!(state, HandlerState::Failed(_)))
-            .await;
+        let failed = state.wait_for(|state| matches!(state, HandlerState::Failed(_))).await;
         match failed.as_deref() {
             Ok(HandlerState::Failed(error)) => error.clone(),
             _ => HandlerError::Ended,
@@ -195,8 +179,7 @@ impl Supervisor {
             let what = match end {
                 End::Exited(status) if status.success() => return HandlerError::Ended,
                 End::Exited(status) if status.code() == Some(INTENDED_RESTART) => {
-                    self.console
-                        .info("The handler asked to be started again (exit code 200)");
+                    self.console.info("The handler asked to be started again (exit code 200)");
                     continue;
                 }
                 End::Exited(status) => format!("ended with {}", status_text(status)),
@@ -206,18 +189,14 @@ impl Supervisor {
                 ),
                 End::Killed => "was killed after functionTimeout".to_owned(),
             };
-            if errors
-                .back()
-                .is_some_and(|last| last.elapsed() >= ERROR_INTERVAL)
-            {
+            if errors.back().is_some_and(|last| last.elapsed() >= ERROR_INTERVAL) {
                 errors.clear();
             }
             errors.push_back(Instant::now());
             if errors.len() >= MOST_ERRORS {
                 return HandlerError::ThreeErrors(what);
             }
-            self.console
-                .error(&format!("The handler {what}; starting it again"));
+            self.console.error(&format!("The handler {what}; starting it again"));
         }
     }
 
@@ -272,9 +251,7 @@ impl ProcessGroup {
             .map_err(|error| HandlerError::Spawn(name.clone(), error.to_string()))?;
         let id = child.id();
         if let Some(stdout) = child.stdout.take() {
-            forward(stdout, console.clone(), |console, line| {
-                console.plain(&format!("handler | {line}"));
-            });
+            forward(stdout, console.clone(), Console::handler);
         }
         if let Some(stderr) = child.stderr.take() {
             // The host logs these lines as errors, or as warnings when they say so.
@@ -299,16 +276,22 @@ impl ProcessGroup {
 impl Drop for ProcessGroup {
     fn drop(&mut self) {
         #[cfg(unix)]
-        if let Some(group) = self
-            .id
-            .and_then(|id| i32::try_from(id).ok())
-            .and_then(rustix::process::Pid::from_raw)
+        if let Some(group) =
+            self.id.and_then(|id| i32::try_from(id).ok()).and_then(rustix::process::Pid::from_raw)
         {
             // It fails only when no process of the group is left.
             let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
         }
-        // Elsewhere `kill_on_drop` ends the handler itself.
+        // Elsewhere this ends the handler itself.
         let _ = self.child.start_kill();
+        // It is gone in no time, and is fetched here, so that it leaves no entry in the process
+        // table when this process ends next.
+        for _ in 0..100 {
+            if !matches!(self.child.try_wait(), Ok(None)) {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
     }
 }
 
@@ -320,11 +303,7 @@ fn forward(
     tokio::spawn(async move {
         let mut reader = BufReader::new(stream);
         let mut line = Vec::new();
-        while reader
-            .read_until(b'\n', &mut line)
-            .await
-            .is_ok_and(|read| read > 0)
-        {
+        while reader.read_until(b'\n', &mut line).await.is_ok_and(|read| read > 0) {
             print(&console, String::from_utf8_lossy(&line).trim_end());
             line.clear();
         }
@@ -342,9 +321,7 @@ async fn wait_for_answer(url: &str) {
 }
 
 fn free_port() -> std::io::Result<u16> {
-    Ok(std::net::TcpListener::bind(("127.0.0.1", 0))?
-        .local_addr()?
-        .port())
+    Ok(std::net::TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port())
 }
 
 fn status_text(status: ExitStatus) -> String {

@@ -59,15 +59,11 @@ async fn exchange(
     client: &HandlerClient,
 ) -> Result<Response, (StatusCode, String)> {
     let bad_gateway = |reason: String| (StatusCode::BAD_GATEWAY, reason);
-    let url = handler
-        .url()
-        .await
-        .map_err(|error| bad_gateway(error.to_string()))?;
+    let url = handler.url().await.map_err(|error| bad_gateway(error.to_string()))?;
     let (mut parts, body) = request.into_parts();
     let path = parts.uri.path_and_query().map_or("/", |path| path.as_str());
-    let target: Uri = format!("{url}{path}")
-        .parse()
-        .map_err(|_| bad_gateway("not a URL".to_owned()))?;
+    let target: Uri =
+        format!("{url}{path}").parse().map_err(|_| bad_gateway("not a URL".to_owned()))?;
     // HTTP/2 names the host in the URL; the handler speaks HTTP/1.1 and expects the header.
     if !parts.headers.contains_key(header::HOST)
         && let Some(authority) = parts.uri.authority()
@@ -77,9 +73,7 @@ async fn exchange(
     }
     remove_hop_by_hop(&mut parts.headers);
     if let Ok(id) = HeaderValue::from_str(id) {
-        parts
-            .headers
-            .insert(HeaderName::from_static(wire::INVOCATION_ID), id);
+        parts.headers.insert(HeaderName::from_static(wire::INVOCATION_ID), id);
     }
     parts.uri = target;
     parts.version = axum::http::Version::HTTP_11;

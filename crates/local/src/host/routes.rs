@@ -14,10 +14,7 @@ pub struct Template {
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Segment {
     Literal(String),
-    Parameter {
-        constraints: Vec<Constraint>,
-        optional: bool,
-    },
+    Parameter { constraints: Vec<Constraint>, optional: bool },
     CatchAll,
 }
 
@@ -38,22 +35,15 @@ impl Template {
     /// What is wrong, as the end of a sentence that begins with the field's name.
     pub fn parse(template: &str) -> Result<Self, String> {
         if template.starts_with('/') || template.starts_with('~') {
-            return Err(format!(
-                "is {template:?}: a route must not begin with / or ~"
-            ));
+            return Err(format!("is {template:?}: a route must not begin with / or ~"));
         }
-        let texts: Vec<&str> = template
-            .split('/')
-            .filter(|text| !text.is_empty())
-            .collect();
+        let texts: Vec<&str> = template.split('/').filter(|text| !text.is_empty()).collect();
         let mut segments = Vec::with_capacity(texts.len());
         for (index, text) in texts.iter().enumerate() {
             let segment = Segment::parse(text)?;
             let last = index + 1 == texts.len();
             if !last && matches!(segment, Segment::CatchAll) {
-                return Err(format!(
-                    "has {text:?} before its end, where a catch-all cannot be"
-                ));
+                return Err(format!("has {text:?} before its end, where a catch-all cannot be"));
             }
             segments.push(segment);
         }
@@ -64,11 +54,8 @@ impl Template {
     pub fn matches(&self, path: &str) -> bool {
         let path = path.strip_prefix('/').unwrap_or(path);
         let path = path.strip_suffix('/').unwrap_or(path);
-        let mut texts = if path.is_empty() {
-            Vec::new()
-        } else {
-            path.split('/').collect::<Vec<_>>()
-        };
+        let mut texts =
+            if path.is_empty() { Vec::new() } else { path.split('/').collect::<Vec<_>>() };
         texts.reverse();
         for segment in &self.segments {
             let fits = match (segment, texts.pop()) {
@@ -93,10 +80,7 @@ impl Template {
 
 impl Segment {
     fn parse(text: &str) -> Result<Self, String> {
-        let Some(inner) = text
-            .strip_prefix('{')
-            .and_then(|text| text.strip_suffix('}'))
-        else {
+        let Some(inner) = text.strip_prefix('{').and_then(|text| text.strip_suffix('}')) else {
             if text.contains(['{', '}']) {
                 return Err(format!(
                     "has the segment {text:?}: this stand-in knows whole segments only, either \
@@ -116,10 +100,7 @@ impl Segment {
         let mut parts = inner.split(':');
         check_name(parts.next().unwrap_or_default())?;
         let constraints = parts.map(Constraint::parse).collect::<Result<_, _>>()?;
-        Ok(Self::Parameter {
-            constraints,
-            optional,
-        })
+        Ok(Self::Parameter { constraints, optional })
     }
 }
 
@@ -191,15 +172,7 @@ impl<T> RouteTable<T> {
     pub fn insert(&mut self, name: &str, template: Template, methods: Vec<Method>, target: T) {
         let name = name.to_ascii_uppercase();
         let place = self.routes.partition_point(|route| route.name <= name);
-        self.routes.insert(
-            place,
-            Route {
-                name,
-                template,
-                methods,
-                target,
-            },
-        );
+        self.routes.insert(place, Route { name, template, methods, target });
     }
 
     /// The first function that takes the request.
@@ -216,9 +189,7 @@ impl<T> RouteTable<T> {
 
 fn check_name(name: &str) -> Result<(), String> {
     if name.is_empty() || name.contains(['{', '}', '*', '?', '=', '(', ')']) {
-        return Err(format!(
-            "has the parameter name {name:?}, which this stand-in cannot read"
-        ));
+        return Err(format!("has the parameter name {name:?}, which this stand-in cannot read"));
     }
     Ok(())
 }

@@ -113,19 +113,16 @@ impl Host {
     ) -> Result<Self, HostError> {
         // The port first: a second `cargo local` should not run a handler before it fails.
         let listener = listen(options.port).await?;
-        let address = listener
-            .local_addr()
-            .map_err(|error| HostError::Port(options.port, error))?;
+        let address =
+            listener.local_addr().map_err(|error| HostError::Port(options.port, error))?;
         let mut clients = BTreeMap::new();
         for (function, trigger) in cosmos_functions(&app) {
             for connection in [&trigger.connection, &trigger.lease_connection] {
                 if !clients.contains_key(connection) {
                     let client =
-                        connection::client(settings, connection)
-                            .await
-                            .map_err(|text| {
-                                HostError::Connection(format!("{connection} of {function}"), text)
-                            })?;
+                        connection::client(settings, connection).await.map_err(|text| {
+                            HostError::Connection(format!("{connection} of {function}"), text)
+                        })?;
                     clients.insert(connection.clone(), client);
                 }
             }
@@ -146,27 +143,14 @@ impl Host {
         let stop = CancellationToken::new();
         let mut tasks = JoinSet::new();
         start_triggers(&app, &clients, &invoker, &options, &stop, &mut tasks)?;
-        let front = Front::new(
-            app,
-            watch.clone(),
-            client,
-            invoker,
-            options.keys,
-            options.console,
-        )?;
+        let front = Front::new(app, watch.clone(), client, invoker, options.keys, options.console)?;
         let router = Router::new().fallback(serve).with_state(Arc::new(front));
         tasks.spawn(async move {
             // It ends only with the task.
             let _ = axum::serve(listener, router).await;
         });
         let url = format!("http://{address}");
-        Ok(Self {
-            url,
-            handler: Some(handler),
-            watch,
-            stop,
-            tasks,
-        })
+        Ok(Self { url, handler: Some(handler), watch, stop, tasks })
     }
 
     /// Where the HTTP functions are: `http://127.0.0.1:7071`.
@@ -190,21 +174,17 @@ impl Host {
 }
 
 async fn listen(port: u16) -> Result<TcpListener, HostError> {
-    TcpListener::bind((Ipv4Addr::LOCALHOST, port))
-        .await
-        .map_err(|error| match error.kind() {
-            std::io::ErrorKind::AddrInUse => HostError::PortInUse(port),
-            _ => HostError::Port(port, error),
-        })
+    TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await.map_err(|error| match error.kind() {
+        std::io::ErrorKind::AddrInUse => HostError::PortInUse(port),
+        _ => HostError::Port(port, error),
+    })
 }
 
 fn cosmos_functions(app: &FunctionApp) -> impl Iterator<Item = (&str, &CosmosTrigger)> {
-    app.functions()
-        .iter()
-        .filter_map(|function| match &function.trigger {
-            Trigger::Cosmos(trigger) => Some((function.name.as_str(), trigger)),
-            _ => None,
-        })
+    app.functions().iter().filter_map(|function| match &function.trigger {
+        Trigger::Cosmos(trigger) => Some((function.name.as_str(), trigger)),
+        _ => None,
+    })
 }
 
 fn handler_options(
@@ -287,12 +267,10 @@ impl Invoker for HandlerInvoker {
             let Some(timeout) = self.timeout else {
                 return invocation.await;
             };
-            tokio::time::timeout(timeout, invocation)
-                .await
-                .unwrap_or_else(|_| {
-                    self.handler.kill();
-                    Err(Failure::TimedOut)
-                })
+            tokio::time::timeout(timeout, invocation).await.unwrap_or_else(|_| {
+                self.handler.kill();
+                Err(Failure::TimedOut)
+            })
         }
         .boxed()
     }

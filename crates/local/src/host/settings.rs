@@ -75,9 +75,7 @@ impl Settings {
 
     /// All settings, by name.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.0
-            .iter()
-            .map(|(name, value)| (name.as_str(), value.as_str()))
+        self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
     /// Replaces every `%Name%` in a binding's text by that setting.
@@ -102,11 +100,6 @@ impl Settings {
 
 impl<N: Into<String>, V: Into<String>> FromIterator<(N, V)> for Settings {
     fn from_iter<I: IntoIterator<Item = (N, V)>>(pairs: I) -> Self {
-        Self(
-            pairs
-                .into_iter()
-                .map(|(name, value)| (name.into(), value.into()))
-                .collect(),
-        )
+        Self(pairs.into_iter().map(|(name, value)| (name.into(), value.into())).collect())
     }
 }

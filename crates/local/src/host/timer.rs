@@ -26,11 +26,7 @@ pub(super) async fn run(
     let mut last = None;
     if timer.run_on_startup {
         let next = timer.schedule.next(OffsetDateTime::now_utc());
-        let status = TimerStatus {
-            last,
-            next,
-            is_past_due: false,
-        };
+        let status = TimerStatus { last, next, is_past_due: false };
         run_once(&function, &timer, &status, invoker.as_ref(), &console).await;
         last = Some(OffsetDateTime::now_utc());
     }
@@ -47,18 +43,11 @@ pub(super) async fn run(
         }
         let late = OffsetDateTime::now_utc() - due;
         let next = timer.schedule.next(due);
-        let status = TimerStatus {
-            last,
-            next,
-            is_past_due: late > TOLERANCE,
-        };
+        let status = TimerStatus { last, next, is_past_due: late > TOLERANCE };
         run_once(&function, &timer, &status, invoker.as_ref(), &console).await;
         last = Some(due);
     }
-    console.warn(&format!(
-        "{}: its schedule has no time to come",
-        function.name
-    ));
+    console.warn(&format!("{}: its schedule has no time to come", function.name));
 }
 
 async fn run_once(
@@ -73,18 +62,12 @@ async fn run_once(
         invoker,
         function,
         |attempt| wire::timer(function, status, attempt),
-        Retrying {
-            scale: 1.0,
-            give_up_after: None,
-        },
+        Retrying { scale: 1.0, give_up_after: None },
         console,
         "timer",
     )
     .await;
     if let Outcome::Failed(failure) = outcome {
-        console.error(&format!(
-            "{}: {failure}; it runs again when it is due",
-            function.name
-        ));
+        console.error(&format!("{}: {failure}; it runs again when it is due", function.name));
     }
 }

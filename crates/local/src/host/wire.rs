@@ -125,10 +125,7 @@ pub fn read_answer(status: u16, content_type: &str, body: &[u8]) -> Result<Answe
         return Err(Failure::Body(status, "it is not an object".to_owned()));
     };
     let field = |name: &str| {
-        fields
-            .iter()
-            .find(|(known, _)| known.eq_ignore_ascii_case(name))
-            .map(|(_, value)| value)
+        fields.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| value)
     };
     if field("Outputs").is_some_and(|outputs| !outputs.is_object() && !outputs.is_null()) {
         return Err(Failure::Body(status, "Outputs is not an object".to_owned()));
@@ -137,10 +134,7 @@ pub fn read_answer(status: u16, content_type: &str, body: &[u8]) -> Result<Answe
         None | Some(Value::Null) => Vec::new(),
         Some(Value::Array(lines)) => lines
             .iter()
-            .map(|line| {
-                line.as_str()
-                    .map_or_else(|| line.to_string(), str::to_owned)
-            })
+            .map(|line| line.as_str().map_or_else(|| line.to_string(), str::to_owned))
             .collect(),
         Some(_) => return Err(Failure::Body(status, "Logs is not a list".to_owned())),
     };
@@ -160,10 +154,7 @@ fn body(function: &Function, data: &str, attempt: &Attempt) -> String {
     if let Some(policy) = &function.retry {
         metadata["RetryContext"] = retry_context(policy, attempt);
     }
-    format!(
-        "{{\"Data\":{{{}:{data}}},\"Metadata\":{metadata}}}",
-        quoted(&function.binding)
-    )
+    format!("{{\"Data\":{{{}:{data}}},\"Metadata\":{metadata}}}", quoted(&function.binding))
 }
 
 fn retry_context(policy: &RetryPolicy, attempt: &Attempt) -> Value {
@@ -188,10 +179,7 @@ fn utc_now() -> String {
         format_description!("[year]-[month]-[day]T[hour]:[minute]:[second].[subsecond digits:7]Z");
     let text = OffsetDateTime::now_utc().format(format).unwrap_or_default();
     // .NET leaves out trailing zeros.
-    let (seconds, fraction) = text
-        .trim_end_matches('Z')
-        .split_once('.')
-        .unwrap_or((&text, ""));
+    let (seconds, fraction) = text.trim_end_matches('Z').split_once('.').unwrap_or((&text, ""));
     match fraction.trim_end_matches('0') {
         "" => format!("{seconds}Z"),
         fraction => format!("{seconds}.{fraction}Z"),

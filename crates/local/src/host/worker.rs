@@ -74,21 +74,13 @@ impl Worker {
         documents: &[Value],
         give_up_after: Option<i64>,
     ) -> Result<usize, FeedError> {
-        let FeedPump {
-            function,
-            invoker,
-            options,
-            ..
-        } = &self.pump;
+        let FeedPump { function, invoker, options, .. } = &self.pump;
         let count = documents.len();
         let outcome = invoke::run(
             invoker.as_ref(),
             function,
             |attempt| wire::documents(function, documents, attempt),
-            Retrying {
-                scale: options.retry_scale,
-                give_up_after,
-            },
+            Retrying { scale: options.retry_scale, give_up_after },
             &options.console,
             &format!("{count} document{}", if count == 1 { "" } else { "s" }),
         )

@@ -14,10 +14,7 @@ use crate::world::{World, options};
 
 #[tokio::test]
 async fn the_change_feed_starts_at_the_beginning_and_goes_on_from_its_continuation() {
-    let options = EndpointOptions {
-        partitions: 3,
-        ..options()
-    };
+    let options = EndpointOptions { partitions: 3, ..options() };
     for world in World::both_ways(options).await {
         let posts = world.container("posts").await;
         for n in 0..12 {
@@ -43,10 +40,7 @@ async fn the_change_feed_starts_at_the_beginning_and_goes_on_from_its_continuati
 async fn write(posts: &ContainerClient, n: u32, version: u32) {
     let id = format!("p{n}");
     let item = json!({ "id": id, "postId": id, "version": version });
-    posts
-        .upsert_item(id.clone(), &id, item, None)
-        .await
-        .unwrap();
+    posts.upsert_item(id.clone(), &id, item, None).await.unwrap();
 }
 
 /// Reads all there is now, as id and version.
@@ -71,11 +65,7 @@ async fn changes(
     let mut n_empty = 0;
     while n_empty < 3 {
         let page = pages.try_next().await.unwrap().unwrap();
-        n_empty = if page.items().is_empty() {
-            n_empty + 1
-        } else {
-            0
-        };
+        n_empty = if page.items().is_empty() { n_empty + 1 } else { 0 };
         for change in page.items() {
             let item = change.current().unwrap();
             changes.insert((

@@ -8,10 +8,7 @@ fn the_projects_own_file_is_accepted_in_its_order() {
     let file = ContainersFile::parse(CONTAINERS).unwrap();
     let ids: Vec<&str> = file.containers().iter().map(|one| &*one.id).collect();
     let expected: Vec<Value> = serde_json::from_str(CONTAINERS).unwrap();
-    let expected: Vec<&str> = expected
-        .iter()
-        .map(|one| one["id"].as_str().unwrap())
-        .collect();
+    let expected: Vec<&str> = expected.iter().map(|one| one["id"].as_str().unwrap()).collect();
     assert_eq!(ids, expected);
 }
 
@@ -20,17 +17,9 @@ fn a_misspelt_key_is_an_error_that_names_container_and_key() {
     let refused = [
         ("/defaultTTL", json!(-1), "defaultTTL"),
         ("/partitionKey/Version", json!(2), "Version"),
-        (
-            "/indexingPolicy/indexMode",
-            json!("consistent"),
-            "indexMode",
-        ),
+        ("/indexingPolicy/indexMode", json!("consistent"), "indexMode"),
         ("/indexingPolicy/includedPaths/0/paht", json!("/x"), "paht"),
-        (
-            "/indexingPolicy/compositeIndexes/0/0/ordre",
-            json!("ascending"),
-            "ordre",
-        ),
+        ("/indexingPolicy/compositeIndexes/0/0/ordre", json!("ascending"), "ordre"),
         (
             "/conflictResolutionPolicy",
             json!({ "mode": "LastWriterWins" }),
@@ -50,11 +39,7 @@ fn a_misspelt_key_is_an_error_that_names_container_and_key() {
 fn a_value_that_cosmos_db_would_refuse_is_an_error_that_names_the_key() {
     let refused = [
         ("/partitionKey/version", json!(1), "partitionKey.version"),
-        (
-            "/partitionKey/paths",
-            json!(["/a", "/b"]),
-            "partitionKey.paths",
-        ),
+        ("/partitionKey/paths", json!(["/a", "/b"]), "partitionKey.paths"),
         ("/partitionKey/paths/0", json!("postId"), "postId"),
         ("/defaultTtl", json!(0), "defaultTtl"),
         ("/defaultTtl", Value::Null, "defaultTtl"),
@@ -69,15 +54,9 @@ fn a_value_that_cosmos_db_would_refuse_is_an_error_that_names_the_key() {
 #[test]
 fn the_version_of_the_partition_key_must_be_written_out() {
     let text = error_with(|container| {
-        container["partitionKey"]
-            .as_object_mut()
-            .unwrap()
-            .remove("version");
+        container["partitionKey"].as_object_mut().unwrap().remove("version");
     });
-    assert!(
-        text.contains("'posts'") && text.contains("version"),
-        "{text}"
-    );
+    assert!(text.contains("'posts'") && text.contains("version"), "{text}");
 }
 
 #[test]
@@ -100,9 +79,7 @@ fn error_with(change: impl FnOnce(&mut Value)) -> String {
     let mut container = container();
     ContainersFile::parse(&json!([container]).to_string()).unwrap();
     change(&mut container);
-    ContainersFile::parse(&json!([container]).to_string())
-        .unwrap_err()
-        .to_string()
+    ContainersFile::parse(&json!([container]).to_string()).unwrap_err().to_string()
 }
 
 fn container() -> Value {

@@ -15,10 +15,7 @@ async fn an_item_is_read_as_it_was_created() {
             "id": "p1", "postId": "p1", "title": "Grüße ✓", "likes": 3, "ratio": 0.25,
             "tags": ["a", "b"], "none": null,
         });
-        posts
-            .create_item("p1", "p1", item.clone(), None)
-            .await
-            .unwrap();
+        posts.create_item("p1", "p1", item.clone(), None).await.unwrap();
 
         let read = posts.read_item("p1", "p1", None).await.unwrap();
         let charge = read.headers().request_charge().copied();
@@ -41,12 +38,7 @@ async fn an_id_may_have_characters_that_urls_do_not() {
         for id in ["a b", "ä✓", "a+b%25", "a&b=c", "a:b@c"] {
             let item = json!({ "id": id, "postId": id });
             posts.create_item(id, id, item, None).await.unwrap();
-            let read: Value = posts
-                .read_item(id, id, None)
-                .await
-                .unwrap()
-                .into_model()
-                .unwrap();
+            let read: Value = posts.read_item(id, id, None).await.unwrap().into_model().unwrap();
             assert_eq!(read["id"], id, "{}", world.way);
         }
     }
@@ -56,10 +48,7 @@ async fn an_id_may_have_characters_that_urls_do_not() {
 async fn a_replace_with_an_old_etag_is_refused() {
     for world in World::both_ways(options()).await {
         let posts = world.container("posts").await;
-        let created = posts
-            .create_item("p1", "c1", comment("c1"), None)
-            .await
-            .unwrap();
+        let created = posts.create_item("p1", "c1", comment("c1"), None).await.unwrap();
         let if_match =
             ItemWriteOptions::default().with_precondition(Precondition::if_match(etag(&created)));
         let replace = |likes: u32| {
@@ -94,14 +83,7 @@ async fn a_batch_happens_as_a_whole_or_not_at_all() {
                 .unwrap()
                 .create_item(comment(child))
                 .unwrap();
-            async {
-                statuses(
-                    posts
-                        .execute_transactional_batch(batch, None)
-                        .await
-                        .unwrap(),
-                )
-            }
+            async { statuses(posts.execute_transactional_batch(batch, None).await.unwrap()) }
         };
 
         assert_eq!(like(1, "l1").await, [200, 201], "{}", world.way);
@@ -116,9 +98,5 @@ async fn a_batch_happens_as_a_whole_or_not_at_all() {
 
 fn statuses(response: BatchResponse) -> Vec<u16> {
     let response = response.into_model().unwrap();
-    response
-        .results()
-        .iter()
-        .map(TransactionalBatchOperationResult::status_code)
-        .collect()
+    response.results().iter().map(TransactionalBatchOperationResult::status_code).collect()
 }

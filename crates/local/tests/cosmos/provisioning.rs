@@ -10,14 +10,9 @@ async fn provisioning_twice_keeps_what_is_there() {
     let containers = ContainersFile::parse(CONTAINERS).unwrap();
     for world in World::both_ways(options()).await {
         let posts = world.container("posts").await;
-        posts
-            .create_item("p1", "c1", comment("c1"), None)
-            .await
-            .unwrap();
+        posts.create_item("p1", "c1", comment("c1"), None).await.unwrap();
 
-        provision(&world.client, DATABASE, &containers)
-            .await
-            .unwrap();
+        provision(&world.client, DATABASE, &containers).await.unwrap();
 
         posts.read_item("p1", "c1", None).await.unwrap();
         for expected in containers.containers() {
@@ -35,9 +30,7 @@ async fn a_container_with_another_partition_key_is_not_taken_for_the_wanted_one(
         "partitionKey": { "paths": ["/blogId"], "kind": "Hash", "version": 2 } }]"#;
     let other = ContainersFile::parse(other).unwrap();
     for world in World::both_ways(options()).await {
-        let error = provision(&world.client, DATABASE, &other)
-            .await
-            .unwrap_err();
+        let error = provision(&world.client, DATABASE, &other).await.unwrap_err();
         let text = error.to_string();
         assert!(
             text.contains("'posts'") && text.contains("/postId") && text.contains("/blogId"),
@@ -48,10 +41,7 @@ async fn a_container_with_another_partition_key_is_not_taken_for_the_wanted_one(
 
 #[test]
 fn a_container_has_at_least_one_physical_partition() {
-    let options = EndpointOptions {
-        partitions: 0,
-        ..EndpointOptions::default()
-    };
+    let options = EndpointOptions { partitions: 0, ..EndpointOptions::default() };
     let error = CosmosEndpoint::in_process(options).unwrap_err();
     assert!(matches!(error, EndpointError::Option(_)), "{error}");
 }

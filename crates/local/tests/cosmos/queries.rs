@@ -19,10 +19,7 @@ async fn a_query_with_parameters_and_two_order_keys_comes_in_pages() {
                 "id": format!("c{n}"), "postId": "p1", "type": "comment",
                 "creationDate": format!("2026-01-0{}", 1 + n % 3),
             });
-            posts
-                .create_item("p1", &format!("c{n}"), item, None)
-                .await
-                .unwrap();
+            posts.create_item("p1", &format!("c{n}"), item, None).await.unwrap();
         }
         let query = Query::from(
             "SELECT VALUE c.id FROM c WHERE c.type = @type \
@@ -65,10 +62,7 @@ async fn a_query_with_parameters_and_two_order_keys_comes_in_pages() {
 
 #[tokio::test]
 async fn a_query_over_several_physical_partitions_finds_and_orders_all() {
-    let options = EndpointOptions {
-        partitions: 5,
-        ..options()
-    };
+    let options = EndpointOptions { partitions: 5, ..options() };
     for world in World::both_ways(options).await {
         let posts = world.container("posts").await;
         let ranges = posts.read_feed_ranges(None).await.unwrap();
@@ -76,10 +70,7 @@ async fn a_query_over_several_physical_partitions_finds_and_orders_all() {
         for n in 0..40 {
             let id = format!("p{n}");
             let item = json!({ "id": id, "postId": id, "n": n });
-            posts
-                .create_item(id.clone(), &id, item, None)
-                .await
-                .unwrap();
+            posts.create_item(id.clone(), &id, item, None).await.unwrap();
         }
 
         let query = "SELECT VALUE c.n FROM c ORDER BY c.n";
@@ -103,10 +94,6 @@ async fn a_query_over_several_physical_partitions_finds_and_orders_all() {
                 .unwrap();
             n_used += usize::from(!in_range.is_empty());
         }
-        assert!(
-            n_used > 1,
-            "the items spread over partitions: {}",
-            world.way
-        );
+        assert!(n_used > 1, "the items spread over partitions: {}", world.way);
     }
 }

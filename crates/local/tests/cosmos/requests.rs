@@ -11,10 +11,7 @@ async fn each_data_request_counts_once_and_metadata_does_not() {
         let posts = world.container("posts").await;
         assert_eq!(world.endpoint.request_count(), 0, "{}", world.way);
 
-        posts
-            .create_item("p1", "c1", comment("c1"), None)
-            .await
-            .unwrap();
+        posts.create_item("p1", "c1", comment("c1"), None).await.unwrap();
         let mark = world.endpoint.request_count();
         posts.read_item("p1", "c1", None).await.unwrap();
         assert_eq!(status(posts.read_item("p1", "none", None).await), 404);
@@ -25,13 +22,8 @@ async fn each_data_request_counts_once_and_metadata_does_not() {
             .try_collect()
             .await
             .unwrap();
-        let batch = TransactionalBatch::new("p1")
-            .upsert_item(comment("c2"), None)
-            .unwrap();
-        posts
-            .execute_transactional_batch(batch, None)
-            .await
-            .unwrap();
+        let batch = TransactionalBatch::new("p1").upsert_item(comment("c2"), None).unwrap();
+        posts.execute_transactional_batch(batch, None).await.unwrap();
         posts.delete_item("p1", "c2", None).await.unwrap();
 
         let requests = world.endpoint.requests_since(mark);
@@ -61,16 +53,10 @@ async fn each_data_request_counts_once_and_metadata_does_not() {
 
 #[tokio::test]
 async fn without_being_asked_for_the_list_stays_empty() {
-    let options = EndpointOptions {
-        keep_requests: false,
-        ..options()
-    };
+    let options = EndpointOptions { keep_requests: false, ..options() };
     for world in World::both_ways(options).await {
         let posts = world.container("posts").await;
-        posts
-            .create_item("p1", "c1", comment("c1"), None)
-            .await
-            .unwrap();
+        posts.create_item("p1", "c1", comment("c1"), None).await.unwrap();
         assert_eq!(world.endpoint.request_count(), 1, "{}", world.way);
         assert!(world.endpoint.requests().is_empty(), "{}", world.way);
     }

@@ -33,10 +33,7 @@ async fn the_account_advertises_the_address_that_is_listened_on() {
     for locations in ["writableLocations", "readableLocations"] {
         assert_eq!(body[locations][0]["databaseAccountEndpoint"], server.url());
     }
-    let expected = format!(
-        "AccountEndpoint={};AccountKey={WELL_KNOWN_KEY};",
-        server.url()
-    );
+    let expected = format!("AccountEndpoint={};AccountKey={WELL_KNOWN_KEY};", server.url());
     assert_eq!(server.connection_string(), expected);
 }
 
@@ -57,11 +54,7 @@ async fn a_request_that_is_not_signed_with_the_key_is_unauthorized() {
 #[tokio::test]
 async fn a_trailing_slash_makes_no_difference() {
     let server = endpoint().serve(0).await.unwrap();
-    client_of(&server)
-        .await
-        .create_database("blog", None)
-        .await
-        .unwrap();
+    client_of(&server).await.create_database("blog", None).await.unwrap();
     for path in ["/dbs/blog", "/dbs/blog/", "http://other.host/dbs/blog/"] {
         let (status, body) = get(&server, path).await;
         assert_eq!((status, &body["id"]), (200, &json!("blog")), "{path}");
@@ -73,10 +66,7 @@ async fn a_body_above_the_bound_is_too_large() {
     let server = endpoint().serve(0).await.unwrap();
     let body = vec![b' '; 5 * 1024 * 1024];
     let (status, answer) = send(&server, "POST", "/dbs", &body).await;
-    assert_eq!(
-        (status, &answer["code"]),
-        (413, &json!("RequestEntityTooLarge"))
-    );
+    assert_eq!((status, &answer["code"]), (413, &json!("RequestEntityTooLarge")));
 }
 
 #[tokio::test]
@@ -92,10 +82,7 @@ async fn nonsense_is_refused_and_the_endpoint_goes_on() {
         ("PROPFIND", "/", ""),
     ] {
         let (status, _) = send(&server, method, path, body.as_bytes()).await;
-        assert!(
-            (400..500).contains(&status) && status != 401,
-            "{method} {path} {status}"
-        );
+        assert!((400..500).contains(&status) && status != 401, "{method} {path} {status}");
     }
     assert_eq!(get(&server, "/").await.0, 200);
 }
@@ -110,10 +97,7 @@ async fn http2_is_spoken_with_prior_knowledge() {
     stream.write_all(&preface).await.unwrap();
 
     let mut frame = [0; 9];
-    timeout(DEADLINE, stream.read_exact(&mut frame))
-        .await
-        .unwrap()
-        .unwrap();
+    timeout(DEADLINE, stream.read_exact(&mut frame)).await.unwrap().unwrap();
     assert_eq!(frame[3], SETTINGS);
 }
 
@@ -155,19 +139,12 @@ async fn get(server: &RunningServer, path: &str) -> (u16, Value) {
 
 async fn send(server: &RunningServer, method: &str, path: &str, body: &[u8]) -> (u16, Value) {
     let token = token(method, path, WELL_KNOWN_KEY);
-    exchange(
-        server,
-        &format!("{method} {path} HTTP/1.1\r\n{token}"),
-        body,
-    )
-    .await
+    exchange(server, &format!("{method} {path} HTTP/1.1\r\n{token}"), body).await
 }
 
 /// The headers that sign a request.
 fn token(method: &str, path: &str, key: &str) -> String {
-    let path = path
-        .trim_start_matches("http://other.host")
-        .trim_matches('/');
+    let path = path.trim_start_matches("http://other.host").trim_matches('/');
     let (parent, last) = path.rsplit_once('/').unwrap_or(("", path));
     let (kind, link) = match path.split('/').collect::<Vec<_>>().as_slice() {
         names if names.len() % 2 == 1 => (last, parent),
@@ -189,10 +166,7 @@ async fn exchange(server: &RunningServer, head: &str, body: &[u8]) -> (u16, Valu
     stream.write_all(head.as_bytes()).await.unwrap();
     stream.write_all(body).await.unwrap();
     let mut answer = Vec::new();
-    timeout(DEADLINE, stream.read_to_end(&mut answer))
-        .await
-        .unwrap()
-        .unwrap();
+    timeout(DEADLINE, stream.read_to_end(&mut answer)).await.unwrap().unwrap();
     let answer = String::from_utf8(answer).unwrap();
     let (head, body) = answer.split_once("\r\n\r\n").unwrap();
     let status = head.split(' ').nth(1).unwrap().parse().unwrap();

@@ -38,10 +38,7 @@ async fn an_item_lives_as_long_as_its_ttl_says() {
 async fn an_item_without_ttl_follows_the_container() {
     for world in World::both_ways(options()).await {
         let database = world.client.database_client(DATABASE);
-        for (id, ttl) in [
-            ("expiring", TimeToLive::Seconds(60)),
-            ("plain", TimeToLive::Forever),
-        ] {
+        for (id, ttl) in [("expiring", TimeToLive::Seconds(60)), ("plain", TimeToLive::Forever)] {
             let properties = ContainerProperties::new(id, "/postId".into()).with_default_ttl(ttl);
             database.create_container(properties, None).await.unwrap();
         }
@@ -83,14 +80,8 @@ async fn a_write_gives_an_item_its_time_anew_or_takes_the_ttl_away() {
         let posts = world.container("posts").await;
         create(&posts, "kept", Some(5)).await;
         create(&posts, "longer", Some(5)).await;
-        posts
-            .replace_item("p1", "kept", item("kept", None), None)
-            .await
-            .unwrap();
-        posts
-            .upsert_item("p1", "longer", item("longer", Some(500)), None)
-            .await
-            .unwrap();
+        posts.replace_item("p1", "kept", item("kept", None), None).await.unwrap();
+        posts.upsert_item("p1", "longer", item("longer", Some(500)), None).await.unwrap();
 
         world.endpoint.expire_items(after(100)).await;
         assert_eq!(present(&posts).await, ["kept", "longer"], "{}", world.way);
@@ -107,9 +98,7 @@ async fn a_replace_with_if_match_that_failed_leaves_the_ttl_as_it_was() {
         let old = create(&posts, "x", None).await;
         create_again(&posts, "x").await;
         let if_match = ItemWriteOptions::default().with_precondition(Precondition::if_match(old));
-        let refused = posts
-            .replace_item("p1", "x", item("x", Some(1)), Some(if_match))
-            .await;
+        let refused = posts.replace_item("p1", "x", item("x", Some(1)), Some(if_match)).await;
         assert_eq!(status(refused), 412);
 
         assert_eq!(world.endpoint.expire_items(after(100)).await, 0);
@@ -129,10 +118,7 @@ async fn a_batch_gives_items_a_ttl_too() {
             .unwrap()
             .upsert_item(item("kept", None), None)
             .unwrap();
-        posts
-            .execute_transactional_batch(batch, None)
-            .await
-            .unwrap();
+        posts.execute_transactional_batch(batch, None).await.unwrap();
 
         assert_eq!(world.endpoint.expire_items(after(8)).await, 2);
         assert_eq!(present(&posts).await, ["kept"], "{}", world.way);
@@ -141,10 +127,7 @@ async fn a_batch_gives_items_a_ttl_too() {
 
 #[tokio::test]
 async fn items_that_are_over_go_away_by_themselves() {
-    let options = EndpointOptions {
-        expiry_interval: Some(Duration::from_millis(50)),
-        ..options()
-    };
+    let options = EndpointOptions { expiry_interval: Some(Duration::from_millis(50)), ..options() };
     for world in World::both_ways(options).await {
         let posts = world.container("posts").await;
         create(&posts, "short", Some(1)).await;
@@ -172,18 +155,12 @@ fn item(id: &str, ttl: Option<i64>) -> Value {
 }
 
 async fn create(container: &ContainerClient, id: &str, ttl: Option<i64>) -> String {
-    let created = container
-        .create_item("p1", id, item(id, ttl), None)
-        .await
-        .unwrap();
+    let created = container.create_item("p1", id, item(id, ttl), None).await.unwrap();
     etag(&created)
 }
 
 async fn create_again(container: &ContainerClient, id: &str) {
-    container
-        .upsert_item("p1", id, item(id, None), None)
-        .await
-        .unwrap();
+    container.upsert_item("p1", id, item(id, None), None).await.unwrap();
 }
 
 async fn present(container: &ContainerClient) -> Vec<String> {

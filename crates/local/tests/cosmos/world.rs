@@ -39,21 +39,13 @@ impl World {
     }
 
     pub(crate) async fn container(&self, id: &str) -> ContainerClient {
-        self.client
-            .database_client(DATABASE)
-            .container_client(id.to_owned(), None)
-            .await
-            .unwrap()
+        self.client.database_client(DATABASE).container_client(id.to_owned(), None).await.unwrap()
     }
 }
 
 /// Options for a test: nothing expires by itself, and requests are listed.
 pub(crate) fn options() -> EndpointOptions {
-    EndpointOptions {
-        expiry_interval: None,
-        keep_requests: true,
-        ..EndpointOptions::default()
-    }
+    EndpointOptions { expiry_interval: None, keep_requests: true, ..EndpointOptions::default() }
 }
 
 async fn endpoint(options: EndpointOptions) -> CosmosEndpoint {
@@ -65,10 +57,7 @@ async fn endpoint(options: EndpointOptions) -> CosmosEndpoint {
 
 pub(crate) async fn client_of(server: &RunningServer) -> CosmosClient {
     CosmosClient::builder()
-        .build(
-            server.account().unwrap(),
-            RoutingStrategy::PreferredRegions(Vec::new()),
-        )
+        .build(server.account().unwrap(), RoutingStrategy::PreferredRegions(Vec::new()))
         .await
         .unwrap()
 }

@@ -31,13 +31,7 @@ impl Running {
     /// Sends a signal and waits for the end; gives what else came on stdout.
     fn end_by(mut self, signal: &str) -> String {
         let id = self.child.id().to_string();
-        assert!(
-            Command::new("kill")
-                .args([signal, &id])
-                .status()
-                .unwrap()
-                .success()
-        );
+        assert!(Command::new("kill").args([signal, &id]).status().unwrap().success());
         self.child.wait().unwrap();
         let mut rest = String::new();
         self.stdout.read_to_string(&mut rest).unwrap();
@@ -62,11 +56,7 @@ fn command(app: &Folder, arguments: &[&str]) -> Command {
 fn finished(app: &Folder, arguments: &[&str]) -> (Option<i32>, String, String) {
     let output = command(app, arguments).output().unwrap();
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    (
-        output.status.code(),
-        text(&output.stdout),
-        text(&output.stderr),
-    )
+    (output.status.code(), text(&output.stdout), text(&output.stderr))
 }
 
 fn app() -> Folder {
@@ -74,13 +64,10 @@ fn app() -> Folder {
 }
 
 fn is_running(process: &str) -> bool {
-    Command::new("ps")
-        .args(["-o", "stat=", "-p", process])
-        .output()
-        .is_ok_and(|output| {
-            let state = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-            !state.is_empty() && !state.starts_with('Z')
-        })
+    Command::new("ps").args(["-o", "stat=", "-p", process]).output().is_ok_and(|output| {
+        let state = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+        !state.is_empty() && !state.starts_with('Z')
+    })
 }
 
 const FREE_PORTS: [&str; 4] = ["--port", "0", "--cosmos-port", "0"];
@@ -100,10 +87,7 @@ async fn stdout_has_exactly_one_line_and_a_signal_leaves_no_process() {
 
         assert_eq!(running.end_by(signal), "");
         if signal != "-KILL" || cfg!(target_os = "linux") {
-            eventually("the handler is gone", async || {
-                (!is_running(&handler)).then_some(())
-            })
-            .await;
+            eventually("the handler is gone", async || (!is_running(&handler)).then_some(())).await;
         }
     }
 }
@@ -120,16 +104,10 @@ async fn cosmos_only_starts_the_endpoint_and_its_containers() {
     let ready = running.ready();
     assert_eq!(ready.get("api"), None);
     let url = ready["cosmos"].as_str().unwrap();
-    let connection = format!(
-        "AccountEndpoint={url};AccountKey={}",
-        tributary_local::cosmos::WELL_KNOWN_KEY
-    );
+    let connection =
+        format!("AccountEndpoint={url};AccountKey={}", tributary_local::cosmos::WELL_KNOWN_KEY);
     let client = tributary_local::host::connect(&connection).await.unwrap();
-    client
-        .database_client("tributary")
-        .container_client("posts", None)
-        .await
-        .unwrap();
+    client.database_client("tributary").container_client("posts", None).await.unwrap();
     running.end_by("-INT");
 }
 
@@ -138,31 +116,21 @@ fn a_port_in_use_is_one_clear_sentence() {
     let app = app();
     let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let port = listener.local_addr().unwrap().port().to_string();
-    for arguments in [
-        ["--port", &port, "--cosmos-port", "0"],
-        ["--port", "0", "--cosmos-port", &port],
-    ] {
+    for arguments in
+        [["--port", &port, "--cosmos-port", "0"], ["--port", "0", "--cosmos-port", &port]]
+    {
         let (code, stdout, stderr) = finished(&app, &arguments);
         assert_eq!((code, stdout.as_str()), (Some(1), ""), "{stderr}");
-        let errors: Vec<_> = stderr
-            .lines()
-            .filter(|line| line.contains("error: "))
-            .collect();
+        let errors: Vec<_> = stderr.lines().filter(|line| line.contains("error: ")).collect();
         assert_eq!(errors.len(), 1, "{stderr}");
-        assert!(
-            errors[0].contains(&port) && errors[0].contains("in use"),
-            "{stderr}"
-        );
+        assert!(errors[0].contains(&port) && errors[0].contains("in use"), "{stderr}");
     }
 }
 
 #[test]
 fn a_handler_that_does_not_come_up_ends_the_command() {
     let app = app();
-    app.write(
-        "local.settings.json",
-        &serde_json::json!({ "Values": { "ECHO_EXIT": "7" } }),
-    );
+    app.write("local.settings.json", &serde_json::json!({ "Values": { "ECHO_EXIT": "7" } }));
     let (code, stdout, stderr) = finished(&app, &FREE_PORTS);
     assert_eq!((code, stdout.as_str()), (Some(1), ""));
     assert!(stderr.contains("exit code 7"), "{stderr}");
@@ -181,10 +149,7 @@ fn a_failed_build_ends_the_command() {
     std::fs::write(app.path().join("src/main.rs"), "fn main() { nothing }").unwrap();
     let (code, stdout, stderr) = finished(&app, &FREE_PORTS);
     assert_eq!((code, stdout.as_str()), (Some(1), ""));
-    assert!(
-        stderr.contains("error: the handler does not build"),
-        "{stderr}"
-    );
+    assert!(stderr.contains("error: the handler does not build"), "{stderr}");
 }
 
 /// A handler without dependencies, so that it builds in a second.
@@ -205,10 +170,8 @@ fn main() {
 #[tokio::test]
 async fn a_project_is_built_staged_and_run() {
     let app = Folder::new();
-    app.write("host.json", &host_json()).write(
-        "functions/Rest/function.json",
-        &http_function("api/{*path}", &[], "anonymous"),
-    );
+    app.write("host.json", &host_json())
+        .write("functions/Rest/function.json", &http_function("api/{*path}", &[], "anonymous"));
     let manifest = "[package]\nname = \"echo_handler\"\nedition = \"2024\"\n[workspace]\n";
     std::fs::write(app.path().join("Cargo.toml"), manifest).unwrap();
     std::fs::create_dir(app.path().join("src")).unwrap();
@@ -246,17 +209,8 @@ async fn another_endpoint_can_be_used() {
     );
     store.put("p1", serde_json::json!({})).await;
     let connection = server.connection_string();
-    let mut running = Running::start(
-        &app,
-        &[
-            "--port",
-            "0",
-            "--cosmos",
-            &connection,
-            "--feed-poll-ms",
-            "5",
-        ],
-    );
+    let mut running =
+        Running::start(&app, &["--port", "0", "--cosmos", &connection, "--feed-poll-ms", "5"]);
     let ready = running.ready();
     assert_eq!(ready["cosmos"], server.url());
     eventually("the change is delivered", async || {
@@ -269,11 +223,24 @@ async fn another_endpoint_can_be_used() {
 
     let (code, _, stderr) = finished(&app, &["--cosmos", "AccountKey=c2VjcmV0"]);
     assert_eq!(code, Some(1));
-    assert!(
-        stderr.contains("error: --cosmos must be a connection string"),
-        "{stderr}"
-    );
+    assert!(stderr.contains("error: --cosmos must be a connection string"), "{stderr}");
     assert!(!stderr.contains("c2VjcmV0"), "a key must not be printed");
+}
+
+#[test]
+fn settings_that_core_tools_asks_for_are_missed() {
+    let app = staged(&[("Copies", cosmos_function())]);
+    let mut values = serde_json::json!({ "CosmosDatabase": "test", "ECHO_EXIT": "7" });
+    app.write("local.settings.json", &serde_json::json!({ "Values": values }));
+    let (_, _, stderr) = finished(&app, &FREE_PORTS);
+    assert!(stderr.contains("AzureWebJobsStorage is missing"), "{stderr}");
+    assert!(stderr.contains("FUNCTIONS_WORKER_RUNTIME must be"), "{stderr}");
+
+    values["AzureWebJobsStorage"] = "UseDevelopmentStorage=true".into();
+    values["FUNCTIONS_WORKER_RUNTIME"] = "custom".into();
+    app.write("local.settings.json", &serde_json::json!({ "Values": values }));
+    let (_, _, stderr) = finished(&app, &FREE_PORTS);
+    assert!(!stderr.contains("local.settings.json"), "{stderr}");
 }
 
 #[test]
@@ -282,33 +249,21 @@ fn a_bad_file_is_named() {
     app.write("Bad/function.json", &serde_json::json!({ "bindings": [] }));
     let (code, _, stderr) = finished(&app, &FREE_PORTS);
     assert_eq!(code, Some(1));
-    assert!(
-        stderr.contains("error: Bad/function.json: bindings must hold"),
-        "{stderr}"
-    );
+    assert!(stderr.contains("error: Bad/function.json: bindings must hold"), "{stderr}");
 }
 
 #[tokio::test]
 async fn functions_invocations_and_keys_are_printed() {
     let app = staged(&[
-        (
-            "Change",
-            http_function("api/change", &["get", "post"], "function"),
-        ),
+        ("Change", http_function("api/change", &["get", "post"], "function")),
         ("Rest", http_function("api/{*path}", &[], "anonymous")),
     ]);
     let arguments = [&FREE_PORTS[..], &["--enable-auth"]].concat();
     let mut running = Running::start(&app, &arguments);
     let mut stderr = running.child.stderr.take().unwrap();
     let api = running.ready()["api"].as_str().unwrap().to_owned();
-    assert_eq!(
-        get(&format!("{api}/change")).await.status,
-        StatusCode::UNAUTHORIZED
-    );
-    assert_eq!(
-        get(&format!("{api}/other")).await.status,
-        StatusCode::IM_A_TEAPOT
-    );
+    assert_eq!(get(&format!("{api}/change")).await.status, StatusCode::UNAUTHORIZED);
+    assert_eq!(get(&format!("{api}/other")).await.status, StatusCode::IM_A_TEAPOT);
     running.end_by("-INT");
     let mut text = String::new();
     stderr.read_to_string(&mut text).unwrap();

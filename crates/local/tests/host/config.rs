@@ -7,19 +7,13 @@ use crate::support::{Folder, cosmos_function, host_json, http_function, settings
 
 fn load(host: &Value, name: &str, function: &Value) -> Result<FunctionApp, String> {
     let folder = Folder::new();
-    folder
-        .write("host.json", host)
-        .write(&format!("functions/{name}/function.json"), function);
+    folder.write("host.json", host).write(&format!("functions/{name}/function.json"), function);
     FunctionApp::load(folder.path(), &settings()).map_err(|error| error.to_string())
 }
 
 /// A change to a trigger's binding, or to the whole file with a path such as `/retry/strategy`.
 fn changed(mut json: Value, path: &str, value: Value) -> Value {
-    let path = if path.starts_with('/') {
-        path.to_owned()
-    } else {
-        format!("/bindings/0/{path}")
-    };
+    let path = if path.starts_with('/') { path.to_owned() } else { format!("/bindings/0/{path}") };
     let (parent, field) = path.rsplit_once('/').unwrap();
     let fields = json.pointer_mut(parent).unwrap().as_object_mut().unwrap();
     if value.is_null() {
@@ -104,10 +98,7 @@ fn a_fault_names_file_and_field() {
             changed(http(), "route", json!("/api/feed")),
             "bindings[0].route is \"/api/feed\": a route must not begin with / or ~",
         ),
-        (
-            changed(http(), "methods", json!("get")),
-            "bindings[0].methods must be a list",
-        ),
+        (changed(http(), "methods", json!("get")), "bindings[0].methods must be a list"),
         (
             changed(http(), "/bindings", json!([http()["bindings"][0]])),
             "bindings[0].type is httpTrigger, which the host hands through only beside exactly one other binding, an `http` out",
@@ -116,10 +107,7 @@ fn a_fault_names_file_and_field() {
             changed(http(), "/bindings", json!([])),
             "bindings must hold exactly one trigger, and there are 0",
         ),
-        (
-            changed(http(), "/bindings", json!([1])),
-            "bindings[0] must be an object",
-        ),
+        (changed(http(), "/bindings", json!([1])), "bindings[0] must be an object"),
         (
             changed(http(), "type", json!("queueTrigger")),
             "bindings[0].type is \"queueTrigger\", which this stand-in does not have: it runs httpTrigger, cosmosDBTrigger and timerTrigger",
@@ -146,17 +134,10 @@ fn a_fault_names_file_and_field() {
 #[test]
 fn a_fault_of_host_json_names_the_field() {
     let description = |path: &str| {
-        changed(
-            host_json(),
-            "/customHandler/description",
-            json!({ "defaultExecutablePath": path }),
-        )
+        changed(host_json(), "/customHandler/description", json!({ "defaultExecutablePath": path }))
     };
     let cases = [
-        (
-            changed(host_json(), "/version", json!("1.0")),
-            "version must be \"2.0\"",
-        ),
+        (changed(host_json(), "/version", json!("1.0")), "version must be \"2.0\""),
         (
             changed(host_json(), "/customHandler", Value::Null),
             "customHandler.description.defaultExecutablePath is missing: it names the handler",
@@ -170,11 +151,7 @@ fn a_fault_of_host_json_names_the_field() {
             "customHandler.description.defaultExecutablePath must not begin with ./: Core Tools marks only a file of exactly that name as executable",
         ),
         (
-            changed(
-                host_json(),
-                "/customHandler/enableProxyingHttpRequest",
-                Value::Null,
-            ),
+            changed(host_json(), "/customHandler/enableProxyingHttpRequest", Value::Null),
             "customHandler.enableProxyingHttpRequest must be true: forwarding rebuilds requests and loses chunked bodies, so this stand-in only hands requests through",
         ),
         (
@@ -202,14 +179,10 @@ fn all_faults_of_all_files_come_at_once() {
 #[test]
 fn unreadable_files_are_named() {
     let folder = Folder::new();
-    let error = FunctionApp::load(folder.path(), &settings())
-        .unwrap_err()
-        .to_string();
+    let error = FunctionApp::load(folder.path(), &settings()).unwrap_err().to_string();
     assert!(error.starts_with("host.json: cannot be read"), "{error}");
     std::fs::write(folder.path().join("host.json"), "{ not json").unwrap();
-    let error = FunctionApp::load(folder.path(), &settings())
-        .unwrap_err()
-        .to_string();
+    let error = FunctionApp::load(folder.path(), &settings()).unwrap_err().to_string();
     assert!(error.starts_with("host.json: is not valid JSON"), "{error}");
 }
 
@@ -227,12 +200,7 @@ fn what_the_real_host_ignores_in_silence_is_a_warning() {
              ignores it in silence",
         ]
     );
-    assert!(
-        load(&host_json(), "Some", &cosmos_function())
-            .unwrap()
-            .warnings()
-            .is_empty()
-    );
+    assert!(load(&host_json(), "Some", &cosmos_function()).unwrap().warnings().is_empty());
 }
 
 #[test]
@@ -242,9 +210,7 @@ fn two_functions_with_the_same_leases_are_refused() {
         .write("host.json", &host_json())
         .write("functions/One/function.json", &cosmos_function())
         .write("functions/Two/function.json", &cosmos_function());
-    let error = FunctionApp::load(folder.path(), &settings())
-        .unwrap_err()
-        .to_string();
+    let error = FunctionApp::load(folder.path(), &settings()).unwrap_err().to_string();
     assert!(error.contains("\"copies-\" is also that of One"), "{error}");
 }
 
@@ -260,11 +226,7 @@ fn a_staged_folder_and_a_project_are_the_same_app() {
                 &http_function("api/feed", &[], "function"),
             );
         let app = FunctionApp::load(folder.path(), &settings()).unwrap();
-        let names: Vec<_> = app
-            .functions()
-            .iter()
-            .map(|one| one.name.as_str())
-            .collect();
+        let names: Vec<_> = app.functions().iter().map(|one| one.name.as_str()).collect();
         assert_eq!(names, ["Copies", "Feed"]);
     }
 }
@@ -279,17 +241,10 @@ fn settings_fill_in_expressions_and_override_host_json() {
     .into_iter()
     .collect();
     let folder = Folder::new();
-    folder
-        .write("host.json", &host_json())
-        .write("A/function.json", &cosmos_function());
+    folder.write("host.json", &host_json()).write("A/function.json", &cosmos_function());
     let app = FunctionApp::load(folder.path(), &settings).unwrap();
-    let Trigger::Cosmos(trigger) = &app.functions()[0].trigger else {
-        panic!("no trigger")
-    };
-    assert_eq!(
-        (trigger.database.as_str(), trigger.lease_database.as_str()),
-        ("blog", "blog")
-    );
+    let Trigger::Cosmos(trigger) = &app.functions()[0].trigger else { panic!("no trigger") };
+    assert_eq!((trigger.database.as_str(), trigger.lease_database.as_str()), ("blog", "blog"));
     assert_eq!(trigger.start, FeedStart::Beginning);
     assert_eq!(app.host().function_timeout.unwrap().as_secs(), 7);
     assert_eq!(app.host().full_route("feed"), "v1/feed");
@@ -313,29 +268,20 @@ fn a_disabled_function_is_left_out() {
 #[test]
 fn local_settings_are_strings_and_the_environment_wins() {
     let folder = Folder::new();
-    folder.write(
-        "ok.json",
-        &json!({ "IsEncrypted": false, "Values": { "A": "1", "B": "2" } }),
-    );
+    folder.write("ok.json", &json!({ "IsEncrypted": false, "Values": { "A": "1", "B": "2" } }));
     let environment = [("B", "9"), ("C", "3"), ("AzureFunctionsJobHost__x", "4")];
     let environment = environment.map(|(name, value)| (name.to_owned(), value.to_owned()));
     let settings = Settings::read(&folder.path().join("ok.json")).unwrap();
     let settings = settings.overridden_by(environment.into_iter());
     let all: Vec<_> = settings.iter().collect();
-    assert_eq!(
-        all,
-        [("A", "1"), ("AzureFunctionsJobHost__x", "4"), ("B", "9")]
-    );
+    assert_eq!(all, [("A", "1"), ("AzureFunctionsJobHost__x", "4"), ("B", "9")]);
 
     folder.write("number.json", &json!({ "Values": { "Port": 1 } }));
     folder.write("secret.json", &json!({ "IsEncrypted": true, "Values": {} }));
-    for (file, fault) in [
-        ("number.json", "Values.Port must be a string"),
-        ("secret.json", "IsEncrypted is true"),
-    ] {
-        let error = Settings::read(&folder.path().join(file))
-            .unwrap_err()
-            .to_string();
+    for (file, fault) in
+        [("number.json", "Values.Port must be a string"), ("secret.json", "IsEncrypted is true")]
+    {
+        let error = Settings::read(&folder.path().join(file)).unwrap_err().to_string();
         assert!(error.contains(fault), "{error}");
     }
 }

@@ -19,11 +19,7 @@ fn all_ids(received: &[Received]) -> Vec<String> {
 
 async fn leases(store: &Store) -> Vec<Value> {
     let query = Query::from("SELECT * FROM c");
-    let pages = store
-        .leases
-        .query_items(query, FeedScope::full_container(), None)
-        .await
-        .unwrap();
+    let pages = store.leases.query_items(query, FeedScope::full_container(), None).await.unwrap();
     pages.try_collect().await.unwrap()
 }
 
@@ -49,18 +45,11 @@ async fn a_document_carries_its_lsn_and_the_system_fields() {
     let store = Store::new(1).await;
     store.put("p1", json!({ "title": "One" })).await;
     let handler = Handler::default();
-    store
-        .pump(&function(&cosmos_function()), &handler, feed_options())
-        .drain()
-        .await
-        .unwrap();
+    store.pump(&function(&cosmos_function()), &handler, feed_options()).drain().await.unwrap();
 
     let document = &handler.received()[0].documents()[0];
     for field in ["_lsn", "_ts", "_etag", "_rid", "_self"] {
-        assert!(
-            document.get(field).is_some(),
-            "{field} is missing in {document}"
-        );
+        assert!(document.get(field).is_some(), "{field} is missing in {document}");
     }
     assert_eq!(document["title"], "One");
 }
@@ -74,17 +63,9 @@ async fn a_batch_has_at_most_max_items_per_invocation() {
     let mut json = cosmos_function();
     json["bindings"][0]["maxItemsPerInvocation"] = 4.into();
     let handler = Handler::default();
-    store
-        .pump(&function(&json), &handler, feed_options())
-        .drain()
-        .await
-        .unwrap();
+    store.pump(&function(&json), &handler, feed_options()).drain().await.unwrap();
 
-    let sizes: Vec<_> = handler
-        .received()
-        .iter()
-        .map(|one| one.ids().len())
-        .collect();
+    let sizes: Vec<_> = handler.received().iter().map(|one| one.ids().len()).collect();
     assert_eq!(sizes, [4, 4, 2]);
 }
 
@@ -101,21 +82,11 @@ async fn a_failed_batch_comes_again_with_the_same_id_and_a_retry_context() {
     assert_eq!(received.len(), 3);
     assert!(received.iter().all(|one| one.id == received[0].id));
     assert!(received.iter().all(|one| one.ids() == ["p1"]));
-    let contexts: Vec<_> = received
-        .iter()
-        .map(|one| &one.body["Metadata"]["RetryContext"])
-        .collect();
-    assert_eq!(
-        contexts[0],
-        &json!({"RetryCount": 0, "MaxRetryCount": -1, "Exception": null})
-    );
+    let contexts: Vec<_> =
+        received.iter().map(|one| &one.body["Metadata"]["RetryContext"]).collect();
+    assert_eq!(contexts[0], &json!({"RetryCount": 0, "MaxRetryCount": -1, "Exception": null}));
     assert_eq!(contexts[2]["RetryCount"], 2);
-    assert!(
-        contexts[2]["Exception"]["Message"]
-            .as_str()
-            .unwrap()
-            .contains("500")
-    );
+    assert!(contexts[2]["Exception"]["Message"].as_str().unwrap().contains("500"));
 }
 
 #[tokio::test]
@@ -125,23 +96,12 @@ async fn nothing_is_checkpointed_before_it_succeeded() {
     let handler = Handler::default();
     handler.then(&[Reply::Failure; 5]);
     let function = function(&cosmos_function());
-    let error = store
-        .pump(&function, &handler, feed_options())
-        .drain()
-        .await
-        .unwrap_err();
+    let error = store.pump(&function, &handler, feed_options()).drain().await.unwrap_err();
 
     assert!(error.to_string().contains("failed 5 times"), "{error}");
     assert_eq!(leases(&store).await[0]["continuation"], Value::Null);
     // Another host starts where this one did not get on.
-    assert_eq!(
-        store
-            .pump(&function, &handler, feed_options())
-            .drain()
-            .await
-            .unwrap(),
-        1
-    );
+    assert_eq!(store.pump(&function, &handler, feed_options()).drain().await.unwrap(), 1);
 }
 
 #[tokio::test]
@@ -158,17 +118,8 @@ async fn without_a_retry_policy_a_failed_batch_is_lost_aloud() {
     assert_eq!(pump.drain().await.unwrap(), 0);
     assert_eq!(pump.drain().await.unwrap(), 0);
     assert_eq!(handler.received().len(), 1);
-    assert_eq!(
-        handler.received()[0].body["Metadata"].get("RetryContext"),
-        None
-    );
-    assert!(
-        options
-            .console
-            .lines()
-            .iter()
-            .any(|line| line.contains("LOST: 1 changes for Copies"))
-    );
+    assert_eq!(handler.received()[0].body["Metadata"].get("RetryContext"), None);
+    assert!(options.console.lines().iter().any(|line| line.contains("LOST: 1 changes for Copies")));
 }
 
 #[tokio::test]
@@ -193,17 +144,11 @@ async fn an_empty_success_is_reported_as_the_hang_that_it_would_be() {
     let handler = Handler::default();
     handler.then(&[Reply::Empty]);
     let options = feed_options();
-    store
-        .pump(&function(&cosmos_function()), &handler, options.clone())
-        .drain()
-        .await
-        .unwrap();
+    store.pump(&function(&cosmos_function()), &handler, options.clone()).drain().await.unwrap();
 
     let lines = options.console.lines();
     assert!(
-        lines
-            .iter()
-            .any(|line| line.contains("would wait until functionTimeout")),
+        lines.iter().any(|line| line.contains("would wait until functionTimeout")),
         "{lines:?}"
     );
     assert_eq!(handler.received().len(), 2);
@@ -217,22 +162,11 @@ async fn a_new_host_goes_on_where_the_last_one_stopped() {
     }
     let function = function(&cosmos_function());
     let first = Handler::default();
-    store
-        .pump(&function, &first, feed_options())
-        .drain()
-        .await
-        .unwrap();
+    store.pump(&function, &first, feed_options()).drain().await.unwrap();
     store.put("new", json!({})).await;
 
     let second = Handler::default();
-    assert_eq!(
-        store
-            .pump(&function, &second, feed_options())
-            .drain()
-            .await
-            .unwrap(),
-        1
-    );
+    assert_eq!(store.pump(&function, &second, feed_options()).drain().await.unwrap(), 1);
     assert_eq!(all_ids(&second.received()), ["new"]);
 }
 
@@ -244,21 +178,10 @@ async fn a_trigger_that_starts_now_skips_what_was_before() {
     json["bindings"][0]["startFromBeginning"] = false.into();
     let function = function(&json);
     let handler = Handler::default();
-    assert_eq!(
-        store
-            .pump(&function, &handler, feed_options())
-            .drain()
-            .await
-            .unwrap(),
-        0
-    );
+    assert_eq!(store.pump(&function, &handler, feed_options()).drain().await.unwrap(), 0);
     store.put("after", json!({})).await;
     // A new pump: the position was kept although nothing was delivered.
-    store
-        .pump(&function, &handler, feed_options())
-        .drain()
-        .await
-        .unwrap();
+    store.pump(&function, &handler, feed_options()).drain().await.unwrap();
     assert_eq!(all_ids(&handler.received()), ["after"]);
 }
 
@@ -286,21 +209,14 @@ async fn a_missing_lease_container_is_named() {
     assert!(error.to_string().contains("elsewhere"), "{error}");
 
     json["bindings"][0]["createLeaseContainerIfNotExists"] = true.into();
-    store
-        .pump(&function(&json), &Handler::default(), feed_options())
-        .drain()
-        .await
-        .unwrap();
+    store.pump(&function(&json), &Handler::default(), feed_options()).drain().await.unwrap();
 }
 
 #[tokio::test]
 async fn a_running_pump_delivers_what_is_written_later_and_ends_when_told() {
     let store = Store::new(2).await;
     let handler = Handler::default();
-    let options = FeedOptions {
-        poll_delay: Some(Duration::from_millis(5)),
-        ..feed_options()
-    };
+    let options = FeedOptions { poll_delay: Some(Duration::from_millis(5)), ..feed_options() };
     let pump = store.pump(&function(&cosmos_function()), &handler, options);
     let stop = CancellationToken::new();
     let running = tokio::spawn({
@@ -315,17 +231,9 @@ async fn a_running_pump_delivers_what_is_written_later_and_ends_when_told() {
         (ids.len() == 5).then_some(())
     })
     .await;
-    assert!(
-        handler
-            .received()
-            .iter()
-            .all(|one| one.function == "Copies")
-    );
+    assert!(handler.received().iter().all(|one| one.function == "Copies"));
     stop.cancel();
-    tokio::time::timeout(Duration::from_secs(5), running)
-        .await
-        .unwrap()
-        .unwrap();
+    tokio::time::timeout(Duration::from_secs(5), running).await.unwrap().unwrap();
 }
 
 #[tokio::test]
@@ -334,32 +242,20 @@ async fn the_host_that_starts_last_takes_the_leases() {
     store.put("p1", json!({})).await;
     let function = function(&cosmos_function());
     let handler = Handler::default();
-    let first_options = FeedOptions {
-        poll_delay: Some(Duration::from_millis(5)),
-        ..feed_options()
-    };
+    let first_options =
+        FeedOptions { poll_delay: Some(Duration::from_millis(5)), ..feed_options() };
     let first = store.pump(&function, &handler, first_options.clone());
     let stop = CancellationToken::new();
     let running = tokio::spawn({
         let stop = stop.clone();
         async move { first.run(stop).await }
     });
-    eventually("the first delivers", async || {
-        (!handler.received().is_empty()).then_some(())
-    })
-    .await;
-    store
-        .pump(&function, &handler, feed_options())
-        .drain()
-        .await
-        .unwrap();
+    eventually("the first delivers", async || (!handler.received().is_empty()).then_some(())).await;
+    store.pump(&function, &handler, feed_options()).drain().await.unwrap();
     store.put("p2", json!({})).await;
     eventually("the first notices", async || {
         let lines = first_options.console.lines();
-        lines
-            .iter()
-            .any(|line| line.contains("taken by another host"))
-            .then_some(())
+        lines.iter().any(|line| line.contains("taken by another host")).then_some(())
     })
     .await;
     stop.cancel();

@@ -40,11 +40,7 @@ pub(crate) async fn send(
     let (parts, body) = response.into_parts();
     let body = body.collect().await.unwrap().to_bytes();
     let text = String::from_utf8(body.to_vec()).unwrap();
-    Answer {
-        status: parts.status,
-        headers: parts.headers,
-        text,
-    }
+    Answer { status: parts.status, headers: parts.headers, text }
 }
 
 pub(crate) async fn get(url: &str) -> Answer {
@@ -52,13 +48,7 @@ pub(crate) async fn get(url: &str) -> Answer {
 }
 
 pub(crate) async fn post(url: &str, body: &Value) -> Answer {
-    send(
-        Method::POST,
-        url,
-        &[("content-type", "application/json")],
-        &body.to_string(),
-    )
-    .await
+    send(Method::POST, url, &[("content-type", "application/json")], &body.to_string()).await
 }
 
 pub(crate) async fn start(
@@ -68,11 +58,7 @@ pub(crate) async fn start(
 ) -> (Host, Console) {
     let app = FunctionApp::load(folder.path(), settings).unwrap();
     let console = Console::kept();
-    let options = HostOptions {
-        keys,
-        console: console.clone(),
-        ..HostOptions::new(folder.path())
-    };
+    let options = HostOptions { keys, console: console.clone(), ..HostOptions::new(folder.path()) };
     (Host::start(app, settings, options).await.unwrap(), console)
 }
 
@@ -83,14 +69,8 @@ fn app() -> Folder {
     staged(&[
         ("Admin", http_function("api/secret", &["get"], "admin")),
         ("Change", http_function("api/change", &["get"], "function")),
-        (
-            "Control",
-            http_function("api/control", &["post"], "anonymous"),
-        ),
-        (
-            "Recorded",
-            http_function("api/recorded", &["get"], "anonymous"),
-        ),
+        ("Control", http_function("api/control", &["post"], "anonymous")),
+        ("Recorded", http_function("api/recorded", &["get"], "anonymous")),
         ("Rest", http_function("api/rest/{*path}", &[], "anonymous")),
         ("Nightly", timer),
     ])
@@ -101,21 +81,13 @@ async fn a_request_goes_through_unchanged() {
     let app = app();
     let (host, console) = start(&app, &settings(), None).await;
     let url = format!("{}/api/rest/a%2Fb/c?x=1&x=2&y=%20", host.url());
-    let headers = [
-        ("x-mine", "1"),
-        ("connection", "x-hop"),
-        ("x-hop", "2"),
-        ("te", "trailers"),
-    ];
+    let headers = [("x-mine", "1"), ("connection", "x-hop"), ("x-hop", "2"), ("te", "trailers")];
     let body = "ü".repeat(100_000);
     let answer = send(Method::PATCH, &url, &headers, &body).await;
 
     assert_eq!(answer.status, StatusCode::IM_A_TEAPOT);
     assert_eq!(answer.headers["x-echo"], "yes");
-    assert!(
-        !answer.headers.contains_key("x-private"),
-        "it was named in Connection"
-    );
+    assert!(!answer.headers.contains_key("x-private"), "it was named in Connection");
     let echo = answer.json();
     assert_eq!(echo["method"], "PATCH");
     assert_eq!(echo["path"], "/api/rest/a%2Fb/c");
@@ -123,24 +95,16 @@ async fn a_request_goes_through_unchanged() {
     assert_eq!(echo["body"], body);
     let header = |name: &str| {
         let headers = echo["headers"].as_array().unwrap();
-        headers
-            .iter()
-            .find(|pair| pair[0] == name)
-            .map(|pair| pair[1].as_str().unwrap())
+        headers.iter().find(|pair| pair[0] == name).map(|pair| pair[1].as_str().unwrap())
     };
     assert_eq!(header("x-mine"), Some("1"));
     assert_eq!(header("x-hop"), None);
     assert_eq!(header("te"), None);
-    assert_eq!(
-        header("host"),
-        Some(host.url().trim_start_matches("http://"))
-    );
+    assert_eq!(header("host"), Some(host.url().trim_start_matches("http://")));
     let id = header("x-azure-functions-invocationid").unwrap();
     let lines = console.lines();
     assert!(
-        lines
-            .iter()
-            .any(|line| line.contains(&format!("'Functions.Rest' (Succeeded, Id={id}"))),
+        lines.iter().any(|line| line.contains(&format!("'Functions.Rest' (Succeeded, Id={id}"))),
         "{lines:?}"
     );
     // The query can hold a key.
@@ -152,16 +116,11 @@ async fn a_request_goes_through_unchanged() {
 async fn no_route_is_a_404_with_an_empty_body() {
     let app = app();
     let (host, _) = start(&app, &settings(), None).await;
-    for (method, path) in [
-        (Method::GET, "/"),
-        (Method::GET, "/api/none"),
-        (Method::POST, "/api/change"),
-    ] {
+    for (method, path) in
+        [(Method::GET, "/"), (Method::GET, "/api/none"), (Method::POST, "/api/change")]
+    {
         let answer = send(method, &format!("{}{path}", host.url()), &[], "").await;
-        assert_eq!(
-            (answer.status, answer.text.as_str()),
-            (StatusCode::NOT_FOUND, "")
-        );
+        assert_eq!((answer.status, answer.text.as_str()), (StatusCode::NOT_FOUND, ""));
     }
     host.stop().await;
 }
@@ -170,10 +129,7 @@ async fn no_route_is_a_404_with_an_empty_body() {
 async fn keys_are_asked_for_only_with_enable_auth() {
     let app = app();
     let (host, _) = start(&app, &settings(), None).await;
-    assert_eq!(
-        get(&format!("{}/api/change", host.url())).await.status,
-        StatusCode::IM_A_TEAPOT
-    );
+    assert_eq!(get(&format!("{}/api/change", host.url())).await.status, StatusCode::IM_A_TEAPOT);
     host.stop().await;
 
     let keys = Keys::generate();
@@ -194,13 +150,8 @@ async fn keys_are_asked_for_only_with_enable_auth() {
         ("admin/functions/Nightly", Some(function), None, locked),
     ];
     for (path, header, code, expected) in cases {
-        let query = code
-            .map(|code| format!("?a=b&code={code}"))
-            .unwrap_or_default();
-        let headers: Vec<_> = header
-            .into_iter()
-            .map(|key| ("x-functions-key", key))
-            .collect();
+        let query = code.map(|code| format!("?a=b&code={code}")).unwrap_or_default();
+        let headers: Vec<_> = header.into_iter().map(|key| ("x-functions-key", key)).collect();
         let url = format!("{}/{path}{query}", host.url());
         let status = send(Method::GET, &url, &headers, "").await.status;
         assert_eq!(status, expected, "{path} {}", header.is_some());
@@ -213,24 +164,10 @@ async fn admin_runs_a_function_by_hand() {
     let app = app();
     let (host, console) = start(&app, &settings(), None).await;
     let admin = |name: &str| format!("{}/admin/functions/{name}", host.url());
-    assert_eq!(
-        post(&admin("nightly"), &json!({ "input": "" }))
-            .await
-            .status,
-        StatusCode::ACCEPTED
-    );
-    assert_eq!(
-        post(&admin("Rest"), &json!({})).await.status,
-        StatusCode::BAD_REQUEST
-    );
-    assert_eq!(
-        post(&admin("None"), &json!({})).await.status,
-        StatusCode::NOT_FOUND
-    );
-    assert_eq!(
-        get(&admin("Nightly")).await.status,
-        StatusCode::METHOD_NOT_ALLOWED
-    );
+    assert_eq!(post(&admin("nightly"), &json!({ "input": "" })).await.status, StatusCode::ACCEPTED);
+    assert_eq!(post(&admin("Rest"), &json!({})).await.status, StatusCode::BAD_REQUEST);
+    assert_eq!(post(&admin("None"), &json!({})).await.status, StatusCode::NOT_FOUND);
+    assert_eq!(get(&admin("Nightly")).await.status, StatusCode::METHOD_NOT_ALLOWED);
 
     let recorded = eventually("the timer ran", async || {
         let recorded = get(&format!("{}/api/recorded", host.url())).await.json();
@@ -240,11 +177,7 @@ async fn admin_runs_a_function_by_hand() {
     assert_eq!(recorded[0]["function"], "Nightly");
     assert_eq!(recorded[0]["body"]["Data"]["timer"]["IsPastDue"], false);
     eventually("the answer's log line is printed", async || {
-        console
-            .lines()
-            .iter()
-            .any(|line| line.contains("a line of the answer"))
-            .then_some(())
+        console.lines().iter().any(|line| line.contains("a line of the answer")).then_some(())
     })
     .await;
     host.stop().await;
@@ -271,10 +204,8 @@ async fn a_timer_runs_at_the_start_when_it_says_so() {
 async fn a_timer_runs_when_it_is_due() {
     let timer = json!({ "bindings": [{ "type": "timerTrigger", "direction": "in",
         "name": "timer", "schedule": "* * * * * *" }] });
-    let app = staged(&[
-        ("Often", timer),
-        ("Recorded", http_function("api/recorded", &[], "anonymous")),
-    ]);
+    let app =
+        staged(&[("Often", timer), ("Recorded", http_function("api/recorded", &[], "anonymous"))]);
     let (host, _) = start(&app, &settings(), None).await;
     let recorded = eventually("the timer ran twice", async || {
         let recorded = get(&format!("{}/api/recorded", host.url())).await.json();
@@ -295,14 +226,8 @@ async fn changes_reach_the_handlers_process() {
     settings.set("CosmosConnection", server.connection_string());
     let app = staged(&[
         ("Copies", cosmos_function()),
-        (
-            "Control",
-            http_function("api/control", &["post"], "anonymous"),
-        ),
-        (
-            "Recorded",
-            http_function("api/recorded", &["get"], "anonymous"),
-        ),
+        ("Control", http_function("api/control", &["post"], "anonymous")),
+        ("Recorded", http_function("api/recorded", &["get"], "anonymous")),
     ]);
     let function = cosmos_function();
     let mut quick = function.clone();
@@ -317,9 +242,8 @@ async fn changes_reach_the_handlers_process() {
             let recorded = get(&format!("{}/api/recorded", host.url())).await.json();
             let quoted = format!("\\\\\\\"id\\\\\\\":\\\\\\\"{reply}\\\\\\\"");
             let seen = recorded.as_array().unwrap().iter();
-            let seen: Vec<_> = seen
-                .filter(|one| one["body"].to_string().contains(&quoted))
-                .collect();
+            let seen: Vec<_> =
+                seen.filter(|one| one["body"].to_string().contains(&quoted)).collect();
             (seen.len() == 2 && seen[0]["id"] == seen[1]["id"]).then_some(())
         })
         .await;
@@ -328,10 +252,7 @@ async fn changes_reach_the_handlers_process() {
     let url = format!("{}/admin/functions/Copies", host.url());
     let input = json!({ "input": "[{\"id\":\"by-hand\"}]" });
     assert_eq!(post(&url, &input).await.status, StatusCode::ACCEPTED);
-    assert_eq!(
-        post(&url, &json!({ "input": "[" })).await.status,
-        StatusCode::BAD_REQUEST
-    );
+    assert_eq!(post(&url, &json!({ "input": "[" })).await.status, StatusCode::BAD_REQUEST);
     eventually("it ran by hand", async || {
         let recorded = get(&format!("{}/api/recorded", host.url())).await.json();
         recorded.to_string().contains("by-hand").then_some(())

@@ -27,11 +27,7 @@ fn a_template_matches_as_in_asp_net_core() {
         ("n/{n:int}", "/n/12x", false),
         ("n/{n:int}", "/n/2147483648", false),
         ("n/{n:long}", "/n/2147483648", true),
-        (
-            "n/{n:guid}",
-            "/n/1b4e28ba-2fa1-11d2-883f-0016d3cca427",
-            true,
-        ),
+        ("n/{n:guid}", "/n/1b4e28ba-2fa1-11d2-883f-0016d3cca427", true),
         ("n/{n:guid}", "/n/1b4e28ba", false),
         ("n/{n:alpha}", "/n/abc", true),
         ("n/{n:alpha}", "/n/ab1", false),
@@ -48,17 +44,9 @@ fn a_template_matches_as_in_asp_net_core() {
 
 #[test]
 fn a_template_that_cannot_be_read_is_refused() {
-    for template in [
-        "/api",
-        "~/api",
-        "a/{*rest}/b",
-        "a{b}",
-        "{",
-        "{}",
-        "{a:money}",
-        "{a=1}",
-        "{a:length(x)}",
-    ] {
+    for template in
+        ["/api", "~/api", "a/{*rest}/b", "a{b}", "{", "{}", "{a:money}", "{a=1}", "{a:length(x)}"]
+    {
         assert!(Template::parse(template).is_err(), "{template}");
     }
 }
@@ -67,12 +55,7 @@ fn a_template_that_cannot_be_read_is_refused() {
 fn the_first_name_that_fits_in_path_and_method_wins() {
     let mut table = RouteTable::default();
     let mut add = |name: &'static str, route: &str, methods: &[Method]| {
-        table.insert(
-            name,
-            Template::parse(route).unwrap(),
-            methods.to_vec(),
-            name,
-        );
+        table.insert(name, Template::parse(route).unwrap(), methods.to_vec(), name);
     };
     add("ZLast", "api/{*path}", &[]);
     add("getPost", "api/posts/{id}", &[Method::GET]);

@@ -23,10 +23,7 @@ async fn write(posts: &ContainerClient, prefix: &str) {
     for number in 0..20 {
         let id = format!("{prefix}{number}");
         let post = json!({ "id": id, "postId": id });
-        posts
-            .upsert_item(id.clone(), &id, &post, None)
-            .await
-            .unwrap();
+        posts.upsert_item(id.clone(), &id, &post, None).await.unwrap();
     }
 }
 
@@ -49,10 +46,7 @@ async fn children_go_on_at_their_parents_position() {
         let key = serde_json::from_value(key).unwrap();
         store.create_container_with_config("test", name, key, one);
     }
-    let runtime = CosmosRuntimeBuilder::from(emulator.runtime_builder())
-        .build()
-        .await
-        .unwrap();
+    let runtime = CosmosRuntimeBuilder::from(emulator.runtime_builder()).build().await.unwrap();
     let account =
         AccountReference::with_authentication_key(AccountEndpoint::from(url), "dGVzdGtleQ==");
     let client = CosmosClient::builder()
@@ -67,13 +61,7 @@ async fn children_go_on_at_their_parents_position() {
     let handler = Handler::default();
     let pump = |options| {
         let invoker = Arc::new(RouterInvoker(handler.router()));
-        FeedPump::new(
-            client.clone(),
-            &function(&cosmos_function()),
-            invoker,
-            options,
-        )
-        .unwrap()
+        FeedPump::new(client.clone(), &function(&cosmos_function()), invoker, options).unwrap()
     };
     write(&posts, "before").await;
     assert_eq!(pump(feed_options()).drain().await.unwrap(), 20);
@@ -86,21 +74,10 @@ async fn children_go_on_at_their_parents_position() {
     write(&posts, "after").await;
 
     pump(feed_options()).drain().await.unwrap();
-    assert_eq!(
-        ids(&handler.received()).len(),
-        60,
-        "every change is delivered"
-    );
+    assert_eq!(ids(&handler.received()).len(), 60, "every change is delivered");
     let query = Query::from("SELECT * FROM c");
-    let items = leases
-        .query_items(query, FeedScope::full_container(), None)
-        .await
-        .unwrap();
+    let items = leases.query_items(query, FeedScope::full_container(), None).await.unwrap();
     let items: Vec<Value> = items.try_collect().await.unwrap();
-    assert_eq!(
-        items.len(),
-        2,
-        "a lease for each child and none for the parent"
-    );
+    assert_eq!(items.len(), 2, "a lease for each child and none for the parent");
     assert_eq!(pump(feed_options()).drain().await.unwrap(), 0);
 }

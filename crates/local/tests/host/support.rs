@@ -86,13 +86,8 @@ pub(crate) fn settings() -> Settings {
 /// One function, read as the host reads it.
 pub(crate) fn function(json: &Value) -> Function {
     let folder = Folder::new();
-    folder
-        .write("host.json", &host_json())
-        .write("functions/Copies/function.json", json);
-    FunctionApp::load(folder.path(), &settings())
-        .unwrap()
-        .functions()[0]
-        .clone()
+    folder.write("host.json", &host_json()).write("functions/Copies/function.json", json);
+    FunctionApp::load(folder.path(), &settings()).unwrap().functions()[0].clone()
 }
 
 /// An account in this process with a monitored container and one for leases.
@@ -105,10 +100,7 @@ pub(crate) struct Store {
 
 impl Store {
     pub(crate) async fn new(partitions: u32) -> Self {
-        let options = EndpointOptions {
-            partitions,
-            ..EndpointOptions::default()
-        };
+        let options = EndpointOptions { partitions, ..EndpointOptions::default() };
         let endpoint = CosmosEndpoint::in_process(options).unwrap();
         let key = |path: &str| json!({ "paths": [path], "kind": "Hash", "version": 2 });
         let containers = json!([
@@ -121,23 +113,13 @@ impl Store {
         let database = client.database_client("test");
         let posts = database.container_client("posts", None).await.unwrap();
         let leases = database.container_client("leases", None).await.unwrap();
-        Self {
-            endpoint,
-            client,
-            posts,
-            leases,
-        }
+        Self { endpoint, client, posts, leases }
     }
 
     pub(crate) async fn put(&self, id: &str, fields: Value) {
         let mut post = json!({ "id": id, "postId": id });
-        post.as_object_mut()
-            .unwrap()
-            .extend(fields.as_object().unwrap().clone());
-        self.posts
-            .upsert_item(id.to_owned(), id, &post, None)
-            .await
-            .unwrap();
+        post.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+        self.posts.upsert_item(id.to_owned(), id, &post, None).await.unwrap();
     }
 
     pub(crate) fn pump(
@@ -153,11 +135,7 @@ impl Store {
 
 /// Options for tests: no real pauses, lines kept.
 pub(crate) fn feed_options() -> FeedOptions {
-    FeedOptions {
-        retry_scale: 0.0,
-        console: Console::kept(),
-        ..FeedOptions::default()
-    }
+    FeedOptions { retry_scale: 0.0, console: Console::kept(), ..FeedOptions::default() }
 }
 
 /// What a handler got.
@@ -206,9 +184,7 @@ impl Handler {
     }
 
     pub(crate) fn router(&self) -> Router {
-        Router::new()
-            .route("/{function}", post(invoke))
-            .with_state(self.clone())
+        Router::new().route("/{function}", post(invoke)).with_state(self.clone())
     }
 }
 
@@ -218,19 +194,9 @@ async fn invoke(
     headers: HeaderMap,
     Json(body): Json<Value>,
 ) -> Response {
-    assert_eq!(
-        headers[header::CONTENT_TYPE],
-        "application/json; charset=utf-8"
-    );
-    let id = headers["x-azure-functions-invocationid"]
-        .to_str()
-        .unwrap()
-        .to_owned();
-    handler
-        .received
-        .lock()
-        .unwrap()
-        .push(Received { function, id, body });
+    assert_eq!(headers[header::CONTENT_TYPE], "application/json; charset=utf-8");
+    let id = headers["x-azure-functions-invocationid"].to_str().unwrap().to_owned();
+    handler.received.lock().unwrap().push(Received { function, id, body });
     match handler.answers.lock().unwrap().pop() {
         Some(Reply::Failure) => (StatusCode::INTERNAL_SERVER_ERROR, "no").into_response(),
         Some(Reply::Empty) => StatusCode::OK.into_response(),
@@ -259,14 +225,7 @@ pub(crate) fn echo_handler() -> PathBuf {
     let example = profile.join("examples").join("echo_handler");
     if !example.is_file() {
         let built = std::process::Command::new(env!("CARGO"))
-            .args([
-                "build",
-                "--quiet",
-                "-p",
-                "tributary-local",
-                "--example",
-                "echo_handler",
-            ])
+            .args(["build", "--quiet", "-p", "tributary-local", "--example", "echo_handler"])
             .args(profile.ends_with("release").then_some("--release"))
             .status()
             .unwrap();

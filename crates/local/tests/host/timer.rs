@@ -13,11 +13,7 @@ fn the_next_time_is_as_ncrontab_says() {
     let saturday = "2026-11-21T09:25:54.5Z";
     let cases = [
         ("*/5 * * * * *", saturday, "2026-11-21T09:25:55Z"),
-        (
-            "* * * * * *",
-            "2026-11-21T23:59:59Z",
-            "2026-11-22T00:00:00Z",
-        ),
+        ("* * * * * *", "2026-11-21T23:59:59Z", "2026-11-22T00:00:00Z"),
         ("0 */5 * * * *", saturday, "2026-11-21T09:30:00Z"),
         ("0 5/15 * * * *", saturday, "2026-11-21T09:35:00Z"),
         ("0 0 * * * *", saturday, "2026-11-21T10:00:00Z"),
@@ -33,17 +29,10 @@ fn the_next_time_is_as_ncrontab_says() {
         // Five fields have second 0.
         ("*/5 * * * *", saturday, "2026-11-21T09:30:00Z"),
         // A time that is due now is not the next one.
-        (
-            "0 0 12 * * *",
-            "2026-11-21T12:00:00Z",
-            "2026-11-22T12:00:00Z",
-        ),
+        ("0 0 12 * * *", "2026-11-21T12:00:00Z", "2026-11-22T12:00:00Z"),
     ];
     for (schedule, after, expected) in cases {
-        let next = Schedule::parse(schedule)
-            .unwrap()
-            .next(time(after))
-            .unwrap();
+        let next = Schedule::parse(schedule).unwrap().next(time(after)).unwrap();
         assert_eq!(next, time(expected), "{schedule}");
     }
 }

@@ -20,10 +20,7 @@ fn fixed(body: &str) -> String {
 #[test]
 fn documents_are_encoded_twice() {
     let documents = [json!({ "id": "1", "at": "2026-11-21T09:25:54.120Z", "n": 1e20 })];
-    let attempt = Attempt {
-        retry_count: 1,
-        exception: Some("no".to_owned()),
-    };
+    let attempt = Attempt { retry_count: 1, exception: Some("no".to_owned()) };
     let body = wire::documents(&function(&cosmos_function()), &documents, &attempt);
     insta::assert_snapshot!(fixed(&body), @r#"{"Data":{"documents":"\"[{\\\"at\\\":\\\"2026-11-21T09:25:54.12Z\\\",\\\"id\\\":\\\"1\\\",\\\"n\\\":1E+20}]\""},"Metadata":{"RetryContext":{"Exception":{"ClassName":"System.Net.Http.HttpRequestException","Message":"no"},"MaxRetryCount":-1,"RetryCount":1},"sys":{"MethodName":"Copies","RandGuid":"…","UtcNow":"…"}}}"#);
 }
@@ -33,11 +30,8 @@ fn a_timer_gets_its_schedule_and_status() {
     let timer = function(&json!({ "bindings": [{
         "type": "timerTrigger", "direction": "in", "name": "timer", "schedule": "0 0 * * * *",
     }] }));
-    let status = TimerStatus {
-        last: None,
-        next: Some(datetime!(2026-11-21 10:00 UTC)),
-        is_past_due: true,
-    };
+    let status =
+        TimerStatus { last: None, next: Some(datetime!(2026-11-21 10:00 UTC)), is_past_due: true };
     let body = wire::timer(&timer, Some(&status), &Attempt::default());
     insta::assert_snapshot!(fixed(&body), @r#"{"Data":{"timer":{"IsPastDue":true,"Schedule":{"AdjustForDST":true},"ScheduleStatus":{"Last":"0001-01-01T00:00:00+00:00","LastUpdated":"0001-01-01T00:00:00+00:00","Next":"2026-11-21T10:00:00+00:00"}}},"Metadata":{"sys":{"MethodName":"Copies","RandGuid":"…","UtcNow":"…"}}}"#);
     let body = wire::timer(&timer, None, &Attempt::default());
@@ -59,20 +53,8 @@ fn only_a_2xx_with_a_json_object_is_a_success() {
     }
     assert_eq!(read_answer(204, "", b""), Err(Failure::Hang(204)));
     let text = "text/plain".to_owned();
-    assert_eq!(
-        read_answer(200, "text/plain", good),
-        Err(Failure::ContentType(200, text))
-    );
-    for bad in [
-        &b"[]"[..],
-        b"{",
-        b"\"x\"",
-        br#"{"Outputs":1}"#,
-        br#"{"Logs":"x"}"#,
-    ] {
-        assert!(matches!(
-            read_answer(200, json, bad),
-            Err(Failure::Body(200, _))
-        ));
+    assert_eq!(read_answer(200, "text/plain", good), Err(Failure::ContentType(200, text)));
+    for bad in [&b"[]"[..], b"{", b"\"x\"", br#"{"Outputs":1}"#, br#"{"Logs":"x"}"#] {
+        assert!(matches!(read_answer(200, json, bad), Err(Failure::Body(200, _))));
     }
 }
