@@ -81,7 +81,7 @@ impl Retryable for ApiError {
     }
 
     fn is_answer_lost(&self) -> bool {
-        matches!(self, Self::Store(error) if error.reason == Reason::Unavailable)
+        matches!(self, Self::Store(error) if error.answer_lost)
     }
 }
 
