@@ -24,7 +24,7 @@ use crate::{
         },
     },
     cosmos::Cosmos,
-    http::{charge, method_not_allowed, no_such_route},
+    http::{catch_panics, charge, method_not_allowed, no_such_route},
     projection::{self, DeadLetters, Projection},
 };
 
@@ -112,6 +112,7 @@ fn router(blog: Blog) -> Router {
         .fold(Router::new(), |router, function| router.route(function.route, function.handler))
         .method_not_allowed_fallback(method_not_allowed)
         .fallback(no_such_route)
+        .layer(middleware::from_fn(catch_panics))
         .layer(middleware::from_fn(charge))
         .with_state(blog)
 }

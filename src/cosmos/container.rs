@@ -152,8 +152,9 @@ impl Container {
             .execute_transactional_batch(transaction.batch, None)
             .boxed()
             .await
-            .and_then(azure_data_cosmos::models::BatchResponse::into_model)
             .map_err(|error| whole(error.into()))?;
+        let diagnostics = response.diagnostics();
+        let response = response.into_model().map_err(|error| whole(error.into()))?;
         // The store marks the operation that failed with its status and all others with 424.
         let culprit = response
             .results()
@@ -163,7 +164,7 @@ impl Container {
         match culprit {
             Some((operation, result)) => Err(Refusal {
                 operation: Some(operation),
-                error: StoreError::from_status(result.status_code()),
+                error: StoreError::refused(result.status_code(), &diagnostics),
             }),
             None => Ok(response
                 .results()

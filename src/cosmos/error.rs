@@ -1,6 +1,6 @@
 //! What can go wrong in the store, by what a caller can do about it.
 
-use azure_data_cosmos::CosmosError;
+use azure_data_cosmos::{CosmosError, diagnostics::DiagnosticsContext};
 
 /// An operation that the store did not carry out, or whose answer was lost.
 #[derive(Debug, thiserror::Error)]
@@ -8,6 +8,9 @@ use azure_data_cosmos::CosmosError;
 pub struct StoreError {
     /// What a caller can do about it.
     pub reason: Reason,
+    /// Whether the operation may have been carried out although it failed: its answer was lost, or
+    /// the answer of an earlier try, which the SDK has repeated on its own.
+    pub answer_lost: bool,
     /// What the SDK said. It may name containers and endpoints: for the log only.
     #[source]
     source: Option<Box<CosmosError>>,
@@ -45,8 +48,10 @@ impl StoreError {
         matches!(self.reason, Reason::Throttled | Reason::RetryWith | Reason::Unavailable)
     }
 
-    pub(super) fn from_status(status: u16) -> Self {
-        Self { reason: Reason::from_status(status), source: None }
+    /// An operation of a transaction that was refused with this status.
+    pub(super) fn refused(status: u16, diagnostics: &DiagnosticsContext) -> Self {
+        let answer_lost = lost_an_answer(diagnostics);
+        Self { reason: Reason::from_status(status), answer_lost, source: None }
     }
 }
 
@@ -69,6 +74,18 @@ impl Reason {
 impl From<CosmosError> for StoreError {
     fn from(error: CosmosError) -> Self {
         let reason = Reason::from_status(u16::from(error.status()));
-        Self { reason, source: Some(Box::new(error)) }
+        let answer_lost = reason == Reason::Unavailable
+            || error.diagnostics().is_some_and(|diagnostics| lost_an_answer(&diagnostics));
+        Self { reason, answer_lost, source: Some(Box::new(error)) }
     }
+}
+
+/// Whether one of the requests that the SDK has repeated may have been carried out.
+fn lost_an_answer(diagnostics: &DiagnosticsContext) -> bool {
+    let requests = diagnostics.requests();
+    let repeated = requests.iter().rev().skip(1);
+    repeated.map(|request| u16::from(*request.status())).any(|status| {
+        // All others say that nothing was done.
+        matches!(status, 408 | 500 | 502..=504)
+    })
 }

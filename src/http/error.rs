@@ -39,6 +39,9 @@ pub enum ApiError {
     /// 415: the body is not JSON.
     #[error("the body is not JSON")]
     UnsupportedMediaType,
+    /// 500: a bug of ours.
+    #[error("a bug")]
+    Internal,
     /// The store's fault: 429, 503 or, for a bug, 500.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -81,7 +84,7 @@ impl Retryable for ApiError {
     }
 
     fn is_answer_lost(&self) -> bool {
-        matches!(self, Self::Store(error) if error.reason == Reason::Unavailable)
+        matches!(self, Self::Store(error) if error.answer_lost)
     }
 }
 
@@ -136,6 +139,7 @@ impl IntoResponse for ApiError {
                 "Unsupported media type",
                 "Send the body as JSON with the header `Content-Type: application/json`.".into(),
             ),
+            Self::Internal => internal(),
             Self::Store(error) => of_store(error),
         };
         let errors = if let Self::Invalid(errors) = self { errors } else { Vec::new() };
@@ -156,8 +160,16 @@ impl IntoResponse for ApiError {
     }
 }
 
+/// Status, slug, title and detail of a problem.
+type Parts = (StatusCode, &'static str, &'static str, String);
+
+fn internal() -> Parts {
+    let detail = "Something is wrong on our side. It has been logged.".into();
+    (StatusCode::INTERNAL_SERVER_ERROR, "internal", "Internal error", detail)
+}
+
 /// What a caller may know of the store's errors; the log gets the rest.
-fn of_store(error: &StoreError) -> (StatusCode, &'static str, &'static str, String) {
+fn of_store(error: &StoreError) -> Parts {
     use std::error::Error;
     let cause = error.source().map(ToString::to_string).unwrap_or_default();
     match error.reason {
@@ -178,12 +190,7 @@ fn of_store(error: &StoreError) -> (StatusCode, &'static str, &'static str, Stri
         ),
         Reason::Unexpected => {
             tracing::error!(cause, "The store answered what it should not");
-            (
-                StatusCode::INTERNAL_SERVER_ERROR,
-                "internal",
-                "Internal error",
-                "Something is wrong on our side. It has been logged.".into(),
-            )
+            internal()
         }
         // What is left of a race here was lost many times over: as good as unavailable.
         reason => {

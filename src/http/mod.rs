@@ -5,6 +5,7 @@ mod charge;
 mod conditions;
 mod error;
 mod list;
+mod panics;
 mod params;
 mod reply;
 
@@ -13,5 +14,6 @@ pub use charge::charge;
 pub use conditions::Conditions;
 pub use error::{ApiError, FieldError, method_not_allowed, no_such_route};
 pub use list::{List, PageRequest, limit_of};
+pub use panics::catch_panics;
 pub use params::Params;
 pub use reply::{created, found, item};

@@ -42,8 +42,9 @@ pub trait Projection: Send + Sync + 'static {
     /// An item of the container whose change feed is read.
     type Change: DeserializeOwned + Send + Sync;
 
-    /// What the change is of and in which version; `None` when it is of no interest.
-    fn source(change: &Self::Change) -> Option<(&str, u64)>;
+    /// What the change is of, by a name that nothing else in the container has (an id alone is only
+    /// unique within its logical partition), and in which version; `None` when it is of no interest.
+    fn source(change: &Self::Change) -> Option<(String, u64)>;
 
     /// Makes the copies true to the change. An error leaves the copies in any valid state: the
     /// change will be applied again.
@@ -168,14 +169,14 @@ fn newest_changes<P: Projection>(documents: Vec<Document>) -> Sorted<P::Change> 
         let Some((source, version)) = P::source(&change) else {
             continue;
         };
-        match newest.get_mut(source) {
+        match newest.get_mut(&source) {
             Some((_, known)) if *known > version => {}
             Some((place, known)) => {
                 *known = version;
                 changes[*place] = (document, change);
             }
             None => {
-                newest.insert(source.to_owned(), (changes.len(), version));
+                newest.insert(source, (changes.len(), version));
                 changes.push((document, change));
             }
         }
@@ -192,7 +193,7 @@ impl Retryable for Attempt {
     }
 
     fn is_answer_lost(&self) -> bool {
-        self.0.reason == Reason::Unavailable
+        self.0.answer_lost
     }
 }
 

@@ -73,7 +73,9 @@ async fn attempt(
         .replace(post_id.as_str(), &without, &post.etag)?;
     match blog.posts.transact(transaction).await {
         Ok(_) => Ok(StatusCode::NO_CONTENT),
-        Err(Refusal { operation: Some(0), error }) if error.reason == Reason::NotFound => {
+        Err(Refusal { operation: Some(0), error })
+            if error.reason == Reason::NotFound && !error.answer_lost =>
+        {
             Err(ApiError::NotFound(reaction.name))
         }
         Err(Refusal { error, .. }) => Err(error.into()),

@@ -37,6 +37,7 @@ pub async fn like_post(
         match blog.posts.transact(transaction).await {
             Ok(etags) => Ok(created(&like, &etags[0])),
             Err(Refusal { operation: Some(0), error }) if error.reason == Reason::Conflict => {
+                let answer_lost = answer_lost || error.answer_lost;
                 match blog.like(&post_id, &user_id).await? {
                     Some(like) => found(&like, now, &conditions, answer_lost),
                     None => Err(error.into()),

@@ -40,7 +40,7 @@ impl Projection for HomeFeed {
     const CONCURRENCY: usize = 1;
     type Change = PostsItem;
 
-    fn source(change: &PostsItem) -> Option<(&str, u64)> {
+    fn source(change: &PostsItem) -> Option<(String, u64)> {
         post_source(change)
     }
 

@@ -64,10 +64,10 @@ async fn post_state(blog: &Blog, change: &PostsItem) -> Result<Option<PostState>
 }
 
 /// The source of a change that is of interest to the copies of posts.
-fn post_source(change: &PostsItem) -> Option<(&str, u64)> {
+fn post_source(change: &PostsItem) -> Option<(String, u64)> {
     match change {
-        PostsItem::Post(post) => Some((post.public.post_id.as_str(), post.version)),
-        PostsItem::DeletedPost(mark) => Some((mark.post_id.as_str(), mark.version)),
+        PostsItem::Post(post) => Some((post.public.post_id.to_string(), post.version)),
+        PostsItem::DeletedPost(mark) => Some((mark.post_id.to_string(), mark.version)),
         PostsItem::Comment(_) | PostsItem::Like(_) => None,
     }
 }

@@ -28,7 +28,7 @@ impl Projection for PostCopiesInUsers {
     const PARTITION_KEY: &'static str = "postId";
     type Change = PostsItem;
 
-    fn source(change: &PostsItem) -> Option<(&str, u64)> {
+    fn source(change: &PostsItem) -> Option<(String, u64)> {
         post_source(change)
     }
 

@@ -4,7 +4,7 @@ use super::usernames_in_posts::rename_item;
 use crate::{
     blog::{
         Blog,
-        model::{PostId, PostsItem, UserId},
+        model::{Comment, Like, Post, PostId, PostsItem, UserId},
         stores::UserSlot,
     },
     cosmos::{Query, Reason, Refusal, Scope, StoreError, Transaction},
@@ -25,13 +25,19 @@ impl Projection for PostsIntegrity {
     const PARTITION_KEY: &'static str = "postId";
     type Change = PostsItem;
 
-    fn source(change: &PostsItem) -> Option<(&str, u64)> {
-        Some(match change {
-            PostsItem::Post(post) => (&post.public.id, post.version),
-            PostsItem::DeletedPost(mark) => (&mark.id, mark.version),
-            PostsItem::Comment(comment) => (comment.public.id.as_str(), comment.username_version),
-            PostsItem::Like(like) => (&like.public.id, like.username_version),
-        })
+    fn source(change: &PostsItem) -> Option<(String, u64)> {
+        let (post_id, id, version) = match change {
+            PostsItem::Post(post) => (&post.public.post_id, post.public.id.as_str(), post.version),
+            PostsItem::DeletedPost(mark) => (&mark.post_id, mark.id.as_str(), mark.version),
+            PostsItem::Comment(Comment { public, username_version, .. }) => {
+                (&public.post_id, public.id.as_str(), *username_version)
+            }
+            PostsItem::Like(Like { public, username_version, .. }) => {
+                (&public.post_id, public.id.as_str(), *username_version)
+            }
+        };
+        // A user's likes have one id, each in the partition of its post.
+        Some((format!("{post_id} {id}"), version))
     }
 
     async fn apply(&self, change: &PostsItem) -> Result<Effect, StoreError> {
@@ -39,20 +45,15 @@ impl Projection for PostsIntegrity {
             PostsItem::DeletedPost(mark) => {
                 remove_reactions(&self.0, &mark.post_id, mark.version).await
             }
-            PostsItem::Post(post) => {
-                let public = &post.public;
-                self.repair(&public.post_id, &public.id, &public.user_id, post.username_version)
-                    .await
+            PostsItem::Post(Post { public, username_version, .. }) => {
+                self.repair(&public.post_id, &public.id, &public.user_id, *username_version).await
             }
-            PostsItem::Comment(comment) => {
-                let public = &comment.public;
+            PostsItem::Comment(Comment { public, username_version, .. }) => {
                 let id = public.id.as_str();
-                self.repair(&public.post_id, id, &public.user_id, comment.username_version).await
+                self.repair(&public.post_id, id, &public.user_id, *username_version).await
             }
-            PostsItem::Like(like) => {
-                let public = &like.public;
-                self.repair(&public.post_id, &public.id, &public.user_id, like.username_version)
-                    .await
+            PostsItem::Like(Like { public, username_version, .. }) => {
+                self.repair(&public.post_id, &public.id, &public.user_id, *username_version).await
             }
         }
     }

@@ -34,11 +34,11 @@ impl Projection for UsernamesInPosts {
     const CONCURRENCY: usize = 1;
     type Change = UsersItem;
 
-    fn source(change: &UsersItem) -> Option<(&str, u64)> {
+    fn source(change: &UsersItem) -> Option<(String, u64)> {
         match change {
             // A user who was never renamed has no items with an older name.
             UsersItem::User(user) if user.version > 1 => {
-                Some((user.user_id.as_str(), user.version))
+                Some((user.user_id.to_string(), user.version))
             }
             _ => None,
         }
@@ -91,22 +91,23 @@ async fn rename_all(blog: &Blog, author: &Author) -> Result<usize, StoreError> {
 /// Puts an author's name on one of the author's items, unless it has that name or a newer one.
 pub(super) async fn rename_item(
     blog: &Blog,
-    stored: Stored<PostsItem>,
+    mut stored: Stored<PostsItem>,
     author: &Author,
 ) -> Result<Effect, StoreError> {
-    let Some((id, partition, renamed)) = renamed(&stored.item, author) else {
-        return Ok(Effect::Unchanged);
-    };
-    match blog.posts.replace(&partition, &id, &renamed, &stored.etag).await {
-        Ok(_) => Ok(Effect::Applied),
-        // Gone meanwhile, and its name with it.
-        Err(error) if error.reason == Reason::NotFound => Ok(Effect::Unchanged),
-        Err(error) if error.is_race() => match blog.posts.read(&partition, &id).await? {
-            Some(stored) => Box::pin(rename_item(blog, stored, author)).await,
-            None => Ok(Effect::Unchanged),
-        },
-        Err(error) => Err(error),
+    while let Some((id, partition, renamed)) = renamed(&stored.item, author) {
+        match blog.posts.replace(&partition, &id, &renamed, &stored.etag).await {
+            Ok(_) => return Ok(Effect::Applied),
+            // Gone meanwhile, and its name with it.
+            Err(error) if error.reason == Reason::NotFound => break,
+            // Commented on, liked or edited meanwhile.
+            Err(error) if error.is_race() => match blog.posts.read(&partition, &id).await? {
+                Some(newer) => stored = newer,
+                None => break,
+            },
+            Err(error) => return Err(error),
+        }
     }
+    Ok(Effect::Unchanged)
 }
 
 /// Id and partition key of an item, and the item under its author's name if its own is older.

@@ -2,6 +2,7 @@
 
 mod bodies;
 mod caching;
+mod faults;
 mod lists;
 mod problems;
 mod random_requests;

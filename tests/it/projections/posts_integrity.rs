@@ -38,6 +38,25 @@ async fn what_is_created_under_an_old_name_while_a_rename_runs_gets_the_new_one(
 }
 
 #[tokio::test]
+async fn likes_of_several_posts_by_one_user_are_told_apart() {
+    let world = world_with_a_post().await;
+    let second = world.second_instance().await;
+    let post = json!({"userId": "ann", "title": "T", "content": "C"});
+    second.put("/api/posts/q", post).await.expect(201);
+    world.put("/api/users/ann", json!({"username": "Anna"})).await.expect(200);
+    world.settle().await;
+    for post in ["p", "q"] {
+        let like = second.put(&format!("/api/posts/{post}/likes/ann"), Value::Null).await;
+        assert_eq!(like.expect(201).json()["userUsername"], "Ann", "else this test shows nothing");
+    }
+    world.settle().await;
+    for post in ["p", "q"] {
+        let likes = world.list(&format!("/api/posts/{post}/likes")).await;
+        assert_eq!(likes[0]["userUsername"], "Anna", "{post}");
+    }
+}
+
+#[tokio::test]
 async fn the_comments_and_likes_of_a_deleted_post_go_however_many() {
     let world = world_with_a_post().await;
     for n in 0..210 {

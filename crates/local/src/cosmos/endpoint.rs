@@ -13,8 +13,8 @@ use azure_data_cosmos::{
 };
 
 use super::{
-    ContainersFile, EndpointError, RunningServer, StoreRequest, WELL_KNOWN_KEY, in_process,
-    provision, server,
+    ContainersFile, EndpointError, Fault, RequestKind, RunningServer, StoreRequest, WELL_KNOWN_KEY,
+    in_process, provision, server,
     store::{REGION, Store},
 };
 
@@ -158,6 +158,11 @@ impl CosmosEndpoint {
     /// [`EndpointOptions::keep_requests`] is set.
     pub fn requests_since(&self, mark: usize) -> Vec<StoreRequest> {
         self.store.requests.since(mark)
+    }
+
+    /// Lets the next `times` requests of a kind to a container meet a fault, for tests.
+    pub fn inject(&self, fault: Fault, kind: RequestKind, container: &str, times: usize) {
+        self.store.faults.add(fault, kind, container, times);
     }
 
     /// Removes the items whose time to live is over at `now`, and tells how many. A test gives a

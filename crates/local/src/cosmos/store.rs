@@ -16,6 +16,7 @@ use super::{
     create_container,
     dialects::{strip_trailing_slash, wrap_bare_patch},
     expiry::Expiry,
+    faults::{self, Fault, Faults},
     operation::{ContainerPath, ContainersChange, Operation, PARTITION_KEY},
     requests::{RequestLog, StoreRequest},
 };
@@ -40,6 +41,7 @@ pub(super) struct Store {
     pub(super) emulator: InMemoryEmulatorHttpClient,
     pub(super) requests: RequestLog,
     pub(super) partitions: u32,
+    pub(super) faults: Faults,
     base_url: Url,
     expiry: Expiry,
     /// Held while a container is made, replaced or deleted: making one takes several steps.
@@ -56,6 +58,7 @@ impl Store {
             emulator: InMemoryEmulatorHttpClient::try_new(account)?,
             requests: RequestLog::new(keep_requests),
             partitions,
+            faults: Faults::default(),
             base_url,
             expiry: Expiry::default(),
             control_plane: Mutex::new(()),
@@ -81,8 +84,13 @@ impl Store {
                     container: container.container.clone(),
                     names_partition_key: names_partition_key(&request),
                 });
+                let fault = self.faults.take(kind, &container.container);
+                if let Some(Fault::Refused(status)) = fault {
+                    return Ok(faults::answer(status));
+                }
                 self.expiry.learn(kind, &container, item, &request, SystemTime::now());
-                self.send(&request).await
+                let response = self.send(&request).await;
+                if fault == Some(Fault::AnswerLost) { Ok(faults::answer(408)) } else { response }
             }
             Operation::Containers(change) => self.change_containers(change, &request).await,
             Operation::Metadata => self.send(&request).await,
