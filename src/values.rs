@@ -30,6 +30,9 @@ impl From<&str> for Invalid {
 pub struct Timestamp(OffsetDateTime);
 
 impl Timestamp {
+    /// 1970 began.
+    pub const EPOCH: Self = Self(OffsetDateTime::UNIX_EPOCH);
+
     /// The current time.
     pub fn now() -> Self {
         Self::truncate(OffsetDateTime::now_utc())

@@ -73,6 +73,15 @@ pub(super) async fn release(blog: &Blog, name: &Username, reservation: &ETag) {
     }
 }
 
+/// Lets others take over a name at once that its owner has reserved, but not taken. It is not
+/// released: another command of the same owner may be about to take it.
+pub(super) async fn give_up(blog: &Blog, name: &Username, owner: &UserId, reservation: &ETag) {
+    let partition = Reservation::partition(name);
+    let given_up = UsersItem::Username(Reservation::new(name, owner).given_up());
+    // When this fails, others have to wait for a moment.
+    let _ = blog.users.replace(&partition, Reservation::ID, &given_up, reservation).await;
+}
+
 /// Makes sure that the holder of a reservation neither has the name nor can still take it.
 async fn fence(blog: &Blog, name: &Username, held: &Reservation) -> Result<(), ApiError> {
     const TAKEN: ApiError = ApiError::Conflict("This username is taken.");

@@ -7,9 +7,9 @@ use crate::{
         Blog,
         model::{User, UserId, Username, UsersItem},
         stores::UserSlot,
-        usernames::{release, reserve},
+        usernames::{give_up, release, reserve},
     },
-    cosmos::{ETag, Stored, retry},
+    cosmos::{ETag, StoreError, Stored, retry},
     http::{self, ApiError, Conditions, Form, FromForm, JsonBody, Params},
 };
 
@@ -68,32 +68,50 @@ pub(super) async fn create(
     wanted: &User,
     mark: Option<&ETag>,
 ) -> Result<Response, ApiError> {
-    let reservation = reserve(blog, &wanted.public.username, &wanted.user_id).await?;
-    let user = wanted.clone().holding(&reservation);
-    let id = user.user_id.as_str();
-    let etag = blog.users.put(id, id, &UsersItem::User(user.clone()), mark).await?;
+    let (user, etag) = take_name(blog, wanted.clone(), mark).await?;
     Ok(created(blog, &user, &etag))
 }
 
 async fn rename(blog: &Blog, user: Stored<User>, name: &Username) -> Result<Response, ApiError> {
-    let old_name = user.item.public.username.clone();
+    let Stored { item: user, etag } = user;
+    let old_name = user.public.username.clone();
     if old_name == *name {
-        return Ok(http::item(StatusCode::OK, &user.item.public, &user.etag));
+        return Ok(http::item(StatusCode::OK, &user.public, &etag));
     }
-    let id = user.item.user_id.clone();
-    let mut renamed = user.item.clone().renamed(name.clone());
-    // "bob" becoming "Bob" keeps its reservation.
-    let changes_key = old_name.key() != name.key();
-    if changes_key {
-        renamed = renamed.holding(&reserve(blog, name, &id).await?);
-    }
-    let item = UsersItem::User(renamed.clone());
-    let etag = blog.users.replace(id.as_str(), id.as_str(), &item, &user.etag).await?;
-    if changes_key {
-        release(blog, &old_name, &ETag::from(user.item.reservation)).await;
-    }
+    let reservation = ETag::from(user.reservation.clone());
+    let renamed = user.renamed(name.clone());
+    let (renamed, etag) = if old_name.key() == name.key() {
+        // "bob" becomes "Bob" under the same reservation.
+        let etag = write(blog, &renamed, Some(&etag)).await?;
+        (renamed, etag)
+    } else {
+        let taken = take_name(blog, renamed, Some(&etag)).await?;
+        release(blog, &old_name, &reservation).await;
+        taken
+    };
     blog.remember(&renamed);
     Ok(http::item(StatusCode::OK, &renamed.public, &etag))
+}
+
+/// Reserves the name of a user and writes the user, who was read before.
+async fn take_name(blog: &Blog, user: User, read: Option<&ETag>) -> Result<(User, ETag), ApiError> {
+    let name = user.public.username.clone();
+    let reservation = reserve(blog, &name, &user.user_id).await?;
+    let user = user.holding(&reservation);
+    match write(blog, &user, read).await {
+        Ok(etag) => Ok((user, etag)),
+        Err(error) => {
+            if !error.answer_lost {
+                give_up(blog, &name, &user.user_id, &reservation).await;
+            }
+            Err(error.into())
+        }
+    }
+}
+
+async fn write(blog: &Blog, user: &User, read: Option<&ETag>) -> Result<ETag, StoreError> {
+    let id = user.user_id.as_str();
+    blog.users.put(id, id, &UsersItem::User(user.clone()), read).await
 }
 
 fn created(blog: &Blog, user: &User, etag: &ETag) -> Response {

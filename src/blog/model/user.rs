@@ -166,6 +166,11 @@ impl Reservation {
         }
     }
 
+    /// The reservation of an owner who does not go on to take the name.
+    pub fn given_up(self) -> Self {
+        Self { reserved_at: Timestamp::EPOCH, ..self }
+    }
+
     /// The logical partition of the reservation of a name.
     pub fn partition(username: &Username) -> String {
         format!("username:{}", username.key())

@@ -292,3 +292,30 @@ async fn reserve(world: &World, key: &str, owner: &str, age: Duration) {
     let users = given::container(world, "users").await;
     users.create_item(partition, "username", &reservation, None).await.unwrap();
 }
+
+#[tokio::test]
+async fn a_rename_that_came_too_late_leaves_its_name_to_others() {
+    let world = World::new().await;
+    world.put("/api/users/bob", json!({"username": "Bob"})).await.expect(201);
+    for round in 0..10 {
+        let etag = world.get("/api/users/ann").await.header("etag").to_owned();
+        let etag = if etag.is_empty() {
+            let ann = world.put("/api/users/ann", json!({"username": "Ann"})).await.expect(201);
+            ann.header("etag").to_owned()
+        } else {
+            etag
+        };
+        let rename = async |name: String| {
+            let body = Some(json!({"username": name}));
+            world.call("PUT", "/api/users/ann", &[("if-match", &etag)], body).await
+        };
+        let names = [format!("left {round}"), format!("right {round}")];
+        let (left, right) = futures::join!(rename(names[0].clone()), rename(names[1].clone()));
+        let (mut statuses, loser) =
+            ([left.status.as_u16(), right.status.as_u16()], left.status == 200);
+        statuses.sort_unstable();
+        assert_eq!(statuses, [200, 412]);
+        let lost_name = &names[usize::from(loser)];
+        world.put("/api/users/bob", json!({"username": lost_name})).await.expect(200);
+    }
+}
