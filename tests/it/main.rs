@@ -9,6 +9,7 @@
 
 mod blog;
 mod costs;
+mod dead_letters;
 mod functions;
 mod http;
 mod process;
