@@ -50,7 +50,7 @@ impl Projection for HomeFeed {
         };
         let head = self.head().await?;
         let effect = match &state {
-            PostState::Live(post) if head.item.contains(&post.public.id) => {
+            PostState::Live(post) if head.item.holds(&Member::of(post)) => {
                 self.update(post).await?
             }
             PostState::Live(post) if head.item.admits(&Member::of(post)) => {
@@ -95,7 +95,7 @@ impl HomeFeed {
         if mark.as_ref().is_some_and(|mark| mark.item.version >= post.version) {
             return Ok(Effect::Unchanged);
         }
-        let plan = head.item.admit([Member::of(post)]);
+        let plan = head.item.admit(Member::of(post));
         let copy = InFeed::new(PostCopy::for_feed(post));
         let mut transaction = with_head(Transaction::new(FEED_PARTITION), plan.head, head)?.put(
             id,
@@ -132,7 +132,7 @@ impl HomeFeed {
             let newest = self.newest_posts().await?;
             for post in &newest {
                 let head = self.head().await?;
-                if head.item.contains(&post.public.id) {
+                if head.item.holds(&Member::of(post)) {
                     self.update(post).await?;
                 } else if head.item.admits(&Member::of(post)) {
                     self.admit(&head, post).await?;

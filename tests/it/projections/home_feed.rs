@@ -78,6 +78,22 @@ async fn a_delete_lets_the_next_post_move_up() {
 }
 
 #[tokio::test]
+async fn a_post_that_was_deleted_and_written_again_is_as_new_as_it_is() {
+    let world = world_with_ann().await;
+    write_posts(&world, 0..100).await;
+    world.settle().await;
+    // The change feed shows only the latest version: not the delete.
+    world.delete("/api/posts/p003").await.expect(204);
+    write_posts(&world, 3..4).await;
+    world.settle().await;
+    write_posts(&world, 100..110).await;
+    world.settle().await;
+    let feed = feed(&world).await;
+    assert!(ids(&feed).contains(&"p003"));
+    assert_eq!(ids(&feed), newest(&world).await);
+}
+
+#[tokio::test]
 async fn two_instances_that_work_on_the_feed_at_once_agree() {
     let world = world_with_ann().await;
     write_posts(&world, 0..120).await;
