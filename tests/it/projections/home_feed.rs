@@ -94,6 +94,22 @@ async fn a_post_that_was_deleted_and_written_again_is_as_new_as_it_is() {
 }
 
 #[tokio::test]
+async fn a_copy_that_the_head_does_not_know_becomes_a_member_when_it_belongs() {
+    let world = world_with_ann().await;
+    write_posts(&world, 0..101).await;
+    world.settle().await;
+    let oldest = world.items("posts").await.into_iter().find(|item| item["id"] == "p000").unwrap();
+    let mut stray = oldest;
+    stray["type"] = json!("post");
+    world.container("feed").await.create_item("post", "p000", &stray, None).await.unwrap();
+    world.delete("/api/posts/p050").await.expect(204);
+    world.settle().await;
+    let feed = feed(&world).await;
+    assert_eq!(ids(&feed), newest(&world).await);
+    assert!(ids(&feed).contains(&"p000"));
+}
+
+#[tokio::test]
 async fn two_instances_that_work_on_the_feed_at_once_agree() {
     let world = world_with_ann().await;
     write_posts(&world, 0..120).await;
