@@ -78,11 +78,12 @@ async fn two_replays_at_once_write_one_copy_and_both_are_right() {
 
 #[tokio::test]
 async fn lost_answers_change_nothing_of_it() {
-    for kind in [Delete, Create, Read] {
+    // Once, so that the SDK repeats the request; and until the SDK gives up.
+    for (kind, times) in [(Delete, 1), (Delete, 20), (Create, 1), (Read, 1)] {
         let (world, letter) = world_with_letter("PostCopiesInUsers").await;
         write(&world, "posts", "bad", &good_post("bad")).await;
         let container = if kind == Delete { "dead-letters" } else { "users" };
-        world.endpoint.inject(Fault::AnswerLost, kind, container, 1);
+        world.endpoint.inject(Fault::AnswerLost, kind, container, times);
         replay(&world, &letter).await.expect(200);
         assert!(letters(&world).await.is_empty());
         assert_eq!(copies(&world).await.len(), 2);
@@ -182,6 +183,23 @@ async fn a_long_document_is_read_again() {
     let mut mended = good_post("long");
     mended["text"] = "x".repeat(600_000).into();
     write(&world, "posts", "long", &mended).await;
+    assert_eq!(replay(&world, &letter).await.expect(200).json()["outcome"], "applied");
+}
+
+#[tokio::test]
+async fn a_document_whose_id_the_host_rewrote_is_applied_as_it_was_delivered() {
+    let world = given::blog().await;
+    let mut spoilt = good_post("post:p9");
+    spoilt["version"] = "odd".into();
+    spoilt["userId"] = "ann".into();
+    write(&world, "users", "ann", &spoilt).await;
+    let mut dated = good_post("p9");
+    dated["id"] = "2026-11-21T09:25:54.120Z".into();
+    write(&world, "posts", "p9", &dated).await;
+    world.deliver("PostCopiesInUsers", &[dated]).await.unwrap();
+    let letter = letters(&world).await.remove(0);
+    assert_eq!(letter["documentId"], "2026-11-21T09:25:54.12Z");
+    world.container("users").await.delete_item("ann", "post:p9", None).await.unwrap();
     assert_eq!(replay(&world, &letter).await.expect(200).json()["outcome"], "applied");
 }
 
