@@ -47,7 +47,8 @@ impl World {
 
     /// A world whose containers have several physical partitions.
     pub(crate) async fn with_partitions(partitions: u32) -> Self {
-        let options = EndpointOptions { partitions, keep_requests: true, expiry_interval: None };
+        let options =
+            EndpointOptions { partitions, keep_requests: true, expiry_interval: None, chaos: None };
         let endpoint = CosmosEndpoint::in_process(options).unwrap();
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
         let containers = ContainersFile::read(root.join("infra/containers.json")).unwrap();

@@ -16,14 +16,16 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::console::Console;
+use super::disturbance::Disturbance;
 use super::function::{CosmosTrigger, FeedStart, Function, Trigger};
 use super::invoke::Invoker;
 use super::lease::{Lease, Leases, page_size};
 use super::wire;
 use super::worker::Worker;
+use crate::chaos::Chaos;
 
 /// How a pump works.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct FeedOptions {
     /// The pause after an empty read, instead of the function's `feedPollDelay`.
     pub poll_delay: Option<Duration>,
@@ -36,6 +38,10 @@ pub struct FeedOptions {
     pub console: Console,
     /// The account of the leases when it is another one.
     pub lease_client: Option<CosmosClient>,
+    /// Delivers twice, late, in another order, to two instances, and kills the handler.
+    pub chaos: Option<Chaos>,
+    /// The second instance for `chaos`; the first plays both when there is none.
+    pub second_invoker: Option<Arc<dyn Invoker>>,
 }
 
 impl Default for FeedOptions {
@@ -46,6 +52,8 @@ impl Default for FeedOptions {
             drain_attempts: 5,
             console: Console::stderr(),
             lease_client: None,
+            chaos: None,
+            second_invoker: None,
         }
     }
 }
@@ -242,7 +250,13 @@ impl FeedPump {
         };
         let scope = FeedScope::range(lease.item.range.clone());
         let pages = container.query_change_feed::<Value>(scope, start, Some(options)).await?;
-        Ok(Worker { pump: self.clone(), leases: leases.clone(), lease, pages })
+        let key_paths = match &self.options.chaos {
+            Some(_) => key_paths(container).await?,
+            None => Vec::new(),
+        };
+        let disturbance = Disturbance::default();
+        let (pump, leases) = (self.clone(), leases.clone());
+        Ok(Worker { pump, leases, lease, pages, key_paths, disturbance })
     }
 
     fn poll_delay(&self) -> Duration {
@@ -253,6 +267,12 @@ impl FeedPump {
 async fn feed_ranges(container: &ContainerClient) -> Result<Vec<FeedRange>, FeedError> {
     let options = ReadFeedRangesOptions::default().with_force_refresh(true);
     Ok(container.read_feed_ranges(Some(options)).await?)
+}
+
+/// The JSON pointers to the values of the partition key.
+async fn key_paths(container: &ContainerClient) -> Result<Vec<String>, FeedError> {
+    let properties = container.read(None).await?.into_model()?;
+    Ok(properties.partition_key.paths().iter().map(ToString::to_string).collect())
 }
 
 /// An error with its sources.
