@@ -1,15 +1,17 @@
 //! Delivers the changes of one lease: one batch in flight, checkpointed after it.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use azure_data_cosmos::feed::{ChangeFeedPageIterator, FeedPage};
+use azure_data_cosmos::ContainerClient;
+use azure_data_cosmos::feed::{ChangeFeedPageIterator, FeedPage, FeedRange};
 use azure_data_cosmos::models::ChangeFeedItem;
 use futures::StreamExt as _;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::disturbance::{self, Disturbance};
-use super::feed::{FeedError, FeedPump};
+use super::feed::{FeedError, FeedPump, feed_ranges};
 use super::lease::{Lease, Leases};
 
 /// The pages of a change feed.
@@ -25,6 +27,9 @@ pub(super) struct Worker {
     pub(super) leases: Leases,
     pub(super) lease: Lease,
     pub(super) pages: Pages,
+    /// The monitored container, and its physical partitions when the leases were taken.
+    pub(super) container: ContainerClient,
+    pub(super) topology: Arc<[FeedRange]>,
     /// The JSON pointers to what makes the monitored container's partition key.
     pub(super) key_paths: Vec<String>,
     pub(super) disturbance: Disturbance,
@@ -64,11 +69,19 @@ impl Worker {
             return Ok(None);
         };
         let mut documents = documents(page);
+        let is_first = self.lease.item.continuation.is_none();
+        if documents.is_empty() && !is_first {
+            return Ok(None);
+        }
+        // A page that was read while its partition split is not delivered: the position after it
+        // would be one in each child, and changes got lost when the children went on from there.
+        // They go on from the last checkpoint, which is from before the split.
+        if *feed_ranges(&self.container).await? != *self.topology {
+            return Err(FeedError::Split);
+        }
         if documents.is_empty() {
             // The first position is kept too, or a restart would skip what comes until then.
-            if self.lease.item.continuation.is_none() {
-                self.checkpoint().await?;
-            }
+            self.checkpoint().await?;
             return Ok(None);
         }
         let Some(chaos) = self.pump.options.chaos.clone() else {
