@@ -60,7 +60,8 @@ pub fn http_functions() -> Vec<HttpFunction> {
 /// The function that answers what no other function takes, with a 404 or 405 problem document.
 ///
 /// The Functions host tries routes in the order of the functions' names and takes the first that
-/// fits, so this name must sort last.
+/// fits, so this name must sort last. It asks for a key: the router behind it has all routes, and a
+/// host with another order must not open the commands to everybody.
 pub const UNMATCHED: &str = "ZUnmatchedRoute";
 
 /// The app on a database.

@@ -27,6 +27,9 @@ use crate::{
 /// two loses nothing.
 pub struct HomeFeed(pub Blog);
 
+/// How often the feed is filled up before that is left to the next change.
+const ROUNDS: usize = 3;
+
 /// What all copies and marks have.
 #[derive(Deserialize)]
 struct Copied {
@@ -50,7 +53,7 @@ impl Projection for HomeFeed {
         };
         let head = self.head().await?;
         let effect = match &state {
-            PostState::Live(post) if head.item.contains(&post.public.id) => {
+            PostState::Live(post) if head.item.holds(&Member::of(post)) => {
                 self.update(post).await?
             }
             PostState::Live(post) if head.item.admits(&Member::of(post)) => {
@@ -90,17 +93,18 @@ impl HomeFeed {
     /// Takes a post in, and those out for which there is no more room.
     async fn admit(&self, head: &Head, post: &Post) -> Result<Effect, StoreError> {
         let id = post.public.id.as_str();
-        // There may be the mark of this post, or of an earlier one with its id.
-        let mark = self.copy(id).await?;
-        if mark.as_ref().is_some_and(|mark| mark.item.version >= post.version) {
+        // There may be the mark of this post, or of an earlier one with its id; or the copy of a later
+        // one, which is a member already.
+        let known = self.copy(id).await?;
+        if known.as_ref().is_some_and(|known| known.item.version > post.version) {
             return Ok(Effect::Unchanged);
         }
-        let plan = head.item.admit([Member::of(post)]);
+        let plan = head.item.admit(Member::of(post));
         let copy = InFeed::new(PostCopy::for_feed(post));
         let mut transaction = with_head(Transaction::new(FEED_PARTITION), plan.head, head)?.put(
             id,
             &copy,
-            mark.map(|mark| mark.etag).as_ref(),
+            known.map(|known| known.etag).as_ref(),
         )?;
         for evicted in &plan.evicted {
             transaction = transaction.delete(evicted, None);
@@ -125,28 +129,30 @@ impl HomeFeed {
 
     /// Fills the feed up with the newest posts if there is a note to, and crosses the note out.
     async fn refill(&self) -> Result<(), StoreError> {
-        loop {
+        for _ in 0..ROUNDS {
             if !self.head().await?.item.refill {
-                return Ok(());
+                break;
             }
             let newest = self.newest_posts().await?;
             for post in &newest {
                 let head = self.head().await?;
-                if head.item.contains(&post.public.id) {
+                if head.item.holds(&Member::of(post)) {
                     self.update(post).await?;
                 } else if head.item.admits(&Member::of(post)) {
                     self.admit(&head, post).await?;
                 }
             }
             let head = self.head().await?;
-            // Some of them may have been deleted meanwhile: then others take their places.
+            // Some of them may have been deleted meanwhile: then others take their places, now or,
+            // since the note stays, with the next change.
             if head.item.is_full() || newest.len() < FEED_CAPACITY {
                 let filled = head.item.filled();
                 let done = with_head(Transaction::new(FEED_PARTITION), filled, &head)?;
                 self.0.feed.transact(done).await.map_err(|refusal| refusal.error)?;
-                return Ok(());
+                break;
             }
         }
+        Ok(())
     }
 
     /// The newest posts that exist: a query in all partitions.
