@@ -19,7 +19,7 @@ pub(crate) struct App {
     pub(crate) root: PathBuf,
     pub(crate) folder: PathBuf,
     pub(crate) settings: Settings,
-    pub(crate) app: FunctionApp,
+    pub(crate) functions: FunctionApp,
 }
 
 impl App {
@@ -29,10 +29,10 @@ impl App {
         let mut settings = Settings::read(&root.join("local.settings.json.example"))?;
         settings.set_connection("CosmosConnection", connection);
         settings.set("RUST_LOG", "warn");
-        let app = FunctionApp::load(&root, &settings)?;
+        let functions = FunctionApp::load(&root, &settings)?;
         let program = std::env::current_exe().context("this program has no path")?;
         let folder = program.parent().context("this program has no folder")?.to_owned();
-        Ok(Self { root, folder, settings, app })
+        Ok(Self { root, folder, settings, functions })
     }
 
     /// How to start a handler without a host.
@@ -50,7 +50,7 @@ impl App {
     /// The handler's executable.
     pub(crate) fn executable(&self) -> PathBuf {
         self.folder
-            .join(&self.app.host().executable)
+            .join(&self.functions.host().executable)
             .with_extension(std::env::consts::EXE_EXTENSION)
     }
 }

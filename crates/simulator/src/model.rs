@@ -378,9 +378,8 @@ impl Model {
         }
         let (there, repeated) = if deletes { (204, repeated) } else { (200, false) };
         match before {
-            Presence::Unknown => reply.status == there || reply.status == 404,
             Presence::Present if stable && !repeated => reply.status == there,
-            Presence::Present => reply.status == there || reply.status == 404,
+            Presence::Present | Presence::Unknown => reply.status == there || reply.status == 404,
             // When the store's answer is lost the blog cannot know that there was nothing.
             Presence::Absent => reply.status == 404 || (deletes && reply.status == there),
         }

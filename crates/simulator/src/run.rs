@@ -56,7 +56,7 @@ pub(crate) async fn run(cli: &Cli, spec: &ChaosSpec, seed: u64) -> anyhow::Resul
         chaos: Some(chaos.clone()),
         ..HostOptions::new(&app.folder)
     };
-    let host = Host::start(app.app.clone(), &app.settings, options).await?;
+    let host = Host::start(app.functions.clone(), &app.settings, options).await?;
     let simulation = Simulation {
         world: World { clients: 8, users: 5, posts: 20, reuse_ids: cli.reuse_ids },
         operations: cli.operations,
@@ -94,7 +94,7 @@ async fn drain(
 ) -> anyhow::Result<()> {
     let client = endpoint.client().await?;
     let mut pumps = Vec::new();
-    for function in app.app.functions() {
+    for function in app.functions.functions() {
         if matches!(function.trigger, Trigger::Cosmos(_)) {
             let options = FeedOptions {
                 retry_scale: 0.05,

@@ -96,7 +96,7 @@ pub(super) async fn reorder(chaos: &Chaos, key_paths: &[String], documents: &mut
 fn interleaved(documents: Vec<Value>, key_paths: &[String], random: &mut Random) -> Vec<Value> {
     let key = |document: &Value| -> String {
         let values = key_paths.iter().map(|path| document.pointer(path).unwrap_or(&Value::Null));
-        values.map(|value| format!("{value}\n")).collect()
+        values.map(Value::to_string).collect::<Vec<_>>().join("\n")
     };
     let mut order: Vec<String> = documents.iter().map(key).collect();
     random.shuffle(&mut order);
@@ -134,15 +134,13 @@ impl Invoker for Crashing<'_> {
                 return invocation.await;
             };
             let after = Duration::from_millis(random.below(LATEST_CRASH_MS));
-            match tokio::time::timeout(after, invocation).await {
-                Ok(result) => result,
-                Err(_) => {
-                    self.invoker.crash();
-                    let after_ms = after.as_millis();
-                    self.chaos.note(Kind::Crash, format_args!("{function} after {after_ms} ms"));
-                    Err(Failure::Unreachable("it was killed on purpose".to_owned()))
-                }
+            if let Ok(result) = tokio::time::timeout(after, invocation).await {
+                return result;
             }
+            self.invoker.crash();
+            let after_ms = after.as_millis();
+            self.chaos.note(Kind::Crash, format_args!("{function} after {after_ms} ms"));
+            Err(Failure::Unreachable("it was killed on purpose".to_owned()))
         }
         .boxed()
     }
