@@ -8,6 +8,7 @@
 )]
 
 mod blog;
+mod chaos;
 mod costs;
 mod dead_letters;
 mod functions;

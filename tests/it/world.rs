@@ -50,7 +50,12 @@ impl World {
 
     /// A world whose containers have several physical partitions.
     pub(crate) async fn with_partitions(partitions: u32) -> Self {
-        let options = EndpointOptions { partitions, keep_requests: true, expiry_interval: None };
+        Self::with_options(EndpointOptions { partitions, ..EndpointOptions::default() }).await
+    }
+
+    /// A world on an endpoint of another kind; nothing expires by itself, requests are listed.
+    pub(crate) async fn with_options(options: EndpointOptions) -> Self {
+        let options = EndpointOptions { keep_requests: true, expiry_interval: None, ..options };
         let endpoint = CosmosEndpoint::in_process(options).unwrap();
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
         let containers = ContainersFile::read(root.join("infra/containers.json")).unwrap();
@@ -160,21 +165,25 @@ impl World {
     /// Delivers all changes to all triggers, as the Functions host does, until nothing changes any
     /// more.
     pub(crate) async fn settle(&self) {
-        let mut pumps = Vec::new();
-        for function in self.functions.functions() {
-            if matches!(function.trigger, Trigger::Cosmos(_)) {
-                let invoker = Arc::new(RouterInvoker(self.router.clone()));
-                let options = FeedOptions {
-                    retry_scale: 0.01,
-                    console: Console::kept(),
-                    ..FeedOptions::default()
-                };
-                pumps.push(FeedPump::new(self.client.clone(), function, invoker, options).unwrap());
-            }
-        }
+        let pumps = self.pumps(&FeedOptions {
+            retry_scale: 0.01,
+            console: Console::kept(),
+            ..FeedOptions::default()
+        });
         while try_join_all(pumps.iter().map(FeedPump::drain)).await.unwrap().iter().sum::<usize>()
             > 0
         {}
+    }
+
+    /// A pump for each trigger.
+    pub(crate) fn pumps(&self, options: &FeedOptions) -> Vec<FeedPump> {
+        let functions = self.functions.functions().iter();
+        let triggers = functions.filter(|one| matches!(one.trigger, Trigger::Cosmos(_)));
+        let pump = |function| {
+            let invoker = Arc::new(RouterInvoker(self.router.clone()));
+            FeedPump::new(self.client.clone(), function, invoker, options.clone()).unwrap()
+        };
+        triggers.map(pump).collect()
     }
 
     /// Delivers these documents to one trigger in one invocation.

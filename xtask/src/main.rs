@@ -1,5 +1,5 @@
 //! Chores of the workspace: `cargo xtask check` before a commit, `cargo xtask tour` to see that the
-//! README's tour is as it says.
+//! README's tour is as it says, `cargo xtask chaos` for the long run of `docs/chaos.md`.
 
 mod tour;
 
@@ -15,12 +15,20 @@ enum Task {
     Check,
     /// Runs the commands of the README's tour against `cargo local --demo`.
     Tour,
+    /// Random commands under chaos, compared with a reference model; `--help` is its own.
+    #[command(disable_help_flag = true)]
+    Chaos {
+        /// What the simulator takes: `cargo xtask chaos --help`.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
 }
 
 fn main() -> ExitCode {
     let result = match Task::parse() {
         Task::Check => check(),
         Task::Tour => tour::tour(),
+        Task::Chaos { arguments } => chaos(&arguments),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -35,6 +43,15 @@ fn check() -> anyhow::Result<()> {
     cargo(&["fmt", "--all", "--check"])?;
     cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])?;
     cargo(&["doc", "--workspace", "--no-deps"])
+}
+
+fn chaos(arguments: &[String]) -> anyhow::Result<()> {
+    // Both in one build, and the simulator finds the handler beside itself.
+    let programs = ["--bin", "tributary", "--bin", "tributary-chaos"];
+    cargo(&[&["build", "--release"][..], &programs].concat())?;
+    let run = ["run", "--quiet", "--release", "--bin", "tributary-chaos", "--"];
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    cargo(&[&run[..], &arguments].concat())
 }
 
 fn cargo(arguments: &[&str]) -> anyhow::Result<()> {

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Parser;
+use tributary_local::chaos::ChaosSpec;
 
 /// Run the function app on this machine: no account, no Docker, no Core Tools.
 ///
@@ -42,6 +43,16 @@ pub(crate) struct Cli {
     /// Load a small readable data set through the API; again and again adds nothing twice.
     #[arg(long)]
     pub demo: bool,
+
+    /// Let things go wrong that go wrong in Azure now and then: kinds with probabilities, such as
+    /// duplicates=0.2,reorder=0.2,overlap=0.1,crash=0.01,throttle=0.05,lost-answer=0.02, and
+    /// split=N for partitions to split in all. docs/chaos.md says what each does.
+    #[arg(long, value_name = "KIND=P,…", conflicts_with = "cosmos")]
+    pub chaos: Option<ChaosSpec>,
+
+    /// What --chaos decides with: the same number gives the same decisions.
+    #[arg(long, value_name = "N", requires = "chaos", default_value_t = 1)]
+    pub seed: u64,
 
     /// Build the handler with optimisations.
     #[arg(long)]

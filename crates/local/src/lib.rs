@@ -1,7 +1,9 @@
 //! Everything that a Functions app on Cosmos DB needs around it on a laptop.
 //!
 //! - [`cosmos`]: a Cosmos DB endpoint that any SDK can use;
-//! - [`host`]: a stand-in for the Azure Functions host.
+//! - [`host`]: a stand-in for the Azure Functions host;
+//! - [`chaos`]: what goes wrong in both now and then, from a seed.
 
+pub mod chaos;
 pub mod cosmos;
 pub mod host;

@@ -7,6 +7,7 @@ use std::time::Duration;
 use anyhow::{Context as _, bail};
 use azure_data_cosmos_driver::models::ConnectionString;
 use serde::Serialize;
+use tributary_local::chaos::Chaos;
 use tributary_local::cosmos::{
     self, ContainersFile, CosmosEndpoint, EndpointOptions, RunningServer,
 };
@@ -26,21 +27,26 @@ const CONNECTION: &str = "CosmosConnection";
 
 /// Runs until it is asked to end.
 pub(crate) async fn run(cli: Cli) -> anyhow::Result<()> {
+    let console = Console::stderr();
+    let chaos = cli.chaos.clone().map(|spec| Chaos::new(spec, cli.seed));
     // Whatever is under way is dropped when the signal comes, and dropping ends its processes.
-    tokio::select! {
-        ended = steps(cli) => ended,
+    let ended = tokio::select! {
+        ended = steps(cli, chaos.clone(), console.clone()) => ended,
         signal = signals::asked_to_end() => signal.context("Ctrl-C cannot be waited for"),
+    };
+    if let Some(chaos) = chaos {
+        console.plain(&chaos.summary());
     }
+    ended
 }
 
-async fn steps(cli: Cli) -> anyhow::Result<()> {
-    let console = Console::stderr();
+async fn steps(cli: Cli, chaos: Option<Chaos>, console: Console) -> anyhow::Result<()> {
     let root = match &cli.app {
         Some(root) => root.canonicalize().with_context(|| format!("--app {}", root.display()))?,
         None => Project::find_root().await?,
     };
     let mut settings = read_settings(&root)?;
-    let store = Store::start(&cli).await?;
+    let store = Store::start(&cli, chaos.clone()).await?;
     console.info(&format!("Cosmos DB endpoint: {}", store.url()));
     provision(&root, &settings, &store).await?;
     if cli.cosmos_only {
@@ -68,6 +74,7 @@ async fn steps(cli: Cli) -> anyhow::Result<()> {
         poll_delay: cli.feed_poll_ms.map(Duration::from_millis),
         launcher: launcher::words(),
         console: console.clone(),
+        chaos,
         ..HostOptions::new(folder)
     };
     let host = Host::start(app.clone(), &settings, options).await?;
@@ -113,7 +120,7 @@ struct Store {
 }
 
 impl Store {
-    async fn start(cli: &Cli) -> anyhow::Result<Self> {
+    async fn start(cli: &Cli, chaos: Option<Chaos>) -> anyhow::Result<Self> {
         if let Some(connection) = &cli.cosmos {
             let parsed: ConnectionString = connection
                 .parse()
@@ -122,7 +129,8 @@ impl Store {
             let url = parsed.account_endpoint().to_owned();
             return Ok(Self { connection: connection.clone(), url, own: None });
         }
-        let options = EndpointOptions { partitions: cli.partitions, ..EndpointOptions::default() };
+        let partitions = cli.partitions;
+        let options = EndpointOptions { partitions, chaos, ..EndpointOptions::default() };
         let endpoint = CosmosEndpoint::in_process(options)?;
         let server = endpoint.serve(cli.cosmos_port).await?;
         Ok(Self {

@@ -17,6 +17,7 @@ use super::{
     in_process, provision, server,
     store::{REGION, Store},
 };
+use crate::chaos::Chaos;
 
 /// How the endpoint behaves.
 #[derive(Clone, Debug)]
@@ -29,11 +30,18 @@ pub struct EndpointOptions {
     /// Keeps a list of all data-plane requests for [`CosmosEndpoint::requests`]. The list grows
     /// without bound, so this is for tests.
     pub keep_requests: bool,
+    /// Throttles, loses answers and splits partitions by chance.
+    pub chaos: Option<Chaos>,
 }
 
 impl Default for EndpointOptions {
     fn default() -> Self {
-        Self { partitions: 1, expiry_interval: Some(Duration::from_secs(1)), keep_requests: false }
+        Self {
+            partitions: 1,
+            expiry_interval: Some(Duration::from_secs(1)),
+            keep_requests: false,
+            chaos: None,
+        }
     }
 }
 
@@ -57,18 +65,14 @@ impl CosmosEndpoint {
     /// # Errors
     ///
     /// [`EndpointError::Option`] when an option is out of its range.
-    #[expect(
-        clippy::needless_pass_by_value,
-        reason = "options are made for one call, and may hold more than numbers one day"
-    )]
     pub fn in_process(options: EndpointOptions) -> Result<Self, EndpointError> {
-        let EndpointOptions { partitions, expiry_interval, keep_requests } = options;
+        let EndpointOptions { partitions, expiry_interval, keep_requests, chaos } = options;
         if !(1..=1_000).contains(&partitions) {
             return Err(EndpointError::Option(format!(
                 "a container has 1 to 1,000 physical partitions, not {partitions}"
             )));
         }
-        let store = Store::new(partitions, keep_requests)
+        let store = Store::new(partitions, keep_requests, chaos)
             .map_err(EndpointError::cosmos("the in-memory Cosmos DB account cannot be made"))?;
         Ok(Self {
             store: Arc::new(store),

@@ -1,4 +1,4 @@
-//! Faults that a test asks for: what the service does now and then, on purpose and at once.
+//! Faults: what the service does now and then, because a test asks for it, or by chance.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -8,6 +8,7 @@ use azure_core::{
 };
 
 use super::{operation::RequestKind, store::Response};
+use crate::chaos::{Chaos, Kind, Random};
 
 /// What goes wrong with a data-plane request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,41 +21,122 @@ pub enum Fault {
     AnswerLost,
 }
 
-/// The faults that are still to come.
-#[derive(Debug, Default)]
-pub(super) struct Faults(Mutex<Vec<Pending>>);
+/// The faults that are still to come, and where more come from.
+#[derive(Debug)]
+pub(super) struct Faults {
+    pending: Mutex<Vec<Pending>>,
+    chaos: Option<Chaos>,
+}
+
+/// A fault that a request meets.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Met {
+    pub(super) fault: Fault,
+    retry_after_ms: u64,
+}
 
 #[derive(Debug)]
 struct Pending {
-    fault: Fault,
+    met: Met,
     kind: RequestKind,
     container: String,
     times: usize,
+    by_chance: bool,
 }
 
+/// How long the store asks to wait when it throttles by chance, at most, in milliseconds.
+const MOST_RETRY_AFTER_MS: u64 = 40;
+/// One in so many throttled requests begins a burst: the SDK gives up on the longest of them.
+const BURSTS: f64 = 0.05;
+/// How many requests of one kind to one container a burst throttles, at most.
+const LONGEST_BURST: usize = 40;
+
 impl Faults {
+    pub(super) fn new(chaos: Option<Chaos>) -> Self {
+        Self { pending: Mutex::default(), chaos }
+    }
+
+    /// Lets requests meet a fault that a test asks for.
     pub(super) fn add(&self, fault: Fault, kind: RequestKind, container: &str, times: usize) {
+        let met = Met { fault, retry_after_ms: 1 };
         let container = container.to_owned();
-        let mut pending = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        pending.push(Pending { fault, kind, container, times });
+        self.push(Pending { met, kind, container, times, by_chance: false });
     }
 
     /// The fault that this request meets, if any.
-    pub(super) fn take(&self, kind: RequestKind, container: &str) -> Option<Fault> {
-        let mut pending = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let meets = |one: &Pending| one.times > 0 && one.kind == kind && one.container == container;
-        let met = pending.iter_mut().find(|one| meets(one))?;
-        met.times -= 1;
-        Some(met.fault)
+    pub(super) fn take(&self, kind: RequestKind, container: &str) -> Option<Met> {
+        self.asked_for(kind, container).or_else(|| self.by_chance(kind, container))
+    }
+
+    fn asked_for(&self, kind: RequestKind, container: &str) -> Option<Met> {
+        let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.chaos.as_ref().is_some_and(Chaos::is_stopped) {
+            pending.retain(|one| !one.by_chance);
+        }
+        let meets = |one: &Pending| one.kind == kind && one.container == container;
+        let place = pending.iter().position(meets)?;
+        let one = &mut pending[place];
+        let met = one.met;
+        one.times -= 1;
+        if one.times == 0 {
+            pending.remove(place);
+        }
+        Some(met)
+    }
+
+    fn by_chance(&self, kind: RequestKind, container: &str) -> Option<Met> {
+        let chaos = self.chaos.as_ref()?;
+        if let Some(mut random) = chaos.roll(Kind::Throttle) {
+            return Some(self.throttle(chaos, &mut random, kind, container));
+        }
+        if kind.is_write() && chaos.roll(Kind::LostAnswer).is_some() {
+            chaos.note(Kind::LostAnswer, format_args!("{kind:?} in {container}"));
+            return Some(Met { fault: Fault::AnswerLost, retry_after_ms: 1 });
+        }
+        None
+    }
+
+    fn throttle(
+        &self,
+        chaos: &Chaos,
+        random: &mut Random,
+        kind: RequestKind,
+        container: &str,
+    ) -> Met {
+        let retry_after_ms = 1 + random.below(MOST_RETRY_AFTER_MS);
+        let met = Met { fault: Fault::Refused(429), retry_after_ms };
+        let more = if random.chance(BURSTS) { random.index(LONGEST_BURST) } else { 0 };
+        chaos.note(
+            Kind::Throttle,
+            format_args!(
+                "{kind:?} in {container}, and {more} more; retry after {retry_after_ms} ms"
+            ),
+        );
+        let container = container.to_owned();
+        self.push(Pending { met, kind, container, times: more, by_chance: true });
+        met
+    }
+
+    fn push(&self, one: Pending) {
+        if one.times > 0 {
+            self.pending.lock().unwrap_or_else(PoisonError::into_inner).push(one);
+        }
     }
 }
 
-/// The answer to a request that failed, with the shortest pause to wait.
-pub(super) fn answer(status: u16) -> Response {
-    let mut headers = Headers::new();
-    headers.insert(HeaderName::from_static("content-type"), "application/json");
-    headers.insert(HeaderName::from_static("x-ms-retry-after-ms"), "1");
-    headers.insert(HeaderName::from_static("x-ms-request-charge"), "0");
-    let body = format!(r#"{{"code":"{status}","message":"a fault that was asked for"}}"#);
-    Response { status, headers, body: Bytes::from(body) }
+impl Met {
+    /// The answer to a request that failed.
+    pub(super) fn answer(self) -> Response {
+        let status = match self.fault {
+            Fault::Refused(status) => status,
+            Fault::AnswerLost => 408,
+        };
+        let mut headers = Headers::new();
+        headers.insert(HeaderName::from_static("content-type"), "application/json");
+        let retry_after_ms = self.retry_after_ms.to_string();
+        headers.insert(HeaderName::from_static("x-ms-retry-after-ms"), retry_after_ms);
+        headers.insert(HeaderName::from_static("x-ms-request-charge"), "0");
+        let body = format!(r#"{{"code":"{status}","message":"a fault that was asked for"}}"#);
+        Response { status, headers, body: Bytes::from(body) }
+    }
 }

@@ -46,6 +46,7 @@ mod provision;
 mod requests;
 mod resource_shape;
 mod server;
+mod splits;
 mod store;
 mod written;
 

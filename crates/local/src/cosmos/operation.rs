@@ -41,6 +41,14 @@ pub enum RequestKind {
     ChangeFeed,
 }
 
+impl RequestKind {
+    /// Whether it changes items.
+    pub(super) fn is_write(self) -> bool {
+        use RequestKind::{Batch, Create, Delete, Patch, Replace, Upsert};
+        matches!(self, Create | Upsert | Replace | Patch | Delete | Batch)
+    }
+}
+
 /// A container, by names as they are after percent-decoding.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct ContainerPath {

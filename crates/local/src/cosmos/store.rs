@@ -16,10 +16,12 @@ use super::{
     create_container,
     dialects::{strip_trailing_slash, wrap_bare_patch},
     expiry::Expiry,
-    faults::{self, Fault, Faults},
+    faults::{Fault, Faults},
     operation::{ContainerPath, ContainersChange, Operation, PARTITION_KEY},
     requests::{RequestLog, StoreRequest},
+    splits::Splits,
 };
+use crate::chaos::Chaos;
 
 /// The one region of the account.
 pub(super) const REGION: &str = "East US";
@@ -44,12 +46,17 @@ pub(super) struct Store {
     pub(super) faults: Faults,
     base_url: Url,
     expiry: Expiry,
+    splits: Option<Splits>,
     /// Held while a container is made, replaced or deleted: making one takes several steps.
     control_plane: Mutex<()>,
 }
 
 impl Store {
-    pub(super) fn new(partitions: u32, keep_requests: bool) -> Result<Self, CosmosError> {
+    pub(super) fn new(
+        partitions: u32,
+        keep_requests: bool,
+        chaos: Option<Chaos>,
+    ) -> Result<Self, CosmosError> {
         let base_url = Url::parse(BASE_URL)
             .map_err(|error| CosmosError::builder().with_message(error.to_string()).build())?;
         let region = VirtualRegion::new(REGION, base_url.clone());
@@ -58,7 +65,8 @@ impl Store {
             emulator: InMemoryEmulatorHttpClient::try_new(account)?,
             requests: RequestLog::new(keep_requests),
             partitions,
-            faults: Faults::default(),
+            splits: chaos.clone().map(Splits::new),
+            faults: Faults::new(chaos),
             base_url,
             expiry: Expiry::default(),
             control_plane: Mutex::new(()),
@@ -84,13 +92,20 @@ impl Store {
                     container: container.container.clone(),
                     names_partition_key: names_partition_key(&request),
                 });
-                let fault = self.faults.take(kind, &container.container);
-                if let Some(Fault::Refused(status)) = fault {
-                    return Ok(faults::answer(status));
+                let met = self.faults.take(kind, &container.container);
+                if let Some(met) = met
+                    && matches!(met.fault, Fault::Refused(_))
+                {
+                    return Ok(met.answer());
                 }
                 self.expiry.learn(kind, &container, item, &request, SystemTime::now());
                 let response = self.send(&request).await;
-                if fault == Some(Fault::AnswerLost) { Ok(faults::answer(408)) } else { response }
+                if let Some(splits) = &self.splits
+                    && kind.is_write()
+                {
+                    splits.after_write(&self.emulator.store(), &container);
+                }
+                met.map_or(response, |met| Ok(met.answer()))
             }
             Operation::Containers(change) => self.change_containers(change, &request).await,
             Operation::Metadata => self.send(&request).await,

@@ -24,6 +24,11 @@ impl Console {
         Self::default()
     }
 
+    /// Lines go nowhere.
+    pub fn silent() -> Self {
+        Self { quiet: true, ..Self::default() }
+    }
+
     /// Lines are kept for [`Console::lines`].
     pub fn kept() -> Self {
         Self { kept: Some(Arc::default()), quiet: true, hushed: Arc::default() }

@@ -5,6 +5,7 @@
 //! it: a failure without a retry left.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use azure_data_cosmos::feed::{ContinuationToken, FeedRange};
@@ -16,14 +17,16 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::console::Console;
+use super::disturbance::Disturbance;
 use super::function::{CosmosTrigger, FeedStart, Function, Trigger};
 use super::invoke::Invoker;
 use super::lease::{Lease, Leases, page_size};
 use super::wire;
-use super::worker::Worker;
+use super::worker::{Pages, Worker};
+use crate::chaos::Chaos;
 
 /// How a pump works.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct FeedOptions {
     /// The pause after an empty read, instead of the function's `feedPollDelay`.
     pub poll_delay: Option<Duration>,
@@ -36,6 +39,10 @@ pub struct FeedOptions {
     pub console: Console,
     /// The account of the leases when it is another one.
     pub lease_client: Option<CosmosClient>,
+    /// Delivers twice, late, in another order, to two instances, and kills the handler.
+    pub chaos: Option<Chaos>,
+    /// The second instance for `chaos`; the first plays both when there is none.
+    pub second_invoker: Option<Arc<dyn Invoker>>,
 }
 
 impl Default for FeedOptions {
@@ -46,6 +53,8 @@ impl Default for FeedOptions {
             drain_attempts: 5,
             console: Console::stderr(),
             lease_client: None,
+            chaos: None,
+            second_invoker: None,
         }
     }
 }
@@ -69,6 +78,9 @@ pub enum FeedError {
     /// Another host wrote the lease.
     #[error("the lease {0} was taken by another host")]
     LeaseLost(String),
+    /// A physical partition has split, so the leases have to be taken anew.
+    #[error("a physical partition has split")]
+    Split,
     /// A batch failed in [`FeedPump::drain`].
     #[error("a batch for {function} failed {attempts} times: {failure}")]
     BatchFailed {
@@ -167,47 +179,80 @@ impl FeedPump {
     /// # Errors
     /// When the store refuses, or a batch failed [`FeedOptions::drain_attempts`] times.
     pub async fn drain(&self) -> Result<usize, FeedError> {
-        let (container, leases) = self.open().await?;
-        let ranges = feed_ranges(&container).await?;
-        let workers = leases.acquire(&ranges).await?.into_iter().map(async |lease| {
-            let mut worker = self.worker(&container, &leases, lease).await?;
-            let mut delivered = 0;
-            while let Some(count) = worker.step(Some(self.options.drain_attempts)).await? {
-                delivered += count;
+        let delivered = AtomicUsize::new(0);
+        loop {
+            match self.drain_until_split(&delivered).await {
+                Err(FeedError::Split) => {}
+                Err(error) => return Err(error),
+                Ok(()) => return Ok(delivered.into_inner()),
             }
-            Ok::<_, FeedError>(delivered)
+        }
+    }
+
+    async fn drain_until_split(&self, delivered: &AtomicUsize) -> Result<(), FeedError> {
+        let workers = self.workers().await?.into_iter().map(async |mut worker| {
+            while let Some(count) = worker.step(Some(self.options.drain_attempts)).await? {
+                delivered.fetch_add(count, Ordering::Relaxed);
+            }
+            Ok::<_, FeedError>(())
         });
-        Ok(future::try_join_all(workers).await?.into_iter().sum())
+        future::try_join_all(workers).await.map(drop)
     }
 
     /// Ends when the physical partitions changed, or with an error.
     async fn run_until_split(&self) -> Result<(), FeedError> {
-        let (container, leases) = self.open().await?;
-        let ranges = feed_ranges(&container).await?;
         let finish = CancellationToken::new();
-        let mut workers = JoinSet::new();
-        for lease in leases.acquire(&ranges).await? {
-            let worker = self.worker(&container, &leases, lease).await?;
-            workers.spawn(worker.run(self.poll_delay(), finish.clone()));
+        let mut running = JoinSet::new();
+        let mut look = None;
+        for worker in self.workers().await? {
+            look.get_or_insert_with(|| (worker.container.clone(), worker.topology.clone()));
+            running.spawn(worker.run(self.poll_delay(), finish.clone()));
         }
         loop {
             tokio::select! {
-                Some(ended) = workers.join_next() => {
+                Some(ended) = running.join_next() => match ended {
+                    Ok(Err(FeedError::Split)) => break,
                     // Dropping the set ends the other workers; an invocation in flight comes again.
-                    if let Ok(Err(error)) = ended {
-                        return Err(error);
-                    }
-                    return Ok(());
-                }
+                    Ok(Err(error)) => return Err(error),
+                    _ => return Ok(()),
+                },
+                // A partition without changes notices nothing by itself.
                 () = tokio::time::sleep(TOPOLOGY_INTERVAL) => {
-                    if feed_ranges(&container).await? != ranges {
-                        finish.cancel();
-                        while workers.join_next().await.is_some() {}
-                        return Ok(());
+                    if let Some((container, topology)) = &look
+                        && feed_ranges(container).await? != **topology
+                    {
+                        break;
                     }
                 }
             }
         }
+        finish.cancel();
+        while running.join_next().await.is_some() {}
+        Ok(())
+    }
+
+    /// A worker for each lease.
+    async fn workers(&self) -> Result<Vec<Worker>, FeedError> {
+        let (container, leases) = self.open().await?;
+        let topology: Arc<[FeedRange]> = feed_ranges(&container).await?.into();
+        let key_paths = match &self.options.chaos {
+            Some(_) => key_paths(&container).await?,
+            None => Vec::new(),
+        };
+        let mut workers = Vec::new();
+        for lease in leases.acquire(&topology).await? {
+            workers.push(Worker {
+                pages: self.pages(&container, &lease).await?,
+                pump: self.clone(),
+                leases: leases.clone(),
+                lease,
+                container: container.clone(),
+                topology: topology.clone(),
+                key_paths: key_paths.clone(),
+                disturbance: Disturbance::default(),
+            });
+        }
+        Ok(workers)
     }
 
     async fn open(&self) -> Result<(ContainerClient, Leases), FeedError> {
@@ -223,12 +268,8 @@ impl FeedPump {
         Ok((container, leases))
     }
 
-    async fn worker(
-        &self,
-        container: &ContainerClient,
-        leases: &Leases,
-        lease: Lease,
-    ) -> Result<Worker, FeedError> {
+    /// The changes from a lease's position on.
+    async fn pages(&self, container: &ContainerClient, lease: &Lease) -> Result<Pages, FeedError> {
         let mut options = ChangeFeedOptions::default()
             .with_max_item_count(page_size(self.trigger.max_items_per_invocation));
         if let Some(token) = &lease.item.continuation {
@@ -241,8 +282,7 @@ impl FeedPump {
             FeedStart::Time(time) => ChangeFeedStartFrom::PointInTime(time),
         };
         let scope = FeedScope::range(lease.item.range.clone());
-        let pages = container.query_change_feed::<Value>(scope, start, Some(options)).await?;
-        Ok(Worker { pump: self.clone(), leases: leases.clone(), lease, pages })
+        Ok(container.query_change_feed::<Value>(scope, start, Some(options)).await?)
     }
 
     fn poll_delay(&self) -> Duration {
@@ -250,9 +290,16 @@ impl FeedPump {
     }
 }
 
-async fn feed_ranges(container: &ContainerClient) -> Result<Vec<FeedRange>, FeedError> {
+/// The physical partitions as they are now.
+pub(super) async fn feed_ranges(container: &ContainerClient) -> Result<Vec<FeedRange>, FeedError> {
     let options = ReadFeedRangesOptions::default().with_force_refresh(true);
     Ok(container.read_feed_ranges(Some(options)).await?)
+}
+
+/// The JSON pointers to the values of the partition key.
+async fn key_paths(container: &ContainerClient) -> Result<Vec<String>, FeedError> {
+    let properties = container.read(None).await?.into_model()?;
+    Ok(properties.partition_key.paths().iter().map(ToString::to_string).collect())
 }
 
 /// An error with its sources.

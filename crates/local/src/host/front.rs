@@ -17,16 +17,19 @@ use super::keys::Keys;
 use super::process::HandlerWatch;
 use super::proxy;
 use super::routes::RouteTable;
+use super::server::HostOptions;
+use crate::chaos::{Chaos, Kind};
 
 /// What answers on the host's port.
 pub(super) struct Front {
     app: FunctionApp,
     routes: RouteTable<HttpTarget>,
-    handler: HandlerWatch,
+    handlers: Vec<HandlerWatch>,
     client: HandlerClient,
     invoker: Arc<dyn Invoker>,
     keys: Option<Keys>,
     console: Console,
+    chaos: Option<Chaos>,
 }
 
 struct HttpTarget {
@@ -40,11 +43,10 @@ const ADMIN_BODY_LIMIT: usize = 100 * 1024 * 1024;
 impl Front {
     pub(super) fn new(
         app: FunctionApp,
-        handler: HandlerWatch,
+        handlers: Vec<HandlerWatch>,
         client: HandlerClient,
         invoker: Arc<dyn Invoker>,
-        keys: Option<Keys>,
-        console: Console,
+        options: HostOptions,
     ) -> Result<Self, ConfigError> {
         let mut routes = RouteTable::default();
         for Function { name, trigger, .. } in app.functions() {
@@ -54,7 +56,14 @@ impl Front {
                 routes.insert(name, template, http.methods.clone(), target);
             }
         }
-        Ok(Self { app, routes, handler, client, invoker, keys, console })
+        let HostOptions { keys, console, chaos, .. } = options;
+        Ok(Self { app, routes, handlers, client, invoker, keys, console, chaos })
+    }
+
+    /// The handler that answers a request: when instances overlap, now and then the other one.
+    fn handler(&self) -> &HandlerWatch {
+        let overlaps = self.chaos.as_ref().is_some_and(|chaos| chaos.roll(Kind::Overlap).is_some());
+        &self.handlers[usize::from(overlaps) % self.handlers.len()]
     }
 
     fn allows(&self, level: AuthLevel, request: &Request) -> bool {
@@ -89,5 +98,5 @@ pub(super) async fn serve(State(front): State<Arc<Front>>, request: Request) -> 
     if !front.allows(target.auth_level, &request) {
         return (StatusCode::UNAUTHORIZED, Body::empty()).into_response();
     }
-    proxy::forward(&target.function, request, &front.handler, &front.client, &front.console).await
+    proxy::forward(&target.function, request, front.handler(), &front.client, &front.console).await
 }

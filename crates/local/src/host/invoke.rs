@@ -29,6 +29,10 @@ pub trait Invoker: Send + Sync {
         invocation_id: &'a str,
         body: Bytes,
     ) -> BoxFuture<'a, InvocationResult>;
+
+    /// Kills the handler and all that it has under way. In process there is nothing to kill:
+    /// dropping an invocation ends it where it waits.
+    fn crash(&self) {}
 }
 
 /// The client that requests to the handler go through.

@@ -168,9 +168,28 @@ impl Leases {
             continuation,
             timestamp: now(),
         };
-        let response = self.container.create_item(&item.id, &item.id, &item, None).await?;
-        let etag = response.headers().etag().cloned();
-        Ok(Lease { item, etag })
+        match self.container.create_item(&item.id, &item.id, &item, None).await {
+            Ok(response) => Ok(Lease { etag: response.headers().etag().cloned(), item }),
+            Err(error) if error.status().is_conflict() => {
+                let etag = self.written(&item).await?.ok_or(error)?;
+                Ok(Lease { item, etag: Some(etag) })
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The ETag of a lease item if it is as this host wanted it. Then the answer to the write was
+    /// lost, and the SDK has repeated it on its own.
+    async fn written(&self, wanted: &LeaseItem) -> Result<Option<Etag>, FeedError> {
+        let id = &wanted.id;
+        let stored = match self.container.read_item(id.clone(), id, None).await {
+            Ok(response) => response.into_model::<StoredLease>()?,
+            Err(error) if error.status().is_not_found() => return Ok(None),
+            Err(error) => return Err(error.into()),
+        };
+        let StoredLease { item, etag } = stored;
+        let same = item.owner == wanted.owner && item.timestamp == wanted.timestamp;
+        Ok(same.then(|| Etag::from(etag)))
     }
 
     async fn replace(&self, lease: &mut Lease) -> Result<(), FeedError> {
@@ -186,7 +205,9 @@ impl Leases {
                 Ok(())
             }
             Err(error) if error.status().is_precondition_failed() => {
-                Err(FeedError::LeaseLost(item.id.clone()))
+                let etag = self.written(item).await?;
+                lease.etag = Some(etag.ok_or_else(|| FeedError::LeaseLost(item.id.clone()))?);
+                Ok(())
             }
             Err(error) => Err(error.into()),
         }

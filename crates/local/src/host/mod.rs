@@ -46,6 +46,8 @@ mod admin;
 mod app;
 mod connection;
 mod console;
+mod delivery;
+mod disturbance;
 mod duration;
 mod feed;
 mod front;

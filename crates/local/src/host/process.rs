@@ -59,8 +59,17 @@ pub enum HandlerError {
 #[derive(Debug)]
 pub struct HandlerProcess {
     state: watch::Receiver<HandlerState>,
-    kill: mpsc::Sender<()>,
+    kill: mpsc::Sender<Kill>,
     supervisor: JoinHandle<()>,
+}
+
+/// Why the handler is killed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kill {
+    /// An invocation took longer than `functionTimeout`.
+    TimedOut,
+    /// On purpose: not an error of the handler.
+    OnPurpose,
 }
 
 /// What the handler is doing.
@@ -119,7 +128,7 @@ impl Drop for HandlerProcess {
 #[derive(Debug, Clone)]
 pub struct HandlerWatch {
     state: watch::Receiver<HandlerState>,
-    kill: mpsc::Sender<()>,
+    kill: mpsc::Sender<Kill>,
 }
 
 impl HandlerWatch {
@@ -147,10 +156,16 @@ impl HandlerWatch {
         }
     }
 
-    /// Kills the process, and with it every invocation in flight; it is started again.
+    /// Kills the process, and with it every invocation in flight; it is started again. Three
+    /// such errors stop the host.
     pub fn kill(&self) {
         // A kill that is already under way is enough.
-        let _ = self.kill.try_send(());
+        let _ = self.kill.try_send(Kill::TimedOut);
+    }
+
+    /// Kills the process on purpose, as often as you like.
+    pub fn crash(&self) {
+        let _ = self.kill.try_send(Kill::OnPurpose);
     }
 }
 
@@ -158,13 +173,13 @@ struct Supervisor {
     options: HandlerOptions,
     console: Console,
     state: watch::Sender<HandlerState>,
-    killed: mpsc::Receiver<()>,
+    killed: mpsc::Receiver<Kill>,
 }
 
 enum End {
     Exited(ExitStatus),
     NotReady,
-    Killed,
+    Killed(Kill),
 }
 
 impl Supervisor {
@@ -187,7 +202,11 @@ impl Supervisor {
                     "did not answer GET / within {} s",
                     self.options.start_timeout.as_secs_f32()
                 ),
-                End::Killed => "was killed after functionTimeout".to_owned(),
+                End::Killed(Kill::OnPurpose) => {
+                    self.console.info("The handler was killed on purpose; starting it again");
+                    continue;
+                }
+                End::Killed(Kill::TimedOut) => "was killed after functionTimeout".to_owned(),
             };
             if errors.back().is_some_and(|last| last.elapsed() >= ERROR_INTERVAL) {
                 errors.clear();
@@ -215,7 +234,7 @@ impl Supervisor {
         self.state.send_replace(HandlerState::Ready(url));
         tokio::select! {
             status = group.wait() => Ok(End::Exited(status?)),
-            Some(()) = self.killed.recv() => Ok(End::Killed),
+            Some(kill) = self.killed.recv() => Ok(End::Killed(kill)),
         }
     }
 }

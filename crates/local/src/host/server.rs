@@ -28,6 +28,7 @@ use super::process::{HandlerError, HandlerOptions, HandlerProcess, HandlerWatch}
 use super::settings::Settings;
 use super::timer;
 use super::wire::Failure;
+use crate::chaos::{Chaos, Kind};
 
 /// How the host runs an app.
 #[derive(Debug, Clone)]
@@ -48,6 +49,8 @@ pub struct HostOptions {
     pub launcher: Option<Vec<PathBuf>>,
     /// Where the lines go.
     pub console: Console,
+    /// What goes wrong with deliveries; when batches overlap, a second handler runs too.
+    pub chaos: Option<Chaos>,
 }
 
 impl HostOptions {
@@ -62,6 +65,7 @@ impl HostOptions {
             start_timeout: Duration::from_secs(30),
             launcher: None,
             console: Console::stderr(),
+            chaos: None,
         }
     }
 }
@@ -95,8 +99,8 @@ pub enum HostError {
 #[derive(Debug)]
 pub struct Host {
     url: String,
-    handler: Option<HandlerProcess>,
-    watch: HandlerWatch,
+    handlers: Vec<HandlerProcess>,
+    watches: Vec<HandlerWatch>,
     stop: CancellationToken,
     tasks: JoinSet<()>,
 }
@@ -127,30 +131,41 @@ impl Host {
                 }
             }
         }
-        let handler = HandlerProcess::start(
-            handler_options(&app, settings, &options),
-            options.console.clone(),
-        );
-        let watch = handler.watch();
-        watch.url().await?;
+        let overlaps = |chaos: &Chaos| chaos.spec().probability(Kind::Overlap) > 0.0;
+        let instances = if options.chaos.as_ref().is_some_and(overlaps) { 2 } else { 1 };
+        let handlers: Vec<_> = (0..instances)
+            .map(|_| {
+                let handler = handler_options(&app, settings, &options);
+                HandlerProcess::start(handler, options.console.clone())
+            })
+            .collect();
+        let watches: Vec<_> = handlers.iter().map(HandlerProcess::watch).collect();
+        for watch in &watches {
+            watch.url().await?;
+        }
 
         let client = handler_client();
-        let invoker: Arc<dyn Invoker> = Arc::new(HandlerInvoker {
-            handler: watch.clone(),
-            client: client.clone(),
-            timeout: app.host().function_timeout,
-        });
+        let invoker = |watch: &HandlerWatch| -> Arc<dyn Invoker> {
+            Arc::new(HandlerInvoker {
+                handler: watch.clone(),
+                client: client.clone(),
+                timeout: app.host().function_timeout,
+            })
+        };
+        let first = invoker(&watches[0]);
+        let second = watches.get(1).map(invoker);
         let stop = CancellationToken::new();
         let mut tasks = JoinSet::new();
-        start_triggers(&app, &clients, &invoker, &options, &stop, &mut tasks)?;
-        let front = Front::new(app, watch.clone(), client, invoker, options.keys, options.console)?;
+        let invokers = (first.clone(), second);
+        start_triggers(&app, &clients, &invokers, &options, &stop, &mut tasks)?;
+        let front = Front::new(app, watches.clone(), client, first, options)?;
         let router = Router::new().fallback(serve).with_state(Arc::new(front));
         tasks.spawn(async move {
             // It ends only with the task.
             let _ = axum::serve(listener, router).await;
         });
         let url = format!("http://{address}");
-        Ok(Self { url, handler: Some(handler), watch, stop, tasks })
+        Ok(Self { url, handlers, watches, stop, tasks })
     }
 
     /// Where the HTTP functions are: `http://127.0.0.1:7071`.
@@ -158,15 +173,16 @@ impl Host {
         &self.url
     }
 
-    /// Waits until the handler failed for good.
+    /// Waits until a handler failed for good.
     pub async fn failed(&self) -> HandlerError {
-        self.watch.failed().await
+        let failures = self.watches.iter().map(|watch| watch.failed().boxed());
+        futures::future::select_all(failures).await.0
     }
 
     /// Ends everything and leaves no process. Batches in flight come again at the next start.
     pub async fn stop(mut self) {
         self.stop.cancel();
-        if let Some(handler) = self.handler.take() {
+        for handler in self.handlers {
             handler.stop().await;
         }
         self.tasks.shutdown().await;
@@ -208,7 +224,7 @@ fn handler_options(
 fn start_triggers(
     app: &FunctionApp,
     clients: &BTreeMap<String, CosmosClient>,
-    invoker: &Arc<dyn Invoker>,
+    (invoker, second_invoker): &(Arc<dyn Invoker>, Option<Arc<dyn Invoker>>),
     options: &HostOptions,
     stop: &CancellationToken,
     tasks: &mut JoinSet<()>,
@@ -225,6 +241,8 @@ fn start_triggers(
                     retry_scale: options.retry_scale,
                     console: options.console.clone(),
                     lease_client: clients.get(&trigger.lease_connection).cloned(),
+                    chaos: options.chaos.clone(),
+                    second_invoker: second_invoker.clone(),
                     ..FeedOptions::default()
                 };
                 let pump = FeedPump::new(client.clone(), function, invoker.clone(), feed)?;
@@ -273,5 +291,8 @@ impl Invoker for HandlerInvoker {
             })
         }
         .boxed()
+    }
+    fn crash(&self) {
+        self.handler.crash();
     }
 }

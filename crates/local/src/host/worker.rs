@@ -1,17 +1,18 @@
 //! Delivers the changes of one lease: one batch in flight, checkpointed after it.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use azure_data_cosmos::feed::{ChangeFeedPageIterator, FeedPage};
+use azure_data_cosmos::ContainerClient;
+use azure_data_cosmos::feed::{ChangeFeedPageIterator, FeedPage, FeedRange};
 use azure_data_cosmos::models::ChangeFeedItem;
 use futures::StreamExt as _;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use super::feed::{FeedError, FeedPump};
-use super::invoke::{self, Outcome, Retrying};
+use super::disturbance::{self, Disturbance};
+use super::feed::{FeedError, FeedPump, feed_ranges};
 use super::lease::{Lease, Leases};
-use super::wire;
 
 /// The pages of a change feed.
 pub(super) type Pages = ChangeFeedPageIterator<ChangeFeedItem<Value>>;
@@ -26,6 +27,12 @@ pub(super) struct Worker {
     pub(super) leases: Leases,
     pub(super) lease: Lease,
     pub(super) pages: Pages,
+    /// The monitored container, and its physical partitions when the leases were taken.
+    pub(super) container: ContainerClient,
+    pub(super) topology: Arc<[FeedRange]>,
+    /// The JSON pointers to what makes the monitored container's partition key.
+    pub(super) key_paths: Vec<String>,
+    pub(super) disturbance: Disturbance,
 }
 
 impl Worker {
@@ -53,54 +60,53 @@ impl Worker {
         &mut self,
         give_up_after: Option<i64>,
     ) -> Result<Option<usize>, FeedError> {
+        if let Some(chaos) = &self.pump.options.chaos {
+            for documents in self.disturbance.due(chaos) {
+                self.pump.deliver_once(&documents).await;
+            }
+        }
         let Some(page) = self.pages.next().await.transpose()? else {
             return Ok(None);
         };
-        let documents = documents(page);
-        if documents.is_empty() {
-            // The first position is kept too, or a restart would skip what comes until then.
-            if self.lease.item.continuation.is_none() {
-                self.checkpoint().await?;
-            }
+        let mut documents = documents(page);
+        let is_first = self.lease.item.continuation.is_none();
+        if documents.is_empty() && !is_first {
             return Ok(None);
         }
-        let delivered = self.deliver(&documents, give_up_after).await?;
-        self.checkpoint().await?;
-        Ok(Some(delivered))
-    }
-
-    async fn deliver(
-        &mut self,
-        documents: &[Value],
-        give_up_after: Option<i64>,
-    ) -> Result<usize, FeedError> {
-        let FeedPump { function, invoker, options, .. } = &self.pump;
-        let count = documents.len();
-        let outcome = invoke::run(
-            invoker.as_ref(),
-            function,
-            |attempt| wire::documents(function, documents, attempt),
-            Retrying { scale: options.retry_scale, give_up_after },
-            &options.console,
-            &format!("{count} document{}", if count == 1 { "" } else { "s" }),
-        )
-        .await;
-        match outcome {
-            Outcome::Succeeded => Ok(count),
-            Outcome::Failed(failure) => {
-                options.console.error(&format!(
-                    "LOST: {count} changes for {}: {failure}. No retry is left, so the host \
-                     checkpoints and goes on; give function.json a retry with maxRetryCount -1",
-                    function.name
-                ));
-                Ok(0)
-            }
-            Outcome::GivenUp(failure) => Err(FeedError::BatchFailed {
-                function: function.name.clone(),
-                attempts: give_up_after.unwrap_or_default(),
-                failure,
-            }),
+        // A page that was read while its partition split is not delivered: the position after it
+        // would be one in each child, and changes got lost when the children went on from there.
+        // They go on from the last checkpoint, which is from before the split.
+        if *feed_ranges(&self.container).await? != *self.topology {
+            return Err(FeedError::Split);
         }
+        if documents.is_empty() {
+            // The first position is kept too, or a restart would skip what comes until then.
+            self.checkpoint().await?;
+            return Ok(None);
+        }
+        let Some(chaos) = self.pump.options.chaos.clone() else {
+            let delivered = self.pump.deliver(&documents, give_up_after).await?;
+            self.checkpoint().await?;
+            return Ok(Some(delivered));
+        };
+        disturbance::reorder(&chaos, &self.key_paths, &mut documents).await;
+        let delivered = match disturbance::overlap(&chaos) {
+            None => self.pump.deliver(&documents, give_up_after).await?,
+            Some(late) => {
+                let second = async {
+                    tokio::time::sleep(late).await;
+                    self.pump.deliver_once(&documents).await;
+                };
+                let (delivered, ()) =
+                    tokio::join!(self.pump.deliver(&documents, give_up_after), second);
+                delivered?
+            }
+        };
+        self.checkpoint().await?;
+        if self.disturbance.comes_again(&chaos, &documents) {
+            self.pump.deliver_once(&documents).await;
+        }
+        Ok(Some(delivered))
     }
 
     async fn checkpoint(&mut self) -> Result<(), FeedError> {

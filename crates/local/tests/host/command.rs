@@ -279,3 +279,33 @@ async fn functions_invocations_and_keys_are_printed() {
         assert!(text.contains(expected), "{expected:?} is not in {text}");
     }
 }
+
+#[test]
+fn chaos_that_does_not_exist_is_one_clear_sentence() {
+    let app = app();
+    for (chaos, named) in [
+        ("meteor=0.1", "no kind \"meteor\" of chaos, only duplicates"),
+        ("crash=2", "crash must be a probability from 0 to 1"),
+    ] {
+        let (code, stdout, stderr) = finished(&app, &["--chaos", chaos]);
+        assert_eq!((code, stdout.as_str()), (Some(2), ""));
+        assert!(stderr.contains(named), "{stderr}");
+    }
+}
+
+#[tokio::test]
+async fn what_chaos_injected_is_summed_up_at_the_end() {
+    let app = app();
+    let mut child = command(&app, &FREE_PORTS)
+        .args(["--chaos", "throttle=0.5,split=1", "--seed", "7"])
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let id = child.id().to_string();
+    assert!(Command::new("kill").args(["-INT", &id]).status().unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(stderr.contains("Chaos, injected:"), "{stderr}");
+    assert!(stderr.contains("lost-answer"), "{stderr}");
+}

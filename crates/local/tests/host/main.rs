@@ -5,6 +5,7 @@
 mod support;
 
 #[cfg(unix)]
+mod chaos;
 mod command;
 mod config;
 mod feed;

@@ -100,7 +100,10 @@ pub(crate) struct Store {
 
 impl Store {
     pub(crate) async fn new(partitions: u32) -> Self {
-        let options = EndpointOptions { partitions, ..EndpointOptions::default() };
+        Self::with_options(EndpointOptions { partitions, ..EndpointOptions::default() }).await
+    }
+
+    pub(crate) async fn with_options(options: EndpointOptions) -> Self {
         let endpoint = CosmosEndpoint::in_process(options).unwrap();
         let key = |path: &str| json!({ "paths": [path], "kind": "Hash", "version": 2 });
         let containers = json!([

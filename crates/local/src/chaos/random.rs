@@ -1,0 +1,90 @@
+//! Random numbers from a seed: the same on every machine and in every version.
+
+/// The generator SplitMix64: small, fast, and good enough to decide what goes wrong.
+///
+/// Source: Steele, Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014.
+#[derive(Clone, Debug)]
+pub struct Random(u64);
+
+const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
+
+impl Random {
+    /// One of the independent streams of a seed.
+    pub fn stream(seed: u64, number: u64) -> Self {
+        let mut one = Self(seed);
+        one.0 = one.next() ^ number.wrapping_mul(STEP);
+        Self(one.next())
+    }
+
+    /// Numbers that do not depend on how many are drawn from this stream later.
+    pub fn fork(&mut self) -> Self {
+        Self(self.next())
+    }
+
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(STEP);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// A number from 0 to `end` - 1; 0 when `end` is 0.
+    pub fn below(&mut self, end: u64) -> u64 {
+        // The bias is below end / 2^64.
+        let wide = u128::from(self.next()) * u128::from(end);
+        u64::try_from(wide >> 64).unwrap_or(0)
+    }
+
+    /// An index of a list of this length; 0 for an empty one.
+    pub fn index(&mut self, length: usize) -> usize {
+        usize::try_from(self.below(length as u64)).unwrap_or(0)
+    }
+
+    /// True with this probability.
+    pub fn chance(&mut self, probability: f64) -> bool {
+        #[expect(clippy::cast_precision_loss, reason = "53 bits are exact")]
+        let unit = (self.next() >> 11) as f64 / (1_u64 << 53) as f64;
+        unit < probability
+    }
+
+    /// Puts a list into a random order.
+    pub fn shuffle<T>(&mut self, list: &mut [T]) {
+        for end in (1..list.len()).rev() {
+            list.swap(end, self.index(end + 1));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ten(mut random: Random) -> Vec<u64> {
+        (0..10).map(|_| random.below(1_000)).collect()
+    }
+
+    #[test]
+    fn a_seed_always_gives_the_same_numbers_and_each_stream_its_own() {
+        assert_eq!(ten(Random::stream(7, 1)), ten(Random::stream(7, 1)));
+        assert_ne!(ten(Random::stream(7, 1)), ten(Random::stream(7, 2)));
+        assert_ne!(ten(Random::stream(7, 1)), ten(Random::stream(8, 1)));
+    }
+
+    #[test]
+    fn a_chance_comes_about_as_often_as_it_should() {
+        let mut random = Random::stream(1, 1);
+        let hits = (0..10_000).filter(|_| random.chance(0.2)).count();
+        assert!((1_800..2_200).contains(&hits), "{hits}");
+        assert!((0..1_000).all(|_| !random.chance(0.0) && random.chance(1.0)));
+    }
+
+    #[test]
+    fn a_shuffled_list_has_the_same_elements_in_another_order() {
+        let mut list: Vec<usize> = (0..100).collect();
+        Random::stream(1, 1).shuffle(&mut list);
+        assert_ne!(list, (0..100).collect::<Vec<_>>());
+        list.sort_unstable();
+        assert_eq!(list, (0..100).collect::<Vec<_>>());
+    }
+}

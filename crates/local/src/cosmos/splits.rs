@@ -1,0 +1,82 @@
+//! Physical partitions that split while the account is in use.
+
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use azure_data_cosmos_driver::in_memory_emulator::EmulatorStore;
+
+use super::operation::ContainerPath;
+use crate::chaos::{Chaos, Kind, Random};
+
+/// A split comes after at most this many writes to the account since the one before.
+const MOST_WRITES: u64 = 2_000;
+/// How long a partition answers 410 while it splits, at most, in milliseconds. In Azure it takes
+/// much longer, but most of it goes on in the background.
+const MOST_LOCKED_MS: u64 = 100;
+
+/// Decides when which partition splits.
+#[derive(Debug)]
+pub(super) struct Splits {
+    chaos: Chaos,
+    next: Mutex<Next>,
+}
+
+#[derive(Debug)]
+struct Next {
+    left: u32,
+    writes: u64,
+    random: Random,
+}
+
+impl Splits {
+    pub(super) fn new(chaos: Chaos) -> Self {
+        let mut random = chaos.fork(Kind::Split);
+        let next =
+            Next { left: chaos.spec().splits(), writes: 1 + random.below(MOST_WRITES), random };
+        Self { chaos, next: Mutex::new(next) }
+    }
+
+    /// Counts a write; when a split is due, a partition of the container written to splits.
+    pub(super) fn after_write(&self, store: &Arc<EmulatorStore>, path: &ContainerPath) {
+        let Some(mut random) = self.due() else {
+            return;
+        };
+        let ContainerPath { database, container } = path;
+        // All partitions have all of no parents.
+        let partitions = store.child_partition_ids(database, container, &[]);
+        let Some(&partition) = partitions.get(random.index(partitions.len())) else {
+            return;
+        };
+        let locked = Duration::from_millis(random.below(MOST_LOCKED_MS));
+        // By storage, or through the middle when there is only one logical partition.
+        if store.split_partition_by_storage(database, container, partition, locked).is_err() {
+            store.split_partition(database, container, partition, locked);
+        }
+        self.chaos.note(
+            Kind::Split,
+            format_args!(
+                "partition {partition} of {container}, locked for {} ms",
+                locked.as_millis()
+            ),
+        );
+    }
+
+    fn due(&self) -> Option<Random> {
+        if self.chaos.is_stopped() {
+            return None;
+        }
+        let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
+        next.writes -= 1;
+        if next.writes > 0 {
+            return None;
+        }
+        next.writes = 1 + next.random.below(MOST_WRITES);
+        if next.left == 0 {
+            return None;
+        }
+        next.left -= 1;
+        Some(next.random.fork())
+    }
+}

@@ -1,0 +1,62 @@
+//! From documents to invocations.
+
+use serde_json::Value;
+
+use super::disturbance::Crashing;
+use super::feed::{FeedError, FeedPump};
+use super::invoke::{self, Invoker, Outcome, Retrying};
+use super::wire;
+
+impl FeedPump {
+    /// Delivers a batch until it is applied or lost.
+    pub(super) async fn deliver(
+        &self,
+        documents: &[Value],
+        give_up_after: Option<i64>,
+    ) -> Result<usize, FeedError> {
+        let Self { function, options, .. } = self;
+        let count = documents.len();
+        match self.invoke(self.invoker.as_ref(), documents, give_up_after).await {
+            Outcome::Succeeded => Ok(count),
+            Outcome::Failed(failure) => {
+                options.console.error(&format!(
+                    "LOST: {count} changes for {}: {failure}. No retry is left, so the host \
+                     checkpoints and goes on; give function.json a retry with maxRetryCount -1",
+                    function.name
+                ));
+                Ok(0)
+            }
+            Outcome::GivenUp(failure) => Err(FeedError::BatchFailed {
+                function: function.name.clone(),
+                attempts: give_up_after.unwrap_or_default(),
+                failure,
+            }),
+        }
+    }
+
+    /// Delivers a batch to the second instance, which has no lease and does not try again.
+    pub(super) async fn deliver_once(&self, documents: &[Value]) {
+        let second = self.options.second_invoker.as_ref().unwrap_or(&self.invoker);
+        self.invoke(second.as_ref(), documents, Some(1)).await;
+    }
+
+    async fn invoke(
+        &self,
+        invoker: &dyn Invoker,
+        documents: &[Value],
+        give_up_after: Option<i64>,
+    ) -> Outcome {
+        let Self { function, options, .. } = self;
+        let crashing = options.chaos.as_ref().map(|chaos| Crashing { invoker, chaos });
+        let count = documents.len();
+        invoke::run(
+            crashing.as_ref().map_or(invoker, |crashing| crashing),
+            function,
+            |attempt| wire::documents(function, documents, attempt),
+            Retrying { scale: options.retry_scale, give_up_after },
+            &options.console,
+            &format!("{count} document{}", if count == 1 { "" } else { "s" }),
+        )
+        .await
+    }
+}

@@ -1,0 +1,150 @@
+//! The clients: each does one operation after the other, until it knows the outcome.
+
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use futures::future::join_all;
+use tributary_local::chaos::Random;
+
+use crate::{Api, Call, Model, Operation, Reply, World};
+
+/// What the clients do.
+#[derive(Clone, Debug)]
+pub struct Simulation {
+    /// How many of everything there are.
+    pub world: World,
+    /// How many operations in all.
+    pub operations: usize,
+    /// What all choices come from.
+    pub seed: u64,
+    /// How long a client waits before it sends again; `Retry-After` says a second.
+    pub patience: Duration,
+    /// Whether handlers are killed, so that the host may answer 502 for one.
+    pub crashes: bool,
+}
+
+/// What the clients met.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Operations that were acknowledged: answered with 2xx or an expected 4xx.
+    pub acknowledged: usize,
+    /// Answers of 429.
+    pub throttled: usize,
+    /// Answers of 503.
+    pub unavailable: usize,
+    /// Answers that did not come, because the handler was killed: the host's 502.
+    pub killed: usize,
+    /// Answers that are not right, each in a sentence.
+    pub wrong: Vec<String>,
+}
+
+/// An operation that is sent so often without a known outcome is not answered honestly.
+const MOST_TRIES: usize = 300;
+/// More wrong answers tell nothing new.
+const MOST_WRONG: usize = 20;
+
+/// Lets all clients work until their operations are done, and gives the model of what is known.
+pub async fn simulate(api: Arc<dyn Api>, simulation: &Simulation) -> (Model, Tally) {
+    let model = Arc::new(Mutex::new(Model::new(simulation.world)));
+    let clients = (0..simulation.world.clients).map(|number| {
+        let client = Client {
+            number,
+            random: Random::stream(simulation.seed, 100 + number as u64),
+            api: api.clone(),
+            model: model.clone(),
+            simulation: simulation.clone(),
+            tally: Tally::default(),
+        };
+        tokio::spawn(client.work())
+    });
+    let mut all = Tally::default();
+    for (number, tally) in join_all(clients).await.into_iter().enumerate() {
+        match tally {
+            Ok(tally) => all.add(tally),
+            Err(error) => all.wrong.push(format!("client {number} ended early: {error}")),
+        }
+    }
+    let empty = Mutex::new(Model::new(simulation.world));
+    let model = Arc::try_unwrap(model).unwrap_or(empty);
+    (model.into_inner().unwrap_or_else(PoisonError::into_inner), all)
+}
+
+struct Client {
+    number: usize,
+    random: Random,
+    api: Arc<dyn Api>,
+    model: Arc<Mutex<Model>>,
+    simulation: Simulation,
+    tally: Tally,
+}
+
+impl Client {
+    async fn work(mut self) -> Tally {
+        let Simulation { operations, world, .. } = self.simulation;
+        for _ in 0..operations.div_ceil(world.clients) {
+            self.operate().await;
+            if self.tally.wrong.len() >= MOST_WRONG {
+                break;
+            }
+        }
+        self.tally
+    }
+
+    async fn operate(&mut self) {
+        let (operation, begun, call) = {
+            let mut random = self.random.fork();
+            let mut model = self.model();
+            let world = self.simulation.world;
+            let operation = Operation::random(world, self.number, &mut model, &mut random);
+            let begun = model.begin(&operation);
+            let call = operation.call(&model);
+            (operation, begun, call)
+        };
+        let (reply, repeated) = self.ask(&call).await;
+        let number = self.number;
+        let right = self.model().finish(number, &operation, &begun, &reply, repeated);
+        match right {
+            Ok(()) => self.tally.acknowledged += 1,
+            Err(wrong) => self.tally.wrong.push(wrong),
+        }
+    }
+
+    /// Sends a request until its outcome is known; tells whether it was sent more than once.
+    async fn ask(&mut self, call: &Call) -> (Reply, bool) {
+        let mut tries = 1;
+        loop {
+            let reply = self.api.send(call.clone()).await;
+            let status = reply.as_ref().map_or(502, |reply| reply.status);
+            match status {
+                429 => self.tally.throttled += 1,
+                503 => self.tally.unavailable += 1,
+                502 if self.simulation.crashes => self.tally.killed += 1,
+                _ => {}
+            }
+            let unknown = reply.as_ref().is_none_or(Reply::is_unknown);
+            let honest = status != 502 || self.simulation.crashes;
+            if !unknown || !honest || tries == MOST_TRIES {
+                let none = || Reply { status, body: "no answer".into() };
+                return (reply.unwrap_or_else(none), tries > 1);
+            }
+            tries += 1;
+            tokio::time::sleep(self.simulation.patience).await;
+        }
+    }
+
+    fn model(&self) -> MutexGuard<'_, Model> {
+        self.model.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Tally {
+    fn add(&mut self, other: Self) {
+        self.acknowledged += other.acknowledged;
+        self.throttled += other.throttled;
+        self.unavailable += other.unavailable;
+        self.killed += other.killed;
+        self.wrong.extend(other.wrong);
+    }
+}

@@ -1,0 +1,155 @@
+//! The operations that a client does.
+
+use http::Method;
+use serde_json::json;
+use tributary_local::chaos::Random;
+
+use crate::{Call, Model};
+
+/// How many of everything there are.
+#[derive(Clone, Copy, Debug)]
+pub struct World {
+    /// Clients at work at the same time.
+    pub clients: usize,
+    /// Users of each client.
+    pub users: usize,
+    /// Posts of each client. More than 100 in all let posts fall out of the feed.
+    pub posts: usize,
+    /// Whether a post that follows a deleted one gets its id, and not a new one.
+    pub reuse_ids: bool,
+}
+
+/// Names that all users fight for: fewer would only be conflicts.
+const NAMES: usize = 120;
+
+/// One operation of a client. Numbers are those of users, posts and comments in the [`Model`].
+#[derive(Clone, Debug)]
+#[expect(missing_docs, reason = "the names say it")]
+pub enum Operation {
+    PutUser { user: usize, name: String },
+    PutPost { post: usize, author: usize, title: String, content: String },
+    DeletePost { post: usize },
+    PutComment { comment: usize },
+    DeleteComment { comment: usize },
+    Like { post: usize, user: usize },
+    Unlike { post: usize, user: usize },
+    GetUser { user: usize },
+    GetPost { post: usize },
+    GetComment { comment: usize },
+    GetLike { post: usize, user: usize },
+}
+
+impl World {
+    fn own_user(self, client: usize, random: &mut Random) -> usize {
+        client * self.users + random.index(self.users)
+    }
+
+    fn own_post(self, client: usize, random: &mut Random) -> usize {
+        client * self.posts + random.index(self.posts)
+    }
+
+    fn any_post(self, random: &mut Random) -> usize {
+        let posts = self.clients * self.posts;
+        // Half of all reactions meet on a few posts.
+        let some = if random.chance(0.5) { posts.min(5) } else { posts };
+        random.index(some)
+    }
+}
+
+impl Operation {
+    /// The next operation of a client.
+    pub fn random(world: World, client: usize, model: &mut Model, random: &mut Random) -> Self {
+        let user = world.own_user(client, random);
+        let own = world.own_post(client, random);
+        let post = world.any_post(random);
+        let number = random.below(1_000_000);
+        match random.below(100) {
+            0..8 => Self::PutUser { user, name: name(random) },
+            8..30 => Self::PutPost {
+                post: own,
+                author: model.author(own).filter(|_| random.chance(0.9)).unwrap_or(user),
+                title: title(number),
+                content: content(number),
+            },
+            30..35 => Self::DeletePost { post: own },
+            35..55 => Self::PutComment {
+                comment: model.new_comment(post, user, format!("Comment {number}")),
+            },
+            55..72 => Self::Like { post, user },
+            72..78 => Self::Unlike { post, user },
+            78..81 => Self::GetUser { user },
+            81..84 => Self::GetPost { post: own },
+            84..87 => Self::GetLike { post, user },
+            pick => match model.own_comment(client, random) {
+                None => Self::GetPost { post: own },
+                Some(comment) if pick < 93 => Self::DeleteComment { comment },
+                Some(comment) if pick < 96 => Self::PutComment { comment },
+                Some(comment) => Self::GetComment { comment },
+            },
+        }
+    }
+
+    /// The request.
+    pub fn call(&self, model: &Model) -> Call {
+        match self {
+            Self::PutUser { user, name } => {
+                Call::new(Method::PUT, user_path(*user)).body(json!({"username": name}))
+            }
+            Self::PutPost { post, author, title, content } => {
+                let body = json!({"userId": user_id(*author), "title": title, "content": content});
+                Call::new(Method::PUT, model.post_path(*post)).body(body)
+            }
+            Self::DeletePost { post } => Call::new(Method::DELETE, model.post_path(*post)),
+            Self::PutComment { comment } => {
+                let it = model.comment(*comment);
+                let path = format!("{}/comments", model.post_path(it.post));
+                let body = json!({"userId": user_id(it.user), "content": it.content});
+                let key = Some(format!("comment-{comment}"));
+                Call { key, ..Call::new(Method::POST, path).body(body) }
+            }
+            Self::DeleteComment { comment } => {
+                Call::new(Method::DELETE, model.comment(*comment).path())
+            }
+            Self::Like { post, user } => Call::new(Method::PUT, model.like_path(*post, *user)),
+            Self::Unlike { post, user } => Call::new(Method::DELETE, model.like_path(*post, *user)),
+            Self::GetUser { user } => Call::new(Method::GET, user_path(*user)),
+            Self::GetPost { post } => Call::new(Method::GET, model.post_path(*post)),
+            Self::GetComment { comment } => Call::new(Method::GET, model.comment(*comment).path()),
+            Self::GetLike { post, user } => Call::new(Method::GET, model.like_path(*post, *user)),
+        }
+    }
+}
+
+/// The id of a user.
+pub(crate) fn user_id(user: usize) -> String {
+    format!("u{user}")
+}
+
+pub(crate) fn user_path(user: usize) -> String {
+    format!("/api/users/{}", user_id(user))
+}
+
+/// A name in one of three spellings of which only one may be taken at a time.
+fn name(random: &mut Random) -> String {
+    let name = format!("Name {}", random.index(NAMES));
+    match random.below(3) {
+        0 => name.to_uppercase(),
+        1 => name.to_lowercase(),
+        _ => name,
+    }
+}
+
+/// A title; one in ten is a text that the Functions host takes for a time and rewrites.
+fn title(number: u64) -> String {
+    if number.is_multiple_of(10) {
+        format!("2026-11-21T09:25:{:02}.120Z", number / 10 % 60)
+    } else {
+        format!("Title {number}")
+    }
+}
+
+/// A content that is longer than a summary now and then.
+fn content(number: u64) -> String {
+    let times = usize::try_from(number % 50).unwrap_or(0) + 1;
+    format!("{number} ").repeat(times).trim_end().to_owned()
+}

@@ -1,0 +1,117 @@
+//! Random commands of several clients under all kinds of chaos, compared with a reference model.
+//!
+//! Two instances of the app in this process take the commands in turns. To run a seed again:
+//! `TRIBUTARY_SEED=7 cargo test --test it chaos`. The long run, against real processes, is
+//! `cargo xtask chaos` (docs/chaos.md).
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use axum::{
+    Router,
+    body::{Body, to_bytes},
+    http::Request,
+};
+use futures::{FutureExt, future::BoxFuture};
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+use tower::ServiceExt;
+use tributary_local::{
+    chaos::{Chaos, Kind},
+    cosmos::EndpointOptions,
+    host::{Console, FeedOptions, RouterInvoker},
+};
+use tributary_simulator::{Api, Call, Reply, Simulation, check, simulate};
+
+use crate::world::World;
+
+const CHAOS: &str = "duplicates=0.3,reorder=0.3,overlap=0.3,crash=0.3,throttle=0.05,\
+                     lost-answer=0.05,split=2";
+
+/// The instances of the app, asked in turns.
+struct Instances {
+    routers: [Router; 2],
+    asked: AtomicUsize,
+}
+
+impl Instances {
+    fn of(one: &World, other: &World) -> Self {
+        let routers = [one.router.clone(), other.router.clone()];
+        Self { routers, asked: AtomicUsize::new(0) }
+    }
+}
+
+impl Api for Instances {
+    fn send(&self, call: Call) -> BoxFuture<'_, Option<Reply>> {
+        let router = &self.routers[self.asked.fetch_add(1, Ordering::Relaxed) % 2];
+        async move {
+            let mut request = Request::builder()
+                .method(call.method)
+                .uri(call.path)
+                .header("content-type", "application/json");
+            if let Some(key) = call.key {
+                request = request.header("idempotency-key", key);
+            }
+            let body = call.body.map_or_else(Body::empty, |body| body.to_string().into());
+            let response = router.clone().oneshot(request.body(body).unwrap()).await.unwrap();
+            let status = response.status().as_u16();
+            let body = to_bytes(response.into_body(), usize::MAX).await.unwrap();
+            Some(Reply { status, body: serde_json::from_slice(&body).unwrap_or_default() })
+        }
+        .boxed()
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn random_commands_under_chaos_end_as_the_model_says() {
+    let seed = std::env::var("TRIBUTARY_SEED").map_or(1, |seed| seed.parse().unwrap());
+    let chaos = Chaos::new(CHAOS.parse().unwrap(), seed);
+    let options = EndpointOptions { chaos: Some(chaos.clone()), ..EndpointOptions::default() };
+    let world = World::with_options(options).await;
+    let second = world.second_instance().await;
+    let deliveries = FeedOptions {
+        poll_delay: Some(Duration::from_millis(20)),
+        retry_scale: 0.01,
+        console: Console::silent(),
+        chaos: Some(chaos.clone()),
+        second_invoker: Some(Arc::new(RouterInvoker(second.router.clone()))),
+        ..FeedOptions::default()
+    };
+    let stop = CancellationToken::new();
+    let mut running = JoinSet::new();
+    for pump in world.pumps(&deliveries) {
+        let stop = stop.clone();
+        running.spawn(async move { pump.run(stop).await });
+    }
+    let instances = Arc::new(Instances::of(&world, &second));
+    let simulation = Simulation {
+        // More posts than the feed holds.
+        world: tributary_simulator::World { clients: 6, users: 3, posts: 30, reuse_ids: false },
+        operations: 400,
+        seed,
+        patience: Duration::from_millis(5),
+        crashes: false,
+    };
+    let (model, tally) = simulate(instances.clone(), &simulation).await;
+    chaos.stop();
+    stop.cancel();
+    while running.join_next().await.is_some() {}
+
+    world.settle().await;
+    let again = format!("TRIBUTARY_SEED={seed} cargo test --test it chaos");
+    assert!(tally.wrong.is_empty(), "{again}\n{:#?}", tally.wrong);
+    let divergences = check(&*instances, &model).await;
+    assert!(divergences.is_empty(), "{again}\n{divergences:#?}");
+    let letters = world.items("dead-letters").await;
+    assert!(letters.is_empty(), "{again}\n{letters:#?}");
+    // These two wait for a moment that may not come in so short a time.
+    let sure = |kind: &Kind| !matches!(kind, Kind::Split | Kind::Crash);
+    for (kind, injected) in chaos.injected().into_iter().filter(|(kind, _)| sure(kind)) {
+        assert!(injected > 0, "{again}: {} never happened", kind.name());
+    }
+}
