@@ -8,11 +8,12 @@ use axum::{
     middleware,
     routing::{MethodRouter, delete, get, post, put},
 };
-use custom_handler::{CustomHandler, Documents, InvocationId};
+use custom_handler::{CustomHandler, Documents, InvocationId, TimerInfo};
 
 use crate::{
     blog::{
         Blog,
+        audit::{self, audit_blog},
         commands::{
             create_comment, create_post, create_user, delete_comment, delete_post, like_post,
             put_post, put_user, unlike_post,
@@ -65,9 +66,19 @@ pub const UNMATCHED: &str = "ZUnmatchedRoute";
 
 /// The app on a database.
 pub fn app(cosmos: &Arc<Cosmos>) -> CustomHandler {
+    app_with(cosmos, audit::Options::default())
+}
+
+/// The app on a database, whose weekly audit goes about it so.
+pub fn app_with(cosmos: &Arc<Cosmos>, audit: audit::Options) -> CustomHandler {
     let blog = Blog::new(cosmos);
     let letters = DeadLetters::new(cosmos);
     let app = CustomHandler::new().http(router(blog.clone()));
+    let audited = blog.clone();
+    let app = app.trigger(audit::FUNCTION, move |_: TimerInfo| {
+        let blog = audited.clone();
+        async move { audit_blog(&blog, audit).await }
+    });
     let app = projection(app, UsernamesInPosts(blog.clone()), &letters);
     let app = projection(app, PostCopiesInUsers(blog.clone()), &letters);
     let app = projection(app, HomeFeed(blog.clone()), &letters);

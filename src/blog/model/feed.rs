@@ -53,6 +53,11 @@ impl Default for FeedHead {
 }
 
 impl FeedHead {
+    /// The members, newest first.
+    pub fn members(&self) -> &[Member] {
+        &self.members
+    }
+
     /// Whether a post is a member.
     pub fn contains(&self, id: &str) -> bool {
         self.members.iter().any(|member| member.id == id)

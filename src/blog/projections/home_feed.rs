@@ -124,7 +124,7 @@ impl HomeFeed {
     }
 
     /// Fills the feed up with the newest posts if there is a note to, and crosses the note out.
-    async fn refill(&self) -> Result<(), StoreError> {
+    pub(in crate::blog) async fn refill(&self) -> Result<(), StoreError> {
         loop {
             if !self.head().await?.item.refill {
                 return Ok(());
