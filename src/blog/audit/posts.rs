@@ -17,7 +17,7 @@ use crate::{
 ///
 /// A command dates what it creates when it begins, so a comment may be dated before the post that
 /// counts it by as long as a command can take; the Functions host ends it after ten minutes.
-const LONGEST_COMMAND: Duration = Duration::from_secs(600);
+const LONGEST_COMMAND: Duration = Duration::from_mins(10);
 
 /// How often the counts of a busy post are taken until nothing came between.
 const SNAPSHOTS: usize = 5;

@@ -44,10 +44,9 @@ async fn the_cost_of_an_audit_is_as_documented() {
         let kind = format!("{:?} {}", request.kind, request.container).to_lowercase();
         *kinds.entry(kind).or_default() += 1;
     }
-    let rows: String =
-        kinds.iter().map(|(kind, count)| format!("| {kind} | {count} |\n")).collect();
+    let rows = format!("{kinds:?}");
     println!(
-        "{rows}all, for {:.0} request units: {}",
+        "{rows}; all, for {:.0} request units: {}",
         summary.request_units, summary.store_requests
     );
     // Looks at the same user or post that meet may each read it: it varies a little.

@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// How long the change feed of these worlds may take.
-const SETTLE: Duration = Duration::from_millis(1_000);
+const SETTLE: Duration = Duration::from_secs(1);
 
 /// Commands and deliveries, without end.
 async fn traffic(world: &World, from: u32) {
@@ -40,10 +40,10 @@ async fn commands(world: &World, author: &str, n: u32) {
     like(world, &id, author).await;
     let text = json!({"userId": author, "title": n.to_string(), "content": "edited"});
     world.put(&format!("/api/posts/{id}"), text).await.expect(200);
-    if n % 3 == 0 {
+    if n.is_multiple_of(3) {
         world.delete(&format!("/api/posts/{id}")).await.expect(204);
     }
-    if n % 5 == 0 {
+    if n.is_multiple_of(5) {
         user(world, author, &format!("{author} after {n}")).await.expect(200);
     }
     // The audit wants its turn.
