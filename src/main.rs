@@ -3,7 +3,9 @@
 
 use std::{env, process::ExitCode};
 
-use tributary::{app::app_with, blog::audit::command, config::Config, cosmos::Cosmos};
+use tributary::{
+    app::app_with, blog::audit::command, config::Config, cosmos::Cosmos, projection::RETRY_BUDGET,
+};
 
 #[tokio::main]
 async fn main() -> ExitCode {
@@ -37,5 +39,5 @@ async fn start() -> Result<(), Box<dyn std::error::Error>> {
     custom_handler::logs::init_with("info,azure_data_cosmos_driver=warn")?;
     let config = Config::from_env()?;
     let cosmos = Cosmos::new(config.cosmos.account, None, config.cosmos.database);
-    Ok(app_with(&cosmos, config.audit).serve().await?)
+    Ok(app_with(&cosmos, RETRY_BUDGET, config.audit).serve().await?)
 }

@@ -104,8 +104,9 @@ fn no_two_triggers_share_a_lease_and_none_can_lose_a_change() {
 }
 
 #[test]
-fn the_function_for_unmatched_routes_sorts_last() {
+fn the_function_for_unmatched_routes_sorts_last_and_opens_nothing() {
     let folders = folders();
+    assert_eq!(trigger(&folders[UNMATCHED])["authLevel"], "function");
     let last = folders.keys().max_by_key(|name| name.to_lowercase()).unwrap();
     assert_eq!(last, UNMATCHED);
 }

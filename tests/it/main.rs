@@ -10,6 +10,7 @@
 mod audit;
 mod blog;
 mod costs;
+mod dead_letters;
 mod functions;
 mod http;
 mod process;

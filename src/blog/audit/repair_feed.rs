@@ -61,7 +61,7 @@ impl Looker {
         let PostSlot::Post(post) = self.blog.post_slot(&post_id(id)?).await? else {
             return Err(Obstacle::Race);
         };
-        let head = head.remove(id).admit([Member::of(&post.item)]).head;
+        let head = head.remove(id).admit(Member::of(&post.item)).head;
         let transaction = Transaction::new(FEED_PARTITION)
             .replace(HEAD_ID, &InFeed::new(head), &head_etag)?
             .put(id, &InFeed::new(PostCopy::for_feed(&post.item)), etag.as_ref())?;

@@ -1,7 +1,5 @@
 //! The newest posts in short form, all in one logical partition, for Q6.
 
-use serde::Deserialize;
-
 use super::{PostState, post_source, post_state};
 use crate::{
     blog::{
@@ -11,8 +9,8 @@ use crate::{
             Member, Post, PostCopy, PostsItem,
         },
     },
-    cosmos::{ETag, Query, Scope, StoreError, Stored, Transaction},
-    projection::{Effect, Projection},
+    cosmos::{Container, ETag, Query, Scope, StoreError, Transaction},
+    projection::{Effect, Place, Projection},
 };
 
 /// Keeps `feed` true to the posts: exactly the 100 newest that exist.
@@ -27,11 +25,8 @@ use crate::{
 /// two loses nothing.
 pub struct HomeFeed(pub Blog);
 
-/// What all copies and marks have.
-#[derive(Deserialize)]
-struct Copied {
-    version: u64,
-}
+/// How often the feed is filled up before that is left to the next change.
+const ROUNDS: usize = 3;
 
 impl Projection for HomeFeed {
     const FUNCTION: &'static str = "HomeFeed";
@@ -39,6 +34,10 @@ impl Projection for HomeFeed {
     /// Changes of the membership would only lose races against each other.
     const CONCURRENCY: usize = 1;
     type Change = PostsItem;
+
+    fn container(&self) -> &Container {
+        &self.0.posts
+    }
 
     fn source(change: &PostsItem) -> Option<(String, u64)> {
         post_source(change)
@@ -50,7 +49,7 @@ impl Projection for HomeFeed {
         };
         let head = self.head().await?;
         let effect = match &state {
-            PostState::Live(post) if head.item.contains(&post.public.id) => {
+            PostState::Live(post) if head.item.holds(&Member::of(post)) => {
                 self.update(post).await?
             }
             PostState::Live(post) if head.item.admits(&Member::of(post)) => {
@@ -76,31 +75,34 @@ impl HomeFeed {
     /// Writes a newer version of a member.
     async fn update(&self, post: &Post) -> Result<Effect, StoreError> {
         let id = post.public.id.as_str();
-        match self.copy(id).await? {
-            Some(copy) if copy.item.version < post.version => {
+        match self.place(id, post.version).await? {
+            Place::Open(Some(etag)) => {
                 let newer = InFeed::new(PostCopy::for_feed(post));
-                self.0.feed.replace(FEED_PARTITION, id, &newer, &copy.etag).await?;
+                self.0.feed.replace(FEED_PARTITION, id, &newer, &etag).await?;
                 Ok(Effect::Applied)
             }
-            // None: it has left the feed meanwhile.
-            _ => Ok(Effect::Unchanged),
+            // It has left the feed meanwhile.
+            Place::Open(None) => Ok(Effect::Unchanged),
+            Place::Taken(effect) => Ok(effect),
         }
     }
 
     /// Takes a post in, and those out for which there is no more room.
     async fn admit(&self, head: &Head, post: &Post) -> Result<Effect, StoreError> {
         let id = post.public.id.as_str();
-        // There may be the mark of this post, or of an earlier one with its id.
-        let mark = self.copy(id).await?;
-        if mark.as_ref().is_some_and(|mark| mark.item.version >= post.version) {
-            return Ok(Effect::Unchanged);
-        }
-        let plan = head.item.admit([Member::of(post)]);
+        // There may be the mark of this post, or of an earlier one with its id; or the copy of a later
+        // one, which is a member already. A copy of this very version is no member, so it is written
+        // over, too.
+        let known = match self.place(id, post.version + 1).await? {
+            Place::Open(known) => known,
+            Place::Taken(effect) => return Ok(effect),
+        };
+        let plan = head.item.admit(Member::of(post));
         let copy = InFeed::new(PostCopy::for_feed(post));
         let mut transaction = with_head(Transaction::new(FEED_PARTITION), plan.head, head)?.put(
             id,
             &copy,
-            mark.map(|mark| mark.etag).as_ref(),
+            known.as_ref(),
         )?;
         for evicted in &plan.evicted {
             transaction = transaction.delete(evicted, None);
@@ -112,41 +114,43 @@ impl HomeFeed {
     /// Leaves the mark of a deleted post, and takes the post out.
     async fn remove(&self, head: &Head, deleted: &DeletedPost) -> Result<Effect, StoreError> {
         let id = deleted.post_id.as_str();
-        let copy = self.copy(id).await?;
-        if copy.as_ref().is_some_and(|copy| copy.item.version >= deleted.version) {
-            return Ok(Effect::Unchanged);
-        }
+        let copy = match self.place(id, deleted.version).await? {
+            Place::Open(copy) => copy,
+            Place::Taken(effect) => return Ok(effect),
+        };
         let mark = InFeed::new(FeedMark::from(deleted));
         let transaction = with_head(Transaction::new(FEED_PARTITION), head.item.remove(id), head)?
-            .put(id, &mark, copy.map(|copy| copy.etag).as_ref())?;
+            .put(id, &mark, copy.as_ref())?;
         self.0.feed.transact(transaction).await.map_err(|refusal| refusal.error)?;
         Ok(Effect::Applied)
     }
 
     /// Fills the feed up with the newest posts if there is a note to, and crosses the note out.
     pub(in crate::blog) async fn refill(&self) -> Result<(), StoreError> {
-        loop {
+        for _ in 0..ROUNDS {
             if !self.head().await?.item.refill {
-                return Ok(());
+                break;
             }
             let newest = self.newest_posts().await?;
             for post in &newest {
                 let head = self.head().await?;
-                if head.item.contains(&post.public.id) {
+                if head.item.holds(&Member::of(post)) {
                     self.update(post).await?;
                 } else if head.item.admits(&Member::of(post)) {
                     self.admit(&head, post).await?;
                 }
             }
             let head = self.head().await?;
-            // Some of them may have been deleted meanwhile: then others take their places.
+            // Some of them may have been deleted meanwhile: then others take their places, now or,
+            // since the note stays, with the next change.
             if head.item.is_full() || newest.len() < FEED_CAPACITY {
                 let filled = head.item.filled();
                 let done = with_head(Transaction::new(FEED_PARTITION), filled, &head)?;
                 self.0.feed.transact(done).await.map_err(|refusal| refusal.error)?;
-                return Ok(());
+                break;
             }
         }
+        Ok(())
     }
 
     /// The newest posts that exist: a query in all partitions.
@@ -169,8 +173,8 @@ impl HomeFeed {
         })
     }
 
-    async fn copy(&self, id: &str) -> Result<Option<Stored<Copied>>, StoreError> {
-        self.0.feed.read(FEED_PARTITION, id).await
+    async fn place(&self, id: &str, version: u64) -> Result<Place, StoreError> {
+        Place::of(&self.0.feed, FEED_PARTITION, id, version).await
     }
 }
 
