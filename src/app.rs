@@ -9,11 +9,12 @@ use axum::{
     middleware,
     routing::{MethodRouter, delete, get, post, put},
 };
-use custom_handler::CustomHandler;
+use custom_handler::{CustomHandler, TimerInfo};
 
 use crate::{
     blog::{
         Blog,
+        audit::{self, audit_blog},
         commands::{
             create_comment, create_post, create_user, delete_comment, delete_post, like_post,
             put_post, put_user, unlike_post,
@@ -74,18 +75,27 @@ pub const UNMATCHED: &str = "ZUnmatchedRoute";
 
 /// The app on a database.
 pub fn app(cosmos: &Arc<Cosmos>) -> CustomHandler {
-    app_with_budget(cosmos, RETRY_BUDGET)
+    app_with(cosmos, RETRY_BUDGET, audit::Options::default())
 }
 
 /// The app with another [`RETRY_BUDGET`], for tests: a host may wait for long, a test may not.
 pub fn app_with_budget(cosmos: &Arc<Cosmos>, budget: Duration) -> CustomHandler {
+    app_with(cosmos, budget, audit::Options::default())
+}
+
+/// The app with a [`RETRY_BUDGET`], whose weekly audit goes about it so.
+pub fn app_with(cosmos: &Arc<Cosmos>, budget: Duration, audit: audit::Options) -> CustomHandler {
     let blog = Blog::new(cosmos);
     let projections = Projections::new(DeadLetters::new(cosmos), budget)
         .with(UsernamesInPosts(blog.clone()))
         .with(PostCopiesInUsers(blog.clone()))
         .with(HomeFeed(blog.clone()))
         .with(PostsIntegrity(blog.clone()));
-    let app = CustomHandler::new();
+    let audited = blog.clone();
+    let app = CustomHandler::new().trigger(audit::FUNCTION, move |_: TimerInfo| {
+        let blog = audited.clone();
+        async move { audit_blog(&blog, audit).await }
+    });
     projections.serve(app).http(router(Parts { blog, projections }))
 }
 

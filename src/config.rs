@@ -9,11 +9,15 @@ use azure_identity::{
     UserAssignedId,
 };
 
+use crate::blog::audit;
+
 /// All settings of the handler.
 #[derive(Debug)]
 pub struct Config {
     /// The database of the account.
     pub cosmos: CosmosConfig,
+    /// How the weekly audit goes about it: `Audit__Repair`, `true` to mend what it finds.
+    pub audit: audit::Options,
 }
 
 /// Where the store is and who we are there.
@@ -47,7 +51,19 @@ impl Config {
                 account: account(&setting)?,
                 database: setting("CosmosDatabase").unwrap_or_else(|| "tributary".into()),
             },
+            audit: audit::Options {
+                repair: switch(&setting, "Audit__Repair")?,
+                ..Default::default()
+            },
         })
+    }
+}
+
+fn switch(setting: Lookup<'_>, name: &str) -> Result<bool, ConfigError> {
+    match setting(name).map(|value| value.to_lowercase()).as_deref() {
+        None | Some("false") => Ok(false),
+        Some("true") => Ok(true),
+        Some(_) => Err(error(format!("{name} must be true or false."))),
     }
 }
 
@@ -149,6 +165,16 @@ mod tests {
         let client = ("CosmosConnection__clientId", "00000000-0000-0000-0000-000000000001");
         read(&[endpoint, identity, client]).unwrap();
         read(&[endpoint]).unwrap();
+    }
+
+    #[test]
+    fn the_audit_repairs_only_when_it_is_told_to() {
+        let store = ("CosmosConnection", "AccountEndpoint=http://127.0.0.1:8081/;AccountKey=a2V5");
+        assert!(!read(&[store]).unwrap().audit.repair);
+        assert!(!read(&[store, ("Audit__Repair", "False")]).unwrap().audit.repair);
+        assert!(read(&[store, ("Audit__Repair", "true")]).unwrap().audit.repair);
+        let message = read(&[store, ("Audit__Repair", "yes")]).unwrap_err().to_string();
+        assert!(message.contains("Audit__Repair"), "{message}");
     }
 
     #[test]

@@ -1,11 +1,29 @@
-//! The handler that the Functions host runs: settings, logs, app, serve.
+//! The handler that the Functions host runs: settings, logs, app, serve. `tributary audit` audits
+//! the blog instead.
 
-use std::process::ExitCode;
+use std::{env, process::ExitCode};
 
-use tributary::{app::app, config::Config, cosmos::Cosmos};
+use tributary::{
+    app::app_with, blog::audit::command, config::Config, cosmos::Cosmos, projection::RETRY_BUDGET,
+};
 
 #[tokio::main]
 async fn main() -> ExitCode {
+    let mut arguments = env::args_os().skip(1).map(|text| text.to_string_lossy().into_owned());
+    match arguments.next().as_deref() {
+        None => serve().await,
+        Some("audit") => command::run(arguments).await,
+        Some("-h" | "--help") => {
+            command::help();
+            ExitCode::SUCCESS
+        }
+        Some(other) => command::fail(format!(
+            "there is no command {other:?}: `tributary --help` lists what there is"
+        )),
+    }
+}
+
+async fn serve() -> ExitCode {
     match start().await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -21,5 +39,5 @@ async fn start() -> Result<(), Box<dyn std::error::Error>> {
     custom_handler::logs::init_with("info,azure_data_cosmos_driver=warn")?;
     let config = Config::from_env()?;
     let cosmos = Cosmos::new(config.cosmos.account, None, config.cosmos.database);
-    Ok(app(&cosmos).serve().await?)
+    Ok(app_with(&cosmos, RETRY_BUDGET, config.audit).serve().await?)
 }

@@ -3,7 +3,7 @@
 //! A value of one of these types cannot hold anything bad: it is parsed where it comes in, and the
 //! inside trusts it.
 
-use std::fmt;
+use std::{fmt, time::Duration};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use time::{
@@ -56,6 +56,12 @@ impl Timestamp {
     /// Milliseconds from `earlier` to this moment; zero when `earlier` is later.
     pub fn millis_since(self, earlier: Self) -> u64 {
         u64::try_from((self.0 - earlier.0).whole_milliseconds()).unwrap_or(0)
+    }
+
+    /// The moment that is so much earlier than this one; 1970 when there is none.
+    pub fn before(self, duration: Duration) -> Self {
+        let earlier = time::Duration::try_from(duration).ok().and_then(|d| self.0.checked_sub(d));
+        earlier.filter(|moment| moment.year() >= 0).map_or(Self::EPOCH, Self::truncate)
     }
 
     fn truncate(moment: OffsetDateTime) -> Self {

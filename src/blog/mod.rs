@@ -18,6 +18,8 @@ pub mod queries;
 
 pub mod projections;
 
+pub mod audit;
+
 mod stores;
 mod usernames;
 

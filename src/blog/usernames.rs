@@ -50,7 +50,7 @@ pub(super) async fn reserve(
             if let Stored { item: UsersItem::Username(held), .. } = &held
                 && held.owner != *owner
             {
-                fence(blog, name, held).await?;
+                fence(blog, &name.key(), held).await?;
             }
             Ok(blog.users.replace(&partition, Reservation::ID, &ours, &held.etag).await?)
         }
@@ -82,17 +82,36 @@ pub(super) async fn give_up(blog: &Blog, name: &Username, owner: &UserId, reserv
     let _ = blog.users.replace(&partition, Reservation::ID, &given_up, reservation).await;
 }
 
+/// Whether a reservation, unless its owner has the name, was left behind by a crash. One that was
+/// given up says itself that nobody needs to wait for it.
+pub(super) fn is_leaked(held: &Reservation) -> bool {
+    !is_pending(held) && held.reserved_at != Timestamp::EPOCH
+}
+
+/// Deletes a reservation whose owner neither has the name nor can still take it: as a take-over,
+/// but for nobody. A conflict when the owner has the name.
+pub(super) async fn free(blog: &Blog, held: &Stored<Reservation>) -> Result<(), ApiError> {
+    let Stored { item: held, etag } = held;
+    fence(blog, held.key(), held).await?;
+    let partition = format!("{}{}", Reservation::PREFIX, held.key());
+    Ok(blog.users.delete(&partition, Reservation::ID, etag).await?)
+}
+
+fn is_pending(held: &Reservation) -> bool {
+    Timestamp::now().millis_since(held.reserved_at) < PENDING_MILLIS
+}
+
 /// Makes sure that the holder of a reservation neither has the name nor can still take it.
-async fn fence(blog: &Blog, name: &Username, held: &Reservation) -> Result<(), ApiError> {
+async fn fence(blog: &Blog, key: &str, held: &Reservation) -> Result<(), ApiError> {
     const TAKEN: ApiError = ApiError::Conflict("This username is taken.");
     let holder = held.owner.as_str();
     let slot = blog.user_slot(&held.owner).await?;
     if let UserSlot::User(user) = &slot
-        && user.item.public.username.key() == name.key()
+        && user.item.public.username.key() == key
     {
         return Err(TAKEN);
     }
-    if Timestamp::now().millis_since(held.reserved_at) < PENDING_MILLIS {
+    if is_pending(held) {
         return Err(TAKEN);
     }
     tracing::info!(user.id = holder, "Taking over a username that was reserved but not used");

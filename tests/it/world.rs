@@ -91,9 +91,14 @@ impl World {
         handler.trigger_names().into_iter().map(str::to_owned).collect()
     }
 
-    async fn handler(endpoint: &CosmosEndpoint) -> CustomHandler {
+    /// The account, as an instance of the app of its own sees it.
+    pub(crate) async fn cosmos(endpoint: &CosmosEndpoint) -> Arc<Cosmos> {
         let runtime = endpoint.runtime().await.unwrap();
-        app(&Cosmos::new(endpoint.account(), Some(runtime), DATABASE.into()))
+        Cosmos::new(endpoint.account(), Some(runtime), DATABASE.into())
+    }
+
+    async fn handler(endpoint: &CosmosEndpoint) -> CustomHandler {
+        app(&Self::cosmos(endpoint).await)
     }
 }
 

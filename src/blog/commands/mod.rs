@@ -23,3 +23,5 @@ pub use like_post::like_post;
 pub use put_post::put_post;
 pub use put_user::put_user;
 pub use unlike_post::unlike_post;
+
+pub(super) use put_user::take_name;

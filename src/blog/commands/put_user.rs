@@ -94,7 +94,11 @@ async fn rename(blog: &Blog, user: Stored<User>, name: &Username) -> Result<Resp
 }
 
 /// Reserves the name of a user and writes the user, who was read before.
-async fn take_name(blog: &Blog, user: User, read: Option<&ETag>) -> Result<(User, ETag), ApiError> {
+pub(in crate::blog) async fn take_name(
+    blog: &Blog,
+    user: User,
+    read: Option<&ETag>,
+) -> Result<(User, ETag), ApiError> {
     let name = user.public.username.clone();
     let reservation = reserve(blog, &name, &user.user_id).await?;
     let user = user.holding(&reservation);

@@ -53,6 +53,16 @@ impl Default for FeedHead {
 }
 
 impl FeedHead {
+    /// The members, newest first.
+    pub fn members(&self) -> &[Member] {
+        &self.members
+    }
+
+    /// Whether a post is a member under any date.
+    pub fn contains(&self, id: &str) -> bool {
+        self.members.iter().any(|member| member.id == id)
+    }
+
     /// Whether a post is a member. A post that was deleted and created again is not the member that
     /// it was: it has a new date.
     pub fn holds(&self, member: &Member) -> bool {

@@ -150,6 +150,14 @@ impl Post {
         post
     }
 
+    /// The post with as many comments and likes as were counted.
+    pub fn counted(&self, comment_count: u64, like_count: u64) -> Self {
+        let mut post = self.next();
+        post.public.comment_count = comment_count;
+        post.public.like_count = like_count;
+        post
+    }
+
     /// The post under its author's newer name.
     pub fn renamed(&self, author: &Author) -> Self {
         let mut post = self.next();

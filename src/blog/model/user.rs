@@ -156,6 +156,9 @@ impl Reservation {
     /// The id of a reservation within its own logical partition.
     pub const ID: &'static str = "username";
 
+    /// What the logical partitions of reservations begin with.
+    pub const PREFIX: &'static str = "username:";
+
     /// Reserves a name for a user, as of now.
     pub fn new(username: &Username, owner: &UserId) -> Self {
         Self {
@@ -166,6 +169,11 @@ impl Reservation {
         }
     }
 
+    /// The [`Username::key`] of the name.
+    pub fn key(&self) -> &str {
+        self.user_id.strip_prefix(Self::PREFIX).unwrap_or_default()
+    }
+
     /// The reservation of an owner who does not go on to take the name.
     pub fn given_up(self) -> Self {
         Self { reserved_at: Timestamp::EPOCH, ..self }
@@ -173,7 +181,7 @@ impl Reservation {
 
     /// The logical partition of the reservation of a name.
     pub fn partition(username: &Username) -> String {
-        format!("username:{}", username.key())
+        format!("{}{}", Self::PREFIX, username.key())
     }
 }
 

@@ -126,7 +126,7 @@ impl HomeFeed {
     }
 
     /// Fills the feed up with the newest posts if there is a note to, and crosses the note out.
-    async fn refill(&self) -> Result<(), StoreError> {
+    pub(in crate::blog) async fn refill(&self) -> Result<(), StoreError> {
         for _ in 0..ROUNDS {
             if !self.head().await?.item.refill {
                 break;

@@ -1,0 +1,165 @@
+//! Looking at `feed`: its head, its members, and their copies.
+
+use std::collections::HashMap;
+
+use futures::TryStreamExt;
+use serde_json::Value;
+
+use super::{
+    copies::{compare, version},
+    finding::{Finding, Kind, Suspect, Target},
+    look::{Looker, Slot, read},
+};
+use crate::{
+    blog::model::{
+        FEED_CAPACITY, FEED_PARTITION, FeedHead, HEAD_ID, InFeed, Member, Post, PostCopy, PostsItem,
+    },
+    cosmos::{Query, Scope, StoreError, Stored},
+};
+
+/// How many copies are looked at: ten times as many as the feed should have. What is beyond is
+/// found by the next audit.
+const COPIES: u32 = 1_000;
+
+/// How many items a page has.
+const PAGE: u32 = 100;
+
+impl Looker {
+    /// Holds the whole feed against the newest posts. The posts are read first, then the head,
+    /// then the copies.
+    ///
+    /// A member that 100 posts are newer than needs no finding of its own: one of those posts is
+    /// missing then, and takes its place.
+    pub(super) async fn look_at_feed(&self) -> Result<Vec<Suspect>, StoreError> {
+        let newest = self.newest_posts().await?;
+        let (head, head_etag) =
+            match read::<InFeed<FeedHead>>(&self.blog.feed, FEED_PARTITION, HEAD_ID).await? {
+                Slot::Item(Stored { item, etag }) => (item.item, etag.to_string()),
+                Slot::Empty => (FeedHead::default(), String::new()),
+                Slot::Unreadable(etag) => {
+                    let words = ("the head of the feed", "something else");
+                    return Ok(vec![suspect(Kind::Unreadable, HEAD_ID, words, etag.to_string())]);
+                }
+            };
+        let mut copies = self.copies_in_feed().await?;
+
+        let mut suspects = Vec::new();
+        if head.refill {
+            let words = ("a feed that is filled up", "a note to fill it up");
+            suspects.push(suspect(Kind::RefillPending, HEAD_ID, words, head_etag));
+        }
+        for expected in &newest {
+            let id = &expected.public.id;
+            let member = Member { creation_date: expected.public.creation_date, id: id.clone() };
+            if head.contains(id) {
+                if !head.members().contains(&member) {
+                    let words = (member.creation_date.to_string(), "another date");
+                    suspects.push(suspect(Kind::MemberDifferent, id, words, String::new()));
+                }
+                suspects.extend(look_at_member(expected, copies.remove(id)));
+            } else if head.admits(&member) && !head.refill {
+                let words = (version(expected.version), "no member");
+                suspects.push(suspect(Kind::MemberMissing, id, words, String::new()));
+            }
+        }
+        let others = head.members().iter().filter(|m| newest.iter().all(|n| n.public.id != m.id));
+        for Member { id, .. } in others {
+            let copy = copies.remove(id);
+            match read::<PostsItem>(&self.blog.posts, id, id).await? {
+                Slot::Item(Stored { item: PostsItem::Post(post), .. }) => {
+                    suspects.extend(look_at_member(&PostCopy::for_feed(&post), copy));
+                }
+                Slot::Unreadable(_) => {}
+                _ => suspects.push(suspect(
+                    Kind::MemberExtra,
+                    id,
+                    ("no member", "a member, but no post"),
+                    String::new(),
+                )),
+            }
+        }
+        // Copies of no members come first: one may stand where a post has to be taken in.
+        let strays = copies.into_iter().map(|(id, copy)| match copy {
+            Copy { item: Some(copy), etag } => {
+                let words = ("none".to_owned(), format!("{} of no member", version(copy.version)));
+                suspect(Kind::CopyExtra, &id, words, etag)
+            }
+            Copy { item: None, etag } => {
+                suspect(Kind::Unreadable, &id, ("a copy of a post", "something else"), etag)
+            }
+        });
+        Ok(strays.chain(suspects).collect())
+    }
+
+    /// The newest posts as the feed should have them: a query in all partitions.
+    async fn newest_posts(&self) -> Result<Vec<PostCopy>, StoreError> {
+        let query = Query::from(
+            "SELECT TOP @capacity * FROM c WHERE c.type = 'post' \
+             ORDER BY c.type DESC, c.creationDate DESC, c.id DESC",
+        )
+        .with_parameter("@capacity", FEED_CAPACITY)?;
+        let pages = self.blog.posts.pages::<Value>(query, Scope::Container, PAGE).await?;
+        let mut pages = std::pin::pin!(pages);
+        let mut newest = Vec::new();
+        while let Some(page) = pages.try_next().await? {
+            // The content is cut at once: 100 posts may have 50 MB.
+            let posts = page.into_iter().filter_map(|p| serde_json::from_value::<Post>(p).ok());
+            newest.extend(posts.map(|post| PostCopy::for_feed(&post)));
+        }
+        Ok(newest)
+    }
+
+    /// The copies in the feed, by id, without the marks of deleted posts.
+    async fn copies_in_feed(&self) -> Result<HashMap<String, Copy>, StoreError> {
+        let query = Query::from("SELECT TOP @copies * FROM c WHERE IS_DEFINED(c.creationDate)")
+            .with_parameter("@copies", COPIES)?;
+        let scope = Scope::Partition(FEED_PARTITION);
+        let items: Vec<Value> = self.blog.feed.query(query, scope, PAGE).await?;
+        let text = |item: &Value, name: &str| item[name].as_str().unwrap_or_default().to_owned();
+        let copies = items.into_iter().map(|item| {
+            let (id, etag) = (text(&item, "id"), text(&item, "_etag"));
+            (id, Copy { item: serde_json::from_value(item).ok(), etag })
+        });
+        Ok(copies.collect())
+    }
+}
+
+/// A copy in the feed, if it can be read.
+struct Copy {
+    item: Option<PostCopy>,
+    etag: String,
+}
+
+fn look_at_member(expected: &PostCopy, copy: Option<Copy>) -> Option<Suspect> {
+    let id = &expected.public.id;
+    match copy {
+        Some(Copy { item: Some(found), etag }) => {
+            compare(expected, &found).map(|(kind, words)| suspect(kind, id, words, etag))
+        }
+        Some(Copy { item: None, etag }) => {
+            Some(suspect(Kind::Unreadable, id, ("a copy of a post", "something else"), etag))
+        }
+        None => {
+            let words = (version(expected.version), "none");
+            Some(suspect(Kind::CopyMissing, id, words, String::new()))
+        }
+    }
+}
+
+fn suspect(
+    kind: Kind,
+    id: &str,
+    (expected, found): (impl Into<String>, impl Into<String>),
+    evidence: impl Into<String>,
+) -> Suspect {
+    let finding = Finding {
+        kind,
+        container: "feed",
+        partition_key: FEED_PARTITION.to_owned(),
+        id: id.to_owned(),
+        expected: expected.into(),
+        found: found.into(),
+        repair: None,
+    };
+    Suspect { target: Target::Feed, finding, evidence: evidence.into() }
+}

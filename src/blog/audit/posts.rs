@@ -1,0 +1,200 @@
+//! Looking at `posts`: counts, names, comments and likes without a post; and the copies in `users`.
+
+use std::time::Duration;
+
+use super::{
+    copies::{compare, version},
+    finding::{Kind, Suspect},
+    look::{Looker, Parent, Raw, Slot, read},
+};
+use crate::{
+    blog::model::{Post, PostCopy, PostId, PostsItem, UserId, Username, UsersItem},
+    cosmos::{Query, Scope, StoreError, Stored},
+    values::Timestamp,
+};
+
+/// How much younger than its comments and likes a post may seem.
+///
+/// A command dates what it creates when it begins, so a comment may be dated before the post that
+/// counts it by as long as a command can take; the Functions host ends it after ten minutes.
+const LONGEST_COMMAND: Duration = Duration::from_mins(10);
+
+/// How often the counts of a busy post are taken until nothing came between.
+const SNAPSHOTS: usize = 5;
+
+/// The numbers of comments and likes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Counts {
+    pub(super) comments: u64,
+    pub(super) likes: u64,
+}
+
+impl Looker {
+    pub(super) async fn look_at_posts_item(
+        &self,
+        item: PostsItem,
+        raw: &Raw,
+        fresh: bool,
+    ) -> Result<Vec<Suspect>, StoreError> {
+        let mut suspects = Vec::new();
+        match &item {
+            PostsItem::Post(post) => {
+                self.remember(&post.public.post_id, &item);
+                let (public, name_version) = (&post.public, post.username_version);
+                let name = (&public.user_id, &public.user_username, name_version);
+                suspects.extend(self.look_at_counts(post, raw).await?);
+                suspects.extend(self.look_at_name(name, raw, fresh).await?);
+                suspects.extend(self.look_at_copy(post, raw).await?);
+            }
+            PostsItem::Comment(comment) => {
+                let public = &comment.public;
+                let name = (&public.user_id, &public.user_username, comment.username_version);
+                let parent = (&public.post_id, public.creation_date);
+                suspects.extend(self.look_at_name(name, raw, fresh).await?);
+                suspects.extend(self.look_at_parent(parent, raw, fresh).await?);
+            }
+            PostsItem::Like(like) => {
+                let public = &like.public;
+                let name = (&public.user_id, &public.user_username, like.username_version);
+                let parent = (&public.post_id, public.creation_date);
+                suspects.extend(self.look_at_name(name, raw, fresh).await?);
+                suspects.extend(self.look_at_parent(parent, raw, fresh).await?);
+            }
+            PostsItem::DeletedPost(mark) => self.remember(&mark.post_id, &item),
+        }
+        Ok(suspects)
+    }
+
+    /// Every transaction that creates or deletes a comment or like replaces the post: when the
+    /// post is the same before and after the counting, nothing came between.
+    async fn look_at_counts(&self, post: &Post, raw: &Raw) -> Result<Option<Suspect>, StoreError> {
+        let (mut public, mut etag) = (post.public.clone(), raw.etag.clone());
+        for _ in 0..SNAPSHOTS {
+            let said = Counts { comments: public.comment_count, likes: public.like_count };
+            let counted = self.count(&public.post_id, public.creation_date).await?;
+            if said == counted {
+                return Ok(None);
+            }
+            let id = public.post_id.as_str();
+            let Slot::Item(Stored { item: PostsItem::Post(after), etag: now }) =
+                read(&self.blog.posts, id, id).await?
+            else {
+                return Ok(None);
+            };
+            if now.as_ref() == etag {
+                // How far it is off, however many more there are meanwhile.
+                let off = |said: u64, counted: u64| i128::from(said) - i128::from(counted);
+                let evidence =
+                    [off(said.comments, counted.comments), off(said.likes, counted.likes)];
+                let words = (counted.to_string(), said.to_string());
+                return Ok(Some(raw.suspect(Kind::CountDiffers, words, format!("{evidence:?}"))));
+            }
+            (public, etag) = (after.public, now.to_string());
+        }
+        let words = ("counts at rest", "counts that change");
+        Ok(Some(raw.suspect(Kind::CountDiffers, words, etag)))
+    }
+
+    /// How many comments and likes a post that was created then has; those of an earlier post with
+    /// its id do not count. Two queries in one logical partition.
+    pub(super) async fn count(
+        &self,
+        post_id: &PostId,
+        created: Timestamp,
+    ) -> Result<Counts, StoreError> {
+        let count = async |kind: &str| {
+            let query = Query::from(
+                "SELECT VALUE COUNT(1) FROM c WHERE c.type = @type AND c.creationDate >= @from",
+            )
+            .with_parameter("@type", kind)?
+            .with_parameter("@from", created.before(LONGEST_COMMAND))?;
+            // The store counts page by page.
+            let pages: Vec<u64> =
+                self.blog.posts.query(query, Scope::Partition(post_id.as_str()), 1).await?;
+            Ok::<_, StoreError>(pages.into_iter().sum())
+        };
+        Ok(Counts { comments: count("comment").await?, likes: count("like").await? })
+    }
+
+    async fn look_at_name(
+        &self,
+        (user_id, name, name_version): (&UserId, &Username, u64),
+        raw: &Raw,
+        fresh: bool,
+    ) -> Result<Option<Suspect>, StoreError> {
+        let found = format!("{} of {}", quoted(name), version(name_version));
+        Ok(match self.author(user_id, fresh).await? {
+            Slot::Item(Stored { item: user, .. })
+                if (&user.username, user.version) == (name, name_version) =>
+            {
+                None
+            }
+            Slot::Item(Stored { item: user, .. }) => {
+                let expected = format!("{} of {}", quoted(&user.username), version(user.version));
+                let evidence = format!("{expected} {found}");
+                Some(raw.suspect(Kind::NameDiffers, (expected, found), evidence))
+            }
+            Slot::Empty => {
+                let words = (format!("user {user_id}"), "no such user");
+                Some(raw.suspect(Kind::UserMissing, words, found))
+            }
+            Slot::Unreadable(_) => None,
+        })
+    }
+
+    async fn look_at_parent(
+        &self,
+        (post_id, created): (&PostId, Timestamp),
+        raw: &Raw,
+        fresh: bool,
+    ) -> Result<Option<Suspect>, StoreError> {
+        Ok(match self.parent(post_id, fresh).await? {
+            Parent::Gone => {
+                let words = (format!("post {post_id}"), "no such post");
+                Some(raw.suspect(Kind::Orphan, words, &raw.etag))
+            }
+            Parent::Live { created: post_created, .. }
+                if created < post_created.before(LONGEST_COMMAND) =>
+            {
+                let words = (format!("created after {post_created}"), created.to_string());
+                Some(raw.suspect(Kind::StaleReaction, words, &raw.etag))
+            }
+            Parent::Live { .. } | Parent::Unknown => None,
+        })
+    }
+
+    async fn look_at_copy(&self, post: &Post, raw: &Raw) -> Result<Option<Suspect>, StoreError> {
+        let public = &post.public;
+        let id = PostCopy::id_in_users(&public.post_id);
+        let at = ("users", public.user_id.to_string(), id.clone());
+        let copy: Slot<UsersItem> = read(&self.blog.users, public.user_id.as_str(), &id).await?;
+        let missing = |found: String, evidence: String| {
+            let words = (version(post.version), found);
+            Some(raw.suspect_at(Kind::CopyMissing, at.clone(), words, evidence))
+        };
+        Ok(match copy {
+            Slot::Item(Stored { item: UsersItem::Post(copy), etag }) => {
+                compare(&PostCopy::for_users(post), &copy)
+                    .map(|(kind, words)| raw.suspect_at(kind, at.clone(), words, etag.to_string()))
+            }
+            Slot::Item(Stored { item: UsersItem::DeletedPost(mark), etag }) => {
+                let found = format!("the mark of a deleted post of {}", version(mark.version));
+                missing(found, etag.to_string())
+            }
+            Slot::Item(Stored { etag, .. }) => missing("another item".into(), etag.to_string()),
+            Slot::Empty => missing("none".into(), String::new()),
+            // It is found for itself.
+            Slot::Unreadable(_) => None,
+        })
+    }
+}
+
+fn quoted(name: &Username) -> String {
+    format!("{:?}", name.as_str())
+}
+
+impl std::fmt::Display for Counts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "commentCount {}, likeCount {}", self.comments, self.likes)
+    }
+}

@@ -1,0 +1,62 @@
+//! What an audit costs, held against `docs/audit.md`.
+
+use std::{collections::BTreeMap, fs, path::Path, time::Duration};
+
+use super::audit_within;
+use crate::{
+    blog::given::{comment, like, post, user},
+    world::World,
+};
+
+const USERS: usize = 10;
+const POSTS: usize = 30;
+/// On each post.
+const COMMENTS: usize = 8;
+
+/// How many store requests the audit may take.
+const MOST: u64 = 180;
+
+async fn blog() -> World {
+    let world = World::new().await;
+    for n in 0..USERS {
+        user(&world, &format!("u{n}"), &format!("User {n}")).await.expect(201);
+    }
+    for n in 0..POSTS {
+        let id = format!("p{n}");
+        post(&world, &id, &format!("u{}", n % USERS)).await.expect(201);
+        for m in 0..COMMENTS {
+            comment(&world, &id, &format!("u{m}"), "Well.").await.expect(201);
+        }
+        like(&world, &id, "u0").await.expect(201);
+    }
+    world.settle().await;
+    world
+}
+
+#[tokio::test]
+async fn the_cost_of_an_audit_is_as_documented() {
+    let world = blog().await;
+    let mark = world.endpoint.request_count();
+    let (findings, summary) = audit_within(&world, Duration::ZERO, false).await;
+    assert_eq!(findings, []);
+    let mut kinds: BTreeMap<String, usize> = BTreeMap::new();
+    for request in world.endpoint.requests_since(mark) {
+        let kind = format!("{:?} {}", request.kind, request.container).to_lowercase();
+        *kinds.entry(kind).or_default() += 1;
+    }
+    let rows = format!("{kinds:?}");
+    println!(
+        "{rows}; all, for {:.0} request units: {}",
+        summary.request_units, summary.store_requests
+    );
+    // Looks at the same user or post that meet may each read it: it varies a little.
+    assert!(summary.store_requests <= MOST, "{rows}");
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/audit.md");
+    let docs = fs::read_to_string(docs).unwrap();
+    let said = format!(
+        "{} items ({USERS} users, {POSTS} posts, {} comments, {POSTS} likes) cost at most {MOST} store requests",
+        summary.items,
+        POSTS * COMMENTS,
+    );
+    assert!(docs.contains(&said), "docs/audit.md should say: {said}");
+}

@@ -1,0 +1,427 @@
+//! Each kind of divergence, made by hand: it is found, it alone, and mended.
+
+use futures::future::{BoxFuture, FutureExt, join_all};
+use serde_json::{Value, json};
+
+use super::{
+    audit_within, change, findings, in_short, insert, item, remove, small_blog, stray_like,
+};
+use crate::{blog::given::user, world::World};
+
+const COPY: (&str, &str, &str) = ("users", "ann", "post:p1");
+const IN_FEED: (&str, &str, &str) = ("feed", "post", "p1");
+const HEAD: (&str, &str, &str) = ("feed", "post", "~head");
+
+struct Case {
+    damage: fn(World) -> BoxFuture<'static, ()>,
+    found: &'static [&'static str],
+    /// How many of them can be mended.
+    mended: u64,
+}
+
+fn mendable(damage: fn(World) -> BoxFuture<'static, ()>, found: &'static [&'static str]) -> Case {
+    Case { damage, found, mended: found.len() as u64 }
+}
+
+fn for_a_person(
+    damage: fn(World) -> BoxFuture<'static, ()>,
+    found: &'static [&'static str],
+) -> Case {
+    Case { damage, found, mended: 0 }
+}
+
+/// Damages a copy of the small blog, and looks at what the audit makes of it.
+async fn hold(case: Case) {
+    let Case { damage, found, mended } = case;
+    let world = small_blog().await;
+    damage(world.clone()).await;
+    let mut before = findings(&world).await;
+    before.sort();
+    let before: Vec<_> = before.iter().map(|one| hide_id(one)).collect();
+    assert_eq!(before, found);
+
+    let (repaired, summary) = audit_within(&world, std::time::Duration::ZERO, true).await;
+    assert_eq!(summary.findings, found.len() as u64, "{repaired:?}");
+    assert_eq!(summary.mended, mended, "{repaired:?}");
+    world.settle().await;
+    let after = findings(&world).await;
+    assert_eq!(after.len() as u64, found.len() as u64 - mended, "{found:?} left {after:?}");
+}
+
+/// Comments have ids of the server.
+fn hide_id(finding: &str) -> String {
+    let words = finding.split(' ').map(|word| if word.len() == 36 { "…" } else { word });
+    words.collect::<Vec<_>>().join(" ")
+}
+
+async fn hold_all(cases: Vec<Case>) {
+    join_all(cases.into_iter().map(hold)).await;
+}
+
+/// The id of the oldest comment on `p1`.
+async fn a_comment(world: &World) -> String {
+    let comments = world.list("/api/posts/p1/comments").await;
+    comments[0]["id"].as_str().unwrap().to_owned()
+}
+
+async fn change_comment(world: World, fields: Value) {
+    let id = a_comment(&world).await;
+    change(&world, ("posts", "p1", &id), fields).await;
+}
+
+/// Changes the post in a new version, which reaches the copies.
+async fn change_post(world: World, mut fields: Value) {
+    let posts = world.container("posts").await;
+    let version = item(&posts, "p1", "p1").await["version"].as_u64().unwrap();
+    fields["version"] = json!(version + 1);
+    change(&world, ("posts", "p1", "p1"), fields).await;
+    world.settle().await;
+}
+
+#[tokio::test]
+async fn counts_that_are_not_the_numbers_of_comments_and_likes() {
+    hold_all(vec![
+        mendable(
+            |world| {
+                async move { remove(&world, ("posts", "p1", &a_comment(&world).await)).await }
+                    .boxed()
+            },
+            &["count-differs posts p1 p1"],
+        ),
+        mendable(
+            |world| change_post(world, json!({"likeCount": 0})).boxed(),
+            &["count-differs posts p1 p1"],
+        ),
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn names_that_are_not_the_users() {
+    hold_all(vec![
+        mendable(
+            |world| {
+                change_comment(world, json!({"userUsername": "Old", "usernameVersion": 0})).boxed()
+            },
+            &["name-differs posts p1 …"],
+        ),
+        mendable(
+            |world| change_comment(world, json!({"userUsername": "Bobby"})).boxed(),
+            &["name-differs posts p1 …"],
+        ),
+        mendable(
+            |world| {
+                async move {
+                    let fields = json!({"usernameVersion": 7});
+                    change(&world, ("posts", "p1", "like:cy"), fields).await;
+                }
+                .boxed()
+            },
+            &["name-differs posts p1 like:cy"],
+        ),
+        mendable(
+            |world| change_post(world, json!({"userUsername": "Annie"})).boxed(),
+            &["name-differs posts p1 p1"],
+        ),
+        for_a_person(
+            |world| change_comment(world, json!({"userId": "ghost"})).boxed(),
+            &["user-missing posts p1 …"],
+        ),
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn comments_and_likes_without_their_post() {
+    hold_all(vec![
+        mendable(
+            |world| async move { insert(&world, "posts", stray_like("never")).await }.boxed(),
+            &["orphan posts never like:bob"],
+        ),
+        mendable(
+            |world| {
+                async move {
+                    world.delete("/api/posts/p2").await.expect(204);
+                    world.settle().await;
+                    insert(&world, "posts", stray_like("p2")).await;
+                }
+                .boxed()
+            },
+            &["orphan posts p2 like:bob"],
+        ),
+        mendable(
+            |world| async move { insert(&world, "posts", stray_like("p1")).await }.boxed(),
+            &["stale-reaction posts p1 like:bob"],
+        ),
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn copies_in_users() {
+    hold_all(vec![
+        mendable(
+            |world| async move { remove(&world, COPY).await }.boxed(),
+            &["copy-missing users ann post:p1"],
+        ),
+        mendable(
+            |world| {
+                async move {
+                    let mark = json!({
+                        "type": "deletedPost", "id": "post:p1", "postId": "p1", "userId": "ann",
+                        "version": 99, "ttl": 1000,
+                    });
+                    insert(&world, "users", mark).await;
+                }
+                .boxed()
+            },
+            &["copy-missing users ann post:p1"],
+        ),
+        mendable(
+            |world| async move { change(&world, COPY, json!({"version": 1})).await }.boxed(),
+            &["copy-older users ann post:p1"],
+        ),
+        mendable(
+            |world| async move { change(&world, COPY, json!({"version": 99})).await }.boxed(),
+            &["copy-newer users ann post:p1"],
+        ),
+        mendable(
+            |world| async move { change(&world, COPY, json!({"title": "Other"})).await }.boxed(),
+            &["copy-different users ann post:p1"],
+        ),
+        mendable(
+            |world| {
+                async move {
+                    let fields = json!({"id": "post:ghost", "postId": "ghost"});
+                    change(&world, COPY, fields).await;
+                }
+                .boxed()
+            },
+            &["copy-extra users ann post:ghost"],
+        ),
+        mendable(
+            |world| {
+                async move {
+                    let mut copy = item(&world.container("users").await, "ann", "post:p1").await;
+                    copy["userId"] = json!("bob");
+                    insert(&world, "users", copy).await;
+                }
+                .boxed()
+            },
+            &["copy-extra users bob post:p1"],
+        ),
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn copies_in_the_feed() {
+    hold_all(vec![
+        mendable(
+            |world| async move { remove(&world, IN_FEED).await }.boxed(),
+            &["copy-missing feed post p1"],
+        ),
+        mendable(
+            |world| async move { change(&world, IN_FEED, json!({"version": 1})).await }.boxed(),
+            &["copy-older feed post p1"],
+        ),
+        mendable(
+            |world| async move { change(&world, IN_FEED, json!({"version": 99})).await }.boxed(),
+            &["copy-newer feed post p1"],
+        ),
+        mendable(
+            |world| async move { change(&world, IN_FEED, json!({"likeCount": 9})).await }.boxed(),
+            &["copy-different feed post p1"],
+        ),
+        mendable(
+            |world| {
+                async move {
+                    let fields = json!({"id": "ghost", "postId": "ghost"});
+                    change(&world, IN_FEED, fields).await;
+                }
+                .boxed()
+            },
+            &["copy-extra feed post ghost"],
+        ),
+    ])
+    .await;
+}
+
+async fn without_p1(world: &World) -> Value {
+    let head = item(&world.container("feed").await, "post", "~head").await;
+    let mut members = head["members"].as_array().unwrap().clone();
+    members.retain(|member| member["id"] != "p1");
+    json!({"members": members})
+}
+
+#[tokio::test]
+async fn the_membership_of_the_feed() {
+    hold_all(vec![
+        mendable(
+            |world| {
+                async move {
+                    change(&world, HEAD, without_p1(&world).await).await;
+                    remove(&world, IN_FEED).await;
+                }
+                .boxed()
+            },
+            &["member-missing feed post p1"],
+        ),
+        mendable(
+            |world| async move { change(&world, HEAD, without_p1(&world).await).await }.boxed(),
+            &["copy-extra feed post p1", "member-missing feed post p1"],
+        ),
+        mendable(
+            |world| {
+                async move {
+                    let mut members = without_p1(&world).await;
+                    let early = json!({"creationDate": "2020-01-01T00:00:00.000Z", "id": "p1"});
+                    members["members"].as_array_mut().unwrap().push(early);
+                    change(&world, HEAD, members).await;
+                }
+                .boxed()
+            },
+            &["member-different feed post p1"],
+        ),
+        mendable(
+            |world| {
+                async move {
+                    let head = item(&world.container("feed").await, "post", "~head").await;
+                    let mut members = head["members"].as_array().unwrap().clone();
+                    let ghost = json!({"creationDate": "2020-01-01T00:00:00.000Z", "id": "ghost"});
+                    members.push(ghost);
+                    change(&world, HEAD, json!({"members": members})).await;
+                }
+                .boxed()
+            },
+            &["member-extra feed post ghost"],
+        ),
+        mendable(
+            |world| {
+                async move {
+                    let head = item(&world.container("feed").await, "post", "~head").await;
+                    world.delete("/api/posts/p1").await.expect(204);
+                    world.settle().await;
+                    // The member comes back, past the mark.
+                    change(&world, HEAD, json!({"members": head["members"]})).await;
+                }
+                .boxed()
+            },
+            &["member-extra feed post p1"],
+        ),
+        mendable(
+            |world| async move { change(&world, HEAD, json!({"refill": true})).await }.boxed(),
+            &["refill-pending feed post ~head"],
+        ),
+    ])
+    .await;
+}
+
+async fn reserve(world: &World, key: &str, owner: &str, reserved_at: &str) {
+    let reservation = json!({
+        "type": "username", "id": "username", "userId": format!("username:{key}"),
+        "owner": owner, "reservedAt": reserved_at,
+    });
+    insert(world, "users", reservation).await;
+}
+
+const LONG_AGO: &str = "2020-01-01T00:00:00.000Z";
+const GIVEN_UP: &str = "1970-01-01T00:00:00.000Z";
+
+#[tokio::test]
+async fn reservations_of_names() {
+    hold_all(vec![
+        mendable(
+            |world| async move { reserve(&world, "zoe", "nobody", LONG_AGO).await }.boxed(),
+            &["reservation-leaked users username:zoe username"],
+        ),
+        mendable(
+            |world| async move { reserve(&world, "annie", "ann", LONG_AGO).await }.boxed(),
+            &["reservation-leaked users username:annie username"],
+        ),
+        mendable(
+            |world| {
+                async move { remove(&world, ("users", "username:ann", "username")).await }.boxed()
+            },
+            &["reservation-missing users ann ann"],
+        ),
+        mendable(
+            |world| async move { reserve(&world, "ann", "bob", GIVEN_UP).await }.boxed(),
+            &["reservation-foreign users ann ann"],
+        ),
+        mendable(
+            |world| async move { reserve(&world, "ann", "bob", LONG_AGO).await }.boxed(),
+            &[
+                "reservation-foreign users ann ann",
+                "reservation-leaked users username:ann username",
+            ],
+        ),
+        for_a_person(
+            |world| {
+                async move {
+                    user(&world, "dan", "Dan").await.expect(201);
+                    remove(&world, ("users", "username:dan", "username")).await;
+                    change(&world, ("users", "dan", "dan"), json!({"username": "ANN"})).await;
+                }
+                .boxed()
+            },
+            &["name-twice users dan dan"],
+        ),
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn a_reservation_that_may_still_be_used_or_was_given_up_is_no_divergence() {
+    let world = small_blog().await;
+    reserve(&world, "annie", "ann", GIVEN_UP).await;
+    let now = tributary::values::Timestamp::now().to_string();
+    reserve(&world, "zoe", "nobody", &now).await;
+    assert_eq!(findings(&world).await, [""; 0]);
+}
+
+#[tokio::test]
+async fn an_item_that_cannot_be_read_is_a_finding_and_not_the_end() {
+    hold_all(vec![
+        for_a_person(
+            |world| {
+                let broken = json!({"id": "x", "postId": "p1", "type": "nonsense"});
+                async move { insert(&world, "posts", broken).await }.boxed()
+            },
+            &["unreadable posts p1 x"],
+        ),
+        for_a_person(
+            |world| async move { change(&world, COPY, json!({"title": 1})).await }.boxed(),
+            &["unreadable users ann post:p1"],
+        ),
+        for_a_person(
+            |world| async move { change(&world, HEAD, json!({"members": 1})).await }.boxed(),
+            &["unreadable feed post ~head"],
+        ),
+        for_a_person(
+            |world| {
+                async move { change(&world, ("users", "cy", "cy"), json!({"username": 1})).await }
+                    .boxed()
+            },
+            &["unreadable users cy cy"],
+        ),
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn a_finding_tells_versions_numbers_and_names_but_no_contents() {
+    let world = small_blog().await;
+    let secret = json!({"title": "secret title", "content": "secret content"});
+    change(&world, COPY, secret).await;
+    remove(&world, ("posts", "p1", &a_comment(&world).await)).await;
+    let (findings, _) = audit_within(&world, std::time::Duration::ZERO, false).await;
+    let text = serde_json::to_string(&findings).unwrap();
+    assert!(!text.contains("secret") && !text.contains("Well"), "{text}");
+    let of = |kind: &str| findings.iter().find(|one| in_short(one).starts_with(kind)).unwrap();
+    let (counts, copy) = (of("count-differs"), of("copy-different"));
+    assert_eq!(counts.expected, "commentCount 1, likeCount 1");
+    assert_eq!(counts.found, "commentCount 2, likeCount 1");
+    assert_eq!(copy.expected, "version 4");
+    assert_eq!(copy.found, "another content, title");
+}

@@ -1,0 +1,111 @@
+//! The audit: it finds what is wrong, only that, and mends it.
+
+mod cost;
+mod divergences;
+mod live;
+mod process;
+mod quiet;
+mod timer;
+
+use std::time::Duration;
+
+use azure_data_cosmos::ContainerClient;
+use serde_json::{Value, json};
+use tributary::blog::{
+    Blog,
+    audit::{Finding, Listener, Options, Summary, audit},
+};
+
+use crate::{
+    blog::given::{comment, like, post, user},
+    world::World,
+};
+
+#[derive(Default)]
+struct Kept(Vec<Finding>);
+
+impl Listener for Kept {
+    fn findings(&mut self, findings: &[Finding]) {
+        self.0.extend_from_slice(findings);
+    }
+}
+
+/// Audits a world whose change feed needs so long.
+async fn audit_within(world: &World, settle: Duration, repair: bool) -> (Vec<Finding>, Summary) {
+    let blog = Blog::new(&World::cosmos(&world.endpoint).await);
+    let mut kept = Kept::default();
+    let summary = audit(&blog, Options { settle, repair }, &mut kept).await.unwrap();
+    assert_eq!(summary.findings, kept.0.len() as u64);
+    (kept.0, summary)
+}
+
+/// What is wrong in a world in which nothing moves: kind, container, partition key, id.
+async fn findings(world: &World) -> Vec<String> {
+    let (findings, summary) = audit_within(world, Duration::ZERO, false).await;
+    assert_eq!(summary.unsettled, 0);
+    findings.iter().map(in_short).collect()
+}
+
+fn in_short(finding: &Finding) -> String {
+    let Finding { kind, container, partition_key, id, .. } = finding;
+    format!("{kind} {container} {partition_key} {id}")
+}
+
+/// Ann, Bob and Cy; posts `p1` of Ann and `p2` of Bob, with comments and likes; all delivered.
+async fn small_blog() -> World {
+    let world = World::with_partitions(2).await;
+    for (id, name) in [("ann", "Ann"), ("bob", "Bob"), ("cy", "Cy")] {
+        user(&world, id, name).await.expect(201);
+    }
+    post(&world, "p1", "ann").await.expect(201);
+    post(&world, "p2", "bob").await.expect(201);
+    comment(&world, "p1", "bob", "Well.").await.expect(201);
+    comment(&world, "p1", "cy", "Well?").await.expect(201);
+    like(&world, "p1", "cy").await.expect(201);
+    like(&world, "p2", "ann").await.expect(201);
+    world.settle().await;
+    world
+}
+
+/// An item past the app.
+async fn item(container: &ContainerClient, partition: &str, id: &str) -> Value {
+    let read = container.read_item(partition.to_owned(), id, None).await.unwrap();
+    read.into_model().unwrap()
+}
+
+/// Changes an item past the app, with everything in it.
+async fn change(world: &World, (name, partition, id): (&str, &str, &str), fields: Value) {
+    let container = world.container(name).await;
+    let mut item = item(&container, partition, id).await;
+    for (field, value) in fields.as_object().unwrap() {
+        item[field] = value.clone();
+    }
+    container.upsert_item(partition.to_owned(), id, &item, None).await.unwrap();
+}
+
+/// Writes an item past the app.
+async fn insert(world: &World, name: &str, item: Value) {
+    let key = match name {
+        "posts" => "postId",
+        "users" => "userId",
+        _ => "type",
+    };
+    let text = |field: &str| item[field].as_str().unwrap().to_owned();
+    let container = world.container(name).await;
+    container.upsert_item(text(key), &text("id"), &item, None).await.unwrap();
+}
+
+/// Deletes an item past the app.
+async fn remove(world: &World, (name, partition, id): (&str, &str, &str)) {
+    let container = world.container(name).await;
+    container.delete_item(partition.to_owned(), id, None).await.unwrap();
+}
+
+/// A like of Bob in the partition of a post.
+fn stray_like(post_id: &str) -> Value {
+    json!({
+        "type": "like", "id": "like:bob", "postId": post_id, "userId": "bob",
+        "userUsername": "Bob", "creationDate": "2020-01-01T00:00:00.000Z",
+        "usernameVersion": 1, "postVersion": 1,
+    })
+}

@@ -1,0 +1,98 @@
+//! `tributary audit` as a process, over TCP.
+
+use std::process::Output;
+
+use serde_json::Value;
+use tokio::process::Command;
+
+use super::{remove, small_blog};
+
+async fn audit(connection: &str, arguments: &[&str]) -> (i32, String, String) {
+    let Output { status, stdout, stderr } = Command::new(env!("CARGO_BIN_EXE_tributary"))
+        .arg("audit")
+        .args(arguments)
+        .env_clear()
+        .env("CosmosConnection", connection)
+        .kill_on_drop(true)
+        .output()
+        .await
+        .unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (status.code().unwrap(), text(stdout), text(stderr))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_exit_code_tells_and_the_report_says_what() {
+    let world = small_blog().await;
+    let server = world.endpoint.serve(0).await.unwrap();
+    let connection = server.connection_string();
+
+    let (code, out, err) = audit(&connection, &["--settle", "0"]).await;
+    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    assert!(out.starts_with("No divergences in "), "{out}");
+    assert_eq!(out.lines().count(), 1, "{out}");
+
+    remove(&world, ("users", "ann", "post:p1")).await;
+    remove(&world, ("users", "username:ann", "username")).await;
+    let (code, out, _) = audit(&connection, &["--settle=0"]).await;
+    assert_eq!(code, 1, "{out}");
+    let lines: Vec<&str> = out.lines().collect();
+    let cells: Vec<&str> = lines[0].split_whitespace().collect();
+    assert_eq!(cells, ["KIND", "CONTAINER", "PARTITION", "KEY", "ID", "EXPECTED", "FOUND"]);
+    let column = lines[0].find("FOUND").unwrap();
+    assert!(
+        lines[1..3]
+            .iter()
+            .any(|line| line.starts_with("copy-missing") && &line[column..] == "none"),
+        "{out}"
+    );
+    assert!(lines[3].starts_with("2 divergences in "), "{out}");
+    assert!(!out.contains('\u{1b}'), "colours in a pipe: {out:?}");
+
+    let (code, out, _) = audit(&connection, &["--settle", "0", "--json", "--repair"]).await;
+    assert_eq!(code, 0, "{out}");
+    let lines: Vec<Value> = out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines.len(), 3, "{out}");
+    for finding in &lines[..2] {
+        assert_eq!(finding["repair"]["mended"], true, "{finding}");
+        assert_eq!(finding["container"], "users");
+        assert_eq!(finding["partitionKey"], "ann");
+    }
+    assert_eq!(lines[2]["summary"]["findings"], 2);
+    assert_eq!(lines[2]["summary"]["mended"], 2);
+    assert!(lines[2]["summary"]["requestUnits"].as_f64().unwrap() > 0.0);
+
+    let (code, out, _) = audit(&connection, &["--settle", "0", "--json"]).await;
+    assert_eq!(code, 0, "{out}");
+
+    world
+        .container("users")
+        .await
+        .upsert_item("x".to_owned(), "x", serde_json::json!({"id": "x", "userId": "x"}), None)
+        .await
+        .unwrap();
+    let (code, out, _) = audit(&connection, &["--settle", "0", "--repair"]).await;
+    assert_eq!(code, 1, "{out}");
+    assert!(out.contains("not mended"), "{out}");
+}
+
+#[tokio::test]
+async fn an_audit_that_cannot_begin_is_one_sentence_and_code_2() {
+    for (connection, arguments, named) in [
+        ("", &[][..], "CosmosConnection"),
+        ("AccountEndpoint=http://127.0.0.1:1/;AccountKey=a2V5", &["--fix"], "--fix"),
+        ("AccountEndpoint=http://127.0.0.1:1/;AccountKey=a2V5", &[], "Unavailable"),
+    ] {
+        let (code, out, err) = audit(connection, arguments).await;
+        assert_eq!((code, out.as_str()), (2, ""), "{err}");
+        assert_eq!(err.lines().count(), 1, "{err}");
+        assert!(err.contains(named), "{err}");
+    }
+}
+
+#[tokio::test]
+async fn help_needs_no_settings() {
+    let (code, out, _) = audit("", &["--help"]).await;
+    assert_eq!(code, 0);
+    assert!(out.contains("--repair") && out.contains("Exit code"), "{out}");
+}
