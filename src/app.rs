@@ -1,14 +1,15 @@
 //! The whole function app: every route, every trigger. A test holds it against `functions/`.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use axum::{
     Router,
+    extract::FromRef,
     http::Method,
     middleware,
     routing::{MethodRouter, delete, get, post, put},
 };
-use custom_handler::{CustomHandler, Documents, InvocationId};
+use custom_handler::CustomHandler;
 
 use crate::{
     blog::{
@@ -24,11 +25,13 @@ use crate::{
         },
     },
     cosmos::Cosmos,
+    dead_letters::{delete_dead_letter, get_dead_letter, list_dead_letters, replay_dead_letter},
     http::{catch_panics, charge, method_not_allowed, no_such_route},
-    projection::{self, DeadLetters, Projection},
+    projection::{DeadLetters, Projections, RETRY_BUDGET},
 };
 
-/// The HTTP functions of the blog: commands need a function key, queries are for everybody.
+/// The HTTP functions: commands and what is for operators need a function key, queries are for
+/// everybody.
 #[rustfmt::skip]
 pub fn http_functions() -> Vec<HttpFunction> {
     use AuthLevel::{Anonymous, Function};
@@ -54,6 +57,11 @@ pub fn http_functions() -> Vec<HttpFunction> {
         http("GetLike",       Method::GET,    "/api/posts/{postId}/likes/{userId}",       Anonymous, get(get_like)),
         http("UnlikePost",    Method::DELETE, "/api/posts/{postId}/likes/{userId}",       Function,  delete(unlike_post)),
         http("ListLikes",     Method::GET,    "/api/posts/{postId}/likes",                Anonymous, get(list_likes)),
+        // Changes that could not be applied: look, apply again, give up.
+        http("ListDeadLetters",  Method::GET,    "/api/dead-letters",                   Function, get(list_dead_letters)),
+        http("GetDeadLetter",    Method::GET,    "/api/dead-letters/{letterId}",        Function, get(get_dead_letter)),
+        http("ReplayDeadLetter", Method::POST,   "/api/dead-letters/{letterId}/replay", Function, post(replay_dead_letter)),
+        http("DeleteDeadLetter", Method::DELETE, "/api/dead-letters/{letterId}",        Function, delete(delete_dead_letter)),
     ]
 }
 
@@ -66,13 +74,38 @@ pub const UNMATCHED: &str = "ZUnmatchedRoute";
 
 /// The app on a database.
 pub fn app(cosmos: &Arc<Cosmos>) -> CustomHandler {
+    app_with_budget(cosmos, RETRY_BUDGET)
+}
+
+/// The app with another [`RETRY_BUDGET`], for tests: a host may wait for long, a test may not.
+pub fn app_with_budget(cosmos: &Arc<Cosmos>, budget: Duration) -> CustomHandler {
     let blog = Blog::new(cosmos);
-    let letters = DeadLetters::new(cosmos);
-    let app = CustomHandler::new().http(router(blog.clone()));
-    let app = projection(app, UsernamesInPosts(blog.clone()), &letters);
-    let app = projection(app, PostCopiesInUsers(blog.clone()), &letters);
-    let app = projection(app, HomeFeed(blog.clone()), &letters);
-    projection(app, PostsIntegrity(blog), &letters)
+    let projections = Projections::new(DeadLetters::new(cosmos), budget)
+        .with(UsernamesInPosts(blog.clone()))
+        .with(PostCopiesInUsers(blog.clone()))
+        .with(HomeFeed(blog.clone()))
+        .with(PostsIntegrity(blog.clone()));
+    let app = CustomHandler::new();
+    projections.serve(app).http(router(Parts { blog, projections }))
+}
+
+/// What the handlers of HTTP functions take as their `State`.
+#[derive(Clone)]
+struct Parts {
+    blog: Blog,
+    projections: Projections,
+}
+
+impl FromRef<Parts> for Blog {
+    fn from_ref(parts: &Parts) -> Self {
+        parts.blog.clone()
+    }
+}
+
+impl FromRef<Parts> for Projections {
+    fn from_ref(parts: &Parts) -> Self {
+        parts.projections.clone()
+    }
 }
 
 /// A function that the host calls over HTTP, as `functions/` declares it.
@@ -85,7 +118,7 @@ pub struct HttpFunction {
     pub route: &'static str,
     /// Whether the host asks for a key.
     pub auth_level: AuthLevel,
-    handler: MethodRouter<Blog>,
+    handler: MethodRouter<Parts>,
 }
 
 /// Who may call a function.
@@ -102,12 +135,12 @@ fn http(
     method: Method,
     route: &'static str,
     auth_level: AuthLevel,
-    handler: MethodRouter<Blog>,
+    handler: MethodRouter<Parts>,
 ) -> HttpFunction {
     HttpFunction { name, method, route, auth_level, handler }
 }
 
-fn router(blog: Blog) -> Router {
+fn router(parts: Parts) -> Router {
     http_functions()
         .into_iter()
         .fold(Router::new(), |router, function| router.route(function.route, function.handler))
@@ -115,18 +148,5 @@ fn router(blog: Blog) -> Router {
         .fallback(no_such_route)
         .layer(middleware::from_fn(catch_panics))
         .layer(middleware::from_fn(charge))
-        .with_state(blog)
-}
-
-fn projection<P: Projection>(
-    app: CustomHandler,
-    projection: P,
-    letters: &DeadLetters,
-) -> CustomHandler {
-    let projection = Arc::new(projection);
-    let letters = letters.clone();
-    app.trigger(P::FUNCTION, move |documents: Documents, invocation: InvocationId| {
-        let (projection, letters) = (Arc::clone(&projection), letters.clone());
-        async move { projection::run(&*projection, &letters, documents, invocation).await }
-    })
+        .with_state(parts)
 }

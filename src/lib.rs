@@ -6,11 +6,13 @@
 //! - [`app`]: the whole function app on one screen;
 //! - [`blog`]: the domain, one file for each operation;
 //! - [`projection`]: how a change becomes a copy;
+//! - [`dead_letters`]: what an operator does with changes that cannot;
 //! - [`cosmos`], [`http`]: what all domains share;
 //! - [`values`], [`config`]: the small things.
 
 pub mod app;
 pub mod blog;
+pub mod dead_letters;
 pub mod projection;
 
 pub mod cosmos;

@@ -1,6 +1,9 @@
 //! What can go wrong in the store, by what a caller can do about it.
 
-use azure_data_cosmos::{CosmosError, diagnostics::DiagnosticsContext};
+use azure_data_cosmos::{CosmosError, SubStatusCode, diagnostics::DiagnosticsContext};
+
+/// The SDK's code for an item that is not what it was to be read as.
+const UNREADABLE_ITEM: SubStatusCode = SubStatusCode::new(20020);
 
 /// An operation that the store did not carry out, or whose answer was lost.
 #[derive(Debug, thiserror::Error)]
@@ -73,7 +76,11 @@ impl Reason {
 
 impl From<CosmosError> for StoreError {
     fn from(error: CosmosError) -> Self {
-        let reason = Reason::from_status(u16::from(error.status()));
+        let reason = match error.status().sub_status() {
+            // The SDK calls this a 500, but asking again would give the same item.
+            Some(UNREADABLE_ITEM) => Reason::Unexpected,
+            _ => Reason::from_status(u16::from(error.status())),
+        };
         let answer_lost = reason == Reason::Unavailable
             || error.diagnostics().is_some_and(|diagnostics| lost_an_answer(&diagnostics));
         Self { reason, answer_lost, source: Some(Box::new(error)) }

@@ -10,14 +10,30 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use super::ApiError;
 
-/// The page that a caller asks for; `K` is the sort key of the list.
+/// The page that a caller asks for; `K` is the sort key of the list, `F` what it is filtered by.
 #[derive(Debug)]
-pub struct PageRequest<K> {
+pub struct PageRequest<K, F = ()> {
     /// How many items, 1 to 100.
     pub limit: u32,
     /// The sort key after which the page begins.
     pub after: Option<K>,
-    path: String,
+    /// Which items.
+    pub filter: F,
+    scope: String,
+}
+
+/// What a list can be filtered by: query parameters beside `limit` and `cursor`.
+///
+/// Two equal filters are written equally: that is how a cursor is known to belong to its list.
+pub trait Filter: Default + Serialize {
+    /// Takes a parameter of the query string, or ignores it when it is none of the filter's.
+    fn set(&mut self, name: &str, value: &str) -> Result<(), ApiError>;
+}
+
+impl Filter for () {
+    fn set(&mut self, _: &str, _: &str) -> Result<(), ApiError> {
+        Ok(())
+    }
 }
 
 /// One page of a list.
@@ -30,12 +46,12 @@ pub struct List<T> {
 
 #[derive(Serialize, Deserialize)]
 struct Cursor<K>(
-    /// The path of the list that the cursor belongs to.
+    /// The list that the cursor belongs to: its path, and its filter when it has one.
     String,
     K,
 );
 
-impl<K: Serialize> PageRequest<K> {
+impl<K: Serialize, F> PageRequest<K, F> {
     /// How many items to ask the store for: one more than the page holds, to see whether there
     /// is a next page.
     pub fn fetch(&self) -> u32 {
@@ -47,33 +63,43 @@ impl<K: Serialize> PageRequest<K> {
         let has_more = items.len() > self.limit as usize;
         items.truncate(self.limit as usize);
         let next_cursor = items.last().filter(|_| has_more).map(|last| {
-            let cursor = serde_json::to_vec(&Cursor(self.path, key(last))).unwrap_or_default();
+            let cursor = serde_json::to_vec(&Cursor(self.scope, key(last))).unwrap_or_default();
             BASE64_URL_SAFE_NO_PAD.encode(cursor)
         });
         List { items, next_cursor }
     }
 }
 
-impl<S: Send + Sync, K: DeserializeOwned> FromRequestParts<S> for PageRequest<K> {
+impl<S: Send + Sync, K: DeserializeOwned, F: Filter> FromRequestParts<S> for PageRequest<K, F> {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
-        let mut page = Self { limit: 20, after: None, path: parts.uri.path().to_owned() };
+        let (mut limit, mut filter, mut cursor) = (20, F::default(), None);
         for (name, value) in parameters(parts.uri.query())? {
             match name.as_str() {
-                "limit" => page.limit = limit(&value)?,
-                "cursor" => page.after = Some(after(&page.path, &value)?),
-                _ => {}
+                "limit" => limit = limit_from(&value)?,
+                "cursor" => cursor = Some(value),
+                _ => filter.set(&name, &value)?,
             }
         }
-        Ok(page)
+        let scope = scope(parts.uri.path(), &filter)?;
+        let after = cursor.map(|cursor| after(&scope, &cursor)).transpose()?;
+        Ok(Self { limit, after, filter, scope })
+    }
+}
+
+fn scope(path: &str, filter: &impl Serialize) -> Result<String, ApiError> {
+    match serde_urlencoded::to_string(filter) {
+        Ok(filter) if filter.is_empty() => Ok(path.to_owned()),
+        Ok(filter) => Ok(format!("{path}?{filter}")),
+        Err(_) => Err(ApiError::Internal),
     }
 }
 
 /// The `limit` of a query string, 1 to 100.
 pub fn limit_of(query: Option<&str>, default: u32) -> Result<u32, ApiError> {
     match parameters(query)?.into_iter().find(|(name, _)| name == "limit") {
-        Some((_, text)) => limit(&text),
+        Some((_, text)) => limit_from(&text),
         None => Ok(default),
     }
 }
@@ -83,18 +109,18 @@ fn parameters(query: Option<&str>) -> Result<Vec<(String, String)>, ApiError> {
         .map_err(|_| ApiError::invalid("query", "must be URL-encoded"))
 }
 
-fn limit(text: &str) -> Result<u32, ApiError> {
+fn limit_from(text: &str) -> Result<u32, ApiError> {
     text.parse()
         .ok()
         .filter(|limit| (1..=100).contains(limit))
         .ok_or_else(|| ApiError::invalid("limit", "must be a whole number from 1 to 100"))
 }
 
-fn after<K: DeserializeOwned>(path: &str, text: &str) -> Result<K, ApiError> {
+fn after<K: DeserializeOwned>(scope: &str, text: &str) -> Result<K, ApiError> {
     let decoded = BASE64_URL_SAFE_NO_PAD.decode(text).ok();
     decoded
         .and_then(|bytes| serde_json::from_slice::<Cursor<K>>(&bytes).ok())
-        .filter(|Cursor(of, _)| of == path)
+        .filter(|Cursor(of, _)| of == scope)
         .map(|Cursor(_, key)| key)
         .ok_or_else(|| ApiError::invalid("cursor", "must be the `nextCursor` of this list"))
 }

@@ -13,7 +13,7 @@ pub use body::{Form, FromForm, JsonBody};
 pub use charge::charge;
 pub use conditions::Conditions;
 pub use error::{ApiError, FieldError, method_not_allowed, no_such_route};
-pub use list::{List, PageRequest, limit_of};
+pub use list::{Filter, List, PageRequest, limit_of};
 pub use panics::catch_panics;
 pub use params::Params;
 pub use reply::{created, found, item};

@@ -9,8 +9,8 @@ use uuid::Uuid;
 
 use super::Projection;
 use crate::{
-    cosmos::{Container, Cosmos, StoreError},
-    values::Timestamp,
+    cosmos::{Container, Cosmos, ETag, StoreError, Stored},
+    values::{Timestamp, may_be_rewritten_by_host},
 };
 
 /// How much of a document a dead letter keeps, in bytes. Escaped as a string it must fit into an
@@ -21,7 +21,9 @@ const MAX_RAW: usize = 512 * 1024;
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DeadLetter {
-    /// Made from the function and the document, so that a batch delivered twice leaves one.
+    /// The function, a dot, and a UUID made from the document's place: so a document has one letter
+    /// for each function that cannot apply it, however often it is delivered, and the id leads to
+    /// the letter's logical partition.
     pub id: String,
     /// The function that could not apply it; the partition key.
     pub function: String,
@@ -29,13 +31,13 @@ pub struct DeadLetter {
     pub document_id: Option<String>,
     /// The document's partition key, when it could be read.
     pub partition_key: Option<String>,
-    /// The document as it was delivered.
+    /// The document as it was delivered last.
     pub raw: String,
     /// Whether `raw` was cut.
     pub raw_truncated: bool,
     /// Why it was not applied.
     pub reason: String,
-    /// The invocation that gave up.
+    /// The invocation that gave up last.
     pub invocation_id: String,
     /// When it gave up.
     pub failed_at: Timestamp,
@@ -46,25 +48,61 @@ impl DeadLetter {
     pub fn new<P: Projection>(invocation_id: &str, document: &Document, reason: String) -> Self {
         let fields: Map<String, Value> = document.parse().unwrap_or_default();
         let field = |name: &str| fields.get(name).and_then(Value::as_str).map(str::to_owned);
+        let (document_id, partition_key) = (field("id"), field(P::PARTITION_KEY));
+        let name = match (&partition_key, &document_id) {
+            (Some(partition), Some(id)) => format!("{} {partition} {id}", partition.len()),
+            _ => document.raw().to_owned(),
+        };
         let function = P::FUNCTION;
-        let raw = document.raw();
-        let name = format!("{function} {raw}");
-        let kept = raw.floor_char_boundary(MAX_RAW);
         Self {
-            id: Uuid::new_v5(&Uuid::NAMESPACE_OID, name.as_bytes()).to_string(),
+            id: format!("{function}.{}", Uuid::new_v5(&Uuid::NAMESPACE_OID, name.as_bytes())),
             function: function.to_owned(),
-            document_id: field("id"),
-            partition_key: field(P::PARTITION_KEY),
-            raw: raw[..kept].to_owned(),
-            raw_truncated: kept < raw.len(),
+            document_id,
+            partition_key,
+            raw: String::new(),
+            raw_truncated: false,
             reason,
             invocation_id: invocation_id.to_owned(),
             failed_at: Timestamp::now(),
         }
+        .with_raw(document)
+    }
+
+    /// The letter after a replay that failed for `reason`.
+    pub(super) fn failed_again(self, reason: String, invocation_id: &str) -> Self {
+        let invocation_id = invocation_id.to_owned();
+        Self { reason, invocation_id, failed_at: Timestamp::now(), ..self }
+    }
+
+    /// The letter with another state of its document.
+    pub(super) fn with_raw(&self, document: &Document) -> Self {
+        let raw = document.raw();
+        let kept = raw.floor_char_boundary(MAX_RAW);
+        Self { raw: raw[..kept].to_owned(), raw_truncated: kept < raw.len(), ..self.clone() }
+    }
+
+    /// Partition key and id by which the document can be read, unless the Functions host may have
+    /// rewritten one of them on its way through the trigger.
+    pub(super) fn place(&self) -> Option<(&str, &str)> {
+        let place = (self.partition_key.as_deref()?, self.document_id.as_deref()?);
+        let sound = |text| !may_be_rewritten_by_host(text);
+        (sound(place.0) && sound(place.1)).then_some(place)
+    }
+
+    /// Whether the document is the mark of a deleted item: those, and only those, have a time to
+    /// live.
+    pub(super) fn is_of_a_mark(&self) -> bool {
+        let fields: Map<String, Value> = serde_json::from_str(&self.raw).unwrap_or_default();
+        fields.get("ttl").is_some_and(Value::is_u64)
     }
 }
 
-/// The container of dead letters.
+/// The function in the id of a dead letter: its logical partition.
+pub fn function_of(id: &str) -> Option<&str> {
+    id.split_once('.').map(|(function, _)| function).filter(|function| !function.is_empty())
+}
+
+/// The container of dead letters. Cloning is cheap.
 #[derive(Clone)]
 pub struct DeadLetters(Container);
 
@@ -74,14 +112,14 @@ impl DeadLetters {
         Self(cosmos.container("dead-letters"))
     }
 
-    /// The container, to look it up early.
+    /// The container, to query it.
     pub fn container(&self) -> &Container {
         &self.0
     }
 
     /// Stores a dead letter. Only then may its change be acknowledged.
-    pub async fn store(&self, letter: DeadLetter) -> Result<(), StoreError> {
-        self.0.upsert(&letter.function, &letter.id, &letter).await?;
+    pub async fn store(&self, letter: &DeadLetter) -> Result<(), StoreError> {
+        self.0.upsert(&letter.function, &letter.id, letter).await?;
         tracing::warn!(
             document.id = letter.document_id,
             dead_letter.id = letter.id,
@@ -89,5 +127,23 @@ impl DeadLetters {
             "Stored a change as a dead letter"
         );
         Ok(())
+    }
+
+    /// The letter with this id: one point read.
+    pub async fn read(&self, id: &str) -> Result<Option<Stored<DeadLetter>>, StoreError> {
+        match function_of(id) {
+            Some(function) => self.0.read(function, id).await,
+            None => Ok(None),
+        }
+    }
+
+    /// Replaces a letter that has not changed since `etag`.
+    pub async fn replace(&self, letter: &DeadLetter, etag: &ETag) -> Result<(), StoreError> {
+        self.0.replace(&letter.function, &letter.id, letter, etag).await.map(drop)
+    }
+
+    /// Deletes a letter that has not changed since it was read.
+    pub async fn delete(&self, letter: &Stored<DeadLetter>) -> Result<(), StoreError> {
+        self.0.delete(&letter.item.function, &letter.item.id, &letter.etag).await
     }
 }

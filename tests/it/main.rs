@@ -10,6 +10,7 @@
 mod blog;
 mod chaos;
 mod costs;
+mod dead_letters;
 mod functions;
 mod http;
 mod process;

@@ -1,6 +1,6 @@
 //! A world of its own for each test: an empty in-memory account and the app on it.
 
-use std::{path::Path, sync::Arc};
+use std::{path::Path, sync::Arc, time::Duration};
 
 use axum::{
     Router,
@@ -12,7 +12,10 @@ use custom_handler::CustomHandler;
 use futures::{TryStreamExt, future::try_join_all};
 use serde_json::Value;
 use tower::ServiceExt;
-use tributary::{app::app, cosmos::Cosmos};
+use tributary::{
+    app::{app, app_with_budget},
+    cosmos::Cosmos,
+};
 use tributary_local::{
     cosmos::{ContainersFile, CosmosEndpoint, EndpointOptions},
     host::{
@@ -72,6 +75,14 @@ impl World {
     /// The same world, seen through another instance of the app.
     pub(crate) async fn second_instance(&self) -> Self {
         Self { router: Self::instance(&self.endpoint).await, ..self.clone() }
+    }
+
+    /// The same world, seen through an instance whose projections try again only for so long.
+    pub(crate) async fn with_budget(&self, budget: Duration) -> Self {
+        let runtime = self.endpoint.runtime().await.unwrap();
+        let cosmos = Cosmos::new(self.endpoint.account(), Some(runtime), DATABASE.into());
+        let router = app_with_budget(&cosmos, budget).into_router().unwrap();
+        Self { router, ..self.clone() }
     }
 
     /// The names of the triggers that the app serves.

@@ -6,11 +6,12 @@ use crate::{
     blog::{
         Blog,
         model::{Author, Post, PostContent, PostId, PostText, PostsItem, Title, UserId},
-        projections::remove_reactions,
+        projections::{PostCopiesInUsers, remove_reactions},
         stores::PostSlot,
     },
     cosmos::{ETag, Stored, retry},
     http::{self, ApiError, Conditions, Form, FromForm, JsonBody, Params},
+    projection::Projection,
     values::Timestamp,
 };
 
@@ -78,8 +79,14 @@ async fn save(
         PostSlot::Deleted(mark) => {
             conditions.check(None)?;
             let author = blog.author(&text.user_id).await?;
-            // What is left of the deleted post must not count for the new one.
+            // What is left of the deleted post must not count for the new one, nor stay with an
+            // earlier author: the change feed shows the newest version only, and may never show
+            // the mark that goes now.
             remove_reactions(blog, id, mark.item.version).await?;
+            if mark.item.user_id != text.user_id {
+                let change = PostsItem::DeletedPost(mark.item.clone());
+                PostCopiesInUsers(blog.clone()).apply(&change).await?;
+            }
             let post = wanted.post(&author).following(&mark.item);
             create(blog, &post, Some(&mark.etag)).await
         }

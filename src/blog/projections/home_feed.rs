@@ -1,7 +1,5 @@
 //! The newest posts in short form, all in one logical partition, for Q6.
 
-use serde::Deserialize;
-
 use super::{PostState, post_source, post_state};
 use crate::{
     blog::{
@@ -11,8 +9,8 @@ use crate::{
             Member, Post, PostCopy, PostsItem,
         },
     },
-    cosmos::{ETag, Query, Scope, StoreError, Stored, Transaction},
-    projection::{Effect, Projection},
+    cosmos::{Container, ETag, Query, Scope, StoreError, Transaction},
+    projection::{Effect, Place, Projection},
 };
 
 /// Keeps `feed` true to the posts: exactly the 100 newest that exist.
@@ -30,18 +28,16 @@ pub struct HomeFeed(pub Blog);
 /// How often the feed is filled up before that is left to the next change.
 const ROUNDS: usize = 3;
 
-/// What all copies and marks have.
-#[derive(Deserialize)]
-struct Copied {
-    version: u64,
-}
-
 impl Projection for HomeFeed {
     const FUNCTION: &'static str = "HomeFeed";
     const PARTITION_KEY: &'static str = "postId";
     /// Changes of the membership would only lose races against each other.
     const CONCURRENCY: usize = 1;
     type Change = PostsItem;
+
+    fn container(&self) -> &Container {
+        &self.0.posts
+    }
 
     fn source(change: &PostsItem) -> Option<(String, u64)> {
         post_source(change)
@@ -79,14 +75,15 @@ impl HomeFeed {
     /// Writes a newer version of a member.
     async fn update(&self, post: &Post) -> Result<Effect, StoreError> {
         let id = post.public.id.as_str();
-        match self.copy(id).await? {
-            Some(copy) if copy.item.version < post.version => {
+        match self.place(id, post.version).await? {
+            Place::Open(Some(etag)) => {
                 let newer = InFeed::new(PostCopy::for_feed(post));
-                self.0.feed.replace(FEED_PARTITION, id, &newer, &copy.etag).await?;
+                self.0.feed.replace(FEED_PARTITION, id, &newer, &etag).await?;
                 Ok(Effect::Applied)
             }
-            // None: it has left the feed meanwhile.
-            _ => Ok(Effect::Unchanged),
+            // It has left the feed meanwhile.
+            Place::Open(None) => Ok(Effect::Unchanged),
+            Place::Taken(effect) => Ok(effect),
         }
     }
 
@@ -94,17 +91,18 @@ impl HomeFeed {
     async fn admit(&self, head: &Head, post: &Post) -> Result<Effect, StoreError> {
         let id = post.public.id.as_str();
         // There may be the mark of this post, or of an earlier one with its id; or the copy of a later
-        // one, which is a member already.
-        let known = self.copy(id).await?;
-        if known.as_ref().is_some_and(|known| known.item.version > post.version) {
-            return Ok(Effect::Unchanged);
-        }
+        // one, which is a member already. A copy of this very version is no member, so it is written
+        // over, too.
+        let known = match self.place(id, post.version + 1).await? {
+            Place::Open(known) => known,
+            Place::Taken(effect) => return Ok(effect),
+        };
         let plan = head.item.admit(Member::of(post));
         let copy = InFeed::new(PostCopy::for_feed(post));
         let mut transaction = with_head(Transaction::new(FEED_PARTITION), plan.head, head)?.put(
             id,
             &copy,
-            known.map(|known| known.etag).as_ref(),
+            known.as_ref(),
         )?;
         for evicted in &plan.evicted {
             transaction = transaction.delete(evicted, None);
@@ -116,13 +114,13 @@ impl HomeFeed {
     /// Leaves the mark of a deleted post, and takes the post out.
     async fn remove(&self, head: &Head, deleted: &DeletedPost) -> Result<Effect, StoreError> {
         let id = deleted.post_id.as_str();
-        let copy = self.copy(id).await?;
-        if copy.as_ref().is_some_and(|copy| copy.item.version >= deleted.version) {
-            return Ok(Effect::Unchanged);
-        }
+        let copy = match self.place(id, deleted.version).await? {
+            Place::Open(copy) => copy,
+            Place::Taken(effect) => return Ok(effect),
+        };
         let mark = InFeed::new(FeedMark::from(deleted));
         let transaction = with_head(Transaction::new(FEED_PARTITION), head.item.remove(id), head)?
-            .put(id, &mark, copy.map(|copy| copy.etag).as_ref())?;
+            .put(id, &mark, copy.as_ref())?;
         self.0.feed.transact(transaction).await.map_err(|refusal| refusal.error)?;
         Ok(Effect::Applied)
     }
@@ -175,8 +173,8 @@ impl HomeFeed {
         })
     }
 
-    async fn copy(&self, id: &str) -> Result<Option<Stored<Copied>>, StoreError> {
-        self.0.feed.read(FEED_PARTITION, id).await
+    async fn place(&self, id: &str, version: u64) -> Result<Place, StoreError> {
+        Place::of(&self.0.feed, FEED_PARTITION, id, version).await
     }
 }
 

@@ -25,7 +25,7 @@ pub(super) use posts_integrity::remove_reactions;
 
 use super::{
     Blog,
-    model::{DeletedPost, Post, PostsItem},
+    model::{DeletedPost, Post, PostId, PostsItem, UserId},
     stores::PostSlot,
 };
 use crate::cosmos::StoreError;
@@ -41,6 +41,13 @@ impl PostState {
         match self {
             Self::Live(post) => post.version,
             Self::Deleted(mark) => mark.version,
+        }
+    }
+
+    fn author_and_id(&self) -> (&UserId, &PostId) {
+        match self {
+            Self::Live(post) => (&post.public.user_id, &post.public.post_id),
+            Self::Deleted(mark) => (&mark.user_id, &mark.post_id),
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::{
         model::{Comment, Like, Post, PostId, PostsItem, UserId},
         stores::UserSlot,
     },
-    cosmos::{Query, Reason, Refusal, Scope, StoreError, Transaction},
+    cosmos::{Container, Query, Reason, Refusal, Scope, StoreError, Transaction},
     projection::{Effect, Projection},
 };
 
@@ -24,6 +24,10 @@ impl Projection for PostsIntegrity {
     const FUNCTION: &'static str = "PostsIntegrity";
     const PARTITION_KEY: &'static str = "postId";
     type Change = PostsItem;
+
+    fn container(&self) -> &Container {
+        &self.0.posts
+    }
 
     fn source(change: &PostsItem) -> Option<(String, u64)> {
         let (post_id, id, version) = match change {

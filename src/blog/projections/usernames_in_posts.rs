@@ -9,7 +9,7 @@ use crate::{
         model::{Author, PostsItem, User, UsersItem},
         stores::UserSlot,
     },
-    cosmos::{ETag, Query, Reason, Scope, StoreError, Stored},
+    cosmos::{Container, ETag, Query, Reason, Scope, StoreError, Stored},
     projection::{Effect, Projection},
 };
 
@@ -33,6 +33,10 @@ impl Projection for UsernamesInPosts {
     /// One rename at a time: each fans out by itself.
     const CONCURRENCY: usize = 1;
     type Change = UsersItem;
+
+    fn container(&self) -> &Container {
+        &self.0.users
+    }
 
     fn source(change: &UsersItem) -> Option<(String, u64)> {
         match change {

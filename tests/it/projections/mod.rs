@@ -1,6 +1,7 @@
 //! What the change feed keeps true.
 
 mod dead_letters;
+mod failure_contract;
 mod home_feed;
 mod late_deliveries;
 mod post_copies_in_users;

@@ -60,3 +60,22 @@ async fn a_text_that_looks_like_a_date_is_copied_as_it_is() {
     assert_eq!(world.get("/api/posts/p1").await.expect(200).json()["userUsername"], renamed);
     assert_eq!(world.list("/api/users/ann/posts").await[0]["userUsername"], renamed);
 }
+
+#[tokio::test]
+async fn a_post_that_is_written_again_by_another_leaves_its_first_author() {
+    let world = World::new().await;
+    for (id, name) in [("ann", "Ann"), ("bob", "Bob")] {
+        world.put(&format!("/api/users/{id}"), json!({"username": name})).await.expect(201);
+    }
+    let post = |author: &str| json!({"userId": author, "title": author, "content": "C"});
+    world.put("/api/posts/p", post("ann")).await.expect(201);
+    let first = world.items("posts").await;
+    world.settle().await;
+    // The change feed shows only the latest version: not the delete.
+    world.delete("/api/posts/p").await.expect(204);
+    world.put("/api/posts/p", post("bob")).await.expect(201);
+    world.settle().await;
+    world.deliver("PostCopiesInUsers", &first).await.unwrap();
+    assert!(world.list("/api/users/ann/posts").await.is_empty());
+    assert_eq!(world.list("/api/users/bob/posts").await.len(), 1);
+}

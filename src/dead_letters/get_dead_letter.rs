@@ -1,0 +1,19 @@
+//! `GET /dead-letters/{letterId}`.
+
+use axum::{extract::State, response::Response};
+
+use crate::{
+    http::{ApiError, Conditions, Params, found},
+    projection::Projections,
+};
+
+/// A dead letter with the document as it was delivered: one point read.
+pub async fn get_dead_letter(
+    State(projections): State<Projections>,
+    Params(id): Params<String>,
+    conditions: Conditions,
+) -> Result<Response, ApiError> {
+    let letter = projections.letters().read(&id).await?;
+    let letter = letter.ok_or(ApiError::NotFound("dead letter"))?;
+    Ok(found(&conditions, &letter.item, &letter.etag))
+}

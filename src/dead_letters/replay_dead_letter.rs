@@ -1,0 +1,92 @@
+//! `POST /dead-letters/{letterId}/replay`.
+
+use std::sync::OnceLock;
+
+use axum::{Json, extract::State, http::HeaderMap};
+use serde::Serialize;
+
+use crate::{
+    cosmos::{Reason, retry},
+    http::{ApiError, Conditions, Params},
+    projection::{Outcome, Projections, Setback},
+};
+
+/// The answer to a replay.
+#[derive(Serialize)]
+pub struct Replayed {
+    id: String,
+    outcome: Outcome,
+}
+
+/// Applies the change of a dead letter and deletes the letter.
+///
+/// It takes effect once. The copies are guarded by versions, so applying again changes nothing; and
+/// the letter goes only after the change is applied, and only as it was read.
+///
+/// - *Two replays at once*: both apply, one of them finds the work done; one deletes, the other
+///   finds the letter gone and has succeeded too.
+/// - *A crash, or a lost answer, between applying and deleting*: the letter is still there or gone
+///   unnoticed. The next replay finds nothing to do, and deletes it, or it is a 404.
+/// - *The change fails again meanwhile, in a delivery*: the letter was stored anew, so it is not
+///   deleted; this starts over with the newer one.
+pub async fn replay_dead_letter(
+    State(projections): State<Projections>,
+    Params(id): Params<String>,
+    conditions: Conditions,
+    headers: HeaderMap,
+) -> Result<Json<Replayed>, ApiError> {
+    let invocation = headers.get("x-azure-functions-invocationid").and_then(|id| id.to_str().ok());
+    let replay = Replay {
+        projections: &projections,
+        id: &id,
+        conditions: &conditions,
+        invocation: invocation.unwrap_or_default(),
+        reached: OnceLock::new(),
+    };
+    let outcome = retry(async |_| replay.attempt().await).await?;
+    tracing::info!(dead_letter.id = id, ?outcome, "Replayed a dead letter");
+    Ok(Json(Replayed { id, outcome }))
+}
+
+struct Replay<'a> {
+    projections: &'a Projections,
+    id: &'a str,
+    conditions: &'a Conditions,
+    invocation: &'a str,
+    /// What the first try that applied the change came to.
+    reached: OnceLock<Outcome>,
+}
+
+impl Replay<'_> {
+    async fn attempt(&self) -> Result<Outcome, ApiError> {
+        let letters = self.projections.letters();
+        let Some(letter) = letters.read(self.id).await? else {
+            return match self.reached.get() {
+                Some(outcome) => Ok(*outcome),
+                None if self.conditions.demands_existence() => Err(ApiError::PreconditionFailed),
+                None => Err(ApiError::NotFound("dead letter")),
+            };
+        };
+        self.conditions.check(Some(&letter.etag))?;
+        let projection = self
+            .projections
+            .of_function(&letter.item.function)
+            .ok_or(ApiError::Conflict("The app has no such function any more."))?;
+        match projection.replay(&letter.item, self.invocation).await {
+            Ok(outcome) => {
+                let outcome = *self.reached.get_or_init(|| outcome);
+                match letters.delete(&letter).await {
+                    Err(error) if error.reason != Reason::NotFound => Err(error.into()),
+                    _ => Ok(outcome),
+                }
+            }
+            Err(Setback::Store(error)) => Err(error.into()),
+            Err(Setback::Permanent(failed)) => match letters.replace(&failed, &letter.etag).await {
+                Err(error) if error.reason != Reason::NotFound => Err(error.into()),
+                _ => Err(ApiError::Conflict(
+                    "It failed again; the `reason` of the dead letter says why.",
+                )),
+            },
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! One change: read, apply, and tell what kind of failure it was.
+
+use std::{error::Error, panic::AssertUnwindSafe};
+
+use custom_handler::Document;
+use futures::FutureExt;
+
+use super::{Effect, Projection};
+use crate::cosmos::{Reason, StoreError};
+
+/// Why a change was not applied.
+#[derive(Debug)]
+pub(super) enum Failure {
+    /// It would fail again: a sentence that says why.
+    Permanent(String),
+    /// It may succeed later.
+    Transient(StoreError),
+}
+
+/// Reads a document of the change feed, or says why it cannot be read.
+pub(super) fn read<P: Projection>(document: &Document) -> Result<P::Change, String> {
+    document.parse().map_err(|error| {
+        // The message may quote values: the line and column are enough to find them.
+        let (line, column) = (error.line(), error.column());
+        format!("not an item of this container (line {line}, column {column})")
+    })
+}
+
+/// Applies a change once.
+pub(super) async fn apply<P: Projection>(
+    projection: &P,
+    change: &P::Change,
+) -> Result<Effect, Failure> {
+    // A panic is a bug that the same change would meet again, and must not hold up all others.
+    match AssertUnwindSafe(projection.apply(change)).catch_unwind().await {
+        Ok(applied) => applied.map_err(Failure::from),
+        Err(_) => Err(Failure::Permanent("the projection panicked: a bug, see the log".into())),
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        match error.reason {
+            Reason::TooLarge => {
+                Self::Permanent("a copy would be larger than the store takes (2 MB)".into())
+            }
+            Reason::Unexpected => {
+                let cause = error.source().map(ToString::to_string).unwrap_or_default();
+                tracing::error!(cause, "The store answered a projection what it should not");
+                Self::Permanent(
+                    "a copy that is there cannot be read, or the store refused one; see the log"
+                        .into(),
+                )
+            }
+            _ => Self::Transient(error),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cosmos::Container;
+
+    struct Buggy;
+
+    impl Projection for Buggy {
+        const FUNCTION: &'static str = "Buggy";
+        const PARTITION_KEY: &'static str = "id";
+        type Change = u64;
+
+        fn container(&self) -> &Container {
+            unreachable!("nothing is read")
+        }
+
+        fn source(change: &u64) -> Option<(String, u64)> {
+            Some((String::new(), *change))
+        }
+
+        async fn apply(&self, change: &u64) -> Result<Effect, StoreError> {
+            assert_ne!(*change, 13, "a bug");
+            Ok(Effect::Applied)
+        }
+    }
+
+    #[tokio::test]
+    async fn a_projection_that_panics_fails_for_good() {
+        assert!(matches!(apply(&Buggy, &12).await, Ok(Effect::Applied)));
+        assert!(matches!(apply(&Buggy, &13).await, Err(Failure::Permanent(_))));
+    }
+}

@@ -1,0 +1,103 @@
+//! All projections of the app, by the names of their functions.
+
+use std::{sync::Arc, time::Duration};
+
+use custom_handler::{CustomHandler, Documents, InvocationId};
+use futures::{FutureExt, future::BoxFuture};
+
+use super::{
+    DeadLetter, DeadLetters, Projection,
+    batch::{self, Undelivered},
+    replay::{self, Outcome, Setback},
+};
+
+/// The projections of the app and where their dead letters are. Cloning is cheap.
+#[derive(Clone)]
+pub struct Projections {
+    letters: DeadLetters,
+    budget: Duration,
+    all: Vec<Arc<dyn AnyProjection>>,
+}
+
+/// A [`Projection`] whatever it reads.
+pub trait AnyProjection: Send + Sync {
+    /// The function's name.
+    fn function(&self) -> &'static str;
+
+    /// Applies a batch of the change feed.
+    fn run<'a>(
+        &'a self,
+        letters: &'a DeadLetters,
+        budget: Duration,
+        documents: Documents,
+        invocation: InvocationId,
+    ) -> BoxFuture<'a, Result<(), Undelivered>>;
+
+    /// Applies the change of a dead letter; who calls it deletes the letter or keeps it.
+    fn replay<'a>(
+        &'a self,
+        letter: &'a DeadLetter,
+        invocation: &'a str,
+    ) -> BoxFuture<'a, Result<Outcome, Setback>>;
+}
+
+impl<P: Projection> AnyProjection for P {
+    fn function(&self) -> &'static str {
+        P::FUNCTION
+    }
+
+    fn run<'a>(
+        &'a self,
+        letters: &'a DeadLetters,
+        budget: Duration,
+        documents: Documents,
+        invocation: InvocationId,
+    ) -> BoxFuture<'a, Result<(), Undelivered>> {
+        batch::run(self, letters, budget, documents, invocation).boxed()
+    }
+
+    fn replay<'a>(
+        &'a self,
+        letter: &'a DeadLetter,
+        invocation: &'a str,
+    ) -> BoxFuture<'a, Result<Outcome, Setback>> {
+        replay::replay(self, letter, invocation).boxed()
+    }
+}
+
+impl Projections {
+    /// No projections yet; `budget` is how long an invocation tries again what failed for the
+    /// moment.
+    pub fn new(letters: DeadLetters, budget: Duration) -> Self {
+        Self { letters, budget, all: Vec::new() }
+    }
+
+    /// These, and one more.
+    pub fn with(mut self, projection: impl Projection) -> Self {
+        self.all.push(Arc::new(projection));
+        self
+    }
+
+    /// The app with a trigger for each.
+    pub fn serve(&self, app: CustomHandler) -> CustomHandler {
+        self.all.iter().fold(app, |app, projection| {
+            let (projection, letters) = (Arc::clone(projection), self.letters.clone());
+            let budget = self.budget;
+            let name = projection.function();
+            app.trigger(name, move |documents: Documents, invocation: InvocationId| {
+                let (projection, letters) = (Arc::clone(&projection), letters.clone());
+                async move { projection.run(&letters, budget, documents, invocation).await }
+            })
+        })
+    }
+
+    /// The projection of a function.
+    pub fn of_function(&self, name: &str) -> Option<&dyn AnyProjection> {
+        self.all.iter().map(AsRef::as_ref).find(|projection| projection.function() == name)
+    }
+
+    /// The dead letters of all of them.
+    pub fn letters(&self) -> &DeadLetters {
+        &self.letters
+    }
+}

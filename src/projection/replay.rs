@@ -1,0 +1,89 @@
+//! A dead letter is applied again, when its cause is mended.
+
+use custom_handler::Document;
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use super::{
+    DeadLetter, Effect, Projection,
+    apply::{Failure, apply, read},
+};
+use crate::cosmos::StoreError;
+
+/// What a replay has come to. In each case the letter has done its service.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Outcome {
+    /// Copies were written.
+    Applied,
+    /// The copies were as they should be, or newer.
+    Unchanged,
+    /// The document is not there any more: there is nothing to copy.
+    Gone,
+}
+
+/// Why the letter stays.
+#[derive(Debug)]
+pub enum Setback {
+    /// It failed again, for this letter's reason.
+    Permanent(Box<DeadLetter>),
+    /// The store is busy or away.
+    Store(StoreError),
+}
+
+/// Applies the change of a dead letter as a delivery would.
+///
+/// It takes the newest version of the document from its container, for that is what a person has
+/// mended. Versions newer than the letter's are delivered by the change feed in any case, so it is
+/// no matter which of them a replay sees.
+pub(super) async fn replay<P: Projection>(
+    projection: &P,
+    letter: &DeadLetter,
+    invocation: &str,
+) -> Result<Outcome, Setback> {
+    let again = |letter: DeadLetter, reason: String| {
+        Setback::Permanent(Box::new(letter.failed_again(reason, invocation)))
+    };
+    let document = match document(projection, letter).await {
+        Ok(Some(document)) => document,
+        Ok(None) => return Ok(Outcome::Gone),
+        Err(Failure::Transient(error)) => return Err(Setback::Store(error)),
+        Err(Failure::Permanent(reason)) => return Err(again(letter.clone(), reason)),
+    };
+    let applied = match read::<P>(&document) {
+        // A document that is of no interest any more.
+        Ok(change) if P::source(&change).is_none() => Ok(Effect::Unchanged),
+        Ok(change) => apply(projection, &change).await,
+        Err(reason) => Err(Failure::Permanent(reason)),
+    };
+    match applied {
+        Ok(Effect::Applied) => Ok(Outcome::Applied),
+        Ok(Effect::Unchanged | Effect::Older) => Ok(Outcome::Unchanged),
+        Err(Failure::Transient(error)) => Err(Setback::Store(error)),
+        Err(Failure::Permanent(reason)) => Err(again(letter.with_raw(&document), reason)),
+    }
+}
+
+/// The document of a letter: from its container, else as it was delivered.
+async fn document<P: Projection>(
+    projection: &P,
+    letter: &DeadLetter,
+) -> Result<Option<Document>, Failure> {
+    if let Some((partition, id)) = letter.place() {
+        if let Some(stored) = projection.container().read::<Box<RawValue>>(partition, id).await? {
+            return Ok(Document::from_json(stored.item.get()).ok());
+        }
+        // The mark of a deleted item goes away by itself, and still says that the item is deleted.
+        // Anything else that is gone leaves nothing to copy.
+        if !letter.is_of_a_mark() {
+            return Ok(None);
+        }
+    }
+    match Document::from_json(letter.raw.as_str()) {
+        Ok(document) if !letter.raw_truncated => Ok(Some(document)),
+        _ => Err(Failure::Permanent(
+            "the document has no id and partition key to read it by, and was too long to keep"
+                .into(),
+        )),
+    }
+}

@@ -1,0 +1,123 @@
+use serde_json::Value;
+
+use super::{bad_post, write};
+use crate::{
+    blog::given,
+    http::expect::{bad_fields, members, problem},
+    world::World,
+};
+
+const FUNCTIONS: [&str; 3] = ["PostCopiesInUsers", "HomeFeed", "PostsIntegrity"];
+
+/// A world on several partitions with letters of so many documents for each of three functions.
+async fn world_with_letters(documents: usize) -> World {
+    let world = World::with_partitions(3).await;
+    for n in 0..documents {
+        let id = format!("bad{n}");
+        write(&world, "posts", &id, &bad_post(&id)).await;
+    }
+    let items = world.items("posts").await;
+    for function in FUNCTIONS {
+        for item in &items {
+            world.deliver(function, std::slice::from_ref(item)).await.unwrap();
+        }
+    }
+    world
+}
+
+/// Letters in pages of `limit`, and how many store requests a page took at most.
+async fn pages(world: &World, filter: &str, limit: usize) -> (Vec<Value>, usize) {
+    let (mut letters, mut cursor, mut most) = (Vec::new(), String::new(), 0);
+    loop {
+        let mark = world.endpoint.request_count();
+        let path = format!("/api/dead-letters?{filter}limit={limit}{cursor}");
+        let page = world.get(&path).await.expect(200).json();
+        most = most.max(world.endpoint.request_count() - mark);
+        let items = page["items"].as_array().unwrap();
+        letters.extend_from_slice(items);
+        let Some(next) = page["nextCursor"].as_str() else { return (letters, most) };
+        assert_eq!(items.len(), limit, "every page but the last is full");
+        cursor = format!("&cursor={next}");
+    }
+}
+
+fn newest_first(letters: &[Value]) -> bool {
+    let key = |letter: &Value| (letter["failedAt"].to_string(), letter["id"].to_string());
+    letters.is_sorted_by(|a, b| key(a) > key(b))
+}
+
+#[tokio::test]
+async fn all_of_them_come_once_newest_first_without_their_documents() {
+    let world = world_with_letters(5).await;
+    for limit in [1, 4, 15, 100] {
+        let (letters, _) = pages(&world, "", limit).await;
+        assert_eq!(letters.len(), 15);
+        assert!(newest_first(&letters), "{letters:?}");
+        for letter in letters {
+            assert_eq!(
+                members(&letter),
+                [
+                    "documentId",
+                    "failedAt",
+                    "function",
+                    "id",
+                    "invocationId",
+                    "partitionKey",
+                    "rawTruncated",
+                    "reason"
+                ]
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn those_of_a_function_take_one_store_request_a_page() {
+    let world = world_with_letters(5).await;
+    world.get("/api/dead-letters").await.expect(200);
+    for function in FUNCTIONS {
+        let (letters, requests) = pages(&world, &format!("function={function}&"), 2).await;
+        assert_eq!((letters.len(), requests), (5, 1));
+        assert!(newest_first(&letters));
+        assert!(letters.iter().all(|letter| letter["function"] == function));
+    }
+    assert!(pages(&world, "function=Unknown&", 2).await.0.is_empty());
+}
+
+#[tokio::test]
+async fn a_cursor_belongs_to_its_filter() {
+    let world = world_with_letters(3).await;
+    let cursor = async |filter: &str| {
+        let path = format!("/api/dead-letters?limit=1&{filter}");
+        let page = world.get(&path).await.expect(200).json();
+        page["nextCursor"].as_str().unwrap().to_owned()
+    };
+    let (all, feed) = (cursor("").await, cursor("function=HomeFeed").await);
+    for (cursor, filter, status) in [
+        (&all, "", 200),
+        (&all, "&unknown=1", 200),
+        (&feed, "&function=HomeFeed", 200),
+        (&all, "&function=HomeFeed", 400),
+        (&feed, "", 400),
+        (&feed, "&function=PostsIntegrity", 400),
+    ] {
+        world.get(&format!("/api/dead-letters?cursor={cursor}{filter}")).await.expect(status);
+        // Wherever the filter stands.
+        world.get(&format!("/api/dead-letters?{filter}&cursor={cursor}")).await.expect(status);
+    }
+}
+
+#[tokio::test]
+async fn bad_parameters_are_named() {
+    let world = given::blog().await;
+    for (query, field) in [
+        ("limit=0", "limit"),
+        ("cursor=x", "cursor"),
+        ("function=", "function"),
+        ("function=a/b", "function"),
+    ] {
+        let answer = world.get(&format!("/api/dead-letters?{query}")).await;
+        assert_eq!(bad_fields(&answer), [field]);
+    }
+    problem(&world.post("/api/dead-letters", Value::Null).await, 405);
+}

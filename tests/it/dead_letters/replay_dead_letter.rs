@@ -1,0 +1,249 @@
+use futures::future::join_all;
+use serde_json::{Value, json};
+use tributary_local::cosmos::{
+    Fault,
+    RequestKind::{Create, Delete, Read, Replace},
+};
+
+use super::{bad_post, good_post, path, world_with_letter, write};
+use crate::{
+    blog::given,
+    http::expect::problem,
+    world::{Answer, World},
+};
+
+async fn replay(world: &World, letter: &Value) -> Answer {
+    world.post(&format!("{}/replay", path(letter)), Value::Null).await
+}
+
+async fn letters(world: &World) -> Vec<Value> {
+    world.items("dead-letters").await
+}
+
+/// The items that Ann's posts have been copied to, as they are stored.
+async fn copies(world: &World) -> Vec<Value> {
+    let mut users = world.items("users").await;
+    users.retain(|item| item["type"] == "post" || item["type"] == "deletedPost");
+    users
+}
+
+#[tokio::test]
+async fn when_its_cause_is_mended_it_is_applied_exactly_once() {
+    let (world, letter) = world_with_letter("PostCopiesInUsers").await;
+    write(&world, "posts", "bad", &good_post("bad")).await;
+    let answer = replay(&world, &letter).await.expect(200).json();
+    assert_eq!(answer, json!({"id": letter["id"], "outcome": "applied"}));
+    assert!(letters(&world).await.is_empty());
+    let shown = world.list("/api/users/ann/posts").await;
+    assert_eq!(shown.iter().filter(|post| post["title"] == "Mended").count(), 1);
+    problem(&replay(&world, &letter).await, 404);
+
+    // The change feed brings the mended document too, and the bad one may come late.
+    let before = copies(&world).await;
+    world.settle().await;
+    world.deliver("PostCopiesInUsers", &[bad_post("bad")]).await.unwrap();
+    assert_eq!(copies(&world).await, before, "not one more write");
+    let again = replay(&world, &letters(&world).await[0]).await.expect(200).json();
+    assert_eq!(again["outcome"], "unchanged");
+    assert_eq!(copies(&world).await, before);
+    assert!(letters(&world).await.is_empty());
+}
+
+#[tokio::test]
+async fn two_replays_at_once_write_one_copy_and_both_are_right() {
+    for function in ["PostCopiesInUsers", "HomeFeed"] {
+        let (world, letter) = world_with_letter(function).await;
+        write(&world, "posts", "bad", &good_post("bad")).await;
+        let second = world.second_instance().await;
+        let answers = join_all((0..8).map(|n| {
+            let world = if n % 2 == 0 { &world } else { &second };
+            replay(world, &letter)
+        }))
+        .await;
+        let mut applied = 0;
+        for answer in answers {
+            match answer.status.as_u16() {
+                200 => applied += usize::from(answer.json()["outcome"] == "applied"),
+                status => assert_eq!(status, 404, "{}", answer.text),
+            }
+        }
+        assert_eq!(applied, 1, "{function}");
+        assert!(letters(&world).await.is_empty());
+        world.settle().await;
+        let feed = world.get("/api/feed").await.expect(200).json();
+        assert_eq!(feed["items"].as_array().unwrap().len(), 2);
+        assert_eq!(world.list("/api/users/ann/posts").await.len(), 2);
+    }
+}
+
+#[tokio::test]
+async fn lost_answers_change_nothing_of_it() {
+    // Once, so that the SDK repeats the request; and until the SDK gives up.
+    for (kind, times) in [(Delete, 1), (Delete, 20), (Create, 1), (Read, 1)] {
+        let (world, letter) = world_with_letter("PostCopiesInUsers").await;
+        write(&world, "posts", "bad", &good_post("bad")).await;
+        let container = if kind == Delete { "dead-letters" } else { "users" };
+        world.endpoint.inject(Fault::AnswerLost, kind, container, times);
+        replay(&world, &letter).await.expect(200);
+        assert!(letters(&world).await.is_empty());
+        assert_eq!(copies(&world).await.len(), 2);
+    }
+}
+
+#[tokio::test]
+async fn after_a_crash_between_applying_and_deleting_the_next_replay_ends_it() {
+    let (world, letter) = world_with_letter("PostCopiesInUsers").await;
+    write(&world, "posts", "bad", &good_post("bad")).await;
+    world.endpoint.inject(Fault::Refused(503), Delete, "dead-letters", 40);
+    let mut outages = 0;
+    let answer = loop {
+        let answer = replay(&world, &letter).await;
+        if answer.status != 503 {
+            break answer;
+        }
+        outages += 1;
+        assert_eq!(copies(&world).await.len(), 2, "it is applied, and the letter is there still");
+        assert_eq!(letters(&world).await.len(), 1);
+    };
+    assert!(outages > 0);
+    assert_eq!(answer.expect(200).json()["outcome"], "unchanged");
+    assert!(letters(&world).await.is_empty());
+}
+
+#[tokio::test]
+async fn what_fails_again_keeps_its_letter_with_the_new_reason() {
+    let (world, letter) = world_with_letter("PostCopiesInUsers").await;
+    let still_bad = json!({"id": "bad", "postId": "bad", "type": "post", "title": "half mended"});
+    write(&world, "posts", "bad", &still_bad).await;
+    let path = format!("{}/replay", path(&letter));
+    let invocation = [("x-azure-functions-invocationid", "a-replay")];
+    problem(&world.call("POST", &path, &invocation, None).await, 409);
+    let [kept] = <[Value; 1]>::try_from(letters(&world).await).unwrap();
+    assert_eq!(kept["id"], letter["id"]);
+    assert_eq!(kept["invocationId"], "a-replay");
+    assert_ne!(kept["reason"], letter["reason"]);
+    assert!(kept["failedAt"].as_str() > letter["failedAt"].as_str());
+    assert!(kept["raw"].as_str().unwrap().contains("half mended"));
+
+    write(&world, "posts", "bad", &good_post("bad")).await;
+    replay(&world, &letter).await.expect(200);
+}
+
+#[tokio::test]
+async fn a_store_in_trouble_is_a_429_or_503_and_the_letter_stays_as_it_was() {
+    let (world, letter) = world_with_letter("PostCopiesInUsers").await;
+    write(&world, "posts", "bad", &good_post("bad")).await;
+    let before = letters(&world).await;
+    world.endpoint.inject(Fault::Refused(429), Read, "posts", 1_000_000);
+    problem(&replay(&world, &letter).await, 429);
+    world.endpoint.inject(Fault::Refused(503), Read, "dead-letters", 1_000_000);
+    problem(&replay(&world, &letter).await, 503);
+    assert_eq!(letters(&world).await, before);
+}
+
+#[tokio::test]
+async fn a_document_that_is_gone_leaves_nothing_to_copy() {
+    let (world, letter) = world_with_letter("PostCopiesInUsers").await;
+    world.container("posts").await.delete_item("bad", "bad", None).await.unwrap();
+    let answer = replay(&world, &letter).await.expect(200).json();
+    assert_eq!(answer["outcome"], "gone");
+    assert!(letters(&world).await.is_empty());
+    assert_eq!(copies(&world).await.len(), 1, "that of the other post");
+}
+
+/// The copy is spoilt, so that the deletion of its post fails; then the mark's time is over.
+#[tokio::test]
+async fn a_mark_that_is_gone_still_deletes_the_copies() {
+    let world = given::blog().await;
+    world.settle().await;
+    let copy = copies(&world).await.remove(0);
+    let mut spoilt = copy.clone();
+    spoilt["version"] = "odd".into();
+    write(&world, "users", "ann", &spoilt).await;
+    world.delete("/api/posts/p1").await.expect(204);
+    world.deliver("PostCopiesInUsers", &world.items("posts").await).await.unwrap();
+    let letter = letters(&world).await.remove(0);
+    world.container("posts").await.delete_item("p1", "p1", None).await.unwrap();
+
+    problem(&replay(&world, &letter).await, 409);
+    write(&world, "users", "ann", &copy).await;
+    assert_eq!(replay(&world, &letter).await.expect(200).json()["outcome"], "applied");
+    assert!(world.list("/api/users/ann/posts").await.is_empty());
+}
+
+#[tokio::test]
+async fn a_long_document_is_read_again() {
+    let world = given::blog().await;
+    let mut long = bad_post("long");
+    long["text"] = "x".repeat(600_000).into();
+    write(&world, "posts", "long", &long).await;
+    world.deliver("PostCopiesInUsers", &world.items("posts").await).await.unwrap();
+    let letter = letters(&world).await.remove(0);
+    assert_eq!(letter["rawTruncated"], true);
+    let mut mended = good_post("long");
+    mended["text"] = "x".repeat(600_000).into();
+    write(&world, "posts", "long", &mended).await;
+    assert_eq!(replay(&world, &letter).await.expect(200).json()["outcome"], "applied");
+}
+
+#[tokio::test]
+async fn a_document_whose_id_the_host_rewrote_is_applied_as_it_was_delivered() {
+    let world = given::blog().await;
+    let mut spoilt = good_post("post:p9");
+    spoilt["version"] = "odd".into();
+    spoilt["userId"] = "ann".into();
+    write(&world, "users", "ann", &spoilt).await;
+    let mut dated = good_post("p9");
+    dated["id"] = "2026-11-21T09:25:54.120Z".into();
+    write(&world, "posts", "p9", &dated).await;
+    world.deliver("PostCopiesInUsers", &[dated]).await.unwrap();
+    let letter = letters(&world).await.remove(0);
+    assert_eq!(letter["documentId"], "2026-11-21T09:25:54.12Z");
+    world.container("users").await.delete_item("ann", "post:p9", None).await.unwrap();
+    assert_eq!(replay(&world, &letter).await.expect(200).json()["outcome"], "applied");
+}
+
+#[tokio::test]
+async fn a_document_without_a_partition_key_fails_again_and_stays() {
+    let world = given::blog().await;
+    let mut lost = good_post("lost");
+    lost.as_object_mut().unwrap().remove("version");
+    lost.as_object_mut().unwrap().remove("postId");
+    world.deliver("PostCopiesInUsers", &[lost]).await.unwrap();
+    let letter = letters(&world).await.remove(0);
+    assert_eq!((&letter["documentId"], &letter["partitionKey"]), (&json!("lost"), &Value::Null));
+    problem(&replay(&world, &letter).await, 409);
+    assert_eq!(letters(&world).await.len(), 1);
+}
+
+#[tokio::test]
+async fn only_in_the_state_that_the_caller_has_seen() {
+    let (world, letter) = world_with_letter("HomeFeed").await;
+    let replay = format!("{}/replay", path(&letter));
+    problem(&world.call("POST", &replay, &[("if-match", "\"old\"")], None).await, 412);
+    assert_eq!(letters(&world).await.len(), 1);
+}
+
+#[tokio::test]
+async fn a_letter_of_a_function_that_is_no_more_can_only_be_deleted() {
+    let (world, letter) = world_with_letter("HomeFeed").await;
+    let mut old = letter.clone();
+    old["id"] = "OldFunction.1".into();
+    old["function"] = "OldFunction".into();
+    old["raw"] = "{}".into();
+    write(&world, "dead-letters", "OldFunction", &old).await;
+    problem(&replay(&world, &old).await, 409);
+    world.delete(&path(&old)).await.expect(204);
+}
+
+#[tokio::test]
+async fn a_replay_never_overwrites_a_letter_that_was_stored_meanwhile() {
+    let (world, letter) = world_with_letter("PostCopiesInUsers").await;
+    // Refused once as if another had been faster: it starts over and keeps the letter.
+    world.endpoint.inject(Fault::Refused(412), Replace, "dead-letters", 1);
+    problem(&replay(&world, &letter).await, 409);
+    write(&world, "posts", "bad", &good_post("bad")).await;
+    world.endpoint.inject(Fault::Refused(412), Delete, "dead-letters", 1);
+    assert_eq!(replay(&world, &letter).await.expect(200).json()["outcome"], "applied");
+    assert!(letters(&world).await.is_empty());
+}
