@@ -91,7 +91,7 @@ async fn random_commands_under_chaos_end_as_the_model_says() {
     let instances = Arc::new(Instances::of(&world, &second));
     let simulation = Simulation {
         // More posts than the feed holds.
-        world: tributary_simulator::World { clients: 6, users: 3, posts: 30, reuse_ids: false },
+        world: tributary_simulator::World { clients: 6, users: 3, posts: 30, reuse_ids: true },
         operations: 400,
         seed,
         patience: Duration::from_millis(5),
@@ -109,9 +109,14 @@ async fn random_commands_under_chaos_end_as_the_model_says() {
     assert!(divergences.is_empty(), "{again}\n{divergences:#?}");
     let letters = world.items("dead-letters").await;
     assert!(letters.is_empty(), "{again}\n{letters:#?}");
-    // These two wait for a moment that may not come in so short a time.
-    let sure = |kind: &Kind| !matches!(kind, Kind::Split | Kind::Crash);
-    for (kind, injected) in chaos.injected().into_iter().filter(|(kind, _)| sure(kind)) {
-        assert!(injected > 0, "{again}: {} never happened", kind.name());
-    }
+    // A run this short meets each of them many times, but for splits and crashes, which wait for
+    // a moment, and for any one way to deliver.
+    let injected = chaos.injected();
+    let count = |wanted: &[Kind]| -> u64 {
+        injected.iter().filter(|(kind, _)| wanted.contains(kind)).map(|(_, n)| n).sum()
+    };
+    assert!(count(&[Kind::Throttle]) > 0, "{again}: nothing was throttled");
+    assert!(count(&[Kind::LostAnswer]) > 0, "{again}: no answer was lost");
+    let deliveries = [Kind::Duplicates, Kind::Reorder, Kind::Overlap];
+    assert!(count(&deliveries) > 0, "{again}: every batch was delivered as ever");
 }

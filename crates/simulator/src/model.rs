@@ -380,8 +380,11 @@ impl Model {
         match before {
             Presence::Present if stable && !repeated => reply.status == there,
             Presence::Present | Presence::Unknown => reply.status == there || reply.status == 404,
-            // When the store's answer is lost the blog cannot know that there was nothing.
-            Presence::Absent => reply.status == 404 || (deletes && reply.status == there),
+            // It went while this operation was under way; or, when the store's answer to a delete
+            // is lost, the blog cannot know that there was nothing.
+            Presence::Absent => {
+                reply.status == 404 || ((deletes || !stable) && reply.status == there)
+            }
         }
     }
 

@@ -74,8 +74,8 @@ impl Worker {
             return Ok(None);
         }
         // A page that was read while its partition split is not delivered: the position after it
-        // would be one in each child, and changes got lost when the children went on from there.
-        // They go on from the last checkpoint, which is from before the split.
+        // would be one in each child. The children go on from the last checkpoint instead, which
+        // is a position in the parent.
         if *feed_ranges(&self.container).await? != *self.topology {
             return Err(FeedError::Split);
         }
