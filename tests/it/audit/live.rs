@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// How long the change feed of these worlds may take.
-const SETTLE: Duration = Duration::from_secs(1);
+const SETTLE: Duration = Duration::from_secs(3);
 
 /// Commands and deliveries, without end.
 async fn traffic(world: &World, from: u32) {
