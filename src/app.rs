@@ -78,12 +78,8 @@ pub fn app(cosmos: &Arc<Cosmos>) -> CustomHandler {
     app_with(cosmos, RETRY_BUDGET, audit::Options::default())
 }
 
-/// The app with another [`RETRY_BUDGET`], for tests: a host may wait for long, a test may not.
-pub fn app_with_budget(cosmos: &Arc<Cosmos>, budget: Duration) -> CustomHandler {
-    app_with(cosmos, budget, audit::Options::default())
-}
-
-/// The app with a [`RETRY_BUDGET`], whose weekly audit goes about it so.
+/// The app with another [`RETRY_BUDGET`] (a host may wait for long, a test may not) and other options
+/// of the weekly audit.
 pub fn app_with(cosmos: &Arc<Cosmos>, budget: Duration, audit: audit::Options) -> CustomHandler {
     let blog = Blog::new(cosmos);
     let projections = Projections::new(DeadLetters::new(cosmos), budget)

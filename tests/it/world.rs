@@ -13,7 +13,8 @@ use futures::{TryStreamExt, future::try_join_all};
 use serde_json::Value;
 use tower::ServiceExt;
 use tributary::{
-    app::{app, app_with_budget},
+    app::{app, app_with},
+    blog::audit,
     cosmos::Cosmos,
 };
 use tributary_local::{
@@ -81,7 +82,8 @@ impl World {
     pub(crate) async fn with_budget(&self, budget: Duration) -> Self {
         let runtime = self.endpoint.runtime().await.unwrap();
         let cosmos = Cosmos::new(self.endpoint.account(), Some(runtime), DATABASE.into());
-        let router = app_with_budget(&cosmos, budget).into_router().unwrap();
+        let app = app_with(&cosmos, budget, audit::Options::default());
+        let router = app.into_router().unwrap();
         Self { router, ..self.clone() }
     }
 
