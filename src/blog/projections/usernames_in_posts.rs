@@ -115,24 +115,27 @@ pub(super) async fn rename_item(
 }
 
 /// Id and partition key of an item, and the item under its author's name if its own is older.
+/// Under the id of a deleted post there may be one of another author by now.
 fn renamed(item: &PostsItem, author: &Author) -> Option<(String, String, PostsItem)> {
-    let (id, post_id, version, renamed) = match item {
+    let (id, post_id, user_id, version, renamed) = match item {
         PostsItem::Post(post) => {
             let public = &post.public;
             let renamed = PostsItem::Post(post.renamed(author));
-            (public.id.clone(), &public.post_id, post.username_version, renamed)
+            (public.id.clone(), &public.post_id, &public.user_id, post.username_version, renamed)
         }
         PostsItem::Comment(comment) => {
             let public = &comment.public;
             let renamed = PostsItem::Comment(comment.renamed(author));
-            (public.id.to_string(), &public.post_id, comment.username_version, renamed)
+            let id = public.id.to_string();
+            (id, &public.post_id, &public.user_id, comment.username_version, renamed)
         }
         PostsItem::Like(like) => {
             let public = &like.public;
             let renamed = PostsItem::Like(like.renamed(author));
-            (public.id.clone(), &public.post_id, like.username_version, renamed)
+            (public.id.clone(), &public.post_id, &public.user_id, like.username_version, renamed)
         }
         PostsItem::DeletedPost(_) => return None,
     };
-    (version < author.version).then(|| (id, post_id.to_string(), renamed))
+    let is_older = *user_id == author.user_id && version < author.version;
+    is_older.then(|| (id, post_id.to_string(), renamed))
 }

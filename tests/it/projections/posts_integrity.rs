@@ -99,3 +99,17 @@ async fn a_late_delivery_of_a_delete_spares_the_comments_of_the_next_post_with_t
     assert_eq!(world.list("/api/users/ann/posts").await[0]["title"], "Again");
     assert_eq!(world.get("/api/feed").await.json()["items"][0]["commentCount"], 1);
 }
+
+#[tokio::test]
+async fn a_name_does_not_get_on_the_post_that_another_wrote_under_the_same_id() {
+    let world = world_with_a_post().await;
+    world.put("/api/users/bob", json!({"username": "Bob"})).await.expect(201);
+    let anns = world.items("posts").await;
+    world.delete("/api/posts/p").await.expect(204);
+    let post = json!({"userId": "bob", "title": "T", "content": "C"});
+    world.put("/api/posts/p", post).await.expect(201);
+    world.put("/api/users/ann", json!({"username": "Anna"})).await.expect(200);
+    world.deliver("PostsIntegrity", &anns).await.unwrap();
+    world.settle().await;
+    assert_eq!(world.get("/api/posts/p").await.expect(200).json()["userUsername"], "Bob");
+}
