@@ -1,0 +1,254 @@
+//! Who sends a command, as App Service Authentication ("Easy Auth") says.
+//!
+//! The platform signs callers in, removes what they say of themselves, and tells the app in headers
+//! who they are (learn.microsoft.com/azure/app-service/configure-authentication-user-identities):
+//! `X-MS-CLIENT-PRINCIPAL-ID` is the id that the identity provider gave, `-IDP` names the provider,
+//! and `X-MS-CLIENT-PRINCIPAL` has the claims, as JSON in Base64. Where the platform is not in front,
+//! anybody can send such headers: they are read in the mode [`Authentication::EasyAuth`] only.
+
+use axum::{
+    extract::{FromRef, FromRequestParts},
+    http::{HeaderMap, request::Parts},
+};
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use serde::Deserialize;
+
+use super::ApiError;
+use crate::values::check_id;
+
+/// How the app knows who calls: the setting `Authentication__Mode`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Authentication {
+    /// It does not: a function key opens the commands, for every user.
+    #[default]
+    None,
+    /// App Service Authentication tells it.
+    EasyAuth,
+}
+
+/// Who sends a command. To take it as an argument is to demand that the caller is signed in, where
+/// the app knows callers at all.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Actor(Option<String>);
+
+impl Actor {
+    /// A caller who may act for every user.
+    pub const ANYBODY: Self = Self(None);
+
+    /// The id of the user that the caller is; `None` when that does not matter.
+    pub fn user_id(&self) -> Option<&str> {
+        self.0.as_deref()
+    }
+
+    /// Refuses callers who are another user than the one who acts in the command.
+    pub fn must_be(&self, user_id: &str) -> Result<(), ApiError> {
+        match &self.0 {
+            Some(own) if own != user_id => Err(ApiError::Forbidden(
+                "You are signed in as another user than the one whose content this is.",
+            )),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl<S: Sync> FromRequestParts<S> for Actor
+where
+    Authentication: FromRef<S>,
+{
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        match Authentication::from_ref(state) {
+            Authentication::None => Ok(Self::ANYBODY),
+            Authentication::EasyAuth => user_id(&parts.headers).map(|id| Self(Some(id))),
+        }
+    }
+}
+
+/// What `X-MS-CLIENT-PRINCIPAL` holds, as far as we need it.
+#[derive(Deserialize)]
+struct Principal {
+    auth_typ: Option<String>,
+    claims: Vec<Claim>,
+}
+
+#[derive(Deserialize)]
+struct Claim {
+    typ: String,
+    val: String,
+}
+
+/// The claims with a caller's id, the better ones first: the object id of Microsoft Entra, then what
+/// every provider has. The platform gives claims their long names unless it is told not to.
+const ID_CLAIMS: [&str; 4] = [
+    "http://schemas.microsoft.com/identity/claims/objectidentifier",
+    "oid",
+    "http://schemas.xmlsoap.org/ws/2005/05/identity/claims/nameidentifier",
+    "sub",
+];
+
+/// The name of Microsoft Entra among the providers.
+const ENTRA: &str = "aad";
+
+/// More than a platform lets through.
+const MAX_HEADER: usize = 32 * 1024;
+
+const UNREADABLE: ApiError =
+    ApiError::Unauthorized("The headers of App Service Authentication are not as it writes them.");
+
+/// The user that the caller is: the id that Microsoft Entra gave, or `<provider>.<id>` when another
+/// provider did. No id of Entra has a dot, so no two callers are one user.
+fn user_id(headers: &HeaderMap) -> Result<String, ApiError> {
+    let id = header(headers, "x-ms-client-principal-id")?;
+    let provider = header(headers, "x-ms-client-principal-idp")?;
+    let principal = header(headers, "x-ms-client-principal")?.map(Principal::read).transpose()?;
+
+    let claimed = principal.as_ref().and_then(Principal::id);
+    let Some(id) = id.or(claimed) else {
+        return Err(match principal {
+            Some(_) => UNREADABLE,
+            None => ApiError::Unauthorized("Sign in first: this command acts for a user."),
+        });
+    };
+    let provider = provider.or(principal.as_ref().and_then(|p| p.auth_typ.as_deref()));
+    let user_id = match provider {
+        None | Some(ENTRA) => id.to_owned(),
+        Some(provider) if is_name(provider) => format!("{provider}.{id}"),
+        Some(_) => return Err(UNREADABLE),
+    };
+    match check_id(&user_id) {
+        Ok(()) => Ok(user_id),
+        Err(_) => Err(ApiError::Forbidden(
+            "You are signed in, but the id that your identity provider gave you cannot be the id of a user here.",
+        )),
+    }
+}
+
+/// A header that stands once, if at all.
+fn header<'a>(headers: &'a HeaderMap, name: &str) -> Result<Option<&'a str>, ApiError> {
+    let mut values = headers.get_all(name).iter();
+    match (values.next(), values.next()) {
+        (None, _) => Ok(None),
+        (Some(value), None) => match value.to_str() {
+            Ok(text) if (1..=MAX_HEADER).contains(&text.len()) => Ok(Some(text)),
+            _ => Err(UNREADABLE),
+        },
+        (Some(_), Some(_)) => Err(UNREADABLE),
+    }
+}
+
+/// Names of providers have no dots, which would make `<provider>.<id>` ambiguous.
+fn is_name(provider: &str) -> bool {
+    provider.bytes().all(|c| c.is_ascii_alphanumeric() || matches!(c, b'-' | b'_'))
+}
+
+impl Principal {
+    fn read(text: &str) -> Result<Self, ApiError> {
+        let json = STANDARD.decode(text).map_err(|_| UNREADABLE)?;
+        serde_json::from_slice(&json).map_err(|_| UNREADABLE)
+    }
+
+    fn id(&self) -> Option<&str> {
+        let value = |typ: &&str| self.claims.iter().find(|claim| claim.typ == *typ);
+        ID_CLAIMS.iter().find_map(value).map(|claim| claim.val.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// What becomes of these headers: a user, or the status of a problem.
+    fn caller(headers: &[(&'static str, &[u8])]) -> Result<String, u16> {
+        use axum::response::IntoResponse;
+        let mut map = HeaderMap::new();
+        for (name, value) in headers {
+            map.append(*name, value.to_vec().try_into().unwrap());
+        }
+        user_id(&map).map_err(|error| error.into_response().status().as_u16())
+    }
+
+    fn encoded(json: &str) -> Vec<u8> {
+        STANDARD.encode(json).into_bytes()
+    }
+
+    const ID: &str = "x-ms-client-principal-id";
+    const IDP: &str = "x-ms-client-principal-idp";
+    const CLAIMS: &str = "x-ms-client-principal";
+    const OBJECT_ID: &str = "0c1f5595-fcd9-48f5-b95b-0a4c3b91b22e";
+
+    #[test]
+    fn the_id_of_a_user_is_that_of_entra_or_names_its_provider() {
+        let id = OBJECT_ID.as_bytes();
+        assert_eq!(caller(&[(ID, id), (IDP, b"aad")]), Ok(OBJECT_ID.into()));
+        assert_eq!(caller(&[(ID, id)]), Ok(OBJECT_ID.into()));
+        assert_eq!(caller(&[(ID, b"1077"), (IDP, b"google")]), Ok("google.1077".into()));
+        assert_eq!(caller(&[(ID, b"1077"), (IDP, b"github")]), Ok("github.1077".into()));
+    }
+
+    #[test]
+    fn the_claims_name_the_caller_where_no_other_header_does() {
+        let entra = format!(
+            r#"{{"auth_typ":"aad","claims":[
+                {{"typ":"name","val":"Ann"}},
+                {{"typ":"http://schemas.xmlsoap.org/ws/2005/05/identity/claims/nameidentifier","val":"pairwise"}},
+                {{"typ":"http://schemas.microsoft.com/identity/claims/objectidentifier","val":"{OBJECT_ID}"}}
+            ],"name_typ":"name","role_typ":"roles"}}"#
+        );
+        assert_eq!(caller(&[(CLAIMS, &encoded(&entra))]), Ok(OBJECT_ID.into()));
+        let google = r#"{"auth_typ":"google","claims":[{"typ":"sub","val":"1077"}]}"#;
+        assert_eq!(caller(&[(CLAIMS, &encoded(google))]), Ok("google.1077".into()));
+        assert_eq!(caller(&[(CLAIMS, &encoded(google)), (ID, b"1078")]), Ok("google.1078".into()));
+    }
+
+    #[test]
+    fn headers_that_the_platform_would_not_write_are_refused() {
+        let long = vec![b'A'; MAX_HEADER + 1];
+        let nobody = encoded(r#"{"auth_typ":"aad","claims":[{"typ":"name","val":"Ann"}]}"#);
+        for headers in [
+            &[][..],
+            &[(IDP, b"aad")],
+            &[(ID, b"")],
+            &[(ID, b"ann"), (ID, b"ann")],
+            &[(ID, b"ann"), (ID, b"bob")],
+            &[(ID, b"ann"), (IDP, b"aad"), (IDP, b"google")],
+            &[(ID, b"ann"), (IDP, b"goo.gle")],
+            &[(ID, b"ann"), (IDP, b"")],
+            &[(ID, b"\xff")],
+            &[(ID, b"ann"), (CLAIMS, b"not Base64")],
+            &[(ID, b"ann"), (CLAIMS, &encoded("not JSON"))],
+            &[(ID, b"ann"), (CLAIMS, &encoded("[]"))],
+            &[(ID, b"ann"), (CLAIMS, &encoded(r#"{"claims":[{"typ":1}]}"#))],
+            &[(ID, b"ann"), (CLAIMS, &long)],
+            &[(CLAIMS, &nobody)],
+            &[(CLAIMS, &encoded(r#"{"userId":"ann","userRoles":["authenticated"]}"#))],
+        ] {
+            assert_eq!(caller(headers), Err(401), "{headers:?}");
+        }
+    }
+
+    #[test]
+    fn who_is_signed_in_under_an_id_that_no_user_can_have_is_forbidden() {
+        let long = [b'a'; 129];
+        for id in [&b"auth0|1077"[..], b"-ann", b"ann@example.com", b" ann", &long] {
+            assert_eq!(caller(&[(ID, id)]), Err(403), "{id:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_header_makes_it_panic(values in proptest::collection::vec("\\PC*", 3), json in ".*") {
+            let mut map = HeaderMap::new();
+            for (name, value) in [ID, IDP, CLAIMS].into_iter().zip(&values) {
+                if let Ok(value) = value.as_bytes().try_into() {
+                    map.append(name, value);
+                }
+            }
+            let _ = user_id(&map);
+            map.insert(CLAIMS, encoded(&json).try_into().unwrap());
+            let _ = user_id(&map);
+        }
+    }
+}
