@@ -44,7 +44,7 @@ impl Actor {
     pub fn must_be(&self, user_id: &str) -> Result<(), ApiError> {
         match &self.0 {
             Some(own) if own != user_id => Err(ApiError::Forbidden(
-                "You are signed in as another user than the one whose content this is.",
+                "Only the user whose this is may do it, and you are signed in as another.",
             )),
             _ => Ok(()),
         }
