@@ -78,14 +78,14 @@ struct Claim {
     val: String,
 }
 
-/// The claims with a caller's id, the better ones first: the object id of Microsoft Entra, then what
-/// every provider has. The platform gives claims their long names unless it is told not to.
-const ID_CLAIMS: [&str; 4] = [
-    "http://schemas.microsoft.com/identity/claims/objectidentifier",
-    "oid",
-    "http://schemas.xmlsoap.org/ws/2005/05/identity/claims/nameidentifier",
-    "sub",
-];
+/// The claim with the object id of Microsoft Entra. The platform gives claims their long names
+/// unless it is told not to.
+const OBJECT_ID: [&str; 2] =
+    ["http://schemas.microsoft.com/identity/claims/objectidentifier", "oid"];
+
+/// The claim with the id that every provider gives.
+const SUBJECT: [&str; 2] =
+    ["http://schemas.xmlsoap.org/ws/2005/05/identity/claims/nameidentifier", "sub"];
 
 /// The name of Microsoft Entra among the providers.
 const ENTRA: &str = "aad";
@@ -103,18 +103,19 @@ fn user_id(headers: &HeaderMap) -> Result<String, ApiError> {
     let provider = header(headers, "x-ms-client-principal-idp")?;
     let principal = header(headers, "x-ms-client-principal")?.map(Principal::read).transpose()?;
 
-    let claimed = principal.as_ref().and_then(Principal::id);
-    let Some(id) = id.or(claimed) else {
-        return Err(match principal {
-            Some(_) => UNREADABLE,
-            None => ApiError::Unauthorized("Sign in first: this command acts for a user."),
-        });
-    };
-    let provider = provider.or(principal.as_ref().and_then(|p| p.auth_typ.as_deref()));
-    let user_id = match provider {
-        None | Some(ENTRA) => id.to_owned(),
-        Some(provider) if is_name(provider) => format!("{provider}.{id}"),
-        Some(_) => return Err(UNREADABLE),
+    let claimed = principal.as_ref().and_then(|principal| principal.auth_typ.as_deref());
+    let provider = provider.or(claimed).unwrap_or(ENTRA);
+    if !is_name(provider) {
+        return Err(UNREADABLE);
+    }
+    let claimed = principal.as_ref().and_then(|principal| principal.id(provider));
+    let user_id = match id.or(claimed) {
+        Some(id) if provider == ENTRA => id.to_owned(),
+        Some(id) => format!("{provider}.{id}"),
+        None if principal.is_some() => return Err(UNREADABLE),
+        None => {
+            return Err(ApiError::Unauthorized("Sign in first: this command acts for a user."));
+        }
     };
     match check_id(&user_id) {
         Ok(()) => Ok(user_id),
@@ -139,7 +140,8 @@ fn header<'a>(headers: &'a HeaderMap, name: &str) -> Result<Option<&'a str>, Api
 
 /// Names of providers have no dots, which would make `<provider>.<id>` ambiguous.
 fn is_name(provider: &str) -> bool {
-    provider.bytes().all(|c| c.is_ascii_alphanumeric() || matches!(c, b'-' | b'_'))
+    !provider.is_empty()
+        && provider.bytes().all(|c| c.is_ascii_alphanumeric() || matches!(c, b'-' | b'_'))
 }
 
 impl Principal {
@@ -148,9 +150,12 @@ impl Principal {
         serde_json::from_slice(&json).map_err(|_| UNREADABLE)
     }
 
-    fn id(&self) -> Option<&str> {
+    /// The caller's id. Only Microsoft Entra has object ids: what another provider calls so, its
+    /// users may have chosen.
+    fn id(&self, provider: &str) -> Option<&str> {
+        let object_id = OBJECT_ID.iter().filter(|_| provider == ENTRA);
         let value = |typ: &&str| self.claims.iter().find(|claim| claim.typ == *typ);
-        ID_CLAIMS.iter().find_map(value).map(|claim| claim.val.as_str())
+        object_id.chain(&SUBJECT).find_map(value).map(|claim| claim.val.as_str())
     }
 }
 
@@ -177,12 +182,12 @@ mod tests {
     const ID: &str = "x-ms-client-principal-id";
     const IDP: &str = "x-ms-client-principal-idp";
     const CLAIMS: &str = "x-ms-client-principal";
-    const OBJECT_ID: &str = "0c1f5595-fcd9-48f5-b95b-0a4c3b91b22e";
+    const ENTRA_ID: &str = "0c1f5595-fcd9-48f5-b95b-0a4c3b91b22e";
 
     #[test]
     fn the_id_of_a_user_is_that_of_entra_or_names_its_provider() {
-        assert_eq!(caller(&[(ID, OBJECT_ID), (IDP, "aad")]), Ok(OBJECT_ID.into()));
-        assert_eq!(caller(&[(ID, OBJECT_ID)]), Ok(OBJECT_ID.into()));
+        assert_eq!(caller(&[(ID, ENTRA_ID), (IDP, "aad")]), Ok(ENTRA_ID.into()));
+        assert_eq!(caller(&[(ID, ENTRA_ID)]), Ok(ENTRA_ID.into()));
         assert_eq!(caller(&[(ID, "1077"), (IDP, "google")]), Ok("google.1077".into()));
         assert_eq!(caller(&[(ID, "1077"), (IDP, "github")]), Ok("github.1077".into()));
     }
@@ -193,11 +198,14 @@ mod tests {
             r#"{{"auth_typ":"aad","claims":[
                 {{"typ":"name","val":"Ann"}},
                 {{"typ":"http://schemas.xmlsoap.org/ws/2005/05/identity/claims/nameidentifier","val":"pairwise"}},
-                {{"typ":"http://schemas.microsoft.com/identity/claims/objectidentifier","val":"{OBJECT_ID}"}}
+                {{"typ":"http://schemas.microsoft.com/identity/claims/objectidentifier","val":"{ENTRA_ID}"}}
             ],"name_typ":"name","role_typ":"roles"}}"#
         );
-        assert_eq!(caller(&[(CLAIMS, &encoded(&entra))]), Ok(OBJECT_ID.into()));
-        let google = r#"{"auth_typ":"google","claims":[{"typ":"sub","val":"1077"}]}"#;
+        assert_eq!(caller(&[(CLAIMS, &encoded(&entra))]), Ok(ENTRA_ID.into()));
+        let google = r#"{"auth_typ":"google","claims":[
+            {"typ":"oid","val":"chosen"},
+            {"typ":"sub","val":"1077"}
+        ]}"#;
         assert_eq!(caller(&[(CLAIMS, &encoded(google))]), Ok("google.1077".into()));
         assert_eq!(caller(&[(CLAIMS, &encoded(google)), (ID, "1078")]), Ok("google.1078".into()));
     }
@@ -222,6 +230,7 @@ mod tests {
             &[(ID, "ann"), (CLAIMS, &encoded(r#"{"claims":[{"typ":1}]}"#))],
             &[(ID, "ann"), (CLAIMS, &long)],
             &[(CLAIMS, &nobody)],
+            &[(CLAIMS, &encoded(r#"{"auth_typ":"","claims":[{"typ":"sub","val":"1077"}]}"#))],
             &[(CLAIMS, &encoded(r#"{"userId":"ann","userRoles":["authenticated"]}"#))],
         ] {
             assert_eq!(caller(headers), Err(401), "{headers:?}");
