@@ -15,6 +15,7 @@ mod costs;
 mod dead_letters;
 mod functions;
 mod http;
+mod interleavings;
 mod process;
 mod projections;
 mod world;
