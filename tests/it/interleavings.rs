@@ -8,7 +8,7 @@ use tributary_local::cosmos::RequestKind::{self, Batch, Create, Delete, Query, R
 use crate::{blog::given, http::expect::problem, world::World};
 
 /// Lets `meanwhile` happen while the operation's first request of a kind is on its way.
-async fn amid<T>(
+pub(crate) async fn amid<T>(
     (world, kind, container): (&World, RequestKind, &str),
     operation: impl Future<Output = T>,
     meanwhile: impl Future<Output = ()>,

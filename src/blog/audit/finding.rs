@@ -104,6 +104,29 @@ impl Kind {
     }
 }
 
+impl Kind {
+    /// The first of the kinds that turn into each other when somebody writes.
+    fn matter(self) -> Self {
+        match self {
+            Self::NameDiffers | Self::UserMissing => Self::NameDiffers,
+            Self::Orphan | Self::StaleReaction => Self::Orphan,
+            Self::CopyMissing
+            | Self::CopyExtra
+            | Self::CopyOlder
+            | Self::CopyNewer
+            | Self::CopyDifferent => Self::CopyMissing,
+            Self::MemberMissing | Self::MemberDifferent | Self::MemberExtra => Self::MemberMissing,
+            Self::ReservationMissing | Self::ReservationForeign | Self::NameTwice => {
+                Self::ReservationMissing
+            }
+            Self::CountDiffers
+            | Self::RefillPending
+            | Self::ReservationLeaked
+            | Self::Unreadable => self,
+        }
+    }
+}
+
 impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
@@ -131,15 +154,37 @@ pub(super) struct Suspect {
     pub(super) target: Target,
     pub(super) finding: Finding,
     /// What must not have moved for the suspicion to stand: the state of the copy, which the
-    /// change feed would have changed by now.
+    /// change feed would have changed by now. Of an item that should not be there, its ETag.
     pub(super) evidence: String,
+}
+
+impl Finding {
+    /// Whether it was wrong and is not any more.
+    pub(super) fn is_mended(&self) -> bool {
+        self.repair.as_ref().is_some_and(|repair| repair.mended)
+    }
+
+    /// Whether `other` is wrong in the same way in the same place.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        self.kind == other.kind && self.place() == other.place()
+    }
+
+    fn place(&self) -> (&str, &str, &str) {
+        (self.container, &self.partition_key, &self.id)
+    }
 }
 
 impl Suspect {
     /// Whether `other` is the same divergence, and nothing was done about it.
     pub(super) fn stands_in(&self, other: &Self) -> bool {
-        let (a, b) = (&self.finding, &other.finding);
-        (a.kind, a.container, &a.partition_key, &a.id, &self.evidence)
-            == (b.kind, b.container, &b.partition_key, &b.id, &other.evidence)
+        self.finding.is_same(&other.finding) && self.evidence == other.evidence
+    }
+
+    /// Whether this is what has become of `other`: as long as there is any such, `other` is not
+    /// mended.
+    pub(super) fn is_left_of(&self, other: &Self) -> bool {
+        let (left, before) = (&self.finding, &other.finding);
+        let same_matter = left.kind.matter() == before.kind.matter();
+        left.place() == before.place() && (same_matter || left.kind == Kind::Unreadable)
     }
 }

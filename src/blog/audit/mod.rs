@@ -169,10 +169,9 @@ impl Audit<'_> {
 
     async fn settle(&mut self) -> Result<(), StoreError> {
         let settled = self.suspects.settle().await?;
-        let mended = |finding: &&Finding| finding.repair.as_ref().is_some_and(|r| r.mended);
         self.summary.unsettled += settled.unsettled;
         self.summary.findings += settled.findings.len() as u64;
-        self.summary.mended += settled.findings.iter().filter(mended).count() as u64;
+        self.summary.mended += settled.findings.iter().filter(|one| one.is_mended()).count() as u64;
         if !settled.findings.is_empty() {
             self.listener.findings(&settled.findings);
         }

@@ -41,16 +41,17 @@ pub(super) enum Obstacle {
 /// What was done, in words.
 pub(super) type Deed = Result<&'static str, Obstacle>;
 
-/// Mends one divergence, and looks whether it is gone.
+/// Mends one divergence, and looks whether it is gone. One that is another by now, since somebody
+/// has written, perhaps another repair, is mended as it is: each write is guarded.
 pub(super) async fn mend(looker: &Looker, suspect: &Suspect) -> Result<Repair, StoreError> {
     let not_mended = |why: String| Repair { mended: false, what: why };
     let mut what = "it was mended meanwhile";
     for _ in 0..TRIES {
         let now = patiently(|| looker.look_again(&suspect.target)).await?;
-        if !now.iter().any(|now| now.stands_in(suspect)) {
+        let Some(left) = now.iter().find(|now| now.is_left_of(suspect)) else {
             return Ok(Repair { mended: true, what: what.to_owned() });
-        }
-        match act(looker, suspect).await {
+        };
+        match act(looker, left).await {
             Ok(deed) => what = deed,
             Err(Obstacle::Race) => tokio::time::sleep(BREATH).await,
             Err(Obstacle::ForAPerson(why)) => return Ok(not_mended(why.to_owned())),
@@ -64,27 +65,23 @@ pub(super) async fn mend(looker: &Looker, suspect: &Suspect) -> Result<Repair, S
 }
 
 async fn act(looker: &Looker, suspect: &Suspect) -> Deed {
+    // What has to go, goes as it was looked at.
+    let seen = ETag::from(suspect.evidence.clone());
     let (partition, id) = match &suspect.target {
-        Target::Feed => return super::repair_feed::act(looker, &suspect.finding).await,
+        Target::Feed => return super::repair_feed::act(looker, &suspect.finding, &seen).await,
         Target::Item { partition_key, id, .. } => (partition_key.as_str(), id.as_str()),
     };
     let blog = &looker.blog;
     match suspect.finding.kind {
         Kind::CountDiffers => looker.write_counts(&post_id(partition)?).await,
         Kind::NameDiffers => looker.write_name(partition, id).await,
-        Kind::Orphan | Kind::StaleReaction => looker.remove_reaction(partition, id).await,
+        Kind::Orphan | Kind::StaleReaction => looker.remove_reaction(partition, id, &seen).await,
         Kind::CopyMissing | Kind::CopyOlder | Kind::CopyNewer | Kind::CopyDifferent => {
             looker.write_copy(&post_id(partition)?).await
         }
         Kind::CopyExtra => {
-            // A post may have come meanwhile: then another look says what its copy lacks.
-            match read::<UsersItem>(&blog.users, partition, id).await? {
-                Slot::Item(Stored { item: UsersItem::Post(_), etag }) => {
-                    blog.users.delete(partition, id, &etag).await?;
-                    Ok("deleted the copy")
-                }
-                _ => Err(Obstacle::Race),
-            }
+            blog.users.delete(partition, id, &seen).await?;
+            Ok("deleted the copy")
         }
         Kind::ReservationLeaked => {
             match read::<UsersItem>(&blog.users, partition, Reservation::ID).await? {
@@ -148,17 +145,14 @@ impl Looker {
         Ok("wrote the name")
     }
 
-    async fn remove_reaction(&self, partition: &str, id: &str) -> Deed {
-        let Slot::Item(stored) = read::<PostsItem>(&self.blog.posts, partition, id).await? else {
-            return Err(Obstacle::Race);
-        };
+    async fn remove_reaction(&self, partition: &str, id: &str, seen: &ETag) -> Deed {
         // The mark of a deleted post tells which of its comments and likes have to go, all at once.
         let post_id = post_id(partition)?;
         if let PostSlot::Deleted(mark) = self.blog.post_slot(&post_id).await? {
             remove_reactions(&self.blog, &post_id, mark.item.version).await?;
             return Ok("deleted what the post left behind");
         }
-        self.blog.posts.delete(partition, id, &stored.etag).await?;
+        self.blog.posts.delete(partition, id, seen).await?;
         Ok("deleted it")
     }
 

@@ -18,7 +18,7 @@ use crate::{
     projection::Projection,
 };
 
-pub(super) async fn act(looker: &Looker, finding: &Finding) -> Deed {
+pub(super) async fn act(looker: &Looker, finding: &Finding, seen: &ETag) -> Deed {
     let id = finding.id.as_str();
     match finding.kind {
         Kind::RefillPending => {
@@ -30,10 +30,7 @@ pub(super) async fn act(looker: &Looker, finding: &Finding) -> Deed {
         Kind::MemberExtra => looker.take_out(id).await,
         Kind::CopyExtra => {
             // Of no member: readers should not see it.
-            match looker.in_feed(id).await? {
-                Some(etag) => looker.blog.feed.delete(FEED_PARTITION, id, &etag).await?,
-                None => return Err(Obstacle::Race),
-            }
+            looker.blog.feed.delete(FEED_PARTITION, id, seen).await?;
             Ok("deleted the copy")
         }
         Kind::Unreadable if id == HEAD_ID => Err(Obstacle::ForAPerson(

@@ -60,7 +60,7 @@ impl<'a> Suspects<'a> {
                 return Ok(settled);
             }
             tokio::time::sleep(part).await;
-            self.look_again().await?;
+            self.look_again(&settled.findings).await?;
             // A suspect has been looked at in each part of its pause.
             let (mut stood, waiting): (Vec<_>, _) = std::mem::take(&mut self.waiting)
                 .into_iter()
@@ -79,8 +79,9 @@ impl<'a> Suspects<'a> {
         Ok(settled)
     }
 
-    /// Keeps what is still wrong. What is wrong in another way than before starts waiting anew.
-    async fn look_again(&mut self) -> Result<(), StoreError> {
+    /// Keeps what is still wrong. What is wrong in another way than before starts waiting anew,
+    /// but for what was reported of the same target and stays.
+    async fn look_again(&mut self, reported: &[Finding]) -> Result<(), StoreError> {
         let mut targets: HashMap<Target, Vec<(Suspect, Instant)>> = HashMap::new();
         for (suspect, since) in self.waiting.drain(..) {
             targets.entry(suspect.target.clone()).or_default().push((suspect, since));
@@ -90,6 +91,11 @@ impl<'a> Suspects<'a> {
             let now = patiently(|| looker.look_again(&target)).await?;
             Ok::<_, StoreError>(
                 now.into_iter()
+                    .filter(|suspect| {
+                        let stays =
+                            |one: &Finding| !one.is_mended() && one.is_same(&suspect.finding);
+                        !reported.iter().any(stays)
+                    })
                     .map(move |suspect| {
                         let known = before.iter().find(|(before, _)| suspect.stands_in(before));
                         let since = known.map_or_else(Instant::now, |(_, since)| *since);

@@ -4,7 +4,8 @@ use futures::future::{BoxFuture, FutureExt, join_all};
 use serde_json::{Value, json};
 
 use super::{
-    audit_within, change, findings, in_short, insert, item, remove, small_blog, stray_like,
+    LONG_AGO, a_comment, audit_within, change, findings, in_short, insert, item, remove, reserve,
+    reserve_in_a_ring, small_blog, stray_like,
 };
 use crate::{blog::given::user, world::World};
 
@@ -56,12 +57,6 @@ fn hide_id(finding: &str) -> String {
 
 async fn hold_all(cases: Vec<Case>) {
     join_all(cases.into_iter().map(hold)).await;
-}
-
-/// The id of the oldest comment on `p1`.
-async fn a_comment(world: &World) -> String {
-    let comments = world.list("/api/posts/p1/comments").await;
-    comments[0]["id"].as_str().unwrap().to_owned()
 }
 
 async fn change_comment(world: World, fields: Value) {
@@ -317,15 +312,6 @@ async fn the_membership_of_the_feed() {
     .await;
 }
 
-async fn reserve(world: &World, key: &str, owner: &str, reserved_at: &str) {
-    let reservation = json!({
-        "type": "username", "id": "username", "userId": format!("username:{key}"),
-        "owner": owner, "reservedAt": reserved_at,
-    });
-    insert(world, "users", reservation).await;
-}
-
-const LONG_AGO: &str = "2020-01-01T00:00:00.000Z";
 const GIVEN_UP: &str = "1970-01-01T00:00:00.000Z";
 
 #[tokio::test]
@@ -354,6 +340,17 @@ async fn reservations_of_names() {
             &[
                 "reservation-foreign users ann ann",
                 "reservation-leaked users username:ann username",
+            ],
+        ),
+        mendable(
+            |world| async move { reserve_in_a_ring(&world).await }.boxed(),
+            &[
+                "reservation-foreign users ann ann",
+                "reservation-foreign users bob bob",
+                "reservation-foreign users cy cy",
+                "reservation-leaked users username:ann username",
+                "reservation-leaked users username:bob username",
+                "reservation-leaked users username:cy username",
             ],
         ),
         for_a_person(

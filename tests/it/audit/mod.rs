@@ -5,6 +5,7 @@ mod divergences;
 mod live;
 mod process;
 mod quiet;
+mod races;
 mod timer;
 
 use std::{collections::HashMap, time::Duration};
@@ -133,6 +134,30 @@ async fn insert(world: &World, name: &str, item: Value) {
 async fn remove(world: &World, (name, partition, id): (&str, &str, &str)) {
     let container = world.container(name).await;
     container.delete_item(partition.to_owned(), id, None).await.unwrap();
+}
+
+/// The id of the oldest comment on `p1`.
+async fn a_comment(world: &World) -> String {
+    let comments = world.list("/api/posts/p1/comments").await;
+    comments[0]["id"].as_str().unwrap().to_owned()
+}
+
+const LONG_AGO: &str = "2020-01-01T00:00:00.000Z";
+
+/// Reserves a name past the app.
+async fn reserve(world: &World, key: &str, owner: &str, reserved_at: &str) {
+    let reservation = json!({
+        "type": "username", "id": "username", "userId": format!("username:{key}"),
+        "owner": owner, "reservedAt": reserved_at,
+    });
+    insert(world, "users", reservation).await;
+}
+
+/// Reserves each name for the next user: who takes its own back meets the repair of another.
+async fn reserve_in_a_ring(world: &World) {
+    for (key, owner) in [("ann", "bob"), ("bob", "cy"), ("cy", "ann")] {
+        reserve(world, key, owner, LONG_AGO).await;
+    }
 }
 
 /// A like of Bob in the partition of a post.

@@ -1,0 +1,215 @@
+//! Repairs that meet other writers: each story holds one request to the store back, lets something
+//! else happen, and lets the request go on.
+
+use std::time::Duration;
+
+use serde_json::json;
+use tributary_local::cosmos::RequestKind::{self, Batch, Create, Delete, Query, Replace};
+
+use super::{
+    LONG_AGO, a_comment, audit_within, change, findings, in_short, insert, item, remove, reserve,
+    reserve_in_a_ring, small_blog, stray_like,
+};
+use crate::{
+    blog::given::{self, comment, like, post, user},
+    interleavings::amid,
+    world::World,
+};
+
+/// Damages the small blog in one place, repairs it, and lets `meanwhile` happen while the repair's
+/// first request of a kind is on its way. Both have to last.
+async fn repair_amid(
+    damage: impl AsyncFnOnce(&World),
+    (kind, container): (RequestKind, &str),
+    meanwhile: impl AsyncFnOnce(&World),
+) {
+    let world = small_blog().await;
+    damage(&world).await;
+    assert_ne!(findings(&world).await, [""; 0], "else this test shows nothing");
+    let repair = audit_within(&world, Duration::ZERO, true);
+    let (found, summary) = amid((&world, kind, container), repair, meanwhile(&world)).await;
+    assert_eq!(summary.mended, summary.findings, "{found:?}");
+    world.settle().await;
+    assert_eq!(findings(&world).await, [""; 0], "{found:?}");
+}
+
+/// A like, which reaches the copies too.
+async fn liked(world: &World) {
+    like(world, "p1", "bob").await.expect(201);
+    world.settle().await;
+}
+
+#[tokio::test]
+async fn a_like_while_the_counts_are_written_is_counted() {
+    let damage = async |world: &World| {
+        remove(world, ("posts", "p1", &a_comment(world).await)).await;
+    };
+    repair_amid(damage, (Replace, "posts"), async |world: &World| {
+        like(world, "p1", "bob").await.expect(201);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_like_while_the_name_on_its_post_is_written_is_counted() {
+    let damage = async |world: &World| {
+        change(world, ("posts", "p1", "p1"), json!({"userUsername": "Annie"})).await;
+    };
+    repair_amid(damage, (Replace, "posts"), async |world: &World| {
+        like(world, "p1", "bob").await.expect(201);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_copy_that_is_brought_up_to_date_while_it_is_repaired_stays_so() {
+    let older = json!({"version": 1});
+    repair_amid(
+        async |world| change(world, ("users", "ann", "post:p1"), older.clone()).await,
+        (Replace, "users"),
+        liked,
+    )
+    .await;
+    repair_amid(
+        async |world| remove(world, ("users", "ann", "post:p1")).await,
+        (Create, "users"),
+        liked,
+    )
+    .await;
+    repair_amid(
+        async |world| change(world, ("feed", "post", "p1"), older.clone()).await,
+        (Batch, "feed"),
+        liked,
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn a_copy_that_vanishes_while_it_is_repaired_is_not_called_mended_but_written() {
+    let copy = ("users", "ann", "post:p1");
+    repair_amid(
+        async |world| change(world, copy, json!({"version": 1})).await,
+        (Replace, "users"),
+        async |world| remove(world, copy).await,
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn a_copy_that_gets_its_post_while_it_is_deleted_stays() {
+    let posted = async |world: &World| {
+        post(world, "p3", "ann").await.expect(201);
+        world.settle().await;
+    };
+    for (container, partition, id) in [("users", "ann", "post:p1"), ("feed", "post", "p1")] {
+        let damage = async |world: &World| {
+            let mut copy = item(&world.container(container).await, partition, id).await;
+            copy["id"] = json!(id.replace("p1", "p3"));
+            copy["postId"] = json!("p3");
+            copy["version"] = json!(0);
+            insert(world, container, copy).await;
+        };
+        repair_amid(damage, (Delete, container), posted).await;
+    }
+}
+
+#[tokio::test]
+async fn a_like_that_is_made_anew_while_it_is_deleted_stays() {
+    let damage = async |world: &World| insert(world, "posts", stray_like("p3")).await;
+    repair_amid(damage, (Delete, "posts"), async |world: &World| {
+        post(world, "p3", "ann").await.expect(201);
+        like(world, "p3", "bob").await;
+        world.settle().await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_name_that_is_taken_while_its_reservation_is_deleted_is_kept() {
+    let damage = async |world: &World| reserve(world, "zoe", "nobody", LONG_AGO).await;
+    repair_amid(damage, (Delete, "users"), async |world: &World| {
+        user(world, "zoe", "Zoe").await.expect(201);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_slow_rename_whose_reservation_is_deleted_does_not_end_without_one() {
+    let world = small_blog().await;
+    let repaired = async {
+        reserve(&world, "annie", "ann", LONG_AGO).await;
+        let (found, _) = audit_within(&world, Duration::ZERO, true).await;
+        let found: Vec<_> = found.iter().map(in_short).collect();
+        assert_eq!(found, ["reservation-leaked users username:annie username"]);
+    };
+    amid((&world, Replace, "users"), user(&world, "ann", "Annie"), repaired).await;
+    world.settle().await;
+    assert_eq!(findings(&world).await, [""; 0]);
+}
+
+#[tokio::test]
+async fn a_name_in_use_is_free_at_no_moment_of_its_repair() {
+    let world = small_blog().await;
+    reserve_in_a_ring(&world).await;
+    let mark = world.endpoint.request_count();
+    audit_within(&world, Duration::ZERO, true).await;
+    let requests = world.endpoint.requests_since(mark);
+    assert!(requests.iter().all(|request| request.kind != Delete), "{requests:?}");
+}
+
+#[tokio::test]
+async fn a_post_that_comes_into_the_feed_while_a_member_is_taken_out_stays_in() {
+    let damage = async |world: &World| {
+        let head = item(&world.container("feed").await, "post", "~head").await;
+        let mut members = head["members"].as_array().unwrap().clone();
+        members.push(json!({"creationDate": "2020-01-01T00:00:00.000Z", "id": "ghost"}));
+        change(world, ("feed", "post", "~head"), json!({"members": members})).await;
+    };
+    repair_amid(damage, (Batch, "feed"), async |world: &World| {
+        post(world, "p3", "ann").await.expect(201);
+        world.settle().await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_post_that_is_commented_on_whenever_it_is_counted_is_no_divergence() {
+    let world = given::blog().await;
+    world.settle().await;
+    let comments = async {
+        loop {
+            let mut count = world.endpoint.hold(Query, "posts");
+            count.arrived().await;
+            comment(&world, "p1", "bob", "Busy.").await.expect(201);
+            world.settle().await;
+            count.release();
+        }
+    };
+    let (found, summary) = tokio::select! {
+        result = audit_within(&world, Duration::from_millis(100), false) => result,
+        () = comments => unreachable!("it has no end"),
+    };
+    assert_eq!(found, []);
+    assert!(summary.unsettled > 0, "else this test shows nothing");
+}
+
+#[tokio::test]
+async fn what_stands_beside_something_that_moves_is_reported_once() {
+    let world = small_blog().await;
+    change(&world, ("feed", "post", "p1"), json!({"title": "Other"})).await;
+    let moves = async {
+        for n in 0_u32.. {
+            let mut look = world.endpoint.hold(Query, "feed");
+            look.arrived().await;
+            change(&world, ("feed", "post", "p2"), json!({"title": n.to_string()})).await;
+            look.release();
+        }
+    };
+    let (found, summary) = tokio::select! {
+        result = audit_within(&world, Duration::from_millis(100), false) => result,
+        () = moves => unreachable!("it has no end"),
+    };
+    let found: Vec<_> = found.iter().map(in_short).collect();
+    assert_eq!(found, ["copy-different feed post p1"]);
+    assert_eq!(summary.unsettled, 1);
+}
