@@ -60,11 +60,13 @@ impl<'a> Suspects<'a> {
                 return Ok(settled);
             }
             tokio::time::sleep(part).await;
+            let look = Instant::now();
             self.look_again(&settled.findings).await?;
-            // A suspect has been looked at in each part of its pause.
-            let (mut stood, waiting): (Vec<_>, _) = std::mem::take(&mut self.waiting)
-                .into_iter()
-                .partition(|(_, since)| round >= PARTS && since.elapsed() >= settle);
+            // A suspect has been looked at in each part of its pause, and after it.
+            let (mut stood, waiting): (Vec<_>, _) =
+                std::mem::take(&mut self.waiting).into_iter().partition(|(_, since)| {
+                    round >= PARTS && look.saturating_duration_since(*since) >= settle
+                });
             self.waiting = waiting;
             // A user whose name is reserved for somebody else takes the reservation over: that
             // must come before it is deleted for being leaked.
