@@ -4,7 +4,7 @@ use futures::future::{BoxFuture, FutureExt, join_all};
 use serde_json::{Value, json};
 
 use super::{
-    LONG_AGO, a_comment, audit_within, change, findings, in_short, insert, item, remove, reserve,
+    LONG_AGO, audit_within, change, findings, in_short, insert, item, remove, reserve,
     reserve_in_a_ring, small_blog, stray_like,
 };
 use crate::{blog::given::user, world::World};
@@ -57,6 +57,12 @@ fn hide_id(finding: &str) -> String {
 
 async fn hold_all(cases: Vec<Case>) {
     join_all(cases.into_iter().map(hold)).await;
+}
+
+/// The id of the oldest comment on `p1`.
+async fn a_comment(world: &World) -> String {
+    let comments = world.list("/api/posts/p1/comments").await;
+    comments[0]["id"].as_str().unwrap().to_owned()
 }
 
 async fn change_comment(world: World, fields: Value) {

@@ -136,12 +136,6 @@ async fn remove(world: &World, (name, partition, id): (&str, &str, &str)) {
     container.delete_item(partition.to_owned(), id, None).await.unwrap();
 }
 
-/// The id of the oldest comment on `p1`.
-async fn a_comment(world: &World) -> String {
-    let comments = world.list("/api/posts/p1/comments").await;
-    comments[0]["id"].as_str().unwrap().to_owned()
-}
-
 const LONG_AGO: &str = "2020-01-01T00:00:00.000Z";
 
 /// Reserves a name past the app.

@@ -1,14 +1,15 @@
 //! Repairs that meet other writers: each story holds one request to the store back, lets something
 //! else happen, and lets the request go on.
 
-use std::time::Duration;
+use std::{pin::pin, time::Duration};
 
 use futures::join;
 use serde_json::json;
+use tributary::blog::audit::Kind;
 use tributary_local::cosmos::RequestKind::{self, Batch, Create, Delete, Query, Read, Replace};
 
 use super::{
-    LONG_AGO, a_comment, audit_within, change, findings, in_short, insert, item, remove, reserve,
+    LONG_AGO, audit_within, change, findings, in_short, insert, item, remove, reserve,
     reserve_in_a_ring, small_blog, stray_like,
 };
 use crate::{
@@ -23,7 +24,7 @@ async fn repair_amid(
     damage: impl AsyncFnOnce(&World),
     (kind, container): (RequestKind, &str),
     meanwhile: impl AsyncFnOnce(&World),
-) {
+) -> World {
     let world = small_blog().await;
     damage(&world).await;
     assert_ne!(findings(&world).await, [""; 0], "else this test shows nothing");
@@ -32,6 +33,7 @@ async fn repair_amid(
     assert_eq!(summary.mended, summary.findings, "{found:?}");
     world.settle().await;
     assert_eq!(findings(&world).await, [""; 0], "{found:?}");
+    world
 }
 
 /// As before, but what happens meanwhile puts everything right, and the repair must not undo that,
@@ -52,8 +54,14 @@ async fn repair_too_late(
         look.arrived().await;
         assert_eq!(findings(&world).await, [""; 0]);
     };
-    let (_, (found, summary)) = join!(others, audit_within(&world, Duration::ZERO, true));
+    let mut repair = pin!(audit_within(&world, Duration::ZERO, true));
+    let (found, summary) = tokio::select! {
+        () = others => repair.await,
+        // There is nothing left to look at.
+        result = &mut repair => result,
+    };
     assert_eq!((found.len(), summary.mended), (1, 1), "{found:?}");
+    assert_eq!(findings(&world).await, [""; 0]);
 }
 
 /// A like, which reaches the copies too.
@@ -63,25 +71,17 @@ async fn liked(world: &World) {
 }
 
 #[tokio::test]
-async fn a_like_while_the_counts_are_written_is_counted() {
-    let damage = async |world: &World| {
-        remove(world, ("posts", "p1", &a_comment(world).await)).await;
-    };
-    repair_amid(damage, (Replace, "posts"), async |world: &World| {
-        like(world, "p1", "bob").await.expect(201);
-    })
-    .await;
-}
-
-#[tokio::test]
-async fn a_like_while_the_name_on_its_post_is_written_is_counted() {
-    let damage = async |world: &World| {
-        change(world, ("posts", "p1", "p1"), json!({"userUsername": "Annie"})).await;
-    };
-    repair_amid(damage, (Replace, "posts"), async |world: &World| {
-        like(world, "p1", "bob").await.expect(201);
-    })
-    .await;
+async fn an_edit_while_the_counts_or_the_name_of_its_post_are_written_stays() {
+    for fields in [json!({"likeCount": 9}), json!({"userUsername": "Annie"})] {
+        let damage = async |world: &World| {
+            change(world, ("posts", "p1", "p1"), fields.clone()).await;
+        };
+        let world = repair_amid(damage, (Replace, "posts"), async |world: &World| {
+            let text = json!({"userId": "ann", "title": "edited", "content": "C"});
+            world.put("/api/posts/p1", text).await.expect(200);
+        });
+        assert_eq!(world.await.get("/api/posts/p1").await.json()["title"], "edited");
+    }
 }
 
 #[tokio::test]
@@ -128,7 +128,8 @@ async fn a_like_that_is_made_anew_while_it_is_deleted_stays() {
     let damage = async |world: &World| insert(world, "posts", stray_like("p3")).await;
     repair_amid(damage, (Delete, "posts"), async |world: &World| {
         post(world, "p3", "ann").await.expect(201);
-        like(world, "p3", "bob").await;
+        remove(world, ("posts", "p3", "like:bob")).await;
+        like(world, "p3", "bob").await.expect(201);
         world.settle().await;
     })
     .await;
@@ -183,23 +184,24 @@ async fn a_post_that_comes_into_the_feed_while_a_member_is_taken_out_stays_in() 
 }
 
 #[tokio::test]
-async fn a_post_that_is_commented_on_whenever_it_is_counted_is_no_divergence() {
+async fn counts_that_change_whenever_they_are_taken_are_no_divergence() {
     let world = given::blog().await;
-    world.settle().await;
-    let comments = async {
+    let comments = async || {
         loop {
-            let mut count = world.endpoint.hold(Query, "posts");
-            count.arrived().await;
+            let mut query = world.endpoint.hold(Query, "posts");
+            query.arrived().await;
             comment(&world, "p1", "bob", "Busy.").await.expect(201);
-            world.settle().await;
-            count.release();
+            query.release();
         }
     };
+    // Two, since the feed is looked at beside the post.
+    let comments = async { join!(comments(), comments()) };
     let (found, summary) = tokio::select! {
         result = audit_within(&world, Duration::from_millis(100), false) => result,
-        () = comments => unreachable!("it has no end"),
+        _ = comments => unreachable!("it has no end"),
     };
-    assert_eq!(found, []);
+    // The copies are not kept up to date here.
+    assert!(found.iter().all(|one| one.kind != Kind::CountDiffers), "{found:?}");
     assert!(summary.unsettled > 0, "else this test shows nothing");
 }
 
