@@ -9,7 +9,7 @@ use axum::{
     middleware,
     routing::{MethodRouter, delete, get, post, put},
 };
-use custom_handler::{CustomHandler, TimerInfo};
+use custom_handler::{CustomHandler, TimerInfo, TraceContext};
 
 use crate::{
     blog::{
@@ -27,8 +27,9 @@ use crate::{
     },
     cosmos::Cosmos,
     dead_letters::{delete_dead_letter, get_dead_letter, list_dead_letters, replay_dead_letter},
-    http::{catch_panics, charge, method_not_allowed, no_such_route},
+    http::{FunctionNames, answered, catch_panics, method_not_allowed, no_such_route},
     projection::{DeadLetters, Projections, RETRY_BUDGET},
+    telemetry,
 };
 
 /// The HTTP functions: commands and what is for operators need a function key, queries are for
@@ -88,10 +89,14 @@ pub fn app_with(cosmos: &Arc<Cosmos>, budget: Duration, audit: audit::Options) -
         .with(HomeFeed(blog.clone()))
         .with(PostsIntegrity(blog.clone()));
     let audited = blog.clone();
-    let app = CustomHandler::new().trigger(audit::FUNCTION, move |_: TimerInfo| {
-        let blog = audited.clone();
-        async move { audit_blog(&blog, audit).await }
-    });
+    let app = CustomHandler::new().trigger(
+        audit::FUNCTION,
+        move |_: TimerInfo, host: Option<TraceContext>| {
+            let blog = audited.clone();
+            let work = async move { audit_blog(&blog, audit).await };
+            telemetry::invocation(audit::FUNCTION, "timer", host, Box::pin(work))
+        },
+    );
     projections.serve(app).http(router(Parts { blog, projections }))
 }
 
@@ -147,12 +152,15 @@ fn http(
 }
 
 fn router(parts: Parts) -> Router {
-    http_functions()
+    let functions = http_functions();
+    let names = functions.iter().map(|one| (one.method.clone(), one.route, one.name));
+    let names = FunctionNames::new(names, UNMATCHED);
+    functions
         .into_iter()
         .fold(Router::new(), |router, function| router.route(function.route, function.handler))
         .method_not_allowed_fallback(method_not_allowed)
         .fallback(no_such_route)
         .layer(middleware::from_fn(catch_panics))
-        .layer(middleware::from_fn(charge))
+        .layer(middleware::from_fn_with_state(names, answered))
         .with_state(parts)
 }

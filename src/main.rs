@@ -1,10 +1,11 @@
 //! The handler that the Functions host runs: settings, logs, app, serve. `tributary audit` audits
 //! the blog instead.
 
-use std::{env, process::ExitCode};
+use std::{env, process::ExitCode, sync::Arc};
 
 use tributary::{
     app::app_with, blog::audit::command, config::Config, cosmos::Cosmos, projection::RETRY_BUDGET,
+    telemetry,
 };
 
 #[tokio::main]
@@ -35,9 +36,10 @@ async fn serve() -> ExitCode {
 }
 
 async fn start() -> Result<(), Box<dyn std::error::Error>> {
-    // The SDK tells of every account that it connects to.
-    custom_handler::logs::init_with("info,azure_data_cosmos_driver=warn")?;
     let config = Config::from_env()?;
-    let cosmos = Cosmos::new(config.cosmos.account, None, config.cosmos.database);
-    Ok(app_with(&cosmos, RETRY_BUDGET, config.audit).serve().await?)
+    let telemetry = telemetry::start(&config.telemetry)?;
+    let cosmos: Arc<Cosmos> = config.cosmos.into();
+    let served = app_with(&cosmos, RETRY_BUDGET, config.audit).serve().await;
+    telemetry.stop().await;
+    Ok(served?)
 }

@@ -6,7 +6,11 @@ use std::sync::{
 };
 
 use azure_core::http::Context;
-use azure_data_cosmos::diagnostics::{DiagnosticsContext, DiagnosticsHandler};
+use azure_data_cosmos::diagnostics::{
+    CosmosOperationContext, DiagnosticsContext, DiagnosticsHandler,
+};
+
+use crate::telemetry::StoreOperation;
 
 tokio::task_local! {
     static METER: Arc<Meter>;
@@ -17,6 +21,7 @@ tokio::task_local! {
 pub struct Meter {
     hundredths_of_ru: AtomicU64,
     requests: AtomicU64,
+    throttled: AtomicU64,
 }
 
 impl Meter {
@@ -31,6 +36,11 @@ impl Meter {
     pub fn requests(&self) -> u64 {
         self.requests.load(Relaxed)
     }
+
+    /// How many of them the store has refused with a 429.
+    pub fn throttled(&self) -> u64 {
+        self.throttled.load(Relaxed)
+    }
 }
 
 /// Runs `work` with a meter that sees every store operation in it.
@@ -42,11 +52,24 @@ pub async fn metered<F: Future>(work: F) -> (F::Output, Arc<Meter>) {
     (output, meter)
 }
 
-/// Tells the meter of the current task of every operation that the client completes.
+/// Tells telemetry and the meter of the current task of every operation that the client completes.
 pub(super) struct MeterHandler;
 
 impl DiagnosticsHandler for MeterHandler {
-    fn handle(&self, diagnostics: &DiagnosticsContext, _: &Context<'_>) {
+    fn handle(&self, diagnostics: &DiagnosticsContext, context: &Context<'_>) {
+        let requests = diagnostics.requests();
+        let throttled = requests.iter().filter(|one| u16::from(*one.status()) == 429).count();
+        let names = context.value::<CosmosOperationContext>();
+        StoreOperation {
+            name: names.and_then(CosmosOperationContext::operation_name).unwrap_or("operation"),
+            container: names.and_then(CosmosOperationContext::container_name),
+            status: diagnostics.effective_status().map(u16::from),
+            duration: diagnostics.duration(),
+            request_units: diagnostics.total_request_charge().value(),
+            requests: diagnostics.request_count(),
+            throttled,
+        }
+        .record();
         // Outside of a metered task, nobody asks what it costs.
         let _ = METER.try_with(|meter| {
             let charge = diagnostics.total_request_charge().value() * 100.0;
@@ -57,6 +80,7 @@ impl DiagnosticsHandler for MeterHandler {
             )]
             meter.hundredths_of_ru.fetch_add(charge.round() as u64, Relaxed);
             meter.requests.fetch_add(diagnostics.request_count() as u64, Relaxed);
+            meter.throttled.fetch_add(throttled as u64, Relaxed);
         });
     }
 }

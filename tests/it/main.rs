@@ -16,4 +16,5 @@ mod functions;
 mod http;
 mod process;
 mod projections;
+mod telemetry;
 mod world;

@@ -5,6 +5,7 @@ use std::{
     net::TcpListener,
     path::{Path, PathBuf},
     process::{Command, Output},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -142,7 +143,8 @@ async fn a_store_that_cannot_be_reached_is_a_503_and_not_the_end() {
         (name == "CosmosConnection").then(|| nobody.to_owned())
     });
     let cosmos = config.unwrap().cosmos;
-    let router = app(&Cosmos::new(cosmos.account, None, cosmos.database)).into_router().unwrap();
+    let cosmos: Arc<Cosmos> = cosmos.into();
+    let router = app(&cosmos).into_router().unwrap();
     let request = Request::get("/api/users/ann").body(Body::empty()).unwrap();
     let response = router.oneshot(request).await.unwrap();
     assert_eq!(response.status(), StatusCode::SERVICE_UNAVAILABLE);

@@ -3,10 +3,12 @@
 //! Each invocation runs in a span `invocation` with the fields `function` and `invocation.id`, each
 //! HTTP request in a span `request` with `method`, `route` and `invocation.id`. Where the host sends
 //! a trace, the span has its `trace_id` and, as `parent_id`, the id of the host's span; an
-//! application that makes a span of its own there records it as `span_id`. [`init`] prints events with their spans on stdout; see
-//! [`Format`] for what goes to stderr, whose lines the host reports as errors. [`layer`] keeps an invocation's lines for
-//! its answer; an application with a subscriber of its own adds this layer to it and lets the
-//! target [`SPAN_TARGET`] through its filters.
+//! application that makes a span of its own there records it as `span_id`.
+//!
+//! [`init`] prints events with their spans on stdout; see [`Format`] for what goes to stderr, whose
+//! lines the host reports as errors. [`layer`] keeps an invocation's lines for its answer; an
+//! application with a subscriber of its own adds this layer to it and lets the target
+//! [`SPAN_TARGET`] through its filters.
 
 mod filter;
 mod json;
@@ -26,6 +28,9 @@ use tracing_subscriber::registry::{LookupSpan, Registry};
 use tracing_subscriber::util::{SubscriberInitExt, TryInitError};
 
 use crate::TraceContext;
+
+/// The process has a subscriber already.
+pub use tracing_subscriber::util::TryInitError as InitError;
 
 /// The target of this crate's spans. A filter that hides it hides the ids of the invocations and
 /// leaves `Logs` empty.
