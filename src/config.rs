@@ -1,16 +1,14 @@
 //! Settings, read once at the start. The triggers of the Functions host use the same names.
 
-use std::{env, fmt, net::IpAddr, sync::Arc};
+mod cosmos;
 
-use azure_core::{credentials::TokenCredential, http::Url};
-use azure_data_cosmos::{AccountEndpoint, AccountReference, RoutingStrategy, options::Region};
-use azure_identity::{
-    DeveloperToolsCredential, ManagedIdentityCredential, ManagedIdentityCredentialOptions,
-    UserAssignedId,
-};
+use std::{env, fmt};
+
+use azure_core::http::Url;
+use azure_data_cosmos::{AccountReference, RoutingStrategy};
 use custom_handler::logs::Format;
 
-use crate::blog::audit;
+use crate::{blog::audit, http::Authentication};
 
 /// All settings of the handler.
 #[derive(Debug)]
@@ -21,6 +19,8 @@ pub struct Config {
     pub audit: audit::Options,
     /// What is logged and where telemetry goes.
     pub telemetry: TelemetryConfig,
+    /// How the app knows who calls: `Authentication__Mode`, `none` or `easyauth`.
+    pub authentication: Authentication,
 }
 
 /// Where the store is and who we are there.
@@ -65,15 +65,16 @@ impl Config {
         let setting = |name: &str| setting(name).filter(|value| !value.trim().is_empty());
         Ok(Self {
             cosmos: CosmosConfig {
-                account: account(&setting)?,
+                account: cosmos::account(&setting)?,
                 database: setting("CosmosDatabase").unwrap_or_else(|| "tributary".into()),
-                routing: routing(&setting),
+                routing: cosmos::routing(&setting),
             },
             audit: audit::Options {
                 repair: switch(&setting, "Audit__Repair")?,
                 ..Default::default()
             },
             telemetry: TelemetryConfig { format: format(&setting)?, export: export(&setting) },
+            authentication: authentication(&setting)?,
         })
     }
 }
@@ -118,107 +119,24 @@ fn export(setting: Lookup<'_>) -> Result<bool, ConfigError> {
     }
 }
 
-/// `Cosmos__PreferredRegions` in its order; else all regions by their distance from the one that
-/// the app runs in, which App Service names in `REGION_NAME`; else (a laptop, an emulator) in the
-/// account's own order.
-fn routing(setting: Lookup<'_>) -> RoutingStrategy {
-    let preferred = setting("Cosmos__PreferredRegions").unwrap_or_default();
-    let preferred = preferred.split(',').map(str::trim).filter(|name| !name.is_empty());
-    let preferred: Vec<Region> = preferred.map(|name| Region::from(name.to_owned())).collect();
-    match setting("REGION_NAME") {
-        Some(here) if preferred.is_empty() => RoutingStrategy::ProximityTo(Region::from(here)),
-        _ => RoutingStrategy::PreferredRegions(preferred),
-    }
-}
-
-fn account(setting: Lookup<'_>) -> Result<AccountReference, ConfigError> {
-    if let Some(text) = setting("CosmosConnection") {
-        return with_key(setting, &text);
-    }
-    if let Some(url) = setting("CosmosConnection__accountEndpoint") {
-        let endpoint = endpoint(&url, "CosmosConnection__accountEndpoint")?;
-        return Ok(AccountReference::with_credential(endpoint, credential(setting)?));
-    }
-    Err(error(
-        "Set CosmosConnection to a connection string (emulators), or \
-         CosmosConnection__accountEndpoint to the account's URL (with an identity).",
-    ))
-}
-
-fn with_key(setting: Lookup<'_>, text: &str) -> Result<AccountReference, ConfigError> {
-    let mut url = None;
-    let mut key = None;
-    for part in text.split(';') {
-        match part.split_once('=').map(|(name, value)| (name.trim(), value.trim())) {
-            Some((name, value)) if name.eq_ignore_ascii_case("AccountEndpoint") => {
-                url = Some(value);
+/// The mode `easyauth` believes headers that only the platform removes from what callers send, and
+/// only while its authentication is on: where the platform says that it is not, there is no start.
+fn authentication(setting: Lookup<'_>) -> Result<Authentication, ConfigError> {
+    match setting("Authentication__Mode").map(|value| value.to_lowercase()).as_deref() {
+        None | Some("none") => Ok(Authentication::None),
+        Some("easyauth") => {
+            let names = ["WEBSITE_SITE_NAME", "WEBSITE_INSTANCE_ID"];
+            let in_azure = names.into_iter().any(|name| setting(name).is_some());
+            if in_azure && !switch(setting, "WEBSITE_AUTH_ENABLED")? {
+                return Err(error(
+                    "Authentication__Mode is easyauth, but App Service Authentication is off: turn \
+                     it on for this function app, or anybody could pretend to be any user.",
+                ));
             }
-            Some((name, value)) if name.eq_ignore_ascii_case("AccountKey") => key = Some(value),
-            _ => {}
+            Ok(Authentication::EasyAuth)
         }
+        Some(_) => Err(error("Authentication__Mode must be none or easyauth.")),
     }
-    let (Some(url), Some(key)) = (url, key.filter(|key| !key.is_empty())) else {
-        return Err(error(
-            "CosmosConnection must look like AccountEndpoint=https://…/;AccountKey=…; \
-             for an identity instead of a key set CosmosConnection__accountEndpoint.",
-        ));
-    };
-    let endpoint = endpoint(url, "CosmosConnection")?;
-    if !is_emulator(&endpoint, setting("AZURE_COSMOS_EMULATOR_HOST").as_deref()) {
-        return Err(error(
-            "CosmosConnection has a key, and keys are for emulators only: remove it and set \
-             CosmosConnection__accountEndpoint to the account's URL, to be reached with an identity.",
-        ));
-    }
-    Ok(AccountReference::with_authentication_key(endpoint, key.to_owned()))
-}
-
-/// An emulator is on this machine, or where `AZURE_COSMOS_EMULATOR_HOST` says: the SDK's own
-/// variable, for a container of a compose network. It makes no emulator of an account in Azure.
-fn is_emulator(endpoint: &AccountEndpoint, named: Option<&str>) -> bool {
-    let host = endpoint.url().host_str().unwrap_or_default().to_lowercase();
-    let is_loopback = host == "localhost"
-        || host.trim_matches(['[', ']']).parse().is_ok_and(|address: IpAddr| address.is_loopback());
-    let is_in_azure = host.contains(".documents.") || host.contains(".cosmos.");
-    is_loopback || !is_in_azure && named.is_some_and(|named| named.eq_ignore_ascii_case(&host))
-}
-
-fn endpoint(url: &str, setting: &str) -> Result<AccountEndpoint, ConfigError> {
-    let bad = |_| error(format!("{setting} does not contain a URL of a Cosmos DB account."));
-    let endpoint: AccountEndpoint = url.parse().map_err(bad)?;
-    match endpoint.url().scheme() {
-        "https" | "http" => Ok(endpoint),
-        _ => Err(error(format!("The URL in {setting} must begin with https://."))),
-    }
-}
-
-/// The identity of the function app in Azure, or that of the developer on a laptop.
-fn credential(setting: Lookup<'_>) -> Result<Arc<dyn TokenCredential>, ConfigError> {
-    const NAME: &str = "CosmosConnection__credential";
-    let kind = setting(NAME).map(|kind| kind.to_lowercase());
-    // An app in Azure has no developer who has signed in; the host's own triggers take its identity
-    // there, too, when the setting is missing.
-    let is_in_azure = setting("IDENTITY_ENDPOINT").is_some();
-    match kind.as_deref() {
-        Some("managedidentity") => managed_identity(setting),
-        None if is_in_azure => managed_identity(setting),
-        Some(_) => Err(error(format!("{NAME} must be managedidentity, or not be set."))),
-        None => {
-            let credential = DeveloperToolsCredential::new(None).map_err(|_| {
-                error(format!("Set {NAME} to managedidentity, or sign in with the Azure CLI."))
-            })?;
-            Ok(credential)
-        }
-    }
-}
-
-fn managed_identity(setting: Lookup<'_>) -> Result<Arc<dyn TokenCredential>, ConfigError> {
-    let user_assigned_id = setting("CosmosConnection__clientId").map(UserAssignedId::ClientId);
-    let options = ManagedIdentityCredentialOptions { user_assigned_id, ..Default::default() };
-    let credential = ManagedIdentityCredential::new(Some(options)).map_err(|_| {
-        error("The managed identity of this app cannot be used: check CosmosConnection__clientId.")
-    })?;
-    Ok(credential)
 }
 
 fn error(message: impl fmt::Display) -> ConfigError {
@@ -229,7 +147,7 @@ fn error(message: impl fmt::Display) -> ConfigError {
 mod tests {
     use super::*;
 
-    fn read(settings: &[(&str, &str)]) -> Result<Config, ConfigError> {
+    pub(super) fn read(settings: &[(&str, &str)]) -> Result<Config, ConfigError> {
         Config::read(&|name| {
             settings.iter().find(|(n, _)| *n == name).map(|(_, value)| (*value).to_owned())
         })
@@ -242,60 +160,6 @@ mod tests {
             "AccountEndpoint=http://127.0.0.1:8081/;AccountKey=a2V5Cg==;",
         )]);
         assert_eq!(config.unwrap().cosmos.database, "tributary");
-    }
-
-    #[test]
-    fn an_identity_needs_no_key() {
-        let endpoint = ("CosmosConnection__accountEndpoint", "https://a.documents.azure.com/");
-        let identity = ("CosmosConnection__credential", "managedidentity");
-        let client = ("CosmosConnection__clientId", "00000000-0000-0000-0000-000000000001");
-        let in_azure = ("IDENTITY_ENDPOINT", "http://127.0.0.1:41001/msi/token");
-        read(&[endpoint, identity, client]).unwrap();
-        read(&[endpoint, client, in_azure]).unwrap();
-        read(&[endpoint]).unwrap();
-    }
-
-    #[test]
-    fn a_key_is_for_emulators_only() {
-        let connect = |host: &str, named: &str| {
-            let text = format!("AccountEndpoint=https://{host}:8081/;AccountKey=a2V5");
-            read(&[("CosmosConnection", &text), ("AZURE_COSMOS_EMULATOR_HOST", named)])
-        };
-        for host in ["localhost", "LOCALHOST", "127.0.0.1", "127.1.2.3", "[::1]"] {
-            connect(host, "").unwrap();
-        }
-        connect("cosmosdb", "CosmosDB").unwrap();
-        let account = "a.documents.azure.com";
-        for (host, named) in [
-            (account, ""),
-            (account, account),
-            ("localhost.documents.azure.com", ""),
-            ("a.documents.azure.cn", "a.documents.azure.cn"),
-            ("cosmosdb", ""),
-            ("cosmosdb", "other"),
-            ("10.0.0.4", ""),
-        ] {
-            let message = connect(host, named).unwrap_err().to_string();
-            assert!(message.contains("CosmosConnection__accountEndpoint"), "{message}");
-            assert!(!message.contains("a2V5"), "{message}");
-        }
-    }
-
-    #[test]
-    fn regions_are_preferred_as_told_else_by_their_distance() {
-        let store = ("CosmosConnection", "AccountEndpoint=http://127.0.0.1:8081/;AccountKey=a2V5");
-        let here = ("REGION_NAME", "North Europe");
-        let preferred = ("Cosmos__PreferredRegions", "West Europe, northeurope,");
-        let routing = |settings: &[_]| format!("{:?}", read(settings).unwrap().cosmos.routing);
-        let told = format!(
-            "{:?}",
-            RoutingStrategy::PreferredRegions(vec![Region::WEST_EUROPE, Region::NORTH_EUROPE])
-        );
-        assert_eq!(routing(&[store, here, preferred]), told);
-        let near = format!("{:?}", RoutingStrategy::ProximityTo(Region::NORTH_EUROPE));
-        assert_eq!(routing(&[store, here]), near);
-        let any = format!("{:?}", RoutingStrategy::PreferredRegions(Vec::new()));
-        assert_eq!(routing(&[store]), any);
     }
 
     #[test]
@@ -339,6 +203,32 @@ mod tests {
         assert!(read(&[store, ("Audit__Repair", "true")]).unwrap().audit.repair);
         let message = read(&[store, ("Audit__Repair", "yes")]).unwrap_err().to_string();
         assert!(message.contains("Audit__Repair"), "{message}");
+    }
+
+    #[test]
+    fn callers_are_believed_only_where_the_platform_vouches_for_them() {
+        let store = ("CosmosConnection", "AccountEndpoint=http://127.0.0.1:8081/;AccountKey=a2V5");
+        let mode = |settings: &[(&str, &str)]| {
+            let config = read(&[&[store], settings].concat());
+            config.map(|config| config.authentication).map_err(|error| error.to_string())
+        };
+        let easyauth = ("Authentication__Mode", "EasyAuth");
+        let site = ("WEBSITE_SITE_NAME", "tributary");
+        let instance = ("WEBSITE_INSTANCE_ID", "1");
+        let (on, off) = (("WEBSITE_AUTH_ENABLED", "True"), ("WEBSITE_AUTH_ENABLED", "False"));
+        for settings in [&[][..], &[("Authentication__Mode", "none"), site], &[site, on]] {
+            assert_eq!(mode(settings), Ok(Authentication::None), "{settings:?}");
+        }
+        for settings in [&[easyauth][..], &[easyauth, site, on], &[easyauth, instance, on]] {
+            assert_eq!(mode(settings), Ok(Authentication::EasyAuth), "{settings:?}");
+        }
+        for settings in [&[easyauth, site][..], &[easyauth, instance, off]] {
+            assert!(mode(settings).unwrap_err().contains("turn it on"), "{settings:?}");
+        }
+        for other in ["easy-auth", "true", "aad"] {
+            let message = mode(&[("Authentication__Mode", other)]).unwrap_err();
+            assert_eq!(message, "Authentication__Mode must be none or easyauth.");
+        }
     }
 
     #[test]

@@ -4,7 +4,10 @@
 use std::{env, process::ExitCode, sync::Arc};
 
 use tributary::{
-    app::app_with, blog::audit::command, config::Config, cosmos::Cosmos, projection::RETRY_BUDGET,
+    app::{Options, app_with},
+    blog::audit::command,
+    config::Config,
+    cosmos::Cosmos,
     telemetry,
 };
 
@@ -37,9 +40,11 @@ async fn serve() -> ExitCode {
 
 async fn start() -> Result<(), Box<dyn std::error::Error>> {
     let config = Config::from_env()?;
-    let telemetry = telemetry::start(&config.telemetry)?;
-    let cosmos: Arc<Cosmos> = config.cosmos.into();
-    let served = app_with(&cosmos, RETRY_BUDGET, config.audit).serve().await;
+    let Config { cosmos, audit, authentication, telemetry } = config;
+    let telemetry = telemetry::start(&telemetry)?;
+    let cosmos: Arc<Cosmos> = cosmos.into();
+    let options = Options { authentication, audit, ..Default::default() };
+    let served = app_with(&cosmos, options).serve().await;
     telemetry.stop().await;
     Ok(served?)
 }

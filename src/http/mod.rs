@@ -1,4 +1,5 @@
-//! What all routes share: bodies in, items and lists out, conditions, errors, what is said of it.
+//! What all routes share: who calls, bodies in, items and lists out, conditions, errors, what is
+//! said of each request.
 
 mod answered;
 mod body;
@@ -7,6 +8,7 @@ mod error;
 mod list;
 mod panics;
 mod params;
+mod principal;
 mod reply;
 
 pub use answered::{FunctionNames, answered};
@@ -16,4 +18,5 @@ pub use error::{ApiError, FieldError, method_not_allowed, no_such_route};
 pub use list::{Filter, List, PageRequest, limit_of};
 pub use panics::catch_panics;
 pub use params::Params;
+pub use principal::{Actor, Authentication};
 pub use reply::{created, found, item};
