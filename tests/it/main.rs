@@ -17,5 +17,6 @@ mod functions;
 mod http;
 mod process;
 mod projections;
+mod settings;
 mod telemetry;
 mod world;

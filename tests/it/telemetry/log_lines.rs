@@ -57,6 +57,7 @@ async fn a_request_is_one_line_with_its_route_and_its_cost() {
     assert!(line["request_charge_ru"].as_f64().unwrap() > 0.0, "{line}");
     assert!(line["duration_ms"].as_f64().unwrap() > 0.0, "{line}");
     assert!(!line.to_string().contains("p1"), "{line}");
+    println!("{} bytes: {line}", line.to_string().len());
 }
 
 #[tokio::test]

@@ -21,6 +21,8 @@ const FORBIDDEN: [&str; 4] = [SECRET, WELL_KNOWN_KEY, "type%3dmaster", "authoriz
 const KEY: (&str, &str) = ("x-functions-key", "sesame-function-key");
 const TOKEN: (&str, &str) = ("authorization", "Bearer sesame-token");
 const COOKIE: (&str, &str) = ("cookie", "session=sesame-cookie");
+const PRINCIPAL: (&str, &str) = ("x-ms-client-principal-id", "sesame-principal");
+const CLAIMS: (&str, &str) = ("x-ms-client-principal", "sesame-claims");
 const JSON: (&str, &str) = ("content-type", "application/json");
 
 /// Everything the handler has written and has given to the host to write.
@@ -34,7 +36,7 @@ impl Talk {
     async fn call(&self, method: &str, path: &str, body: &str) -> String {
         let sign = if path.contains('?') { '&' } else { '?' };
         let path = format!("{path}{sign}code=sesame-code");
-        let headers = [KEY, TOKEN, COOKIE, JSON];
+        let headers = [KEY, TOKEN, COOKIE, PRINCIPAL, CLAIMS, JSON];
         let answer = self.handler.try_send(method, &path, &headers, body.to_owned()).await;
         answer.map(|(_, text)| text).unwrap_or_default()
     }
@@ -49,6 +51,19 @@ impl Talk {
         let answer = self.handler.send("POST", &format!("/{function}"), &[id, KEY], body).await;
         self.logs.push(answer.1);
     }
+}
+
+#[tokio::test]
+async fn no_principal_is_in_a_line_either() {
+    let settings = [("RUST_LOG", "trace"), ("Authentication__Mode", "easyauth")];
+    let handler = Handler::start(&World::new().await, &settings).await;
+    let mut talk = Talk { handler, logs: Vec::new() };
+    for function in http_functions() {
+        talk.call(function.method.as_str(), function.route, "{}").await;
+    }
+    talk.handler.terminate().await;
+    assert!(talk.handler.output().iter().any(|line| line.contains(r#""status":401"#)));
+    nothing_is_told(&talk.handler.output());
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -66,7 +81,12 @@ async fn no_key_and_no_content_is_in_a_line_at_any_level() {
     let lines = talk.handler.output();
     everything_was_called(&lines);
     assert!(lines.iter().any(|line| line.contains(r#""level":"DEBUG""#)), "no debug lines at all");
-    for line in lines.iter().chain(&talk.logs) {
+    nothing_is_told(&lines);
+    nothing_is_told(&talk.logs);
+}
+
+fn nothing_is_told(lines: &[String]) {
+    for line in lines {
         let lower = line.to_lowercase();
         for forbidden in FORBIDDEN {
             assert!(!lower.contains(&forbidden.to_lowercase()), "{forbidden} is in {line}");
