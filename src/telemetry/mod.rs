@@ -14,11 +14,13 @@ mod metrics;
 mod span;
 mod store;
 
+use std::time::Duration;
+
 use custom_handler::logs;
 
 pub use self::{
     metrics::{Batch, Cost, batch, request},
-    span::{Span, invocation, milliseconds},
+    span::{Span, invocation},
     store::StoreOperation,
 };
 use crate::config::TelemetryConfig;
@@ -58,4 +60,9 @@ impl Telemetry {
             let _ = tokio::task::spawn_blocking(move || providers.stop()).await;
         }
     }
+}
+
+/// Milliseconds with two decimals, for log lines.
+pub fn milliseconds(duration: Duration) -> f64 {
+    (duration.as_secs_f64() * 100_000.0).round() / 100.0
 }

@@ -1,9 +1,6 @@
 //! Spans: one for each call of the host, as a child of the host's own.
 
-use std::{
-    fmt::Display,
-    time::{Duration, Instant},
-};
+use std::time::Instant;
 
 use custom_handler::TraceContext;
 use opentelemetry::{
@@ -70,7 +67,7 @@ fn remote(host: &TraceContext) -> Option<SpanContext> {
 
 /// Runs an invocation of a function by its trigger in a span, and measures it. `trigger` is as in
 /// OpenTelemetry's `faas.trigger`: `datasource` or `timer`.
-pub async fn invocation<T, E: Display>(
+pub async fn invocation<T, E>(
     function: &'static str,
     trigger: &'static str,
     host: Option<TraceContext>,
@@ -85,9 +82,4 @@ pub async fn invocation<T, E: Display>(
         vec![KeyValue::new("faas.name", function), KeyValue::new("faas.trigger", trigger)];
     span.end(attributes, failed);
     result
-}
-
-/// Milliseconds with two decimals, for log lines.
-pub fn milliseconds(duration: Duration) -> f64 {
-    (duration.as_secs_f64() * 100_000.0).round() / 100.0
 }

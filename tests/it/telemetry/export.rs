@@ -148,6 +148,28 @@ async fn what_is_left_is_exported_when_the_process_ends() {
 }
 
 #[tokio::test]
+async fn a_collector_that_never_answers_holds_up_no_request() {
+    let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", silent.local_addr().unwrap());
+    let settings = [
+        ("OTEL_EXPORTER_OTLP_ENDPOINT", url.as_str()),
+        ("OTEL_EXPORTER_OTLP_TIMEOUT", "3600000"),
+        ("OTEL_BSP_SCHEDULE_DELAY", "1"),
+        ("OTEL_BSP_MAX_QUEUE_SIZE", "1"),
+        ("OTEL_METRIC_EXPORT_INTERVAL", "1"),
+    ];
+    let handler = Handler::start(&World::new().await, &settings).await;
+    for _ in 0..20 {
+        assert_eq!(handler.send("GET", "/api/feed", &[], "").await.0, 200);
+    }
+    // Nothing could be sent, and what the exporter had to give up is said.
+    let line = wait_for(|| {
+        handler.output().into_iter().find(|line| line.contains("BatchSpanProcessor.SpanDropping"))
+    });
+    assert!(line.await.is_some(), "{:?}", handler.output());
+}
+
+#[tokio::test]
 async fn a_collector_that_is_not_there_is_reported_and_nothing_else() {
     for (endpoint, said) in [
         ("collector:4317", "OTEL_EXPORTER_OTLP_ENDPOINT must be a URL"),
