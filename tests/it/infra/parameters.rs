@@ -1,0 +1,70 @@
+//! The parameters of `main.bicep`: documented, and known to azd's file.
+
+use std::fmt::Write;
+
+use serde_json::Value;
+
+use super::{bicep::Bicep, text};
+
+struct Parameter {
+    name: String,
+    default: String,
+    allowed: Option<String>,
+    description: String,
+}
+
+/// The parameters in their order, each with the decorators in front of it.
+fn parameters() -> Vec<Parameter> {
+    let bicep = Bicep::read("infra/main.bicep");
+    let declarations = bicep.declarations("parameter_declaration");
+    let read = |node: &tree_sitter::Node<'_>| {
+        let name = bicep.name(*node).to_owned();
+        let decorators = node.prev_named_sibling().filter(|node| node.kind() == "decorators");
+        let decorators = decorators.unwrap_or_else(|| panic!("{name} has no @description"));
+        let argument = |decorator: &str| {
+            let calls = bicep.below(decorators);
+            let call = calls.into_iter().find(|node| {
+                node.kind() == "call_expression"
+                    && bicep.text_of(node.named_child(0).unwrap()) == decorator
+            })?;
+            call.named_child(1)?.named_child(0)
+        };
+        let default = (node.named_child_count() > 2).then(|| {
+            let last = u32::try_from(node.named_child_count() - 1).unwrap();
+            bicep.text_of(node.named_child(last).unwrap()).to_owned()
+        });
+        let description = argument("description");
+        Parameter {
+            default: default.map_or("required".to_owned(), |text| format!("`{text}`")),
+            allowed: argument("allowed").map(|list| format!("One of `{}`.", bicep.text_of(list))),
+            description: bicep
+                .string(description.unwrap_or_else(|| panic!("{name} has no @description"))),
+            name,
+        }
+    };
+    declarations.iter().map(read).collect()
+}
+
+#[test]
+fn the_table_of_parameters_is_that_of_main_bicep() {
+    let mut table = String::from("| parameter | default | what it does |\n| --- | --- | --- |\n");
+    for Parameter { name, default, allowed, description } in parameters() {
+        let allowed = allowed.map_or(String::new(), |allowed| format!(" {allowed}"));
+        writeln!(table, "| `{name}` | {default} | {description}{allowed} |").unwrap();
+    }
+    let document = text("docs/infrastructure.md");
+    assert!(document.contains(&table), "docs/infrastructure.md should have this table:\n{table}");
+}
+
+#[test]
+fn azds_file_sets_only_parameters_that_exist_and_all_that_are_required() {
+    let file: Value = serde_json::from_str(&text("infra/main.parameters.json")).unwrap();
+    let set = file["parameters"].as_object().unwrap();
+    let parameters = parameters();
+    for name in set.keys() {
+        assert!(parameters.iter().any(|one| one.name == *name), "main.bicep has no {name}");
+    }
+    for parameter in parameters.iter().filter(|one| one.default == "required") {
+        assert!(set.contains_key(&parameter.name), "azd would ask for {}", parameter.name);
+    }
+}
