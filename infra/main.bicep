@@ -13,7 +13,7 @@ param environmentName string
 @description('Region of all resources. It must offer Flex Consumption: az functionapp list-flexconsumption-locations.')
 param location string = deployment().location
 
-@description('Name of the resource group. Empty: rg-<environmentName>.')
+@description('Name of the resource group. Empty: rg- and the name of the environment.')
 @maxLength(90)
 param resourceGroupName string = ''
 
@@ -27,7 +27,7 @@ param tags object = {}
 @minLength(1)
 param databaseName string = 'tributary'
 
-@description('How the store is paid: serverless (by request) or autoscale (by the hour, for each container). It is chosen once: changing it later means a new account.')
+@description('How the store is paid: serverless (by request) or autoscale (by the hour, for each container). Decide before the first deployment.')
 @allowed(['serverless', 'autoscale'])
 param capacityMode string = 'serverless'
 
@@ -66,9 +66,9 @@ param disabledFunctions array = []
 @description('Let the weekly audit mend what it finds. Off: it only reports.')
 param auditRepair bool = false
 
-@description('Request units a second that the renames of one function instance may spend. 0: the default of the handler.')
+@description('Request units a second that the renames of one instance of the app may spend. 0: no limit.')
 @minValue(0)
-param renameRequestUnitsPerSecond int = 0
+param renameRequestUnitsPerSecond int = 400
 
 @description('Who may send commands. none: who has a function key. easyauth: also, the caller signed in with Entra ID must be the user named in the command.')
 @allowed(['none', 'easyauth'])
@@ -86,7 +86,7 @@ param privateNetworking bool = false
 @description('Address range of the virtual network. Choose another where it is to be peered.')
 param vnetAddressPrefix string = '10.42.0.0/24'
 
-@description('Range of the subnet of the app; each 40 instances take up to 64 addresses.')
+@description('Range of the subnet of the app, /27 or larger.')
 param appSubnetAddressPrefix string = '10.42.0.0/25'
 
 @description('Range of the subnet of the private endpoints.')

@@ -41,10 +41,9 @@ var handlerSettings = [
   { name: 'CosmosDatabase', value: databaseName }
   { name: 'Authentication__Mode', value: authenticationMode }
   { name: 'Audit__Repair', value: auditRepair ? 'true' : 'false' }
+  { name: 'Rename__RequestUnitsPerSecond', value: string(renameRequestUnitsPerSecond) }
 ]
-var renamePace = { name: 'Rename__RequestUnitsPerSecond', value: string(renameRequestUnitsPerSecond) }
-var otlp = { name: 'OTEL_EXPORTER_OTLP_ENDPOINT', value: otlpEndpoint }
-var optionalSettings = concat(renameRequestUnitsPerSecond > 0 ? [renamePace] : [], empty(otlpEndpoint) ? [] : [otlp])
+var telemetrySettings = empty(otlpEndpoint) ? [] : [{ name: 'OTEL_EXPORTER_OTLP_ENDPOINT', value: otlpEndpoint }]
 var switchedOff = [for function in disabledFunctions: {
   name: 'AzureWebJobs.${function}.Disabled'
   value: 'true'
@@ -113,7 +112,7 @@ resource app 'Microsoft.Web/sites@2025-03-01' = {
       http20Enabled: true
       ftpsState: 'Disabled'
       remoteDebuggingEnabled: false
-      appSettings: concat(hostSettings, handlerSettings, optionalSettings, switchedOff)
+      appSettings: concat(hostSettings, handlerSettings, telemetrySettings, switchedOff)
     }
   }
 

@@ -9,7 +9,7 @@ use super::{bicep::Bicep, text};
 struct Parameter {
     name: String,
     default: String,
-    allowed: Option<String>,
+    limits: String,
     description: String,
 }
 
@@ -36,7 +36,11 @@ fn parameters() -> Vec<Parameter> {
         let description = argument("description");
         Parameter {
             default: default.map_or("required".to_owned(), |text| format!("`{text}`")),
-            allowed: argument("allowed").map(|list| format!("One of `{}`.", bicep.text_of(list))),
+            limits: [("allowed", "One of"), ("minValue", "At least"), ("maxValue", "At most")]
+                .iter()
+                .filter_map(|(decorator, word)| Some((word, argument(decorator)?)))
+                .map(|(word, limit)| format!(" {word} `{}`.", bicep.text_of(limit)))
+                .collect(),
             description: bicep
                 .string(description.unwrap_or_else(|| panic!("{name} has no @description"))),
             name,
@@ -48,9 +52,8 @@ fn parameters() -> Vec<Parameter> {
 #[test]
 fn the_table_of_parameters_is_that_of_main_bicep() {
     let mut table = String::from("| parameter | default | what it does |\n| --- | --- | --- |\n");
-    for Parameter { name, default, allowed, description } in parameters() {
-        let allowed = allowed.map_or(String::new(), |allowed| format!(" {allowed}"));
-        writeln!(table, "| `{name}` | {default} | {description}{allowed} |").unwrap();
+    for Parameter { name, default, limits, description } in parameters() {
+        writeln!(table, "| `{name}` | {default} | {description}{limits} |").unwrap();
     }
     let document = text("docs/infrastructure.md");
     assert!(document.contains(&table), "docs/infrastructure.md should have this table:\n{table}");
