@@ -22,7 +22,7 @@ pub(super) fn bicep_files() -> Vec<String> {
             let path = format!("{folder}/{}", entry.file_name().into_string().unwrap());
             if entry.file_type().unwrap().is_dir() {
                 folders.push(path);
-            } else if path.ends_with(".bicep") {
+            } else if entry.path().extension().is_some_and(|extension| extension == "bicep") {
                 files.push(path);
             }
         }
@@ -87,20 +87,8 @@ impl Bicep {
         found.next().unwrap_or_else(|| panic!("{}: no {kind} in {}", self.path, self.text_of(node)))
     }
 
-    /// All nodes below one, itself included.
-    pub(super) fn below<'a>(&'a self, node: Node<'a>) -> Vec<Node<'a>> {
-        let mut found = vec![node];
-        let mut next = 0;
-        while next < found.len() {
-            let mut cursor = found[next].walk();
-            found.extend(found[next].children(&mut cursor).collect::<Vec<_>>());
-            next += 1;
-        }
-        found
-    }
-
     pub(super) fn nodes(&self) -> Vec<Node<'_>> {
-        self.below(self.tree.root_node())
+        below(self.tree.root_node())
     }
 
     pub(super) fn text_of(&self, node: Node<'_>) -> &str {
@@ -113,6 +101,19 @@ impl Bicep {
     }
 }
 
+/// All nodes below one, itself included.
+pub(super) fn below(node: Node<'_>) -> Vec<Node<'_>> {
+    let mut found = vec![node];
+    let mut next = 0;
+    while next < found.len() {
+        let mut cursor = found[next].walk();
+        found.extend(found[next].children(&mut cursor).collect::<Vec<_>>());
+        next += 1;
+    }
+    found
+}
+
+/// The children that mean something: no brackets, commas and keywords.
 pub(super) fn children(node: Node<'_>) -> Vec<Node<'_>> {
     let mut cursor = node.walk();
     node.named_children(&mut cursor).collect()

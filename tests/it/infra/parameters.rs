@@ -4,7 +4,10 @@ use std::fmt::Write;
 
 use serde_json::Value;
 
-use super::{bicep::Bicep, text};
+use super::{
+    bicep::{Bicep, below, children},
+    text,
+};
 
 struct Parameter {
     name: String,
@@ -22,17 +25,14 @@ fn parameters() -> Vec<Parameter> {
         let decorators = node.prev_named_sibling().filter(|node| node.kind() == "decorators");
         let decorators = decorators.unwrap_or_else(|| panic!("{name} has no @description"));
         let argument = |decorator: &str| {
-            let calls = bicep.below(decorators);
-            let call = calls.into_iter().find(|node| {
+            let call = below(decorators).into_iter().find(|node| {
                 node.kind() == "call_expression"
                     && bicep.text_of(node.named_child(0).unwrap()) == decorator
             })?;
             call.named_child(1)?.named_child(0)
         };
-        let default = (node.named_child_count() > 2).then(|| {
-            let last = u32::try_from(node.named_child_count() - 1).unwrap();
-            bicep.text_of(node.named_child(last).unwrap()).to_owned()
-        });
+        // The name, the type and, where there is one, the default.
+        let default = children(*node).get(2).map(|default| bicep.text_of(*default).to_owned());
         let description = argument("description");
         Parameter {
             default: default.map_or("required".to_owned(), |text| format!("`{text}`")),
@@ -40,7 +40,8 @@ fn parameters() -> Vec<Parameter> {
                 .iter()
                 .filter_map(|(decorator, word)| Some((word, argument(decorator)?)))
                 .map(|(word, limit)| format!(" {word} `{}`.", bicep.text_of(limit)))
-                .collect(),
+                .collect::<Vec<_>>()
+                .concat(),
             description: bicep
                 .string(description.unwrap_or_else(|| panic!("{name} has no @description"))),
             name,
