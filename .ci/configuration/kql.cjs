@@ -25,7 +25,7 @@ const tables = {
 const symbols = Object.entries(tables).map(([name, columns]) => Symbols.TableSymbol.From(`(${columns})`).WithName(name));
 const workspace = GlobalState.Default.WithDatabase(new Symbols.DatabaseSymbol.$ctor3("workspace", null, symbols, false));
 
-const complaints = [];
+const complaints = new Set();
 
 function listed(list) {
   return Array.from({ length: list.Count }, (_, i) => list.getItem(i));
@@ -33,7 +33,7 @@ function listed(list) {
 
 function complain(file, text, diagnostics) {
   for (const { Start, Message } of listed(diagnostics)) {
-    complaints.push(`${file}:${text.slice(0, Start).split("\n").length}: ${Message}`);
+    complaints.add(`${file}:${text.slice(0, Start).split("\n").length}: ${Message}`);
   }
 }
 
@@ -47,13 +47,13 @@ for (const [, key, query, measure, by] of rules) {
   complain(file, text, code.GetDiagnostics());
   const columns = Object.fromEntries(listed(code.ResultType.Columns).map((column) => [column.Name, column.Type.Name]));
   if (!["int", "long", "real"].includes(columns[measure])) {
-    complaints.push(`${file}: ${key} compares ${measure}, which is no number in its result`);
+    complaints.add(`${file}: ${key} compares ${measure}, which is no number in its result`);
   }
   if (by && columns[by] !== "string") {
-    complaints.push(`${file}: ${key} splits by ${by}, which is no text in its result`);
+    complaints.add(`${file}: ${key} splits by ${by}, which is no text in its result`);
   }
 }
-if (rules.length === 0) complaints.push(`${modules}/log-alerts.bicep: no rule found`);
+if (rules.length === 0) complaints.add(`${modules}/log-alerts.bicep: no rule found`);
 
 let blocks = 0;
 for (const name of fs.readdirSync("docs").filter((name) => name.endsWith(".md"))) {
@@ -63,6 +63,6 @@ for (const name of fs.readdirSync("docs").filter((name) => name.endsWith(".md"))
   }
 }
 
-for (const complaint of [...new Set(complaints)].sort()) console.log(complaint);
-console.log(`kql: ${rules.length} alerts and ${blocks} queries in documents, ${complaints.length} findings`);
-process.exitCode = complaints.length > 0 ? 1 : 0;
+for (const complaint of [...complaints].sort()) console.log(complaint);
+console.log(`kql: ${rules.length} alerts and ${blocks} queries in documents, ${complaints.size} findings`);
+process.exitCode = complaints.size > 0 ? 1 : 0;

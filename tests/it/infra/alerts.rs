@@ -31,6 +31,15 @@ fn every_alert_is_in_the_documents() {
 }
 
 #[test]
+fn every_alert_has_a_runbook() {
+    // The page comes with the telemetry that the queries read.
+    let Ok(runbooks) = fs::read_to_string(root().join("docs/operations.md")) else { return };
+    for key in keys() {
+        assert!(runbooks.lines().any(|line| line == format!("### {key}")), "no runbook for {key}");
+    }
+}
+
+#[test]
 fn every_query_belongs_to_an_alert() {
     let alerts = text("infra/modules/log-alerts.bicep");
     for entry in fs::read_dir(root().join("infra/kql")).unwrap().map(Result::unwrap) {
