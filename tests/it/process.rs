@@ -1,7 +1,7 @@
 //! The handler's own process, under the stand-in for the Functions host, over TCP.
 
 use std::{
-    fs,
+    env, fs,
     net::TcpListener,
     path::{Path, PathBuf},
     process::{Command, Output},
@@ -19,31 +19,38 @@ use tributary_local::{
     cosmos::{ContainersFile, CosmosEndpoint, EndpointOptions},
     host::{Console, FunctionApp, Host, HostOptions, Settings},
 };
+use tributary_package::{Compression, Layout, pack, stage, unpack};
 
 const HANDLER: &str = env!("CARGO_BIN_EXE_tributary");
 
-/// A folder as it is deployed, removed at the end.
-struct Stage(PathBuf);
+/// The package as it is unpacked where it is deployed, removed at the end.
+struct Deployed(PathBuf);
 
-impl Stage {
-    fn new(name: &str) -> Self {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-        let stage = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-        let _ = fs::remove_dir_all(&stage);
-        fs::create_dir_all(&stage).unwrap();
-        fs::copy(root.join("host.json"), stage.join("host.json")).unwrap();
-        fs::copy(HANDLER, stage.join("tributary")).unwrap();
-        for folder in fs::read_dir(root.join("functions")).unwrap().map(Result::unwrap) {
-            let function = stage.join(folder.file_name());
-            fs::create_dir(&function).unwrap();
-            let file = "function.json";
-            fs::copy(folder.path().join(file), function.join(file)).unwrap();
-        }
-        Self(stage)
+impl Deployed {
+    /// The zip that `cargo xtask package --verify` names, or else one with this build's handler.
+    fn new() -> Self {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("deployed");
+        let _ = fs::remove_dir_all(&folder);
+        let deployed = Self(folder);
+        let zip = env::var_os("TRIBUTARY_PACKAGE").map_or_else(|| deployed.packed(), PathBuf::from);
+        unpack(&zip, &deployed.app()).unwrap();
+        deployed
+    }
+
+    fn packed(&self) -> PathBuf {
+        let layout = Layout::read(Path::new(env!("CARGO_MANIFEST_DIR"))).unwrap();
+        let (staged, zip) = (self.0.join("staged"), self.0.join("functionapp.zip"));
+        stage(&layout, Path::new(HANDLER), &staged).unwrap();
+        pack(&staged, &layout.executable, &zip, Compression::None).unwrap();
+        zip
+    }
+
+    fn app(&self) -> PathBuf {
+        self.0.join("app")
     }
 }
 
-impl Drop for Stage {
+impl Drop for Deployed {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.0);
     }
@@ -65,23 +72,23 @@ async fn call(method: &str, url: &str, body: Option<Value>) -> (StatusCode, Valu
 }
 
 #[tokio::test]
-async fn the_deployed_folder_serves_the_blog_and_keeps_its_copies() {
+async fn the_package_serves_the_blog_and_keeps_its_copies() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let endpoint = CosmosEndpoint::in_process(EndpointOptions::default()).unwrap();
     let containers = ContainersFile::read(root.join("infra/containers.json")).unwrap();
     endpoint.provision("tributary", &containers).await.unwrap();
     let server = endpoint.serve(0).await.unwrap();
 
-    let stage = Stage::new("the_deployed_folder");
+    let deployed = Deployed::new();
     let mut settings = Settings::read(&root.join("local.settings.json.example")).unwrap();
     settings.set_connection("CosmosConnection", &server.connection_string());
-    let app = FunctionApp::load(&stage.0, &settings).unwrap();
+    let app = FunctionApp::load(&deployed.app(), &settings).unwrap();
     assert!(app.warnings().is_empty(), "{:?}", app.warnings());
     let console = Console::kept();
     let options = HostOptions {
         poll_delay: Some(Duration::from_millis(20)),
         console: console.clone(),
-        ..HostOptions::new(&stage.0)
+        ..HostOptions::new(deployed.app())
     };
     let host = Host::start(app, &settings, options).await.unwrap();
     let api = format!("{}/api", host.url().trim_end_matches('/'));

@@ -14,10 +14,10 @@ use tributary_local::cosmos::{
 use tributary_local::host::{
     self, AuthLevel, Console, FunctionApp, Host, HostOptions, Keys, Settings, Trigger,
 };
+use tributary_package::Layout;
 
 use crate::cli::Cli;
 use crate::project::Project;
-use crate::stage::stage;
 use crate::{demo, launcher, signals};
 
 /// The setting with the database's name, and what it is without the setting.
@@ -51,7 +51,7 @@ async fn steps(cli: Cli, chaos: Option<Chaos>, console: Console) -> anyhow::Resu
     provision(&root, &settings, &store).await?;
     if cli.cosmos_only {
         ready(None, store.url())?;
-        return std::future::pending().await;
+        return if store.own.is_some() { std::future::pending().await } else { Ok(()) };
     }
 
     let app = FunctionApp::load(&root, &settings)?;
@@ -171,7 +171,12 @@ async fn prepare(root: &Path, app: &FunctionApp, cli: &Cli) -> anyhow::Result<Pa
     let executable = Path::new(&app.host().executable);
     let name = executable.file_stem().unwrap_or_default().to_string_lossy();
     let built = project.build(&name, cli.release).await?;
-    stage(root, app, &built, &project.target)
+    let folder = project.target.join("functionapp-local");
+    // A setting may have overridden what the file says.
+    let executable = app.host().executable.clone();
+    let layout = Layout { executable, ..Layout::read(root)? };
+    tributary_package::stage(&layout, &built, &folder)?;
+    Ok(folder)
 }
 
 fn print_functions(app: &FunctionApp, host: &Host, keys: Option<&Keys>, console: &Console) {

@@ -6,6 +6,8 @@ use std::process::{Child, Command, Stdio};
 use axum::http::StatusCode;
 use serde_json::Value;
 
+use tributary_local::cosmos::{CosmosEndpoint, EndpointOptions};
+
 use crate::http::get;
 use crate::support::{Folder, cosmos_function, eventually, host_json, http_function, staged};
 
@@ -109,6 +111,29 @@ async fn cosmos_only_starts_the_endpoint_and_its_containers() {
     let client = tributary_local::host::connect(&connection).await.unwrap();
     client.database_client("tributary").container_client("posts", None).await.unwrap();
     running.end_by("-INT");
+}
+
+#[tokio::test]
+async fn cosmos_only_makes_the_containers_of_an_account_and_ends() {
+    let endpoint = CosmosEndpoint::in_process(EndpointOptions::default()).unwrap();
+    let server = endpoint.serve(0).await.unwrap();
+    let connection = server.connection_string();
+    let app = app();
+    let key = serde_json::json!({ "paths": ["/postId"], "kind": "Hash", "version": 2 });
+    let posts = serde_json::json!({ "id": "posts", "partitionKey": key });
+    app.write("infra/containers.json", &serde_json::json!([posts]));
+    let client = tributary_local::host::connect(&connection).await.unwrap();
+    let container = async || {
+        client.database_client("tributary").container_client("posts", None).await.map(|_| ())
+    };
+    container().await.unwrap_err();
+    // Again and again, since nobody remembers whether it was done.
+    for _ in 0..2 {
+        let mut command = command(&app, &["--cosmos-only", "--cosmos", &connection]);
+        let output = tokio::task::spawn_blocking(move || command.output()).await.unwrap().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        container().await.unwrap();
+    }
 }
 
 #[test]
