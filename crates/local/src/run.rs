@@ -92,10 +92,13 @@ async fn steps(cli: Cli, chaos: Option<Chaos>, console: Console) -> anyhow::Resu
 
 /// `local.settings.json`, or the example for it; the environment wins, as with Core Tools.
 fn read_settings(root: &Path) -> anyhow::Result<Settings> {
+    let settings = settings_file(root).map(|path| Settings::read(&path)).transpose()?;
+    Ok(settings.unwrap_or_default().overridden_by(std::env::vars()))
+}
+
+fn settings_file(root: &Path) -> Option<PathBuf> {
     let files = ["local.settings.json", "local.settings.json.example"];
-    let file = files.iter().map(|file| root.join(file)).find(|path| path.is_file());
-    let settings = file.map(|path| Settings::read(&path)).transpose()?.unwrap_or_default();
-    Ok(settings.overridden_by(std::env::vars()))
+    files.iter().map(|file| root.join(file)).find(|path| path.is_file())
 }
 
 /// Core Tools refuses to start without these, so say it before someone tries.
@@ -176,6 +179,11 @@ async fn prepare(root: &Path, app: &FunctionApp, cli: &Cli) -> anyhow::Result<Pa
     let executable = app.host().executable.clone();
     let layout = Layout { executable, ..Layout::read(root)? };
     tributary_package::stage(&layout, &built, &folder)?;
+    // `func start --script-root` reads its settings there.
+    if let Some(settings) = settings_file(root) {
+        let to = folder.join("local.settings.json");
+        std::fs::copy(&settings, &to).with_context(|| format!("{}", settings.display()))?;
+    }
     Ok(folder)
 }
 

@@ -196,7 +196,8 @@ fn main() {
 async fn a_project_is_built_staged_and_run() {
     let app = Folder::new();
     app.write("host.json", &host_json())
-        .write("functions/Rest/function.json", &http_function("api/{*path}", &[], "anonymous"));
+        .write("functions/Rest/function.json", &http_function("api/{*path}", &[], "anonymous"))
+        .write("local.settings.json", &serde_json::json!({ "Values": { "A": "1" } }));
     let manifest = "[package]\nname = \"echo_handler\"\nedition = \"2024\"\n[workspace]\n";
     std::fs::write(app.path().join("Cargo.toml"), manifest).unwrap();
     std::fs::create_dir(app.path().join("src")).unwrap();
@@ -215,7 +216,7 @@ async fn a_project_is_built_staged_and_run() {
         names.sort();
         names
     };
-    assert_eq!(names(&stage), ["Rest", "echo_handler", "host.json"]);
+    assert_eq!(names(&stage), ["Rest", "echo_handler", "host.json", "local.settings.json"]);
     assert_eq!(names(&stage.join("Rest")), ["function.json"]);
 }
 
