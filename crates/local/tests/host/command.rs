@@ -121,7 +121,7 @@ async fn cosmos_only_makes_the_containers_of_an_account_and_ends() {
     let app = app();
     let key = serde_json::json!({ "paths": ["/postId"], "kind": "Hash", "version": 2 });
     let posts = serde_json::json!({ "id": "posts", "partitionKey": key });
-    app.write("infra/containers.json", &serde_json::json!([posts]));
+    app.write("infra/containers.json", &serde_json::json!({ "containers": [posts] }));
     let client = tributary_local::host::connect(&connection).await.unwrap();
     let container = async || {
         client.database_client("tributary").container_client("posts", None).await.map(|_| ())
