@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Checks what is not Rust: Bicep, the queries of alerts, the files of the Functions host, shell scripts.
+# Checks what is not Rust: Bicep, the queries of alerts, the files of the Functions host, workflows,
+# shell scripts.
 #
 # Needs Python 3.11 or newer and Node.js 20, and PyPI and npm for the first run: the tools are kept in
 # the target directory.
@@ -14,7 +15,7 @@ python=$work/python/bin/python
 mkdir -p "$work"
 
 if ! cmp -s "$here/requirements.txt" "$work/requirements.txt"; then
-    echo "installing Checkov, jsonschema and ShellCheck"
+    echo "installing Checkov, jsonschema, zizmor and ShellCheck"
     rm -rf "$work/python" "$work/requirements.txt"
     python3 -m venv "$work/python"
     "$python" -m pip install --quiet --disable-pip-version-check -r "$here/requirements.txt"
@@ -38,6 +39,10 @@ else
 fi
 
 NODE_PATH=$work/node_modules node "$here/kql.cjs"
+
+"$work/python/bin/check-jsonschema" --builtin-schema vendor.github-workflows .github/workflows/*.yml
+"$work/python/bin/check-jsonschema" --builtin-schema vendor.compose-spec compose.yaml
+"$work/python/bin/zizmor" --offline --no-progress --quiet .github/workflows
 
 mapfile -t scripts < <(grep -rlE '^#!.*[/ ](ba|da)?sh$' . \
     --exclude-dir=.git --exclude-dir=target --exclude-dir=node_modules --exclude='*.md')
