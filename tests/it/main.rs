@@ -14,6 +14,7 @@ mod costs;
 mod dead_letters;
 mod functions;
 mod http;
+mod interleavings;
 mod process;
 mod projections;
 mod world;
