@@ -1,6 +1,8 @@
 //! Chores of the workspace: `cargo xtask check` before a commit, `cargo xtask tour` to see that the
-//! README's tour is as it says, `cargo xtask chaos` for the long run of `docs/chaos.md`.
+//! README's tour is as it says, `cargo xtask chaos` for the long run of `docs/chaos.md`, `cargo xtask
+//! guards` to see that each guard of `docs/guards.md` is needed.
 
+mod guards;
 mod tour;
 
 use std::process::{Command, ExitCode};
@@ -11,10 +13,16 @@ use clap::Parser;
 /// Chores of the workspace.
 #[derive(Parser)]
 enum Task {
-    /// Formatting, lints and documentation, with warnings as errors.
+    /// Formatting, lints and documentation, with warnings as errors; the table of guards.
     Check,
     /// Runs the commands of the README's tour against `cargo local --demo`.
     Tour,
+    /// Takes each guard of docs/guards.md out of what is committed, and sees its tests fail.
+    Guards {
+        /// Only those with this in their name.
+        #[arg(default_value = "")]
+        filter: String,
+    },
     /// Random commands under chaos, compared with a reference model; `--help` is its own.
     #[command(disable_help_flag = true)]
     Chaos {
@@ -28,6 +36,7 @@ fn main() -> ExitCode {
     let result = match Task::parse() {
         Task::Check => check(),
         Task::Tour => tour::tour(),
+        Task::Guards { filter } => guards::guards(&filter),
         Task::Chaos { arguments } => chaos(&arguments),
     };
     match result {
@@ -40,6 +49,7 @@ fn main() -> ExitCode {
 }
 
 fn check() -> anyhow::Result<()> {
+    guards::check()?;
     cargo(&["fmt", "--all", "--check"])?;
     cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])?;
     cargo(&["doc", "--workspace", "--no-deps"])
