@@ -162,6 +162,33 @@ async fn a_rename_overtaken_by_a_later_one_leaves_the_later_name() {
 }
 
 #[tokio::test]
+async fn a_comment_deleted_while_it_is_renamed_stays_deleted() {
+    let world = given::blog().await;
+    world.delete("/api/posts/p1").await.expect(204);
+    given::post(&world, "p2", "bob").await.expect(201);
+    let comment = given::comment(&world, "p2", "ann", "Well.").await.expect(201);
+    given::user(&world, "ann", "Anna").await.expect(200);
+    let ann = item(&world, "users", "ann").await;
+    let delete = async {
+        world.delete(comment.header("location")).await.expect(204);
+    };
+    let rename = deliver(&world, "UsernamesInPosts", &ann);
+    amid((&world, Replace, "posts"), rename, delete).await;
+    assert_eq!(given::counts(&world, "p2").await, [(0, 0), (0, 0)]);
+}
+
+#[tokio::test]
+async fn two_who_remove_the_comments_of_a_deleted_post_at_once_both_succeed() {
+    let world = given::blog().await;
+    given::comment(&world, "p1", "bob", "Well.").await.expect(201);
+    world.delete("/api/posts/p1").await.expect(204);
+    let mark = item(&world, "posts", "p1").await;
+    let one = deliver(&world, "PostsIntegrity", &mark);
+    amid((&world, Batch, "posts"), one, deliver(&world, "PostsIntegrity", &mark)).await;
+    assert_eq!(world.items("posts").await, [mark]);
+}
+
+#[tokio::test]
 async fn two_commands_on_one_post_at_once_keep_each_others_work() {
     let world = given::blog().await;
     let like = async {
