@@ -27,7 +27,7 @@ use crate::{
     },
     cosmos::Cosmos,
     dead_letters::{delete_dead_letter, get_dead_letter, list_dead_letters, replay_dead_letter},
-    http::{catch_panics, charge, method_not_allowed, no_such_route},
+    http::{Authentication, catch_panics, charge, method_not_allowed, no_such_route},
     projection::{DeadLetters, Projections, RETRY_BUDGET},
 };
 
@@ -73,16 +73,37 @@ pub fn http_functions() -> Vec<HttpFunction> {
 /// host with another order must not open the commands to everybody.
 pub const UNMATCHED: &str = "ZUnmatchedRoute";
 
-/// The app on a database.
-pub fn app(cosmos: &Arc<Cosmos>) -> CustomHandler {
-    app_with(cosmos, RETRY_BUDGET, audit::Options::default())
+/// What can be set on the app.
+#[derive(Debug, Clone, Copy)]
+pub struct Options {
+    /// How the app knows who calls.
+    pub authentication: Authentication,
+    /// How the weekly audit goes about it.
+    pub audit: audit::Options,
+    /// How long a projection tries again: a host may wait for long, a test may not.
+    pub retry_budget: Duration,
 }
 
-/// The app with another [`RETRY_BUDGET`] (a host may wait for long, a test may not) and other options
-/// of the weekly audit.
-pub fn app_with(cosmos: &Arc<Cosmos>, budget: Duration, audit: audit::Options) -> CustomHandler {
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            authentication: Authentication::default(),
+            audit: audit::Options::default(),
+            retry_budget: RETRY_BUDGET,
+        }
+    }
+}
+
+/// The app on a database.
+pub fn app(cosmos: &Arc<Cosmos>) -> CustomHandler {
+    app_with(cosmos, Options::default())
+}
+
+/// The app with other options.
+pub fn app_with(cosmos: &Arc<Cosmos>, options: Options) -> CustomHandler {
+    let Options { authentication, audit, retry_budget } = options;
     let blog = Blog::new(cosmos);
-    let projections = Projections::new(DeadLetters::new(cosmos), budget)
+    let projections = Projections::new(DeadLetters::new(cosmos), retry_budget)
         .with(UsernamesInPosts(blog.clone()))
         .with(PostCopiesInUsers(blog.clone()))
         .with(HomeFeed(blog.clone()))
@@ -92,14 +113,21 @@ pub fn app_with(cosmos: &Arc<Cosmos>, budget: Duration, audit: audit::Options) -
         let blog = audited.clone();
         async move { audit_blog(&blog, audit).await }
     });
-    projections.serve(app).http(router(Parts { blog, projections }))
+    projections.serve(app).http(router(Parts { authentication, blog, projections }))
 }
 
 /// What the handlers of HTTP functions take as their `State`.
 #[derive(Clone)]
 struct Parts {
+    authentication: Authentication,
     blog: Blog,
     projections: Projections,
+}
+
+impl FromRef<Parts> for Authentication {
+    fn from_ref(parts: &Parts) -> Self {
+        parts.authentication
+    }
 }
 
 impl FromRef<Parts> for Blog {

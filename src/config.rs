@@ -9,7 +9,7 @@ use azure_identity::{
     UserAssignedId,
 };
 
-use crate::blog::audit;
+use crate::{blog::audit, http::Authentication};
 
 /// All settings of the handler.
 #[derive(Debug)]
@@ -18,6 +18,8 @@ pub struct Config {
     pub cosmos: CosmosConfig,
     /// How the weekly audit goes about it: `Audit__Repair`, `true` to mend what it finds.
     pub audit: audit::Options,
+    /// How the app knows who calls: `Authentication__Mode`, `none` or `easyauth`.
+    pub authentication: Authentication,
 }
 
 /// Where the store is and who we are there.
@@ -55,6 +57,7 @@ impl Config {
                 repair: switch(&setting, "Audit__Repair")?,
                 ..Default::default()
             },
+            authentication: authentication(&setting)?,
         })
     }
 }
@@ -64,6 +67,26 @@ fn switch(setting: Lookup<'_>, name: &str) -> Result<bool, ConfigError> {
         None | Some("false") => Ok(false),
         Some("true") => Ok(true),
         Some(_) => Err(error(format!("{name} must be true or false."))),
+    }
+}
+
+/// The mode `easyauth` believes headers that only the platform removes from what callers send, and
+/// only while its authentication is on: where the platform says that it is not, there is no start.
+fn authentication(setting: Lookup<'_>) -> Result<Authentication, ConfigError> {
+    match setting("Authentication__Mode").map(|value| value.to_lowercase()).as_deref() {
+        None | Some("none") => Ok(Authentication::None),
+        Some("easyauth") => {
+            let names = ["WEBSITE_SITE_NAME", "WEBSITE_INSTANCE_ID"];
+            let in_azure = names.into_iter().any(|name| setting(name).is_some());
+            if in_azure && !switch(setting, "WEBSITE_AUTH_ENABLED")? {
+                return Err(error(
+                    "Authentication__Mode is easyauth, but App Service Authentication is off: turn \
+                     it on for this function app, or anybody could pretend to be any user.",
+                ));
+            }
+            Ok(Authentication::EasyAuth)
+        }
+        Some(_) => Err(error("Authentication__Mode must be none or easyauth.")),
     }
 }
 
@@ -175,6 +198,32 @@ mod tests {
         assert!(read(&[store, ("Audit__Repair", "true")]).unwrap().audit.repair);
         let message = read(&[store, ("Audit__Repair", "yes")]).unwrap_err().to_string();
         assert!(message.contains("Audit__Repair"), "{message}");
+    }
+
+    #[test]
+    fn callers_are_believed_only_where_the_platform_vouches_for_them() {
+        let store = ("CosmosConnection", "AccountEndpoint=http://127.0.0.1:8081/;AccountKey=a2V5");
+        let mode = |settings: &[(&str, &str)]| {
+            let config = read(&[&[store], settings].concat());
+            config.map(|config| config.authentication).map_err(|error| error.to_string())
+        };
+        let easyauth = ("Authentication__Mode", "EasyAuth");
+        let site = ("WEBSITE_SITE_NAME", "tributary");
+        let instance = ("WEBSITE_INSTANCE_ID", "1");
+        let (on, off) = (("WEBSITE_AUTH_ENABLED", "True"), ("WEBSITE_AUTH_ENABLED", "False"));
+        for settings in [&[][..], &[("Authentication__Mode", "none"), site], &[site, on]] {
+            assert_eq!(mode(settings), Ok(Authentication::None), "{settings:?}");
+        }
+        for settings in [&[easyauth][..], &[easyauth, site, on], &[easyauth, instance, on]] {
+            assert_eq!(mode(settings), Ok(Authentication::EasyAuth), "{settings:?}");
+        }
+        for settings in [&[easyauth, site][..], &[easyauth, instance, off]] {
+            assert!(mode(settings).unwrap_err().contains("turn it on"), "{settings:?}");
+        }
+        for other in ["easy-auth", "true", "aad"] {
+            let message = mode(&[("Authentication__Mode", other)]).unwrap_err();
+            assert_eq!(message, "Authentication__Mode must be none or easyauth.");
+        }
     }
 
     #[test]

@@ -13,9 +13,9 @@ use futures::{TryStreamExt, future::try_join_all};
 use serde_json::Value;
 use tower::ServiceExt;
 use tributary::{
-    app::{app, app_with},
-    blog::audit,
+    app::{Options, app, app_with},
     cosmos::Cosmos,
+    http::Authentication,
 };
 use tributary_local::{
     cosmos::{ContainersFile, CosmosEndpoint, EndpointOptions},
@@ -82,8 +82,16 @@ impl World {
     pub(crate) async fn with_budget(&self, budget: Duration) -> Self {
         let runtime = self.endpoint.runtime().await.unwrap();
         let cosmos = Cosmos::new(self.endpoint.account(), Some(runtime), DATABASE.into());
-        let app = app_with(&cosmos, budget, audit::Options::default());
-        let router = app.into_router().unwrap();
+        let options = Options { retry_budget: budget, ..Options::default() };
+        let router = app_with(&cosmos, options).into_router().unwrap();
+        Self { router, ..self.clone() }
+    }
+
+    /// The same world, seen through an instance that App Service Authentication is in front of.
+    pub(crate) async fn with_easyauth(&self) -> Self {
+        let cosmos = Self::cosmos(&self.endpoint).await;
+        let options = Options { authentication: Authentication::EasyAuth, ..Options::default() };
+        let router = app_with(&cosmos, options).into_router().unwrap();
         Self { router, ..self.clone() }
     }
 
