@@ -1,38 +1,47 @@
 //! What happens in the middle of an operation: each story holds one request to the store back, lets
 //! something else happen, and lets the request go on, or kills the handler there.
 
-use futures::join;
+use futures::{FutureExt, future::LocalBoxFuture};
 use serde_json::{Value, json};
-use tributary_local::cosmos::RequestKind::{self, Batch, Create, Delete, Query, Replace};
+use tributary_local::cosmos::{
+    Hold,
+    RequestKind::{self, Batch, Create, Delete, Query, Replace},
+};
 
 use crate::{blog::given, http::expect::problem, world::World};
 
-/// Lets `meanwhile` happen while the operation's first request of a kind is on its way.
-async fn amid<T>(
+/// An operation whose first request of a kind is on its way, and held back.
+async fn held<'a, T: 'a>(
     (world, kind, container): (&World, RequestKind, &str),
-    operation: impl Future<Output = T>,
-    meanwhile: impl Future<Output = ()>,
-) -> T {
-    let mut hold = world.endpoint.hold(kind, container);
-    let meanwhile = async {
-        hold.arrived().await;
-        meanwhile.await;
-        hold.release();
-    };
-    join!(operation, meanwhile).0
-}
-
-/// Ends the operation where its first request of a kind is on its way.
-async fn killed_at<T>(
-    (world, kind, container): (&World, RequestKind, &str),
-    operation: impl Future<Output = T>,
-) {
-    let mut hold = world.endpoint.hold(kind, container);
+    operation: impl Future<Output = T> + 'a,
+) -> (Hold, LocalBoxFuture<'a, T>) {
+    let (mut hold, mut operation) = (world.endpoint.hold(kind, container), operation.boxed_local());
     tokio::select! {
         biased;
         () = hold.arrived() => {}
-        _ = operation => panic!("it ended without that request"),
+        _ = &mut operation => panic!("it ended without that request"),
     }
+    (hold, operation)
+}
+
+/// Lets `meanwhile` happen while the operation's first request of a kind is on its way.
+fn amid<'a, T: 'a>(
+    at: (&'a World, RequestKind, &'a str),
+    operation: impl Future<Output = T> + 'a,
+    meanwhile: impl Future<Output = ()> + 'a,
+) -> LocalBoxFuture<'a, T> {
+    async move {
+        let (hold, operation) = held(at, operation).await;
+        meanwhile.await;
+        hold.release();
+        operation.await
+    }
+    .boxed_local()
+}
+
+/// Ends the operation where its first request of a kind is on its way.
+async fn killed_at(at: (&World, RequestKind, &str), operation: impl Future<Output = ()>) {
+    drop(held(at, operation).await);
 }
 
 /// The latest version of an item.
