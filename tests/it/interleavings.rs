@@ -260,6 +260,19 @@ async fn of_two_who_take_a_name_left_behind_at_once_one_gets_it() {
 }
 
 #[tokio::test]
+async fn a_rename_that_lost_a_race_leaves_its_name_to_others_at_once() {
+    let world = given::blog().await;
+    let seen = world.get("/api/users/ann").await.header("etag").to_owned();
+    let faster = async {
+        given::user(&world, "ann", "Annabel").await.expect(200);
+    };
+    let (body, as_seen) = (Some(json!({"username": "Anna"})), [("if-match", seen.as_str())]);
+    let rename = world.call("PUT", "/api/users/ann", &as_seen, body);
+    problem(&amid((&world, Replace, "users"), rename, faster).await, 412);
+    given::user(&world, "bob", "Anna").await.expect(200);
+}
+
+#[tokio::test]
 async fn a_name_given_back_late_stays_with_who_has_it_now() {
     let world = given::blog().await;
     let taken_over = async {
