@@ -97,8 +97,8 @@ async fn cosmos_only_starts_the_endpoint_and_its_containers() {
     let app = app();
     app.write(
         "infra/containers.json",
-        &serde_json::json!([{ "id": "posts",
-            "partitionKey": { "paths": ["/postId"], "kind": "Hash", "version": 2 } }]),
+        &serde_json::json!({ "containers": [{ "id": "posts",
+            "partitionKey": { "paths": ["/postId"], "kind": "Hash", "version": 2 } }] }),
     );
     let mut running = Running::start(&app, &["--cosmos-only", "--cosmos-port", "0"]);
     let ready = running.ready();
