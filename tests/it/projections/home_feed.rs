@@ -117,6 +117,7 @@ async fn a_copy_that_the_head_does_not_know_becomes_a_member_when_it_belongs() {
     let feed = feed(&world).await;
     assert_eq!(ids(&feed), newest(&world).await);
     assert!(ids(&feed).contains(&"p000"));
+    assert_eq!(members(&world).await, newest(&world).await, "else nobody would take it out again");
 }
 
 /// The head of the feed, as it is stored.
