@@ -79,11 +79,11 @@ async fn document<P: Projection>(
             return Ok(None);
         }
     }
-    match Document::from_json(letter.raw.as_str()) {
-        Ok(document) if !letter.raw_truncated => Ok(Some(document)),
-        _ => Err(Failure::Permanent(
+    // What was cut is not JSON any more.
+    Document::from_json(letter.raw.as_str()).map(Some).map_err(|_| {
+        Failure::Permanent(
             "the document has no id and partition key to read it by, and was too long to keep"
                 .into(),
-        )),
-    }
+        )
+    })
 }

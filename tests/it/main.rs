@@ -16,6 +16,7 @@ mod dead_letters;
 mod functions;
 mod http;
 mod infra;
+mod interleavings;
 mod process;
 mod projections;
 mod settings;

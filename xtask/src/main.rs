@@ -1,7 +1,9 @@
 //! Chores of the workspace: `cargo xtask check` before a commit, `cargo xtask tour` to see that the
-//! README's tour is as it says, `cargo xtask chaos` for the long run of `docs/chaos.md`,
-//! `cargo xtask package` for what is deployed.
+//! README's tour is as it says, `cargo xtask chaos` for the long run of `docs/chaos.md`, `cargo xtask
+//! guards` to see that each guard of `docs/guards.md` is needed, `cargo xtask package` for what is
+//! deployed.
 
+mod guards;
 mod package;
 mod tour;
 
@@ -13,12 +15,18 @@ use clap::Parser;
 /// Chores of the workspace.
 #[derive(Parser)]
 enum Task {
-    /// Formatting, lints and documentation, with warnings as errors.
+    /// Formatting, lints and documentation, with warnings as errors; the table of guards.
     Check,
     /// Runs the commands of the README's tour against `cargo local --demo`.
     Tour,
     /// Builds the handler for Azure and writes target/functionapp and target/functionapp.zip.
     Package(package::Options),
+    /// Takes each guard of docs/guards.md out of what is committed, and sees its tests fail.
+    Guards {
+        /// Only those with this in their name.
+        #[arg(default_value = "")]
+        filter: String,
+    },
     /// Random commands under chaos, compared with a reference model; `--help` is its own.
     #[command(disable_help_flag = true)]
     Chaos {
@@ -33,6 +41,7 @@ fn main() -> ExitCode {
         Task::Check => check(),
         Task::Tour => tour::tour(),
         Task::Package(options) => package::package(&options),
+        Task::Guards { filter } => guards::guards(&filter),
         Task::Chaos { arguments } => chaos(&arguments),
     };
     match result {
@@ -45,6 +54,7 @@ fn main() -> ExitCode {
 }
 
 fn check() -> anyhow::Result<()> {
+    guards::check()?;
     cargo(&["fmt", "--all", "--check"])?;
     cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])?;
     cargo(&["doc", "--workspace", "--no-deps"])

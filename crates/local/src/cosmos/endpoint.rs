@@ -13,8 +13,8 @@ use azure_data_cosmos::{
 };
 
 use super::{
-    ContainersFile, EndpointError, Fault, RequestKind, RunningServer, StoreRequest, WELL_KNOWN_KEY,
-    in_process, provision, server,
+    ContainersFile, EndpointError, Fault, Hold, RequestKind, RunningServer, StoreRequest,
+    WELL_KNOWN_KEY, in_process, provision, server,
     store::{REGION, Store},
 };
 use crate::chaos::Chaos;
@@ -167,6 +167,12 @@ impl CosmosEndpoint {
     /// Lets the next `times` requests of a kind to a container meet a fault, for tests.
     pub fn inject(&self, fault: Fault, kind: RequestKind, container: &str, times: usize) {
         self.store.faults.add(fault, kind, container, times);
+    }
+
+    /// Holds the next request of a kind to a container back, for tests that let something happen in
+    /// the middle of an operation.
+    pub fn hold(&self, kind: RequestKind, container: &str) -> Hold {
+        self.store.holds.add(kind, container)
     }
 
     /// Removes the items whose time to live is over at `now`, and tells how many. A test gives a

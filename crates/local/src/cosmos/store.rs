@@ -17,6 +17,7 @@ use super::{
     dialects::{strip_trailing_slash, wrap_bare_patch},
     expiry::Expiry,
     faults::{Fault, Faults},
+    holds::Holds,
     operation::{ContainerPath, ContainersChange, Operation, PARTITION_KEY},
     requests::{RequestLog, StoreRequest},
     splits::Splits,
@@ -44,6 +45,7 @@ pub(super) struct Store {
     pub(super) requests: RequestLog,
     pub(super) partitions: u32,
     pub(super) faults: Faults,
+    pub(super) holds: Holds,
     base_url: Url,
     expiry: Expiry,
     splits: Option<Splits>,
@@ -67,6 +69,7 @@ impl Store {
             partitions,
             splits: chaos.clone().map(Splits::new),
             faults: Faults::new(chaos),
+            holds: Holds::default(),
             base_url,
             expiry: Expiry::default(),
             control_plane: Mutex::new(()),
@@ -92,6 +95,7 @@ impl Store {
                     container: container.container.clone(),
                     names_partition_key: names_partition_key(&request),
                 });
+                self.holds.wait(kind, &container.container).await;
                 let met = self.faults.take(kind, &container.container);
                 if let Some(met) = met
                     && matches!(met.fault, Fault::Refused(_))
