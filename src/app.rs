@@ -19,7 +19,9 @@ use crate::{
             create_comment, create_post, create_user, delete_comment, delete_post, like_post,
             put_post, put_user, unlike_post,
         },
-        projections::{HomeFeed, PostCopiesInUsers, PostsIntegrity, UsernamesInPosts},
+        projections::{
+            HomeFeed, PostCopiesInUsers, PostsIntegrity, RenameOptions, UsernamesInPosts,
+        },
         queries::{
             get_comment, get_feed, get_like, get_post, get_user, list_comments, list_likes,
             list_user_posts,
@@ -73,17 +75,38 @@ pub fn http_functions() -> Vec<HttpFunction> {
 /// host with another order must not open the commands to everybody.
 pub const UNMATCHED: &str = "ZUnmatchedRoute";
 
-/// The app on a database.
-pub fn app(cosmos: &Arc<Cosmos>) -> CustomHandler {
-    app_with(cosmos, RETRY_BUDGET, audit::Options::default())
+/// How the app goes about its work in the background.
+#[derive(Debug, Clone, Copy)]
+pub struct Options {
+    /// [`RETRY_BUDGET`]; a host may wait for long, a test may not.
+    pub retry_budget: Duration,
+    /// How a rename goes about it.
+    pub rename: RenameOptions,
+    /// How the weekly audit goes about it.
+    pub audit: audit::Options,
 }
 
-/// The app with another [`RETRY_BUDGET`] (a host may wait for long, a test may not) and other options
-/// of the weekly audit.
-pub fn app_with(cosmos: &Arc<Cosmos>, budget: Duration, audit: audit::Options) -> CustomHandler {
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            retry_budget: RETRY_BUDGET,
+            rename: RenameOptions::default(),
+            audit: audit::Options::default(),
+        }
+    }
+}
+
+/// The app on a database.
+pub fn app(cosmos: &Arc<Cosmos>) -> CustomHandler {
+    app_with(cosmos, Options::default())
+}
+
+/// The app on a database, with other options.
+pub fn app_with(cosmos: &Arc<Cosmos>, options: Options) -> CustomHandler {
+    let Options { retry_budget, rename, audit } = options;
     let blog = Blog::new(cosmos);
-    let projections = Projections::new(DeadLetters::new(cosmos), budget)
-        .with(UsernamesInPosts(blog.clone()))
+    let projections = Projections::new(DeadLetters::new(cosmos), retry_budget)
+        .with(UsernamesInPosts::new(&blog, rename))
         .with(PostCopiesInUsers(blog.clone()))
         .with(HomeFeed(blog.clone()))
         .with(PostsIntegrity(blog.clone()));

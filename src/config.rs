@@ -1,6 +1,6 @@
 //! Settings, read once at the start. The triggers of the Functions host use the same names.
 
-use std::{env, fmt, sync::Arc};
+use std::{env, fmt, num::NonZeroU32, sync::Arc};
 
 use azure_core::credentials::TokenCredential;
 use azure_data_cosmos::{AccountEndpoint, AccountReference};
@@ -9,7 +9,7 @@ use azure_identity::{
     UserAssignedId,
 };
 
-use crate::blog::audit;
+use crate::blog::{audit, projections::RenameOptions};
 
 /// All settings of the handler.
 #[derive(Debug)]
@@ -18,6 +18,9 @@ pub struct Config {
     pub cosmos: CosmosConfig,
     /// How the weekly audit goes about it: `Audit__Repair`, `true` to mend what it finds.
     pub audit: audit::Options,
+    /// How renames go about it: `Rename__RequestUnitsPerSecond`, what they may spend, or 0 for no
+    /// limit.
+    pub rename: RenameOptions,
 }
 
 /// Where the store is and who we are there.
@@ -55,6 +58,7 @@ impl Config {
                 repair: switch(&setting, "Audit__Repair")?,
                 ..Default::default()
             },
+            rename: rename(&setting)?,
         })
     }
 }
@@ -65,6 +69,20 @@ fn switch(setting: Lookup<'_>, name: &str) -> Result<bool, ConfigError> {
         Some("true") => Ok(true),
         Some(_) => Err(error(format!("{name} must be true or false."))),
     }
+}
+
+fn rename(setting: Lookup<'_>) -> Result<RenameOptions, ConfigError> {
+    const NAME: &str = "Rename__RequestUnitsPerSecond";
+    let Some(text) = setting(NAME) else {
+        return Ok(RenameOptions::default());
+    };
+    let rate = text.trim().parse::<u32>().map_err(|_| {
+        error(format!(
+            "{NAME} must be a whole number: what the renames of an instance may spend in a second, \
+             or 0 for no limit."
+        ))
+    })?;
+    Ok(RenameOptions { request_units_per_second: NonZeroU32::new(rate), ..Default::default() })
 }
 
 fn account(setting: Lookup<'_>) -> Result<AccountReference, ConfigError> {
@@ -175,6 +193,24 @@ mod tests {
         assert!(read(&[store, ("Audit__Repair", "true")]).unwrap().audit.repair);
         let message = read(&[store, ("Audit__Repair", "yes")]).unwrap_err().to_string();
         assert!(message.contains("Audit__Repair"), "{message}");
+    }
+
+    #[test]
+    fn renames_have_a_budget_unless_they_are_told_otherwise() {
+        let rate = |settings: &[(&str, &str)]| {
+            let store =
+                ("CosmosConnection", "AccountEndpoint=http://127.0.0.1:8081/;AccountKey=a2V5");
+            let config = read(&[&[store], settings].concat());
+            config.map(|config| config.rename.request_units_per_second.map_or(0, NonZeroU32::get))
+        };
+        const NAME: &str = "Rename__RequestUnitsPerSecond";
+        assert_eq!(rate(&[]).unwrap(), 400);
+        assert_eq!(rate(&[(NAME, " 2500 ")]).unwrap(), 2_500);
+        assert_eq!(rate(&[(NAME, "0")]).unwrap(), 0);
+        for bad in ["-1", "1.5", "fast", "99999999999"] {
+            let message = rate(&[(NAME, bad)]).unwrap_err().to_string();
+            assert!(message.contains(NAME) && !message.contains(bad), "{message}");
+        }
     }
 
     #[test]

@@ -4,7 +4,10 @@
 use std::{env, process::ExitCode};
 
 use tributary::{
-    app::app_with, blog::audit::command, config::Config, cosmos::Cosmos, projection::RETRY_BUDGET,
+    app::{Options, app_with},
+    blog::audit::command,
+    config::Config,
+    cosmos::Cosmos,
 };
 
 #[tokio::main]
@@ -39,5 +42,6 @@ async fn start() -> Result<(), Box<dyn std::error::Error>> {
     custom_handler::logs::init_with("info,azure_data_cosmos_driver=warn")?;
     let config = Config::from_env()?;
     let cosmos = Cosmos::new(config.cosmos.account, None, config.cosmos.database);
-    Ok(app_with(&cosmos, RETRY_BUDGET, config.audit).serve().await?)
+    let options = Options { rename: config.rename, audit: config.audit, ..Options::default() };
+    Ok(app_with(&cosmos, options).serve().await?)
 }

@@ -13,8 +13,8 @@ use futures::{TryStreamExt, future::try_join_all};
 use serde_json::Value;
 use tower::ServiceExt;
 use tributary::{
-    app::{app, app_with},
-    blog::audit,
+    app::{Options, app_with},
+    blog::projections::RenameOptions,
     cosmos::Cosmos,
 };
 use tributary_local::{
@@ -79,12 +79,21 @@ impl World {
     }
 
     /// The same world, seen through an instance whose projections try again only for so long.
-    pub(crate) async fn with_budget(&self, budget: Duration) -> Self {
-        let runtime = self.endpoint.runtime().await.unwrap();
-        let cosmos = Cosmos::new(self.endpoint.account(), Some(runtime), DATABASE.into());
-        let app = app_with(&cosmos, budget, audit::Options::default());
-        let router = app.into_router().unwrap();
-        Self { router, ..self.clone() }
+    pub(crate) async fn with_budget(&self, retry_budget: Duration) -> Self {
+        self.with_app(Options { retry_budget, ..Self::options() }).await
+    }
+
+    /// The same world, seen through an instance with other options.
+    pub(crate) async fn with_app(&self, options: Options) -> Self {
+        let app = app_with(&Self::cosmos(&self.endpoint).await, options);
+        Self { router: app.into_router().unwrap(), ..self.clone() }
+    }
+
+    /// What the app does unless a test wants something else. Nobody reads beside a rename here, so
+    /// it need not wait.
+    pub(crate) fn options() -> Options {
+        let rename = RenameOptions { request_units_per_second: None, ..RenameOptions::default() };
+        Options { rename, ..Options::default() }
     }
 
     /// The names of the triggers that the app serves.
@@ -100,7 +109,7 @@ impl World {
     }
 
     async fn handler(endpoint: &CosmosEndpoint) -> CustomHandler {
-        app(&Self::cosmos(endpoint).await)
+        app_with(&Self::cosmos(endpoint).await, Self::options())
     }
 }
 

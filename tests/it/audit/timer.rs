@@ -9,15 +9,19 @@ use axum::{
 };
 use serde_json::{Value, json};
 use tower::ServiceExt;
-use tributary::{app::app_with, blog::audit::Options, projection::RETRY_BUDGET};
+use tributary::{
+    app::{Options, app_with},
+    blog::audit,
+};
 use tributary_local::cosmos::{Fault, RequestKind};
 
 use super::{change, findings, remove, small_blog};
 use crate::world::World;
 
 async fn app(world: &World, repair: bool) -> Router {
-    let options = Options { settle: Duration::ZERO, repair };
-    app_with(&World::cosmos(&world.endpoint).await, RETRY_BUDGET, options).into_router().unwrap()
+    let audit = audit::Options { settle: Duration::ZERO, repair };
+    let options = Options { audit, ..World::options() };
+    app_with(&World::cosmos(&world.endpoint).await, options).into_router().unwrap()
 }
 
 /// The status and the answer of the function.

@@ -17,7 +17,7 @@ use super::{
     dialects::{strip_trailing_slash, wrap_bare_patch},
     expiry::Expiry,
     faults::{Fault, Faults},
-    operation::{ContainerPath, ContainersChange, Operation, PARTITION_KEY},
+    operation::{ContainerPath, ContainersChange, Operation, PARTITION_KEY, PRIORITY_LEVEL},
     requests::{RequestLog, StoreRequest},
     splits::Splits,
 };
@@ -91,6 +91,7 @@ impl Store {
                     database: container.database.clone(),
                     container: container.container.clone(),
                     names_partition_key: names_partition_key(&request),
+                    low_priority: has_low_priority(&request),
                 });
                 let met = self.faults.take(kind, &container.container);
                 if let Some(met) = met
@@ -177,4 +178,9 @@ impl ContainerPath {
 
 fn names_partition_key(request: &Request) -> bool {
     request.headers().get_optional_str(&PARTITION_KEY).is_some_and(|key| key != "[]")
+}
+
+fn has_low_priority(request: &Request) -> bool {
+    let level = request.headers().get_optional_str(&PRIORITY_LEVEL);
+    level.is_some_and(|level| level.eq_ignore_ascii_case("low"))
 }
