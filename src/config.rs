@@ -197,13 +197,13 @@ mod tests {
 
     #[test]
     fn renames_have_a_budget_unless_they_are_told_otherwise() {
+        const NAME: &str = "Rename__RequestUnitsPerSecond";
         let rate = |settings: &[(&str, &str)]| {
             let store =
                 ("CosmosConnection", "AccountEndpoint=http://127.0.0.1:8081/;AccountKey=a2V5");
             let config = read(&[&[store], settings].concat());
             config.map(|config| config.rename.request_units_per_second.map_or(0, NonZeroU32::get))
         };
-        const NAME: &str = "Rename__RequestUnitsPerSecond";
         assert_eq!(rate(&[]).unwrap(), 400);
         assert_eq!(rate(&[(NAME, " 2500 ")]).unwrap(), 2_500);
         assert_eq!(rate(&[(NAME, "0")]).unwrap(), 0);

@@ -105,7 +105,7 @@ mod tests {
         let now = Instant::now();
         let paid = (0..8).fold(now, |paid, _| paid_at(paid, now, 50.0, rate));
         assert_eq!(paid - now, Duration::from_secs(4));
-        let later = now + Duration::from_secs(60);
+        let later = now + Duration::from_mins(1);
         assert_eq!(paid_at(paid, later, 50.0, rate) - later, Duration::from_millis(500));
     }
 
@@ -114,7 +114,7 @@ mod tests {
         let pacer = Pacer::new(NonZeroU32::new(1));
         let soon = || Instant::now() + Duration::from_millis(5);
         assert_eq!(pacer.run(Instant::now(), async { 1 }).await, Some(1));
-        *pacer.paid.lock().unwrap() += Duration::from_secs(60);
+        *pacer.paid.lock().unwrap() += Duration::from_mins(1);
         assert_eq!(pacer.run(soon(), async { 2 }).await, None);
         *pacer.paid.lock().unwrap() = Instant::now();
         assert_eq!(pacer.run(soon(), async { 3 }).await, Some(3));

@@ -1,5 +1,6 @@
 //! Chores of the workspace: `cargo xtask check` before a commit, `cargo xtask tour` to see that the
-//! README's tour is as it says, `cargo xtask chaos` for the long run of `docs/chaos.md`.
+//! README's tour is as it says, `cargo xtask chaos` for the long run of `docs/chaos.md`, `cargo xtask rename`
+//! for that of `docs/renames.md`.
 
 mod tour;
 
@@ -22,13 +23,21 @@ enum Task {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
+    /// Renames a user with many items and kills the handler meanwhile; `--help` is its own.
+    #[command(disable_help_flag = true)]
+    Rename {
+        /// What the simulator takes: `cargo xtask rename --help`.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
 }
 
 fn main() -> ExitCode {
     let result = match Task::parse() {
         Task::Check => check(),
         Task::Tour => tour::tour(),
-        Task::Chaos { arguments } => chaos(&arguments),
+        Task::Chaos { arguments } => simulator(&arguments),
+        Task::Rename { arguments } => simulator(&[&["rename".into()], &arguments[..]].concat()),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -45,7 +54,7 @@ fn check() -> anyhow::Result<()> {
     cargo(&["doc", "--workspace", "--no-deps"])
 }
 
-fn chaos(arguments: &[String]) -> anyhow::Result<()> {
+fn simulator(arguments: &[String]) -> anyhow::Result<()> {
     // Both in one build, and the simulator finds the handler beside itself.
     let programs = ["--bin", "tributary", "--bin", "tributary-chaos"];
     cargo(&[&["build", "--release"][..], &programs].concat())?;

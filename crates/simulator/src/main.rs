@@ -2,6 +2,7 @@
 //! the comparison with the model. `docs/chaos.md` tells how to read its output.
 
 mod handler;
+mod rename;
 mod run;
 
 use std::process::ExitCode;
@@ -61,6 +62,9 @@ impl Cli {
 
 #[tokio::main]
 async fn main() -> ExitCode {
+    if std::env::args_os().nth(1).is_some_and(|first| first == "rename") {
+        return rename::main().await;
+    }
     let cli = Cli::parse();
     // Dropping what is under way ends its processes.
     let result = tokio::select! {
