@@ -29,7 +29,7 @@ use crate::{
     },
     cosmos::Cosmos,
     dead_letters::{delete_dead_letter, get_dead_letter, list_dead_letters, replay_dead_letter},
-    http::{catch_panics, charge, method_not_allowed, no_such_route},
+    http::{Authentication, catch_panics, charge, method_not_allowed, no_such_route},
     projection::{DeadLetters, Projections, RETRY_BUDGET},
 };
 
@@ -75,23 +75,26 @@ pub fn http_functions() -> Vec<HttpFunction> {
 /// host with another order must not open the commands to everybody.
 pub const UNMATCHED: &str = "ZUnmatchedRoute";
 
-/// How the app goes about its work in the background.
+/// What can be set on the app.
 #[derive(Debug, Clone, Copy)]
 pub struct Options {
-    /// [`RETRY_BUDGET`]; a host may wait for long, a test may not.
-    pub retry_budget: Duration,
+    /// How the app knows who calls.
+    pub authentication: Authentication,
     /// How a rename goes about it.
     pub rename: RenameOptions,
     /// How the weekly audit goes about it.
     pub audit: audit::Options,
+    /// How long a projection tries again: a host may wait for long, a test may not.
+    pub retry_budget: Duration,
 }
 
 impl Default for Options {
     fn default() -> Self {
         Self {
-            retry_budget: RETRY_BUDGET,
+            authentication: Authentication::default(),
             rename: RenameOptions::default(),
             audit: audit::Options::default(),
+            retry_budget: RETRY_BUDGET,
         }
     }
 }
@@ -101,9 +104,9 @@ pub fn app(cosmos: &Arc<Cosmos>) -> CustomHandler {
     app_with(cosmos, Options::default())
 }
 
-/// The app on a database, with other options.
+/// The app with other options.
 pub fn app_with(cosmos: &Arc<Cosmos>, options: Options) -> CustomHandler {
-    let Options { retry_budget, rename, audit } = options;
+    let Options { authentication, rename, audit, retry_budget } = options;
     let blog = Blog::new(cosmos);
     let projections = Projections::new(DeadLetters::new(cosmos), retry_budget)
         .with(UsernamesInPosts::new(&blog, rename))
@@ -115,14 +118,21 @@ pub fn app_with(cosmos: &Arc<Cosmos>, options: Options) -> CustomHandler {
         let blog = audited.clone();
         async move { audit_blog(&blog, audit).await }
     });
-    projections.serve(app).http(router(Parts { blog, projections }))
+    projections.serve(app).http(router(Parts { authentication, blog, projections }))
 }
 
 /// What the handlers of HTTP functions take as their `State`.
 #[derive(Clone)]
 struct Parts {
+    authentication: Authentication,
     blog: Blog,
     projections: Projections,
+}
+
+impl FromRef<Parts> for Authentication {
+    fn from_ref(parts: &Parts) -> Self {
+        parts.authentication
+    }
 }
 
 impl FromRef<Parts> for Blog {

@@ -9,7 +9,10 @@ use azure_identity::{
     UserAssignedId,
 };
 
-use crate::blog::{audit, projections::RenameOptions};
+use crate::{
+    blog::{audit, projections::RenameOptions},
+    http::Authentication,
+};
 
 /// All settings of the handler.
 #[derive(Debug)]
@@ -21,6 +24,8 @@ pub struct Config {
     /// How renames go about it: `Rename__RequestUnitsPerSecond`, what they may spend, or 0 for no
     /// limit.
     pub rename: RenameOptions,
+    /// How the app knows who calls: `Authentication__Mode`, `none` or `easyauth`.
+    pub authentication: Authentication,
 }
 
 /// Where the store is and who we are there.
@@ -59,6 +64,7 @@ impl Config {
                 ..Default::default()
             },
             rename: rename(&setting)?,
+            authentication: authentication(&setting)?,
         })
     }
 }
@@ -83,6 +89,26 @@ fn rename(setting: Lookup<'_>) -> Result<RenameOptions, ConfigError> {
         ))
     })?;
     Ok(RenameOptions { request_units_per_second: NonZeroU32::new(rate), ..Default::default() })
+}
+
+/// The mode `easyauth` believes headers that only the platform removes from what callers send, and
+/// only while its authentication is on: where the platform says that it is not, there is no start.
+fn authentication(setting: Lookup<'_>) -> Result<Authentication, ConfigError> {
+    match setting("Authentication__Mode").map(|value| value.to_lowercase()).as_deref() {
+        None | Some("none") => Ok(Authentication::None),
+        Some("easyauth") => {
+            let names = ["WEBSITE_SITE_NAME", "WEBSITE_INSTANCE_ID"];
+            let in_azure = names.into_iter().any(|name| setting(name).is_some());
+            if in_azure && !switch(setting, "WEBSITE_AUTH_ENABLED")? {
+                return Err(error(
+                    "Authentication__Mode is easyauth, but App Service Authentication is off: turn \
+                     it on for this function app, or anybody could pretend to be any user.",
+                ));
+            }
+            Ok(Authentication::EasyAuth)
+        }
+        Some(_) => Err(error("Authentication__Mode must be none or easyauth.")),
+    }
 }
 
 fn account(setting: Lookup<'_>) -> Result<AccountReference, ConfigError> {
@@ -210,6 +236,32 @@ mod tests {
         for bad in ["-1", "1.5", "fast", "99999999999"] {
             let message = rate(&[(NAME, bad)]).unwrap_err().to_string();
             assert!(message.contains(NAME) && !message.contains(bad), "{message}");
+        }
+    }
+
+    #[test]
+    fn callers_are_believed_only_where_the_platform_vouches_for_them() {
+        let store = ("CosmosConnection", "AccountEndpoint=http://127.0.0.1:8081/;AccountKey=a2V5");
+        let mode = |settings: &[(&str, &str)]| {
+            let config = read(&[&[store], settings].concat());
+            config.map(|config| config.authentication).map_err(|error| error.to_string())
+        };
+        let easyauth = ("Authentication__Mode", "EasyAuth");
+        let site = ("WEBSITE_SITE_NAME", "tributary");
+        let instance = ("WEBSITE_INSTANCE_ID", "1");
+        let (on, off) = (("WEBSITE_AUTH_ENABLED", "True"), ("WEBSITE_AUTH_ENABLED", "False"));
+        for settings in [&[][..], &[("Authentication__Mode", "none"), site], &[site, on]] {
+            assert_eq!(mode(settings), Ok(Authentication::None), "{settings:?}");
+        }
+        for settings in [&[easyauth][..], &[easyauth, site, on], &[easyauth, instance, on]] {
+            assert_eq!(mode(settings), Ok(Authentication::EasyAuth), "{settings:?}");
+        }
+        for settings in [&[easyauth, site][..], &[easyauth, instance, off]] {
+            assert!(mode(settings).unwrap_err().contains("turn it on"), "{settings:?}");
+        }
+        for other in ["easy-auth", "true", "aad"] {
+            let message = mode(&[("Authentication__Mode", other)]).unwrap_err();
+            assert_eq!(message, "Authentication__Mode must be none or easyauth.");
         }
     }
 

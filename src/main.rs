@@ -42,6 +42,7 @@ async fn start() -> Result<(), Box<dyn std::error::Error>> {
     custom_handler::logs::init_with("info,azure_data_cosmos_driver=warn")?;
     let config = Config::from_env()?;
     let cosmos = Cosmos::new(config.cosmos.account, None, config.cosmos.database);
-    let options = Options { rename: config.rename, audit: config.audit, ..Options::default() };
+    let Config { audit, authentication, rename, .. } = config;
+    let options = Options { authentication, rename, audit, ..Default::default() };
     Ok(app_with(&cosmos, options).serve().await?)
 }

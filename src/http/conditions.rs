@@ -25,6 +25,11 @@ enum Tags {
 }
 
 impl Conditions {
+    /// The condition of a caller who only creates: `If-None-Match: *`.
+    pub fn only_create() -> Self {
+        Self { if_match: None, if_none_match: Some(Tags::Any) }
+    }
+
     /// Whether a write to an item in this state may go on; `None`: there is no such item.
     pub fn check(&self, current: Option<&ETag>) -> Result<(), ApiError> {
         let matches = |tags: &Tags| match (tags, current) {

@@ -12,6 +12,10 @@ use crate::cosmos::{Reason, Retryable, StoreError};
 /// Seconds that a caller should wait before it tries again after a 429 or 503.
 const RETRY_AFTER: HeaderValue = HeaderValue::from_static("1");
 
+/// How a caller who is no browser signs in: with a token of the identity provider. RFC 9110 wants
+/// this header on every 401.
+const CHALLENGE: HeaderValue = HeaderValue::from_static("Bearer");
+
 /// Why a request was not carried out.
 #[derive(Debug, thiserror::Error)]
 pub enum ApiError {
@@ -21,6 +25,12 @@ pub enum ApiError {
     /// 400: fields, path or query parameters with bad values.
     #[error("bad values")]
     Invalid(Vec<FieldError>),
+    /// 401: the app does not know who calls; a sentence that says what to do.
+    #[error("{0}")]
+    Unauthorized(&'static str),
+    /// 403: the caller is known, and may not do this; a sentence that says why.
+    #[error("{0}")]
+    Forbidden(&'static str),
     /// 404: what is named does not exist.
     #[error("there is no such {0}")]
     NotFound(&'static str),
@@ -111,6 +121,10 @@ impl IntoResponse for ApiError {
                 "Validation failed",
                 "Some values are not valid; `errors` says which and why.".into(),
             ),
+            Self::Unauthorized(detail) => {
+                (S::UNAUTHORIZED, "unauthorized", "Unauthorized", (*detail).into())
+            }
+            Self::Forbidden(detail) => (S::FORBIDDEN, "forbidden", "Forbidden", (*detail).into()),
             Self::NotFound(what) => {
                 (S::NOT_FOUND, "not-found", "Not found", format!("There is no such {what}."))
             }
@@ -153,6 +167,9 @@ impl IntoResponse for ApiError {
         let mut response = (status, Json(problem)).into_response();
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        if status == S::UNAUTHORIZED {
+            headers.insert(header::WWW_AUTHENTICATE, CHALLENGE);
+        }
         if matches!(status, S::TOO_MANY_REQUESTS | S::SERVICE_UNAVAILABLE) {
             headers.insert(header::RETRY_AFTER, RETRY_AFTER);
         }

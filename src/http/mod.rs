@@ -1,4 +1,4 @@
-//! What all routes share: bodies in, items and lists out, conditions, errors, the charge.
+//! What all routes share: who calls, bodies in, items and lists out, conditions, errors, the charge.
 
 mod body;
 mod charge;
@@ -7,6 +7,7 @@ mod error;
 mod list;
 mod panics;
 mod params;
+mod principal;
 mod reply;
 
 pub use body::{Form, FromForm, JsonBody};
@@ -16,4 +17,5 @@ pub use error::{ApiError, FieldError, method_not_allowed, no_such_route};
 pub use list::{Filter, List, PageRequest, limit_of};
 pub use panics::catch_panics;
 pub use params::Params;
+pub use principal::{Actor, Authentication};
 pub use reply::{created, found, item};

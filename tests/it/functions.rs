@@ -56,6 +56,18 @@ fn every_route_has_its_folder_and_every_folder_its_route() {
     assert_eq!(declared, served);
 }
 
+#[test]
+fn queries_are_open_and_everything_else_asks_for_a_key() {
+    for function in http_functions() {
+        let is_for_operators = function.route.starts_with("/api/dead-letters");
+        let expected = match function.method {
+            Method::GET if !is_for_operators => AuthLevel::Anonymous,
+            _ => AuthLevel::Function,
+        };
+        assert_eq!(function.auth_level, expected, "{}", function.name);
+    }
+}
+
 #[tokio::test]
 async fn the_declared_methods_are_the_ones_that_the_router_takes() {
     let world = World::new().await;

@@ -7,6 +7,7 @@
     reason = "a test ends where what it needs is not there"
 )]
 
+mod access;
 mod audit;
 mod blog;
 mod chaos;

@@ -16,8 +16,8 @@ use http_body_util::{BodyExt, Full};
 use hyper_util::{client::legacy::Client, rt::TokioExecutor};
 use serde_json::{Value, json};
 use tributary_local::{
-    cosmos::{ContainersFile, CosmosEndpoint, EndpointOptions},
-    host::{Console, FunctionApp, Host, HostOptions, Settings},
+    cosmos::{ContainersFile, CosmosEndpoint, EndpointOptions, RunningServer},
+    host::{Console, FunctionApp, Host, HostOptions, Keys, Settings},
 };
 
 const HANDLER: &str = env!("CARGO_BIN_EXE_tributary");
@@ -50,41 +50,68 @@ impl Drop for Stage {
 }
 
 async fn call(method: &str, url: &str, body: Option<Value>) -> (StatusCode, Value) {
-    let client = Client::builder(TokioExecutor::new()).build_http();
-    let body = Bytes::from(body.map(|body| body.to_string()).unwrap_or_default());
-    let request: Request<Full<Bytes>> = Request::builder()
-        .method(method)
-        .uri(url)
-        .header("content-type", "application/json")
-        .body(Full::from(body))
-        .unwrap();
-    let response = client.request(request).await.unwrap();
+    call_with(method, url, &[], body).await
+}
+
+async fn call_with(
+    method: &str,
+    url: &str,
+    headers: &[(&str, &str)],
+    body: Option<Value>,
+) -> (StatusCode, Value) {
+    let client = Client::builder(TokioExecutor::new()).build_http::<Full<Bytes>>();
+    let body = Full::from(body.map(|body| body.to_string()).unwrap_or_default());
+    let mut request =
+        Request::builder().method(method).uri(url).header("content-type", "application/json");
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    let response = client.request(request.body(body).unwrap()).await.unwrap();
     let status = response.status();
     let bytes = response.into_body().collect().await.unwrap().to_bytes();
     (status, serde_json::from_slice(&bytes).unwrap_or_default())
 }
 
-#[tokio::test]
-async fn the_deployed_folder_serves_the_blog_and_keeps_its_copies() {
+/// The deployed folder under the stand-in for the Functions host.
+struct Deployed {
+    host: Host,
+    api: String,
+    console: Console,
+    _server: RunningServer,
+    _stage: Stage,
+}
+
+async fn deploy(name: &str, more: &[(&str, &str)], keys: Option<Keys>) -> Deployed {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let endpoint = CosmosEndpoint::in_process(EndpointOptions::default()).unwrap();
     let containers = ContainersFile::read(root.join("infra/containers.json")).unwrap();
     endpoint.provision("tributary", &containers).await.unwrap();
     let server = endpoint.serve(0).await.unwrap();
 
-    let stage = Stage::new("the_deployed_folder");
+    let stage = Stage::new(name);
     let mut settings = Settings::read(&root.join("local.settings.json.example")).unwrap();
     settings.set_connection("CosmosConnection", &server.connection_string());
+    for (name, value) in more {
+        settings.set(*name, *value);
+    }
     let app = FunctionApp::load(&stage.0, &settings).unwrap();
     assert!(app.warnings().is_empty(), "{:?}", app.warnings());
     let console = Console::kept();
     let options = HostOptions {
         poll_delay: Some(Duration::from_millis(20)),
         console: console.clone(),
+        keys,
         ..HostOptions::new(&stage.0)
     };
     let host = Host::start(app, &settings, options).await.unwrap();
     let api = format!("{}/api", host.url().trim_end_matches('/'));
+    Deployed { host, api, console, _server: server, _stage: stage }
+}
+
+#[tokio::test]
+async fn the_deployed_folder_serves_the_blog_and_keeps_its_copies() {
+    let deployed = deploy("the_deployed_folder", &[], None).await;
+    let Deployed { api, console, .. } = &deployed;
 
     let (status, _) =
         call("PUT", &format!("{api}/users/ann"), Some(json!({"username": "Ann"}))).await;
@@ -106,7 +133,35 @@ async fn the_deployed_folder_serves_the_blog_and_keeps_its_copies() {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     }
-    host.stop().await;
+    deployed.host.stop().await;
+}
+
+#[tokio::test]
+async fn a_command_needs_the_key_of_the_host_and_the_user_of_the_platform() {
+    let keys = Keys::generate();
+    let settings = [("Authentication__Mode", "easyauth")];
+    let deployed = deploy("keys_and_users", &settings, Some(keys.clone())).await;
+    let api = &deployed.api;
+    let (user, other) = (("x-ms-client-principal-id", "ann"), ("x-ms-client-principal-id", "bob"));
+    let key = ("x-functions-key", keys.function.as_str());
+    for (headers, status) in
+        [(&[][..], 401), (&[user], 401), (&[key], 401), (&[key, other], 403), (&[key, user], 201)]
+    {
+        let url = format!("{api}/users/ann");
+        let (answer, problem) =
+            call_with("PUT", &url, headers, Some(json!({"username": "Ann"}))).await;
+        assert_eq!(answer.as_u16(), status, "{headers:?}");
+        // Without a key the handler is not even asked.
+        let is_ours = problem["type"].as_str().is_some_and(|t| t.starts_with("urn:tributary:"));
+        assert_eq!(is_ours, headers.contains(&key) && status != 201, "{problem}");
+    }
+    let (status, _) = call("GET", &format!("{api}/users/ann"), None).await;
+    assert_eq!(status, StatusCode::OK);
+    let (status, _) = call_with("GET", &format!("{api}/dead-letters"), &[user], None).await;
+    assert_eq!(status, StatusCode::UNAUTHORIZED);
+    let (status, _) = call_with("GET", &format!("{api}/dead-letters"), &[key], None).await;
+    assert_eq!(status, StatusCode::OK);
+    deployed.host.stop().await;
 }
 
 fn start(settings: &[(&str, &str)]) -> Output {
@@ -118,9 +173,13 @@ fn a_missing_or_bad_setting_stops_the_start_with_one_sentence() {
     let taken = TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let taken = taken.local_addr().unwrap().port().to_string();
     let connection = ("CosmosConnection", "AccountEndpoint=http://127.0.0.1:1/;AccountKey=a2V5");
+    let easyauth = ("Authentication__Mode", "easyauth");
     for (settings, named) in [
         (&[][..], "CosmosConnection"),
         (&[("CosmosConnection", "nonsense")], "CosmosConnection"),
+        (&[connection, ("Authentication__Mode", "some")], "Authentication__Mode"),
+        (&[connection, easyauth, ("WEBSITE_SITE_NAME", "blog")], "App Service Authentication"),
+        (&[connection, easyauth], "FUNCTIONS_CUSTOMHANDLER_PORT"),
         (&[connection], "FUNCTIONS_CUSTOMHANDLER_PORT"),
         (&[connection, ("FUNCTIONS_CUSTOMHANDLER_PORT", "x")], "FUNCTIONS_CUSTOMHANDLER_PORT"),
         (&[connection, ("FUNCTIONS_CUSTOMHANDLER_PORT", &taken)], taken.as_str()),

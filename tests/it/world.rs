@@ -16,6 +16,7 @@ use tributary::{
     app::{Options, app_with},
     blog::projections::RenameOptions,
     cosmos::Cosmos,
+    http::Authentication,
 };
 use tributary_local::{
     cosmos::{ContainersFile, CosmosEndpoint, EndpointOptions},
@@ -81,6 +82,12 @@ impl World {
     /// The same world, seen through an instance whose projections try again only for so long.
     pub(crate) async fn with_budget(&self, retry_budget: Duration) -> Self {
         self.with_app(Options { retry_budget, ..Self::options() }).await
+    }
+
+    /// The same world, seen through an instance that App Service Authentication is in front of.
+    pub(crate) async fn with_easyauth(&self) -> Self {
+        let authentication = Authentication::EasyAuth;
+        self.with_app(Options { authentication, ..Self::options() }).await
     }
 
     /// The same world, seen through an instance with other options.

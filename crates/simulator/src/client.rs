@@ -102,9 +102,13 @@ impl Client {
             let call = operation.call(&model);
             (operation, begun, call)
         };
+        let killed = self.tally.killed;
         let (reply, repeated) = self.ask(&call).await;
-        let number = self.number;
-        let right = self.model().finish(number, &operation, &begun, &reply, repeated);
+        let (number, killed) = (self.number, self.tally.killed - killed);
+        let mut model = self.model();
+        model.was_killed(&operation, killed);
+        let right = model.finish(number, &operation, &begun, &reply, repeated);
+        drop(model);
         match right {
             Ok(()) => self.tally.acknowledged += 1,
             Err(wrong) => self.tally.wrong.push(wrong),

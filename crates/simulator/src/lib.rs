@@ -17,9 +17,11 @@ mod check;
 mod client;
 mod model;
 mod operation;
+mod reservation;
 
 pub use api::{Api, Call, Reply};
 pub use check::check;
 pub use client::{Simulation, Tally, simulate};
 pub use model::Model;
 pub use operation::{Operation, World};
+pub use reservation::Reservation;

@@ -1,7 +1,9 @@
 //! `cargo xtask chaos`: random commands under all kinds of chaos against real processes, and then
-//! the comparison with the model. `docs/chaos.md` tells how to read its output.
+//! the comparison with the model and the audit. `docs/chaos.md` tells how to read its output.
 
+mod audit;
 mod handler;
+mod outcome;
 mod rename;
 mod run;
 
@@ -10,7 +12,11 @@ use std::process::ExitCode;
 use clap::Parser;
 use tributary_local::chaos::ChaosSpec;
 
-/// Runs random commands under chaos and compares every query with a reference model.
+/// Runs random commands under chaos, compares every query with a reference model, and audits.
+///
+/// Without options: seeds 1 to 10 with 20,000 operations each, all kinds of chaos, ids of deleted
+/// posts used again, and the audit. It prints a row for each seed, and for a seed that fails what
+/// is wrong and the command that runs it again; then the exit code is 1.
 #[derive(Clone, Debug, Parser)]
 #[command(bin_name = "cargo xtask chaos")]
 pub(crate) struct Cli {
@@ -19,7 +25,7 @@ pub(crate) struct Cli {
     pub seed: u64,
 
     /// How many seeds, one after the other.
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 10)]
     pub seeds: u64,
 
     /// Operations of each seed.
@@ -35,13 +41,13 @@ pub(crate) struct Cli {
     )]
     pub chaos: String,
 
-    /// Creates posts again under the ids of deleted ones, instead of under new ids.
+    /// Gives the post that follows a deleted one a new id, instead of the same one.
     #[arg(long)]
-    pub reuse_ids: bool,
+    pub new_ids: bool,
 
-    /// Runs `tributary audit` at the end of each seed too; what it finds fails the run.
+    /// Only compares with the model, and does not audit.
     #[arg(long)]
-    pub audit: bool,
+    pub no_audit: bool,
 
     /// Shows what the host and the handlers say.
     #[arg(long)]
@@ -51,10 +57,10 @@ pub(crate) struct Cli {
 impl Cli {
     /// The command that runs one seed again.
     pub(crate) fn command(&self, seed: u64) -> String {
-        let reuse_ids = if self.reuse_ids { " --reuse-ids" } else { "" };
-        let audit = if self.audit { " --audit" } else { "" };
+        let new_ids = if self.new_ids { " --new-ids" } else { "" };
+        let no_audit = if self.no_audit { " --no-audit" } else { "" };
         format!(
-            "cargo xtask chaos --seed {seed} --operations {} --chaos {}{reuse_ids}{audit}",
+            "cargo xtask chaos --seed {seed} --seeds 1 --operations {} --chaos {}{new_ids}{no_audit}",
             self.operations, self.chaos
         )
     }
@@ -84,13 +90,45 @@ async fn main() -> ExitCode {
 async fn seeds(cli: &Cli) -> anyhow::Result<bool> {
     let chaos: ChaosSpec = cli.chaos.parse()?;
     let mut all_right = true;
+    print!("{}", outcome::HEADER);
     for seed in cli.seed..cli.seed.saturating_add(cli.seeds) {
-        let outcome = run::run(cli, &chaos, seed).await?;
-        println!("{outcome}");
-        if !outcome.is_right() {
+        let right = match run::run(cli, &chaos, seed).await {
+            Ok(outcome) => {
+                println!("{outcome}");
+                outcome.is_right()
+            }
+            Err(error) => {
+                println!("Seed {seed} could not be run to its end: {error:#}");
+                false
+            }
+        };
+        if !right {
             all_right = false;
             println!("To see it again: {}", cli.command(seed));
         }
     }
     Ok(all_right)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the command says is what it was given, however it was given.
+    #[test]
+    fn the_command_of_a_seed_repeats_all_options() {
+        let given = ["", "--seed", "3", "--seeds", "9", "--operations", "500", "--new-ids"];
+        let cli = Cli::parse_from([&given[..], &["--no-audit", "--chaos", "crash=0.5"]].concat());
+        let command = cli.command(7);
+        let again: Vec<&str> = command.split(' ').collect();
+        assert_eq!(again[..3], ["cargo", "xtask", "chaos"]);
+        let again = Cli::parse_from(&again[2..]);
+        assert_eq!((again.seed, again.seeds, again.operations), (7, 1, 500));
+        assert_eq!(
+            (again.chaos.as_str(), again.new_ids, again.no_audit),
+            ("crash=0.5", true, true)
+        );
+        let plain = Cli::parse_from([""]);
+        assert_eq!(Cli::parse_from(plain.command(1).split(' ').skip(2)).chaos, plain.chaos);
+    }
 }

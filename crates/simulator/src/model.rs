@@ -19,7 +19,7 @@ pub struct Model {
     comments_of: Vec<Vec<usize>>,
     pub(crate) likes: HashMap<(usize, usize), Reaction>,
     /// Who ever wanted a name: a name that nobody else wanted is free.
-    wanted: HashMap<String, HashSet<usize>>,
+    pub(crate) wanted: HashMap<String, HashSet<usize>>,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -28,6 +28,8 @@ pub(crate) struct User {
     /// When the last change of the name began, and whether it is still under way.
     changed: u64,
     changing: bool,
+    /// How often a handler was killed that was about to change the name.
+    pub(crate) killed: usize,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -181,6 +183,13 @@ impl Model {
             begun.post_id = self.post_id(post);
         }
         begun
+    }
+
+    /// Notes how often a handler was killed with the operation under way.
+    pub fn was_killed(&mut self, operation: &Operation, times: usize) {
+        if let Operation::PutUser { user, .. } = operation {
+            self.users[*user].killed += times;
+        }
     }
 
     /// Notes the answer that an operation ended with; an error when it is not right. `repeated`

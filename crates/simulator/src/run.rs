@@ -1,14 +1,11 @@
 //! One seed: a store, a host with its handlers, the clients; then quiet, and the comparison.
 
 use std::{
-    fmt,
-    process::Stdio,
     sync::Arc,
     time::{Duration, Instant},
 };
 
-use anyhow::{Context as _, ensure};
-use azure_data_cosmos::{FeedScope, Query};
+use azure_data_cosmos::{DatabaseClient, FeedScope, Query};
 use futures::{TryStreamExt as _, future::try_join_all};
 use serde_json::Value;
 use tributary_local::{
@@ -18,24 +15,16 @@ use tributary_local::{
         Console, FeedOptions, FeedPump, HandlerProcess, Host, HostOptions, HttpInvoker, Trigger,
     },
 };
-use tributary_simulator::{Simulation, Tally, World, check, simulate};
+use tributary_simulator::{Simulation, World, check, simulate};
 
 use crate::{
     Cli,
+    audit::audit,
     handler::{App, HttpApi},
+    outcome::Outcome,
 };
 
 const DATABASE: &str = "tributary";
-
-/// What came of a seed.
-pub(crate) struct Outcome {
-    seed: u64,
-    tally: Tally,
-    injected: Vec<(Kind, u64)>,
-    dead_letters: Vec<String>,
-    divergences: Vec<String>,
-    duration: Duration,
-}
 
 /// Runs one seed.
 pub(crate) async fn run(cli: &Cli, spec: &ChaosSpec, seed: u64) -> anyhow::Result<Outcome> {
@@ -58,7 +47,7 @@ pub(crate) async fn run(cli: &Cli, spec: &ChaosSpec, seed: u64) -> anyhow::Resul
     };
     let host = Host::start(app.functions.clone(), &app.settings, options).await?;
     let simulation = Simulation {
-        world: World { clients: 8, users: 5, posts: 20, reuse_ids: cli.reuse_ids },
+        world: World { clients: 8, users: 5, posts: 20, reuse_ids: !cli.new_ids },
         operations: cli.operations,
         seed,
         patience: Duration::from_millis(100),
@@ -70,19 +59,35 @@ pub(crate) async fn run(cli: &Cli, spec: &ChaosSpec, seed: u64) -> anyhow::Resul
     };
     chaos.stop();
     host.stop().await;
+    let quiet_since = Instant::now();
 
     // A process that knows nothing of before takes what is left.
     let handler = HandlerProcess::start(app.handler(), console.clone());
     let url = handler.watch().url().await?;
     drain(&endpoint, &app, &url, &console).await?;
-    let mut divergences = check(&HttpApi::new(&url), &model).await;
-    handler.stop().await;
-    if cli.audit {
-        divergences.extend(audit(&app).await?);
+    let api = HttpApi::new(&url);
+    let database = endpoint.client().await?.database_client(DATABASE);
+    let mut divergences = check(&api, &model).await;
+    let mut reservations_left = None;
+    if !cli.no_audit {
+        let audited = audit(&app, &database, &model, quiet_since).await?;
+        reservations_left = Some(audited.reservations_left);
+        divergences.extend(audited.divergences);
+        // A repair takes nothing away that was acknowledged.
+        drain(&endpoint, &app, &url, &console).await?;
+        let after = check(&api, &model).await;
+        divergences.extend(after.into_iter().map(|differs| format!("after the repair: {differs}")));
     }
-    let dead_letters = dead_letters(&endpoint).await?;
-    let injected = chaos.injected();
-    Ok(Outcome { seed, tally, injected, dead_letters, divergences, duration: started.elapsed() })
+    handler.stop().await;
+    Ok(Outcome {
+        seed,
+        tally,
+        injected: chaos.injected(),
+        dead_letters: dead_letters(&database).await?,
+        reservations_left,
+        divergences,
+        duration: started.elapsed(),
+    })
 }
 
 /// Delivers all changes that are left, until nothing changes any more.
@@ -110,67 +115,21 @@ async fn drain(
 }
 
 /// What is in the container of dead letters: nothing that goes wrong here is for good.
-async fn dead_letters(endpoint: &CosmosEndpoint) -> anyhow::Result<Vec<String>> {
-    let database = endpoint.client().await?.database_client(DATABASE);
-    let container = database.container_client("dead-letters", None).await?;
-    let query = Query::from("SELECT * FROM c");
-    let letters = container.query_items(query, FeedScope::full_container(), None).await?;
-    let letters: Vec<Value> = letters.try_collect().await?;
+async fn dead_letters(database: &DatabaseClient) -> anyhow::Result<Vec<String>> {
+    let letters = items(database, "dead-letters", Query::from("SELECT * FROM c")).await?;
     let text = |letter: &Value| {
         format!("{} {}: {}", letter["function"], letter["documentId"], letter["reason"])
     };
     Ok(letters.iter().map(text).collect())
 }
 
-/// What the audit of the store finds.
-async fn audit(app: &App) -> anyhow::Result<Vec<String>> {
-    let output = tokio::process::Command::new(app.executable())
-        .arg("audit")
-        .envs(app.settings.iter())
-        .stdin(Stdio::null())
-        .kill_on_drop(true)
-        .output()
-        .await
-        .context("the audit cannot be started")?;
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
-    ensure!(output.status.code().is_some(), "the audit was killed: {errors}");
-    Ok(if output.status.success() { Vec::new() } else { vec![format!("audit: {text}{errors}")] })
-}
-
-impl Outcome {
-    pub(crate) fn is_right(&self) -> bool {
-        self.tally.wrong.is_empty() && self.divergences.is_empty() && self.dead_letters.is_empty()
-    }
-}
-
-impl fmt::Display for Outcome {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Tally { acknowledged, throttled, unavailable, killed, wrong } = &self.tally;
-        write!(
-            f,
-            "seed {}: {acknowledged} operations acknowledged, {} wrong; sent again after \
-             {throttled} × 429, {unavailable} × 503, {killed} × killed; injected:",
-            self.seed,
-            wrong.len()
-        )?;
-        for (kind, count) in &self.injected {
-            write!(f, " {} {count},", kind.name())?;
-        }
-        write!(
-            f,
-            " then {} dead letters, {} divergences; {:.0} s",
-            self.dead_letters.len(),
-            self.divergences.len(),
-            self.duration.as_secs_f64()
-        )?;
-        let lists =
-            [("wrong", wrong), ("dead letter", &self.dead_letters), ("differs", &self.divergences)];
-        for (what, list) in lists {
-            for line in list.iter().take(20) {
-                write!(f, "\n  {what}: {line}")?;
-            }
-        }
-        Ok(())
-    }
+/// What a query of a whole container gives.
+pub(crate) async fn items(
+    database: &DatabaseClient,
+    container: &str,
+    query: Query,
+) -> anyhow::Result<Vec<Value>> {
+    let container = database.container_client(container, None).await?;
+    let items = container.query_items(query, FeedScope::full_container(), None).await?;
+    Ok(items.try_collect().await?)
 }

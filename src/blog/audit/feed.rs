@@ -51,19 +51,22 @@ impl Looker {
         for expected in &newest {
             let id = &expected.public.id;
             let member = Member { creation_date: expected.public.creation_date, id: id.clone() };
-            if head.contains(id) {
-                if !head.members().contains(&member) {
-                    let words = (member.creation_date.to_string(), "another date");
-                    suspects.push(suspect(Kind::MemberDifferent, id, words, String::new()));
+            // Tells the post from others under this id, earlier and later ones.
+            let date = member.creation_date.to_string();
+            if let Some(found) = head.members().iter().find(|member| member.id == *id) {
+                if *found != member {
+                    let found = found.creation_date.to_string();
+                    let evidence = format!("{date} {found}");
+                    suspects.push(suspect(Kind::MemberDifferent, id, (date, found), evidence));
                 }
                 suspects.extend(look_at_member(expected, copies.remove(id)));
             } else if head.admits(&member) && !head.refill {
                 let words = (version(expected.version), "no member");
-                suspects.push(suspect(Kind::MemberMissing, id, words, String::new()));
+                suspects.push(suspect(Kind::MemberMissing, id, words, date));
             }
         }
         let others = head.members().iter().filter(|m| newest.iter().all(|n| n.public.id != m.id));
-        for Member { id, .. } in others {
+        for Member { id, creation_date } in others {
             let copy = copies.remove(id);
             match read::<PostsItem>(&self.blog.posts, id, id).await? {
                 Slot::Item(Stored { item: PostsItem::Post(post), .. }) => {
@@ -74,7 +77,7 @@ impl Looker {
                     Kind::MemberExtra,
                     id,
                     ("no member", "a member, but no post"),
-                    String::new(),
+                    creation_date.to_string(),
                 )),
             }
         }
@@ -141,7 +144,7 @@ fn look_at_member(expected: &PostCopy, copy: Option<Copy>) -> Option<Suspect> {
         }
         None => {
             let words = (version(expected.version), "none");
-            Some(suspect(Kind::CopyMissing, id, words, String::new()))
+            Some(suspect(Kind::CopyMissing, id, words, expected.public.creation_date.to_string()))
         }
     }
 }

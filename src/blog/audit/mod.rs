@@ -85,7 +85,7 @@ pub struct Summary {
 
 /// Who wants to hear of an audit while it runs.
 pub trait Listener: Send {
-    /// Some divergences; at most a thousand at a time.
+    /// Some divergences; at most a thousand at a time, and those of one page.
     fn findings(&mut self, findings: &[Finding]);
 
     /// So many items were read so far.

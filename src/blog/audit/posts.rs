@@ -182,7 +182,8 @@ impl Looker {
                 missing(found, etag.to_string())
             }
             Slot::Item(Stored { etag, .. }) => missing("another item".into(), etag.to_string()),
-            Slot::Empty => missing("none".into(), String::new()),
+            // The copy of this post: one of a later post under its id may be missing for a moment too.
+            Slot::Empty => missing("none".into(), public.creation_date.to_string()),
             // It is found for itself.
             Slot::Unreadable(_) => None,
         })

@@ -12,7 +12,7 @@ use crate::{
         model::{Author, Comment, CommentContent, CommentId, PostId, PostsItem, UserId},
     },
     cosmos::{ETag, Reason, Refusal, Transaction, retry},
-    http::{self, ApiError, Form, FromForm, JsonBody, Params},
+    http::{self, Actor, ApiError, Form, FromForm, JsonBody, Params},
     values::Timestamp,
 };
 
@@ -59,10 +59,12 @@ impl<S: Sync> FromRequestParts<S> for IdempotencyKey {
 /// writes to the post, and one for a user who has not been seen lately.
 pub async fn create_comment(
     State(blog): State<Blog>,
+    actor: Actor,
     Params(post_id): Params<PostId>,
     IdempotencyKey(key): IdempotencyKey,
     JsonBody(body): JsonBody<NewComment>,
 ) -> Result<Response, ApiError> {
+    actor.must_be(body.user_id.as_str())?;
     let author = blog.author(&body.user_id).await?;
     let id = match &key {
         Some(key) => CommentId::from_key(&post_id, &body.user_id, key),

@@ -11,15 +11,17 @@ use crate::{
         stores::PostSlot,
     },
     cosmos::{Reason, retry},
-    http::{ApiError, JsonBody},
+    http::{Actor, ApiError, JsonBody},
 };
 
 /// Creates a post under an id of ours: one store request, and one for an author who has not been
 /// seen lately.
 pub async fn create_post(
     State(blog): State<Blog>,
+    actor: Actor,
     JsonBody(text): JsonBody<PostText>,
 ) -> Result<Response, ApiError> {
+    actor.must_be(text.user_id.as_str())?;
     let id = PostId::parse(Uuid::now_v7().to_string())
         .map_err(|error| ApiError::invalid("id", error.to_string()))?;
     let author = blog.author(&text.user_id).await?;

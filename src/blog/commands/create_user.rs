@@ -10,20 +10,28 @@ use crate::{
         model::{User, UserId},
     },
     cosmos::retry,
-    http::{ApiError, Conditions, JsonBody},
+    http::{Actor, ApiError, Conditions, JsonBody},
 };
 
-/// Creates a user under an id of ours: two store requests.
+/// Creates a user under an id of ours: two store requests. A caller who is known gets the id under
+/// which the caller is known, and no other, which nobody could ever use: that takes a look whether
+/// this user is there already.
 pub async fn create_user(
     State(blog): State<Blog>,
+    actor: Actor,
     JsonBody(NewName(username)): JsonBody<NewName>,
 ) -> Result<Response, ApiError> {
-    let id = UserId::parse(Uuid::now_v7().to_string())
-        .map_err(|error| ApiError::invalid("id", error.to_string()))?;
+    let id = actor.user_id().map_or_else(|| Uuid::now_v7().to_string(), str::to_owned);
+    let id = UserId::parse(id).map_err(|error| ApiError::invalid("id", error.to_string()))?;
     let user = User::new(id, username);
     retry(async |answer_lost| {
-        if answer_lost {
-            save(&blog, &user, &Conditions::default(), answer_lost).await
+        if answer_lost || actor.user_id().is_some() {
+            match save(&blog, &user, &Conditions::only_create(), answer_lost).await {
+                Err(ApiError::PreconditionFailed) => {
+                    Err(ApiError::Conflict("You are a user already: PUT changes your name."))
+                }
+                result => result,
+            }
         } else {
             // No need to look: an id that was just made belongs to nobody.
             create(&blog, &user, None).await

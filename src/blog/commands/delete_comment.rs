@@ -8,13 +8,14 @@ use crate::{
         model::{CommentId, Post, PostId, PostsItem},
     },
     cosmos::{Reason, Refusal, Transaction, retry},
-    http::{ApiError, Conditions, Params},
+    http::{Actor, ApiError, Conditions, Params},
 };
 
 /// Deletes a comment and counts it off, in one transaction: two store requests when nobody else
-/// writes to the post.
+/// writes to the post, and one to see whose it is when callers are known.
 pub async fn delete_comment(
     State(blog): State<Blog>,
+    actor: Actor,
     Params((post_id, comment_id)): Params<(PostId, CommentId)>,
     conditions: Conditions,
 ) -> Result<StatusCode, ApiError> {
@@ -22,8 +23,12 @@ pub async fn delete_comment(
     if comment_id.as_str() == post_id.as_str() {
         return Err(ApiError::NotFound("comment"));
     }
-    let comment =
-        Reaction { id: comment_id.as_str(), name: "comment", count_off: Post::without_comment };
+    let comment = Reaction {
+        id: comment_id.as_str(),
+        name: "comment",
+        count_off: Post::without_comment,
+        by: actor,
+    };
     remove(&blog, &post_id, &comment, &conditions).await
 }
 
@@ -32,6 +37,8 @@ pub(super) struct Reaction<'a> {
     pub(super) id: &'a str,
     pub(super) name: &'static str,
     pub(super) count_off: fn(&Post) -> Post,
+    /// Who must have made it.
+    pub(super) by: Actor,
 }
 
 /// Deletes a comment or a like and replaces the post that counted it.
@@ -62,10 +69,12 @@ async fn attempt(
 ) -> Result<StatusCode, ApiError> {
     let post = blog.post(post_id).await?;
     let mut etag = None;
-    if !conditions.is_empty() {
+    if !conditions.is_empty() || reaction.by != Actor::ANYBODY {
         let stored = blog.posts.read::<PostsItem>(post_id.as_str(), reaction.id).await?;
-        etag = Some(stored.ok_or(ApiError::NotFound(reaction.name))?.etag);
-        conditions.check(etag.as_ref())?;
+        let stored = stored.ok_or(ApiError::NotFound(reaction.name))?;
+        reaction.by.must_be(stored.item.user_id().as_str())?;
+        conditions.check(Some(&stored.etag))?;
+        etag = Some(stored.etag);
     }
     let without = PostsItem::Post((reaction.count_off)(&post.item));
     let transaction = Transaction::new(post_id.as_str())

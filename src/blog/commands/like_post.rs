@@ -8,7 +8,7 @@ use crate::{
         model::{Like, PostId, PostsItem, UserId},
     },
     cosmos::{ETag, Reason, Refusal, Stored, Transaction, retry},
-    http::{self, ApiError, Conditions, Params},
+    http::{self, Actor, ApiError, Conditions, Params},
     values::Timestamp,
 };
 
@@ -16,9 +16,11 @@ use crate::{
 /// the post, and one for a user who has not been seen lately. Liking again changes nothing.
 pub async fn like_post(
     State(blog): State<Blog>,
+    actor: Actor,
     Params((post_id, user_id)): Params<(PostId, UserId)>,
     conditions: Conditions,
 ) -> Result<Response, ApiError> {
+    actor.must_be(user_id.as_str())?;
     let author = blog.author(&user_id).await?;
     let now = Timestamp::now();
     let attempt = async |answer_lost| {

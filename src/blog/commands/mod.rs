@@ -3,6 +3,8 @@
 //! A command reads, decides, and writes under a precondition; when it loses a race, or the answer
 //! of the store is lost, it starts over ([`crate::cosmos::retry`]). What it creates has an id and
 //! a creation date that do not change between tries, so it recognises its own write.
+//!
+//! Each takes an [`Actor`](crate::http::Actor) and says who that must be.
 
 mod create_comment;
 mod create_post;

@@ -10,7 +10,7 @@ use crate::{
         stores::PostSlot,
     },
     cosmos::{ETag, Stored, retry},
-    http::{self, ApiError, Conditions, Form, FromForm, JsonBody, Params},
+    http::{self, Actor, ApiError, Conditions, Form, FromForm, JsonBody, Params},
     projection::Projection,
     values::Timestamp,
 };
@@ -28,10 +28,12 @@ impl FromForm for PostText {
 /// the post only as it was read.
 pub async fn put_post(
     State(blog): State<Blog>,
+    actor: Actor,
     Params(id): Params<PostId>,
     conditions: Conditions,
     JsonBody(text): JsonBody<PostText>,
 ) -> Result<Response, ApiError> {
+    actor.must_be(text.user_id.as_str())?;
     let wanted = Wanted { id, text, now: Timestamp::now() };
     retry(|answer_lost| save(&blog, &wanted, &conditions, answer_lost)).await
 }

@@ -10,7 +10,7 @@ use crate::{
         usernames::{give_up, release, reserve},
     },
     cosmos::{ETag, StoreError, Stored, retry},
-    http::{self, ApiError, Conditions, Form, FromForm, JsonBody, Params},
+    http::{self, Actor, ApiError, Conditions, Form, FromForm, JsonBody, Params},
 };
 
 /// The body of C1.
@@ -28,10 +28,12 @@ impl FromForm for NewName {
 /// write the user; a rename three: it releases the old name in the end.
 pub async fn put_user(
     State(blog): State<Blog>,
+    actor: Actor,
     Params(id): Params<UserId>,
     conditions: Conditions,
     JsonBody(NewName(username)): JsonBody<NewName>,
 ) -> Result<Response, ApiError> {
+    actor.must_be(id.as_str())?;
     let user = User::new(id, username);
     retry(|answer_lost| save(&blog, &user, &conditions, answer_lost)).await
 }
@@ -104,10 +106,15 @@ pub(in crate::blog) async fn take_name(
     let user = user.holding(&reservation);
     match write(blog, &user, read).await {
         Ok(etag) => Ok((user, etag)),
-        Err(error) => {
-            if !error.answer_lost {
-                give_up(blog, &name, &user.user_id, &reservation).await;
+        Err(error) if error.answer_lost => match blog.user_slot(&user.user_id).await? {
+            // No other write names this reservation: this one was carried out.
+            UserSlot::User(Stored { item, etag }) if item.reservation == user.reservation => {
+                Ok((user, etag))
             }
+            _ => Err(error.into()),
+        },
+        Err(error) => {
+            give_up(blog, &name, &user.user_id, &reservation).await;
             Err(error.into())
         }
     }

@@ -8,16 +8,24 @@ use crate::{
         Blog,
         model::{Post, PostId, UserId, like_id},
     },
-    http::{ApiError, Conditions, Params},
+    http::{Actor, ApiError, Conditions, Params},
 };
 
 /// Deletes a like and counts it off, in one transaction: two store requests when nobody else
 /// writes to the post.
 pub async fn unlike_post(
     State(blog): State<Blog>,
+    actor: Actor,
     Params((post_id, user_id)): Params<(PostId, UserId)>,
     conditions: Conditions,
 ) -> Result<StatusCode, ApiError> {
-    let like = Reaction { id: &like_id(&user_id), name: "like", count_off: Post::without_like };
+    actor.must_be(user_id.as_str())?;
+    let like = Reaction {
+        id: &like_id(&user_id),
+        name: "like",
+        count_off: Post::without_like,
+        // The id says whose like it is.
+        by: Actor::ANYBODY,
+    };
     remove(&blog, &post_id, &like, &conditions).await
 }

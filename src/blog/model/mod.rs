@@ -34,6 +34,18 @@ pub enum PostsItem {
     DeletedPost(DeletedPost),
 }
 
+impl PostsItem {
+    /// Whose it is.
+    pub fn user_id(&self) -> &UserId {
+        match self {
+            Self::Post(post) => &post.public.user_id,
+            Self::Comment(comment) => &comment.public.user_id,
+            Self::Like(like) => &like.public.user_id,
+            Self::DeletedPost(mark) => &mark.user_id,
+        }
+    }
+}
+
 /// How long the mark of a deleted item stays, in seconds: 30 days.
 ///
 /// It must outlast every delivery of an older version of the item: a change feed that is further

@@ -1,34 +1,50 @@
 //! Beside live traffic.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::json;
-use tributary::blog::audit::Finding;
+use tokio::sync::Notify;
+use tributary::blog::{
+    Blog,
+    audit::{Finding, Listener, Options, audit},
+};
 
-use super::{audit_within, in_short, remove};
+use super::{audit_within, findings, in_short, insert, remove};
 use crate::{
     blog::given::{comment, like, post, user},
     world::World,
 };
 
-/// How long the change feed of these worlds may take.
-const SETTLE: Duration = Duration::from_secs(3);
-
 /// Commands and deliveries, without end.
 async fn traffic(world: &World, from: u32) {
     for n in from.. {
-        for author in ["ann", "bob"] {
-            commands(world, author, n).await;
-        }
-        world.settle().await;
+        round(world, n).await;
     }
+}
+
+async fn round(world: &World, n: u32) {
+    for author in ["ann", "bob"] {
+        commands(world, author, n).await;
+    }
+    world.settle().await;
+}
+
+/// How long the change feed may take here: four rounds of the traffic, on a machine this busy. It
+/// needs one.
+async fn patience(world: &World, from: u32) -> Duration {
+    let begin = Instant::now();
+    for n in from..from + 2 {
+        round(world, n).await;
+    }
+    (begin.elapsed() * 2).max(Duration::from_millis(200))
 }
 
 /// An audit while the traffic goes on.
 async fn audit_beside(world: &World, from: u32, repair: bool) -> Vec<Finding> {
+    let settle = patience(world, from).await;
     tokio::select! {
-        (findings, _) = audit_within(world, SETTLE, repair) => findings,
-        () = traffic(world, from) => Vec::new(),
+        (findings, _) = audit_within(world, settle, repair) => findings,
+        () = traffic(world, from + 2) => Vec::new(),
     }
 }
 
@@ -42,6 +58,12 @@ async fn commands(world: &World, author: &str, n: u32) {
     world.put(&format!("/api/posts/{id}"), text).await.expect(200);
     if n.is_multiple_of(3) {
         world.delete(&format!("/api/posts/{id}")).await.expect(204);
+    }
+    // One post comes and goes, each time of the other author.
+    if world.get("/api/posts/again").await.json()["userId"] != author {
+        world.delete("/api/posts/again").await;
+        post(world, "again", author).await.expect(201);
+        comment(world, "again", author, "Mine.").await.expect(201);
     }
     if n.is_multiple_of(5) {
         user(world, author, &format!("{author} after {n}")).await.expect(200);
@@ -80,4 +102,59 @@ async fn an_audit_beside_live_traffic_reports_only_what_stands() {
     world.settle().await;
     let (after, _) = audit_within(&world, Duration::ZERO, false).await;
     assert_eq!(after, []);
+}
+
+/// Tells when so many items were read, and remembers how many findings came together.
+struct Watch<'a> {
+    items: u64,
+    read: &'a Notify,
+    together: Vec<usize>,
+}
+
+impl Listener for Watch<'_> {
+    fn findings(&mut self, findings: &[Finding]) {
+        self.together.push(findings.len());
+    }
+
+    fn progress(&mut self, items: u64) {
+        if items >= self.items {
+            self.read.notify_one();
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_change_on_its_way_is_no_divergence() {
+    let world = world().await;
+    post(&world, "p3", "ann").await.expect(201);
+    user(&world, "cy", "Cyril").await.expect(200);
+    let on_its_way = findings(&world).await;
+    assert!(on_its_way.contains(&"copy-missing users ann post:p3".to_owned()), "{on_its_way:?}");
+    assert!(on_its_way.contains(&"name-differs posts p2 p2".to_owned()), "{on_its_way:?}");
+
+    let items = (world.items("posts").await.len() + world.items("users").await.len()) as u64;
+    let read = Notify::new();
+    let mut watch = Watch { items, read: &read, together: Vec::new() };
+    let blog = Blog::new(&World::cosmos(&world.endpoint).await);
+    let options = Options { settle: Duration::from_millis(500), repair: false };
+    let deliver = async {
+        read.notified().await;
+        world.settle().await;
+    };
+    let (summary, ()) = futures::join!(audit(&blog, options, &mut watch), deliver);
+    assert_eq!(summary.unwrap().findings, 0);
+}
+
+#[tokio::test]
+async fn however_much_is_wrong_only_some_of_it_waits_together() {
+    let world = World::new().await;
+    for n in 0..1_050 {
+        let broken = json!({"id": n.to_string(), "postId": "p", "type": "nonsense"});
+        insert(&world, "posts", broken).await;
+    }
+    let mut watch = Watch { items: u64::MAX, read: &Notify::new(), together: Vec::new() };
+    let blog = Blog::new(&World::cosmos(&world.endpoint).await);
+    let options = Options { settle: Duration::ZERO, repair: false };
+    audit(&blog, options, &mut watch).await.unwrap();
+    assert_eq!(watch.together, [1_000, 50]);
 }

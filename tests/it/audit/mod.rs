@@ -7,14 +7,15 @@ mod process;
 mod quiet;
 mod timer;
 
-use std::time::Duration;
+use std::{collections::HashMap, time::Duration};
 
 use azure_data_cosmos::ContainerClient;
 use serde_json::{Value, json};
 use tributary::blog::{
     Blog,
-    audit::{Finding, Listener, Options, Summary, audit},
+    audit::{Finding, Kind, Listener, Options, Summary, audit},
 };
+use tributary_simulator::Reservation;
 
 use crate::{
     blog::given::{comment, like, post, user},
@@ -49,6 +50,39 @@ async fn findings(world: &World) -> Vec<String> {
 fn in_short(finding: &Finding) -> String {
     let Finding { kind, container, partition_key, id, .. } = finding;
     format!("{kind} {container} {partition_key} {id}")
+}
+
+/// Reservations of names that nobody uses, once they are old enough to be called leaked: all that
+/// the audit may find.
+pub(crate) async fn leaked_reservations(world: &World) -> Vec<Reservation> {
+    let reservations = world.items("users").await;
+    let reservations = reservations.into_iter().filter(|item| item["type"] == "username");
+    let mut owners = HashMap::new();
+    for mut reservation in reservations {
+        let partition = reservation["userId"].as_str().unwrap().to_owned();
+        owners.insert(partition, reservation["owner"].as_str().unwrap().to_owned());
+        // One that was given up is dated 1970, which says so.
+        if reservation["reservedAt"].as_str().unwrap() > "2000" {
+            reservation["reservedAt"] = json!("2020-01-01T00:00:00.000Z");
+            insert(world, "users", reservation).await;
+        }
+    }
+    world.settle().await;
+    let (findings, _) = audit_within(world, Duration::ZERO, false).await;
+    let leaked = findings.iter().map(|finding| {
+        assert_eq!(finding.kind, Kind::ReservationLeaked, "{finding:?}");
+        let name = finding.partition_key.strip_prefix("username:").unwrap().to_owned();
+        Reservation { name, owner: owners[&finding.partition_key].clone() }
+    });
+    leaked.collect()
+}
+
+/// Mends everything, after which there is nothing to find.
+pub(crate) async fn repair_all(world: &World) {
+    let (found, summary) = audit_within(world, Duration::ZERO, true).await;
+    assert_eq!(summary.mended, summary.findings, "{found:?}");
+    world.settle().await;
+    assert_eq!(findings(world).await, [""; 0]);
 }
 
 /// Ann, Bob and Cy; posts `p1` of Ann and `p2` of Bob, with comments and likes; all delivered.

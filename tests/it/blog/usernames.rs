@@ -4,6 +4,7 @@ use azure_data_cosmos::options::{ItemWriteOptions, Precondition};
 use futures::future::join_all;
 use serde_json::{Value, json};
 use time::{Duration, OffsetDateTime, format_description::well_known::Rfc3339};
+use tributary_local::cosmos::{Fault, RequestKind};
 
 use super::given::{self, user};
 use crate::{
@@ -50,6 +51,16 @@ async fn a_freed_name_can_be_taken_at_once() {
     user(&world, "carl", "Carl").await.expect(200);
     user(&world, "ann", "Ann").await.expect(200);
     user(&world, "carl", "Anna").await.expect(200);
+}
+
+#[tokio::test]
+async fn a_rename_whose_answer_was_lost_frees_the_old_name_all_the_same() {
+    let world = given::blog().await;
+    world.endpoint.inject(Fault::AnswerLost, RequestKind::Replace, "users", 1);
+    user(&world, "ann", "Anna").await.expect(200);
+    let users = world.items("users").await;
+    assert!(users.iter().all(|item| item["userId"] != "username:ann"), "{users:#?}");
+    assert_eq!(name_of(&world, "ann").await, "Anna");
 }
 
 #[tokio::test]

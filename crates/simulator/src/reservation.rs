@@ -1,0 +1,82 @@
+//! Names that are reserved for a user who does not use them.
+
+use crate::{Model, operation::user_id};
+
+/// A name and the user for whom it is reserved.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reservation {
+    /// In lower case.
+    pub name: String,
+    /// The id of the user.
+    pub owner: String,
+}
+
+impl Model {
+    /// What no killed handler explains of reservations that nobody uses, a sentence each.
+    ///
+    /// A handler that is killed while it gives a user a name leaves one reservation at most: of the
+    /// new name when it came no further, or of the old one. So the user once asked for the name and
+    /// does not have it, and no user has left more than there were kills.
+    pub fn unexplained(&self, left: &[Reservation]) -> Vec<String> {
+        let mut kills: Vec<usize> = self.users.iter().map(|user| user.killed).collect();
+        let mut is_explained = |Reservation { name, owner }: &Reservation| {
+            let Some(user) = (0..self.users.len()).find(|user| user_id(*user) == *owner) else {
+                return false;
+            };
+            let has = self.users[user].name.as_ref().map(|name| name.to_lowercase());
+            let asked = self.wanted.get(name).is_some_and(|users| users.contains(&user));
+            if !asked || has.as_ref() == Some(name) || kills[user] == 0 {
+                return false;
+            }
+            kills[user] -= 1;
+            true
+        };
+        let unexplained = left.iter().filter(|reservation| !is_explained(reservation));
+        let sentence = |Reservation { name, owner }: &Reservation| {
+            format!("{name:?} is reserved for {owner}, who does not use it; no kill explains that")
+        };
+        unexplained.map(sentence).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::{Operation, Reply, World};
+
+    fn reservation(name: &str, owner: &str) -> Reservation {
+        Reservation { name: name.into(), owner: owner.into() }
+    }
+
+    /// User 0 was given the names in turn, the last after so many kills.
+    fn model(names: &[&str], kills: usize) -> Model {
+        let mut model = Model::new(World { clients: 1, users: 2, posts: 1, reuse_ids: true });
+        for (n, name) in names.iter().enumerate() {
+            let operation = Operation::PutUser { user: 0, name: (*name).to_owned() };
+            let begun = model.begin(&operation);
+            let status = if n == 0 { 201 } else { 200 };
+            let reply = Reply { status, body: json!({"username": name}) };
+            assert_eq!(model.finish(0, &operation, &begun, &reply, false), Ok(()));
+            model.was_killed(&operation, if n + 1 == names.len() { kills } else { 0 });
+        }
+        model
+    }
+
+    #[test]
+    fn a_kill_explains_one_name_that_its_user_asked_for_and_does_not_have() {
+        let old = reservation("ann", "u0");
+        assert_eq!(model(&["Ann", "Annie"], 1).unexplained(std::slice::from_ref(&old)), [""; 0]);
+        for (kills, left) in [
+            (0, vec![old.clone()]),
+            (1, vec![old.clone(), reservation("ann", "u0")]),
+            (1, vec![reservation("annie", "u0")]),
+            (1, vec![reservation("zoe", "u0")]),
+            (1, vec![reservation("ann", "u1")]),
+            (1, vec![reservation("ann", "somebody")]),
+        ] {
+            assert_eq!(model(&["Ann", "Annie"], kills).unexplained(&left).len(), 1, "{left:?}");
+        }
+    }
+}

@@ -1,0 +1,262 @@
+//! Who sends a command, as App Service Authentication ("Easy Auth") says.
+//!
+//! The platform signs callers in, removes what they say of themselves, and tells the app in headers
+//! who they are (learn.microsoft.com/azure/app-service/configure-authentication-user-identities):
+//! `X-MS-CLIENT-PRINCIPAL-ID` is the id that the identity provider gave, `-IDP` names the provider,
+//! and `X-MS-CLIENT-PRINCIPAL` has the claims, as JSON in Base64. Where the platform is not in front,
+//! anybody can send such headers: they are read in the mode [`Authentication::EasyAuth`] only.
+
+use axum::{
+    extract::{FromRef, FromRequestParts},
+    http::{HeaderMap, request::Parts},
+};
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use serde::Deserialize;
+
+use super::ApiError;
+use crate::values::check_id;
+
+/// How the app knows who calls: the setting `Authentication__Mode`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Authentication {
+    /// It does not: a function key opens the commands, for every user.
+    #[default]
+    None,
+    /// App Service Authentication tells it.
+    EasyAuth,
+}
+
+/// Who sends a command. To take it as an argument is to demand that the caller is signed in, where
+/// the app knows callers at all.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Actor(Option<String>);
+
+impl Actor {
+    /// A caller who may act for every user.
+    pub const ANYBODY: Self = Self(None);
+
+    /// The id of the user that the caller is; `None` when that does not matter.
+    pub fn user_id(&self) -> Option<&str> {
+        self.0.as_deref()
+    }
+
+    /// Refuses callers who are another user than the one who acts in the command.
+    pub fn must_be(&self, user_id: &str) -> Result<(), ApiError> {
+        match &self.0 {
+            Some(own) if own != user_id => Err(ApiError::Forbidden(
+                "Only the user whose this is may do it, and you are signed in as another.",
+            )),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl<S: Sync> FromRequestParts<S> for Actor
+where
+    Authentication: FromRef<S>,
+{
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        match Authentication::from_ref(state) {
+            Authentication::None => Ok(Self::ANYBODY),
+            Authentication::EasyAuth => user_id(&parts.headers).map(|id| Self(Some(id))),
+        }
+    }
+}
+
+/// What `X-MS-CLIENT-PRINCIPAL` holds, as far as we need it.
+#[derive(Deserialize)]
+struct Principal {
+    auth_typ: Option<String>,
+    claims: Vec<Claim>,
+}
+
+#[derive(Deserialize)]
+struct Claim {
+    typ: String,
+    val: String,
+}
+
+/// The claim with the object id of Microsoft Entra. The platform gives claims their long names
+/// unless it is told not to.
+const OBJECT_ID: [&str; 2] =
+    ["http://schemas.microsoft.com/identity/claims/objectidentifier", "oid"];
+
+/// The claim with the id that every provider gives.
+const SUBJECT: [&str; 2] =
+    ["http://schemas.xmlsoap.org/ws/2005/05/identity/claims/nameidentifier", "sub"];
+
+/// The name of Microsoft Entra among the providers.
+const ENTRA: &str = "aad";
+
+/// More than a platform lets through.
+const MAX_HEADER: usize = 32 * 1024;
+
+const UNREADABLE: ApiError =
+    ApiError::Unauthorized("The headers of App Service Authentication are not as it writes them.");
+
+/// The user that the caller is: the id that Microsoft Entra gave, or `<provider>.<id>` when another
+/// provider did. No id of Entra has a dot, so no two callers are one user.
+fn user_id(headers: &HeaderMap) -> Result<String, ApiError> {
+    let id = header(headers, "x-ms-client-principal-id")?;
+    let provider = header(headers, "x-ms-client-principal-idp")?;
+    let principal = header(headers, "x-ms-client-principal")?.map(Principal::read).transpose()?;
+
+    let claimed = principal.as_ref().and_then(|principal| principal.auth_typ.as_deref());
+    let provider = provider.or(claimed).unwrap_or(ENTRA);
+    if !is_name(provider) {
+        return Err(UNREADABLE);
+    }
+    let claimed = principal.as_ref().and_then(|principal| principal.id(provider));
+    let user_id = match id.or(claimed) {
+        Some(id) if provider == ENTRA => id.to_owned(),
+        Some(id) => format!("{provider}.{id}"),
+        None if principal.is_some() => return Err(UNREADABLE),
+        None => {
+            return Err(ApiError::Unauthorized("Sign in first: this command acts for a user."));
+        }
+    };
+    match check_id(&user_id) {
+        Ok(()) => Ok(user_id),
+        Err(_) => Err(ApiError::Forbidden(
+            "You are signed in, but the id that your identity provider gave you cannot be the id of a user here.",
+        )),
+    }
+}
+
+/// A header that stands once, if at all.
+fn header<'a>(headers: &'a HeaderMap, name: &str) -> Result<Option<&'a str>, ApiError> {
+    let mut values = headers.get_all(name).iter();
+    match (values.next(), values.next()) {
+        (None, _) => Ok(None),
+        (Some(value), None) => match value.to_str() {
+            Ok(text) if (1..=MAX_HEADER).contains(&text.len()) => Ok(Some(text)),
+            _ => Err(UNREADABLE),
+        },
+        (Some(_), Some(_)) => Err(UNREADABLE),
+    }
+}
+
+/// Names of providers have no dots, which would make `<provider>.<id>` ambiguous.
+fn is_name(provider: &str) -> bool {
+    !provider.is_empty()
+        && provider.bytes().all(|c| c.is_ascii_alphanumeric() || matches!(c, b'-' | b'_'))
+}
+
+impl Principal {
+    fn read(text: &str) -> Result<Self, ApiError> {
+        let json = STANDARD.decode(text).map_err(|_| UNREADABLE)?;
+        serde_json::from_slice(&json).map_err(|_| UNREADABLE)
+    }
+
+    /// The caller's id. Only Microsoft Entra has object ids: what another provider calls so, its
+    /// users may have chosen.
+    fn id(&self, provider: &str) -> Option<&str> {
+        let object_id = OBJECT_ID.iter().filter(|_| provider == ENTRA);
+        let value = |typ: &&str| self.claims.iter().find(|claim| claim.typ == *typ);
+        object_id.chain(&SUBJECT).find_map(value).map(|claim| claim.val.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::response::IntoResponse;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// What becomes of these headers: a user, or the status of a problem.
+    fn caller(headers: &[(&'static str, &str)]) -> Result<String, u16> {
+        let mut map = HeaderMap::new();
+        for (name, value) in headers {
+            map.append(*name, value.parse().unwrap());
+        }
+        user_id(&map).map_err(|error| error.into_response().status().as_u16())
+    }
+
+    fn encoded(json: &str) -> String {
+        STANDARD.encode(json)
+    }
+
+    const ID: &str = "x-ms-client-principal-id";
+    const IDP: &str = "x-ms-client-principal-idp";
+    const CLAIMS: &str = "x-ms-client-principal";
+    const ENTRA_ID: &str = "0c1f5595-fcd9-48f5-b95b-0a4c3b91b22e";
+
+    #[test]
+    fn the_id_of_a_user_is_that_of_entra_or_names_its_provider() {
+        assert_eq!(caller(&[(ID, ENTRA_ID), (IDP, "aad")]), Ok(ENTRA_ID.into()));
+        assert_eq!(caller(&[(ID, ENTRA_ID)]), Ok(ENTRA_ID.into()));
+        assert_eq!(caller(&[(ID, "1077"), (IDP, "google")]), Ok("google.1077".into()));
+        assert_eq!(caller(&[(ID, "1077"), (IDP, "github")]), Ok("github.1077".into()));
+    }
+
+    #[test]
+    fn the_claims_name_the_caller_where_no_other_header_does() {
+        let entra = format!(
+            r#"{{"auth_typ":"aad","claims":[
+                {{"typ":"name","val":"Ann"}},
+                {{"typ":"http://schemas.xmlsoap.org/ws/2005/05/identity/claims/nameidentifier","val":"pairwise"}},
+                {{"typ":"http://schemas.microsoft.com/identity/claims/objectidentifier","val":"{ENTRA_ID}"}}
+            ],"name_typ":"name","role_typ":"roles"}}"#
+        );
+        assert_eq!(caller(&[(CLAIMS, &encoded(&entra))]), Ok(ENTRA_ID.into()));
+        let google = r#"{"auth_typ":"google","claims":[
+            {"typ":"oid","val":"chosen"},
+            {"typ":"sub","val":"1077"}
+        ]}"#;
+        assert_eq!(caller(&[(CLAIMS, &encoded(google))]), Ok("google.1077".into()));
+        assert_eq!(caller(&[(CLAIMS, &encoded(google)), (ID, "1078")]), Ok("google.1078".into()));
+    }
+
+    #[test]
+    fn headers_that_the_platform_would_not_write_are_refused() {
+        let long = "A".repeat(MAX_HEADER + 1);
+        let nobody = encoded(r#"{"auth_typ":"aad","claims":[{"typ":"name","val":"Ann"}]}"#);
+        for headers in [
+            &[][..],
+            &[(IDP, "aad")],
+            &[(ID, "")],
+            &[(ID, "ann"), (ID, "ann")],
+            &[(ID, "ann"), (ID, "bob")],
+            &[(ID, "ann"), (IDP, "aad"), (IDP, "google")],
+            &[(ID, "ann"), (IDP, "goo.gle")],
+            &[(ID, "ann"), (IDP, "")],
+            &[(ID, "ä")],
+            &[(ID, "ann"), (CLAIMS, "not Base64")],
+            &[(ID, "ann"), (CLAIMS, &encoded("not JSON"))],
+            &[(ID, "ann"), (CLAIMS, &encoded("[]"))],
+            &[(ID, "ann"), (CLAIMS, &encoded(r#"{"claims":[{"typ":1}]}"#))],
+            &[(ID, "ann"), (CLAIMS, &long)],
+            &[(CLAIMS, &nobody)],
+            &[(CLAIMS, &encoded(r#"{"auth_typ":"","claims":[{"typ":"sub","val":"1077"}]}"#))],
+            &[(CLAIMS, &encoded(r#"{"userId":"ann","userRoles":["authenticated"]}"#))],
+        ] {
+            assert_eq!(caller(headers), Err(401), "{headers:?}");
+        }
+    }
+
+    #[test]
+    fn who_is_signed_in_under_an_id_that_no_user_can_have_is_forbidden() {
+        let long = "a".repeat(129);
+        for id in ["auth0|1077", "-ann", "ann@example.com", " ann", &long] {
+            assert_eq!(caller(&[(ID, id)]), Err(403), "{id:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_header_makes_it_panic(values in proptest::collection::vec("\\PC*", 3), json in ".*") {
+            let mut map = HeaderMap::new();
+            for (name, value) in [ID, IDP, CLAIMS].into_iter().zip(&values) {
+                if let Ok(value) = value.parse() {
+                    map.append(name, value);
+                }
+            }
+            let _ = user_id(&map);
+            map.insert(CLAIMS, encoded(&json).parse().unwrap());
+            let _ = user_id(&map);
+        }
+    }
+}
