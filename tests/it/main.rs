@@ -15,6 +15,7 @@ mod costs;
 mod dead_letters;
 mod functions;
 mod http;
+mod infra;
 mod process;
 mod projections;
 mod world;

@@ -1,7 +1,8 @@
 //! Chores of the workspace: `cargo xtask check` before a commit, `cargo xtask tour` to see that the
-//! README's tour is as it says, `cargo xtask chaos` for the long run of `docs/chaos.md`, `cargo xtask rename`
-//! for that of `docs/renames.md`.
+//! README's tour is as it says, `cargo xtask chaos` for the long run of `docs/chaos.md`,
+//! `cargo xtask rename` for that of `docs/renames.md`, `cargo xtask package` for what is deployed.
 
+mod package;
 mod tour;
 
 use std::process::{Command, ExitCode};
@@ -16,6 +17,8 @@ enum Task {
     Check,
     /// Runs the commands of the README's tour against `cargo local --demo`.
     Tour,
+    /// Builds the handler for Azure and writes target/functionapp and target/functionapp.zip.
+    Package(package::Options),
     /// Random commands under chaos, compared with a reference model; `--help` is its own.
     #[command(disable_help_flag = true)]
     Chaos {
@@ -36,6 +39,7 @@ fn main() -> ExitCode {
     let result = match Task::parse() {
         Task::Check => check(),
         Task::Tour => tour::tour(),
+        Task::Package(options) => package::package(&options),
         Task::Chaos { arguments } => simulator(&arguments),
         Task::Rename { arguments } => simulator(&[&["rename".into()], &arguments[..]].concat()),
     };
