@@ -19,7 +19,9 @@ use crate::{
             create_comment, create_post, create_user, delete_comment, delete_post, like_post,
             put_post, put_user, unlike_post,
         },
-        projections::{HomeFeed, PostCopiesInUsers, PostsIntegrity, UsernamesInPosts},
+        projections::{
+            HomeFeed, PostCopiesInUsers, PostsIntegrity, RenameOptions, UsernamesInPosts,
+        },
         queries::{
             get_comment, get_feed, get_like, get_post, get_user, list_comments, list_likes,
             list_user_posts,
@@ -81,6 +83,8 @@ pub const UNMATCHED: &str = "ZUnmatchedRoute";
 pub struct Options {
     /// How the app knows who calls.
     pub authentication: Authentication,
+    /// How a rename goes about it.
+    pub rename: RenameOptions,
     /// How the weekly audit goes about it.
     pub audit: audit::Options,
     /// How long a projection tries again: a host may wait for long, a test may not.
@@ -91,6 +95,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             authentication: Authentication::default(),
+            rename: RenameOptions::default(),
             audit: audit::Options::default(),
             retry_budget: RETRY_BUDGET,
         }
@@ -104,10 +109,10 @@ pub fn app(cosmos: &Arc<Cosmos>) -> CustomHandler {
 
 /// The app with other options.
 pub fn app_with(cosmos: &Arc<Cosmos>, options: Options) -> CustomHandler {
-    let Options { authentication, audit, retry_budget } = options;
+    let Options { authentication, rename, audit, retry_budget } = options;
     let blog = Blog::new(cosmos);
     let projections = Projections::new(DeadLetters::new(cosmos), retry_budget)
-        .with(UsernamesInPosts(blog.clone()))
+        .with(UsernamesInPosts::new(&blog, rename))
         .with(PostCopiesInUsers(blog.clone()))
         .with(HomeFeed(blog.clone()))
         .with(PostsIntegrity(blog.clone()));

@@ -2,13 +2,16 @@
 
 mod cosmos;
 
-use std::{env, fmt};
+use std::{env, fmt, num::NonZeroU32};
 
 use azure_core::http::Url;
 use azure_data_cosmos::{AccountReference, RoutingStrategy};
 use custom_handler::logs::Format;
 
-use crate::{blog::audit, http::Authentication};
+use crate::{
+    blog::{audit, projections::RenameOptions},
+    http::Authentication,
+};
 
 /// All settings of the handler.
 #[derive(Debug)]
@@ -19,6 +22,9 @@ pub struct Config {
     pub audit: audit::Options,
     /// What is logged and where telemetry goes.
     pub telemetry: TelemetryConfig,
+    /// How renames go about it: `Rename__RequestUnitsPerSecond`, what they may spend, or 0 for no
+    /// limit.
+    pub rename: RenameOptions,
     /// How the app knows who calls: `Authentication__Mode`, `none` or `easyauth`.
     pub authentication: Authentication,
 }
@@ -74,6 +80,7 @@ impl Config {
                 ..Default::default()
             },
             telemetry: TelemetryConfig { format: format(&setting)?, export: export(&setting) },
+            rename: rename(&setting)?,
             authentication: authentication(&setting)?,
         })
     }
@@ -117,6 +124,20 @@ fn export(setting: Lookup<'_>) -> Result<bool, ConfigError> {
         ))),
         _ => Ok(true),
     }
+}
+
+fn rename(setting: Lookup<'_>) -> Result<RenameOptions, ConfigError> {
+    const NAME: &str = "Rename__RequestUnitsPerSecond";
+    let Some(text) = setting(NAME) else {
+        return Ok(RenameOptions::default());
+    };
+    let rate = text.trim().parse::<u32>().map_err(|_| {
+        error(format!(
+            "{NAME} must be a whole number: what the renames of an instance may spend in a second, \
+             or 0 for no limit."
+        ))
+    })?;
+    Ok(RenameOptions { request_units_per_second: NonZeroU32::new(rate), ..Default::default() })
 }
 
 /// The mode `easyauth` believes headers that only the platform removes from what callers send, and
@@ -203,6 +224,24 @@ mod tests {
         assert!(read(&[store, ("Audit__Repair", "true")]).unwrap().audit.repair);
         let message = read(&[store, ("Audit__Repair", "yes")]).unwrap_err().to_string();
         assert!(message.contains("Audit__Repair"), "{message}");
+    }
+
+    #[test]
+    fn renames_have_a_budget_unless_they_are_told_otherwise() {
+        const NAME: &str = "Rename__RequestUnitsPerSecond";
+        let rate = |settings: &[(&str, &str)]| {
+            let store =
+                ("CosmosConnection", "AccountEndpoint=http://127.0.0.1:8081/;AccountKey=a2V5");
+            let config = read(&[&[store], settings].concat());
+            config.map(|config| config.rename.request_units_per_second.map_or(0, NonZeroU32::get))
+        };
+        assert_eq!(rate(&[]).unwrap(), 400);
+        assert_eq!(rate(&[(NAME, " 2500 ")]).unwrap(), 2_500);
+        assert_eq!(rate(&[(NAME, "0")]).unwrap(), 0);
+        for bad in ["-1", "1.5", "fast", "99999999999"] {
+            let message = rate(&[(NAME, bad)]).unwrap_err().to_string();
+            assert!(message.contains(NAME) && !message.contains(bad), "{message}");
+        }
     }
 
     #[test]

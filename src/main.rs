@@ -40,10 +40,10 @@ async fn serve() -> ExitCode {
 
 async fn start() -> Result<(), Box<dyn std::error::Error>> {
     let config = Config::from_env()?;
-    let Config { cosmos, audit, authentication, telemetry } = config;
+    let Config { cosmos, audit, authentication, rename, telemetry } = config;
     let telemetry = telemetry::start(&telemetry)?;
     let cosmos: Arc<Cosmos> = cosmos.into();
-    let options = Options { authentication, audit, ..Default::default() };
+    let options = Options { authentication, audit, rename, ..Default::default() };
     let served = app_with(&cosmos, options).serve().await;
     telemetry.stop().await;
     Ok(served?)

@@ -73,7 +73,7 @@ async fn document<P: Projection>(
         if let Some(stored) = projection.container().read::<Box<RawValue>>(partition, id).await? {
             return Ok(Document::from_json(stored.item.get()).ok());
         }
-        // The mark of a deleted item goes away by itself, and still says that the item is deleted.
+        // A mark goes away by itself, and what it says, as that an item is deleted, still holds.
         // Anything else that is gone leaves nothing to copy.
         if !letter.is_of_a_mark() {
             return Ok(None);

@@ -1,7 +1,8 @@
 //! Chores of the workspace: `cargo xtask check` before a commit, `cargo xtask tour` to see that the
-//! README's tour is as it says, `cargo xtask chaos` for the long run of `docs/chaos.md`, `cargo xtask
-//! guards` to see that each guard of `docs/guards.md` is needed, `cargo xtask package` for what is
-//! deployed.
+//! Chores of the workspace: `cargo xtask check` before a commit, `cargo xtask tour` to see that the
+//! README's tour is as it says, `cargo xtask chaos` and `cargo xtask rename` for the long runs of
+//! `docs/chaos.md` and `docs/renames.md`, `cargo xtask guards` to see that each guard of
+//! `docs/guards.md` is needed, `cargo xtask package` for what is deployed.
 
 mod guards;
 mod package;
@@ -34,6 +35,13 @@ enum Task {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
+    /// Renames a user with many items and kills the handler meanwhile; `--help` is its own.
+    #[command(disable_help_flag = true)]
+    Rename {
+        /// What the simulator takes: `cargo xtask rename --help`.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
 }
 
 fn main() -> ExitCode {
@@ -42,7 +50,8 @@ fn main() -> ExitCode {
         Task::Tour => tour::tour(),
         Task::Package(options) => package::package(&options),
         Task::Guards { filter } => guards::guards(&filter),
-        Task::Chaos { arguments } => chaos(&arguments),
+        Task::Chaos { arguments } => simulator(&arguments),
+        Task::Rename { arguments } => simulator(&[&["rename".into()], &arguments[..]].concat()),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -60,7 +69,7 @@ fn check() -> anyhow::Result<()> {
     cargo(&["doc", "--workspace", "--no-deps"])
 }
 
-fn chaos(arguments: &[String]) -> anyhow::Result<()> {
+fn simulator(arguments: &[String]) -> anyhow::Result<()> {
     // Both in one build, and the simulator finds the handler beside itself.
     let programs = ["--bin", "tributary", "--bin", "tributary-chaos"];
     cargo(&[&["build", "--release"][..], &programs].concat())?;
