@@ -9,7 +9,7 @@ use axum::{
     middleware,
     routing::{MethodRouter, delete, get, post, put},
 };
-use custom_handler::{CustomHandler, TimerInfo};
+use custom_handler::{CustomHandler, TimerInfo, TraceContext};
 
 use crate::{
     blog::{
@@ -19,7 +19,9 @@ use crate::{
             create_comment, create_post, create_user, delete_comment, delete_post, like_post,
             put_post, put_user, unlike_post,
         },
-        projections::{HomeFeed, PostCopiesInUsers, PostsIntegrity, UsernamesInPosts},
+        projections::{
+            HomeFeed, PostCopiesInUsers, PostsIntegrity, RenameOptions, UsernamesInPosts,
+        },
         queries::{
             get_comment, get_feed, get_like, get_post, get_user, list_comments, list_likes,
             list_user_posts,
@@ -27,8 +29,11 @@ use crate::{
     },
     cosmos::Cosmos,
     dead_letters::{delete_dead_letter, get_dead_letter, list_dead_letters, replay_dead_letter},
-    http::{Authentication, catch_panics, charge, method_not_allowed, no_such_route},
+    http::{
+        Authentication, FunctionNames, answered, catch_panics, method_not_allowed, no_such_route,
+    },
     projection::{DeadLetters, Projections, RETRY_BUDGET},
+    telemetry,
 };
 
 /// The HTTP functions: commands and what is for operators need a function key, queries are for
@@ -78,6 +83,8 @@ pub const UNMATCHED: &str = "ZUnmatchedRoute";
 pub struct Options {
     /// How the app knows who calls.
     pub authentication: Authentication,
+    /// How a rename goes about it.
+    pub rename: RenameOptions,
     /// How the weekly audit goes about it.
     pub audit: audit::Options,
     /// How long a projection tries again: a host may wait for long, a test may not.
@@ -88,6 +95,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             authentication: Authentication::default(),
+            rename: RenameOptions::default(),
             audit: audit::Options::default(),
             retry_budget: RETRY_BUDGET,
         }
@@ -101,18 +109,22 @@ pub fn app(cosmos: &Arc<Cosmos>) -> CustomHandler {
 
 /// The app with other options.
 pub fn app_with(cosmos: &Arc<Cosmos>, options: Options) -> CustomHandler {
-    let Options { authentication, audit, retry_budget } = options;
+    let Options { authentication, rename, audit, retry_budget } = options;
     let blog = Blog::new(cosmos);
     let projections = Projections::new(DeadLetters::new(cosmos), retry_budget)
-        .with(UsernamesInPosts(blog.clone()))
+        .with(UsernamesInPosts::new(&blog, rename))
         .with(PostCopiesInUsers(blog.clone()))
         .with(HomeFeed(blog.clone()))
         .with(PostsIntegrity(blog.clone()));
     let audited = blog.clone();
-    let app = CustomHandler::new().trigger(audit::FUNCTION, move |_: TimerInfo| {
-        let blog = audited.clone();
-        async move { audit_blog(&blog, audit).await }
-    });
+    let app = CustomHandler::new().trigger(
+        audit::FUNCTION,
+        move |_: TimerInfo, host: Option<TraceContext>| {
+            let blog = audited.clone();
+            let work = async move { audit_blog(&blog, audit).await };
+            telemetry::invocation(audit::FUNCTION, "timer", host, Box::pin(work))
+        },
+    );
     projections.serve(app).http(router(Parts { authentication, blog, projections }))
 }
 
@@ -175,12 +187,15 @@ fn http(
 }
 
 fn router(parts: Parts) -> Router {
-    http_functions()
+    let functions = http_functions();
+    let names = functions.iter().map(|one| (one.method.clone(), one.route, one.name));
+    let names = FunctionNames::new(names, UNMATCHED);
+    functions
         .into_iter()
         .fold(Router::new(), |router, function| router.route(function.route, function.handler))
         .method_not_allowed_fallback(method_not_allowed)
         .fallback(no_such_route)
         .layer(middleware::from_fn(catch_panics))
-        .layer(middleware::from_fn(charge))
+        .layer(middleware::from_fn_with_state(names, answered))
         .with_state(parts)
 }

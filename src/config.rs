@@ -1,15 +1,17 @@
 //! Settings, read once at the start. The triggers of the Functions host use the same names.
 
-use std::{env, fmt, sync::Arc};
+mod cosmos;
 
-use azure_core::credentials::TokenCredential;
-use azure_data_cosmos::{AccountEndpoint, AccountReference};
-use azure_identity::{
-    DeveloperToolsCredential, ManagedIdentityCredential, ManagedIdentityCredentialOptions,
-    UserAssignedId,
+use std::{env, fmt, num::NonZeroU32};
+
+use azure_core::http::Url;
+use azure_data_cosmos::{AccountReference, RoutingStrategy};
+use custom_handler::logs::Format;
+
+use crate::{
+    blog::{audit, projections::RenameOptions},
+    http::Authentication,
 };
-
-use crate::{blog::audit, http::Authentication};
 
 /// All settings of the handler.
 #[derive(Debug)]
@@ -18,6 +20,11 @@ pub struct Config {
     pub cosmos: CosmosConfig,
     /// How the weekly audit goes about it: `Audit__Repair`, `true` to mend what it finds.
     pub audit: audit::Options,
+    /// What is logged and where telemetry goes.
+    pub telemetry: TelemetryConfig,
+    /// How renames go about it: `Rename__RequestUnitsPerSecond`, what they may spend, or 0 for no
+    /// limit.
+    pub rename: RenameOptions,
     /// How the app knows who calls: `Authentication__Mode`, `none` or `easyauth`.
     pub authentication: Authentication,
 }
@@ -29,6 +36,20 @@ pub struct CosmosConfig {
     pub account: AccountReference,
     /// `CosmosDatabase`; `tributary` when it is not set.
     pub database: String,
+    /// Which of the account's regions is asked first.
+    pub routing: RoutingStrategy,
+}
+
+/// What is logged and where telemetry goes.
+#[derive(Debug)]
+pub struct TelemetryConfig {
+    /// `Log__Format`: `json` or `text`. Without it, text where Core Tools or `cargo local` runs the
+    /// handler (they set `AZURE_FUNCTIONS_ENVIRONMENT` to `Development`), and JSON elsewhere.
+    pub format: Format,
+    /// Whether traces and metrics are exported: when `OTEL_EXPORTER_OTLP_ENDPOINT` is set and
+    /// `OTEL_SDK_DISABLED` is not `true`. An error says why they cannot be, which is no reason not to
+    /// serve. The exporter reads its other settings itself.
+    pub export: Result<bool, ConfigError>,
 }
 
 /// A setting that is missing or bad, in one sentence.
@@ -50,13 +71,16 @@ impl Config {
         let setting = |name: &str| setting(name).filter(|value| !value.trim().is_empty());
         Ok(Self {
             cosmos: CosmosConfig {
-                account: account(&setting)?,
+                account: cosmos::account(&setting)?,
                 database: setting("CosmosDatabase").unwrap_or_else(|| "tributary".into()),
+                routing: cosmos::routing(&setting),
             },
             audit: audit::Options {
                 repair: switch(&setting, "Audit__Repair")?,
                 ..Default::default()
             },
+            telemetry: TelemetryConfig { format: format(&setting)?, export: export(&setting) },
+            rename: rename(&setting)?,
             authentication: authentication(&setting)?,
         })
     }
@@ -68,6 +92,52 @@ fn switch(setting: Lookup<'_>, name: &str) -> Result<bool, ConfigError> {
         Some("true") => Ok(true),
         Some(_) => Err(error(format!("{name} must be true or false."))),
     }
+}
+
+fn format(setting: Lookup<'_>) -> Result<Format, ConfigError> {
+    let is_local = setting("AZURE_FUNCTIONS_ENVIRONMENT")
+        .is_some_and(|environment| environment.eq_ignore_ascii_case("Development"));
+    let usual = if is_local { "text" } else { "json" };
+    match setting("Log__Format").map_or(usual.into(), |value| value.to_lowercase()).as_str() {
+        "text" => Ok(Format::Text),
+        "json" => Ok(Format::Json),
+        _ => Err(error("Log__Format must be json or text.")),
+    }
+}
+
+fn export(setting: Lookup<'_>) -> Result<bool, ConfigError> {
+    const PROTOCOL: &str = "http/protobuf";
+    let endpoint = setting("OTEL_EXPORTER_OTLP_ENDPOINT");
+    let Some(endpoint) = endpoint.filter(|_| switch(setting, "OTEL_SDK_DISABLED") != Ok(true))
+    else {
+        return Ok(false);
+    };
+    if !Url::parse(&endpoint).is_ok_and(|url| matches!(url.scheme(), "http" | "https")) {
+        return Err(error(
+            "OTEL_EXPORTER_OTLP_ENDPOINT must be a URL such as http://localhost:4318.",
+        ));
+    }
+    match setting("OTEL_EXPORTER_OTLP_PROTOCOL") {
+        Some(other) if other != PROTOCOL => Err(error(format!(
+            "OTEL_EXPORTER_OTLP_PROTOCOL must be {PROTOCOL}, or not be set: send to the collector's \
+             port for HTTP, which is 4318."
+        ))),
+        _ => Ok(true),
+    }
+}
+
+fn rename(setting: Lookup<'_>) -> Result<RenameOptions, ConfigError> {
+    const NAME: &str = "Rename__RequestUnitsPerSecond";
+    let Some(text) = setting(NAME) else {
+        return Ok(RenameOptions::default());
+    };
+    let rate = text.trim().parse::<u32>().map_err(|_| {
+        error(format!(
+            "{NAME} must be a whole number: what the renames of an instance may spend in a second, \
+             or 0 for no limit."
+        ))
+    })?;
+    Ok(RenameOptions { request_units_per_second: NonZeroU32::new(rate), ..Default::default() })
 }
 
 /// The mode `easyauth` believes headers that only the platform removes from what callers send, and
@@ -90,74 +160,6 @@ fn authentication(setting: Lookup<'_>) -> Result<Authentication, ConfigError> {
     }
 }
 
-fn account(setting: Lookup<'_>) -> Result<AccountReference, ConfigError> {
-    if let Some(text) = setting("CosmosConnection") {
-        return with_key(&text);
-    }
-    if let Some(url) = setting("CosmosConnection__accountEndpoint") {
-        let endpoint = endpoint(&url, "CosmosConnection__accountEndpoint")?;
-        return Ok(AccountReference::with_credential(endpoint, credential(setting)?));
-    }
-    Err(error(
-        "Set CosmosConnection to a connection string (emulators), or \
-         CosmosConnection__accountEndpoint to the account's URL (with an identity).",
-    ))
-}
-
-fn with_key(text: &str) -> Result<AccountReference, ConfigError> {
-    let mut url = None;
-    let mut key = None;
-    for part in text.split(';') {
-        match part.split_once('=').map(|(name, value)| (name.trim(), value.trim())) {
-            Some((name, value)) if name.eq_ignore_ascii_case("AccountEndpoint") => {
-                url = Some(value);
-            }
-            Some((name, value)) if name.eq_ignore_ascii_case("AccountKey") => key = Some(value),
-            _ => {}
-        }
-    }
-    let (Some(url), Some(key)) = (url, key.filter(|key| !key.is_empty())) else {
-        return Err(error(
-            "CosmosConnection must look like AccountEndpoint=https://…/;AccountKey=…; \
-             for an identity instead of a key set CosmosConnection__accountEndpoint.",
-        ));
-    };
-    let endpoint = endpoint(url, "CosmosConnection")?;
-    Ok(AccountReference::with_authentication_key(endpoint, key.to_owned()))
-}
-
-fn endpoint(url: &str, setting: &str) -> Result<AccountEndpoint, ConfigError> {
-    let bad = |_| error(format!("{setting} does not contain a URL of a Cosmos DB account."));
-    let endpoint: AccountEndpoint = url.parse().map_err(bad)?;
-    match endpoint.url().scheme() {
-        "https" | "http" => Ok(endpoint),
-        _ => Err(error(format!("The URL in {setting} must begin with https://."))),
-    }
-}
-
-/// The identity of the function app in Azure, or that of the developer on a laptop.
-fn credential(setting: Lookup<'_>) -> Result<Arc<dyn TokenCredential>, ConfigError> {
-    const NAME: &str = "CosmosConnection__credential";
-    match setting(NAME) {
-        Some(kind) if kind.eq_ignore_ascii_case("managedidentity") => {
-            let user_assigned_id =
-                setting("CosmosConnection__clientId").map(UserAssignedId::ClientId);
-            let options =
-                ManagedIdentityCredentialOptions { user_assigned_id, ..Default::default() };
-            let credential = ManagedIdentityCredential::new(Some(options))
-                .map_err(|_| error("The managed identity of this app cannot be used: check CosmosConnection__clientId."))?;
-            Ok(credential)
-        }
-        Some(_) => Err(error(format!("{NAME} must be managedidentity, or not be set."))),
-        None => {
-            let credential = DeveloperToolsCredential::new(None).map_err(|_| {
-                error(format!("Set {NAME} to managedidentity, or sign in with the Azure CLI."))
-            })?;
-            Ok(credential)
-        }
-    }
-}
-
 fn error(message: impl fmt::Display) -> ConfigError {
     ConfigError(message.to_string())
 }
@@ -166,7 +168,7 @@ fn error(message: impl fmt::Display) -> ConfigError {
 mod tests {
     use super::*;
 
-    fn read(settings: &[(&str, &str)]) -> Result<Config, ConfigError> {
+    pub(super) fn read(settings: &[(&str, &str)]) -> Result<Config, ConfigError> {
         Config::read(&|name| {
             settings.iter().find(|(n, _)| *n == name).map(|(_, value)| (*value).to_owned())
         })
@@ -182,12 +184,36 @@ mod tests {
     }
 
     #[test]
-    fn an_identity_needs_no_key() {
-        let endpoint = ("CosmosConnection__accountEndpoint", "https://a.documents.azure.com/");
-        let identity = ("CosmosConnection__credential", "managedidentity");
-        let client = ("CosmosConnection__clientId", "00000000-0000-0000-0000-000000000001");
-        read(&[endpoint, identity, client]).unwrap();
-        read(&[endpoint]).unwrap();
+    fn lines_are_text_on_a_laptop_and_json_elsewhere() {
+        let store = ("CosmosConnection", "AccountEndpoint=http://127.0.0.1:8081/;AccountKey=a2V5");
+        let local = ("AZURE_FUNCTIONS_ENVIRONMENT", "Development");
+        let format = |settings: &[_]| read(settings).unwrap().telemetry.format;
+        assert_eq!(format(&[store]), Format::Json);
+        assert_eq!(format(&[store, local]), Format::Text);
+        assert_eq!(format(&[store, local, ("Log__Format", "JSON")]), Format::Json);
+        assert_eq!(format(&[store, ("Log__Format", "text")]), Format::Text);
+        let message = read(&[store, ("Log__Format", "xml")]).unwrap_err().to_string();
+        assert!(message.contains("Log__Format"), "{message}");
+    }
+
+    #[test]
+    fn telemetry_is_exported_only_to_an_endpoint_that_is_set() {
+        let store = ("CosmosConnection", "AccountEndpoint=http://127.0.0.1:8081/;AccountKey=a2V5");
+        let endpoint = ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:4318");
+        let export = |settings: &[_]| read(settings).unwrap().telemetry.export;
+        assert_eq!(export(&[store]), Ok(false));
+        assert_eq!(export(&[store, endpoint]), Ok(true));
+        assert_eq!(export(&[store, endpoint, ("OTEL_SDK_DISABLED", "true")]), Ok(false));
+        for (bad, named) in [
+            (
+                &[("OTEL_EXPORTER_OTLP_ENDPOINT", "localhost:4317")][..],
+                "OTEL_EXPORTER_OTLP_ENDPOINT",
+            ),
+            (&[endpoint, ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")], "OTEL_EXPORTER_OTLP_PROTOCOL"),
+        ] {
+            let message = export(&[&[store], bad].concat()).unwrap_err().to_string();
+            assert!(message.contains(named), "{message}");
+        }
     }
 
     #[test]
@@ -198,6 +224,24 @@ mod tests {
         assert!(read(&[store, ("Audit__Repair", "true")]).unwrap().audit.repair);
         let message = read(&[store, ("Audit__Repair", "yes")]).unwrap_err().to_string();
         assert!(message.contains("Audit__Repair"), "{message}");
+    }
+
+    #[test]
+    fn renames_have_a_budget_unless_they_are_told_otherwise() {
+        const NAME: &str = "Rename__RequestUnitsPerSecond";
+        let rate = |settings: &[(&str, &str)]| {
+            let store =
+                ("CosmosConnection", "AccountEndpoint=http://127.0.0.1:8081/;AccountKey=a2V5");
+            let config = read(&[&[store], settings].concat());
+            config.map(|config| config.rename.request_units_per_second.map_or(0, NonZeroU32::get))
+        };
+        assert_eq!(rate(&[]).unwrap(), 400);
+        assert_eq!(rate(&[(NAME, " 2500 ")]).unwrap(), 2_500);
+        assert_eq!(rate(&[(NAME, "0")]).unwrap(), 0);
+        for bad in ["-1", "1.5", "fast", "99999999999"] {
+            let message = rate(&[(NAME, bad)]).unwrap_err().to_string();
+            assert!(message.contains(NAME) && !message.contains(bad), "{message}");
+        }
     }
 
     #[test]

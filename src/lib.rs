@@ -8,6 +8,7 @@
 //! - [`projection`]: how a change becomes a copy;
 //! - [`dead_letters`]: what an operator does with changes that cannot;
 //! - [`cosmos`], [`http`]: what all domains share;
+//! - [`telemetry`]: what is logged, traced and measured;
 //! - [`values`], [`config`]: the small things.
 
 pub mod app;
@@ -19,4 +20,5 @@ pub mod cosmos;
 pub mod http;
 
 pub mod config;
+pub mod telemetry;
 pub mod values;

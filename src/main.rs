@@ -1,13 +1,14 @@
 //! The handler that the Functions host runs: settings, logs, app, serve. `tributary audit` audits
 //! the blog instead.
 
-use std::{env, process::ExitCode};
+use std::{env, process::ExitCode, sync::Arc};
 
 use tributary::{
     app::{Options, app_with},
     blog::audit::command,
     config::Config,
     cosmos::Cosmos,
+    telemetry,
 };
 
 #[tokio::main]
@@ -38,11 +39,12 @@ async fn serve() -> ExitCode {
 }
 
 async fn start() -> Result<(), Box<dyn std::error::Error>> {
-    // The SDK tells of every account that it connects to.
-    custom_handler::logs::init_with("info,azure_data_cosmos_driver=warn")?;
     let config = Config::from_env()?;
-    let cosmos = Cosmos::new(config.cosmos.account, None, config.cosmos.database);
-    let Config { audit, authentication, .. } = config;
-    let options = Options { authentication, audit, ..Default::default() };
-    Ok(app_with(&cosmos, options).serve().await?)
+    let Config { cosmos, audit, authentication, rename, telemetry } = config;
+    let telemetry = telemetry::start(&telemetry)?;
+    let cosmos: Arc<Cosmos> = cosmos.into();
+    let options = Options { authentication, audit, rename, ..Default::default() };
+    let served = app_with(&cosmos, options).serve().await;
+    telemetry.stop().await;
+    Ok(served?)
 }

@@ -62,6 +62,16 @@ impl Blog {
         }
     }
 
+    /// The blog for work that gives way to others: [`Container::in_background`].
+    pub(super) fn in_background(&self) -> Self {
+        Self {
+            users: self.users.in_background(),
+            posts: self.posts.in_background(),
+            feed: self.feed.in_background(),
+            authors: Arc::clone(&self.authors),
+        }
+    }
+
     /// The name and version of an author, as of at most half a minute ago.
     pub(super) async fn author(&self, user_id: &UserId) -> Result<Author, ApiError> {
         if let Some((author, since)) = self.authors.get(user_id)

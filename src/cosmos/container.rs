@@ -8,7 +8,10 @@ use std::{num::NonZeroU32, sync::Arc};
 use azure_data_cosmos::{
     FeedScope, Query,
     clients::ContainerClient,
-    options::{ItemWriteOptions, MaxItemCountHint, QueryOptions},
+    options::{
+        ItemReadOptions, ItemWriteOptions, MaxItemCountHint, OperationOptions,
+        OperationOptionsBuilder, PriorityLevel, QueryOptions, ThroughputControlOptionsBuilder,
+    },
 };
 use futures::{FutureExt, Stream, TryStreamExt};
 use serde::{Serialize, de::DeserializeOwned};
@@ -22,6 +25,7 @@ pub struct Container {
     cosmos: Arc<Cosmos>,
     id: &'static str,
     client: Arc<OnceCell<ContainerClient>>,
+    options: OperationOptions,
 }
 
 /// An item as it was read, and the ETag that a conditional write needs.
@@ -44,12 +48,24 @@ pub enum Scope<'a> {
 
 impl Container {
     pub(super) fn new(cosmos: Arc<Cosmos>, id: &'static str) -> Self {
-        Self { cosmos, id, client: Arc::default() }
+        Self { cosmos, id, client: Arc::default(), options: OperationOptions::default() }
     }
 
     /// The container's id.
     pub fn id(&self) -> &'static str {
         self.id
+    }
+
+    /// The container for work in the background: reads, queries and writes of single items have low
+    /// priority, so a store that is short of request units refuses them before others.
+    ///
+    /// An account has priorities when it is told to (priority-based execution), and ignores them
+    /// otherwise: <https://learn.microsoft.com/azure/cosmos-db/priority-based-execution>.
+    pub fn in_background(&self) -> Self {
+        let low =
+            ThroughputControlOptionsBuilder::new().with_priority_level(PriorityLevel::Low).build();
+        let options = OperationOptionsBuilder::new().with_throughput_control(low).build();
+        Self { options, ..self.clone() }
     }
 
     /// Looks the container up, so that the first request need not.
@@ -64,7 +80,8 @@ impl Container {
         id: &str,
     ) -> Result<Option<Stored<T>>, StoreError> {
         let client = self.client().await?;
-        match client.read_item(partition_key.to_owned(), id, None).boxed().await {
+        let options = ItemReadOptions::default().with_operation_options(self.options.clone());
+        match client.read_item(partition_key.to_owned(), id, Some(options)).boxed().await {
             Ok(response) => {
                 let etag = response.headers().etag().cloned().unwrap_or_else(|| ETag::from(""));
                 Ok(Some(Stored { item: response.into_model()?, etag }))
@@ -82,7 +99,9 @@ impl Container {
         item: &T,
     ) -> Result<ETag, StoreError> {
         let client = self.client().await?;
-        let response = client.create_item(partition_key.to_owned(), id, item, None).boxed().await?;
+        let options = Some(self.write_options());
+        let response =
+            client.create_item(partition_key.to_owned(), id, item, options).boxed().await?;
         Ok(written(response.headers().etag()))
     }
 
@@ -95,7 +114,7 @@ impl Container {
         item: &T,
         etag: &ETag,
     ) -> Result<ETag, StoreError> {
-        let unchanged = ItemWriteOptions::default().with_precondition(if_match(etag));
+        let unchanged = self.write_options().with_precondition(if_match(etag));
         let response = self
             .client()
             .await?
@@ -127,7 +146,8 @@ impl Container {
         item: &T,
     ) -> Result<(), StoreError> {
         let client = self.client().await?;
-        client.upsert_item(partition_key.to_owned(), id, item, None).boxed().await?;
+        let options = Some(self.write_options());
+        client.upsert_item(partition_key.to_owned(), id, item, options).boxed().await?;
         Ok(())
     }
 
@@ -138,7 +158,7 @@ impl Container {
         id: &str,
         etag: &ETag,
     ) -> Result<(), StoreError> {
-        let unchanged = ItemWriteOptions::default().with_precondition(if_match(etag));
+        let unchanged = self.write_options().with_precondition(if_match(etag));
         let client = self.client().await?;
         client.delete_item(partition_key.to_owned(), id, Some(unchanged)).boxed().await?;
         Ok(())
@@ -197,11 +217,16 @@ impl Container {
             Scope::Container => FeedScope::full_container(),
         };
         let page_size = NonZeroU32::new(page_size).unwrap_or(NonZeroU32::MIN);
-        let options =
-            QueryOptions::default().with_max_item_count(MaxItemCountHint::Limit(page_size));
+        let options = QueryOptions::default()
+            .with_operation_options(self.options.clone())
+            .with_max_item_count(MaxItemCountHint::Limit(page_size));
         let client = self.client().await?;
         let pages = client.query_items(query, scope, Some(options)).boxed().await?.into_pages();
         Ok(pages.map_ok(azure_data_cosmos::feed::QueryFeedPage::into_items).err_into())
+    }
+
+    fn write_options(&self) -> ItemWriteOptions {
+        ItemWriteOptions::default().with_operation_options(self.options.clone())
     }
 
     async fn client(&self) -> Result<&ContainerClient, StoreError> {

@@ -4,6 +4,7 @@ mod client;
 mod container;
 mod error;
 mod meter;
+mod pacer;
 mod retry;
 mod transaction;
 
@@ -13,5 +14,6 @@ pub use client::Cosmos;
 pub use container::{Container, Scope, Stored};
 pub use error::{Reason, StoreError};
 pub use meter::{Meter, metered};
+pub use pacer::Pacer;
 pub use retry::{Retryable, retry};
 pub use transaction::{Refusal, Transaction};

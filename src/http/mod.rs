@@ -1,7 +1,8 @@
-//! What all routes share: who calls, bodies in, items and lists out, conditions, errors, the charge.
+//! What all routes share: who calls, bodies in, items and lists out, conditions, errors, what is
+//! said of each request.
 
+mod answered;
 mod body;
-mod charge;
 mod conditions;
 mod error;
 mod list;
@@ -10,8 +11,8 @@ mod params;
 mod principal;
 mod reply;
 
+pub use answered::{FunctionNames, answered};
 pub use body::{Form, FromForm, JsonBody};
-pub use charge::charge;
 pub use conditions::Conditions;
 pub use error::{ApiError, FieldError, method_not_allowed, no_such_route};
 pub use list::{Filter, List, PageRequest, limit_of};

@@ -18,6 +18,7 @@ use super::{
 };
 use crate::{
     cosmos::{Reason, StoreError, metered},
+    telemetry::{self, Cost, milliseconds},
     values::Timestamp,
 };
 
@@ -46,6 +47,7 @@ pub async fn run<P: Projection>(
     Documents(documents): Documents,
     InvocationId(invocation): InvocationId,
 ) -> Result<(), Undelivered> {
+    let started = Instant::now();
     let (delivered, lag_ms) = (documents.len(), lag_ms(&documents));
     let Collapsed { tasks, older } = collapse::<P>(documents);
     let changes = tasks.len();
@@ -53,18 +55,34 @@ pub async fn run<P: Projection>(
     let (Tally { done, failures }, meter) = metered(batch.work_off(tasks)).await;
 
     let count = |wanted| done.iter().filter(|fate| **fate == wanted).count();
+    let applied = count(Fate::Done(Effect::Applied));
+    let unchanged = count(Fate::Done(Effect::Unchanged));
+    let older = older + count(Fate::Done(Effect::Older));
+    let (dead_letters, failed) = (count(Fate::DeadLetter), failures.len());
+    let cost = Cost::from(&*meter);
     tracing::info!(
         delivered,
-        applied = count(Fate::Done(Effect::Applied)),
-        unchanged = count(Fate::Done(Effect::Unchanged)),
-        older = older + count(Fate::Done(Effect::Older)),
-        dead_letters = count(Fate::DeadLetter),
-        failed = failures.len(),
+        applied,
+        unchanged,
+        older,
+        dead_letters,
+        failed,
         lag_ms,
-        request_charge_ru = meter.request_units(),
-        store.requests = meter.requests(),
+        duration_ms = milliseconds(started.elapsed()),
+        request_charge_ru = cost.request_units,
+        store.requests = cost.requests,
+        store.throttled = cost.throttled,
         "Applied a batch of changes"
     );
+    let outcomes = [
+        ("applied", applied),
+        ("unchanged", unchanged),
+        ("older", older),
+        ("dead_letter", dead_letters),
+        ("failed", failed),
+    ];
+    let lag = Duration::from_millis(lag_ms);
+    telemetry::batch(P::FUNCTION, &telemetry::Batch { outcomes, lag, cost });
     match failures.first() {
         None => Ok(()),
         Some(first) => Err(Undelivered { failed: failures.len(), changes, first: *first }),

@@ -89,8 +89,8 @@ impl DeadLetter {
         (sound(place.0) && sound(place.1)).then_some(place)
     }
 
-    /// Whether the document is the mark of a deleted item: those, and only those, have a time to
-    /// live.
+    /// Whether the document is a mark, as that of a deleted item: marks, and only they, have a time
+    /// to live.
     pub(super) fn is_of_a_mark(&self) -> bool {
         let fields: Map<String, Value> = serde_json::from_str(&self.raw).unwrap_or_default();
         fields.get("ttl").is_some_and(Value::is_u64)

@@ -59,7 +59,8 @@
 //! user and mends it. Both write under the item's ETag and only over an older version of the name,
 //! so neither undoes the other, or a later rename. An edit, comment or like that comes between
 //! replaces the same ETag, so one of the two looks again and keeps what the other wrote. No command
-//! waits for any of this.
+//! waits for any of this. A rename that takes long is acknowledged when a mark is stored that brings
+//! it back, so (b) holds for the mark instead of the user.
 //!
 //! *Usernames* are the one thing decided outside a projection in two partitions;
 //! `src/blog/usernames.rs` has the argument for them.

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use custom_handler::{CustomHandler, Documents, InvocationId};
+use custom_handler::{CustomHandler, Documents, InvocationId, TraceContext};
 use futures::{FutureExt, future::BoxFuture};
 
 use super::{
@@ -10,6 +10,7 @@ use super::{
     batch::{self, Undelivered},
     replay::{self, Outcome, Setback},
 };
+use crate::telemetry;
 
 /// The projections of the app and where their dead letters are. Cloning is cheap.
 #[derive(Clone)]
@@ -84,10 +85,16 @@ impl Projections {
             let (projection, letters) = (Arc::clone(projection), self.letters.clone());
             let budget = self.budget;
             let name = projection.function();
-            app.trigger(name, move |documents: Documents, invocation: InvocationId| {
+            let run = move |documents: Documents,
+                            invocation: InvocationId,
+                            host: Option<TraceContext>| {
                 let (projection, letters) = (Arc::clone(&projection), letters.clone());
-                async move { projection.run(&letters, budget, documents, invocation).await }
-            })
+                async move {
+                    let work = projection.run(&letters, budget, documents, invocation);
+                    telemetry::invocation(name, "datasource", host, work).await
+                }
+            };
+            app.trigger(name, run)
         })
     }
 

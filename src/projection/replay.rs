@@ -73,17 +73,17 @@ async fn document<P: Projection>(
         if let Some(stored) = projection.container().read::<Box<RawValue>>(partition, id).await? {
             return Ok(Document::from_json(stored.item.get()).ok());
         }
-        // The mark of a deleted item goes away by itself, and still says that the item is deleted.
+        // A mark goes away by itself, and what it says, as that an item is deleted, still holds.
         // Anything else that is gone leaves nothing to copy.
         if !letter.is_of_a_mark() {
             return Ok(None);
         }
     }
-    match Document::from_json(letter.raw.as_str()) {
-        Ok(document) if !letter.raw_truncated => Ok(Some(document)),
-        _ => Err(Failure::Permanent(
+    // What was cut is not JSON any more.
+    Document::from_json(letter.raw.as_str()).map(Some).map_err(|_| {
+        Failure::Permanent(
             "the document has no id and partition key to read it by, and was too long to keep"
                 .into(),
-        )),
-    }
+        )
+    })
 }

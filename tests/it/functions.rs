@@ -5,6 +5,7 @@ use std::{collections::BTreeMap, fs, path::PathBuf};
 use axum::http::Method;
 use serde_json::Value;
 use tributary::app::{AuthLevel, UNMATCHED, http_functions};
+use tributary_local::host::{FunctionApp, Settings};
 
 use crate::world::World;
 
@@ -93,6 +94,18 @@ async fn every_trigger_has_its_folder_and_every_folder_its_trigger() {
     let mut served = World::new().await.triggers().await;
     served.sort();
     assert_eq!(declared, served);
+}
+
+#[test]
+fn the_host_knows_every_name_in_a_function_json() {
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    let settings = Settings::read(&root.join("local.settings.json.example")).unwrap();
+    let app = FunctionApp::load(&root, &settings).unwrap();
+    assert_eq!(
+        app.warnings(),
+        Vec::<String>::new(),
+        "the host ignores in silence what it does not know"
+    );
 }
 
 #[test]

@@ -1,38 +1,47 @@
 //! What happens in the middle of an operation: each story holds one request to the store back, lets
 //! something else happen, and lets the request go on, or kills the handler there.
 
-use futures::join;
+use futures::{FutureExt, future::LocalBoxFuture};
 use serde_json::{Value, json};
-use tributary_local::cosmos::RequestKind::{self, Batch, Create, Delete, Query, Replace};
+use tributary_local::cosmos::{
+    Hold,
+    RequestKind::{self, Batch, Create, Delete, Query, Replace},
+};
 
 use crate::{blog::given, http::expect::problem, world::World};
 
-/// Lets `meanwhile` happen while the operation's first request of a kind is on its way.
-pub(crate) async fn amid<T>(
+/// An operation whose first request of a kind is on its way, and held back.
+async fn held<'a, T: 'a>(
     (world, kind, container): (&World, RequestKind, &str),
-    operation: impl Future<Output = T>,
-    meanwhile: impl Future<Output = ()>,
-) -> T {
-    let mut hold = world.endpoint.hold(kind, container);
-    let meanwhile = async {
-        hold.arrived().await;
-        meanwhile.await;
-        hold.release();
-    };
-    join!(operation, meanwhile).0
-}
-
-/// Ends the operation where its first request of a kind is on its way.
-async fn killed_at<T>(
-    (world, kind, container): (&World, RequestKind, &str),
-    operation: impl Future<Output = T>,
-) {
-    let mut hold = world.endpoint.hold(kind, container);
+    operation: impl Future<Output = T> + 'a,
+) -> (Hold, LocalBoxFuture<'a, T>) {
+    let (mut hold, mut operation) = (world.endpoint.hold(kind, container), operation.boxed_local());
     tokio::select! {
         biased;
         () = hold.arrived() => {}
-        _ = operation => panic!("it ended without that request"),
+        _ = &mut operation => panic!("it ended without that request"),
     }
+    (hold, operation)
+}
+
+/// Lets `meanwhile` happen while the operation's first request of a kind is on its way.
+pub(crate) fn amid<'a, T: 'a>(
+    at: (&'a World, RequestKind, &'a str),
+    operation: impl Future<Output = T> + 'a,
+    meanwhile: impl Future<Output = ()> + 'a,
+) -> LocalBoxFuture<'a, T> {
+    async move {
+        let (hold, operation) = held(at, operation).await;
+        meanwhile.await;
+        hold.release();
+        operation.await
+    }
+    .boxed_local()
+}
+
+/// Ends the operation where its first request of a kind is on its way.
+async fn killed_at(at: (&World, RequestKind, &str), operation: impl Future<Output = ()>) {
+    drop(held(at, operation).await);
 }
 
 /// The latest version of an item.
@@ -162,6 +171,33 @@ async fn a_rename_overtaken_by_a_later_one_leaves_the_later_name() {
 }
 
 #[tokio::test]
+async fn a_comment_deleted_while_it_is_renamed_stays_deleted() {
+    let world = given::blog().await;
+    world.delete("/api/posts/p1").await.expect(204);
+    given::post(&world, "p2", "bob").await.expect(201);
+    let comment = given::comment(&world, "p2", "ann", "Well.").await.expect(201);
+    given::user(&world, "ann", "Anna").await.expect(200);
+    let ann = item(&world, "users", "ann").await;
+    let delete = async {
+        world.delete(comment.header("location")).await.expect(204);
+    };
+    let rename = deliver(&world, "UsernamesInPosts", &ann);
+    amid((&world, Replace, "posts"), rename, delete).await;
+    assert_eq!(given::counts(&world, "p2").await, [(0, 0), (0, 0)]);
+}
+
+#[tokio::test]
+async fn two_who_remove_the_comments_of_a_deleted_post_at_once_both_succeed() {
+    let world = given::blog().await;
+    given::comment(&world, "p1", "bob", "Well.").await.expect(201);
+    world.delete("/api/posts/p1").await.expect(204);
+    let mark = item(&world, "posts", "p1").await;
+    let one = deliver(&world, "PostsIntegrity", &mark);
+    amid((&world, Batch, "posts"), one, deliver(&world, "PostsIntegrity", &mark)).await;
+    assert_eq!(world.items("posts").await, [mark]);
+}
+
+#[tokio::test]
 async fn two_commands_on_one_post_at_once_keep_each_others_work() {
     let world = given::blog().await;
     let like = async {
@@ -221,6 +257,19 @@ async fn of_two_who_take_a_name_left_behind_at_once_one_gets_it() {
     let first = amid((&world, Replace, "users"), given::user(&world, "first", "Zoe"), second).await;
     problem(&first, 409);
     problem(&world.get("/api/users/first").await, 404);
+}
+
+#[tokio::test]
+async fn a_rename_that_lost_a_race_leaves_its_name_to_others_at_once() {
+    let world = given::blog().await;
+    let seen = world.get("/api/users/ann").await.header("etag").to_owned();
+    let faster = async {
+        given::user(&world, "ann", "Annabel").await.expect(200);
+    };
+    let (body, as_seen) = (Some(json!({"username": "Anna"})), [("if-match", seen.as_str())]);
+    let rename = world.call("PUT", "/api/users/ann", &as_seen, body);
+    problem(&amid((&world, Replace, "users"), rename, faster).await, 412);
+    given::user(&world, "bob", "Anna").await.expect(200);
 }
 
 #[tokio::test]

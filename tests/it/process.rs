@@ -1,10 +1,11 @@
 //! The handler's own process, under the stand-in for the Functions host, over TCP.
 
 use std::{
-    fs,
+    env, fs,
     net::TcpListener,
     path::{Path, PathBuf},
     process::{Command, Output},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -19,31 +20,38 @@ use tributary_local::{
     cosmos::{ContainersFile, CosmosEndpoint, EndpointOptions, RunningServer},
     host::{Console, FunctionApp, Host, HostOptions, Keys, Settings},
 };
+use tributary_package::{Compression, Layout, pack, stage, unpack};
 
 const HANDLER: &str = env!("CARGO_BIN_EXE_tributary");
 
-/// A folder as it is deployed, removed at the end.
-struct Stage(PathBuf);
+/// The package as it is unpacked where it is deployed, removed at the end.
+struct Unpacked(PathBuf);
 
-impl Stage {
+impl Unpacked {
+    /// The zip that `cargo xtask package --verify` names, or else one with this build's handler.
     fn new(name: &str) -> Self {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-        let stage = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-        let _ = fs::remove_dir_all(&stage);
-        fs::create_dir_all(&stage).unwrap();
-        fs::copy(root.join("host.json"), stage.join("host.json")).unwrap();
-        fs::copy(HANDLER, stage.join("tributary")).unwrap();
-        for folder in fs::read_dir(root.join("functions")).unwrap().map(Result::unwrap) {
-            let function = stage.join(folder.file_name());
-            fs::create_dir(&function).unwrap();
-            let file = "function.json";
-            fs::copy(folder.path().join(file), function.join(file)).unwrap();
-        }
-        Self(stage)
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        let _ = fs::remove_dir_all(&folder);
+        let unpacked = Self(folder);
+        let zip = env::var_os("TRIBUTARY_PACKAGE").map_or_else(|| unpacked.packed(), PathBuf::from);
+        unpack(&zip, &unpacked.app()).unwrap();
+        unpacked
+    }
+
+    fn packed(&self) -> PathBuf {
+        let layout = Layout::read(Path::new(env!("CARGO_MANIFEST_DIR"))).unwrap();
+        let (staged, zip) = (self.0.join("staged"), self.0.join("functionapp.zip"));
+        stage(&layout, Path::new(HANDLER), &staged).unwrap();
+        pack(&staged, &layout.executable, &zip, Compression::None).unwrap();
+        zip
+    }
+
+    fn app(&self) -> PathBuf {
+        self.0.join("app")
     }
 }
 
-impl Drop for Stage {
+impl Drop for Unpacked {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.0);
     }
@@ -72,13 +80,13 @@ async fn call_with(
     (status, serde_json::from_slice(&bytes).unwrap_or_default())
 }
 
-/// The deployed folder under the stand-in for the Functions host.
+/// The unpacked package under the stand-in for the Functions host.
 struct Deployed {
     host: Host,
     api: String,
     console: Console,
     _server: RunningServer,
-    _stage: Stage,
+    _unpacked: Unpacked,
 }
 
 async fn deploy(name: &str, more: &[(&str, &str)], keys: Option<Keys>) -> Deployed {
@@ -88,29 +96,29 @@ async fn deploy(name: &str, more: &[(&str, &str)], keys: Option<Keys>) -> Deploy
     endpoint.provision("tributary", &containers).await.unwrap();
     let server = endpoint.serve(0).await.unwrap();
 
-    let stage = Stage::new(name);
+    let unpacked = Unpacked::new(name);
     let mut settings = Settings::read(&root.join("local.settings.json.example")).unwrap();
     settings.set_connection("CosmosConnection", &server.connection_string());
     for (name, value) in more {
         settings.set(*name, *value);
     }
-    let app = FunctionApp::load(&stage.0, &settings).unwrap();
+    let app = FunctionApp::load(&unpacked.app(), &settings).unwrap();
     assert!(app.warnings().is_empty(), "{:?}", app.warnings());
     let console = Console::kept();
     let options = HostOptions {
         poll_delay: Some(Duration::from_millis(20)),
         console: console.clone(),
         keys,
-        ..HostOptions::new(&stage.0)
+        ..HostOptions::new(unpacked.app())
     };
     let host = Host::start(app, &settings, options).await.unwrap();
     let api = format!("{}/api", host.url().trim_end_matches('/'));
-    Deployed { host, api, console, _server: server, _stage: stage }
+    Deployed { host, api, console, _server: server, _unpacked: unpacked }
 }
 
 #[tokio::test]
-async fn the_deployed_folder_serves_the_blog_and_keeps_its_copies() {
-    let deployed = deploy("the_deployed_folder", &[], None).await;
+async fn the_package_serves_the_blog_and_keeps_its_copies() {
+    let deployed = deploy("the_package", &[], None).await;
     let Deployed { api, console, .. } = &deployed;
 
     let (status, _) =
@@ -201,7 +209,8 @@ async fn a_store_that_cannot_be_reached_is_a_503_and_not_the_end() {
         (name == "CosmosConnection").then(|| nobody.to_owned())
     });
     let cosmos = config.unwrap().cosmos;
-    let router = app(&Cosmos::new(cosmos.account, None, cosmos.database)).into_router().unwrap();
+    let cosmos: Arc<Cosmos> = cosmos.into();
+    let router = app(&cosmos).into_router().unwrap();
     let request = Request::get("/api/users/ann").body(Body::empty()).unwrap();
     let response = router.oneshot(request).await.unwrap();
     assert_eq!(response.status(), StatusCode::SERVICE_UNAVAILABLE);

@@ -13,7 +13,8 @@ use futures::{TryStreamExt, future::try_join_all};
 use serde_json::Value;
 use tower::ServiceExt;
 use tributary::{
-    app::{Options, app, app_with},
+    app::{Options, app_with},
+    blog::projections::RenameOptions,
     cosmos::Cosmos,
     http::Authentication,
 };
@@ -79,20 +80,27 @@ impl World {
     }
 
     /// The same world, seen through an instance whose projections try again only for so long.
-    pub(crate) async fn with_budget(&self, budget: Duration) -> Self {
-        let runtime = self.endpoint.runtime().await.unwrap();
-        let cosmos = Cosmos::new(self.endpoint.account(), Some(runtime), DATABASE.into());
-        let options = Options { retry_budget: budget, ..Options::default() };
-        let router = app_with(&cosmos, options).into_router().unwrap();
-        Self { router, ..self.clone() }
+    pub(crate) async fn with_budget(&self, retry_budget: Duration) -> Self {
+        self.with_app(Options { retry_budget, ..Self::options() }).await
     }
 
     /// The same world, seen through an instance that App Service Authentication is in front of.
     pub(crate) async fn with_easyauth(&self) -> Self {
-        let cosmos = Self::cosmos(&self.endpoint).await;
-        let options = Options { authentication: Authentication::EasyAuth, ..Options::default() };
-        let router = app_with(&cosmos, options).into_router().unwrap();
-        Self { router, ..self.clone() }
+        let authentication = Authentication::EasyAuth;
+        self.with_app(Options { authentication, ..Self::options() }).await
+    }
+
+    /// The same world, seen through an instance with other options.
+    pub(crate) async fn with_app(&self, options: Options) -> Self {
+        let app = app_with(&Self::cosmos(&self.endpoint).await, options);
+        Self { router: app.into_router().unwrap(), ..self.clone() }
+    }
+
+    /// What the app does unless a test wants something else. Nobody reads beside a rename here, so
+    /// it need not wait.
+    pub(crate) fn options() -> Options {
+        let rename = RenameOptions { request_units_per_second: None, ..RenameOptions::default() };
+        Options { rename, ..Options::default() }
     }
 
     /// The names of the triggers that the app serves.
@@ -108,7 +116,7 @@ impl World {
     }
 
     async fn handler(endpoint: &CosmosEndpoint) -> CustomHandler {
-        app(&Self::cosmos(endpoint).await)
+        app_with(&Self::cosmos(endpoint).await, Self::options())
     }
 }
 

@@ -1,6 +1,11 @@
 //! Chores of the workspace: `cargo xtask check` before a commit, `cargo xtask tour` to see that the
-//! README's tour is as it says, `cargo xtask chaos` for the long run of `docs/chaos.md`.
+//! Chores of the workspace: `cargo xtask check` before a commit, `cargo xtask tour` to see that the
+//! README's tour is as it says, `cargo xtask chaos` and `cargo xtask rename` for the long runs of
+//! `docs/chaos.md` and `docs/renames.md`, `cargo xtask guards` to see that each guard of
+//! `docs/guards.md` is needed, `cargo xtask package` for what is deployed.
 
+mod guards;
+mod package;
 mod tour;
 
 use std::process::{Command, ExitCode};
@@ -11,14 +16,29 @@ use clap::Parser;
 /// Chores of the workspace.
 #[derive(Parser)]
 enum Task {
-    /// Formatting, lints and documentation, with warnings as errors.
+    /// Formatting, lints and documentation, with warnings as errors; the table of guards.
     Check,
     /// Runs the commands of the README's tour against `cargo local --demo`.
     Tour,
+    /// Builds the handler for Azure and writes target/functionapp and target/functionapp.zip.
+    Package(package::Options),
+    /// Takes each guard of docs/guards.md out of what is committed, and sees its tests fail.
+    Guards {
+        /// Only those with this in their name.
+        #[arg(default_value = "")]
+        filter: String,
+    },
     /// Random commands under chaos, compared with a reference model; `--help` is its own.
     #[command(disable_help_flag = true)]
     Chaos {
         /// What the simulator takes: `cargo xtask chaos --help`.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
+    /// Renames a user with many items and kills the handler meanwhile; `--help` is its own.
+    #[command(disable_help_flag = true)]
+    Rename {
+        /// What the simulator takes: `cargo xtask rename --help`.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
@@ -28,7 +48,10 @@ fn main() -> ExitCode {
     let result = match Task::parse() {
         Task::Check => check(),
         Task::Tour => tour::tour(),
-        Task::Chaos { arguments } => chaos(&arguments),
+        Task::Package(options) => package::package(&options),
+        Task::Guards { filter } => guards::guards(&filter),
+        Task::Chaos { arguments } => simulator(&arguments),
+        Task::Rename { arguments } => simulator(&[&["rename".into()], &arguments[..]].concat()),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -40,12 +63,13 @@ fn main() -> ExitCode {
 }
 
 fn check() -> anyhow::Result<()> {
+    guards::check()?;
     cargo(&["fmt", "--all", "--check"])?;
     cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])?;
     cargo(&["doc", "--workspace", "--no-deps"])
 }
 
-fn chaos(arguments: &[String]) -> anyhow::Result<()> {
+fn simulator(arguments: &[String]) -> anyhow::Result<()> {
     // Both in one build, and the simulator finds the handler beside itself.
     let programs = ["--bin", "tributary", "--bin", "tributary-chaos"];
     cargo(&[&["build", "--release"][..], &programs].concat())?;

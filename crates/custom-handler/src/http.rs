@@ -1,14 +1,14 @@
 //! HTTP functions: the application's own router, in a span and safe from panics.
 
 use axum::Router;
-use axum::extract::Request;
+use axum::extract::{MatchedPath, Request};
 use axum::http::StatusCode;
-use axum::middleware::map_response;
+use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use tower::ServiceExt;
-use tracing::Instrument;
+use tracing::{Instrument, Span};
 
-use crate::{invocation, logs, panics};
+use crate::{TraceContext, invocation, logs, panics};
 
 pub(crate) struct HttpFunctions {
     router: Router,
@@ -24,14 +24,14 @@ impl HttpFunctions {
         if !router.has_routes() {
             return Self { router };
         }
-        Self { router: router.route_layer(map_response(mark_as_matched)) }
+        Self { router: router.route_layer(middleware::from_fn(matched)) }
     }
 
     pub(crate) async fn call(&self, request: Request) -> Response {
         let span = logs::request_span(
             invocation::id_header(request.headers()),
             request.method(),
-            request.uri().path(),
+            TraceContext::from_headers(request.headers()).as_ref(),
         );
         let router = self.router.clone();
         async {
@@ -49,7 +49,12 @@ impl HttpFunctions {
     }
 }
 
-async fn mark_as_matched(mut response: Response) -> Response {
+/// Gives the span its route: the template, since a path has ids in it.
+async fn matched(route: Option<MatchedPath>, request: Request, next: Next) -> Response {
+    if let Some(route) = route {
+        Span::current().record("route", route.as_str());
+    }
+    let mut response = next.run(request).await;
     response.extensions_mut().insert(Matched);
     response
 }

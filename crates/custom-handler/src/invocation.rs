@@ -9,11 +9,14 @@ use serde::de::DeserializeOwned;
 use serde_json::error::Category;
 use serde_json::value::RawValue;
 
+use crate::trace::TraceContext;
+
 /// One invocation of a function by its trigger, as the host sent it.
 #[derive(Clone)]
 pub struct Invocation<'a> {
     function: &'a str,
     id: Option<&'a str>,
+    trace: Option<&'a TraceContext>,
     data: BTreeMap<String, &'a RawValue>,
     metadata: BTreeMap<String, &'a RawValue>,
 }
@@ -47,6 +50,7 @@ impl<'a> Invocation<'a> {
     pub(crate) fn parse(
         function: &'a str,
         id: Option<&'a str>,
+        trace: Option<&'a TraceContext>,
         body: &'a [u8],
     ) -> Result<Self, InvocationError> {
         // A struct is also read from an array, so that is excluded first.
@@ -57,7 +61,7 @@ impl<'a> Invocation<'a> {
             .map_err(|error| InvocationError::json("the body", &error))?;
         let data = envelope.data.unwrap_or_default();
         let metadata = envelope.metadata.unwrap_or_default();
-        Ok(Self { function, id, data, metadata })
+        Ok(Self { function, id, trace, data, metadata })
     }
 
     /// The name of the function.
@@ -68,6 +72,11 @@ impl<'a> Invocation<'a> {
     /// The id that the host gave to the invocation; a retry has the same one.
     pub fn id(&self) -> Option<&str> {
         self.id
+    }
+
+    /// The host's trace, when the host sent one.
+    pub fn trace(&self) -> Option<&TraceContext> {
+        self.trace
     }
 
     /// The data of the binding with this name in `function.json`, as the host encoded it.

@@ -11,6 +11,7 @@ use tracing::{Instrument, Span};
 use crate::body::{self, BodyError};
 use crate::invocation::{self, Invocation, InvocationError};
 use crate::outcome::{Answer, Outcome};
+use crate::trace::TraceContext;
 use crate::trigger::Trigger;
 use crate::{logs, panics};
 
@@ -32,10 +33,11 @@ enum Failure {
 pub(crate) async fn invoke(trigger: &Trigger, request: Request) -> Response {
     let (head, body) = request.into_parts();
     let id = invocation::id_header(&head.headers);
-    let span = logs::invocation_span(trigger.name(), id);
+    let trace = TraceContext::from_headers(&head.headers);
+    let span = logs::invocation_span(trigger.name(), id, trace.as_ref());
     async {
         let started = Instant::now();
-        let result = match panics::catch(run(trigger, id, body)).await {
+        let result = match panics::catch(run(trigger, id, trace.as_ref(), body)).await {
             Ok(result) => result,
             Err(panic) => Err(Failure::Panic(panic)),
         };
@@ -60,11 +62,16 @@ pub(crate) async fn invoke(trigger: &Trigger, request: Request) -> Response {
     .await
 }
 
-async fn run(trigger: &Trigger, id: Option<&str>, body: Body) -> Result<Outcome, Failure> {
+async fn run(
+    trigger: &Trigger,
+    id: Option<&str>,
+    trace: Option<&TraceContext>,
+    body: Body,
+) -> Result<Outcome, Failure> {
     let running = {
         let body = body::read(body).await?;
         // The handler runs with its own arguments; the body's memory is free again by then.
-        trigger.call(&Invocation::parse(trigger.name(), id, &body)?)?
+        trigger.call(&Invocation::parse(trigger.name(), id, trace, &body)?)?
     };
     running.await.map_err(Failure::Handler)
 }

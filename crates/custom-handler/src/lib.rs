@@ -15,6 +15,7 @@ mod documents;
 mod metadata;
 mod outcome;
 mod timer;
+mod trace;
 
 pub mod logs;
 mod panics;
@@ -27,4 +28,5 @@ pub use metadata::{InvocationId, RetryContext, SystemMetadata};
 pub use outcome::{IntoOutcome, Outcome};
 pub use serve::{PORT_VARIABLE, SHUTDOWN_GRACE, ServeError};
 pub use timer::{ScheduleStatus, TimerInfo};
+pub use trace::TraceContext;
 pub use trigger::{OutcomeFuture, TriggerHandler};

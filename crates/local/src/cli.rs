@@ -25,10 +25,11 @@ pub(crate) struct Cli {
     pub cosmos_port: u16,
 
     /// Use this account or emulator instead: AccountEndpoint=…;AccountKey=….
-    #[arg(long, value_name = "CONNECTION STRING", conflicts_with_all = ["cosmos_only", "cosmos_port"])]
+    #[arg(long, value_name = "CONNECTION STRING", conflicts_with = "cosmos_port")]
     pub cosmos: Option<String>,
 
-    /// Start only the Cosmos DB endpoint, with its containers.
+    /// Start only the Cosmos DB endpoint, with its containers. With --cosmos: make the containers
+    /// there and end.
     #[arg(long, conflicts_with = "demo")]
     pub cosmos_only: bool,
 

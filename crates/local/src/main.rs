@@ -7,7 +7,6 @@ mod launcher;
 mod project;
 mod run;
 mod signals;
-mod stage;
 
 use std::process::ExitCode;
 

@@ -14,10 +14,10 @@ use tributary_local::cosmos::{
 use tributary_local::host::{
     self, AuthLevel, Console, FunctionApp, Host, HostOptions, Keys, Settings, Trigger,
 };
+use tributary_package::Layout;
 
 use crate::cli::Cli;
 use crate::project::Project;
-use crate::stage::stage;
 use crate::{demo, launcher, signals};
 
 /// The setting with the database's name, and what it is without the setting.
@@ -51,7 +51,7 @@ async fn steps(cli: Cli, chaos: Option<Chaos>, console: Console) -> anyhow::Resu
     provision(&root, &settings, &store).await?;
     if cli.cosmos_only {
         ready(None, store.url())?;
-        return std::future::pending().await;
+        return if store.own.is_some() { std::future::pending().await } else { Ok(()) };
     }
 
     let app = FunctionApp::load(&root, &settings)?;
@@ -92,10 +92,13 @@ async fn steps(cli: Cli, chaos: Option<Chaos>, console: Console) -> anyhow::Resu
 
 /// `local.settings.json`, or the example for it; the environment wins, as with Core Tools.
 fn read_settings(root: &Path) -> anyhow::Result<Settings> {
+    let settings = settings_file(root).map(|path| Settings::read(&path)).transpose()?;
+    Ok(settings.unwrap_or_default().overridden_by(std::env::vars()))
+}
+
+fn settings_file(root: &Path) -> Option<PathBuf> {
     let files = ["local.settings.json", "local.settings.json.example"];
-    let file = files.iter().map(|file| root.join(file)).find(|path| path.is_file());
-    let settings = file.map(|path| Settings::read(&path)).transpose()?.unwrap_or_default();
-    Ok(settings.overridden_by(std::env::vars()))
+    files.iter().map(|file| root.join(file)).find(|path| path.is_file())
 }
 
 /// Core Tools refuses to start without these, so say it before someone tries.
@@ -171,7 +174,17 @@ async fn prepare(root: &Path, app: &FunctionApp, cli: &Cli) -> anyhow::Result<Pa
     let executable = Path::new(&app.host().executable);
     let name = executable.file_stem().unwrap_or_default().to_string_lossy();
     let built = project.build(&name, cli.release).await?;
-    stage(root, app, &built, &project.target)
+    let folder = project.target.join("functionapp-local");
+    // A setting may have overridden what the file says.
+    let executable = app.host().executable.clone();
+    let layout = Layout { executable, ..Layout::read(root)? };
+    tributary_package::stage(&layout, &built, &folder)?;
+    // `func start --script-root` reads its settings there.
+    if let Some(settings) = settings_file(root) {
+        let to = folder.join("local.settings.json");
+        std::fs::copy(&settings, &to).with_context(|| format!("{}", settings.display()))?;
+    }
+    Ok(folder)
 }
 
 fn print_functions(app: &FunctionApp, host: &Host, keys: Option<&Keys>, console: &Console) {

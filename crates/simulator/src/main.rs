@@ -4,6 +4,7 @@
 mod audit;
 mod handler;
 mod outcome;
+mod rename;
 mod run;
 
 use std::process::ExitCode;
@@ -67,6 +68,9 @@ impl Cli {
 
 #[tokio::main]
 async fn main() -> ExitCode {
+    if std::env::args_os().nth(1).is_some_and(|first| first == "rename") {
+        return rename::main().await;
+    }
     let cli = Cli::parse();
     // Dropping what is under way ends its processes.
     let result = tokio::select! {

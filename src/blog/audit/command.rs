@@ -3,6 +3,7 @@
 use std::{
     io::{self, IsTerminal, Write},
     process::ExitCode,
+    sync::Arc,
     time::Duration,
 };
 
@@ -79,7 +80,7 @@ pub fn fail(error: impl std::fmt::Display) -> ExitCode {
 
 async fn report(wish: Wish) -> Result<u8, String> {
     let config = Config::from_env().map_err(|error| error.to_string())?;
-    let cosmos = Cosmos::new(config.cosmos.account, None, config.cosmos.database);
+    let cosmos: Arc<Cosmos> = config.cosmos.into();
     let format = match (wish.json, io::stdout().is_terminal()) {
         (true, _) => Format::Json,
         (false, true) if no_color() => Format::Plain,

@@ -23,7 +23,7 @@ impl Looker {
             UsersItem::User(user) => self.look_at_user(&user, raw).await?,
             UsersItem::Username(reservation) => self.look_at_reservation(&reservation, raw).await?,
             UsersItem::Post(copy) => self.look_for_post(&copy, raw, fresh).await?,
-            UsersItem::NoUser(_) | UsersItem::DeletedPost(_) => None,
+            UsersItem::NoUser(_) | UsersItem::Renaming(_) | UsersItem::DeletedPost(_) => None,
         };
         Ok(suspect.into_iter().collect())
     }

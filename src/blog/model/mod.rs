@@ -14,7 +14,9 @@ pub use post::{
     DeletedPost, Post, PostContent, PostCopy, PostId, PostText, PublicPost, Title, summary,
 };
 pub use reaction::{Comment, CommentContent, CommentId, Like, PublicComment, PublicLike, like_id};
-pub use user::{Author, NoUser, PublicUser, Reservation, User, UserId, Username, UsersItem};
+pub use user::{
+    Author, NoUser, PublicUser, Renaming, Reservation, User, UserId, Username, UsersItem,
+};
 
 use serde::{Deserialize, Serialize};
 

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use unicode_normalization::UnicodeNormalization;
 
-use super::{DeletedPost, PostCopy};
+use super::{DeletedPost, MARK_TTL_SECONDS, PostCopy};
 use crate::values::{self, Timestamp, check_id, check_length};
 
 values::checked_text!(
@@ -40,6 +40,8 @@ pub enum UsersItem {
     User(User),
     /// The mark that an unknown user leaves when somebody else takes the name reserved for it.
     NoUser(NoUser),
+    /// The mark of a rename that goes on.
+    Renaming(Renaming),
     /// The reservation of a username, in a logical partition of its own.
     Username(Reservation),
     /// The copy of a post in the partition of its author.
@@ -82,6 +84,19 @@ pub struct PublicUser {
 pub struct NoUser {
     id: UserId,
     user_id: UserId,
+    ttl: u32,
+}
+
+/// The mark that a rename leaves in its user's partition when it has taken its share of the time.
+/// The change feed delivers it after what has changed meanwhile, and then the rename goes on.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Renaming {
+    id: String,
+    /// Who was renamed.
+    pub user_id: UserId,
+    /// The version of the user whose name is being brought to the items.
+    pub version: u64,
     ttl: u32,
 }
 
@@ -135,6 +150,18 @@ impl NoUser {
     /// The mark for a user; it goes away after a day, long after any command has ended.
     pub fn new(user_id: &UserId) -> Self {
         Self { id: user_id.clone(), user_id: user_id.clone(), ttl: 24 * 60 * 60 }
+    }
+}
+
+impl Renaming {
+    /// The id of the mark in the partition of its user. No id of a user or a post contains a colon,
+    /// and no copy of a post begins so.
+    pub const ID: &'static str = "user:renaming";
+
+    /// The mark of the rename to an author's present name.
+    pub fn to(author: &Author) -> Self {
+        let (user_id, version) = (author.user_id.clone(), author.version);
+        Self { id: Self::ID.into(), user_id, version, ttl: MARK_TTL_SECONDS }
     }
 }
 

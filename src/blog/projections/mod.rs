@@ -19,7 +19,7 @@ mod usernames_in_posts;
 pub use home_feed::HomeFeed;
 pub use post_copies_in_users::PostCopiesInUsers;
 pub use posts_integrity::PostsIntegrity;
-pub use usernames_in_posts::UsernamesInPosts;
+pub use usernames_in_posts::{RenameOptions, UsernamesInPosts};
 
 pub(super) use posts_integrity::remove_reactions;
 

@@ -1,15 +1,18 @@
 //! A user's new name on the user's posts, comments and likes.
 
+use std::{num::NonZeroU32, pin::pin, time::Duration};
+
 use futures::{StreamExt, TryStreamExt, stream};
 use serde::Deserialize;
+use tokio::time::Instant;
 
 use crate::{
     blog::{
         Blog,
-        model::{Author, PostsItem, User, UsersItem},
+        model::{Author, PostsItem, Renaming, User, UserId, UsersItem},
         stores::UserSlot,
     },
-    cosmos::{Container, ETag, Query, Reason, Scope, StoreError, Stored},
+    cosmos::{Container, ETag, Pacer, Query, Reason, Scope, StoreError, Stored},
     projection::{Effect, Projection},
 };
 
@@ -19,49 +22,100 @@ const PAGE: u32 = 100;
 /// How many items are written at a time.
 const WRITES: usize = 8;
 
+/// How a rename goes about it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RenameOptions {
+    /// What all renames of this process together may spend; `None` is no limit.
+    pub request_units_per_second: Option<NonZeroU32>,
+    /// How long one delivery works on one rename. All renames of a batch together must be done well
+    /// within `functionTimeout`, after which the host kills the process.
+    pub slice: Duration,
+}
+
+impl Default for RenameOptions {
+    /// 400 request units a second leave more than half of what the smallest autoscale container has
+    /// (1,000) to readers, and nine tenths of what a serverless partition has (5,000). They give
+    /// some 35 items of 1 KB a second.
+    fn default() -> Self {
+        Self { request_units_per_second: NonZeroU32::new(400), slice: Duration::from_secs(15) }
+    }
+}
+
 /// Keeps the names in `posts` true to the users, after a rename.
 ///
 /// It looks for items with an older name, in all partitions (a rename is rare, and the one change
 /// that has to), until there are none. So it may be interrupted anywhere and goes on where it was.
 /// What is created under the old name while it runs is the business of
 /// [`super::PostsIntegrity`].
-pub struct UsernamesInPosts(pub Blog);
+///
+/// A rename may have any number of items. It spends no more request units a second than it may, and
+/// stores have low priority for it. When its slice of time is over and items are left, it writes a
+/// [`Renaming`] mark to `users`, and only then is the change acknowledged: the change feed delivers
+/// the mark behind everything that has come meanwhile, so a rename of a hundred thousand items
+/// holds up no other. Every slice renames some items unless the budget is spent by others, and the
+/// last one writes no mark, so that ends.
+pub struct UsernamesInPosts {
+    blog: Blog,
+    pacer: Pacer,
+    slice: Duration,
+}
+
+impl UsernamesInPosts {
+    /// The projection of a blog.
+    pub fn new(blog: &Blog, options: RenameOptions) -> Self {
+        let RenameOptions { request_units_per_second, slice } = options;
+        Self { blog: blog.in_background(), pacer: Pacer::new(request_units_per_second), slice }
+    }
+}
 
 impl Projection for UsernamesInPosts {
     const FUNCTION: &'static str = "UsernamesInPosts";
     const PARTITION_KEY: &'static str = "userId";
-    /// One rename at a time: each fans out by itself.
-    const CONCURRENCY: usize = 1;
+    /// Few renames at a time: each fans out by itself, and they share one budget.
+    const CONCURRENCY: usize = 4;
     type Change = UsersItem;
 
     fn container(&self) -> &Container {
-        &self.0.users
+        &self.blog.users
     }
 
     fn source(change: &UsersItem) -> Option<(String, u64)> {
-        match change {
-            // A user who was never renamed has no items with an older name.
-            UsersItem::User(user) if user.version > 1 => {
-                Some((user.user_id.to_string(), user.version))
-            }
-            _ => None,
-        }
+        // A user who was never renamed has no items with an older name.
+        let (user_id, version) = of(change).filter(|(_, version)| *version > 1)?;
+        Some((user_id.to_string(), version))
     }
 
     async fn apply(&self, change: &UsersItem) -> Result<Effect, StoreError> {
-        let UsersItem::User(User { user_id, .. }) = change else {
+        let deadline = Instant::now() + self.slice;
+        let Some((user_id, _)) = of(change) else {
             return Ok(Effect::Unchanged);
         };
         // The name is read again: it may be newer, and the host may have rewritten it.
-        let UserSlot::User(user) = self.0.user_slot(user_id).await? else {
+        let UserSlot::User(user) = self.pacer.charge(self.blog.user_slot(user_id)).await? else {
             return Ok(Effect::Unchanged);
         };
         let author = user.item.author();
         let mut effect = Effect::Unchanged;
-        while rename_all(&self.0, &author).await? > 0 {
-            effect = Effect::Applied;
+        loop {
+            match self.rename_all(&author, deadline).await? {
+                Pass::Empty => return Ok(effect),
+                Pass::Complete if Instant::now() < deadline => effect = Effect::Applied,
+                Pass::Complete | Pass::OutOfTime => {
+                    self.go_on_later(&author).await?;
+                    return Ok(Effect::Applied);
+                }
+            }
         }
-        Ok(effect)
+    }
+}
+
+/// Who was renamed, and in which version. The mark of a rename and the rename itself ask for the
+/// same, so one of them in a batch is enough.
+fn of(change: &UsersItem) -> Option<(&UserId, u64)> {
+    match change {
+        UsersItem::User(User { user_id, version, .. })
+        | UsersItem::Renaming(Renaming { user_id, version, .. }) => Some((user_id, *version)),
+        _ => None,
     }
 }
 
@@ -73,23 +127,63 @@ struct Found {
     etag: String,
 }
 
-/// Goes once through all items of an author with an older name, and tells how many there were.
-async fn rename_all(blog: &Blog, author: &Author) -> Result<usize, StoreError> {
-    let query =
-        Query::from("SELECT * FROM c WHERE c.userId = @userId AND c.usernameVersion < @version")
-            .with_parameter("@userId", &author.user_id)?
-            .with_parameter("@version", author.version)?;
-    let mut pages = std::pin::pin!(blog.posts.pages::<Found>(query, Scope::Container, PAGE).await?);
-    let mut renamed = 0;
-    while let Some(page) = pages.try_next().await? {
-        renamed += page.len();
-        let writes = page.into_iter().map(async |Found { item, etag }| {
-            let stored = Stored { item, etag: ETag::from(etag) };
-            rename_item(blog, stored, author).await
-        });
-        stream::iter(writes).buffer_unordered(WRITES).try_for_each(async |_| Ok(())).await?;
+/// What has come of going once through the items of an author with an older name.
+enum Pass {
+    /// There were none.
+    Empty,
+    /// It was at all of them.
+    Complete,
+    /// There may be more of them.
+    OutOfTime,
+}
+
+impl UsernamesInPosts {
+    async fn rename_all(&self, author: &Author, deadline: Instant) -> Result<Pass, StoreError> {
+        let query = Query::from(
+            "SELECT * FROM c WHERE c.userId = @userId AND c.usernameVersion < @version",
+        )
+        .with_parameter("@userId", &author.user_id)?
+        .with_parameter("@version", author.version)?;
+        let pages = self.blog.posts.pages::<Found>(query, Scope::Container, PAGE).await?;
+        let mut pages = pin!(pages);
+        let mut seen = 0;
+        loop {
+            let page = match self.pacer.run(deadline, pages.try_next()).await {
+                Some(page) => page?,
+                None => return Ok(Pass::OutOfTime),
+            };
+            let Some(page) = page else {
+                return Ok(if seen == 0 { Pass::Empty } else { Pass::Complete });
+            };
+            let writes = (seen..).zip(page).map(async |(n, Found { item, etag })| {
+                // The first is tried however late it is, so that every slice gets on.
+                if n > 0 && Instant::now() >= deadline {
+                    return Ok(false);
+                }
+                let stored = Stored { item, etag: ETag::from(etag) };
+                let renaming = rename_item(&self.blog, stored, author);
+                self.pacer.run(deadline, renaming).await.transpose().map(|done| done.is_some())
+            });
+            let mut writes = stream::iter(writes).buffer_unordered(WRITES);
+            let mut all_in_time = true;
+            // Also when time is over: what has begun ends.
+            while let Some(in_time) = writes.try_next().await? {
+                seen += 1;
+                all_in_time &= in_time;
+            }
+            if !all_in_time {
+                return Ok(Pass::OutOfTime);
+            }
+        }
     }
-    Ok(renamed)
+
+    async fn go_on_later(&self, author: &Author) -> Result<(), StoreError> {
+        let mark = UsersItem::Renaming(Renaming::to(author));
+        let partition = author.user_id.as_str();
+        self.pacer.charge(self.blog.users.upsert(partition, Renaming::ID, &mark)).await?;
+        tracing::info!(user.id = partition, "A rename goes on with the next delivery");
+        Ok(())
+    }
 }
 
 /// Puts an author's name on one of the author's items, unless it has that name or a newer one.

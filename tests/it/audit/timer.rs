@@ -20,7 +20,7 @@ use crate::world::World;
 
 async fn app(world: &World, repair: bool) -> Router {
     let audit = audit::Options { settle: Duration::ZERO, repair };
-    let options = Options { audit, ..Options::default() };
+    let options = Options { audit, ..World::options() };
     app_with(&World::cosmos(&world.endpoint).await, options).into_router().unwrap()
 }
 

@@ -180,6 +180,7 @@ async fn a_long_document_is_read_again() {
     world.deliver("PostCopiesInUsers", &world.items("posts").await).await.unwrap();
     let letter = letters(&world).await.remove(0);
     assert_eq!(letter["rawTruncated"], true);
+    assert_eq!(letter["raw"].as_str().unwrap().len(), 512 * 1024);
     let mut mended = good_post("long");
     mended["text"] = "x".repeat(600_000).into();
     write(&world, "posts", "long", &mended).await;

@@ -128,6 +128,27 @@ async fn the_time_is_that_of_the_invocation_and_not_of_each_change() {
 }
 
 #[tokio::test]
+async fn a_batch_may_take_longer_than_that_as_long_as_nothing_fails() {
+    let world = given::blog().await.with_budget(Duration::ZERO).await;
+    let items = world.items("posts").await;
+    for function in ["PostCopiesInUsers", "HomeFeed", "PostsIntegrity"] {
+        world.deliver(function, &items).await.unwrap();
+    }
+    copies_are_true(&world).await;
+}
+
+#[tokio::test]
+async fn the_removal_of_comments_fails_in_time_too() {
+    let world = given::blog().await.with_budget(Duration::from_millis(20)).await;
+    given::comment(&world, "p1", "bob", "Well.").await.expect(201);
+    world.delete("/api/posts/p1").await.expect(204);
+    let items = world.items("posts").await;
+    world.endpoint.inject(Fault::Refused(429), Batch, "posts", 60);
+    assert!(deliver_until_it_succeeds(&world, "PostsIntegrity", &items).await > 0);
+    assert_eq!(world.items("posts").await.len(), 1, "only the mark is left");
+}
+
+#[tokio::test]
 async fn a_copy_that_nobody_can_read_is_a_dead_letter_and_the_rest_goes_on() {
     let world = given::blog().await;
     given::post(&world, "p2", "ann").await.expect(201);

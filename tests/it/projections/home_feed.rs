@@ -50,7 +50,7 @@ async fn likes_and_edits_evict_nothing() {
     let world = world_with_ann().await;
     write_posts(&world, 0..105).await;
     world.settle().await;
-    let before = newest(&world).await;
+    let (before, untouched) = (newest(&world).await, head(&world).await);
     world.put("/api/posts/p050/likes/ann", Value::Null).await.expect(201);
     let edited = json!({"userId": "ann", "title": "Edited", "content": "…"});
     world.put("/api/posts/p060", edited.clone()).await.expect(200);
@@ -58,6 +58,7 @@ async fn likes_and_edits_evict_nothing() {
     world.settle().await;
     let feed = feed(&world).await;
     assert_eq!(ids(&feed), before);
+    assert_eq!(head(&world).await, untouched, "not even written again");
     let liked = feed.iter().find(|post| post["id"] == "p050").unwrap();
     assert_eq!(liked["likeCount"], 1);
     assert_eq!(feed.iter().find(|post| post["id"] == "p060").unwrap()["title"], "Edited");
@@ -75,6 +76,15 @@ async fn a_delete_lets_the_next_post_move_up() {
     let feed = feed(&world).await;
     assert_eq!(feed.len(), 100);
     assert_eq!(ids(&feed), newest(&world).await);
+    assert_eq!(head(&world).await["refill"], false, "it is full again");
+
+    // The last seven leave fewer posts than the feed holds.
+    for n in 100..107 {
+        world.delete(&format!("/api/posts/p{n}")).await.expect(204);
+    }
+    world.settle().await;
+    assert_eq!(members(&world).await, newest(&world).await);
+    assert_eq!(head(&world).await["refill"], false, "there is nothing to fill it up with");
 }
 
 #[tokio::test]
@@ -107,12 +117,18 @@ async fn a_copy_that_the_head_does_not_know_becomes_a_member_when_it_belongs() {
     let feed = feed(&world).await;
     assert_eq!(ids(&feed), newest(&world).await);
     assert!(ids(&feed).contains(&"p000"));
+    assert_eq!(members(&world).await, newest(&world).await, "else nobody would take it out again");
+}
+
+/// The head of the feed, as it is stored.
+async fn head(world: &World) -> Value {
+    let stored = world.items("feed").await;
+    stored.into_iter().find(|item| item["id"] == "~head").unwrap()
 }
 
 /// The ids of the members, as the head lists them.
 async fn members(world: &World) -> Vec<String> {
-    let stored = world.items("feed").await;
-    let head = stored.into_iter().find(|item| item["id"] == "~head").unwrap();
+    let head = head(world).await;
     let members = head["members"].as_array().unwrap().iter();
     members.map(|member| member["id"].as_str().unwrap().to_owned()).collect()
 }

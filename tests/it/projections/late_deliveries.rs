@@ -217,7 +217,7 @@ async fn an_older_version_that_comes_late_changes_nothing() {
 
 #[tokio::test]
 async fn a_deleted_post_does_not_come_back_for_thirty_days() {
-    const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+    const DAY: Duration = Duration::from_hours(24);
     let world = given::blog().await;
     let older = change(&world).await;
     world.settle().await;

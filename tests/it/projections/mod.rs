@@ -6,4 +6,5 @@ mod home_feed;
 mod late_deliveries;
 mod post_copies_in_users;
 mod posts_integrity;
+mod renames_of_any_size;
 mod usernames_in_posts;

@@ -11,8 +11,12 @@ use std::time::Duration;
 use axum::Router;
 use axum::routing::get;
 use custom_handler::{CustomHandler, Documents, PORT_VARIABLE, logs};
+use serde_json::Value;
 
 const DEADLINE: Duration = Duration::from_secs(30);
+/// The lines are JSON, and only those of this binary may be below info.
+const JSON: &str = "CUSTOM_HANDLER_TEST_JSON";
+const PARENT: &str = "b7ad6b7169203331";
 const ROLE: &str = "CUSTOM_HANDLER_TEST_ROLE";
 
 /// What the other tests start: this binary again, running only this.
@@ -22,9 +26,19 @@ fn handler_process() {
     if env::var_os(ROLE).is_none() {
         return;
     }
-    logs::init().unwrap();
+    if env::var_os(JSON).is_some() {
+        let verbose = &["it", "custom_handler"];
+        let options = logs::Options { verbose, format: logs::Format::Json, ..Default::default() };
+        logs::init_with(&options).unwrap();
+    } else {
+        logs::init().unwrap();
+    }
     let app = CustomHandler::new()
-        .http(Router::new().route("/api/hello", get(async || tracing::info!("hello"))))
+        .http(
+            Router::new()
+                .route("/api/hello", get(async || tracing::info!("hello")))
+                .route("/api/posts/{id}", get(verbose)),
+        )
         .trigger("Changes", async |_: Documents| tracing::info!("a batch"))
         .trigger("Fails", async || Err::<(), _>("the store is away"))
         .trigger("Panics", async || -> () { panic!("on purpose") });
@@ -34,6 +48,12 @@ fn handler_process() {
         std::process::exit(3);
     }
     std::process::exit(0);
+}
+
+async fn verbose() {
+    tracing::trace!(target: "somebody::wire", "authorization: key");
+    tracing::debug!(n = 1_u128, share = 0.5, text = "\"é\"", "details");
+    tracing::info!(target: "somebody", method = "of the event", target = 1, "the end");
 }
 
 fn handler() -> Command {
@@ -60,7 +80,10 @@ struct Running {
 
 impl Running {
     fn start(rust_log: Option<&str>) -> Self {
-        let mut command = handler();
+        Self::start_as(handler(), rust_log)
+    }
+
+    fn start_as(mut command: Command, rust_log: Option<&str>) -> Self {
         command.env(PORT_VARIABLE, "0");
         if let Some(rust_log) = rust_log {
             command.env("RUST_LOG", rust_log);
@@ -72,8 +95,9 @@ impl Running {
             stdout.lines().map_while(Result::ok).try_for_each(|l| sender.send(l))
         });
         let mut running = Self { child, stdout: lines, address: String::new(), lines: Vec::new() };
-        let ready = running.line_with("server.address=");
-        ready.rsplit('=').next().unwrap().clone_into(&mut running.address);
+        let ready = running.line_with("server.address");
+        let address = ready.split("server.address").nth(1).unwrap();
+        address.trim_matches(['=', '"', ':', '}']).clone_into(&mut running.address);
         running
     }
 
@@ -91,11 +115,16 @@ impl Running {
     }
 
     fn send(&self, method: &str, path: &str, id: &str, body: &str) -> String {
+        self.send_with(method, path, id, "", body)
+    }
+
+    /// With more headers, each with its line end.
+    fn send_with(&self, method: &str, path: &str, id: &str, headers: &str, body: &str) -> String {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         write!(
             stream,
             "{method} {path} HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\
-             X-Azure-Functions-InvocationId: {id}\r\nContent-Length: {}\r\n\r\n{body}",
+             X-Azure-Functions-InvocationId: {id}\r\n{headers}Content-Length: {}\r\n\r\n{body}",
             body.len()
         )
         .unwrap();
@@ -162,6 +191,34 @@ fn a_failures_reason_goes_to_stdout_with_its_id_whatever_rust_log_names() {
         assert!(!running.lines.iter().any(|line| line.contains("se-cr-et")));
         running.send("POST", "/Changes", "alive", r#"{"Data":{"x":[]}}"#);
     }
+}
+
+#[test]
+fn json_lines_have_the_fields_of_their_spans_and_nothing_of_libraries_below_info() {
+    let mut command = handler();
+    command.env(JSON, "1");
+    let mut running = Running::start_as(command, Some("trace"));
+    let trace = "0af7651916cd43dd8448eb211c80319c";
+    let headers = format!("traceparent: 00-{trace}-{PARENT}-00\r\n");
+    running.send_with("GET", "/api/posts/p1?code=key", "the-id", &headers, "");
+    let lines = [running.line_with("details"), running.line_with("the end")]
+        .map(|line| serde_json::from_str::<Value>(&line).unwrap());
+    for line in &lines {
+        assert_eq!(line["route"], "/api/posts/{id}");
+        assert_eq!(line["invocation.id"], "the-id");
+        assert_eq!((&line["trace_id"], &line["parent_id"]), (&trace.into(), &PARENT.into()));
+        assert!(line["timestamp"].as_str().unwrap().ends_with('Z'), "{line}");
+    }
+    let [debug, info] = lines;
+    assert_eq!((&debug["level"], &debug["target"]), (&"DEBUG".into(), &"it::process".into()));
+    assert_eq!((&debug["n"], &debug["share"]), (&1.into(), &0.5.into()));
+    assert_eq!((&debug["text"], &debug["method"]), (&"\"é\"".into(), &"GET".into()));
+    assert_eq!((&info["method"], &info["target"]), (&"of the event".into(), &"somebody".into()));
+    assert!(!running.lines.iter().any(|line| line.contains("key") || line.contains("/p1")));
+    running.send("POST", "/Fails", "the-id", "{}");
+    let stderr = running.stop();
+    let error: Value = serde_json::from_str(&stderr).unwrap();
+    assert_eq!((&error["level"], &error["function"]), (&"ERROR".into(), &"Fails".into()));
 }
 
 #[test]

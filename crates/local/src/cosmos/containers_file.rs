@@ -3,12 +3,13 @@
 use std::{collections::BTreeSet, fs, path::Path};
 
 use azure_data_cosmos::models::ContainerProperties;
+use serde::Deserialize;
 use serde_json::Value;
 
 use super::{EndpointError, resource_shape};
 
-/// The containers of a file whose text is a JSON array of what ARM takes as
-/// `properties.resource` of a container.
+/// The containers of a file: `{"containers": […]}`, each what ARM takes as `properties.resource` of
+/// a container.
 ///
 /// The SDK reads the same JSON, but it accepts a misspelt key in silence and the container is
 /// then not what was meant, so the text is checked strictly here. Beyond the keys, three things
@@ -26,8 +27,10 @@ impl ContainersFile {
     ///
     /// [`EndpointError::Containers`] names the container and the key.
     pub fn parse(text: &str) -> Result<Self, EndpointError> {
-        let values: Vec<Value> = serde_json::from_str(text).map_err(|error| {
-            EndpointError::Containers(format!("this is not a JSON array of containers: {error}"))
+        let Root { containers: values } = serde_json::from_str(text).map_err(|error| {
+            EndpointError::Containers(format!(
+                "this is not a JSON object with a list `containers`: {error}"
+            ))
         })?;
         let mut ids = BTreeSet::new();
         let mut containers = Vec::with_capacity(values.len());
@@ -64,6 +67,12 @@ impl ContainersFile {
     pub fn containers(&self) -> &[ContainerProperties] {
         &self.containers
     }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Root {
+    containers: Vec<Value>,
 }
 
 fn name_of(index: usize, value: &Value) -> String {

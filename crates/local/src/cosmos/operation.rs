@@ -14,6 +14,7 @@ const IS_BATCH: HeaderName = HeaderName::from_static("x-ms-cosmos-is-batch-reque
 const CHANGE_FEED: HeaderName = HeaderName::from_static("a-im");
 pub(super) const PARTITION_KEY: HeaderName =
     HeaderName::from_static("x-ms-documentdb-partitionkey");
+pub(super) const PRIORITY_LEVEL: HeaderName = HeaderName::from_static("x-ms-cosmos-priority-level");
 
 /// The kind of a data-plane request: what a request-unit bill is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

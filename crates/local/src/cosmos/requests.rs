@@ -18,6 +18,8 @@ pub struct StoreRequest {
     pub container: String,
     /// Whether it named a partition key, so that it touched one logical partition only.
     pub names_partition_key: bool,
+    /// Whether it was sent with low priority.
+    pub low_priority: bool,
 }
 
 /// Counts always; keeps the requests themselves only when asked to, since a list would grow for

@@ -18,7 +18,7 @@ use super::{
     expiry::Expiry,
     faults::{Fault, Faults},
     holds::Holds,
-    operation::{ContainerPath, ContainersChange, Operation, PARTITION_KEY},
+    operation::{ContainerPath, ContainersChange, Operation, PARTITION_KEY, PRIORITY_LEVEL},
     requests::{RequestLog, StoreRequest},
     splits::Splits,
 };
@@ -94,6 +94,7 @@ impl Store {
                     database: container.database.clone(),
                     container: container.container.clone(),
                     names_partition_key: names_partition_key(&request),
+                    low_priority: has_low_priority(&request),
                 });
                 self.holds.wait(kind, &container.container).await;
                 let met = self.faults.take(kind, &container.container);
@@ -181,4 +182,9 @@ impl ContainerPath {
 
 fn names_partition_key(request: &Request) -> bool {
     request.headers().get_optional_str(&PARTITION_KEY).is_some_and(|key| key != "[]")
+}
+
+fn has_low_priority(request: &Request) -> bool {
+    let level = request.headers().get_optional_str(&PRIORITY_LEVEL);
+    level.is_some_and(|level| level.eq_ignore_ascii_case("low"))
 }

@@ -1,10 +1,11 @@
 //! A function app: its `host.json` and its functions.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
+use tributary_package::function_folders;
 
 use super::duration::parse_time_span;
 use super::function::{Function, Trigger};
@@ -18,7 +19,6 @@ pub struct FunctionApp {
     host: HostJson,
     functions: Vec<Function>,
     disabled: Vec<String>,
-    folders: Vec<PathBuf>,
     warnings: Vec<String>,
 }
 
@@ -50,23 +50,22 @@ impl FunctionApp {
             .map_err(|error| problems.extend_from_slice(error.problems()));
         let mut functions = Vec::new();
         let mut disabled = Vec::new();
-        let mut folders = Vec::new();
-        for (name, folder) in function_folders(root)? {
+        let found = function_folders(root).map_err(|error| {
+            ConfigError::new(format!("{}: cannot be read: {error}", root.display()))
+        })?;
+        for (name, folder) in found {
             match load_function(&name, &folder, settings, &mut warnings) {
                 Ok(Some(function)) => functions.push(function),
                 Ok(None) => disabled.push(name),
                 Err(error) => problems.extend_from_slice(error.problems()),
             }
-            folders.push(folder);
         }
         if functions.is_empty() && disabled.is_empty() && problems.is_empty() {
             problems.push(format!("{}: there is no function.json in any child", root.display()));
         }
         problems.extend(shared_leases(&functions));
         match host {
-            Ok(host) if problems.is_empty() => {
-                Ok(Self { host, functions, disabled, folders, warnings })
-            }
+            Ok(host) if problems.is_empty() => Ok(Self { host, functions, disabled, warnings }),
             _ => Err(ConfigError::all(problems)),
         }
     }
@@ -94,11 +93,6 @@ impl FunctionApp {
     /// What `host.json` says.
     pub fn host(&self) -> &HostJson {
         &self.host
-    }
-
-    /// The folders that hold a `function.json`.
-    pub fn folders(&self) -> &[PathBuf] {
-        &self.folders
     }
 }
 
@@ -180,32 +174,6 @@ fn read_timeout(root: &Node<'_>) -> Result<Option<Duration>, ConfigError> {
             .map(Some)
             .ok_or_else(|| root.error("functionTimeout", "must be a time span such as 00:10:00")),
     }
-}
-
-/// Child folders with a `function.json`; those of `functions/` count when there are none.
-fn function_folders(root: &Path) -> Result<BTreeMap<String, PathBuf>, ConfigError> {
-    let mut folders = BTreeMap::new();
-    for place in [root.to_owned(), root.join("functions")] {
-        let entries = match std::fs::read_dir(&place) {
-            Ok(entries) => entries,
-            Err(_) if place != root => continue,
-            Err(error) => {
-                let problem = format!("{}: cannot be read: {error}", place.display());
-                return Err(ConfigError::new(problem));
-            }
-        };
-        for path in entries.flatten().map(|entry| entry.path()) {
-            if path.join("function.json").is_file()
-                && let Some(name) = path.file_name()
-            {
-                folders.insert(name.to_string_lossy().into_owned(), path);
-            }
-        }
-        if !folders.is_empty() {
-            break;
-        }
-    }
-    Ok(folders)
 }
 
 fn load_function(

@@ -256,6 +256,8 @@ impl ProcessGroup {
             .args(&words[1..])
             .args(&options.arguments)
             .current_dir(&options.working_directory)
+            // As Core Tools do; a setting of the app goes before it.
+            .env("AZURE_FUNCTIONS_ENVIRONMENT", "Development")
             .envs(options.settings.iter())
             .env("FUNCTIONS_CUSTOMHANDLER_PORT", port.to_string())
             .env("FUNCTIONS_HTTPWORKER_PORT", port.to_string())

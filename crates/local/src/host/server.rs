@@ -179,6 +179,21 @@ impl Host {
         futures::future::select_all(failures).await.0
     }
 
+    /// Waits until all handlers are ready, and for `life` longer, and kills them on purpose; `false`
+    /// when one has failed for good.
+    pub async fn crash_after(&self, life: Duration) -> bool {
+        for watch in &self.watches {
+            if watch.url().await.is_err() {
+                return false;
+            }
+        }
+        tokio::time::sleep(life).await;
+        for watch in &self.watches {
+            watch.crash();
+        }
+        true
+    }
+
     /// Ends everything and leaves no process. Batches in flight come again at the next start.
     pub async fn stop(mut self) {
         self.stop.cancel();

@@ -7,7 +7,8 @@ use crate::world::CONTAINERS;
 fn the_projects_own_file_is_accepted_in_its_order() {
     let file = ContainersFile::parse(CONTAINERS).unwrap();
     let ids: Vec<&str> = file.containers().iter().map(|one| &*one.id).collect();
-    let expected: Vec<Value> = serde_json::from_str(CONTAINERS).unwrap();
+    let expected: Value = serde_json::from_str(CONTAINERS).unwrap();
+    let expected = expected["containers"].as_array().unwrap();
     let expected: Vec<&str> = expected.iter().map(|one| one["id"].as_str().unwrap()).collect();
     assert_eq!(ids, expected);
 }
@@ -61,10 +62,12 @@ fn the_version_of_the_partition_key_must_be_written_out() {
 
 #[test]
 fn what_is_no_list_of_containers_is_refused() {
-    for text in ["", "{}", "[1]", "[{}]", "[[]]"] {
+    let other_key = r#"{ "containers": [], "container": [] }"#;
+    for text in ["", "{}", "[]", r#"{ "containers": [1] }"#, r#"{ "containers": [{}] }"#, other_key]
+    {
         assert!(ContainersFile::parse(text).is_err(), "{text}");
     }
-    let twice = json!([container(), container()]).to_string();
+    let twice = json!({ "containers": [container(), container()] }).to_string();
     let text = ContainersFile::parse(&twice).unwrap_err().to_string();
     assert!(text.contains("same id"), "{text}");
 }
@@ -77,9 +80,11 @@ fn a_missing_file_is_named() {
 
 fn error_with(change: impl FnOnce(&mut Value)) -> String {
     let mut container = container();
-    ContainersFile::parse(&json!([container]).to_string()).unwrap();
+    ContainersFile::parse(&json!({ "containers": [container] }).to_string()).unwrap();
     change(&mut container);
-    ContainersFile::parse(&json!([container]).to_string()).unwrap_err().to_string()
+    ContainersFile::parse(&json!({ "containers": [container] }).to_string())
+        .unwrap_err()
+        .to_string()
 }
 
 fn container() -> Value {

@@ -26,8 +26,8 @@ async fn provisioning_twice_keeps_what_is_there() {
 
 #[tokio::test]
 async fn a_container_with_another_partition_key_is_not_taken_for_the_wanted_one() {
-    let other = r#"[{ "id": "posts",
-        "partitionKey": { "paths": ["/blogId"], "kind": "Hash", "version": 2 } }]"#;
+    let other = r#"{ "containers": [{ "id": "posts",
+        "partitionKey": { "paths": ["/blogId"], "kind": "Hash", "version": 2 } }] }"#;
     let other = ContainersFile::parse(other).unwrap();
     for world in World::both_ways(options()).await {
         let error = provision(&world.client, DATABASE, &other).await.unwrap_err();

@@ -6,6 +6,8 @@ use std::process::{Child, Command, Stdio};
 use axum::http::StatusCode;
 use serde_json::Value;
 
+use tributary_local::cosmos::{CosmosEndpoint, EndpointOptions};
+
 use crate::http::get;
 use crate::support::{Folder, cosmos_function, eventually, host_json, http_function, staged};
 
@@ -97,8 +99,8 @@ async fn cosmos_only_starts_the_endpoint_and_its_containers() {
     let app = app();
     app.write(
         "infra/containers.json",
-        &serde_json::json!([{ "id": "posts",
-            "partitionKey": { "paths": ["/postId"], "kind": "Hash", "version": 2 } }]),
+        &serde_json::json!({ "containers": [{ "id": "posts",
+            "partitionKey": { "paths": ["/postId"], "kind": "Hash", "version": 2 } }] }),
     );
     let mut running = Running::start(&app, &["--cosmos-only", "--cosmos-port", "0"]);
     let ready = running.ready();
@@ -109,6 +111,29 @@ async fn cosmos_only_starts_the_endpoint_and_its_containers() {
     let client = tributary_local::host::connect(&connection).await.unwrap();
     client.database_client("tributary").container_client("posts", None).await.unwrap();
     running.end_by("-INT");
+}
+
+#[tokio::test]
+async fn cosmos_only_makes_the_containers_of_an_account_and_ends() {
+    let endpoint = CosmosEndpoint::in_process(EndpointOptions::default()).unwrap();
+    let server = endpoint.serve(0).await.unwrap();
+    let connection = server.connection_string();
+    let app = app();
+    let key = serde_json::json!({ "paths": ["/postId"], "kind": "Hash", "version": 2 });
+    let posts = serde_json::json!({ "id": "posts", "partitionKey": key });
+    app.write("infra/containers.json", &serde_json::json!({ "containers": [posts] }));
+    let client = tributary_local::host::connect(&connection).await.unwrap();
+    let container = async || {
+        client.database_client("tributary").container_client("posts", None).await.map(|_| ())
+    };
+    container().await.unwrap_err();
+    // Again and again, since nobody remembers whether it was done.
+    for _ in 0..2 {
+        let mut command = command(&app, &["--cosmos-only", "--cosmos", &connection]);
+        let output = tokio::task::spawn_blocking(move || command.output()).await.unwrap().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        container().await.unwrap();
+    }
 }
 
 #[test]
@@ -171,7 +196,8 @@ fn main() {
 async fn a_project_is_built_staged_and_run() {
     let app = Folder::new();
     app.write("host.json", &host_json())
-        .write("functions/Rest/function.json", &http_function("api/{*path}", &[], "anonymous"));
+        .write("functions/Rest/function.json", &http_function("api/{*path}", &[], "anonymous"))
+        .write("local.settings.json", &serde_json::json!({ "Values": { "A": "1" } }));
     let manifest = "[package]\nname = \"echo_handler\"\nedition = \"2024\"\n[workspace]\n";
     std::fs::write(app.path().join("Cargo.toml"), manifest).unwrap();
     std::fs::create_dir(app.path().join("src")).unwrap();
@@ -190,7 +216,7 @@ async fn a_project_is_built_staged_and_run() {
         names.sort();
         names
     };
-    assert_eq!(names(&stage), ["Rest", "echo_handler", "host.json"]);
+    assert_eq!(names(&stage), ["Rest", "echo_handler", "host.json", "local.settings.json"]);
     assert_eq!(names(&stage.join("Rest")), ["function.json"]);
 }
 

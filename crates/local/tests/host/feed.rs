@@ -7,6 +7,7 @@ use azure_data_cosmos::{FeedScope, Query};
 use futures::TryStreamExt as _;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
+use tributary_local::cosmos::{Fault, RequestKind};
 use tributary_local::host::FeedOptions;
 
 use crate::support::{
@@ -234,6 +235,21 @@ async fn a_running_pump_delivers_what_is_written_later_and_ends_when_told() {
     assert!(handler.received().iter().all(|one| one.function == "Copies"));
     stop.cancel();
     tokio::time::timeout(Duration::from_secs(5), running).await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn a_lost_answer_to_a_checkpoint_is_not_taken_for_a_lost_lease() {
+    let store = Store::new(1).await;
+    let handler = Handler::default();
+    let pump = store.pump(&function(&cosmos_function()), &handler, feed_options());
+    for (number, kind) in [RequestKind::Create, RequestKind::Replace].into_iter().enumerate() {
+        // The lease is made with the first document, and then replaced.
+        store.put(&format!("p{number}"), json!({})).await;
+        store.endpoint.inject(Fault::AnswerLost, kind, "leases", 1);
+        assert_eq!(pump.drain().await.unwrap(), 1, "{kind:?}");
+    }
+    assert_eq!(pump.drain().await.unwrap(), 0);
+    assert_eq!(all_ids(&handler.received()), ["p0", "p1"]);
 }
 
 #[tokio::test]

@@ -11,13 +11,15 @@ use azure_data_cosmos::{
     FeedScope, Query, RoutingStrategy,
 };
 use azure_data_cosmos_driver::in_memory_emulator::{
-    ContainerConfig, InMemoryEmulatorHttpClient, VirtualAccountConfig, VirtualRegion,
+    ContainerConfig, EmulatorStore, InMemoryEmulatorHttpClient, VirtualAccountConfig, VirtualRegion,
 };
-use futures::TryStreamExt as _;
+use bytes::Bytes;
+use futures::future::BoxFuture;
+use futures::{FutureExt as _, TryStreamExt as _};
 use serde_json::{Value, json};
-use tributary_local::host::{FeedPump, RouterInvoker};
+use tributary_local::host::{FeedPump, InvocationResult, Invoker, RouterInvoker};
 
-use crate::support::{Handler, Received, cosmos_function, eventually, feed_options, function};
+use crate::support::{Handler, Received, cosmos_function, feed_options, function};
 
 async fn write(posts: &ContainerClient, prefix: &str) {
     for number in 0..20 {
@@ -31,53 +33,117 @@ fn ids(received: &[Received]) -> BTreeSet<String> {
     received.iter().flat_map(Received::ids).collect()
 }
 
-/// The endpoint cannot split, so this test uses the emulator below it.
+/// An account with a monitored container of one physical partition. The endpoint cannot split when
+/// it is told to, so these tests use the emulator below it.
+struct Account {
+    store: Arc<EmulatorStore>,
+    client: CosmosClient,
+    posts: ContainerClient,
+    leases: ContainerClient,
+}
+
+impl Account {
+    async fn new() -> Self {
+        let url = Url::parse("https://split.emulator.local").unwrap();
+        let region = VirtualRegion::new("East US", url.clone());
+        let config = VirtualAccountConfig::new(vec![region]).unwrap();
+        let emulator = Arc::new(InMemoryEmulatorHttpClient::new(config));
+        let store = emulator.store();
+        store.create_database("test");
+        for (name, key) in [("posts", "/postId"), ("leases", "/id")] {
+            let key = json!({ "paths": [key], "kind": "Hash", "version": 2 });
+            let one = ContainerConfig::new().with_partition_count(1);
+            let key = serde_json::from_value(key).unwrap();
+            store.create_container_with_config("test", name, key, one);
+        }
+        let runtime = CosmosRuntimeBuilder::from(emulator.runtime_builder()).build().await.unwrap();
+        let account =
+            AccountReference::with_authentication_key(AccountEndpoint::from(url), "dGVzdGtleQ==");
+        let client = CosmosClient::builder()
+            .with_runtime(runtime)
+            .build(account, RoutingStrategy::ProximityTo(Region::EAST_US))
+            .await
+            .unwrap();
+        let database = client.database_client("test");
+        let posts = database.container_client("posts", None).await.unwrap();
+        let leases = database.container_client("leases", None).await.unwrap();
+        Self { store, client, posts, leases }
+    }
+
+    fn pump(&self, json: &Value, invoker: impl Invoker + 'static) -> FeedPump {
+        FeedPump::new(self.client.clone(), &function(json), Arc::new(invoker), feed_options())
+            .unwrap()
+    }
+
+    async fn split(&self) {
+        self.store.split_partition("test", "posts", 0, Duration::ZERO);
+        let children = || self.store.child_partition_ids("test", "posts", &[0]).len();
+        let split = async {
+            while children() < 2 {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(20), split).await.unwrap();
+    }
+
+    async fn stored_leases(&self) -> Vec<Value> {
+        let query = Query::from("SELECT * FROM c");
+        let items = self.leases.query_items(query, FeedScope::full_container(), None);
+        items.await.unwrap().try_collect().await.unwrap()
+    }
+}
+
 #[tokio::test]
 async fn children_go_on_at_their_parents_position() {
-    let url = Url::parse("https://split.emulator.local").unwrap();
-    let region = VirtualRegion::new("East US", url.clone());
-    let config = VirtualAccountConfig::new(vec![region]).unwrap();
-    let emulator = Arc::new(InMemoryEmulatorHttpClient::new(config));
-    let store = emulator.store();
-    store.create_database("test");
-    for (name, key) in [("posts", "/postId"), ("leases", "/id")] {
-        let key = json!({ "paths": [key], "kind": "Hash", "version": 2 });
-        let one = ContainerConfig::new().with_partition_count(1);
-        let key = serde_json::from_value(key).unwrap();
-        store.create_container_with_config("test", name, key, one);
-    }
-    let runtime = CosmosRuntimeBuilder::from(emulator.runtime_builder()).build().await.unwrap();
-    let account =
-        AccountReference::with_authentication_key(AccountEndpoint::from(url), "dGVzdGtleQ==");
-    let client = CosmosClient::builder()
-        .with_runtime(runtime)
-        .build(account, RoutingStrategy::ProximityTo(Region::EAST_US))
-        .await
-        .unwrap();
-    let database = client.database_client("test");
-    let posts = database.container_client("posts", None).await.unwrap();
-    let leases = database.container_client("leases", None).await.unwrap();
-
+    let account = Account::new().await;
     let handler = Handler::default();
-    let pump = |options| {
-        let invoker = Arc::new(RouterInvoker(handler.router()));
-        FeedPump::new(client.clone(), &function(&cosmos_function()), invoker, options).unwrap()
-    };
-    write(&posts, "before").await;
-    assert_eq!(pump(feed_options()).drain().await.unwrap(), 20);
-    write(&posts, "between").await;
-    store.split_partition("test", "posts", 0, Duration::ZERO);
-    eventually("the partition is split", async || {
-        (store.child_partition_ids("test", "posts", &[0]).len() == 2).then_some(())
-    })
-    .await;
-    write(&posts, "after").await;
+    let pump = || account.pump(&cosmos_function(), RouterInvoker(handler.router()));
+    write(&account.posts, "before").await;
+    assert_eq!(pump().drain().await.unwrap(), 20);
+    write(&account.posts, "between").await;
+    account.split().await;
+    write(&account.posts, "after").await;
 
-    pump(feed_options()).drain().await.unwrap();
+    pump().drain().await.unwrap();
     assert_eq!(ids(&handler.received()).len(), 60, "every change is delivered");
-    let query = Query::from("SELECT * FROM c");
-    let items = leases.query_items(query, FeedScope::full_container(), None).await.unwrap();
-    let items: Vec<Value> = items.try_collect().await.unwrap();
-    assert_eq!(items.len(), 2, "a lease for each child and none for the parent");
-    assert_eq!(pump(feed_options()).drain().await.unwrap(), 0);
+    assert_eq!(account.stored_leases().await.len(), 2, "one for each child, none for the parent");
+    assert_eq!(pump().drain().await.unwrap(), 0);
+}
+
+/// Splits the partition in the middle of the first invocation.
+#[derive(Clone)]
+struct SplitsFirst {
+    handler: Handler,
+    account: Arc<Account>,
+}
+
+impl Invoker for SplitsFirst {
+    fn invoke<'a>(
+        &'a self,
+        function: &'a str,
+        id: &'a str,
+        body: Bytes,
+    ) -> BoxFuture<'a, InvocationResult> {
+        async move {
+            if self.handler.received().is_empty() {
+                self.account.split().await;
+            }
+            RouterInvoker(self.handler.router()).invoke(function, id, body).await
+        }
+        .boxed()
+    }
+}
+
+#[tokio::test]
+async fn a_page_read_across_a_split_is_left_to_the_children() {
+    let account = Arc::new(Account::new().await);
+    let mut json = cosmos_function();
+    json["bindings"][0]["maxItemsPerInvocation"] = 4.into();
+    write(&account.posts, "before").await;
+    let handler = Handler::default();
+    let splits = SplitsFirst { handler: handler.clone(), account: account.clone() };
+    account.pump(&json, splits).drain().await.unwrap();
+
+    assert_eq!(ids(&handler.received()).len(), 20, "every change is delivered");
+    assert_eq!(account.stored_leases().await.len(), 2, "one for each child, none for the parent");
 }

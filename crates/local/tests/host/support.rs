@@ -106,10 +106,10 @@ impl Store {
     pub(crate) async fn with_options(options: EndpointOptions) -> Self {
         let endpoint = CosmosEndpoint::in_process(options).unwrap();
         let key = |path: &str| json!({ "paths": [path], "kind": "Hash", "version": 2 });
-        let containers = json!([
+        let containers = json!({ "containers": [
             { "id": "posts", "partitionKey": key("/postId") },
             { "id": "leases", "partitionKey": key("/id"), "defaultTtl": -1 },
-        ]);
+        ] });
         let containers = ContainersFile::parse(&containers.to_string()).unwrap();
         endpoint.provision("test", &containers).await.unwrap();
         let client = endpoint.client().await.unwrap();

@@ -1,25 +1,36 @@
 //! Log lines: to stdout with the id of their invocation, and into the answer's `Logs`.
 //!
-//! Each invocation runs in a span `invocation` with the fields `function` and `invocation.id`,
-//! each HTTP request in a span `request`. [`init`] prints events with their spans on stdout, never
-//! on stderr, whose lines the host reports as errors. [`layer`] keeps an invocation's lines for
-//! its answer; an application with a subscriber of its own adds this layer to it and lets the
-//! target [`SPAN_TARGET`] through its filters.
+//! Each invocation runs in a span `invocation` with the fields `function` and `invocation.id`, each
+//! HTTP request in a span `request` with `method`, `route` and `invocation.id`. Where the host sends
+//! a trace, the span has its `trace_id` and, as `parent_id`, the id of the host's span; an
+//! application that makes a span of its own there records it as `span_id`.
+//!
+//! [`init`] prints events with their spans on stdout; see [`Format`] for what goes to stderr, whose
+//! lines the host reports as errors. [`layer`] keeps an invocation's lines for its answer; an
+//! application with a subscriber of its own adds this layer to it and lets the target
+//! [`SPAN_TARGET`] through its filters.
+
+mod filter;
+mod json;
 
 use std::env;
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal};
 
 use axum::http::Method;
-use tracing::level_filters::LevelFilter;
+use tracing::field::Empty;
 use tracing::span::{Attributes, Id};
 use tracing::{Event, Span, Subscriber};
-use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::FormatFields;
 use tracing_subscriber::fmt::format::{DefaultFields, Writer};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 use tracing_subscriber::registry::{LookupSpan, Registry};
 use tracing_subscriber::util::{SubscriberInitExt, TryInitError};
+
+use crate::TraceContext;
+
+/// The process has a subscriber already.
+pub use tracing_subscriber::util::TryInitError as InitError;
 
 /// The target of this crate's spans. A filter that hides it hides the ids of the invocations and
 /// leaves `Logs` empty.
@@ -28,32 +39,78 @@ pub const SPAN_TARGET: &str = "custom_handler::span";
 /// The most lines of one invocation that go into `Logs`. One more line counts the others.
 pub const MAX_LINES: usize = 1_000;
 
-/// Prints events on stdout, with colours on a terminal (unless `NO_COLOR` is set), at the levels
-/// in `RUST_LOG` (`info` without it), and fills `Logs`.
+/// How log lines are written, and which.
+#[derive(Debug, Clone)]
+pub struct Options<'a> {
+    /// The levels where there is no `RUST_LOG`, in its syntax.
+    pub levels: &'a str,
+    /// The crates that may write debug and trace lines, by the beginning of their targets; empty for
+    /// all crates. Whatever `RUST_LOG` says, others write at level info and above: a library may
+    /// well print headers and bodies below that.
+    pub verbose: &'static [&'static str],
+    /// How a line looks.
+    pub format: Format,
+}
+
+/// How a log line looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// For people, with colours on a terminal (unless `NO_COLOR` is set).
+    Text,
+    /// One JSON object a line: `timestamp`, `level`, `message`, `target`, then the fields of the
+    /// spans around the event and its own, all at the top level. Warnings and errors go to stderr,
+    /// for then the host, and so Application Insights, gives them these severities.
+    Json,
+}
+
+impl Default for Options<'_> {
+    fn default() -> Self {
+        Self { levels: "info", verbose: &[], format: Format::Text }
+    }
+}
+
+/// Prints events on stdout as text, at the levels in `RUST_LOG` (`info` without it), and fills
+/// `Logs`.
 ///
 /// # Errors
 /// When the process has a subscriber already.
 pub fn init() -> Result<(), TryInitError> {
-    init_with("info")
+    init_with(&Options::default())
 }
 
-/// As [`init`], with these levels where there is no `RUST_LOG`, in its syntax.
+/// As [`init`], otherwise.
 ///
 /// # Errors
 /// When the process has a subscriber already.
-pub fn init_with(levels: &str) -> Result<(), TryInitError> {
-    let (filter, filter_error) = filter(levels);
-    let no_color = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    let lines = tracing_subscriber::fmt::layer()
-        .with_writer(io::stdout)
-        .with_ansi(io::stdout().is_terminal() && !no_color)
-        // Or a full or closed stdout is reported on stderr.
-        .log_internal_errors(false);
-    tracing_subscriber::registry().with(filter).with(lines).with(layer()).try_init()?;
+pub fn init_with(options: &Options<'_>) -> Result<(), TryInitError> {
+    let (levels, filter_error) = filter::levels(options.levels);
+    let lines = match options.format {
+        Format::Text => text_lines().boxed(),
+        Format::Json => json::Lines.boxed(),
+    };
+    let verbose = filter::verbose(options.verbose);
+    tracing_subscriber::registry()
+        .with(levels)
+        .with(verbose)
+        .with(lines)
+        .with(layer())
+        .try_init()?;
     if let Some(error) = filter_error {
         tracing::warn!(%error, "RUST_LOG is not understood; logging at level info");
     }
     Ok(())
+}
+
+fn text_lines<S>() -> impl Layer<S> + Send + Sync + 'static
+where
+    S: Subscriber + for<'lookup> LookupSpan<'lookup>,
+{
+    let no_color = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    tracing_subscriber::fmt::layer()
+        .with_writer(io::stdout)
+        .with_ansi(io::stdout().is_terminal() && !no_color)
+        // Or a full or closed stdout is reported on stderr.
+        .log_internal_errors(false)
 }
 
 /// The layer that keeps each invocation's lines for the `Logs` of its answer.
@@ -79,13 +136,38 @@ struct Lines {
 const INVOCATION_SPAN: &str = "invocation";
 
 /// At level error, so that a filter for warnings keeps the ids on the warnings.
-pub(crate) fn invocation_span(function: &str, id: Option<&str>) -> Span {
-    tracing::error_span!(target: SPAN_TARGET, INVOCATION_SPAN, function, invocation.id = id)
+pub(crate) fn invocation_span(
+    function: &str,
+    id: Option<&str>,
+    trace: Option<&TraceContext>,
+) -> Span {
+    tracing::error_span!(
+        target: SPAN_TARGET,
+        INVOCATION_SPAN,
+        function,
+        invocation.id = id,
+        trace_id = trace.map(TraceContext::trace_id),
+        parent_id = trace.map(TraceContext::parent_id),
+        span_id = Empty,
+    )
 }
 
-/// The query stays out: it can hold a key (`?code=`).
-pub(crate) fn request_span(id: Option<&str>, method: &Method, path: &str) -> Span {
-    tracing::error_span!(target: SPAN_TARGET, "request", %method, path, invocation.id = id)
+/// Path and query stay out: the one has ids in it, the other can hold a key (`?code=`).
+pub(crate) fn request_span(
+    id: Option<&str>,
+    method: &Method,
+    trace: Option<&TraceContext>,
+) -> Span {
+    tracing::error_span!(
+        target: SPAN_TARGET,
+        "request",
+        %method,
+        route = Empty,
+        invocation.id = id,
+        trace_id = trace.map(TraceContext::trace_id),
+        parent_id = trace.map(TraceContext::parent_id),
+        span_id = Empty,
+    )
 }
 
 /// The lines so far of the invocation with this span: none without a [`layer`].
@@ -157,39 +239,4 @@ fn line(event: &Event<'_>) -> String {
         line.push_str("(a field could not be formatted)");
     }
     line
-}
-
-/// The filter in `RUST_LOG`, or the default one and what is wrong with the variable.
-fn filter(default: &str) -> (EnvFilter, Option<String>) {
-    let variable = env::var_os(EnvFilter::DEFAULT_ENV).filter(|value| !value.is_empty());
-    let variable = variable.unwrap_or_else(|| default.into());
-    let variable = variable.to_string_lossy();
-    let builder = || EnvFilter::builder().with_default_directive(LevelFilter::INFO.into());
-    let (filter, variable, error) = match builder().parse(&variable) {
-        Ok(filter) => (filter, variable, None),
-        Err(error) => (builder().parse_lossy(default), "".into(), Some(error.to_string())),
-    };
-    // `RUST_LOG=my_app=debug` is about the lines of `my_app`. It must take neither the ids from
-    // them nor the reasons of failed invocations from the log.
-    let filter = with_directive(filter, "custom_handler::span=error");
-    if names_only_others(&variable) {
-        return (with_directive(filter, "custom_handler=warn"), error);
-    }
-    (filter, error)
-}
-
-fn with_directive(filter: EnvFilter, directive: &str) -> EnvFilter {
-    match directive.parse() {
-        Ok(directive) => filter.add_directive(directive),
-        Err(_) => filter,
-    }
-}
-
-fn names_only_others(variable: &str) -> bool {
-    let parts = || variable.split(',').map(str::trim).filter(|part| !part.is_empty());
-    let names_us = |part: &str| {
-        let target = part.split(['=', '[']).next();
-        target == Some("custom_handler") || part.parse::<LevelFilter>().is_ok()
-    };
-    parts().next().is_some() && !parts().any(names_us)
 }

@@ -2,35 +2,35 @@
 //! function with its `function.json` alone.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::Context as _;
-use tributary_local::host::FunctionApp;
 
-/// Makes the folder anew under `target` and gives its path.
-pub(crate) fn stage(
-    root: &Path,
-    app: &FunctionApp,
-    executable: &Path,
-    target: &Path,
-) -> anyhow::Result<PathBuf> {
-    let stage = target.join("functionapp-local");
+use crate::Layout;
+
+/// Makes the folder `stage` anew with the app and this executable.
+///
+/// # Errors
+/// When a file cannot be read or written.
+pub fn stage(app: &Layout, executable: &Path, stage: &Path) -> anyhow::Result<()> {
     let what = || format!("the app cannot be staged in {}", stage.display());
     if stage.exists() {
-        fs::remove_dir_all(&stage).with_context(what)?;
+        fs::remove_dir_all(stage).with_context(what)?;
     }
-    fs::create_dir_all(&stage).with_context(what)?;
-    fs::copy(root.join("host.json"), stage.join("host.json")).with_context(what)?;
-    for folder in app.folders() {
-        let Some(name) = folder.file_name() else {
-            continue;
-        };
+    fs::create_dir_all(stage).with_context(what)?;
+    fs::copy(app.root.join("host.json"), stage.join("host.json")).with_context(what)?;
+    // What Core Tools leaves out when it publishes this folder.
+    let ignored = app.root.join(".funcignore");
+    if ignored.is_file() {
+        fs::copy(ignored, stage.join(".funcignore")).with_context(what)?;
+    }
+    for (name, folder) in &app.functions {
         let function = stage.join(name);
         fs::create_dir(&function).with_context(what)?;
         fs::copy(folder.join("function.json"), function.join("function.json"))
             .with_context(what)?;
     }
-    let mut to = stage.join(&app.host().executable);
+    let mut to = stage.join(&app.executable);
     if let Some(extension) = executable.extension() {
         to.set_extension(extension);
     }
@@ -41,5 +41,5 @@ pub(crate) fn stage(
     if fs::hard_link(executable, &to).is_err() {
         fs::copy(executable, &to).with_context(what)?;
     }
-    Ok(stage)
+    Ok(())
 }

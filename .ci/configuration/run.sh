@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# Checks what is not Rust: Bicep, the queries of alerts, the files of the Functions host, workflows,
+# shell scripts.
+#
+# Needs Python 3.11 or newer and Node.js 20, and PyPI and npm for the first run: the tools are kept in
+# the target directory.
+# BICEPCHECK is the folder of bicepcheck, where it is not in ../shared/tools/.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+
+here=.ci/configuration
+work=${CARGO_TARGET_DIR:-$PWD/target}/configuration
+python=$work/python/bin/python
+
+mkdir -p "$work"
+
+if ! cmp -s "$here/requirements.txt" "$work/requirements.txt"; then
+    echo "installing Checkov, jsonschema, zizmor and ShellCheck"
+    rm -rf "$work/python" "$work/requirements.txt"
+    python3 -m venv "$work/python"
+    "$python" -m pip install --quiet --disable-pip-version-check -r "$here/requirements.txt"
+    cp "$here/requirements.txt" "$work/requirements.txt"
+fi
+if ! cmp -s "$here/package.json" "$work/installed.json"; then
+    echo "installing the parser of Kusto"
+    cp "$here/package.json" "$work/package.json"
+    npm install --prefix "$work" --no-audit --no-fund --no-package-lock --loglevel=error
+    cp "$here/package.json" "$work/installed.json"
+fi
+
+"$python" "$here/checkov_gate.py" infra
+"$python" "$here/schemas.py"
+
+bicepcheck=${BICEPCHECK:-../shared/tools/bicepcheck}/bicepcheck.py
+if [[ -f $bicepcheck ]]; then
+    "$python" "$bicepcheck" infra --containers infra/containers.json
+else
+    echo "bicepcheck: skipped, there is no $bicepcheck"
+fi
+
+NODE_PATH=$work/node_modules node "$here/kql.cjs"
+
+"$work/python/bin/check-jsonschema" --builtin-schema vendor.github-workflows .github/workflows/*.yml
+"$work/python/bin/check-jsonschema" --builtin-schema vendor.compose-spec compose.yaml
+"$work/python/bin/zizmor" --offline --no-progress --quiet .github/workflows
+
+mapfile -t scripts < <(grep -rlE '^#!.*[/ ](ba|da)?sh$' . \
+    --exclude-dir=.git --exclude-dir=target --exclude-dir=node_modules --exclude='*.md')
+"$work/python/bin/shellcheck" "${scripts[@]}"
+echo "shellcheck: ${#scripts[@]} scripts, no findings"

@@ -1,0 +1,80 @@
+//! Where the parts of a function app are.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use anyhow::Context as _;
+use serde::Deserialize;
+
+/// The parts of an app that the Functions host takes, the executable aside.
+#[derive(Debug, Clone)]
+pub struct Layout {
+    /// The folder with `host.json`.
+    pub root: PathBuf,
+    /// `customHandler.description.defaultExecutablePath` of `host.json`.
+    pub executable: String,
+    /// The folders with a `function.json`, by the function's name.
+    pub functions: BTreeMap<String, PathBuf>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct HostJson {
+    custom_handler: CustomHandler,
+}
+
+#[derive(Deserialize)]
+struct CustomHandler {
+    description: Description,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Description {
+    default_executable_path: String,
+}
+
+impl Layout {
+    /// Reads the app in a folder.
+    ///
+    /// # Errors
+    /// When `host.json` is missing or names no executable, or a folder cannot be read.
+    pub fn read(root: &Path) -> anyhow::Result<Self> {
+        let file = root.join("host.json");
+        let text = fs::read(&file).with_context(|| format!("{} is needed", file.display()))?;
+        let host: HostJson = serde_json::from_slice(&text).with_context(|| {
+            format!("{} must name customHandler.description.defaultExecutablePath", file.display())
+        })?;
+        let functions = function_folders(root)
+            .with_context(|| format!("{} cannot be searched for functions", root.display()))?;
+        Ok(Self {
+            root: root.to_owned(),
+            executable: host.custom_handler.description.default_executable_path,
+            functions,
+        })
+    }
+}
+
+/// Child folders with a `function.json` (as staged and deployed); those of `functions/` (as in a
+/// project) count when there are none.
+///
+/// # Errors
+/// When the folder itself cannot be read.
+pub fn function_folders(root: &Path) -> io::Result<BTreeMap<String, PathBuf>> {
+    let staged = children_with_function_json(root)?;
+    if !staged.is_empty() {
+        return Ok(staged);
+    }
+    Ok(children_with_function_json(&root.join("functions")).unwrap_or_default())
+}
+
+fn children_with_function_json(folder: &Path) -> io::Result<BTreeMap<String, PathBuf>> {
+    let children = fs::read_dir(folder)?.flatten().map(|entry| entry.path());
+    let functions = children.filter(|path| path.join("function.json").is_file());
+    let named = functions.filter_map(|path| {
+        let name = path.file_name()?.to_string_lossy().into_owned();
+        Some((name, path))
+    });
+    Ok(named.collect())
+}

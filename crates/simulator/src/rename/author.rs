@@ -1,0 +1,137 @@
+//! The user who is renamed, and the many items.
+
+use azure_data_cosmos::{DatabaseClient, Query, TransactionalBatch};
+use futures::{StreamExt as _, TryStreamExt as _, stream};
+use serde_json::{Value, json};
+
+use crate::run;
+
+pub(super) const ANN: &str = "ann";
+pub(super) const BEFORE: &str = "Ann";
+pub(super) const AFTER: &str = "Anna";
+/// The other author: id and name, which stay.
+pub(super) const BOB: &str = "bob";
+
+/// How many of Ann's items are under one post.
+const UNDER_A_POST: usize = 10;
+
+/// How many of the newest posts are in the feed.
+const FEED: usize = 100;
+
+/// Writes the items as the commands do, past the app: a tenth of them under each post. Ann has
+/// written every second post; she likes all of them, and the rest are her comments.
+pub(super) async fn write_items(database: &DatabaseClient, items: usize) -> anyhow::Result<()> {
+    let posts = database.container_client("posts", None).await?;
+    let writes = (0..items.div_ceil(UNDER_A_POST)).map(|number| {
+        let (posts, rest) = (&posts, items - number * UNDER_A_POST);
+        async move {
+            let mut batch = TransactionalBatch::new(post_id(number));
+            for item in under_a_post(number, rest.min(UNDER_A_POST)) {
+                batch = batch.create_item(&item)?;
+            }
+            let response = posts.execute_transactional_batch(batch, None).await?.into_model()?;
+            let refused = response.results().iter().find(|result| !result.is_success());
+            anyhow::ensure!(refused.is_none(), "the items of post {number} were refused");
+            Ok(())
+        }
+    });
+    stream::iter(writes).buffer_unordered(8).try_collect().await
+}
+
+fn post_id(number: usize) -> String {
+    format!("post-{number:07}")
+}
+
+fn is_by_ann(number: usize) -> bool {
+    number.is_multiple_of(2)
+}
+
+/// The items under a post, `of_ann` of them Ann's.
+fn under_a_post(number: usize, of_ann: usize) -> Vec<Value> {
+    let post_id = post_id(number);
+    let (author, name) = if is_by_ann(number) { (ANN, BEFORE) } else { (BOB, BOB) };
+    let (minute, second) = (number / 60 % 60, number % 60);
+    let date = format!("2026-01-01T{:02}:{minute:02}:{second:02}.000Z", number / 3600 % 24);
+    let reactions = if is_by_ann(number) { of_ann - 1 } else { of_ann };
+    let (likes, comments) = (reactions.min(1), reactions.saturating_sub(1));
+    let post = json!({
+        "type": "post", "id": post_id, "postId": post_id, "userId": author, "userUsername": name,
+        "title": format!("Post {number}"), "content": "A text of some length. ".repeat(40),
+        "commentCount": comments, "likeCount": likes, "creationDate": date,
+        "version": 1 + reactions, "usernameVersion": 1,
+    });
+    let like = json!({
+        "type": "like", "id": format!("like:{ANN}"), "postId": post_id, "userId": ANN,
+        "userUsername": BEFORE, "creationDate": date, "usernameVersion": 1, "postVersion": 2,
+    });
+    let comment = |n: usize| {
+        json!({
+            "type": "comment", "id": format!("comment-{n}"), "postId": post_id, "userId": ANN,
+            "userUsername": BEFORE, "content": "A word on this. ".repeat(10),
+            "creationDate": date, "usernameVersion": 1, "postVersion": 3 + n,
+        })
+    };
+    let likes = std::iter::repeat_n(like, likes);
+    std::iter::once(post).chain(likes).chain((0..comments).map(comment)).collect()
+}
+
+/// Whether none of Ann's items has her old name.
+pub(super) async fn is_renamed(database: &DatabaseClient) -> anyhow::Result<bool> {
+    let query =
+        Query::from("SELECT TOP 1 c.id FROM c WHERE c.userId = @userId AND c.usernameVersion < 2")
+            .with_parameter("@userId", ANN)?;
+    let old = run::items(database, "posts", query).await?;
+    Ok(old.is_empty())
+}
+
+/// What is wrong in `posts` and `dead-letters`.
+pub(super) async fn check_names(
+    database: &DatabaseClient,
+    items: usize,
+) -> anyhow::Result<Vec<String>> {
+    let stored = run::items(database, "posts", "SELECT * FROM c".into()).await?;
+    let mut wrong = wrong_names("posts", &stored);
+    let old = |item: &&Value| item["userId"] == ANN && item["usernameVersion"] != 2;
+    wrong.extend(stored.iter().filter(old).map(|item| format!("old version of name: {item}")));
+    compare(&mut wrong, "items of Ann", of_ann(&stored), items);
+    let letters = run::items(database, "dead-letters", "SELECT * FROM c".into()).await?;
+    wrong.extend(letters.iter().map(|letter| format!("dead letter: {}", letter["reason"])));
+    Ok(wrong)
+}
+
+/// What is wrong with the copies of posts.
+pub(super) async fn check_copies(
+    database: &DatabaseClient,
+    items: usize,
+) -> anyhow::Result<Vec<String>> {
+    let posts = items.div_ceil(UNDER_A_POST);
+    let query = "SELECT * FROM c WHERE c.type = 'post'";
+    let in_users = run::items(database, "users", query.into()).await?;
+    let mut wrong = wrong_names("users", &in_users);
+    compare(&mut wrong, "copies in users", in_users.len(), posts);
+    compare(&mut wrong, "copies of Ann's posts", of_ann(&in_users), posts.div_ceil(2));
+    let mut in_feed = run::items(database, "feed", query.into()).await?;
+    // Its head is no post.
+    in_feed.retain(|item| item["title"].is_string());
+    wrong.extend(wrong_names("feed", &in_feed));
+    compare(&mut wrong, "posts in the feed", in_feed.len(), posts.min(FEED));
+    Ok(wrong)
+}
+
+fn of_ann(items: &[Value]) -> usize {
+    items.iter().filter(|item| item["userId"] == ANN).count()
+}
+
+fn wrong_names(container: &str, items: &[Value]) -> Vec<String> {
+    let name = |item: &Value| if item["userId"] == ANN { AFTER } else { BOB };
+    let wrong = items.iter().filter(|item| item["userUsername"] != name(item));
+    wrong
+        .map(|item| format!("{container}: {} is by {}", item["id"], item["userUsername"]))
+        .collect()
+}
+
+fn compare(wrong: &mut Vec<String>, what: &str, found: usize, expected: usize) {
+    if found != expected {
+        wrong.push(format!("{found} {what} instead of {expected}"));
+    }
+}

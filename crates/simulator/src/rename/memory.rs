@@ -1,0 +1,43 @@
+//! How much memory a program has taken, as Linux counts it.
+
+use std::{fs, path::Path, time::Duration};
+
+use tokio::time::sleep;
+
+/// The most physical memory of all processes that ran a program as children of this one.
+#[derive(Debug, Default)]
+pub(super) struct Peak(Option<u64>);
+
+impl Peak {
+    /// Looks until it is dropped; a process that ends between two looks counts as it was at the
+    /// last one.
+    pub(super) async fn watch(&mut self, executable: &Path) {
+        loop {
+            self.0 = self.0.max(peak_of_children(executable));
+            sleep(Duration::from_millis(50)).await;
+        }
+    }
+
+    /// `None` where the system does not tell.
+    pub(super) fn kibibytes(&self) -> Option<u64> {
+        self.0
+    }
+}
+
+fn peak_of_children(executable: &Path) -> Option<u64> {
+    let executable = executable.canonicalize().ok()?;
+    let is_child = |status: &str| field(status, "PPid:") == Some(u64::from(std::process::id()));
+    let processes = fs::read_dir("/proc").ok()?.flatten().map(|entry| entry.path());
+    processes
+        .filter(|process| fs::read_link(process.join("exe")).is_ok_and(|exe| exe == executable))
+        .filter_map(|process| fs::read_to_string(process.join("status")).ok())
+        .filter(|status| is_child(status))
+        .filter_map(|status| field(&status, "VmHWM:"))
+        .max()
+}
+
+/// The number after a name in `/proc/<pid>/status`; see `man 5 proc_pid_status`.
+fn field(status: &str, name: &str) -> Option<u64> {
+    let line = status.lines().find_map(|line| line.strip_prefix(name))?;
+    line.split_whitespace().next()?.parse().ok()
+}

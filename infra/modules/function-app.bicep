@@ -1,0 +1,141 @@
+// The function app on Flex Consumption, with every setting that the host and the handler read.
+param name string
+param planName string
+param location string
+param tags object
+param zoneRedundant bool
+param identityId string
+param identityClientId string
+param blobEndpoint string
+param packageContainerUrl string
+param applicationInsightsConnectionString string
+param cosmosEndpoint string
+param databaseName string
+
+@description('Subnet that the app reaches private endpoints from; empty without private networking.')
+param subnetId string
+
+param instanceMemoryMB int
+param maximumInstanceCount int
+param alwaysReady array
+param disabledFunctions array
+param auditRepair bool
+param renameRequestUnitsPerSecond int
+param authenticationMode string
+param authenticationClientId string
+param otlpEndpoint string
+
+// FUNCTIONS_WORKER_RUNTIME is not among them: on this plan it comes from `runtime` below.
+var hostSettings = [
+  { name: 'AzureWebJobsStorage__blobServiceUri', value: blobEndpoint }
+  { name: 'AzureWebJobsStorage__credential', value: 'managedidentity' }
+  { name: 'AzureWebJobsStorage__clientId', value: identityClientId }
+  { name: 'APPLICATIONINSIGHTS_CONNECTION_STRING', value: applicationInsightsConnectionString }
+  { name: 'APPLICATIONINSIGHTS_AUTHENTICATION_STRING', value: 'ClientId=${identityClientId};Authorization=AAD' }
+]
+// The triggers of the host and the handler read the same connection.
+var handlerSettings = [
+  { name: 'CosmosConnection__accountEndpoint', value: cosmosEndpoint }
+  { name: 'CosmosConnection__credential', value: 'managedidentity' }
+  { name: 'CosmosConnection__clientId', value: identityClientId }
+  { name: 'CosmosDatabase', value: databaseName }
+  { name: 'Authentication__Mode', value: authenticationMode }
+  { name: 'Audit__Repair', value: auditRepair ? 'true' : 'false' }
+  { name: 'Rename__RequestUnitsPerSecond', value: string(renameRequestUnitsPerSecond) }
+]
+var telemetrySettings = empty(otlpEndpoint) ? [] : [{ name: 'OTEL_EXPORTER_OTLP_ENDPOINT', value: otlpEndpoint }]
+var switchedOff = [for function in disabledFunctions: {
+  name: 'AzureWebJobs.${function}.Disabled'
+  value: 'true'
+}]
+
+resource plan 'Microsoft.Web/serverfarms@2025-03-01' = {
+  //checkov:skip=CKV_AZURE_225:Zone redundancy is the parameter zoneRedundant; not every region has the capacity
+  name: planName
+  location: location
+  tags: tags
+  kind: 'functionapp'
+  sku: {
+    name: 'FC1'
+    tier: 'FlexConsumption'
+  }
+  properties: {
+    reserved: true
+    zoneRedundant: zoneRedundant
+  }
+}
+
+resource app 'Microsoft.Web/sites@2025-03-01' = {
+  //checkov:skip=CKV_AZURE_17:Callers are browsers and other clients without certificates; keys and Entra ID decide who may write
+  //checkov:skip=CKV_AZURE_212:Flex Consumption has no minimum here; warm instances are the parameter alwaysReady
+  //checkov:skip=CKV_AZURE_213:Flex Consumption has no health check path; the platform watches its instances itself
+  //checkov:skip=CKV_AZURE_222:The app is a public HTTP API
+  name: name
+  location: location
+  // azd deploys the service `api` of azure.yaml to the app with this tag.
+  tags: union(tags, { 'azd-service-name': 'api' })
+  kind: 'functionapp,linux'
+  identity: {
+    type: 'UserAssigned'
+    userAssignedIdentities: { '${identityId}': {} }
+  }
+  properties: {
+    serverFarmId: plan.id
+    httpsOnly: true
+    clientAffinityEnabled: false
+    publicNetworkAccess: 'Enabled'
+    virtualNetworkSubnetId: empty(subnetId) ? null : subnetId
+    functionAppConfig: {
+      runtime: {
+        name: 'custom'
+        version: '1.0'
+      }
+      deployment: {
+        storage: {
+          type: 'blobContainer'
+          value: packageContainerUrl
+          authentication: {
+            type: 'UserAssignedIdentity'
+            userAssignedIdentityResourceId: identityId
+          }
+        }
+      }
+      scaleAndConcurrency: {
+        instanceMemoryMB: instanceMemoryMB
+        maximumInstanceCount: maximumInstanceCount
+        alwaysReady: alwaysReady
+      }
+    }
+    siteConfig: {
+      minTlsVersion: '1.2'
+      scmMinTlsVersion: '1.2'
+      http20Enabled: true
+      ftpsState: 'Disabled'
+      remoteDebuggingEnabled: false
+      appSettings: concat(hostSettings, handlerSettings, telemetrySettings, switchedOff)
+    }
+  }
+
+  // Deployments sign in with Entra ID, never with a publishing password.
+  resource ftpPasswords 'basicPublishingCredentialsPolicies' = {
+    name: 'ftp'
+    properties: { allow: false }
+  }
+
+  resource scmPasswords 'basicPublishingCredentialsPolicies' = {
+    name: 'scm'
+    properties: { allow: false }
+  }
+}
+
+module authentication 'authentication.bicep' = if (authenticationMode == 'easyauth') {
+  name: 'authentication'
+  params: {
+    appName: app.name
+    clientId: authenticationClientId
+  }
+}
+
+output id string = app.id
+output name string = app.name
+output url string = 'https://${app.properties.defaultHostName}'

@@ -1,0 +1,56 @@
+// Alerts on what only the logs tell, one line each; each query is a file in infra/kql/.
+param token string
+param location string
+param tags object
+param workspaceId string
+param actionGroupIds array
+
+// `measure` is the column that is compared, `by` the column that makes alerts of their own of its
+// values, `times` in how many windows in a row it has to be so.
+var rules = [
+  { key: 'change-feed-lag', query: loadTextContent('../kql/change-feed-lag.kql'), measure: 'LagSeconds', by: 'Function', threshold: 60, window: 'PT5M', times: 3, severity: 2, says: 'A projection lags more than a minute behind its source.' }
+  { key: 'change-feed-silent', query: loadTextContent('../kql/change-feed-silent.kql'), measure: 'WritesWithoutBatches', by: '', threshold: 9, window: 'PT30M', times: 1, severity: 1, says: 'Commands write, and no projection has run for half an hour.' }
+  { key: 'projection-failing', query: loadTextContent('../kql/projection-failing.kql'), measure: 'FailedChanges', by: 'Function', threshold: 0, window: 'PT5M', times: 3, severity: 1, says: 'A projection fails again and again, and its partition waits.' }
+  { key: 'dead-letters', query: loadTextContent('../kql/dead-letters.kql'), measure: 'DeadLetters', by: 'Function', threshold: 0, window: 'PT15M', times: 1, severity: 2, says: 'Changes were set aside as dead letters.' }
+  { key: 'hot-partition', query: loadTextContent('../kql/hot-partition.kql'), measure: 'SharePercent', by: 'Container', threshold: 80, window: 'PT30M', times: 1, severity: 2, says: 'One logical partition takes more than 80 % of the request units of its container.' }
+  { key: 'logical-partition-14-gb', query: loadTextContent('../kql/logical-partition-size.kql'), measure: 'SizeMB', by: 'Container', threshold: 14 * 1024, window: 'PT1H', times: 1, severity: 2, says: 'A logical partition is larger than 14 GB; it cannot grow beyond 20 GB.' }
+  { key: 'logical-partition-15-gb', query: loadTextContent('../kql/logical-partition-size.kql'), measure: 'SizeMB', by: 'Container', threshold: 15 * 1024, window: 'PT1H', times: 1, severity: 1, says: 'A logical partition is larger than 15 GB; it cannot grow beyond 20 GB.' }
+  { key: 'cross-partition-share', query: loadTextContent('../kql/cross-partition-share.kql'), measure: 'SharePercent', by: 'Source', threshold: 50, window: 'PT1H', times: 1, severity: 3, says: 'More than half of the queries ask more than one partition.' }
+  { key: 'partition-key-skew', query: loadTextContent('../kql/partition-key-skew.kql'), measure: 'GiniPercent', by: 'Container', threshold: 70, window: 'PT1H', times: 1, severity: 3, says: 'The request units are spread over the partition keys with a Gini coefficient above 0.7.' }
+]
+
+resource alert 'Microsoft.Insights/scheduledQueryRules@2023-12-01' = [for rule in rules: {
+  name: '${rule.key}-${token}'
+  location: location
+  tags: tags
+  kind: 'LogAlert'
+  properties: {
+    displayName: rule.key
+    description: '${rule.says} Runbook: docs/operations.md#${rule.key}'
+    severity: rule.severity
+    enabled: true
+    autoMitigate: true
+    // A table exists from its first row on, and a new workspace has none.
+    skipQueryValidation: true
+    scopes: [workspaceId]
+    evaluationFrequency: rule.window == 'PT5M' ? 'PT5M' : 'PT15M'
+    windowSize: rule.window
+    criteria: {
+      allOf: [
+        {
+          query: rule.query
+          timeAggregation: 'Maximum'
+          metricMeasureColumn: rule.measure
+          dimensions: empty(rule.by) ? [] : [{ name: rule.by, operator: 'Include', values: ['*'] }]
+          operator: 'GreaterThan'
+          threshold: rule.threshold
+          failingPeriods: {
+            numberOfEvaluationPeriods: rule.times
+            minFailingPeriodsToAlert: rule.times
+          }
+        }
+      ]
+    }
+    actions: { actionGroups: actionGroupIds }
+  }
+}]

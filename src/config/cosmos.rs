@@ -1,0 +1,202 @@
+//! The store: where it is, who we are there, which of its regions is near.
+
+use std::{net::IpAddr, sync::Arc};
+
+use azure_core::credentials::TokenCredential;
+use azure_data_cosmos::{AccountEndpoint, AccountReference, RoutingStrategy, options::Region};
+use azure_identity::{
+    DeveloperToolsCredential, ManagedIdentityCredential, ManagedIdentityCredentialOptions,
+    UserAssignedId,
+};
+
+use super::{ConfigError, Lookup, error};
+
+pub(super) fn account(setting: Lookup<'_>) -> Result<AccountReference, ConfigError> {
+    if let Some(text) = setting("CosmosConnection") {
+        return with_key(setting, &text);
+    }
+    if let Some(url) = setting("CosmosConnection__accountEndpoint") {
+        let endpoint = endpoint(&url, "CosmosConnection__accountEndpoint")?;
+        return Ok(AccountReference::with_credential(endpoint, credential(setting)?));
+    }
+    Err(error(
+        "Set CosmosConnection to a connection string (emulators), or \
+         CosmosConnection__accountEndpoint to the account's URL (with an identity).",
+    ))
+}
+
+fn with_key(setting: Lookup<'_>, text: &str) -> Result<AccountReference, ConfigError> {
+    let mut url = None;
+    let mut key = None;
+    for part in text.split(';') {
+        match part.split_once('=').map(|(name, value)| (name.trim(), value.trim())) {
+            Some((name, value)) if name.eq_ignore_ascii_case("AccountEndpoint") => {
+                url = Some(value);
+            }
+            Some((name, value)) if name.eq_ignore_ascii_case("AccountKey") => key = Some(value),
+            _ => {}
+        }
+    }
+    let (Some(url), Some(key)) = (url, key.filter(|key| !key.is_empty())) else {
+        return Err(error(
+            "CosmosConnection must look like AccountEndpoint=https://…/;AccountKey=…; \
+             for an identity instead of a key set CosmosConnection__accountEndpoint.",
+        ));
+    };
+    let endpoint = endpoint(url, "CosmosConnection")?;
+    if !is_emulator(&endpoint, setting("AZURE_COSMOS_EMULATOR_HOST").as_deref()) {
+        return Err(error(
+            "CosmosConnection has a key, and keys are for emulators only: remove it and set \
+             CosmosConnection__accountEndpoint to the account's URL, to be reached with an identity.",
+        ));
+    }
+    Ok(AccountReference::with_authentication_key(endpoint, key.to_owned()))
+}
+
+/// An emulator is on this machine, or where `AZURE_COSMOS_EMULATOR_HOST` says: the SDK's own
+/// variable, for a container of a compose network. It makes no emulator of an account in Azure.
+fn is_emulator(endpoint: &AccountEndpoint, named: Option<&str>) -> bool {
+    let host = endpoint.url().host_str().unwrap_or_default().to_lowercase();
+    let is_loopback = host == "localhost"
+        || host.trim_matches(['[', ']']).parse().is_ok_and(|address: IpAddr| address.is_loopback());
+    let is_in_azure = host.contains(".documents.") || host.contains(".cosmos.");
+    is_loopback || !is_in_azure && named.is_some_and(|named| named.eq_ignore_ascii_case(&host))
+}
+
+fn endpoint(url: &str, setting: &str) -> Result<AccountEndpoint, ConfigError> {
+    let bad = |_| error(format!("{setting} does not contain a URL of a Cosmos DB account."));
+    let endpoint: AccountEndpoint = url.parse().map_err(bad)?;
+    match endpoint.url().scheme() {
+        "https" | "http" => Ok(endpoint),
+        _ => Err(error(format!("The URL in {setting} must begin with https://."))),
+    }
+}
+
+/// Who we are to the account.
+#[derive(Debug, PartialEq, Eq)]
+enum Identity {
+    /// The function app's, by the client id of a user-assigned one.
+    Managed(Option<String>),
+    /// The developer's who has signed in on this laptop.
+    Developer,
+}
+
+/// An app in Azure has no developer who has signed in; the host's own triggers take its identity
+/// there, too, when the setting is missing.
+fn identity(setting: Lookup<'_>) -> Result<Identity, ConfigError> {
+    let is_in_azure = setting("IDENTITY_ENDPOINT").is_some();
+    match setting(CREDENTIAL).map(|kind| kind.to_lowercase()).as_deref() {
+        None if !is_in_azure => Ok(Identity::Developer),
+        None | Some("managedidentity") => {
+            Ok(Identity::Managed(setting("CosmosConnection__clientId")))
+        }
+        Some(_) => Err(error(format!("{CREDENTIAL} must be managedidentity, or not be set."))),
+    }
+}
+
+const CREDENTIAL: &str = "CosmosConnection__credential";
+
+fn credential(setting: Lookup<'_>) -> Result<Arc<dyn TokenCredential>, ConfigError> {
+    Ok(match identity(setting)? {
+        Identity::Managed(client_id) => {
+            let user_assigned_id = client_id.map(UserAssignedId::ClientId);
+            let options =
+                ManagedIdentityCredentialOptions { user_assigned_id, ..Default::default() };
+            ManagedIdentityCredential::new(Some(options)).map_err(|_| {
+                error("The managed identity of this app cannot be used: check CosmosConnection__clientId.")
+            })?
+        }
+        Identity::Developer => DeveloperToolsCredential::new(None).map_err(|_| {
+            error(format!("Set {CREDENTIAL} to managedidentity, or sign in with the Azure CLI."))
+        })?,
+    })
+}
+
+/// `Cosmos__PreferredRegions` in its order; else all regions by their distance from the one that
+/// the app runs in, which App Service names in `REGION_NAME`; else (a laptop, an emulator) in the
+/// account's own order.
+pub(super) fn routing(setting: Lookup<'_>) -> RoutingStrategy {
+    let preferred = setting("Cosmos__PreferredRegions").unwrap_or_default();
+    let preferred = preferred.split(',').map(str::trim).filter(|name| !name.is_empty());
+    let preferred: Vec<Region> = preferred.map(|name| Region::from(name.to_owned())).collect();
+    match setting("REGION_NAME") {
+        Some(here) if preferred.is_empty() => RoutingStrategy::ProximityTo(Region::from(here)),
+        _ => RoutingStrategy::PreferredRegions(preferred),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::tests::read;
+
+    #[test]
+    fn the_identity_is_that_of_the_app_in_azure_and_of_the_developer_elsewhere() {
+        let who = |settings: &[(&str, &str)]| {
+            identity(&|name| {
+                let mut settings = settings.iter();
+                settings.find(|(one, _)| *one == name).map(|(_, value)| (*value).to_owned())
+            })
+        };
+        let named = (CREDENTIAL, "ManagedIdentity");
+        let client = ("CosmosConnection__clientId", "an-id");
+        let in_azure = ("IDENTITY_ENDPOINT", "http://127.0.0.1:41001/msi/token");
+        assert_eq!(who(&[]), Ok(Identity::Developer));
+        assert_eq!(who(&[in_azure]), Ok(Identity::Managed(None)));
+        assert_eq!(who(&[in_azure, client]), Ok(Identity::Managed(Some("an-id".into()))));
+        assert_eq!(who(&[named, client]), Ok(Identity::Managed(Some("an-id".into()))));
+        assert!(who(&[(CREDENTIAL, "key")]).is_err());
+    }
+
+    #[test]
+    fn an_identity_needs_no_key() {
+        let endpoint = ("CosmosConnection__accountEndpoint", "https://a.documents.azure.com/");
+        let identity = (CREDENTIAL, "managedidentity");
+        let client = ("CosmosConnection__clientId", "00000000-0000-0000-0000-000000000001");
+        read(&[endpoint, identity, client]).unwrap();
+        read(&[endpoint]).unwrap();
+    }
+
+    #[test]
+    fn a_key_is_for_emulators_only() {
+        let connect = |host: &str, named: &str| {
+            let text = format!("AccountEndpoint=https://{host}:8081/;AccountKey=a2V5");
+            read(&[("CosmosConnection", &text), ("AZURE_COSMOS_EMULATOR_HOST", named)])
+        };
+        for host in ["localhost", "LOCALHOST", "127.0.0.1", "127.1.2.3", "[::1]"] {
+            connect(host, "").unwrap();
+        }
+        connect("cosmosdb", "CosmosDB").unwrap();
+        let account = "a.documents.azure.com";
+        for (host, named) in [
+            (account, ""),
+            (account, account),
+            ("localhost.documents.azure.com", ""),
+            ("a.documents.azure.cn", "a.documents.azure.cn"),
+            ("cosmosdb", ""),
+            ("cosmosdb", "other"),
+            ("10.0.0.4", ""),
+        ] {
+            let message = connect(host, named).unwrap_err().to_string();
+            assert!(message.contains("CosmosConnection__accountEndpoint"), "{message}");
+            assert!(!message.contains("a2V5"), "{message}");
+        }
+    }
+
+    #[test]
+    fn regions_are_preferred_as_told_else_by_their_distance() {
+        let store = ("CosmosConnection", "AccountEndpoint=http://127.0.0.1:8081/;AccountKey=a2V5");
+        let here = ("REGION_NAME", "North Europe");
+        let preferred = ("Cosmos__PreferredRegions", "West Europe, northeurope,");
+        let routing = |settings: &[_]| format!("{:?}", read(settings).unwrap().cosmos.routing);
+        let told = format!(
+            "{:?}",
+            RoutingStrategy::PreferredRegions(vec![Region::WEST_EUROPE, Region::NORTH_EUROPE])
+        );
+        assert_eq!(routing(&[store, here, preferred]), told);
+        let near = format!("{:?}", RoutingStrategy::ProximityTo(Region::NORTH_EUROPE));
+        assert_eq!(routing(&[store, here]), near);
+        let any = format!("{:?}", RoutingStrategy::PreferredRegions(Vec::new()));
+        assert_eq!(routing(&[store]), any);
+    }
+}

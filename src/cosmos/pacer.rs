@@ -1,0 +1,122 @@
+//! A rate for work in the background, so that it leaves request units to readers.
+
+use std::{
+    num::NonZeroU32,
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
+
+use tokio::time::{Instant, sleep_until, timeout_at};
+
+use super::metered;
+
+/// Lets operations pass at a rate of request units a second.
+///
+/// What an operation costs is known when it is done, so it is paid for afterwards: the next one
+/// begins when all that was spent would have been there at this rate. (A token bucket asks for the
+/// price first.) Operations that have begun at the same time are all paid for before the next one
+/// begins, and idle time earns nothing. So within any time, no more is spent than the rate gives in
+/// it, and what was under way at its beginning and at its end.
+#[derive(Debug)]
+pub struct Pacer {
+    rate: Option<NonZeroU32>,
+    /// When all that was spent is paid for.
+    paid: Mutex<Instant>,
+}
+
+impl Pacer {
+    /// A pacer with a rate in request units a second; without one it lets everything pass.
+    pub fn new(rate: Option<NonZeroU32>) -> Self {
+        Self { rate, paid: Mutex::new(Instant::now()) }
+    }
+
+    /// Runs an operation when it is its turn; `None` when it is not before `deadline`.
+    ///
+    /// The first operation whose turn it is runs even after the deadline, so work that is given no
+    /// time at all still gets on.
+    pub async fn run<F: Future>(&self, deadline: Instant, operation: F) -> Option<F::Output> {
+        timeout_at(deadline, self.turn()).await.ok()?;
+        Some(self.charge(operation).await)
+    }
+
+    /// Runs an operation at once; the next one waits for it.
+    pub async fn charge<F: Future>(&self, operation: F) -> F::Output {
+        let (output, meter) = metered(operation).await;
+        if let Some(rate) = self.rate {
+            let mut paid = self.paid.lock().unwrap_or_else(PoisonError::into_inner);
+            *paid = paid_at(*paid, Instant::now(), meter.request_units(), rate);
+        }
+        output
+    }
+
+    async fn turn(&self) {
+        loop {
+            let paid = *self.paid.lock().unwrap_or_else(PoisonError::into_inner);
+            // Others may have spent more while this one slept.
+            if paid <= Instant::now() {
+                return;
+            }
+            sleep_until(paid).await;
+        }
+    }
+}
+
+/// When everything is paid for, after an operation that ended `now`.
+fn paid_at(paid: Instant, now: Instant, request_units: f64, rate: NonZeroU32) -> Instant {
+    paid.max(now) + Duration::from_secs_f64(request_units / f64::from(rate.get()))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// Operations one after the other, each after a pause of its own; all take no time.
+        #[test]
+        fn no_more_is_spent_than_the_rate_gives(
+            rate in 1_u32..5_000,
+            operations in proptest::collection::vec((0_u64..2_000, 0_u32..5_000), 1..50),
+        ) {
+            let rate = NonZeroU32::new(rate).unwrap();
+            let start = Instant::now();
+            let (mut now, mut paid) = (start, start);
+            let mut begun = Vec::new();
+            for (pause_ms, tenths) in operations {
+                now = (now + Duration::from_millis(pause_ms)).max(paid);
+                begun.push((now, f64::from(tenths) / 10.0));
+                paid = paid_at(paid, now, f64::from(tenths) / 10.0, rate);
+            }
+            for first in 0..begun.len() {
+                let mut spent = 0.0;
+                for last in first + 1..begun.len() {
+                    spent += begun[last - 1].1;
+                    let time = (begun[last].0 - begun[first].0).as_secs_f64();
+                    prop_assert!(spent <= time * f64::from(rate.get()) + 0.01);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_was_spent_at_the_same_time_adds_up() {
+        let rate = NonZeroU32::new(100).unwrap();
+        let now = Instant::now();
+        let paid = (0..8).fold(now, |paid, _| paid_at(paid, now, 50.0, rate));
+        assert_eq!(paid - now, Duration::from_secs(4));
+        let later = now + Duration::from_mins(1);
+        assert_eq!(paid_at(paid, later, 50.0, rate) - later, Duration::from_millis(500));
+    }
+
+    #[tokio::test]
+    async fn an_operation_waits_for_its_turn_until_the_deadline() {
+        let pacer = Pacer::new(NonZeroU32::new(1));
+        let soon = || Instant::now() + Duration::from_millis(5);
+        assert_eq!(pacer.run(Instant::now(), async { 1 }).await, Some(1));
+        *pacer.paid.lock().unwrap() += Duration::from_mins(1);
+        assert_eq!(pacer.run(soon(), async { 2 }).await, None);
+        *pacer.paid.lock().unwrap() = Instant::now();
+        assert_eq!(pacer.run(soon(), async { 3 }).await, Some(3));
+    }
+}

@@ -1,0 +1,98 @@
+//! What is said of every request: a log line, a span, metrics, and `x-ms-request-charge`.
+
+use std::{sync::Arc, time::Instant};
+
+use axum::{
+    extract::{MatchedPath, Request, State},
+    http::{HeaderName, HeaderValue, Method},
+    middleware::Next,
+    response::Response,
+};
+use custom_handler::TraceContext;
+use opentelemetry::KeyValue;
+
+use crate::{
+    cosmos::metered,
+    telemetry::{self, Cost, Span, milliseconds},
+};
+
+const REQUEST_CHARGE: HeaderName = HeaderName::from_static("x-ms-request-charge");
+
+/// The functions by method and route. Cloning is cheap.
+#[derive(Clone)]
+pub struct FunctionNames {
+    names: Arc<[(Method, &'static str, &'static str)]>,
+    unmatched: &'static str,
+}
+
+impl FunctionNames {
+    /// These methods, routes and names; `unmatched` has all other requests.
+    pub fn new(
+        names: impl IntoIterator<Item = (Method, &'static str, &'static str)>,
+        unmatched: &'static str,
+    ) -> Self {
+        Self { names: names.into_iter().collect(), unmatched }
+    }
+
+    fn find(&self, method: &Method, route: &str) -> &'static str {
+        let mut names = self.names.iter();
+        let found = names.find(|(one, path, _)| one == method && *path == route);
+        found.map_or(self.unmatched, |(_, _, name)| name)
+    }
+}
+
+/// Logs, traces and measures each request, and puts on every answer that used the store the sum of
+/// the request units of all its store calls.
+///
+/// A path or query is in none of it: they have ids and may have keys in them.
+pub async fn answered(
+    State(functions): State<FunctionNames>,
+    route: Option<MatchedPath>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let started = Instant::now();
+    let route = route.as_ref().map_or("", MatchedPath::as_str);
+    let method = name_of(request.method());
+    let function = functions.find(request.method(), route);
+    let host = TraceContext::from_headers(request.headers());
+    let span = Span::of_request(format!("{method} {route}").trim_end().to_owned(), host.as_ref());
+
+    let (mut response, meter) = span.around(metered(next.run(request))).await;
+
+    let (duration, cost, status) = (started.elapsed(), Cost::from(&*meter), response.status());
+    tracing::info!(
+        function,
+        method,
+        route,
+        status = status.as_u16(),
+        duration_ms = milliseconds(duration),
+        request_charge_ru = cost.request_units,
+        store.requests = cost.requests,
+        store.throttled = cost.throttled,
+        "Answered a request"
+    );
+    let mut attributes = vec![
+        KeyValue::new("faas.name", function),
+        KeyValue::new("http.request.method", method),
+        KeyValue::new("http.response.status_code", i64::from(status.as_u16())),
+    ];
+    if !route.is_empty() {
+        attributes.push(KeyValue::new("http.route", route.to_owned()));
+    }
+    telemetry::request(function, &attributes, duration, cost);
+    span.end(attributes, status.is_server_error());
+    if cost.requests > 0
+        && let Ok(value) = HeaderValue::try_from(cost.request_units.to_string())
+    {
+        response.headers_mut().insert(REQUEST_CHARGE, value);
+    }
+    response
+}
+
+/// A caller can make methods up, and a metric must not have a series for each.
+fn name_of(method: &Method) -> &'static str {
+    const KNOWN: [&str; 9] =
+        ["GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH"];
+    KNOWN.into_iter().find(|known| *known == method.as_str()).unwrap_or("_OTHER")
+}

@@ -1,0 +1,68 @@
+//! What the handler says of itself: log lines, and, when it is told to, traces and metrics.
+//!
+//! Log lines go to stdout, where the Functions host takes them to Application Insights; those that
+//! `docs/operations.md` asks for are `Answered a request` (`src/http/answered.rs`) and `Applied a
+//! batch of changes` (`src/projection/batch.rs`). Traces and metrics go to an OpenTelemetry
+//! collector when `OTEL_EXPORTER_OTLP_ENDPOINT` is set. Without it all of this module costs next to
+//! nothing: OpenTelemetry does nothing as long as no provider is installed.
+//!
+//! Whatever is recorded here has routes, names of functions, containers and operations, statuses
+//! and numbers in it, and never an id or content.
+
+mod export;
+mod metrics;
+mod span;
+mod store;
+
+use std::time::Duration;
+
+use custom_handler::logs;
+
+pub use self::{
+    metrics::{Batch, Cost, batch, request},
+    span::{Span, invocation},
+    store::StoreOperation,
+};
+use crate::config::TelemetryConfig;
+
+/// Levels where there is no `RUST_LOG`: the SDK tells of every account that it connects to.
+const LEVELS: &str = "info,azure_data_cosmos_driver=warn";
+
+/// Who may write debug and trace lines: ours. The SDK and the HTTP libraries put headers, with keys
+/// and tokens, and bodies into theirs.
+const VERBOSE: &[&str] = &["tributary", "custom_handler"];
+
+/// What has to be stopped in the end.
+#[must_use = "what is not exported yet is lost without `stop`"]
+pub struct Telemetry(Option<export::Providers>);
+
+/// Begins to log, and to export when the settings say so.
+pub fn start(config: &TelemetryConfig) -> Result<Telemetry, logs::InitError> {
+    let format = config.format;
+    logs::init_with(&logs::Options { levels: LEVELS, verbose: VERBOSE, format })?;
+    let providers = match &config.export {
+        Ok(false) => Ok(None),
+        Ok(true) => export::start().map(Some),
+        Err(error) => Err(error.to_string()),
+    };
+    Ok(Telemetry(providers.unwrap_or_else(|reason| {
+        tracing::warn!(reason, "Traces and metrics are not exported");
+        None
+    })))
+}
+
+impl Telemetry {
+    /// Exports what is left. The Functions host kills the process instead; what was recorded in the
+    /// last second or, of metrics, the last ten seconds is lost then.
+    pub async fn stop(self) {
+        if let Some(providers) = self.0 {
+            // It waits for the collector, on a thread where that is allowed.
+            let _ = tokio::task::spawn_blocking(move || providers.stop()).await;
+        }
+    }
+}
+
+/// Milliseconds with two decimals, for log lines.
+pub fn milliseconds(duration: Duration) -> f64 {
+    (duration.as_secs_f64() * 100_000.0).round() / 100.0
+}

@@ -1,0 +1,129 @@
+//! A Bicep file as a syntax tree.
+
+use std::{collections::BTreeSet, fs};
+
+use tree_sitter::{Node, Parser, Tree};
+
+use super::{root, text};
+
+/// A file with its tree.
+pub(super) struct Bicep {
+    path: String,
+    text: String,
+    tree: Tree,
+}
+
+/// All Bicep files of the project.
+pub(super) fn bicep_files() -> Vec<String> {
+    let mut files = Vec::new();
+    let mut folders = vec!["infra".to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(root().join(&folder)).unwrap().map(Result::unwrap) {
+            let path = format!("{folder}/{}", entry.file_name().into_string().unwrap());
+            if entry.file_type().unwrap().is_dir() {
+                folders.push(path);
+            } else if entry.path().extension().is_some_and(|extension| extension == "bicep") {
+                files.push(path);
+            }
+        }
+    }
+    files.sort();
+    files
+}
+
+impl Bicep {
+    pub(super) fn read(path: &str) -> Self {
+        Self::parse(path, text(path))
+    }
+
+    fn parse(path: &str, text: String) -> Self {
+        let mut parser = Parser::new();
+        parser.set_language(&tree_sitter_bicep::LANGUAGE.into()).unwrap();
+        let tree = parser.parse(&text, None).unwrap();
+        Self { path: path.to_owned(), text, tree }
+    }
+
+    /// Where the grammar does not fit, as `file:line`.
+    pub(super) fn syntax_errors(&self) -> Vec<String> {
+        let broken = self.nodes().into_iter().filter(|node| node.is_error() || node.is_missing());
+        broken.map(|node| format!("{}:{}", self.path, node.start_position().row + 1)).collect()
+    }
+
+    /// Declarations at the top of the file, of a kind of the grammar's.
+    pub(super) fn declarations(&self, kind: &str) -> Vec<Node<'_>> {
+        children(self.tree.root_node()).into_iter().filter(|node| node.kind() == kind).collect()
+    }
+
+    /// The name that a declaration gives.
+    pub(super) fn name(&self, declaration: Node<'_>) -> &str {
+        self.text_of(self.only(declaration, "identifier"))
+    }
+
+    /// Every name that an expression reads. The keys of objects and the names of declarations are
+    /// not among them, nor are types and properties, which the grammar tells apart itself.
+    pub(super) fn used_names(&self) -> BTreeSet<&str> {
+        let reads = |node: &Node<'_>| {
+            let Some(parent) = node.parent() else { return false };
+            let names_something = parent.kind().ends_with("_declaration")
+                || matches!(parent.kind(), "object_property" | "for_statement" | "call_expression");
+            node.kind() == "identifier"
+                && !(names_something && parent.named_child(0) == Some(*node))
+        };
+        self.nodes().into_iter().filter(reads).map(|node| self.text_of(node)).collect()
+    }
+
+    /// The first value of an object under a key.
+    pub(super) fn property<'a>(&'a self, object: Node<'a>, key: &str) -> Node<'a> {
+        let properties = children(object).into_iter().filter(|n| n.kind() == "object_property");
+        let mut values = properties
+            .filter(|property| self.text_of(property.named_child(0).unwrap()) == key)
+            .map(|property| property.named_child(1).unwrap());
+        values.next().unwrap_or_else(|| panic!("{}: no property {key}", self.path))
+    }
+
+    /// The only child of a kind.
+    pub(super) fn only<'a>(&'a self, node: Node<'a>, kind: &str) -> Node<'a> {
+        let mut found = children(node).into_iter().filter(|child| child.kind() == kind);
+        found.next().unwrap_or_else(|| panic!("{}: no {kind} in {}", self.path, self.text_of(node)))
+    }
+
+    pub(super) fn nodes(&self) -> Vec<Node<'_>> {
+        below(self.tree.root_node())
+    }
+
+    pub(super) fn text_of(&self, node: Node<'_>) -> &str {
+        &self.text[node.byte_range()]
+    }
+
+    /// The text of a string literal without its quotes.
+    pub(super) fn string(&self, node: Node<'_>) -> String {
+        self.text_of(node).trim_matches('\'').replace("\\'", "'")
+    }
+}
+
+/// All nodes below one, itself included.
+pub(super) fn below(node: Node<'_>) -> Vec<Node<'_>> {
+    let mut found = vec![node];
+    let mut next = 0;
+    while next < found.len() {
+        let mut cursor = found[next].walk();
+        found.extend(found[next].children(&mut cursor).collect::<Vec<_>>());
+        next += 1;
+    }
+    found
+}
+
+/// The children that mean something: no brackets, commas and keywords.
+pub(super) fn children(node: Node<'_>) -> Vec<Node<'_>> {
+    let mut cursor = node.walk();
+    node.named_children(&mut cursor).collect()
+}
+
+#[test]
+fn a_syntax_error_and_an_unused_name_are_seen() {
+    let parse = |text: &str| Bicep::parse("x.bicep", text.to_owned());
+    let broken = parse("param a string\nparam b string =\noutput c object = { a: 1 \n");
+    assert_ne!(broken.syntax_errors(), Vec::<String>::new());
+    let unused = parse("param a string\nparam b string = x.a\noutput c object = { a: '${b}' }\n");
+    assert_eq!(unused.used_names(), BTreeSet::from(["b", "x"]));
+}

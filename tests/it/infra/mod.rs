@@ -1,0 +1,43 @@
+//! What `infra/` says, read without Azure: syntax, parameters, containers, alerts. Types and rules are
+//! checked by `.ci/configuration/run.sh`, and by the Bicep compiler where there is one.
+
+mod alerts;
+mod bicep;
+mod containers;
+mod parameters;
+
+use std::{fs, path::PathBuf};
+
+use bicep::{Bicep, bicep_files};
+
+/// The text of a file of the repository.
+fn text(path: &str) -> String {
+    fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
+
+#[test]
+fn every_bicep_file_can_be_parsed() {
+    let files = bicep_files();
+    assert!(files.len() > 10, "infra/ has moved");
+    for file in files {
+        assert_eq!(Bicep::read(&file).syntax_errors(), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn every_declared_name_is_used() {
+    for file in bicep_files() {
+        let bicep = Bicep::read(&file);
+        let used = bicep.used_names();
+        for kind in ["parameter_declaration", "variable_declaration"] {
+            for declaration in bicep.declarations(kind) {
+                let name = bicep.name(declaration);
+                assert!(used.contains(name), "{file}: {name} is declared and never used");
+            }
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! Renames that take longer than one delivery, are interrupted, or must leave room to readers.
+
+use std::{
+    fs,
+    num::NonZeroU32,
+    path::Path,
+    time::{Duration, Instant},
+};
+
+use serde_json::{Value, json};
+use tributary::{
+    app::Options,
+    blog::projections::{RenameOptions, UsernamesInPosts},
+    cosmos::metered,
+    projection::{Projection, RETRY_BUDGET},
+};
+use tributary_local::cosmos::RequestKind;
+
+use crate::world::World;
+
+/// What a change of the app's defaults for renames gives.
+async fn with_rename(world: &World, rename: RenameOptions) -> World {
+    world.with_app(Options { rename, ..World::options() }).await
+}
+
+/// A user with a post and comments on it, `items` in all.
+async fn user_with_items(world: &World, id: &str, items: usize) {
+    world.put(&format!("/api/users/{id}"), json!({"username": id})).await.expect(201);
+    let post = json!({"userId": id, "title": "T", "content": "C"});
+    world.put(&format!("/api/posts/{id}"), post).await.expect(201);
+    let comments = format!("/api/posts/{id}/comments");
+    for _ in 1..items {
+        world.post(&comments, json!({"userId": id, "content": "Well."})).await.expect(201);
+    }
+}
+
+async fn rename(world: &World, id: &str) {
+    let name = format!("{id}, renamed");
+    world.put(&format!("/api/users/{id}"), json!({"username": name})).await.expect(200);
+}
+
+/// How many items of a user in `posts` have the new name, and how many the old one.
+async fn names(world: &World, id: &str) -> (usize, usize) {
+    let items = world.items("posts").await;
+    let of_user = items.iter().filter(|item| item["userId"] == id);
+    let (new, old): (Vec<_>, Vec<_>) = of_user.partition(|item| item["usernameVersion"] == 2);
+    let renamed = format!("{id}, renamed");
+    assert!(new.iter().all(|item| item["userUsername"] == renamed.as_str()));
+    (new.len(), old.len())
+}
+
+async fn users(world: &World) -> Vec<Value> {
+    let items = world.items("users").await;
+    items.into_iter().filter(|item| item["type"] == "user").collect()
+}
+
+async fn marks(world: &World) -> Vec<Value> {
+    let items = world.items("users").await;
+    items.into_iter().filter(|item| item["type"] == "renaming").collect()
+}
+
+/// How many replacements were sent to `posts` since a number of requests.
+fn replaces(world: &World, mark: usize) -> usize {
+    let requests = world.endpoint.requests_since(mark);
+    let is_replace = |kind, container: &str| kind == RequestKind::Replace && container == "posts";
+    requests.iter().filter(|request| is_replace(request.kind, &request.container)).count()
+}
+
+#[tokio::test]
+async fn a_long_rename_goes_on_behind_the_changes_that_have_come_meanwhile() {
+    let world = World::with_partitions(2).await;
+    user_with_items(&world, "ann", 12).await;
+    user_with_items(&world, "bob", 1).await;
+    world.settle().await;
+    rename(&world, "ann").await;
+    rename(&world, "bob").await;
+    let before = world.endpoint.request_count();
+
+    // No time at all is enough for one item.
+    let no_time = RenameOptions { slice: Duration::ZERO, ..World::options().rename };
+    let hasty = with_rename(&world, no_time).await;
+    hasty.deliver("UsernamesInPosts", &users(&world).await).await.unwrap();
+    assert_eq!(names(&world, "bob").await, (1, 0));
+    let (new, old) = names(&world, "ann").await;
+    assert!(new > 0 && old > 0, "{new} renamed, {old} not");
+    let mut marks_of_ann = marks(&world).await;
+    marks_of_ann.retain(|mark| mark["userId"] == "ann");
+    assert_eq!(marks_of_ann[0]["version"], 2);
+
+    // The mark alone is enough to go on, and comes to an end.
+    hasty.deliver("UsernamesInPosts", &marks_of_ann).await.unwrap();
+    assert!(names(&world, "ann").await.0 > new);
+    world.deliver("UsernamesInPosts", &marks_of_ann).await.unwrap();
+    assert_eq!(names(&world, "ann").await, (12, 0));
+    assert_eq!(replaces(&world, before), 13);
+    let written = marks(&world).await;
+    hasty.deliver("UsernamesInPosts", &marks_of_ann).await.unwrap();
+    assert_eq!(marks(&world).await, written);
+}
+
+#[tokio::test]
+async fn slices_of_a_rename_follow_each_other_until_it_is_done() {
+    let world = World::new().await;
+    user_with_items(&world, "ann", 30).await;
+    world.settle().await;
+    rename(&world, "ann").await;
+    let before = world.endpoint.request_count();
+    let no_time = RenameOptions { slice: Duration::ZERO, ..World::options().rename };
+    with_rename(&world, no_time).await.settle().await;
+    assert_eq!(names(&world, "ann").await, (30, 0));
+    assert_eq!(replaces(&world, before), 30);
+}
+
+#[tokio::test]
+async fn an_interrupted_rename_writes_hardly_any_item_twice() {
+    let world = World::with_partitions(2).await;
+    user_with_items(&world, "ann", 300).await;
+    world.settle().await;
+    rename(&world, "ann").await;
+    let before = world.endpoint.request_count();
+    let users = users(&world).await;
+    // The store in the process hardly ever lets a task wait; a budget does.
+    let request_units_per_second = NonZeroU32::new(20_000);
+    let rename = RenameOptions { request_units_per_second, ..RenameOptions::default() };
+    let paced = with_rename(&world, rename).await;
+    for crash in 1..=6 {
+        let crashed = async {
+            while replaces(&world, before) < crash * 40 {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::select! {
+            biased;
+            () = crashed => {}
+            delivered = paced.deliver("UsernamesInPosts", &users) => {
+                panic!("it was not interrupted: {delivered:?}")
+            }
+        }
+    }
+    world.deliver("UsernamesInPosts", &users).await.unwrap();
+    assert_eq!(names(&world, "ann").await, (300, 0));
+    let replaces = replaces(&world, before);
+    assert!(replaces < 315, "{replaces} replacements of 300 items");
+}
+
+#[tokio::test]
+async fn a_rename_keeps_to_its_budget() {
+    let world = World::new().await;
+    user_with_items(&world, "ann", 60).await;
+    rename(&world, "ann").await;
+    let request_units_per_second = NonZeroU32::new(1_500);
+    let rename = RenameOptions { request_units_per_second, ..RenameOptions::default() };
+    let paced = with_rename(&world, rename).await;
+    let users = users(&world).await;
+    let begin = Instant::now();
+    let (delivered, meter) = metered(paced.deliver("UsernamesInPosts", &users)).await;
+    delivered.unwrap();
+    let seconds = begin.elapsed().as_secs_f64();
+    assert_eq!(names(&world, "ann").await, (60, 0));
+    // The last writes, eight at a time, are not waited for.
+    let spent = meter.request_units();
+    let waited_for = spent * (60.0 - 8.0) / 60.0 - 10.0;
+    assert!(waited_for > 100.0, "{spent} RU");
+    assert!(seconds >= waited_for / 1_500.0, "{spent} RU in {seconds} s");
+}
+
+#[tokio::test]
+async fn a_rename_gives_way_to_others_in_the_store() {
+    let world = World::new().await;
+    let before = world.endpoint.request_count();
+    user_with_items(&world, "ann", 3).await;
+    rename(&world, "ann").await;
+    assert!(world.endpoint.requests_since(before).iter().all(|request| !request.low_priority));
+    let users = users(&world).await;
+    let before = world.endpoint.request_count();
+    world.deliver("UsernamesInPosts", &users).await.unwrap();
+    let requests = world.endpoint.requests_since(before);
+    assert!(requests.len() > 4 && requests.iter().all(|request| request.low_priority));
+}
+
+#[test]
+fn a_batch_of_long_renames_ends_before_the_host_kills_the_process() {
+    let read = |path: &str| -> Value {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
+        serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
+    };
+    let host = read("host.json");
+    let [hours, minutes, seconds] = host["functionTimeout"]
+        .as_str()
+        .unwrap()
+        .split(':')
+        .map(|part| part.parse::<u64>().unwrap())
+        .collect::<Vec<_>>()[..]
+    else {
+        panic!("{host}");
+    };
+    let timeout = Duration::from_secs((hours * 60 + minutes) * 60 + seconds);
+    let function = read("functions/UsernamesInPosts/function.json");
+    let changes = function["bindings"][0]["maxItemsPerInvocation"].as_u64().unwrap();
+    let slices = changes.div_ceil(UsernamesInPosts::CONCURRENCY as u64);
+    let slice = RenameOptions::default().slice;
+    let longest = slice * u32::try_from(slices).unwrap() + RETRY_BUDGET;
+    assert!(longest < timeout * 3 / 4, "{longest:?} of {timeout:?}");
+}

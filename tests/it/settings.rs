@@ -1,0 +1,34 @@
+//! Every setting is documented.
+
+use std::{cell::RefCell, collections::BTreeSet, fs, path::Path};
+
+use tributary::config::Config;
+
+#[test]
+fn every_setting_that_is_read_is_in_the_docs() {
+    let seen = RefCell::new(BTreeSet::new());
+    for settings in [
+        &[("CosmosConnection", "AccountEndpoint=http://127.0.0.1:8081/;AccountKey=a2V5")][..],
+        &[
+            ("CosmosConnection__accountEndpoint", "https://a.documents.azure.com/"),
+            ("CosmosConnection__credential", "managedidentity"),
+            ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:4318"),
+            ("Authentication__Mode", "easyauth"),
+            ("WEBSITE_INSTANCE_ID", "1"),
+            ("WEBSITE_AUTH_ENABLED", "True"),
+        ],
+    ] {
+        let read = Config::read(&|name| {
+            seen.borrow_mut().insert(name.to_owned());
+            let mut settings = settings.iter();
+            settings.find(|(one, _)| *one == name).map(|(_, value)| (*value).to_owned())
+        });
+        read.unwrap();
+    }
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/configuration.md");
+    let page = fs::read_to_string(page).unwrap();
+    let seen = seen.into_inner();
+    assert!(seen.len() > 12, "{seen:?}");
+    let missing: Vec<_> = seen.iter().filter(|name| !page.contains(&format!("`{name}`"))).collect();
+    assert!(missing.is_empty(), "docs/configuration.md does not have {missing:?}");
+}

@@ -1,0 +1,189 @@
+//! Traces and metrics, as a collector gets them.
+
+use std::sync::{Arc, Mutex};
+
+use axum::{Router, body::Bytes, extract::State, routing::post};
+use opentelemetry_proto::tonic::{
+    collector::{metrics::v1::ExportMetricsServiceRequest, trace::v1::ExportTraceServiceRequest},
+    common::v1::any_value::Value::StringValue,
+    trace::v1::{Span, span::SpanKind},
+};
+use prost::Message;
+use serde_json::json;
+use tokio::net::TcpListener;
+
+use super::handler::{Handler, wait_for};
+use crate::world::World;
+
+const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
+const PARENT: &str = "b7ad6b7169203331";
+
+/// The collector of a test.
+#[derive(Clone, Default)]
+struct Collector {
+    spans: Arc<Mutex<Vec<Span>>>,
+    metrics: Arc<Mutex<Vec<String>>>,
+}
+
+impl Collector {
+    /// Listens; the URL for the exporter.
+    async fn start() -> (Self, String) {
+        let collector = Self::default();
+        let router = Router::new()
+            .route("/v1/traces", post(traces))
+            .route("/v1/metrics", post(metrics))
+            .with_state(collector.clone());
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        tokio::spawn(async { axum::serve(listener, router).await });
+        (collector, url)
+    }
+
+    async fn span(&self, name: &str) -> Span {
+        let find = || self.spans.lock().unwrap().iter().find(|span| span.name == name).cloned();
+        wait_for(find).await.unwrap_or_else(|| panic!("no span {name}: {:#?}", self.spans))
+    }
+}
+
+async fn traces(State(collector): State<Collector>, body: Bytes) {
+    let request = ExportTraceServiceRequest::decode(body).unwrap();
+    let spans = request.resource_spans.into_iter().flat_map(|resource| resource.scope_spans);
+    collector.spans.lock().unwrap().extend(spans.flat_map(|scope| scope.spans));
+}
+
+async fn metrics(State(collector): State<Collector>, body: Bytes) {
+    let request = ExportMetricsServiceRequest::decode(body).unwrap();
+    let scopes = request.resource_metrics.into_iter().flat_map(|resource| resource.scope_metrics);
+    let names = scopes.flat_map(|scope| scope.metrics).map(|metric| metric.name);
+    collector.metrics.lock().unwrap().extend(names);
+}
+
+fn hex(id: &[u8]) -> String {
+    id.iter().fold(String::new(), |text, byte| format!("{text}{byte:02x}"))
+}
+
+fn text<'a>(span: &'a Span, key: &str) -> &'a str {
+    let attribute = span.attributes.iter().find(|attribute| attribute.key == key);
+    match attribute.and_then(|found| found.value.as_ref()?.value.as_ref()) {
+        Some(StringValue(text)) => text,
+        other => panic!("{key} of {} is {other:?}", span.name),
+    }
+}
+
+#[tokio::test]
+async fn the_collector_gets_spans_of_the_hosts_trace_and_metrics() {
+    let (collector, url) = Collector::start().await;
+    let world = World::new().await;
+    let settings = [
+        ("OTEL_EXPORTER_OTLP_ENDPOINT", url.as_str()),
+        ("OTEL_BSP_SCHEDULE_DELAY", "10"),
+        ("OTEL_METRIC_EXPORT_INTERVAL", "20"),
+    ];
+    let handler = Handler::start(&world, &settings).await;
+    // As the host's Application Insights sends it, with the flag for sampling at 0.
+    let traceparent = format!("00-{TRACE}-{PARENT}-00");
+    let headers = [("content-type", "application/json"), ("traceparent", traceparent.as_str())];
+    let ann = json!({"username": "Ann"}).to_string();
+    assert_eq!(handler.send("PUT", "/api/users/ann", &headers, ann).await.0, 201);
+    let post = json!({"userId": "ann", "title": "T", "content": "C"}).to_string();
+    assert_eq!(handler.send("PUT", "/api/posts/p", &[headers[0]], post).await.0, 201);
+    let posts = world.items("posts").await;
+    let batch = json!({"Data": {"documents": posts}, "Metadata": {}}).to_string();
+    let id = ("x-azure-functions-invocationid", "the-id");
+    let answer = handler.send("POST", "/HomeFeed", &[headers[0], headers[1], id], batch).await;
+    assert_eq!(answer.0, 200, "{}", answer.1);
+
+    let request = collector.span("PUT /api/users/{userId}").await;
+    let batch = collector.span("HomeFeed").await;
+    for (span, kind) in [(&request, SpanKind::Server), (&batch, SpanKind::Consumer)] {
+        assert_eq!((hex(&span.trace_id), hex(&span.parent_span_id)), (TRACE.into(), PARENT.into()));
+        assert_eq!(span.kind(), kind);
+    }
+    assert_eq!(text(&request, "faas.name"), "PutUser");
+    assert_eq!(text(&request, "http.route"), "/api/users/{userId}");
+    for (child, parent) in [("create_item users", &request), ("execute_batch feed", &batch)] {
+        let child = collector.span(child).await;
+        assert_eq!(child.parent_span_id, parent.span_id);
+        assert_eq!(child.kind(), SpanKind::Client);
+        assert_eq!(text(&child, "db.system.name"), "azure.cosmosdb");
+        assert!(child.start_time_unix_nano >= parent.start_time_unix_nano, "{child:?}");
+        assert!(child.end_time_unix_nano > child.start_time_unix_nano, "{child:?}");
+    }
+    let line = handler.line(r#""function":"PutUser""#).await;
+    assert_eq!(line["span_id"], hex(&request.span_id));
+    let alone = collector.span("PUT /api/posts/{postId}").await;
+    assert!(alone.parent_span_id.is_empty(), "it came without a trace");
+
+    for name in [
+        "http.server.request.duration",
+        "faas.invoke_duration",
+        "db.client.operation.duration",
+        "tributary.request_charge",
+        "tributary.store.requests",
+        "tributary.store.throttled",
+        "tributary.change_feed.lag",
+        "tributary.change_feed.changes",
+    ] {
+        let find = || collector.metrics.lock().unwrap().iter().any(|one| one == name).then_some(());
+        assert!(wait_for(find).await.is_some(), "no metric {name}");
+    }
+    let spans = format!("{:?}", collector.spans.lock().unwrap());
+    assert!(!spans.contains("ann") && !spans.contains("Ann"), "{spans}");
+}
+
+#[tokio::test]
+async fn what_is_left_is_exported_when_the_process_ends() {
+    let (collector, url) = Collector::start().await;
+    let settings = [
+        ("OTEL_EXPORTER_OTLP_ENDPOINT", url.as_str()),
+        ("OTEL_BSP_SCHEDULE_DELAY", "3600000"),
+        ("OTEL_METRIC_EXPORT_INTERVAL", "3600000"),
+    ];
+    let mut handler = Handler::start(&World::new().await, &settings).await;
+    handler.send("GET", "/api/feed", &[], "").await;
+    assert!(collector.spans.lock().unwrap().is_empty());
+    handler.terminate().await;
+    collector.span("GET /api/feed").await;
+    assert!(!collector.metrics.lock().unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn a_collector_that_never_answers_holds_up_no_request() {
+    let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", silent.local_addr().unwrap());
+    let settings = [
+        ("OTEL_EXPORTER_OTLP_ENDPOINT", url.as_str()),
+        ("OTEL_EXPORTER_OTLP_TIMEOUT", "3600000"),
+        ("OTEL_BSP_SCHEDULE_DELAY", "1"),
+        ("OTEL_BSP_MAX_QUEUE_SIZE", "1"),
+        ("OTEL_METRIC_EXPORT_INTERVAL", "1"),
+    ];
+    let handler = Handler::start(&World::new().await, &settings).await;
+    for _ in 0..20 {
+        assert_eq!(handler.send("GET", "/api/feed", &[], "").await.0, 200);
+    }
+    // Nothing could be sent, and what the exporter had to give up is said.
+    let line = wait_for(|| {
+        handler.output().into_iter().find(|line| line.contains("BatchSpanProcessor.SpanDropping"))
+    });
+    assert!(line.await.is_some(), "{:?}", handler.output());
+}
+
+#[tokio::test]
+async fn a_collector_that_is_not_there_is_reported_and_nothing_else() {
+    for (endpoint, said) in [
+        ("collector:4317", "OTEL_EXPORTER_OTLP_ENDPOINT must be a URL"),
+        ("http://127.0.0.1:1", "export"),
+    ] {
+        let settings =
+            [("OTEL_EXPORTER_OTLP_ENDPOINT", endpoint), ("OTEL_BSP_SCHEDULE_DELAY", "10")];
+        let mut handler = Handler::start(&World::new().await, &settings).await;
+        assert_eq!(handler.send("GET", "/api/feed", &[], "").await.0, 200);
+        let line = wait_for(|| {
+            let mut lines = handler.output().into_iter();
+            lines.find(|line| line.contains(said) && !line.contains(r#""level":"INFO""#))
+        });
+        assert!(line.await.is_some(), "{:?}", handler.output());
+        handler.terminate().await;
+    }
+}

@@ -1,0 +1,112 @@
+//! The lines that `docs/operations.md` asks for.
+
+use std::{collections::BTreeSet, fs, path::Path};
+
+use serde_json::{Value, json};
+use tributary_local::cosmos::{Fault, RequestKind};
+
+use super::handler::Handler;
+use crate::{blog::given, world::World};
+
+const ID: &str = "6f1f0f3a-0000-4000-8000-000000000001";
+
+/// Delivers documents to a trigger.
+async fn deliver(handler: &Handler, function: &str, documents: &[Value]) {
+    let body = json!({"Data": {"documents": documents}, "Metadata": {}}).to_string();
+    let id = ("x-azure-functions-invocationid", ID);
+    assert_eq!(handler.send("POST", &format!("/{function}"), &[id], body).await.0, 200);
+}
+
+/// A line for each kind, in a blog with a post and an item that nobody can read.
+async fn lines() -> (World, [Value; 3]) {
+    let world = given::blog().await;
+    let bad = json!({"id": "bad", "postId": "bad", "type": "poem"});
+    world.container("posts").await.create_item("bad", "bad", &bad, None).await.unwrap();
+    let handler = Handler::start(&world, &[]).await;
+    world.endpoint.inject(Fault::Refused(429), RequestKind::Read, "posts", 3);
+    let trace = ("traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00");
+    let id = ("x-azure-functions-invocationid", ID);
+    let answer = handler.send("GET", "/api/posts/p1?code=key", &[trace, id], "").await;
+    assert_eq!(answer.0, 200);
+    deliver(&handler, "HomeFeed", &world.items("posts").await).await;
+    let lines = [
+        handler.line("Answered a request").await,
+        handler.line("Applied a batch of changes").await,
+        handler.line("Stored a change as a dead letter").await,
+    ];
+    (world, lines)
+}
+
+#[tokio::test]
+async fn a_request_is_one_line_with_its_route_and_its_cost() {
+    let (_world, [line, ..]) = lines().await;
+    for (field, value) in [
+        ("level", json!("INFO")),
+        ("function", json!("GetPost")),
+        ("method", json!("GET")),
+        ("route", json!("/api/posts/{postId}")),
+        ("status", json!(200)),
+        ("store.throttled", json!(3)),
+        ("store.requests", json!(4)),
+        ("invocation.id", json!(ID)),
+        ("trace_id", json!("0af7651916cd43dd8448eb211c80319c")),
+        ("parent_id", json!("b7ad6b7169203331")),
+    ] {
+        assert_eq!(line[field], value, "{line}");
+    }
+    assert!(line["request_charge_ru"].as_f64().unwrap() > 0.0, "{line}");
+    assert!(line["duration_ms"].as_f64().unwrap() > 0.0, "{line}");
+    assert!(!line.to_string().contains("p1"), "{line}");
+    println!("{} bytes: {line}", line.to_string().len());
+}
+
+#[tokio::test]
+async fn a_batch_is_one_line_with_its_lag_and_its_dead_letters() {
+    let (_world, [_, batch, letter]) = lines().await;
+    for (field, value) in [
+        ("function", "HomeFeed".into()),
+        ("delivered", json!(2)),
+        ("applied", json!(1)),
+        ("dead_letters", json!(1)),
+        ("failed", json!(0)),
+        ("store.throttled", json!(0)),
+        ("invocation.id", json!(ID)),
+    ] {
+        assert_eq!(batch[field], value, "{batch}");
+    }
+    assert!(batch["lag_ms"].as_u64().unwrap() < 60_000, "{batch}");
+    assert_eq!((&letter["level"], &letter["function"]), (&json!("WARN"), &json!("HomeFeed")));
+}
+
+/// The names in `line.name` and `line["name"]`.
+fn fields(kql: &str) -> impl Iterator<Item = &str> {
+    kql.split("line").skip(1).filter_map(|rest| {
+        let name = match rest.strip_prefix("[\"") {
+            Some(quoted) => quoted.split('"').next(),
+            None => rest
+                .strip_prefix('.')?
+                .split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
+                .next(),
+        };
+        name.filter(|name| !name.is_empty())
+    })
+}
+
+#[tokio::test]
+async fn the_queries_name_only_fields_that_the_lines_have() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut queries = fs::read_to_string(root.join("docs/operations.md")).unwrap();
+    for file in fs::read_dir(root.join("infra/kql")).unwrap().map(Result::unwrap) {
+        queries.push_str(&fs::read_to_string(file.path()).unwrap());
+    }
+    let (_world, lines) = lines().await;
+    let known: BTreeSet<_> = lines
+        .iter()
+        .flat_map(|line| line.as_object().unwrap().keys())
+        .map(String::as_str)
+        .collect();
+    let named: BTreeSet<_> = fields(&queries).collect();
+    assert!(named.len() > 8, "{named:?}");
+    let unknown: Vec<_> = named.difference(&known).collect();
+    assert!(unknown.is_empty(), "{unknown:?} are in no line; these are: {known:?}");
+}

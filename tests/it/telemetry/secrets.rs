@@ -1,0 +1,252 @@
+//! Keys and contents are in no line, whatever the levels.
+
+use std::{collections::BTreeSet, path::Path};
+
+use serde_json::{Value, json};
+use tributary::app::{UNMATCHED, http_functions};
+use tributary_local::{
+    cosmos::{Fault, RequestKind, WELL_KNOWN_KEY},
+    host::{FunctionApp, Settings, Trigger, wire},
+};
+
+use super::handler::Handler;
+use crate::world::World;
+
+/// It is in every key and every content that a test sends, in one part of it or another.
+const SECRET: &str = "sesame";
+
+/// What must be in no line: the above, the store's key, and what signs requests with it.
+const FORBIDDEN: [&str; 4] = [SECRET, WELL_KNOWN_KEY, "type%3dmaster", "authorization"];
+
+const KEY: (&str, &str) = ("x-functions-key", "sesame-function-key");
+const TOKEN: (&str, &str) = ("authorization", "Bearer sesame-token");
+const COOKIE: (&str, &str) = ("cookie", "session=sesame-cookie");
+const PRINCIPAL: (&str, &str) = ("x-ms-client-principal-id", "sesame-principal");
+const CLAIMS: (&str, &str) = ("x-ms-client-principal", "sesame-claims");
+const JSON: (&str, &str) = ("content-type", "application/json");
+
+/// Everything the handler has written and has given to the host to write.
+struct Talk {
+    handler: Handler,
+    logs: Vec<String>,
+}
+
+impl Talk {
+    /// A request with keys in its query and headers.
+    async fn call(&self, method: &str, path: &str, body: &str) -> String {
+        let sign = if path.contains('?') { '&' } else { '?' };
+        let path = format!("{path}{sign}code=sesame-code");
+        let headers = [KEY, TOKEN, COOKIE, PRINCIPAL, CLAIMS, JSON];
+        let answer = self.handler.try_send(method, &path, &headers, body.to_owned()).await;
+        answer.map(|(_, text)| text).unwrap_or_default()
+    }
+
+    async fn json(&self, method: &str, path: &str, body: &Value) -> String {
+        self.call(method, path, &body.to_string()).await
+    }
+
+    /// An invocation; its answer is logged by the host.
+    async fn invoke(&mut self, function: &str, body: String) {
+        let id = ("x-azure-functions-invocationid", "an-invocation");
+        let answer = self.handler.send("POST", &format!("/{function}"), &[id, KEY], body).await;
+        self.logs.push(answer.1);
+    }
+}
+
+#[tokio::test]
+async fn no_principal_is_in_a_line_either() {
+    let settings = [("RUST_LOG", "trace"), ("Authentication__Mode", "easyauth")];
+    let handler = Handler::start(&World::new().await, &settings).await;
+    let mut talk = Talk { handler, logs: Vec::new() };
+    for function in http_functions() {
+        talk.call(function.method.as_str(), function.route, "{}").await;
+    }
+    talk.handler.terminate().await;
+    assert!(talk.handler.output().iter().any(|line| line.contains(r#""status":401"#)));
+    nothing_is_told(&talk.handler.output());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_key_and_no_content_is_in_a_line_at_any_level() {
+    let world = World::new().await;
+    let handler = Handler::start(&world, &[("RUST_LOG", "trace"), ("RUST_BACKTRACE", "1")]).await;
+    let mut talk = Talk { handler, logs: Vec::new() };
+    good_requests(&talk).await;
+    bad_requests(&talk).await;
+    triggers(&world, &mut talk).await;
+    dead_letters(&world, &talk).await;
+    faults(&world, &mut talk).await;
+    talk.handler.terminate().await;
+
+    let lines = talk.handler.output();
+    everything_was_called(&lines);
+    assert!(lines.iter().any(|line| line.contains(r#""level":"DEBUG""#)), "no debug lines at all");
+    nothing_is_told(&lines);
+    nothing_is_told(&talk.logs);
+}
+
+fn nothing_is_told(lines: &[String]) {
+    for line in lines {
+        let lower = line.to_lowercase();
+        for forbidden in FORBIDDEN {
+            assert!(!lower.contains(&forbidden.to_lowercase()), "{forbidden} is in {line}");
+        }
+    }
+}
+
+async fn good_requests(talk: &Talk) {
+    for (id, name) in [("ann", "Sesame Ann"), ("bob", "Sesame Bob")] {
+        talk.json("PUT", &format!("/api/users/{id}"), &json!({"username": name})).await;
+    }
+    talk.json("POST", "/api/users", &json!({"username": "Sesame Cy"})).await;
+    talk.json("PUT", "/api/users/bob", &json!({"username": "Sesame Robert"})).await;
+    let post = json!({"userId": "ann", "title": "A sesame title", "content": "Sesame content"});
+    for path in ["/api/posts/p", "/api/posts/q"] {
+        talk.json("PUT", path, &post).await;
+    }
+    talk.json("POST", "/api/posts", &post).await;
+    let comment = json!({"userId": "bob", "content": "Sesame comment"});
+    let comment = talk.json("POST", "/api/posts/p/comments", &comment).await;
+    let comment: Value = serde_json::from_str(&comment).unwrap();
+    let comment = format!("/api/posts/p/comments/{}", comment["id"].as_str().unwrap());
+    talk.call("PUT", "/api/posts/p/likes/bob", "").await;
+    for path in [
+        "/api/users/ann",
+        "/api/users/ann/posts",
+        "/api/posts/p",
+        "/api/feed",
+        "/api/posts/p/comments",
+        &comment,
+        "/api/posts/p/likes",
+        "/api/posts/p/likes/bob",
+        "/api/dead-letters",
+    ] {
+        talk.call("GET", path, "").await;
+    }
+    for path in [comment.as_str(), "/api/posts/p/likes/bob", "/api/posts/q"] {
+        talk.call("DELETE", path, "").await;
+    }
+}
+
+/// Every route with what it does not take.
+async fn bad_requests(talk: &Talk) {
+    let long = format!("\"{}\"", SECRET.repeat(300_000));
+    for function in http_functions() {
+        let path = function.route.replace("{postId}", "p").replace("{userId}", "ann");
+        let path = path.replace("{commentId}", "c").replace("{letterId}", "HomeFeed.no");
+        let method = function.method.as_str();
+        for body in [
+            r#"{"username": "sesame", "title": "#,
+            r#"["sesame"]"#,
+            r#"{"username": 5, "userId": ["sesame"], "title": {"sesame": 1}, "content": null}"#,
+            r#"{"userId": "sesame?", "title": "", "content": "sesame", "sesame": "sesame"}"#,
+            "sesame",
+            &long,
+        ] {
+            talk.call(method, &path, body).await;
+        }
+        talk.call(method, &format!("{path}?limit=sesame&cursor=sesame"), "{}").await;
+        let broken = function.route.replace('{', "sesame%ff").replace('}', "");
+        talk.call(method, &broken, "{}").await;
+        let conditions = [("if-match", "sesame"), ("if-none-match", "\"sesame\"")];
+        let text = [("content-type", "text/sesame"), ("idempotency-key", "sesame")];
+        talk.handler.send(method, &path, &[conditions[0], KEY], "{}").await;
+        talk.handler.send(method, &path, &[conditions[1], text[0]], "sesame").await;
+        talk.handler.send(method, &path, &[JSON, text[1]], "{\"content\": \"sesame\"}").await;
+    }
+    talk.call("PATCH", "/api/posts/p", "sesame").await;
+    talk.call("SESAME", "/sesame", "sesame").await;
+}
+
+/// What the store refuses, and what it loses.
+async fn faults(world: &World, talk: &mut Talk) {
+    use RequestKind::{Batch, Create, Query, Read, Replace};
+    let post = json!({"userId": "ann", "title": "sesame", "content": "sesame"});
+    let comment = json!({"userId": "bob", "content": "sesame"});
+    let batch = json!({"Data": {"documents": world.items("posts").await}}).to_string();
+    for fault in [
+        Fault::Refused(400),
+        Fault::Refused(403),
+        Fault::Refused(412),
+        Fault::Refused(429),
+        Fault::Refused(449),
+        Fault::Refused(500),
+        Fault::Refused(503),
+        Fault::AnswerLost,
+    ] {
+        for kind in [Batch, Create, Query, Read, Replace] {
+            world.endpoint.inject(fault, kind, "posts", 3);
+            talk.json("PUT", "/api/posts/p", &post).await;
+            talk.json("POST", "/api/posts/p/comments", &comment).await;
+            talk.call("GET", "/api/posts/p/comments", "").await;
+            world.endpoint.inject(fault, kind, "users", 3);
+            talk.json("PUT", "/api/users/bob", &json!({"username": "Sesame Rob"})).await;
+            talk.invoke("PostCopiesInUsers", batch.clone()).await;
+        }
+    }
+}
+
+/// Every trigger with what it takes, what it does not take, and what is not even an invocation.
+async fn triggers(world: &World, talk: &mut Talk) {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let settings = Settings::read(&root.join("local.settings.json.example")).unwrap();
+    let app = FunctionApp::load(root, &settings).unwrap();
+    let mut documents = [world.items("posts").await, world.items("users").await].concat();
+    documents.extend([
+        json!({"id": "bad", "postId": "bad", "type": "sesame", "content": "sesame"}),
+        json!({"id": "p", "postId": "p", "type": "post", "title": ["sesame"], "version": "sesame"}),
+        json!("sesame"),
+        json!(["sesame"]),
+    ]);
+    // A name that the audit finds, and a reservation.
+    let odd = json!({"id": "c9", "postId": "p", "type": "comment", "userId": "ann",
+        "userUsername": "Sesame", "usernameVersion": 1, "content": "sesame", "version": 1,
+        "creationDate": "2026-11-21T09:25:54.120Z"});
+    world.container("posts").await.create_item("p", "c9", &odd, None).await.unwrap();
+    for function in app.functions() {
+        let attempt = wire::Attempt::default();
+        let body = match &function.trigger {
+            Trigger::Http(_) => continue,
+            Trigger::Timer(_) => wire::timer(function, None, &attempt),
+            Trigger::Cosmos(_) => wire::documents(function, &documents, &attempt),
+        };
+        talk.invoke(&function.name, body).await;
+        for bad in ["sesame", "[\"sesame\"]", "{\"Data\": {\"a\": \"sesame\", \"b\": \"[sesame\"}}"]
+        {
+            talk.invoke(&function.name, bad.to_owned()).await;
+        }
+    }
+}
+
+async fn dead_letters(world: &World, talk: &Talk) {
+    let letters = world.items("dead-letters").await;
+    assert!(letters.len() > 8, "{letters:?}");
+    assert!(letters.iter().any(|letter| letter["raw"].as_str().unwrap().contains(SECRET)));
+    for (n, letter) in letters.iter().enumerate() {
+        let path = format!("/api/dead-letters/{}", letter["id"].as_str().unwrap());
+        talk.call("GET", &path, "").await;
+        talk.call("POST", &format!("{path}/replay"), "").await;
+        if n % 2 == 0 {
+            talk.call("DELETE", &path, "").await;
+        }
+    }
+}
+
+/// A function that is added is one to call here.
+fn everything_was_called(lines: &[String]) {
+    let lines = lines.iter().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let seen: BTreeSet<(String, bool)> = lines
+        .filter(|line| line["message"] == "Answered a request")
+        .map(|line| {
+            let good = line["status"].as_u64().unwrap() < 300;
+            (line["function"].as_str().unwrap().to_owned(), good)
+        })
+        .collect();
+    for function in http_functions() {
+        for good in [true, false] {
+            let name = function.name.to_owned();
+            assert!(seen.contains(&(name, good)), "{}, good: {good}", function.name);
+        }
+    }
+    assert!(seen.contains(&(UNMATCHED.to_owned(), false)));
+}

@@ -1,0 +1,190 @@
+//! Takes each guard of `guards.toml` out, one at a time, and sees its tests fail.
+//!
+//! It works on what is committed, in a work tree of its own below the target directory, so it
+//! touches no file of yours and needs no tidying up when it is interrupted.
+
+use std::{
+    collections::BTreeSet,
+    env, fs,
+    path::{Path, PathBuf},
+    process::{Command, Output},
+};
+
+use anyhow::{Context, bail, ensure};
+use serde::Deserialize;
+
+/// The guards, beside this crate's manifest.
+const FILE: &str = "xtask/guards.toml";
+/// The page that shows them.
+const PAGE: &str = "docs/guards.md";
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Guards {
+    guard: Vec<Guard>,
+}
+
+/// A line of code that keeps something true, and the tests that fail without it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Guard {
+    name: String,
+    /// What it is that goes wrong without it.
+    without: String,
+    file: PathBuf,
+    /// The guard: a piece of text that is in the file once.
+    text: String,
+    /// What takes its place.
+    instead: String,
+    /// The names of the tests, as `cargo test` takes them.
+    tests: Vec<String>,
+}
+
+/// Takes out each guard whose name contains `filter`.
+pub(crate) fn guards(filter: &str) -> anyhow::Result<()> {
+    let guards = read()?;
+    let guards: Vec<_> = guards.iter().filter(|guard| guard.name.contains(filter)).collect();
+    ensure!(!guards.is_empty(), "no guard of {FILE} has a name with {filter:?} in it");
+    let tree = Tree::of_head()?;
+    eprintln!("With every guard in its place:");
+    for of_host in [false, true] {
+        let chosen = guards.iter().filter(|guard| guard.is_of_host() == of_host);
+        let tests: BTreeSet<&str> =
+            chosen.flat_map(|guard| &guard.tests).map(String::as_str).collect();
+        if !tests.is_empty() {
+            let failed = tree.failing(of_host, &tests.into_iter().collect::<Vec<_>>())?;
+            ensure!(failed.is_empty(), "these fail with every guard in its place: {failed:?}");
+        }
+    }
+    let mut idle = 0;
+    for guard in guards {
+        let held = tree.without(guard)?;
+        idle += usize::from(!held);
+        println!("{} {}", if held { "held   " } else { "NOT HELD" }, guard.name);
+    }
+    ensure!(idle == 0, "{idle} guards can be taken out and a test of theirs still passes");
+    Ok(())
+}
+
+/// Sees that the table fits the code, and that `docs/guards.md` shows it.
+pub(crate) fn check() -> anyhow::Result<()> {
+    let guards = read()?;
+    for guard in &guards {
+        without(guard, Path::new("."))?;
+        for test in &guard.tests {
+            ensure!(is_there(guard, test)?, "{}: there is no test {test}", guard.name);
+        }
+    }
+    let page = fs::read_to_string(PAGE).context(PAGE)?;
+    let table = table(&guards);
+    ensure!(page.contains(&table), "{PAGE} does not show the table of {FILE}:\n\n{table}");
+    Ok(())
+}
+
+fn read() -> anyhow::Result<Vec<Guard>> {
+    let text = fs::read_to_string(FILE).context("run this in the workspace's root")?;
+    Ok(toml::from_str::<Guards>(&text).context(FILE)?.guard)
+}
+
+fn table(guards: &[Guard]) -> String {
+    let mut table = String::from("| guard | without it | held by |\n| --- | --- | --- |\n");
+    for Guard { name, without, tests, .. } in guards {
+        let tests: Vec<_> = tests.iter().map(|test| format!("`{test}`")).collect();
+        table += &["| ", name, " | ", without, " | ", &tests.join(", "), " |\n"].concat();
+    }
+    table
+}
+
+/// The guard's file without the guard.
+fn without(guard: &Guard, tree: &Path) -> anyhow::Result<String> {
+    let Guard { name, file, text, instead, .. } = guard;
+    let source = fs::read_to_string(tree.join(file)).with_context(|| file.display().to_string())?;
+    let times = source.matches(text.as_str()).count();
+    ensure!(times == 1, "{name}: {} has this {times} times, not once:\n{text}", file.display());
+    Ok(source.replace(text.as_str(), instead))
+}
+
+/// Whether the last part of a test's name is a function in the file that the others name.
+fn is_there(guard: &Guard, test: &str) -> anyhow::Result<bool> {
+    let (modules, function) = test.rsplit_once("::").context("a test's name has its module")?;
+    let root = if guard.is_of_host() { "crates/local/tests/host" } else { "tests/it" };
+    let file = format!("{root}/{}.rs", modules.replace("::", "/"));
+    let source = fs::read_to_string(&file).context(file)?;
+    Ok(source.contains(&format!("fn {function}(")))
+}
+
+impl Guard {
+    /// Whether it is in the host's stand-in, which has tests of its own.
+    fn is_of_host(&self) -> bool {
+        self.file.starts_with("crates/local/src/host")
+    }
+}
+
+/// A work tree at HEAD.
+struct Tree {
+    path: PathBuf,
+    target: PathBuf,
+}
+
+impl Tree {
+    fn of_head() -> anyhow::Result<Self> {
+        let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from);
+        let target = std::path::absolute(target)?;
+        let path = target.join("guards");
+        let head = String::from_utf8(run(Command::new("git").args(["rev-parse", "HEAD"]))?.stdout)?;
+        if path.join(".git").exists() {
+            let git = || {
+                let mut git = Command::new("git");
+                git.arg("-C").arg(&path);
+                git
+            };
+            run(git().args(["checkout", "--quiet", "--force", "--detach", head.trim()]))?;
+        } else {
+            run(Command::new("git").args(["worktree", "prune"]))?;
+            run(Command::new("git").args(["worktree", "add", "--detach"]).arg(&path))?;
+        }
+        Ok(Self { path, target })
+    }
+
+    /// Takes a guard out, and tells whether all of its tests fail then.
+    fn without(&self, guard: &Guard) -> anyhow::Result<bool> {
+        let file = self.path.join(&guard.file);
+        let source = fs::read_to_string(&file)?;
+        fs::write(&file, without(guard, &self.path)?)?;
+        let tests: Vec<_> = guard.tests.iter().map(String::as_str).collect();
+        let failed = self.failing(guard.is_of_host(), &tests);
+        fs::write(&file, source)?;
+        let failed = failed.with_context(|| guard.name.clone())?;
+        Ok(tests.iter().all(|test| failed.iter().any(|failed| failed == test)))
+    }
+
+    /// Runs these tests, and gives the names of those that fail.
+    fn failing(&self, of_host: bool, tests: &[&str]) -> anyhow::Result<Vec<String>> {
+        let (package, target) =
+            if of_host { ("tributary-local", "host") } else { ("tributary", "it") };
+        let cargo = || {
+            let mut cargo = Command::new(env!("CARGO"));
+            cargo.args(["test", "--package", package, "--test", target]);
+            cargo.env("CARGO_TARGET_DIR", &self.target).env("RUST_BACKTRACE", "0");
+            cargo.current_dir(&self.path);
+            cargo
+        };
+        run(cargo().arg("--no-run"))?;
+        let output = cargo().args(["--", "--exact"]).args(tests).output()?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        let ended = text.lines().filter_map(|line| line.strip_prefix("test ")?.split_once(" ... "));
+        let ended: Vec<_> = ended.collect();
+        if ended.len() != tests.len() {
+            bail!("of the tests {tests:?} only these ran: {ended:?}");
+        }
+        let failed = ended.into_iter().filter(|(_, end)| end.starts_with("FAILED"));
+        Ok(failed.map(|(test, _)| test.to_owned()).collect())
+    }
+}
+
+fn run(command: &mut Command) -> anyhow::Result<Output> {
+    let output = command.output().with_context(|| format!("{command:?}"))?;
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "{command:?} failed:\n{complaint}");
+    Ok(output)
+}

@@ -1,0 +1,83 @@
+//! What the build needs beside Rust: cargo-zigbuild, which links against any glibc with zig.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use anyhow::{Context, bail, ensure};
+
+use super::TARGET;
+
+/// Where cargo-zigbuild is.
+pub(crate) enum Tools {
+    /// On the `PATH`, with zig.
+    Installed,
+    /// In a virtual environment of Python in the target folder: its folder of programs.
+    Own(PathBuf),
+}
+
+impl Tools {
+    /// Finds the tools, or installs them into `folder`, or says how.
+    pub(crate) fn find(root: &Path, folder: &Path, install: bool) -> anyhow::Result<Self> {
+        find_target(install)?;
+        let requirements = root.join("xtask/requirements.txt");
+        let wanted = fs::read_to_string(&requirements)
+            .with_context(|| format!("{} cannot be read", requirements.display()))?;
+        // Written last, so it is there only when the installation went to its end.
+        let installed = folder.join("requirements.txt");
+        let programs = folder.join(if cfg!(windows) { "Scripts" } else { "bin" });
+        if fs::read_to_string(&installed).is_ok_and(|installed| installed == wanted) {
+            return Ok(Self::Own(programs));
+        }
+        if install {
+            let python = if cfg!(windows) { "python" } else { "python3" };
+            run(Command::new(python).args(["-m", "venv", "--clear"]).arg(folder))?;
+            let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r"];
+            run(Command::new(programs.join("python")).args(pip).arg(requirements))?;
+            fs::write(&installed, wanted)?;
+            return Ok(Self::Own(programs));
+        }
+        let version = Command::new("cargo-zigbuild").arg("--version").output();
+        if version.is_ok_and(|output| output.status.success()) {
+            return Ok(Self::Installed);
+        }
+        bail!(
+            "cargo-zigbuild is missing. `cargo xtask package --install-tools` installs it into \
+             target/tools; `pip install cargo-zigbuild` for yourself, zig included"
+        )
+    }
+
+    /// The command `cargo-zigbuild zigbuild`.
+    pub(crate) fn cargo_zigbuild(&self) -> Command {
+        let Self::Own(programs) = self else {
+            let mut command = Command::new("cargo-zigbuild");
+            command.arg("zigbuild");
+            return command;
+        };
+        let mut command = Command::new(programs.join("cargo-zigbuild"));
+        command.arg("zigbuild").env("CARGO_ZIGBUILD_PYTHON_PATH", programs.join("python"));
+        command
+    }
+}
+
+/// The standard library for the target comes with the toolchain on Linux x64 only.
+fn find_target(install: bool) -> anyhow::Result<()> {
+    let output = Command::new("rustc")
+        .args(["--print", "target-libdir", "--target", TARGET])
+        .output()
+        .context("rustc cannot be started")?;
+    if Path::new(String::from_utf8_lossy(&output.stdout).trim_end()).is_dir() {
+        return Ok(());
+    }
+    ensure!(install, "the standard library for Linux is missing: `rustup target add {TARGET}`");
+    run(Command::new("rustup").args(["target", "add", TARGET]))
+}
+
+fn run(command: &mut Command) -> anyhow::Result<()> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    let status = command.status().with_context(|| format!("{program} cannot be started"))?;
+    ensure!(status.success(), "{program} failed: see above");
+    Ok(())
+}
