@@ -134,8 +134,8 @@ async fn audit_around(world: &World, meanwhile: impl Future<Output = ()>) -> Vec
         read.notified().await;
         meanwhile.await;
     };
-    let (summary, ()) = futures::join!(audit(&blog, options, &mut watch), meanwhile);
-    summary.unwrap();
+    let audit = Box::pin(audit(&blog, options, &mut watch));
+    futures::join!(audit, meanwhile).0.unwrap();
     watch.found.concat()
 }
 

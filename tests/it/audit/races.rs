@@ -1,7 +1,7 @@
 //! Repairs that meet other writers: each story holds one request to the store back, lets something
 //! else happen, and lets the request go on.
 
-use std::{pin::pin, time::Duration};
+use std::time::Duration;
 
 use futures::join;
 use serde_json::json;
@@ -53,7 +53,7 @@ async fn repair_too_late(
         look.arrived().await;
         assert_eq!(findings(&world).await, [""; 0]);
     };
-    let mut repair = pin!(audit_within(&world, Duration::ZERO, true));
+    let mut repair = Box::pin(audit_within(&world, Duration::ZERO, true));
     let (found, summary) = tokio::select! {
         () = others => repair.await,
         // There is nothing left to look at.
