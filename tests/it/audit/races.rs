@@ -29,7 +29,7 @@ async fn repair_amid(
     damage(&world).await;
     let repair = audit_within(&world, Duration::ZERO, true);
     let (found, summary) = amid((&world, kind, container), repair, meanwhile(&world)).await;
-    assert_eq!((found.len(), summary.mended), (1, 1), "{found:?}");
+    assert!(summary.findings > 0 && summary.mended == summary.findings, "{found:?}");
     world.settle().await;
     assert_eq!(findings(&world).await, [""; 0], "{found:?}");
     world
