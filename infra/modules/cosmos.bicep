@@ -39,6 +39,8 @@ resource account 'Microsoft.DocumentDB/databaseAccounts@2025-10-15' = {
     // conflicts by the last writer and break what the projections rely on.
     enableMultipleWriteLocations: false
     consistencyPolicy: { defaultConsistencyLevel: 'Session' }
+    // Renames ask for low priority. A serverless account has no priorities.
+    enablePriorityBasedExecution: !serverless
     // Identities only, in the data plane and in the control plane.
     disableLocalAuth: true
     disableKeyBasedMetadataWriteAccess: true
