@@ -62,6 +62,8 @@ pub(super) async fn run(cli: &Cli) -> anyhow::Result<Outcome> {
     let containers = ContainersFile::read(app.root.join("infra/containers.json"))?;
     endpoint.provision(DATABASE, &containers).await?;
     let database = endpoint.client().await?.database_client(DATABASE);
+    // Before the host reads the change feed: then its batches are full, and there are few of them.
+    author::write_items(&database, cli.items).await?;
     let options = HostOptions {
         poll_delay: Some(Duration::from_millis(100)),
         // Pauses of 2 to 60 ms: who kills a handler every 300 ms wants to meet it at work.
@@ -73,7 +75,6 @@ pub(super) async fn run(cli: &Cli) -> anyhow::Result<Outcome> {
     let api = HttpApi::new(host.url());
     put_user(&api, ANN, BEFORE).await?;
     put_user(&api, BOB, BOB).await?;
-    author::write_items(&database, cli.items).await?;
     quiet(&endpoint).await;
 
     let before = endpoint.request_count();
