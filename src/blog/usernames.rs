@@ -71,9 +71,7 @@ pub(super) async fn release(blog: &Blog, former: &FormerName) -> Result<(), Stor
     let partition = Reservation::partition(&former.username);
     let reservation = ETag::from(former.reservation.clone());
     match blog.users.delete(&partition, Reservation::ID, &reservation).await {
-        Err(error)
-            if !matches!(error.reason, Reason::NotFound | Reason::PreconditionFailed) =>
-        {
+        Err(error) if !matches!(error.reason, Reason::NotFound | Reason::PreconditionFailed) => {
             Err(error)
         }
         _ => Ok(()),
