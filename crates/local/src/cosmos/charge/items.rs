@@ -70,3 +70,40 @@ pub(super) fn patch(
 pub(super) fn delete(old: &Version, policy: &IndexingPolicy) -> f64 {
     create(old, policy)
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::{IndexingPolicy, Version, Within, create, delete, patch, replace};
+
+    /// The examples of the published rules. Theirs leave out `_ts`, which is four terms that
+    /// differ in each replacement.
+    #[test]
+    fn the_published_examples_come_out_within_a_tenth() {
+        // With `_ts` ten terms in the index.
+        let version = |a: u32| Version {
+            item: json!({ "id": "1", "pk": "1", "a": a, "b": "b" }),
+            bytes: 1_024,
+        };
+        let (old, new, policy) = (version(1), version(2), IndexingPolicy::default());
+        for (what, published, charge) in [
+            ("create", 7.0, create(&new, &policy)),
+            ("replace", 10.8, replace(&old, &new, &policy, Within::Request)),
+            ("patch", 11.6, patch(&old, &new, 2, &policy)),
+            ("delete", 7.0, delete(&old, &policy)),
+        ] {
+            assert!((charge / published - 1.0).abs() < 0.1, "{what}: {charge} for {published}");
+        }
+    }
+
+    #[test]
+    fn a_replacement_costs_by_the_size_of_both_versions_but_in_a_transaction() {
+        let version = |kilobytes: usize| Version { item: json!({}), bytes: 1_024 * kilobytes };
+        let policy = IndexingPolicy::default();
+        let charge = |within| replace(&version(16), &version(1), &policy, within);
+        let time = 0.8;
+        assert!((charge(Within::Request) - 9.52 - 4.95 - time).abs() < 1e-9);
+        assert!((charge(Within::Transaction) - 4.95 - time).abs() < 1e-9);
+    }
+}

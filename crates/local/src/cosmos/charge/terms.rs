@@ -26,7 +26,7 @@ enum Term {
     /// A scalar, with its path.
     Value { path: String, value: String },
     /// The values of a composite index, by its number in the policy.
-    Composite { index: usize, values: String },
+    Composite { index: usize, values: Vec<String> },
 }
 
 impl Terms {
@@ -47,7 +47,7 @@ impl Terms {
             let values: Option<Vec<&Value>> =
                 properties.iter().map(|path| scalar_at(item, path)).collect();
             if let Some(values) = values {
-                let values = values.iter().map(|value| format!("{value} ")).collect();
+                let values = values.iter().map(ToString::to_string).collect();
                 found.terms.insert(Term::Composite { index, values });
             }
         }
@@ -148,6 +148,7 @@ mod tests {
             (&["/d/[]/e/?"], &["/*"], 2),
             (&["/d/e/?"], &["/*"], 1),
             (&["/\"f/g\"/?"], &["/*"], 2),
+            (&["/\"f/g\"/?"], &["/*", "/\"f/g\"/*"], 2),
             (&["/*"], &["/id/?"], 5),
             (&[], &["/*"], 1),
         ] {

@@ -121,3 +121,68 @@ fn n_patches(request: &Request) -> u32 {
     let operations = body.as_ref().and_then(|body| body.get("operations")?.as_array());
     operations.map_or(0, |operations| u32::try_from(operations.len()).unwrap_or(u32::MAX))
 }
+
+#[cfg(test)]
+mod tests {
+    use azure_core::http::{Method, Request, Url};
+    use serde_json::{Value, json};
+
+    use super::{RequestKind, Version, Write};
+    use crate::cosmos::charge::policy::IndexingPolicy;
+
+    fn writes(kind: RequestKind, item: Option<&str>, body: &Value) -> Vec<Write> {
+        let url = Url::parse("http://localhost/dbs/d/colls/c/docs").unwrap();
+        let mut request = Request::new(url, Method::Post);
+        request.set_body(body.to_string());
+        Write::all_of(kind, item, &request)
+    }
+
+    #[test]
+    fn a_patch_costs_by_what_it_did_to_the_item_and_by_its_operations() {
+        let version = |a: u32| Version { item: json!({ "id": "1", "a": a }), bytes: 9 };
+        let operation = json!({ "op": "incr", "path": "/a", "value": 1 });
+        let mut charges = Vec::new();
+        for n in [1, 3] {
+            let body = json!({ "operations": vec![operation.clone(); n] });
+            let write = writes(RequestKind::Patch, Some("1"), &body).pop().unwrap();
+            assert!(write.follows() && write.needs_a_look_after());
+            assert_eq!(write.id.as_deref(), Some("1"));
+            let policy = IndexingPolicy::default();
+            let charge = write.charge(Some(version(1)), Some(version(2)), &policy).unwrap();
+            charges.push(format!("{charge:.2}"));
+        }
+        // Twice 4.95, four terms out and four in, and the operations.
+        assert_eq!(charges, ["11.90", "12.70"]);
+    }
+
+    #[test]
+    fn a_batch_has_each_of_its_operations() {
+        let body = json!([
+            { "operationType": "Create", "resourceBody": { "id": "1" } },
+            { "operationType": "Upsert", "resourceBody": { "id": "2" } },
+            { "operationType": "Replace", "id": "3", "resourceBody": { "id": "3" } },
+            { "operationType": "Read", "id": "4" },
+            { "operationType": "Delete", "id": "5" },
+        ]);
+        let writes = writes(RequestKind::Batch, None, &body);
+        let ids: Vec<_> = writes.iter().map(|write| write.id.as_deref().unwrap()).collect();
+        assert_eq!(ids, ["1", "2", "3", "4", "5"]);
+        let charges: Vec<_> = writes
+            .into_iter()
+            .map(|write| {
+                let there = write.follows().then(|| Version { item: json!({}), bytes: 9 });
+                let charge = write.charge(there, None, &IndexingPolicy::default());
+                format!("{:.2}", charge.unwrap())
+            })
+            .collect();
+        // An id that a replacement brings is two terms.
+        assert_eq!(charges, ["5.75", "6.15", "6.15", "1.00", "5.35"]);
+    }
+
+    #[test]
+    fn what_cannot_be_told_has_no_charge() {
+        assert!(writes(RequestKind::Batch, None, &json!({})).is_empty());
+        let delete = writes(RequestKind::Delete, Some("1"), &json!({})).pop().unwrap();
+        assert_eq!(delete.charge(None, None, &IndexingPolicy::default()), None);
+    }
+}
