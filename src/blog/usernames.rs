@@ -17,14 +17,18 @@
 //! The owner then starts over and writes the reservation again, and one of the two finds it
 //! changed. So no two users ever have one name, however slow either is; the pause before a
 //! take-over only saves both the trouble.
+//!
+//! A rename gives the old name back once the user has the new one. Where it cannot, since it is
+//! killed or the store refuses, the user item still says which name that was, and
+//! [`UsernamesInPosts`](super::projections::UsernamesInPosts) gives it back.
 
 use super::{
     Blog,
-    model::{NoUser, Reservation, UserId, Username, UsersItem},
+    model::{FormerName, NoUser, Reservation, UserId, Username, UsersItem},
     stores::UserSlot,
 };
 use crate::{
-    cosmos::{ETag, Reason, Stored},
+    cosmos::{ETag, Reason, StoreError, Stored},
     http::ApiError,
     values::Timestamp,
 };
@@ -52,24 +56,25 @@ pub(super) async fn reserve(
             {
                 fence(blog, &name.key(), held).await?;
             }
-            Ok(blog.users.replace(&partition, Reservation::ID, &ours, &held.etag).await?)
+            match blog.users.replace(&partition, Reservation::ID, &ours, &held.etag).await {
+                Err(gone) if gone.reason == Reason::NotFound => Err(error.into()), // The same.
+                written => Ok(written?),
+            }
         }
         written => Ok(written?),
     }
 }
 
-/// Gives a name back that its owner no longer uses. Best effort: a reservation that stays behind
-/// is taken over by whoever wants the name.
-pub(super) async fn release(blog: &Blog, name: &Username, reservation: &ETag) {
-    let partition = Reservation::partition(name);
-    let released = blog.users.delete(&partition, Reservation::ID, reservation).await;
-    if let Err(error) = released
-        && !matches!(error.reason, Reason::NotFound | Reason::PreconditionFailed)
-    {
-        tracing::warn!(
-            reason = ?error.reason,
-            "A freed username stays reserved until somebody wants it"
-        );
+/// Gives a name back that its user no longer has. If somebody has it by now, be it the same user,
+/// its reservation is another, and stays.
+pub(super) async fn release(blog: &Blog, former: &FormerName) -> Result<(), StoreError> {
+    let partition = Reservation::partition(&former.username);
+    let reservation = ETag::from(former.reservation.clone());
+    match blog.users.delete(&partition, Reservation::ID, &reservation).await {
+        Err(error) if !matches!(error.reason, Reason::NotFound | Reason::PreconditionFailed) => {
+            Err(error)
+        }
+        _ => Ok(()),
     }
 }
 

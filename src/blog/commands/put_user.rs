@@ -80,16 +80,19 @@ async fn rename(blog: &Blog, user: Stored<User>, name: &Username) -> Result<Resp
     if old_name == *name {
         return Ok(http::item(StatusCode::OK, &user.public, &etag));
     }
-    let reservation = ETag::from(user.reservation.clone());
     let renamed = user.renamed(name.clone());
     let (renamed, etag) = if old_name.key() == name.key() {
-        // "bob" becomes "Bob" under the same reservation.
         let etag = write(blog, &renamed, Some(&etag)).await?;
         (renamed, etag)
     } else {
-        let taken = take_name(blog, renamed, Some(&etag)).await?;
-        release(blog, &old_name, &reservation).await;
-        taken
+        let (renamed, etag) = take_name(blog, renamed, Some(&etag)).await?;
+        if let Some(former) = &renamed.former
+            && let Err(error) = release(blog, former).await
+        {
+            let reason = error.reason;
+            tracing::info!(?reason, "The old username is left to the change feed to give back");
+        }
+        (renamed, etag)
     };
     blog.remember(&renamed);
     Ok(http::item(StatusCode::OK, &renamed.public, &etag))

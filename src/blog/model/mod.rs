@@ -15,7 +15,8 @@ pub use post::{
 };
 pub use reaction::{Comment, CommentContent, CommentId, Like, PublicComment, PublicLike, like_id};
 pub use user::{
-    Author, NoUser, PublicUser, Renaming, Reservation, User, UserId, Username, UsersItem,
+    Author, FormerName, NoUser, PublicUser, Renaming, Reservation, User, UserId, Username,
+    UsersItem,
 };
 
 use serde::{Deserialize, Serialize};

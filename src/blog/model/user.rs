@@ -1,5 +1,7 @@
 //! Users and the reservations of their names.
 
+use std::mem;
+
 use serde::{Deserialize, Serialize};
 use unicode_normalization::UnicodeNormalization;
 
@@ -63,6 +65,19 @@ pub struct User {
     pub version: u64,
     /// The ETag of the reservation of the name, as its owner wrote it last.
     pub reservation: String,
+    /// The name before this one. Its reservation may still be there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub former: Option<FormerName>,
+}
+
+/// A name that a user has given up for another.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FormerName {
+    /// The name.
+    pub username: Username,
+    /// The ETag of its reservation when the user gave it up.
+    pub reservation: String,
 }
 
 /// What the API shows of a user.
@@ -120,6 +135,7 @@ impl User {
             user_id,
             version: 1,
             reservation: String::new(),
+            former: None,
         }
     }
 
@@ -129,9 +145,13 @@ impl User {
         self
     }
 
-    /// The user under a new name.
+    /// The user under a new name. "bob" becomes "Bob" under the same reservation.
     pub fn renamed(mut self, username: Username) -> Self {
-        self.public.username = username;
+        let former = mem::replace(&mut self.public.username, username);
+        if former.key() != self.public.username.key() {
+            let reservation = mem::take(&mut self.reservation);
+            self.former = Some(FormerName { username: former, reservation });
+        }
         self.version += 1;
         self
     }

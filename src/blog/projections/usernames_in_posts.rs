@@ -11,6 +11,7 @@ use crate::{
         Blog,
         model::{Author, PostsItem, Renaming, User, UserId, UsersItem},
         stores::UserSlot,
+        usernames::release,
     },
     cosmos::{Container, ETag, Pacer, Query, Reason, Scope, StoreError, Stored},
     projection::{Effect, Projection},
@@ -41,7 +42,7 @@ impl Default for RenameOptions {
     }
 }
 
-/// Keeps the names in `posts` true to the users, after a rename.
+/// Keeps the names in `posts` true to the users, after a rename, and sees that the old name is free.
 ///
 /// It looks for items with an older name, in all partitions (a rename is rare, and the one change
 /// that has to), until there are none. So it may be interrupted anywhere and goes on where it was.
@@ -94,6 +95,9 @@ impl Projection for UsernamesInPosts {
         let UserSlot::User(user) = self.pacer.charge(self.blog.user_slot(user_id)).await? else {
             return Ok(Effect::Unchanged);
         };
+        if let Some(former) = &user.item.former {
+            self.pacer.charge(release(&self.blog, former)).await?;
+        }
         let author = user.item.author();
         let mut effect = Effect::Unchanged;
         loop {

@@ -64,6 +64,31 @@ async fn a_rename_whose_answer_was_lost_frees_the_old_name_all_the_same() {
 }
 
 #[tokio::test]
+async fn an_old_name_that_the_store_does_not_give_back_at_once_is_given_back_later() {
+    let world = given::blog().await;
+    world.endpoint.inject(Fault::Refused(503), RequestKind::Delete, "users", 6);
+    user(&world, "ann", "Anna").await.expect(200);
+    let reserved = async || {
+        let users = world.items("users").await;
+        users.iter().any(|item| item["userId"] == "username:ann")
+    };
+    assert!(reserved().await, "the test would show nothing");
+    world.settle().await;
+    assert!(!reserved().await);
+    assert_eq!(name_of(&world, "ann").await, "Anna");
+}
+
+#[tokio::test]
+async fn a_name_that_comes_back_to_its_user_is_not_given_back() {
+    let world = given::blog().await;
+    for name in ["Anna", "Ann", "ANN"] {
+        user(&world, "ann", name).await.expect(200);
+    }
+    world.settle().await;
+    problem(&user(&world, "bob", "Ann").await, 409);
+}
+
+#[tokio::test]
 async fn a_name_freed_at_another_instance_can_be_taken_at_once() {
     let world = given::blog().await;
     let other = world.second_instance().await;
