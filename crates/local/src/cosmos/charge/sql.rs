@@ -43,7 +43,7 @@ pub(super) fn shape(text: &str) -> Shape {
     let end = tokens.len();
     let from = clause(&["FROM"]).unwrap_or(end);
     let order = clause(&["ORDER"]).unwrap_or(end);
-    let group = clause(&["GROUP"]).unwrap_or(end);
+    let group = clause(&["GROUP"]).filter(|&group| group > from).unwrap_or(end);
     let after_filter = order.min(group).min(clause(&["OFFSET"]).unwrap_or(end));
     let filter = clause(&["WHERE"]).unwrap_or(after_filter).min(after_filter);
 
@@ -212,9 +212,18 @@ mod tests {
 
     #[test]
     fn no_text_is_too_odd() {
-        for text in
-            ["", "SELECT", "TOP", "SELECT TOP", "'", "\"\\", ")))", "WHERE ORDER FROM", "é("]
-        {
+        for text in [
+            "",
+            "SELECT",
+            "TOP",
+            "SELECT TOP",
+            "'",
+            "\"\\",
+            ")))",
+            "WHERE ORDER FROM",
+            "SELECT a GROUP b FROM c",
+            "é(",
+        ] {
             shape(text);
         }
     }
