@@ -7,6 +7,8 @@
 //! list of likes exactly 50.00, so they were 20 comments and 50 likes, and a username 1 point read;
 //! the posts of a user lose 25 times the two counts. The rest is assumed, and named here.
 
+use std::fmt::Write as _;
+
 use serde_json::{Value, json};
 
 use super::{
@@ -75,25 +77,27 @@ const ROWS: [Row; 10] = [
 
 #[test]
 fn the_model_is_within_a_quarter_of_each_published_figure() {
-    println!(
-        "| request | model | published | ledger | error |\n| --- | --- | ---: | ---: | ---: |"
+    let mut table = String::from(
+        "| | V1 | ledger | error | V2 | ledger | error | V3 | ledger | error |\n\
+         |---|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n",
     );
     let mut far = Vec::new();
     for (request, published, charge) in ROWS {
+        write!(table, "| {request} |").unwrap();
         for (model, published) in [V1, V2, V3].into_iter().zip(published) {
-            let name = ["V1", "V2", "V3"][model as usize];
             let modelled = charge(model);
             let error = modelled / published - 1.0;
-            println!(
-                "| {request} | {name} | {published:.2} | {modelled:.2} | {:+.1} % |",
-                error * 100.0
-            );
+            write!(table, " {published:.2} | {modelled:.2} | {:+.1} % |", error * 100.0).unwrap();
             if error.abs() > ERROR {
-                far.push(format!("{request} {name}: {modelled:.2} for {published:.2}"));
+                far.push(format!("{request}: {modelled:.2} for {published:.2}"));
             }
         }
+        table.push('\n');
     }
+    println!("{table}");
     assert!(far.is_empty(), "{far:?}");
+    let docs = include_str!("../../../../../docs/local-endpoint.md");
+    assert!(docs.contains(&table), "docs/local-endpoint.md should contain:\n\n{table}");
 }
 
 /// A write of a new item.
