@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Parser;
-use tributary_local::chaos::ChaosSpec;
+use tributary_local::{chaos::ChaosSpec, cosmos::Charges};
 
 /// Run the function app on this machine: no account, no Docker, no Core Tools.
 ///
@@ -36,6 +36,11 @@ pub(crate) struct Cli {
     /// Physical partitions of each container of the endpoint.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub partitions: u32,
+
+    /// What the endpoint says that requests cost: an estimate of what Azure charges, or what the
+    /// SDK's emulator does, where each page of a query costs 1.
+    #[arg(long, value_enum, default_value_t, conflicts_with = "cosmos")]
+    pub charge: Charges,
 
     /// Pause between two reads of an empty change feed, instead of each trigger's feedPollDelay.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]

@@ -132,8 +132,8 @@ impl Store {
             let url = parsed.account_endpoint().to_owned();
             return Ok(Self { connection: connection.clone(), url, own: None });
         }
-        let partitions = cli.partitions;
-        let options = EndpointOptions { partitions, chaos, ..EndpointOptions::default() };
+        let (partitions, charges) = (cli.partitions, cli.charge);
+        let options = EndpointOptions { partitions, charges, chaos, ..EndpointOptions::default() };
         let endpoint = CosmosEndpoint::in_process(options)?;
         let server = endpoint.serve(cli.cosmos_port).await?;
         Ok(Self {

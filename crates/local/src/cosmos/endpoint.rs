@@ -13,7 +13,7 @@ use azure_data_cosmos::{
 };
 
 use super::{
-    ContainersFile, EndpointError, Fault, Hold, RequestKind, RunningServer, StoreRequest,
+    Charges, ContainersFile, EndpointError, Fault, Hold, RequestKind, RunningServer, StoreRequest,
     WELL_KNOWN_KEY, in_process, provision, server,
     store::{REGION, Store},
 };
@@ -30,6 +30,8 @@ pub struct EndpointOptions {
     /// Keeps a list of all data-plane requests for [`CosmosEndpoint::requests`]. The list grows
     /// without bound, so this is for tests.
     pub keep_requests: bool,
+    /// Where the charges of requests come from.
+    pub charges: Charges,
     /// Throttles, loses answers and splits partitions by chance.
     pub chaos: Option<Chaos>,
 }
@@ -40,6 +42,7 @@ impl Default for EndpointOptions {
             partitions: 1,
             expiry_interval: Some(Duration::from_secs(1)),
             keep_requests: false,
+            charges: Charges::default(),
             chaos: None,
         }
     }
@@ -66,13 +69,14 @@ impl CosmosEndpoint {
     ///
     /// [`EndpointError::Option`] when an option is out of its range.
     pub fn in_process(options: EndpointOptions) -> Result<Self, EndpointError> {
-        let EndpointOptions { partitions, expiry_interval, keep_requests, chaos } = options;
+        let EndpointOptions { partitions, expiry_interval, keep_requests, charges, chaos } =
+            options;
         if !(1..=1_000).contains(&partitions) {
             return Err(EndpointError::Option(format!(
                 "a container has 1 to 1,000 physical partitions, not {partitions}"
             )));
         }
-        let store = Store::new(partitions, keep_requests, chaos)
+        let store = Store::new(partitions, keep_requests, chaos, charges)
             .map_err(EndpointError::cosmos("the in-memory Cosmos DB account cannot be made"))?;
         Ok(Self {
             store: Arc::new(store),

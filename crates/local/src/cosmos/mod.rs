@@ -24,7 +24,7 @@
 //! A request from a socket ([`CosmosEndpoint::serve`]) and one from a client in the process
 //! ([`CosmosEndpoint::runtime`]) meet at one point, `Store::execute`. What this module adds to
 //! the emulator sits below that point: physical partitions of new containers, time to live, the
-//! count of requests. Only what belongs to a socket is left to the server: the signature of a
+//! count of requests, their charges. Only what belongs to a socket is left to the server: the signature of a
 //! request, the bound of a body, the advertised address.
 //!
 //! # What it models and what it does not
@@ -32,6 +32,7 @@
 //! `docs/local-endpoint.md` has the list, with the versions that it was tried with.
 
 mod authorization;
+mod charge;
 mod containers_file;
 mod create_container;
 mod dialects;
@@ -51,6 +52,7 @@ mod splits;
 mod store;
 mod written;
 
+pub use charge::Charges;
 pub use containers_file::ContainersFile;
 pub use endpoint::{CosmosEndpoint, EndpointOptions};
 pub use error::EndpointError;

@@ -13,6 +13,7 @@ use azure_data_cosmos_driver::{
 use tokio::sync::Mutex;
 
 use super::{
+    charge::{Charges, Ledger},
     create_container,
     dialects::{strip_trailing_slash, wrap_bare_patch},
     expiry::Expiry,
@@ -48,6 +49,8 @@ pub(super) struct Store {
     pub(super) holds: Holds,
     base_url: Url,
     expiry: Expiry,
+    /// What requests cost; without it they cost what the emulator says.
+    ledger: Option<Ledger>,
     splits: Option<Splits>,
     /// Held while a container is made, replaced or deleted: making one takes several steps.
     control_plane: Mutex<()>,
@@ -58,6 +61,7 @@ impl Store {
         partitions: u32,
         keep_requests: bool,
         chaos: Option<Chaos>,
+        charges: Charges,
     ) -> Result<Self, CosmosError> {
         let base_url = Url::parse(BASE_URL)
             .map_err(|error| CosmosError::builder().with_message(error.to_string()).build())?;
@@ -72,6 +76,7 @@ impl Store {
             holds: Holds::default(),
             base_url,
             expiry: Expiry::default(),
+            ledger: (charges == Charges::Model).then(Ledger::default),
             control_plane: Mutex::new(()),
         })
     }
@@ -103,8 +108,14 @@ impl Store {
                 {
                     return Ok(met.answer());
                 }
-                self.expiry.learn(kind, &container, item, &request, SystemTime::now());
-                let response = self.send(&request).await;
+                let now = SystemTime::now();
+                self.expiry.learn(kind, &container, item.clone(), &request, now);
+                let response = match &self.ledger {
+                    Some(ledger) => {
+                        ledger.send(self, kind, &container, item.as_deref(), &request).await
+                    }
+                    None => self.send(&request).await,
+                };
                 if let Some(splits) = &self.splits
                     && kind.is_write()
                 {
@@ -136,13 +147,23 @@ impl Store {
             ContainersChange::Create { database }
             | ContainersChange::Replace(ContainerPath { database, .. }) => {
                 self.expiry.container_written(&database, request);
+                if let Some(ledger) = &self.ledger {
+                    ledger.container_written(&database, request);
+                }
             }
-            ContainersChange::Delete(path) => self.expiry.forget(|one| *one == path),
+            ContainersChange::Delete(path) => self.forget(|one| *one == path),
             ContainersChange::DeleteDatabase { database } => {
-                self.expiry.forget(|one| one.database == database);
+                self.forget(|one| one.database == database);
             }
         }
         Ok(response)
+    }
+
+    fn forget(&self, gone: impl Fn(&ContainerPath) -> bool) {
+        self.expiry.forget(&gone);
+        if let Some(ledger) = &self.ledger {
+            ledger.forget(gone);
+        }
     }
 
     /// Deletes the items whose time to live is over at `now`, and tells how many.
@@ -180,7 +201,7 @@ impl ContainerPath {
     }
 }
 
-fn names_partition_key(request: &Request) -> bool {
+pub(super) fn names_partition_key(request: &Request) -> bool {
     request.headers().get_optional_str(&PARTITION_KEY).is_some_and(|key| key != "[]")
 }
 

@@ -80,8 +80,8 @@ fn written_by_batch(request: &Request) -> Vec<Written> {
         .collect()
 }
 
-/// Reads text JSON or the binary JSON that the Rust SDK prefers.
-fn parse<T: DeserializeOwned>(request: &Request) -> Option<T> {
+/// Reads a body: text JSON or the binary JSON that the Rust SDK prefers.
+pub(super) fn parse<T: DeserializeOwned>(request: &Request) -> Option<T> {
     let body = body_of(request);
     if binary_json::is_binary(&body) {
         binary_json::from_slice(&body).ok()

@@ -7,6 +7,7 @@
 )]
 
 mod change_feed;
+mod charges;
 mod containers_file;
 mod items;
 mod provisioning;

@@ -4,6 +4,7 @@ use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::{Child, Command, Stdio};
 
 use axum::http::StatusCode;
+use futures::TryStreamExt;
 use serde_json::Value;
 
 use tributary_local::cosmos::{CosmosEndpoint, EndpointOptions};
@@ -111,6 +112,31 @@ async fn cosmos_only_starts_the_endpoint_and_its_containers() {
     let client = tributary_local::host::connect(&connection).await.unwrap();
     client.database_client("tributary").container_client("posts", None).await.unwrap();
     running.end_by("-INT");
+}
+
+#[tokio::test]
+async fn the_charges_are_estimates_or_those_of_the_emulator() {
+    let app = app();
+    let key = serde_json::json!({ "paths": ["/postId"], "kind": "Hash", "version": 2 });
+    let posts = serde_json::json!({ "id": "posts", "partitionKey": key });
+    app.write("infra/containers.json", &serde_json::json!({ "containers": [posts] }));
+    let charges: [(&[&str], &str); 2] = [(&[], "2.70"), (&["--charge", "emulator"], "1.00")];
+    for (arguments, wanted) in charges {
+        let arguments = [&["--cosmos-only", "--cosmos-port", "0"], arguments].concat();
+        let mut running = Running::start(&app, &arguments);
+        let ready = running.ready();
+        let url = ready["cosmos"].as_str().unwrap();
+        let connection =
+            format!("AccountEndpoint={url};AccountKey={}", tributary_local::cosmos::WELL_KNOWN_KEY);
+        let client = tributary_local::host::connect(&connection).await.unwrap();
+        let posts = client.database_client("tributary").container_client("posts", None).await;
+        let scope = azure_data_cosmos::FeedScope::partition("1");
+        let found = posts.unwrap().query_items::<Value>("SELECT * FROM c", scope, None).await;
+        let page = found.unwrap().into_pages().try_next().await.unwrap().unwrap();
+        let charge = page.headers().request_charge().unwrap().value();
+        assert_eq!(format!("{charge:.2}"), wanted, "{arguments:?}");
+        running.end_by("-INT");
+    }
 }
 
 #[tokio::test]

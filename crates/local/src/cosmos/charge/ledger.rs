@@ -1,0 +1,133 @@
+//! The charge of each request, found out around the request itself.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, PoisonError, RwLock},
+};
+
+use azure_core::http::{Method, Request, headers::HeaderName};
+use azure_data_cosmos_driver::CosmosError;
+use serde::Deserialize;
+
+use super::{
+    super::{
+        operation::{ContainerPath, PARTITION_KEY, RequestKind},
+        store::{Response, Store},
+        written::body_of,
+    },
+    items::Version,
+    policy::IndexingPolicy,
+    queries,
+    rates::{self, LOOK},
+    reads,
+    writes::Write,
+};
+
+const REQUEST_CHARGE: HeaderName = HeaderName::from_static("x-ms-request-charge");
+
+/// Knows the indexing policies, and puts its charge in the place of the emulator's.
+#[derive(Debug, Default)]
+pub(in crate::cosmos) struct Ledger {
+    policies: RwLock<HashMap<ContainerPath, Arc<IndexingPolicy>>>,
+}
+
+impl Ledger {
+    /// Notes a container's indexing policy from the request that made or replaced it.
+    pub(in crate::cosmos) fn container_written(&self, database: &str, request: &Request) {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Container {
+            id: String,
+            indexing_policy: Option<IndexingPolicy>,
+        }
+        let Ok(container) = serde_json::from_slice::<Container>(&body_of(request)) else {
+            return;
+        };
+        let path = ContainerPath { database: database.to_owned(), container: container.id };
+        let policy = Arc::new(container.indexing_policy.unwrap_or_default());
+        self.policies.write().unwrap_or_else(PoisonError::into_inner).insert(path, policy);
+    }
+
+    /// Drops the policies of the containers that are gone.
+    pub(in crate::cosmos) fn forget(&self, gone: impl Fn(&ContainerPath) -> bool) {
+        let mut policies = self.policies.write().unwrap_or_else(PoisonError::into_inner);
+        policies.retain(|container, _| !gone(container));
+    }
+
+    /// Has the emulator answer a request, and says in the answer what it costs. Where that cannot
+    /// be told, the emulator's charge stays.
+    pub(in crate::cosmos) async fn send(
+        &self,
+        store: &Store,
+        kind: RequestKind,
+        container: &ContainerPath,
+        item: Option<&str>,
+        request: &Request,
+    ) -> Result<Response, CosmosError> {
+        let writes = Write::all_of(kind, item, request);
+        let mut before = Vec::with_capacity(writes.len());
+        for write in &writes {
+            let id = write.id.as_deref().filter(|_| write.follows());
+            before.push(stored(store, container, id, request).await);
+        }
+        let mut response = store.send(request).await?;
+        let charge = match response.status {
+            200 | 201 | 204 if kind.is_write() => {
+                self.writes(store, container, request, writes, before).await
+            }
+            200 => match kind {
+                RequestKind::Read => Some(rates::read(response.body.len())),
+                RequestKind::Query => {
+                    queries::work(store, container, request, &response).await.map(reads::query)
+                }
+                _ => Some(reads::feed(queries::n_items(&response), response.body.len())),
+            },
+            // A batch that failed, nothing new, nothing there, there already, and other versions.
+            207 | 304 | 404 | 409 | 412 => Some(LOOK),
+            _ => None,
+        };
+        if let Some(charge) = charge {
+            response.headers.insert(REQUEST_CHARGE, format!("{charge:.2}"));
+        }
+        Ok(response)
+    }
+
+    /// The sum over the writes of a request that has happened.
+    async fn writes(
+        &self,
+        store: &Store,
+        container: &ContainerPath,
+        request: &Request,
+        writes: Vec<Write>,
+        before: Vec<Option<Version>>,
+    ) -> Option<f64> {
+        let policy = self.policy(container);
+        let mut charge = 0.0;
+        for (write, old) in writes.into_iter().zip(before) {
+            let id = write.id.as_deref().filter(|_| write.needs_a_look_after());
+            let after = stored(store, container, id, request).await;
+            charge += write.charge(old, after, &policy)?;
+        }
+        (charge > 0.0).then_some(charge)
+    }
+
+    fn policy(&self, container: &ContainerPath) -> Arc<IndexingPolicy> {
+        let policies = self.policies.read().unwrap_or_else(PoisonError::into_inner);
+        policies.get(container).cloned().unwrap_or_default()
+    }
+}
+
+/// The item as it is now, in the logical partition of the request.
+async fn stored(
+    store: &Store,
+    container: &ContainerPath,
+    id: Option<&str>,
+    request: &Request,
+) -> Option<Version> {
+    let mut get = store.request(Method::Get, &container.item(id?));
+    let key = request.headers().get_optional_str(&PARTITION_KEY)?;
+    get.insert_header(PARTITION_KEY, key.to_owned());
+    let response = store.send(&get).await.ok().filter(|response| response.status == 200)?;
+    let item = serde_json::from_slice(&response.body).ok()?;
+    Some(Version { item, bytes: response.body.len() })
+}

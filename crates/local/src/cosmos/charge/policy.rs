@@ -1,0 +1,86 @@
+//! The indexing policy of a container, and which paths it covers.
+//!
+//! Source: <https://learn.microsoft.com/azure/cosmos-db/index-policy>.
+
+use serde::Deserialize;
+
+/// What of an item goes into the index.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct IndexingPolicy {
+    automatic: bool,
+    indexing_mode: String,
+    included_paths: Vec<PathSpec>,
+    excluded_paths: Vec<PathSpec>,
+    /// Each is a list of properties.
+    composite_indexes: Vec<Vec<PathSpec>>,
+}
+
+#[derive(Debug, Deserialize)]
+struct PathSpec {
+    path: String,
+}
+
+impl Default for IndexingPolicy {
+    /// What a container gets that names no policy: everything but the ETag.
+    fn default() -> Self {
+        let path = |path: &str| vec![PathSpec { path: path.to_owned() }];
+        Self {
+            automatic: true,
+            indexing_mode: "consistent".to_owned(),
+            included_paths: path("/*"),
+            excluded_paths: path("/\"_etag\"/?"),
+            composite_indexes: Vec::new(),
+        }
+    }
+}
+
+impl IndexingPolicy {
+    /// Whether items get into the index without being asked for.
+    pub(super) fn is_on(&self) -> bool {
+        self.automatic && !self.indexing_mode.eq_ignore_ascii_case("none")
+    }
+
+    /// Whether the value at `path` is indexed: the most precise pattern that covers it decides.
+    pub(super) fn covers(&self, path: &[&str]) -> bool {
+        let best = |patterns: &[PathSpec]| {
+            patterns.iter().filter_map(|pattern| precision(&pattern.path, path)).max()
+        };
+        let included = best(&self.included_paths);
+        included.is_some() && included >= best(&self.excluded_paths)
+    }
+
+    /// The properties of each composite index, as paths.
+    pub(super) fn composite_indexes(&self) -> impl Iterator<Item = Vec<Vec<&str>>> {
+        self.composite_indexes
+            .iter()
+            .map(|index| index.iter().map(|property| segments(&property.path)).collect())
+    }
+}
+
+/// How precisely a pattern covers a path, if it does: by its length, and a pattern for the value
+/// itself (`/?`) before one for all below (`/*`).
+fn precision(pattern: &str, path: &[&str]) -> Option<(usize, bool)> {
+    let mut pattern = segments(pattern);
+    match pattern.pop()? {
+        "?" if pattern == path => Some((pattern.len(), true)),
+        "*" if path.starts_with(&pattern) => Some((pattern.len(), false)),
+        _ => None,
+    }
+}
+
+/// The steps of a path. One in quotes may have any character in it.
+fn segments(path: &str) -> Vec<&str> {
+    let mut segments = Vec::new();
+    let mut rest = path;
+    while let Some(step) = rest.strip_prefix('/') {
+        let end = match step.strip_prefix('"') {
+            Some(quoted) => quoted.find('"').map_or(step.len(), |end| end + 2),
+            None => step.find('/').unwrap_or(step.len()),
+        };
+        let (segment, after) = step.split_at(end);
+        segments.push(segment.trim_matches('"'));
+        rest = after;
+    }
+    segments
+}

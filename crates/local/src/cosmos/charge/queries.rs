@@ -1,0 +1,85 @@
+//! What a query did, found out from its text, its answer and, where the answer does not have the
+//! items that it is made of, a second query for these.
+
+use azure_core::http::{Request, headers::HeaderName};
+use serde_json::{Value, json};
+
+use super::{
+    super::{
+        operation::ContainerPath,
+        store::{Response, Store, names_partition_key},
+        written::parse,
+    },
+    reads::QueryWork,
+    sql::{Shape, shape},
+};
+
+const CONTINUATION: HeaderName = HeaderName::from_static("x-ms-continuation");
+const MAX_ITEM_COUNT: HeaderName = HeaderName::from_static("x-ms-max-item-count");
+const RANGE_ID: HeaderName = HeaderName::from_static("x-ms-documentdb-partitionkeyrangeid");
+const RANGE_START: HeaderName = HeaderName::from_static("x-ms-start-epk");
+const ITEM_COUNT: HeaderName = HeaderName::from_static("x-ms-item-count");
+
+/// What the query of `request`, or this page of it, did for `response`.
+pub(super) async fn work(
+    store: &Store,
+    container: &ContainerPath,
+    request: &Request,
+    response: &Response,
+) -> Option<QueryWork> {
+    let body: Value = parse(request)?;
+    let shape = shape(body.get("query")?.as_str()?);
+    // Pages add up to the whole: only the first one begins.
+    let begins = request.headers().get_optional_str(&CONTINUATION).is_none();
+    let (items_loaded, bytes_loaded) = match &shape.whole_items {
+        Some(_) if shape.sums_up && !begins => (0, 0),
+        Some(text) => loaded(store, request, body, text, &shape).await?,
+        None => (n_items(response), response.body.len()),
+    };
+    // The partition key is looked up too, but the text need not have it.
+    let by_key = u32::from(names_partition_key(request));
+    Some(QueryWork {
+        partitions: if begins { partitions(store, container, request) } else { 0 },
+        seeks: shape.seeks + by_key,
+        items_loaded,
+        bytes_loaded,
+        bytes_returned: response.body.len(),
+    })
+}
+
+/// How many items a page has.
+pub(super) fn n_items(response: &Response) -> u32 {
+    let count = response.headers.get_optional_str(&ITEM_COUNT);
+    count.and_then(|count| count.parse().ok()).unwrap_or(0)
+}
+
+/// Number and size of the items behind a result that does not have them.
+async fn loaded(
+    store: &Store,
+    request: &Request,
+    mut body: Value,
+    text: &str,
+    shape: &Shape,
+) -> Option<(u32, usize)> {
+    body["query"] = json!(text);
+    let mut whole = Request::new(request.url().clone(), request.method());
+    *whole.headers_mut() = request.headers().clone();
+    if shape.sums_up {
+        // All of them, whatever a page of the sums has.
+        whole.insert_header(MAX_ITEM_COUNT, "-1");
+    }
+    whole.set_body(body.to_string());
+    let response = store.send(&whole).await.ok()?;
+    (response.status == 200).then(|| (n_items(&response), response.body.len()))
+}
+
+fn partitions(store: &Store, container: &ContainerPath, request: &Request) -> u32 {
+    let has = |name: &HeaderName| request.headers().get_optional_str(name).is_some();
+    if names_partition_key(request) || has(&RANGE_ID) || has(&RANGE_START) {
+        return 1;
+    }
+    let ContainerPath { database, container } = container;
+    // All partitions have all of no parents.
+    let all = store.emulator.store().child_partition_ids(database, container, &[]);
+    u32::try_from(all.len().max(1)).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,106 @@
+//! The constants of the model, and where each comes from.
+//!
+//! *Published*: Microsoft's rules for writes, point reads and feeds, in
+//! <https://learn.microsoft.com/azure/cosmos-db/understand-request-unit-consumption>.
+//! *Fitted*: to the thirty figures of Microsoft's article on modelling a blog (`figures.rs` has
+//! them), which say what queries cost, on which nothing is published.
+
+/// Request units of a point read by the size of the item in KB. Published.
+const READ: [(f64, f64); 12] = [
+    (1.0, 1.0),
+    (2.0, 1.04),
+    (4.0, 1.14),
+    (8.0, 1.33),
+    (16.0, 1.67),
+    (32.0, 2.19),
+    (64.0, 4.76),
+    (128.0, 9.95),
+    (256.0, 20.28),
+    (512.0, 40.95),
+    (1_024.0, 145.9),
+    (2_048.0, 291.8),
+];
+
+/// Request units of a write by the size of the item in KB, without its index. Published.
+const WRITE: [(f64, f64); 12] = [
+    (1.0, 4.95),
+    (2.0, 6.29),
+    (4.0, 6.67),
+    (8.0, 7.04),
+    (16.0, 9.52),
+    (32.0, 11.23),
+    (64.0, 22.67),
+    (128.0, 48.19),
+    (256.0, 98.29),
+    (512.0, 184.57),
+    (1_024.0, 625.0),
+    (2_048.0, 1_250.0),
+];
+
+/// A request that is refused after a look at the item costs what a small read costs.
+pub(super) const LOOK: f64 = 1.0;
+
+/// A term that is put into the index or taken out of it. Published.
+pub(super) const TERM: f64 = 0.2;
+/// Terms of an indexed value: it is found by equality and in a range. Fitted.
+pub(super) const TERMS_OF_A_VALUE: u32 = 2;
+/// Each operation of a patch, on top of the replacement. Published.
+pub(super) const PATCH_OPERATION: f64 = 0.4;
+
+/// A query in one physical partition, before it has found anything. Fitted.
+pub(super) const QUERY: f64 = 2.5;
+/// A look into the index for one value or range. Fitted.
+pub(super) const SEEK: f64 = 0.2;
+/// An item that a query loads, whatever its size. Fitted.
+pub(super) const LOAD: f64 = 0.08;
+/// Each KB that a query loads. Fitted.
+pub(super) const LOAD_KB: f64 = 0.08;
+/// Each KB that a query returns. Fitted: the figures hardly tell it from [`LOAD_KB`].
+pub(super) const RETURN_KB: f64 = 0.02;
+
+/// What reading an item of so many bytes costs.
+pub(super) fn read(bytes: usize) -> f64 {
+    between(&READ, kilobytes(bytes))
+}
+
+/// What writing an item of so many bytes costs, without its index.
+pub(super) fn write(bytes: usize) -> f64 {
+    between(&WRITE, kilobytes(bytes))
+}
+
+pub(super) fn kilobytes(bytes: usize) -> f64 {
+    // No body is larger than 4 GB.
+    u32::try_from(bytes).map_or(f64::from(u32::MAX), f64::from) / 1_024.0
+}
+
+/// On the line between two points of a table; the first and the last value outside of it.
+fn between(table: &[(f64, f64); 12], x: f64) -> f64 {
+    let line = table.windows(2).find(|points| x <= points[1].0);
+    match line {
+        None => table[table.len() - 1].1,
+        Some(points) => {
+            let [(x0, y0), (x1, y1)] = [points[0], points[1]];
+            y0 + (y1 - y0) * ((x.max(x0) - x0) / (x1 - x0))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{read, write};
+
+    #[test]
+    fn a_size_between_two_of_the_table_costs_in_proportion() {
+        for (bytes, reads, writes) in [
+            (0, 1.0, 4.95),
+            (1_024, 1.0, 4.95),
+            (1_536, 1.02, 5.62),
+            (2_048, 1.04, 6.29),
+            (96 * 1_024, 7.355, 35.43),
+            (4_096 * 1_024, 291.8, 1_250.0),
+        ] {
+            assert!((read(bytes) - reads).abs() < 1e-9, "{bytes}: {}", read(bytes));
+            assert!((write(bytes) - writes).abs() < 1e-9, "{bytes}: {}", write(bytes));
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! What the text of a query tells about its work.
+//!
+//! The text is taken apart into words and symbols, not parsed: enough for clauses, which begin
+//! with words that stand outside of parentheses. The emulator refuses what it cannot parse, so
+//! only texts that it has answered come here.
+
+/// What a query's text tells.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Shape {
+    /// Values and ranges that the filter and the order look up in the index.
+    pub(super) seeks: u32,
+    /// The same query with the whole items for its result, where its own result does not have
+    /// them; `None` where it has, and with JOIN and OFFSET.
+    pub(super) whole_items: Option<String>,
+    /// Whether the result sums items up, so that one page of it may come from all of them.
+    pub(super) sums_up: bool,
+}
+
+/// A word or a symbol outside of quotes.
+#[derive(Clone, Copy, Debug)]
+struct Token<'a> {
+    text: &'a str,
+    at: usize,
+    /// How many brackets it stands in.
+    depth: usize,
+}
+
+impl Token<'_> {
+    fn is(&self, word: &str) -> bool {
+        self.text.eq_ignore_ascii_case(word)
+    }
+
+    fn is_one_of(&self, words: &[&str]) -> bool {
+        words.iter().any(|word| self.is(word))
+    }
+}
+
+/// Reads a query's text.
+pub(super) fn shape(text: &str) -> Shape {
+    let tokens = tokens(text);
+    let clause =
+        |words: &[&str]| tokens.iter().position(|token| token.depth == 0 && token.is_one_of(words));
+    let end = tokens.len();
+    let from = clause(&["FROM"]).unwrap_or(end);
+    let order = clause(&["ORDER"]).unwrap_or(end);
+    let group = clause(&["GROUP"]).filter(|&group| group > from).unwrap_or(end);
+    let after_filter = order.min(group).min(clause(&["OFFSET"]).unwrap_or(end));
+    let filter = clause(&["WHERE"]).unwrap_or(after_filter).min(after_filter);
+
+    let (head, list) = tokens[..from].split_at(list_start(&tokens[..from]));
+    let aggregates = list
+        .windows(2)
+        .any(|pair| pair[0].is_one_of(&["COUNT", "SUM", "AVG", "MIN", "MAX"]) && pair[1].is("("));
+    let distinct = head.iter().any(|token| token.is("DISTINCT"));
+    let sums_up = aggregates || distinct || group < end;
+
+    let is_whole = list.len() == 1 && list[0].is("*");
+    let is_plain = clause(&["JOIN", "OFFSET"]).is_none() && from < end;
+    let whole_items = (!is_whole && is_plain).then(|| {
+        let top = head.iter().position(|token| token.is("TOP"));
+        let top = top.and_then(|top| head.get(top + 1)).filter(|_| !sums_up);
+        let top = top.map_or_else(String::new, |top| format!("TOP {} ", top.text));
+        let rest = tokens.get(group).map_or(text.len(), |token| token.at);
+        let rest = &text[tokens[from].at..rest];
+        format!("SELECT {top}* {rest}")
+    });
+    let order_seeks = u32::from(order < end);
+    Shape { seeks: seeks(&tokens[filter..after_filter]) + order_seeks, whole_items, sums_up }
+}
+
+/// Where the list of a SELECT begins.
+fn list_start(tokens: &[Token<'_>]) -> usize {
+    let mut start = 0;
+    while let Some(token) = tokens.get(start) {
+        start += match token.text.to_ascii_uppercase().as_str() {
+            "SELECT" | "DISTINCT" | "VALUE" => 1,
+            "TOP" => 2,
+            _ => break,
+        };
+    }
+    start.min(tokens.len())
+}
+
+/// One for each comparison, each call of a function, and each value of an IN.
+fn seeks(filter: &[Token<'_>]) -> u32 {
+    let mut seeks = 0;
+    let mut list_at = None;
+    for (i, token) in filter.iter().enumerate() {
+        let is_in = i > 0 && filter[i - 1].is("IN");
+        seeks += match token.text {
+            "(" if is_in => {
+                list_at = Some(token.depth + 1);
+                1
+            }
+            // Parentheses alone begin after a symbol or one of these.
+            "(" => {
+                let called = i.checked_sub(1).map(|before| filter[before]).filter(is_name);
+                u32::from(called.is_some())
+            }
+            ")" => {
+                list_at = list_at.filter(|&depth| depth != token.depth + 1);
+                0
+            }
+            "," => u32::from(list_at == Some(token.depth)),
+            "=" | "!=" | "<>" | "<" | "<=" | ">" | ">=" => 1,
+            _ if token.is("BETWEEN") || token.is("LIKE") => 1,
+            _ => 0,
+        };
+    }
+    seeks
+}
+
+fn is_name(token: &Token<'_>) -> bool {
+    token.text.starts_with(|first: char| first.is_ascii_alphabetic())
+        && !token.is_one_of(&["WHERE", "AND", "OR", "NOT", "IN", "BETWEEN"])
+}
+
+fn tokens(text: &str) -> Vec<Token<'_>> {
+    let is_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '@' | '$' | '.');
+    let is_comparison = |c: char| matches!(c, '=' | '!' | '<' | '>');
+    let mut tokens = Vec::new();
+    let mut depth = 0_usize;
+    let mut at = 0;
+    while let Some(first) = text[at..].chars().next() {
+        let rest = &text[at..];
+        let length_while =
+            |accept: &dyn Fn(char) -> bool| rest.find(|c| !accept(c)).unwrap_or(rest.len());
+        let length = match first {
+            '\'' | '"' => quoted_length(rest, first),
+            _ if is_word(first) => length_while(&is_word),
+            _ if is_comparison(first) => length_while(&is_comparison),
+            _ => first.len_utf8(),
+        };
+        if matches!(first, ')' | ']' | '}') {
+            depth = depth.saturating_sub(1);
+        }
+        if !first.is_whitespace() {
+            tokens.push(Token { text: &rest[..length], at, depth });
+        }
+        if matches!(first, '(' | '[' | '{') {
+            depth += 1;
+        }
+        at += length;
+    }
+    tokens
+}
+
+/// The length of a text in quotes, with them.
+fn quoted_length(text: &str, quote: char) -> usize {
+    let mut escaped = false;
+    for (at, c) in text.char_indices().skip(1) {
+        match c {
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            _ if c == quote => return at + c.len_utf8(),
+            _ => {}
+        }
+    }
+    text.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::shape;
+
+    #[test]
+    fn a_filter_and_an_order_look_into_the_index() {
+        for (text, seeks) in [
+            ("SELECT * FROM c", 0),
+            ("SELECT * FROM c WHERE c.a = 1", 1),
+            ("SELECT * FROM c WHERE c.a = '= (' AND (c.b >= @b OR c.d < 3)", 3),
+            ("SELECT * FROM c WHERE c.a IN (@a, 'b', \"c\") AND c.b = 1", 4),
+            ("SELECT * FROM c WHERE IS_DEFINED(c.a) ORDER BY c.a DESC, c.b DESC", 2),
+            ("SELECT c.a > 1 AS a FROM c WHERE NOT (c.a BETWEEN 1 AND 2)", 1),
+        ] {
+            assert_eq!(shape(text).seeks, seeks, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_projection_is_asked_again_for_the_items_behind_it() {
+        for (text, whole) in [
+            ("SELECT * FROM c WHERE c.a = 1", None),
+            ("select top 3 * from c", None),
+            ("SELECT c.id FROM c WHERE c.from = 1", Some("SELECT * FROM c WHERE c.from = 1")),
+            (
+                "SELECT TOP @n (c.a = 'FROM' ? {b: c.b} : undefined) AS d FROM c ORDER BY c.a",
+                Some("SELECT TOP @n * FROM c ORDER BY c.a"),
+            ),
+            ("SELECT TOP 1 VALUE c FROM c", Some("SELECT TOP 1 * FROM c")),
+            ("SELECT c.id FROM c JOIN t IN c.tags", None),
+            ("SELECT c.id FROM c OFFSET 2 LIMIT 3", None),
+        ] {
+            let shape = shape(text);
+            assert_eq!(shape.whole_items.as_deref(), whole, "{text}");
+            assert!(!shape.sums_up, "{text}");
+        }
+    }
+
+    #[test]
+    fn an_aggregate_is_made_of_all_items_that_the_filter_leaves() {
+        for (text, whole) in [
+            ("SELECT VALUE COUNT(1) FROM c WHERE c.a = 1", "SELECT * FROM c WHERE c.a = 1"),
+            ("SELECT c.a, MAX(c.b) AS b FROM c GROUP BY c.a", "SELECT * FROM c "),
+            ("SELECT DISTINCT TOP 2 VALUE c.a FROM c", "SELECT * FROM c"),
+        ] {
+            let shape = shape(text);
+            assert!(shape.sums_up, "{text}");
+            assert_eq!(shape.whole_items.as_deref(), Some(whole), "{text}");
+        }
+    }
+
+    #[test]
+    fn no_text_is_too_odd() {
+        for text in [
+            "",
+            "SELECT",
+            "TOP",
+            "SELECT TOP",
+            "'",
+            "\"\\",
+            ")))",
+            "WHERE ORDER FROM",
+            "SELECT a GROUP b FROM c",
+            "é(",
+        ] {
+            shape(text);
+        }
+    }
+}

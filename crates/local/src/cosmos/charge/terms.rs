@@ -1,0 +1,178 @@
+//! The terms that an item has in the index of its container: a pure function of the item and the
+//! indexing policy.
+
+use std::collections::HashSet;
+
+use serde_json::Value;
+
+use super::{
+    policy::IndexingPolicy,
+    rates::{TERM, TERMS_OF_A_VALUE},
+};
+
+/// What the store adds to an item. Of these only `_ts` is indexed, in any container with an index.
+const SYSTEM_PROPERTIES: [&str; 5] = ["_rid", "_self", "_etag", "_attachments", "_ts"];
+
+/// What stands in the index for an item.
+#[derive(Debug, Default)]
+pub(super) struct Terms {
+    /// Whether there is an index, so that it has `_ts`, which changes with each write.
+    time: bool,
+    terms: HashSet<Term>,
+}
+
+#[derive(Debug, PartialEq, Eq, Hash)]
+enum Term {
+    /// A scalar, with its path.
+    Value { path: String, value: String },
+    /// The values of a composite index, by its number in the policy.
+    Composite { index: usize, values: Vec<String> },
+}
+
+impl Terms {
+    /// The terms of an item.
+    pub(super) fn of(item: &Value, policy: &IndexingPolicy) -> Self {
+        if !policy.is_on() {
+            return Self::default();
+        }
+        let mut found = Self { time: true, terms: HashSet::new() };
+        if let Value::Object(properties) = item {
+            for (name, value) in properties {
+                if !SYSTEM_PROPERTIES.contains(&name.as_str()) {
+                    found.add(value, &mut vec![name], policy);
+                }
+            }
+        }
+        for (index, properties) in policy.composite_indexes().enumerate() {
+            let values: Option<Vec<&Value>> =
+                properties.iter().map(|path| scalar_at(item, path)).collect();
+            if let Some(values) = values {
+                let values = values.iter().map(ToString::to_string).collect();
+                found.terms.insert(Term::Composite { index, values });
+            }
+        }
+        found
+    }
+
+    fn add<'a>(&mut self, value: &'a Value, path: &mut Vec<&'a str>, policy: &IndexingPolicy) {
+        match value {
+            Value::Object(properties) => {
+                for (name, value) in properties {
+                    path.push(name);
+                    self.add(value, path, policy);
+                    path.pop();
+                }
+            }
+            Value::Array(elements) => {
+                path.push("[]");
+                for element in elements {
+                    self.add(element, path, policy);
+                }
+                path.pop();
+            }
+            scalar => {
+                // The id is indexed whatever the policy says.
+                if path.as_slice() == ["id"] || policy.covers(path) {
+                    let (path, value) = (path.join("/"), scalar.to_string());
+                    self.terms.insert(Term::Value { path, value });
+                }
+            }
+        }
+    }
+
+    /// What it costs to put all of them into the index, or to take them out.
+    pub(super) fn charge(&self) -> f64 {
+        self.charge_without(&Self::default())
+    }
+
+    /// What it costs to put those in that `other` does not have.
+    pub(super) fn charge_without(&self, other: &Self) -> f64 {
+        let time = if self.time { TERMS_OF_A_VALUE } else { 0 };
+        let others = self.terms.difference(&other.terms).map(|term| match term {
+            Term::Value { .. } => TERMS_OF_A_VALUE,
+            Term::Composite { .. } => 1,
+        });
+        f64::from(time + others.sum::<u32>()) * TERM
+    }
+}
+
+fn scalar_at<'a>(item: &'a Value, path: &[&str]) -> Option<&'a Value> {
+    let value = path.iter().try_fold(item, |value, name| value.get(name))?;
+    (!value.is_object() && !value.is_array()).then_some(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::Terms;
+    use crate::cosmos::charge::{policy::IndexingPolicy, rates::TERM};
+
+    /// Terms of the item, without those of `_ts`.
+    #[track_caller]
+    fn terms(item: &Value, policy: &Value) -> i64 {
+        let policy: IndexingPolicy = serde_json::from_value(policy.clone()).unwrap();
+        let terms = Terms::of(item, &policy).charge() / TERM;
+        #[expect(clippy::cast_possible_truncation, reason = "a handful")]
+        let terms = terms.round() as i64;
+        terms - 2
+    }
+
+    fn paths(included: &[&str], excluded: &[&str]) -> Value {
+        let paths = |paths: &[&str]| -> Vec<Value> {
+            paths.iter().map(|path| json!({ "path": path })).collect()
+        };
+        json!({ "includedPaths": paths(included), "excludedPaths": paths(excluded) })
+    }
+
+    #[test]
+    fn without_a_policy_all_but_system_properties_is_indexed() {
+        let item = json!({
+            "id": "1", "a": 1, "b": { "c": null, "d": [true, "x", "x"] }, "empty": [],
+            "_rid": "r", "_self": "s", "_etag": "e", "_attachments": "a", "_ts": 1,
+        });
+        // id, a, c, true, x
+        assert_eq!(terms(&item, &json!({})), 10);
+    }
+
+    #[test]
+    fn the_most_precise_path_decides() {
+        let item = json!({ "id": "1", "a": { "b": 1, "c": 2 }, "d": [{ "e": 3 }], "f/g": 4 });
+        for (included, excluded, values) in [
+            (&["/a/b/?"] as &[&str], &["/*"] as &[&str], 2),
+            (&["/a/*"], &["/*"], 3),
+            (&["/a/?"], &["/*"], 1),
+            (&["/*"], &["/a/*"], 3),
+            (&["/*", "/a/b/?"], &["/a/*"], 4),
+            (&["/a/*"], &["/*", "/a/c/?"], 2),
+            (&["/d/[]/e/?"], &["/*"], 2),
+            (&["/d/e/?"], &["/*"], 1),
+            (&["/\"f/g\"/?"], &["/*"], 2),
+            (&["/\"f/g\"/?"], &["/*", "/\"f/g\"/*"], 2),
+            (&["/\"f/g\"/*"], &["/*", "/\"f/g\"/?"], 1),
+            (&["/*"], &["/id/?"], 5),
+            (&[], &["/*"], 1),
+        ] {
+            let found = terms(&item, &paths(included, excluded));
+            assert_eq!(found, 2 * values, "{included:?} without {excluded:?}");
+        }
+    }
+
+    #[test]
+    fn a_composite_index_has_a_term_for_an_item_with_all_its_properties() {
+        let mut policy = paths(&[], &["/*"]);
+        policy["compositeIndexes"] = json!([
+            [{ "path": "/a", "order": "ascending" }, { "path": "/b/c", "order": "descending" }],
+            [{ "path": "/a", "order": "ascending" }, { "path": "/d", "order": "ascending" }],
+        ]);
+        assert_eq!(terms(&json!({ "id": "1", "a": 1, "b": { "c": 2 } }), &policy), 3);
+        assert_eq!(terms(&json!({ "id": "1", "a": 1, "b": {}, "d": [] }), &policy), 2);
+    }
+
+    #[test]
+    fn a_container_without_an_index_has_no_terms() {
+        for policy in [json!({ "indexingMode": "none" }), json!({ "automatic": false })] {
+            assert_eq!(terms(&json!({ "id": "1" }), &policy), -2);
+        }
+    }
+}

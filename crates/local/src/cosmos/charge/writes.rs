@@ -1,0 +1,188 @@
+//! The writes of a request: one, or those of a transactional batch.
+
+use azure_core::http::Request;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{
+    super::{
+        operation::RequestKind,
+        written::{body_of, parse},
+    },
+    items::{self, Version, Within},
+    policy::IndexingPolicy,
+    rates,
+};
+
+/// An operation on an item. In a batch it may be a read.
+#[derive(Debug)]
+pub(super) struct Write {
+    kind: RequestKind,
+    within: Within,
+    pub(super) id: Option<String>,
+    /// What the request wants the item to be.
+    new: Option<Version>,
+    n_patches: u32,
+}
+
+impl Write {
+    /// The operations of a request; none when it does not write or cannot be read.
+    pub(super) fn all_of(kind: RequestKind, item: Option<&str>, request: &Request) -> Vec<Self> {
+        let write = |new: Option<Version>, n_patches| {
+            let of_body = new.as_ref().and_then(|new| id_of(&new.item));
+            let id = item.map(str::to_owned).or(of_body);
+            vec![Self { kind, within: Within::Request, id, new, n_patches }]
+        };
+        match kind {
+            RequestKind::Create | RequestKind::Upsert | RequestKind::Replace => {
+                let new =
+                    parse(request).map(|item| Version { item, bytes: body_of(request).len() });
+                write(new, 0)
+            }
+            RequestKind::Patch => write(None, n_patches(request)),
+            RequestKind::Delete => write(None, 0),
+            RequestKind::Batch => {
+                let operations: Vec<BatchOperation> = parse(request).unwrap_or_default();
+                operations.into_iter().filter_map(BatchOperation::into_write).collect()
+            }
+            RequestKind::Read
+            | RequestKind::Query
+            | RequestKind::ReadFeed
+            | RequestKind::ChangeFeed => Vec::new(),
+        }
+    }
+
+    /// Whether its charge depends on what was there before.
+    pub(super) fn follows(&self) -> bool {
+        self.kind != RequestKind::Create
+    }
+
+    /// Whether only the item itself tells what it has become.
+    pub(super) fn needs_a_look_after(&self) -> bool {
+        self.kind == RequestKind::Patch
+    }
+
+    /// What it costs, now that it has happened; `None` when that cannot be told.
+    pub(super) fn charge(
+        self,
+        old: Option<Version>,
+        after: Option<Version>,
+        policy: &IndexingPolicy,
+    ) -> Option<f64> {
+        let charge = match (self.kind, old, self.new.or(after)) {
+            (RequestKind::Patch, Some(old), Some(new)) => {
+                items::patch(&old, &new, self.n_patches, policy)
+            }
+            (RequestKind::Upsert | RequestKind::Replace, Some(old), Some(new)) => {
+                items::replace(&old, &new, policy, self.within)
+            }
+            // In a batch, what is replaced may be made by the batch itself.
+            (RequestKind::Create | RequestKind::Upsert | RequestKind::Replace, None, Some(new)) => {
+                items::create(&new, policy)
+            }
+            (RequestKind::Delete, Some(old), _) => items::delete(&old, policy),
+            (RequestKind::Read, Some(old), _) => rates::read(old.bytes),
+            _ => return None,
+        };
+        Some(charge)
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct BatchOperation {
+    operation_type: String,
+    id: Option<String>,
+    resource_body: Option<Value>,
+}
+
+impl BatchOperation {
+    fn into_write(self) -> Option<Write> {
+        let kind = match self.operation_type.as_str() {
+            "Create" => RequestKind::Create,
+            "Upsert" => RequestKind::Upsert,
+            "Replace" => RequestKind::Replace,
+            "Delete" => RequestKind::Delete,
+            "Read" => RequestKind::Read,
+            _ => return None,
+        };
+        let id = self.id.or_else(|| self.resource_body.as_ref().and_then(id_of));
+        let new = self.resource_body.map(|item| Version { bytes: item.to_string().len(), item });
+        Some(Write { kind, within: Within::Transaction, id, new, n_patches: 0 })
+    }
+}
+
+fn id_of(item: &Value) -> Option<String> {
+    Some(item.get("id")?.as_str()?.to_owned())
+}
+
+fn n_patches(request: &Request) -> u32 {
+    let body: Option<Value> = parse(request);
+    let operations = body.as_ref().and_then(|body| body.get("operations")?.as_array());
+    operations.map_or(0, |operations| u32::try_from(operations.len()).unwrap_or(u32::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use azure_core::http::{Method, Request, Url};
+    use serde_json::{Value, json};
+
+    use super::{RequestKind, Version, Write};
+    use crate::cosmos::charge::policy::IndexingPolicy;
+
+    fn writes(kind: RequestKind, item: Option<&str>, body: &Value) -> Vec<Write> {
+        let url = Url::parse("http://localhost/dbs/d/colls/c/docs").unwrap();
+        let mut request = Request::new(url, Method::Post);
+        request.set_body(body.to_string());
+        Write::all_of(kind, item, &request)
+    }
+
+    #[test]
+    fn a_patch_costs_by_what_it_did_to_the_item_and_by_its_operations() {
+        let version = |a: u32| Version { item: json!({ "id": "1", "a": a }), bytes: 9 };
+        let operation = json!({ "op": "incr", "path": "/a", "value": 1 });
+        let mut charges = Vec::new();
+        for n in [1, 3] {
+            let body = json!({ "operations": vec![operation.clone(); n] });
+            let write = writes(RequestKind::Patch, Some("1"), &body).pop().unwrap();
+            assert!(write.follows() && write.needs_a_look_after());
+            assert_eq!(write.id.as_deref(), Some("1"));
+            let policy = IndexingPolicy::default();
+            let charge = write.charge(Some(version(1)), Some(version(2)), &policy).unwrap();
+            charges.push(format!("{charge:.2}"));
+        }
+        // Twice 4.95, four terms out and four in, and the operations.
+        assert_eq!(charges, ["11.90", "12.70"]);
+    }
+
+    #[test]
+    fn a_batch_has_each_of_its_operations() {
+        let body = json!([
+            { "operationType": "Create", "resourceBody": { "id": "1" } },
+            { "operationType": "Upsert", "resourceBody": { "id": "2" } },
+            { "operationType": "Replace", "id": "3", "resourceBody": { "id": "3" } },
+            { "operationType": "Read", "id": "4" },
+            { "operationType": "Delete", "id": "5" },
+        ]);
+        let writes = writes(RequestKind::Batch, None, &body);
+        let ids: Vec<_> = writes.iter().map(|write| write.id.as_deref().unwrap()).collect();
+        assert_eq!(ids, ["1", "2", "3", "4", "5"]);
+        let charges: Vec<_> = writes
+            .into_iter()
+            .map(|write| {
+                let there = write.follows().then(|| Version { item: json!({}), bytes: 9 });
+                let charge = write.charge(there, None, &IndexingPolicy::default());
+                format!("{:.2}", charge.unwrap())
+            })
+            .collect();
+        // An id that a replacement brings is two terms.
+        assert_eq!(charges, ["5.75", "6.15", "6.15", "1.00", "5.35"]);
+    }
+
+    #[test]
+    fn what_cannot_be_told_has_no_charge() {
+        assert!(writes(RequestKind::Batch, None, &json!({})).is_empty());
+        let delete = writes(RequestKind::Delete, Some("1"), &json!({})).pop().unwrap();
+        assert_eq!(delete.charge(None, None, &IndexingPolicy::default()), None);
+    }
+}

@@ -1,0 +1,206 @@
+use std::num::NonZeroU32;
+
+use azure_data_cosmos::{
+    CosmosError, FeedScope, Query, TransactionalBatch,
+    clients::ContainerClient,
+    models::ResponseHeaders,
+    options::{ChangeFeedOptions, ChangeFeedStartFrom, MaxItemCountHint, QueryOptions},
+};
+use futures::TryStreamExt;
+use serde_json::{Value, json};
+use tributary_local::cosmos::{Charges, EndpointOptions};
+
+use crate::world::{World, options};
+
+#[tokio::test]
+async fn a_write_costs_by_what_the_container_indexes() {
+    for world in World::both_ways(options()).await {
+        // `posts` indexes some properties, `leases` all of them.
+        let [posts, leases] = [world.container("posts").await, world.container("leases").await];
+        let mut charges = Vec::new();
+        for extra in [0, 5] {
+            let mut item = json!({ "id": "1", "postId": "1" });
+            for n in 0..extra {
+                item[format!("p{n}")] = json!(n);
+            }
+            for container in [&posts, &leases] {
+                let written = container.create_item("1", "1", item.clone(), None).await.unwrap();
+                let deleted = container.delete_item("1", "1", None).await.unwrap();
+                assert_eq!(said(deleted.headers()), said(written.headers()), "{}", world.way);
+                charges.push(said(written.headers()));
+            }
+        }
+        // The id and the time of the last write; in `leases` the rest, too.
+        assert_eq!(charges, ["5.75", "6.15", "5.75", "8.15"], "{}", world.way);
+    }
+}
+
+#[tokio::test]
+async fn a_replacement_pays_for_both_versions_and_the_terms_that_differ() {
+    for world in World::both_ways(options()).await {
+        let posts = world.container("posts").await;
+        let item = |user: &str, likes: u32| json!({ "id": "1", "postId": "1", "type": "post", "userId": user, "likes": likes });
+        let created = posts.upsert_item("1", "1", item("ann", 1), None).await.unwrap();
+        assert_eq!(said(created.headers()), "6.55", "{}", world.way);
+        let liked = posts.upsert_item("1", "1", item("ann", 2), None).await.unwrap();
+        assert_eq!(said(liked.headers()), "10.70", "{}", world.way);
+        let given = posts.replace_item("1", "1", item("bob", 2), None).await.unwrap();
+        assert_eq!(said(given.headers()), "11.50", "{}", world.way);
+    }
+}
+
+#[tokio::test]
+async fn a_batch_costs_the_sum_of_its_operations() {
+    for world in World::both_ways(options()).await {
+        let posts = world.container("posts").await;
+        let item = |id: &str, likes: u32| json!({ "id": id, "postId": "1", "likes": likes });
+        posts.create_item("1", "1", item("1", 0), None).await.unwrap();
+        let batch = || {
+            TransactionalBatch::new("1")
+                .replace_item("1", item("1", 1), None)
+                .unwrap()
+                .create_item(item("2", 0))
+                .unwrap()
+        };
+        let done = posts.execute_transactional_batch(batch(), None).await.unwrap();
+        // 4.95 and 4 terms that differ, and 4.95 and 4 terms.
+        assert_eq!(said(done.headers()), "11.50", "{}", world.way);
+        let again = posts.execute_transactional_batch(batch(), None).await.unwrap();
+        assert_eq!(said(again.headers()), "1.00", "{}", world.way);
+    }
+}
+
+#[tokio::test]
+async fn a_query_costs_by_the_items_that_it_loads_whatever_it_shows_of_them() {
+    for world in World::both_ways(options()).await {
+        let posts = filled(&world, 10, 4_000).await;
+        let by_type = "WHERE c.type = 'post' ORDER BY c.creationDate";
+        let whole = query(&posts, &format!("SELECT * FROM c {by_type}"), None).await;
+        let short = query(&posts, &format!("SELECT c.id FROM c {by_type}"), None).await;
+        let count = query(&posts, "SELECT VALUE COUNT(1) FROM c WHERE c.type = 'post'", None).await;
+        let none = query(&posts, "SELECT * FROM c WHERE c.type = 'none'", None).await;
+        // 10 items and 40 KB loaded, and 40 KB shown or not.
+        assert!((8.0..8.2).contains(&whole), "{whole} {}", world.way);
+        assert!((0.7..0.9).contains(&(whole - short)), "{whole} {short} {}", world.way);
+        assert!((0.1..0.3).contains(&(short - count)), "{short} {count} {}", world.way);
+        assert!((2.9..3.0).contains(&none), "{none} {}", world.way);
+    }
+}
+
+#[tokio::test]
+async fn the_pages_of_a_query_cost_what_the_whole_does() {
+    for world in World::both_ways(options()).await {
+        let posts = filled(&world, 10, 100).await;
+        for text in [
+            "SELECT * FROM c WHERE c.type = 'post'",
+            "SELECT c.id FROM c WHERE c.type = 'post' ORDER BY c.creationDate",
+            "SELECT DISTINCT c.id FROM c",
+        ] {
+            let whole = query(&posts, text, None).await;
+            let paged = query(&posts, text, NonZeroU32::new(3)).await;
+            assert!((whole - paged).abs() < 0.1, "{text}: {whole} {paged} {}", world.way);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_query_in_all_partitions_begins_in_each() {
+    for world in World::both_ways(EndpointOptions { partitions: 4, ..options() }).await {
+        let posts = filled(&world, 1, 100).await;
+        let text = "SELECT * FROM c WHERE c.type = 'none'";
+        let one = charges(&posts, text, FeedScope::partition("1"), None).await;
+        let all = charges(&posts, text, FeedScope::full_container(), None).await;
+        let lookup_of_the_key = 0.2;
+        let each = all / 4.0;
+        assert!((one - lookup_of_the_key - each).abs() < 0.1, "{one} {all} {}", world.way);
+    }
+}
+
+#[tokio::test]
+async fn a_page_of_the_change_feed_costs_what_its_items_cost_to_read() {
+    for world in World::both_ways(options()).await {
+        let posts = filled(&world, 10, 100).await;
+        let read = posts.read_item("1", "3", None).await.unwrap();
+        assert_eq!(said(read.headers()), "1.00", "{}", world.way);
+        let from = ChangeFeedStartFrom::Beginning;
+        let options = Some(ChangeFeedOptions::default());
+        let scope = FeedScope::full_container();
+        let mut feed = posts.query_change_feed::<Value>(scope, from, options).await.unwrap();
+        let page = feed.try_next().await.unwrap().unwrap();
+        assert_eq!(said(page.headers()), "10.00", "{}", world.way);
+    }
+}
+
+#[tokio::test]
+async fn what_is_refused_after_a_look_costs_the_look() {
+    for world in World::both_ways(options()).await {
+        let posts = filled(&world, 1, 100).await;
+        let refused: [CosmosError; 2] = [
+            posts.read_item("1", "none", None).await.unwrap_err(),
+            posts
+                .create_item("1", "0", json!({ "id": "0", "postId": "1" }), None)
+                .await
+                .unwrap_err(),
+        ];
+        for error in refused {
+            let charge = error.diagnostics().unwrap().total_request_charge().value();
+            assert_eq!(format!("{charge:.2}"), "1.00", "{error} {}", world.way);
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_emulator_s_own_charges_can_be_had() {
+    for world in World::both_ways(EndpointOptions { charges: Charges::Emulator, ..options() }).await
+    {
+        let posts = filled(&world, 10, 100).await;
+        let charge = query(&posts, "SELECT * FROM c", None).await;
+        assert_eq!(format!("{charge:.2}"), "1.00", "{}", world.way);
+    }
+}
+
+/// `posts` with items in one logical partition.
+async fn filled(world: &World, n_items: u32, n_bytes: usize) -> ContainerClient {
+    let posts = world.container("posts").await;
+    for n in 0..n_items {
+        let id = n.to_string();
+        let item = json!({
+            "id": id, "postId": "1", "type": "post", "creationDate": n, "content": "x".repeat(n_bytes),
+        });
+        posts.create_item("1", &id, item, None).await.unwrap();
+    }
+    posts
+}
+
+async fn query(posts: &ContainerClient, text: &str, page: Option<NonZeroU32>) -> f64 {
+    charges(posts, text, FeedScope::partition("1"), page).await
+}
+
+/// The sum over the pages of a query.
+async fn charges(
+    posts: &ContainerClient,
+    text: &str,
+    scope: FeedScope,
+    page: Option<NonZeroU32>,
+) -> f64 {
+    let mut options = QueryOptions::default();
+    if let Some(limit) = page {
+        options = options.with_max_item_count(MaxItemCountHint::Limit(limit));
+    }
+    let feed = posts.query_items::<Value>(Query::from(text), scope, Some(options)).await.unwrap();
+    let mut pages = feed.into_pages();
+    let mut sum = 0.0;
+    while let Some(page) = pages.try_next().await.unwrap() {
+        sum += charge(page.headers());
+    }
+    sum
+}
+
+/// A charge as the header says it.
+fn said(headers: &ResponseHeaders) -> String {
+    format!("{:.2}", charge(headers))
+}
+
+fn charge(headers: &ResponseHeaders) -> f64 {
+    headers.request_charge().unwrap().value()
+}
