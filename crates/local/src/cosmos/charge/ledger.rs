@@ -71,16 +71,26 @@ impl Ledger {
             before.push(stored(store, container, id, request).await);
         }
         let mut response = store.send(request).await?;
+        response.items_loaded = Some(0);
         let charge = match response.status {
             200 | 201 | 204 if kind.is_write() => {
                 self.writes(store, container, request, writes, before).await
             }
             200 => match kind {
-                RequestKind::Read => Some(rates::read(response.body.len())),
-                RequestKind::Query => {
-                    queries::work(store, container, request, &response).await.map(reads::query)
+                RequestKind::Read => {
+                    response.items_loaded = Some(1);
+                    Some(rates::read(response.body.len()))
                 }
-                _ => Some(reads::feed(queries::n_items(&response), response.body.len())),
+                RequestKind::Query => {
+                    let work = queries::work(store, container, request, &response).await;
+                    response.items_loaded = work.map(|work| work.items_loaded);
+                    work.map(reads::query)
+                }
+                _ => {
+                    let n_items = queries::n_items(&response);
+                    response.items_loaded = Some(n_items);
+                    Some(reads::feed(n_items, response.body.len()))
+                }
             },
             // A batch that failed, nothing new, nothing there, there already, and other versions.
             207 | 304 | 404 | 409 | 412 => Some(LOOK),
