@@ -119,10 +119,10 @@ fn subjects(request: Request, data: &DataSet) -> Vec<usize> {
     };
     let full = match request {
         Request::Q3 => {
-            let mut posts_of = vec![0_u32; data.users.len()];
+            let mut posts_of = vec![0_u32; data.authors().len()];
             data.posts.iter().for_each(|post| posts_of[post.author] += 1);
-            let full = |user: &usize| posts_of[*user] >= PAGES.posts_of_a_user;
-            (0..data.users.len()).filter(full).collect()
+            let full = |author: &usize| posts_of[*author] >= PAGES.posts_of_a_user;
+            (0..posts_of.len()).filter(full).collect()
         }
         Request::Q4 => posts_with(&|post| post.comments >= PAGES.comments),
         Request::Q5 => posts_with(&|post| post.likes >= PAGES.likes),
@@ -130,7 +130,7 @@ fn subjects(request: Request, data: &DataSet) -> Vec<usize> {
     };
     match request {
         _ if !full.is_empty() => full,
-        Request::C1 | Request::Q1 | Request::Q3 => (0..data.users.len()).collect(),
+        Request::C1 | Request::Q1 | Request::Q3 => (0..data.authors().len()).collect(),
         _ => (0..data.posts.len()).collect(),
     }
 }

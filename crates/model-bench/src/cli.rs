@@ -6,8 +6,8 @@ use clap::Parser;
 
 use crate::{data::Shape, measure::Effort, request::Version};
 
-/// Density of a sweep: with all comments and likes, 400 users take half an hour.
-const DENSITY_OF_A_SWEEP: f64 = 0.2;
+/// Density of a sweep: 400 users with all their comments and likes take half an hour.
+const DENSITY_OF_A_SWEEP: f64 = 0.1;
 
 /// Measures the ten requests of the blog on the data models V1, V2 and V3 of Microsoft's article "How
 /// to model and partition data on Azure Cosmos DB", and shows the article's figures beside.
@@ -18,11 +18,11 @@ const DENSITY_OF_A_SWEEP: f64 = 0.2;
 #[derive(Clone, Debug, Parser)]
 #[command(name = "model-bench", bin_name = "cargo run --release -p model-bench --")]
 pub(crate) struct Cli {
-    /// Users of the data set, each with 5 to 50 posts.
-    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    /// Users who write posts, 5 to 50 each. There are always at least 100 who comment and like.
+    #[arg(long, value_name = "N", default_value_t = 40, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) users: u32,
 
-    /// Repeats all with so many users, and shows what grows; the comments and likes are a fifth of
+    /// Repeats all with so many users, and shows what grows; the comments and likes are a tenth of
     /// the article's then, unless --density says otherwise.
     #[arg(long, value_name = "N,N,…", value_delimiter = ',', conflicts_with_all = ["users", "keep"], value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) sweep: Vec<u32>,
@@ -45,7 +45,7 @@ pub(crate) struct Cli {
 
     /// After so many seconds no further request of a kind begins; the column RUNS says how many
     /// there were.
-    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=20))]
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=20))]
     pub(crate) seconds: u32,
 
     /// One physical partition for each so many users. In Azure a partition takes 50 GB: this is

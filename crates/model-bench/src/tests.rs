@@ -54,7 +54,7 @@ impl Answers {
             likes: Vec::new(),
             feed: model.feed(30).await.unwrap(),
         };
-        for user in &data.users {
+        for user in data.authors() {
             let id = user.id.as_str();
             answers.users.push(model.get_user(id).await.unwrap());
             answers.posts_of_users.push(model.list_user_posts(id, 10).await.unwrap());

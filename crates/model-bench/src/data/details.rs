@@ -64,7 +64,7 @@ impl DataSet {
         let (mut seconds, mut likers) = (post.seconds, HashSet::new());
         let likes = (0..post.likes).map(|_| {
             seconds += 1 + random.below(PAUSE);
-            // No more likes than users, so there is always another one.
+            // A post has no more likes than there are people, so there is always another one.
             let liker = loop {
                 let liker = random.index(self.users.len());
                 if likers.insert(liker) {
