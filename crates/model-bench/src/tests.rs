@@ -11,7 +11,7 @@ use tributary::blog::{
 
 use crate::{
     cli::Cli,
-    data::{DataSet, Shape},
+    data::{DataSet, PostPlan, Shape},
     load::load,
     models::{Like, Model, User, V1, V2, V3},
     progress::Progress,
@@ -77,7 +77,7 @@ impl Answers {
             let counts = (post.comment_count, post.like_count);
             assert_eq!(counts, (plan.comments.into(), plan.likes.into()));
         }
-        let mut moments: Vec<_> = data.posts.iter().map(|post| post.created()).collect();
+        let mut moments: Vec<_> = data.posts.iter().map(PostPlan::created).collect();
         moments.sort_unstable_by(|a, b| b.cmp(a));
         moments.truncate(30);
         let fed: Vec<_> = self.feed.iter().map(|post| post.creation_date).collect();

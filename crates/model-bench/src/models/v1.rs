@@ -35,14 +35,14 @@ pub(crate) struct V1 {
 #[derive(Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "camelCase")]
 enum PostsItem {
-    Post(Post),
-    Comment(Comment),
+    Post(StoredPost),
+    Comment(StoredComment),
     Like(StoredLike),
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Post {
+struct StoredPost {
     id: String,
     post_id: PostId,
     user_id: UserId,
@@ -53,7 +53,7 @@ struct Post {
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Comment {
+struct StoredComment {
     id: CommentId,
     post_id: PostId,
     user_id: UserId,
@@ -83,7 +83,7 @@ impl Model for V1 {
 
     fn items_of(data: &DataSet, post: &PostPlan) -> anyhow::Result<Vec<Item>> {
         let (title, content) = data.text_of(post);
-        let mut items = vec![item(&PostsItem::Post(Post {
+        let mut items = vec![item(&PostsItem::Post(StoredPost {
             id: post.id.to_string(),
             post_id: post.id.clone(),
             user_id: data.author(post).id.clone(),
@@ -92,7 +92,7 @@ impl Model for V1 {
             creation_date: post.created(),
         }))?];
         for comment in data.comments(post)? {
-            items.push(item(&PostsItem::Comment(Comment {
+            items.push(item(&PostsItem::Comment(StoredComment {
                 id: comment.id,
                 post_id: post.id.clone(),
                 user_id: comment.author.id.clone(),
@@ -133,7 +133,7 @@ impl Model for V1 {
         (title, content): (&str, &str),
     ) -> anyhow::Result<String> {
         let post_id = PostId::parse(fresh_id())?;
-        self.upsert(&PostsItem::Post(Post {
+        self.upsert(&PostsItem::Post(StoredPost {
             id: post_id.to_string(),
             post_id: post_id.clone(),
             user_id: author.id.clone(),
@@ -146,7 +146,7 @@ impl Model for V1 {
     }
 
     async fn get_post(&self, post_id: &str) -> anyhow::Result<PublicPost> {
-        let post: Post = read(&self.posts, post_id).await?;
+        let post: StoredPost = read(&self.posts, post_id).await?;
         let name = async {
             let query = Query::from("SELECT c.id, c.username FROM c WHERE c.id = @id")
                 .with_parameter("@id", post.user_id.as_str())
@@ -161,7 +161,7 @@ impl Model for V1 {
 
     async fn list_user_posts(&self, user_id: &str, limit: u32) -> anyhow::Result<Vec<PublicPost>> {
         let query = posts_of(user_id, limit)?;
-        let posts: Vec<Post> = self.posts.query(query, Scope::Container, limit).await?;
+        let posts: Vec<StoredPost> = self.posts.query(query, Scope::Container, limit).await?;
         let user = self.get_user(user_id).await?;
         let posts = stream::iter(posts).map(async |post| {
             let counts = self.counts(&post.post_id).await?;
@@ -176,7 +176,7 @@ impl Model for V1 {
         author: &Person,
         content: &str,
     ) -> anyhow::Result<()> {
-        self.upsert(&PostsItem::Comment(Comment {
+        self.upsert(&PostsItem::Comment(StoredComment {
             id: CommentId::parse(fresh_id())?,
             post_id: PostId::parse(post_id.to_owned())?,
             user_id: author.id.clone(),
@@ -188,7 +188,7 @@ impl Model for V1 {
 
     async fn list_comments(&self, post_id: &str, limit: u32) -> anyhow::Result<Vec<PublicComment>> {
         let query = children("comment", "ASC", limit)?;
-        let comments: Vec<Comment> =
+        let comments: Vec<StoredComment> =
             self.posts.query(query, Scope::Partition(post_id), limit).await?;
         let comments = stream::iter(comments).map(async |comment| {
             let user = self.get_user(comment.user_id.as_str()).await?;
@@ -230,7 +230,8 @@ impl Model for V1 {
     }
 
     async fn feed(&self, limit: u32) -> anyhow::Result<Vec<PublicPost>> {
-        let posts: Vec<Post> = self.posts.query(newest(limit)?, Scope::Container, limit).await?;
+        let posts: Vec<StoredPost> =
+            self.posts.query(newest(limit)?, Scope::Container, limit).await?;
         let posts = stream::iter(posts).map(async |post| {
             let user = self.get_user(post.user_id.as_str()).await?;
             let counts = self.counts(&post.post_id).await?;
@@ -279,7 +280,7 @@ fn item(item: &PostsItem) -> anyhow::Result<Item> {
 }
 
 fn public(
-    post: Post,
+    post: StoredPost,
     user_username: Username,
     (comment_count, like_count): (u64, u64),
 ) -> PublicPost {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{Report, Size};
+use super::{Report, Size, tables::Quantity};
 use crate::{
     measure::Row,
     request::{Request, Version},
@@ -28,8 +28,9 @@ pub(super) fn bars(size: &Size, compared: &Compared) -> String {
     let theirs = |row: &Row| (compared.theirs)(&published(row.request)[row.model as usize]);
     let values = size.rows.iter().flat_map(|row| [(compared.ours)(row), theirs(row)]);
     let values: Vec<f64> = values.filter(|value| *value > 0.0).collect();
-    let lowest = values.iter().copied().fold(f64::INFINITY, f64::min).min(1.0).log10().floor();
-    let highest = values.iter().copied().fold(1.0, f64::max).log10().ceil().max(lowest + 1.0);
+    // A little room on both sides, so that the smallest is a bar, too.
+    let lowest = values.iter().copied().fold(1.0, f64::min).log10() - 0.3;
+    let highest = values.iter().copied().fold(10.0, f64::max).log10() + 0.1;
     let x = |value: f64| {
         let share = (value.max(1e-9).log10() - lowest) / (highest - lowest);
         LEFT + share.clamp(0.0, 1.0) * (WIDTH - LEFT - RIGHT)
@@ -37,7 +38,7 @@ pub(super) fn bars(size: &Size, compared: &Compared) -> String {
     #[expect(clippy::cast_precision_loss, reason = "ten")]
     let height = Request::ALL.len() as f64 * GROUP + 30.0;
     let mut svg = begin(WIDTH, height, compared.unit);
-    let mut power = lowest;
+    let mut power = lowest.ceil();
     while power <= highest {
         let (at, label) = (x(10_f64.powf(power)), 10_f64.powf(power));
         let _ = write!(
@@ -88,7 +89,7 @@ pub(super) fn bars(size: &Size, compared: &Compared) -> String {
 const PLOT: (f64, f64) = (240.0, 150.0);
 
 /// One small chart: a quantity of a request by the number of users, a line for each model.
-pub(super) fn lines(report: &Report, request: Request, of: fn(&Row) -> Option<f64>) -> String {
+pub(super) fn lines(report: &Report, request: Request, of: Quantity) -> String {
     let points = |model: Version| -> Vec<(f64, f64)> {
         let sizes = report.sizes.iter();
         sizes

@@ -56,8 +56,8 @@ impl Grid {
     /// A table of HTML.
     pub(super) fn html(&self) -> String {
         let line = |cells: &[String], tag: &str| {
-            let cells: String =
-                cells.iter().map(|cell| format!("<{tag}>{}</{tag}>", escape(cell))).collect();
+            let cell = |cell: &String| format!("<{tag}>{}</{tag}>", escape(cell));
+            let cells = cells.iter().map(cell).collect::<Vec<_>>().concat();
             format!("<tr>{cells}</tr>\n")
         };
         let rows: String = self.rows.iter().map(|row| line(row, "td")).collect();

@@ -9,8 +9,11 @@ use crate::{
     seed::published,
 };
 
+/// What a row says about one thing; nothing where that cannot be known.
+pub(super) type Quantity = fn(&Row) -> Option<f64>;
+
 /// What was measured of each request, with its head.
-const MEASURED: [(&str, fn(&Row) -> Option<f64>); 7] = [
+const MEASURED: [(&str, Quantity); 7] = [
     ("STORE REQUESTS", |row| Some(row.store_requests)),
     ("LOGICAL PARTITIONS", |row| of_store(row, |seen| seen.logical_partitions)),
     ("PHYSICAL", |row| of_store(row, |seen| seen.physical_partitions)),
@@ -21,7 +24,7 @@ const MEASURED: [(&str, fn(&Row) -> Option<f64>); 7] = [
 ];
 
 /// What may grow with the data, with its head.
-pub(super) const GROWING: [(&str, fn(&Row) -> Option<f64>); 3] = [
+pub(super) const GROWING: [(&str, Quantity); 3] = [
     ("store requests", |row| Some(row.store_requests)),
     ("physical partitions", |row| of_store(row, |seen| seen.physical_partitions)),
     ("request units", |row| Some(row.request_units)),
