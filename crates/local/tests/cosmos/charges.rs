@@ -90,6 +90,20 @@ async fn a_query_costs_by_the_items_that_it_loads_whatever_it_shows_of_them() {
 }
 
 #[tokio::test]
+async fn a_partition_key_that_the_filter_names_too_is_looked_up_once() {
+    for world in World::both_ways(options()).await {
+        let posts = filled(&world, 10, 100).await;
+        let mut charges = Vec::new();
+        for filter in ["", "c.postId = '1' AND ", "c.id > '' AND "] {
+            let text = format!("SELECT * FROM c WHERE {filter}c.type = 'post'");
+            charges.push(query(&posts, &text, None).await);
+        }
+        assert!((charges[1] - charges[0]).abs() < 0.001, "{charges:?} {}", world.way);
+        assert!((charges[2] - charges[0] - 0.2).abs() < 0.001, "{charges:?} {}", world.way);
+    }
+}
+
+#[tokio::test]
 async fn the_pages_of_a_query_cost_what_the_whole_does() {
     for world in World::both_ways(options()).await {
         let posts = filled(&world, 10, 100).await;
