@@ -1,8 +1,8 @@
 //! Chores of the workspace: `cargo xtask check` before a commit, `cargo xtask tour` to see that the
-//! Chores of the workspace: `cargo xtask check` before a commit, `cargo xtask tour` to see that the
 //! README's tour is as it says, `cargo xtask chaos` and `cargo xtask rename` for the long runs of
-//! `docs/chaos.md` and `docs/renames.md`, `cargo xtask guards` to see that each guard of
-//! `docs/guards.md` is needed, `cargo xtask package` for what is deployed.
+//! `docs/chaos.md` and `docs/renames.md`, `cargo xtask bench` for `docs/performance.md`,
+//! `cargo xtask guards` to see that each guard of `docs/guards.md` is needed, `cargo xtask package`
+//! for what is deployed.
 
 mod guards;
 mod package;
@@ -42,6 +42,13 @@ enum Task {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
+    /// Measures the handler: `docs/performance.md`; `--help` is its own.
+    #[command(disable_help_flag = true)]
+    Bench {
+        /// What the bench takes: `cargo xtask bench --help`.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
 }
 
 fn main() -> ExitCode {
@@ -50,8 +57,11 @@ fn main() -> ExitCode {
         Task::Tour => tour::tour(),
         Task::Package(options) => package::package(&options),
         Task::Guards { filter } => guards::guards(&filter),
-        Task::Chaos { arguments } => simulator(&arguments),
-        Task::Rename { arguments } => simulator(&[&["rename".into()], &arguments[..]].concat()),
+        Task::Chaos { arguments } => beside_handler("tributary-chaos", &arguments),
+        Task::Rename { arguments } => {
+            beside_handler("tributary-chaos", &[&["rename".into()], &arguments[..]].concat())
+        }
+        Task::Bench { arguments } => beside_handler("tributary-bench", &arguments),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -69,11 +79,10 @@ fn check() -> anyhow::Result<()> {
     cargo(&["doc", "--workspace", "--no-deps"])
 }
 
-fn simulator(arguments: &[String]) -> anyhow::Result<()> {
-    // Both in one build, and the simulator finds the handler beside itself.
-    let programs = ["--bin", "tributary", "--bin", "tributary-chaos"];
-    cargo(&[&["build", "--release"][..], &programs].concat())?;
-    let run = ["run", "--quiet", "--release", "--bin", "tributary-chaos", "--"];
+fn beside_handler(program: &str, arguments: &[String]) -> anyhow::Result<()> {
+    // Both in one build, and the program finds the handler beside itself.
+    cargo(&["build", "--release", "--bin", "tributary", "--bin", program])?;
+    let run = ["run", "--quiet", "--release", "--bin", program, "--"];
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     cargo(&[&run[..], &arguments].concat())
 }

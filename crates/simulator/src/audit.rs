@@ -9,9 +9,10 @@ use std::{
 use anyhow::{Context as _, ensure};
 use azure_data_cosmos::{DatabaseClient, Query};
 use serde_json::Value;
+use tributary_local::host::BuiltApp;
 use tributary_simulator::{Model, Reservation};
 
-use crate::{handler::App, run::items};
+use crate::run::items;
 
 /// How old a reservation must be for the audit to call it leaked (docs/audit.md), and a bit.
 const LEAKED_AFTER: Duration = Duration::from_secs(11);
@@ -27,7 +28,7 @@ pub(crate) struct Audited {
 /// Audits, repairs, and audits again. The first audit may find reservations that killed handlers
 /// left, and nothing else; the last may find nothing.
 pub(crate) async fn audit(
-    app: &App,
+    app: &BuiltApp,
     database: &DatabaseClient,
     model: &Model,
     quiet_since: Instant,
@@ -56,7 +57,7 @@ pub(crate) async fn audit(
 }
 
 /// What `tributary audit` finds, as JSON. Nothing moves any more, so nothing has to settle.
-async fn findings(app: &App, arguments: &[&str]) -> anyhow::Result<Vec<Value>> {
+async fn findings(app: &BuiltApp, arguments: &[&str]) -> anyhow::Result<Vec<Value>> {
     let output = tokio::process::Command::new(app.executable())
         .args(["audit", "--json", "--settle", "0"])
         .args(arguments)

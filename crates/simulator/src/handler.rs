@@ -1,8 +1,7 @@
 //! The handlers' side: the app of this workspace, built beside this program.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use anyhow::Context as _;
 use bytes::Bytes;
 use futures::{FutureExt as _, future::BoxFuture};
 use http::{Request, header};
@@ -11,48 +10,12 @@ use hyper_util::{
     client::legacy::{Client, connect::HttpConnector},
     rt::TokioExecutor,
 };
-use tributary_local::host::{FunctionApp, HandlerOptions, Settings};
+use tributary_local::host::{BuiltApp, BuiltAppError};
 use tributary_simulator::{Api, Call, Reply};
 
-/// The app and where its executable is.
-pub(crate) struct App {
-    pub(crate) root: PathBuf,
-    pub(crate) folder: PathBuf,
-    pub(crate) settings: Settings,
-    pub(crate) functions: FunctionApp,
-}
-
-impl App {
-    /// The app of the workspace, on a store.
-    pub(crate) fn load(connection: &str) -> anyhow::Result<Self> {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-        let mut settings = Settings::read(&root.join("local.settings.json.example"))?;
-        settings.set_connection("CosmosConnection", connection);
-        settings.set("RUST_LOG", "warn");
-        let functions = FunctionApp::load(&root, &settings)?;
-        let program = std::env::current_exe().context("this program has no path")?;
-        let folder = program.parent().context("this program has no folder")?.to_owned();
-        Ok(Self { root, folder, settings, functions })
-    }
-
-    /// How to start a handler without a host.
-    pub(crate) fn handler(&self) -> HandlerOptions {
-        HandlerOptions {
-            executable: self.executable(),
-            arguments: Vec::new(),
-            working_directory: self.root.clone(),
-            settings: self.settings.clone(),
-            launcher: None,
-            start_timeout: std::time::Duration::from_secs(30),
-        }
-    }
-
-    /// The handler's executable.
-    pub(crate) fn executable(&self) -> PathBuf {
-        self.folder
-            .join(&self.functions.host().executable)
-            .with_extension(std::env::consts::EXE_EXTENSION)
-    }
+/// The app of this workspace, on a store.
+pub(crate) fn app(connection: &str) -> Result<BuiltApp, BuiltAppError> {
+    BuiltApp::load(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."), connection)
 }
 
 /// The API behind a URL.
@@ -77,9 +40,9 @@ impl HttpApi {
         }
         let body = call.body.map(|body| body.to_string()).unwrap_or_default();
         let response = self.client.request(request.body(Full::from(body))?).await?;
-        let status = response.status().as_u16();
-        let body = response.into_body().collect().await?.to_bytes();
-        Ok(Reply { status, body: serde_json::from_slice(&body).unwrap_or_default() })
+        let (parts, body) = response.into_parts();
+        let body = body.collect().await?.to_bytes();
+        Ok(Reply::new(parts.status, &parts.headers, &body))
     }
 }
 

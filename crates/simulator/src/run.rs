@@ -12,7 +12,8 @@ use tributary_local::{
     chaos::{Chaos, ChaosSpec, Kind},
     cosmos::{ContainersFile, CosmosEndpoint, EndpointOptions},
     host::{
-        Console, FeedOptions, FeedPump, HandlerProcess, Host, HostOptions, HttpInvoker, Trigger,
+        BuiltApp, Console, FeedOptions, FeedPump, HandlerProcess, Host, HostOptions, HttpInvoker,
+        Trigger,
     },
 };
 use tributary_simulator::{Simulation, World, check, simulate};
@@ -20,7 +21,7 @@ use tributary_simulator::{Simulation, World, check, simulate};
 use crate::{
     Cli,
     audit::audit,
-    handler::{App, HttpApi},
+    handler::{self, HttpApi},
     outcome::Outcome,
 };
 
@@ -33,7 +34,7 @@ pub(crate) async fn run(cli: &Cli, spec: &ChaosSpec, seed: u64) -> anyhow::Resul
     let options = EndpointOptions { chaos: Some(chaos.clone()), ..EndpointOptions::default() };
     let endpoint = CosmosEndpoint::in_process(options)?;
     let server = endpoint.serve(0).await?;
-    let app = App::load(&server.connection_string())?;
+    let app = handler::app(&server.connection_string())?;
     let containers = ContainersFile::read(app.root.join("infra/containers.json"))?;
     endpoint.provision(DATABASE, &containers).await?;
     let console = if cli.verbose { Console::stderr() } else { Console::silent() };
@@ -93,7 +94,7 @@ pub(crate) async fn run(cli: &Cli, spec: &ChaosSpec, seed: u64) -> anyhow::Resul
 /// Delivers all changes that are left, until nothing changes any more.
 async fn drain(
     endpoint: &CosmosEndpoint,
-    app: &App,
+    app: &BuiltApp,
     url: &str,
     console: &Console,
 ) -> anyhow::Result<()> {

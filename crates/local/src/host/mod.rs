@@ -44,6 +44,7 @@
 
 mod admin;
 mod app;
+mod built_app;
 mod connection;
 mod console;
 mod delivery;
@@ -69,6 +70,7 @@ pub mod wire;
 mod worker;
 
 pub use app::{FunctionApp, HostJson};
+pub use built_app::{BuiltApp, BuiltAppError};
 pub use connection::connect;
 pub use console::Console;
 pub use feed::{FeedError, FeedOptions, FeedPump};

@@ -13,7 +13,7 @@ use serde_json::json;
 use tokio::time::sleep;
 use tributary_local::{
     cosmos::{ContainersFile, CosmosEndpoint, EndpointOptions, RequestKind},
-    host::{Console, FunctionApp, Host, HostOptions},
+    host::{BuiltApp, Console, FunctionApp, Host, HostOptions},
 };
 use tributary_simulator::{Api as _, Call};
 
@@ -22,7 +22,7 @@ use super::{
     author::{self, AFTER, ANN, BEFORE, BOB},
     memory::Peak,
 };
-use crate::handler::{App, HttpApi};
+use crate::handler::{self, HttpApi};
 
 const DATABASE: &str = "tributary";
 
@@ -106,8 +106,8 @@ pub(super) async fn run(cli: &Cli) -> anyhow::Result<Outcome> {
     })
 }
 
-fn app(cli: &Cli, connection: &str) -> anyhow::Result<App> {
-    let mut app = App::load(connection)?;
+fn app(cli: &Cli, connection: &str) -> anyhow::Result<BuiltApp> {
+    let mut app = handler::app(connection)?;
     app.settings.set("Rename__RequestUnitsPerSecond", cli.request_units.to_string());
     if cli.alone {
         for name in OTHERS {

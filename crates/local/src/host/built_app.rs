@@ -1,0 +1,66 @@
+//! An app whose handler is built already, for programs that run it themselves.
+
+use std::{
+    env, io,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use super::{ConfigError, FunctionApp, HandlerOptions, Settings};
+
+/// An app, and the executable that was built beside the program that asks for it.
+#[derive(Debug)]
+pub struct BuiltApp {
+    /// The folder of `host.json`.
+    pub root: PathBuf,
+    /// The folder of the executable.
+    pub folder: PathBuf,
+    /// What the handler gets as environment variables.
+    pub settings: Settings,
+    /// The functions.
+    pub functions: FunctionApp,
+}
+
+/// Why there is no app.
+#[derive(Debug, thiserror::Error)]
+pub enum BuiltAppError {
+    /// A file of the app is not as it should be.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The system does not tell where this program is.
+    #[error("this program has no path: {0}")]
+    NoPath(#[from] io::Error),
+}
+
+impl BuiltApp {
+    /// The app in `root` with the settings of its `local.settings.json.example`, on a store. Its
+    /// handler logs warnings only.
+    pub fn load(root: &Path, connection: &str) -> Result<Self, BuiltAppError> {
+        let mut settings = Settings::read(&root.join("local.settings.json.example"))?;
+        settings.set_connection("CosmosConnection", connection);
+        settings.set("RUST_LOG", "warn");
+        let functions = FunctionApp::load(root, &settings)?;
+        let mut folder = env::current_exe()?;
+        folder.pop();
+        Ok(Self { root: root.to_owned(), folder, settings, functions })
+    }
+
+    /// How to start a handler without a host.
+    pub fn handler(&self) -> HandlerOptions {
+        HandlerOptions {
+            executable: self.executable(),
+            arguments: Vec::new(),
+            working_directory: self.root.clone(),
+            settings: self.settings.clone(),
+            launcher: None,
+            start_timeout: Duration::from_secs(30),
+        }
+    }
+
+    /// The handler's executable.
+    pub fn executable(&self) -> PathBuf {
+        self.folder
+            .join(&self.functions.host().executable)
+            .with_extension(env::consts::EXE_EXTENSION)
+    }
+}
