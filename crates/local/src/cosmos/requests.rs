@@ -3,11 +3,12 @@
 use std::sync::{Mutex, PoisonError};
 
 use azure_core::http::{Request, headers::HeaderName};
+use serde::Deserialize;
 
 use super::{
     operation::{ContainerPath, PARTITION_KEY, PRIORITY_LEVEL, RequestKind},
     store::{Response, names_partition_key},
-    written::body_of,
+    written::{body_of, parse},
 };
 
 const ITEM_COUNT: HeaderName = HeaderName::from_static("x-ms-item-count");
@@ -34,6 +35,8 @@ pub struct StoreRequest {
     pub low_priority: bool,
     /// The size of its body.
     pub bytes: usize,
+    /// The text of a query.
+    pub query: Option<String>,
     /// What came of it; `None` while it is under way, or when its answer was lost.
     pub answer: Option<StoreAnswer>,
 }
@@ -57,6 +60,11 @@ pub struct StoreAnswer {
     pub request_units: f64,
 }
 
+#[derive(Deserialize)]
+struct QueryBody {
+    query: String,
+}
+
 impl StoreRequest {
     pub(super) fn new(kind: RequestKind, container: &ContainerPath, request: &Request) -> Self {
         let header = |name: HeaderName| request.headers().get_optional_string(&name);
@@ -71,6 +79,7 @@ impl StoreRequest {
             low_priority: header(PRIORITY_LEVEL)
                 .is_some_and(|level| level.eq_ignore_ascii_case("low")),
             bytes: body_of(request).len(),
+            query: parse::<QueryBody>(request).map(|body| body.query),
             answer: None,
         }
     }
