@@ -45,8 +45,8 @@ async fn model<M: Model + 'static>(
     let database = store.make::<M>(cli.partitions_for(size.users)).await?;
     let model = M::new(&database.cosmos)?;
     let what = |doing: &str| format!("{doing} {} with {} users", M::VERSION, size.users);
-    let n_items = size.posts + size.comments + size.likes;
-    load(&model, &database, data, Progress::new(what("Loading"), n_items)).await?;
+    let progress = Progress::new(what("Loading the posts of"), size.posts);
+    load(&model, &database, data, progress).await?;
     size.load_seconds.push(begin.elapsed().as_secs_f64());
 
     let progress = Progress::new(what("Measuring"), Request::ALL.len() as u64);

@@ -90,7 +90,7 @@ impl Answers {
 
 #[tokio::test]
 async fn the_three_models_answer_alike() {
-    let data = data(3, 0.3);
+    let data = data(2, 0.15);
     let (v1, _v1) = loaded::<V1>(&data).await;
     let (v2, _v2) = loaded::<V2>(&data).await;
     let (v3, _v3) = loaded::<V3>(&data).await;
@@ -148,8 +148,8 @@ impl Listener for Kept {
 #[tokio::test]
 async fn what_is_loaded_into_v3_is_what_the_product_would_have() {
     // More posts than the feed holds.
-    let data = data(7, 0.1);
-    assert!(data.posts.len() > 100);
+    let mut data_sets = (1..).map(|users| data(users, 0.03));
+    let data = data_sets.find(|data| data.posts.len() > 100).unwrap();
     let (_, database) = loaded::<V3>(&data).await;
     let mut kept = Kept(Vec::new());
     let options = audit::Options { settle: Duration::ZERO, repair: false };
@@ -169,7 +169,7 @@ async fn measured(options: &str) -> (Cli, Report) {
 
 #[tokio::test]
 async fn v3_stays_flat_where_v1_grows() {
-    let options = "--sweep 1,4 --density 0.05 --users-per-partition 1 --requests 1";
+    let options = "--sweep 1,3 --density 0.05 --users-per-partition 1 --requests 1 --models v1,v3";
     let (_, report) = measured(options).await;
     let [small, large] = report.sizes.as_slice() else { panic!("{report:?}") };
     for request in Request::ALL {
@@ -189,9 +189,8 @@ async fn v3_stays_flat_where_v1_grows() {
             assert!(many > few);
         }
         if request == Request::Q6 {
-            let units = [Version::V1, Version::V2, Version::V3]
-                .map(|model| large.row(request, model).unwrap().request_units);
-            assert!(units.is_sorted_by(|a, b| a > b), "{units:?}");
+            let units = |model| large.row(request, model).unwrap().request_units;
+            assert!(units(Version::V1) > 10.0 * units(Version::V3));
         }
     }
 }
