@@ -6,7 +6,7 @@ use clap::Parser;
 
 use crate::{data::Shape, measure::Effort, request::Version};
 
-/// Density of a sweep: 400 users with all their comments and likes take half an hour.
+/// Density of a sweep: all comments and likes take almost ten times as long to load.
 const DENSITY_OF_A_SWEEP: f64 = 0.1;
 
 /// Measures the ten requests of the blog on the data models V1, V2 and V3 of Microsoft's article "How

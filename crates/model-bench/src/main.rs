@@ -52,5 +52,8 @@ async fn measured(cli: &Cli) -> anyhow::Result<()> {
     };
     // Whatever has happened: databases cost.
     let deleted = if cli.keep { Ok(()) } else { store.delete_made().await };
+    if let (Err(_), Err(error)) = (&result, &deleted) {
+        eprintln!("error: {error:#}");
+    }
     result.and(deleted)
 }
