@@ -19,8 +19,11 @@ use super::{
     expiry::Expiry,
     faults::{Fault, Faults},
     holds::Holds,
-    operation::{ContainerPath, ContainersChange, Operation, PARTITION_KEY, PRIORITY_LEVEL},
+    operation::{
+        ContainerPath, ContainersChange, Operation, PARTITION_KEY, PRIORITY_LEVEL, RequestKind,
+    },
     requests::{RequestLog, StoreRequest},
+    slices,
     splits::Splits,
 };
 use crate::chaos::Chaos;
@@ -114,7 +117,7 @@ impl Store {
                     Some(ledger) => {
                         ledger.send(self, kind, &container, item.as_deref(), &request).await
                     }
-                    None => self.send(&request).await,
+                    None => self.answer(kind, &container, &request).await,
                 };
                 if let Some(splits) = &self.splits
                     && kind.is_write()
@@ -179,6 +182,19 @@ impl Store {
             segments.clear().extend(path);
         }
         Request::new(url, method)
+    }
+
+    /// Has the emulator answer a data-plane request.
+    pub(super) async fn answer(
+        &self,
+        kind: RequestKind,
+        container: &ContainerPath,
+        request: &Request,
+    ) -> Result<Response, CosmosError> {
+        match kind {
+            RequestKind::Query => slices::query(self, container, request).await,
+            _ => self.send(request).await,
+        }
     }
 
     /// Asks the emulator directly: nothing is counted or learned.

@@ -70,7 +70,7 @@ impl Ledger {
             let id = write.id.as_deref().filter(|_| write.follows());
             before.push(stored(store, container, id, request).await);
         }
-        let mut response = store.send(request).await?;
+        let mut response = store.answer(kind, container, request).await?;
         let charge = match response.status {
             200 | 201 | 204 if kind.is_write() => {
                 self.writes(store, container, request, writes, before).await
