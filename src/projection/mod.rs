@@ -18,7 +18,8 @@
 //!
 //! 1. A type with [`Projection`], one file in the `projections` folder of the domain.
 //! 2. What it writes, as a pure function of the change: where that is one copy, as a
-//!    [`VersionedCopy`], which writes itself safely; where it is more, with [`Place`].
+//!    [`VersionedCopy`], which writes itself safely; where it is more, with [`Place`]. Where several
+//!    changes cost less together, [`Projection::apply_all`] gets them in groups.
 //! 3. A line in [`crate::app`].
 //! 4. A folder in `functions/` with its own `leaseContainerPrefix`.
 //! 5. A story in `tests/it/` that delivers a batch twice, reversed and late.
@@ -76,7 +77,7 @@ use serde::de::DeserializeOwned;
 
 pub use self::{
     batch::{RETRY_BUDGET, Undelivered, run},
-    copy::{Place, VersionedCopy},
+    copy::{Copied, Place, VersionedCopy},
     dead_letter::{DeadLetter, DeadLetters, function_of},
     registry::{AnyProjection, Projections},
     replay::{Outcome, Setback},
@@ -89,8 +90,10 @@ pub trait Projection: Send + Sync + 'static {
     const FUNCTION: &'static str;
     /// The property of the items that is the partition key of their container.
     const PARTITION_KEY: &'static str;
-    /// How many changes are applied at a time.
+    /// How many changes, or groups of them, are applied at a time.
     const CONCURRENCY: usize = 16;
+    /// How many changes [`Projection::apply_all`] gets at once.
+    const GROUP: usize = 1;
     /// An item of the container whose change feed is read.
     type Change: DeserializeOwned + Send + Sync;
 
@@ -107,6 +110,25 @@ pub trait Projection: Send + Sync + 'static {
         &self,
         change: &Self::Change,
     ) -> impl Future<Output = Result<Effect, StoreError>> + Send;
+
+    /// Makes the copies true to changes of different sources, and tells the effect of each in their
+    /// order: for a projection that does several at once for less.
+    ///
+    /// As with one change, an error leaves the copies in any valid state. The changes are applied
+    /// again then, in groups of half the size or each by itself, so that one that cannot be applied
+    /// holds up no other.
+    fn apply_all(
+        &self,
+        changes: &[&Self::Change],
+    ) -> impl Future<Output = Result<Vec<Effect>, StoreError>> + Send {
+        async move {
+            let mut effects = Vec::with_capacity(changes.len());
+            for change in changes {
+                effects.push(self.apply(change).await?);
+            }
+            Ok(effects)
+        }
+    }
 }
 
 /// What applying a change has done.
