@@ -9,6 +9,7 @@
 
 mod access;
 mod audit;
+mod background_costs;
 mod blog;
 mod chaos;
 mod costs;

@@ -13,8 +13,8 @@ use crate::{
     blog::{
         Blog,
         model::{
-            FEED_CAPACITY, FEED_PARTITION, FeedHead, FeedMark, HEAD_ID, InFeed, Post, PostCopy,
-            PostsItem,
+            FEED_CAPACITY, FEED_PARTITION, FeedHead, FeedMark, HEAD_ID, InFeed, Member, Post,
+            PostCopy, PostsItem,
         },
     },
     cosmos::{Container, ETag, Query, Reason, Scope, StoreError, Transaction},
@@ -124,17 +124,22 @@ impl HomeFeed {
     /// Fills the feed up with the newest posts if there is a note to, and crosses the note out.
     pub(in crate::blog) async fn refill(&self) -> Result<(), StoreError> {
         for _ in 0..ROUNDS {
-            if !self.head().await?.item.refill {
+            let head = self.head().await?.item;
+            if !head.refill {
                 break;
             }
             let newest = self.newest_posts().await?;
-            for posts in newest.chunks(Self::GROUP) {
+            let are_all = newest.len() < FEED_CAPACITY;
+            // The copies of the members are the business of their own changes.
+            let missing = newest.into_iter().filter(|post| !head.holds(&Member::of(post)));
+            let missing: Vec<_> = missing.map(|post| PostState::Live(Box::new(post))).collect();
+            for posts in missing.chunks(Self::GROUP) {
                 self.bring_in(posts).await?;
             }
             let head = self.head().await?;
             // Some of them may have been deleted meanwhile: then others take their places, now or,
             // since the note stays, with the next change.
-            if head.item.is_full() || newest.len() < FEED_CAPACITY {
+            if head.item.is_full() || are_all {
                 let filled = head.item.filled();
                 let done = with_head(Transaction::new(FEED_PARTITION), filled, &head)?;
                 self.0.feed.transact(done).await.map_err(|refusal| refusal.error)?;
@@ -158,7 +163,7 @@ impl HomeFeed {
     }
 
     /// The newest posts that exist: a query in all partitions.
-    async fn newest_posts(&self) -> Result<Vec<PostState>, StoreError> {
+    async fn newest_posts(&self) -> Result<Vec<Post>, StoreError> {
         let query = Query::from(
             "SELECT TOP @capacity * FROM c WHERE c.type = 'post' \
              ORDER BY c.type DESC, c.creationDate DESC, c.id DESC",
@@ -166,8 +171,7 @@ impl HomeFeed {
         .with_parameter("@capacity", FEED_CAPACITY)?;
         #[expect(clippy::cast_possible_truncation, reason = "100")]
         let page = FEED_CAPACITY as u32;
-        let posts: Vec<Post> = self.0.posts.query(query, Scope::Container, page).await?;
-        Ok(posts.into_iter().map(|post| PostState::Live(Box::new(post))).collect())
+        self.0.posts.query(query, Scope::Container, page).await
     }
 
     async fn head(&self) -> Result<Head, StoreError> {
