@@ -28,14 +28,15 @@
 //!
 //! *Given*: (a) every write of a source raises its version, under the ETag that was read; (b) the
 //! newest version of every source is delivered at least once after it was written, or stays as a
-//! dead letter; (c) a copy is written only where an older version or nothing was read, under that
-//! ETag or as a new item. *Claim*: after the last delivery, each copy is that of its source's newest
-//! version `n`.
+//! dead letter; (c) a copy is written only over an older version that was read, under its ETag, or
+//! where there is nothing, as a new item. *Claim*: after the last delivery, each copy is that of its
+//! source's newest version `n`.
 //!
-//! By (c) the version of a copy never falls: whoever writes `v` has read an older one, and the store
-//! refuses the write when another came between. By (b) somebody applies `n`. That write ends in one
-//! of three ways: it is done; it finds `n` there already; or it loses a race, in which case it reads
-//! again. It cannot find more than `n`, since there is none. Afterwards nothing older gets in. So:
+//! By (c) the version of a copy never falls: whoever writes `v` writes over an older one or over
+//! nothing, and the store refuses the write when another came between. By (b) somebody applies `n`.
+//! That write ends in one of three ways: it is done; it finds `n` there already; or it loses a race,
+//! in which case it reads again. It cannot find more than `n`, since there is none. Afterwards
+//! nothing older gets in. So:
 //!
 //! - *Twice, late, reordered, to two instances*: only the versions count, not when they come.
 //!   Leaving out older changes of a source within a batch changes nothing, either.

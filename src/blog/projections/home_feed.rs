@@ -26,8 +26,8 @@ use crate::{
 /// The membership changes only together with the head of the feed, under its ETag, so changes of
 /// the membership never overlap, whoever makes them ([`FeedHead`]). The changes of a batch are
 /// decided upon together and written in one transaction: a batch of new posts costs the head once.
-/// A copy of a member is replaced only by a newer version. A deleted post leaves a mark, so that a late older version meets it and
-/// does not come back.
+/// A copy of a member is replaced only by a newer version. A deleted post leaves a mark, so that a
+/// late older version meets it and does not come back.
 ///
 /// When a member of the full feed is deleted, the transaction that takes it out leaves a note in
 /// the head, and whoever sees the note next fills the feed up from the posts: a crash between the

@@ -9,6 +9,7 @@ mod table;
 use std::time::{Duration, Instant};
 
 use futures::future::try_join_all;
+use tributary_local::host::FeedPump;
 
 use self::{app::App, table::Table};
 
@@ -76,7 +77,10 @@ async fn each_by_itself(options: &Options, table: &mut Table) -> anyhow::Result<
     app.blog.like_posts(0..n).await?;
     measure(&app, "posts that were liked, and the likes", &OF_POSTS, table).await?;
     app.rename_users().await?;
-    measure(&app, "renamed users, 2 items of each for a post", &[OF_USERS], table).await?;
+    let (changes, took) = drain(&app, &[OF_USERS]).await?;
+    let cost = app.cost(&[OF_USERS], changes).await?;
+    // Few users, many items: each post has its author's name, and its like another's.
+    table.measured("names on posts and likes of renamed users", OF_USERS, 2 * n, took, cost);
     measure(&app, "posts and likes under a new name", &OF_POSTS, table).await?;
     app.blog.delete_posts(n - 100..n).await?;
     measure(&app, "the newest posts deleted", &OF_POSTS, table).await?;
@@ -145,7 +149,7 @@ async fn drain(app: &App, functions: &[&str]) -> anyhow::Result<(usize, Duration
     loop {
         let pumps = functions.iter().map(|function| app.pump(function));
         let pumps: Vec<_> = pumps.collect::<anyhow::Result<_>>()?;
-        let more: usize = try_join_all(pumps.iter().map(|pump| pump.drain())).await?.iter().sum();
+        let more: usize = try_join_all(pumps.iter().map(FeedPump::drain)).await?.iter().sum();
         changes += more;
         // What one has written may be a change for another.
         if more == 0 || functions.len() == 1 {

@@ -67,7 +67,7 @@ pub(super) async fn query(
         let items = header(&response, &ITEM_COUNT).and_then(|n| n.parse().ok()).unwrap_or(0);
         let position = header(&response, &CONTINUATION).map(str::to_owned).or(slice.after());
         page.push(response);
-        scan.read(slice, items);
+        scan.read(&slice, items);
         if scan.missing == 0 || position.is_none() {
             return join(page, position);
         }
@@ -144,7 +144,7 @@ impl Scan {
         }
     }
 
-    fn read(&mut self, slice: Slice, items: u32) {
+    fn read(&mut self, slice: &Slice, items: u32) {
         self.missing = self.missing.saturating_sub(items);
         self.start = slice.end.unwrap_or(self.end.key);
         self.width = self.width.saturating_mul(WIDER);
@@ -253,11 +253,12 @@ fn header<'a>(response: &'a Response, name: &HeaderName) -> Option<&'a str> {
 fn join(mut page: Vec<Response>, position: Option<String>) -> Result<Response, CosmosError> {
     #[derive(Deserialize, Serialize)]
     struct Items<'a> {
-        #[serde(borrow)]
-        _rid: &'a RawValue,
+        #[serde(borrow, rename = "_rid")]
+        rid: &'a RawValue,
         #[serde(borrow, rename = "Documents")]
         documents: Vec<&'a RawValue>,
-        _count: usize,
+        #[serde(rename = "_count")]
+        count: usize,
     }
     let malformed = |error: serde_json::Error| {
         CosmosError::builder().with_message(format!("a page cannot be read: {error}")).build()
@@ -268,7 +269,7 @@ fn join(mut page: Vec<Response>, position: Option<String>) -> Result<Response, C
             let part: Items<'_> = serde_json::from_slice(&part.body).map_err(malformed)?;
             items.documents.extend(part.documents);
         }
-        items._count = items.documents.len();
+        items.count = items.documents.len();
         Some((serde_json::to_vec(&items).map_err(malformed)?, items.documents.len()))
     } else {
         None
