@@ -120,7 +120,7 @@ async fn write(app: &App, n: usize, watches: &[Arc<Watch>]) -> anyhow::Result<()
     match answer {
         (201, _) => {
             for watch in watches {
-                watch.lock().written(&post, n % 5 != 0);
+                watch.lock().written(&post, !n.is_multiple_of(5));
             }
             Ok(())
         }

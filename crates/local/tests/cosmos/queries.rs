@@ -2,6 +2,7 @@ use std::num::NonZeroU32;
 
 use azure_data_cosmos::{
     FeedScope, Query,
+    feed::QueryFeedPage,
     options::{MaxItemCountHint, QueryOptions},
 };
 use futures::TryStreamExt;
@@ -117,8 +118,8 @@ async fn pages_over_many_logical_partitions_have_each_item_once() {
             let pages = posts.query_items(query, FeedScope::full_container(), options);
             async { pages.await.unwrap().into_pages().try_collect::<Vec<_>>().await.unwrap() }
         };
-        let items = |pages: Vec<azure_data_cosmos::feed::QueryFeedPage<String>>| {
-            pages.into_iter().flat_map(|page| page.into_items()).collect::<Vec<_>>()
+        let items = |pages: Vec<QueryFeedPage<String>>| {
+            pages.into_iter().flat_map(QueryFeedPage::into_items).collect::<Vec<_>>()
         };
         let whole = items(all(None).await);
         // 49 posts with one item, and one of the three with twelve.
