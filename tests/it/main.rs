@@ -9,7 +9,6 @@
 
 mod access;
 mod audit;
-mod background_costs;
 mod blog;
 mod chaos;
 mod costs;
