@@ -20,6 +20,7 @@ pub mod projections;
 
 pub mod audit;
 
+mod groups;
 mod stores;
 mod usernames;
 
