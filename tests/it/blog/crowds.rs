@@ -7,7 +7,7 @@ use futures::{
 };
 use proptest::prelude::*;
 use serde_json::json;
-use tributary::app::Options;
+use tributary::{app::Options, cosmos::metered};
 use tributary_local::cosmos::{
     Fault::{self, AnswerLost, Refused},
     RequestKind::{self, Batch, Query, Read},
@@ -104,7 +104,9 @@ async fn sixty_four_who_like_at_once_are_all_counted_with_three_store_requests()
 async fn what_a_crowd_costs_is_shared_to_the_hundredth() {
     let (world, users) = world_with_users(8).await;
     let others = users[1..].iter().map(|user| like(&world, user)).collect();
-    let (first, others) = crowd(&world, like(&world, &users[0]), others).await;
+    let work = crowd(&world, like(&world, &users[0]), others);
+    let ((first, others), whole) = metered(work).await;
+    assert_eq!(whole.requests(), 3);
     let charges: Vec<_> = others.iter().map(charge).collect();
     let (most, least) =
         charges.iter().fold((0.0, f64::MAX), |(most, least), &one| (one.max(most), one.min(least)));
@@ -112,7 +114,9 @@ async fn what_a_crowd_costs_is_shared_to_the_hundredth() {
 
     // Alone, each of them costs a read and a write of the post more.
     let alone = charge(&first);
-    assert!(most < alone && charges.iter().sum::<f64>() > alone, "{charges:?}, alone {alone}");
+    let sum: f64 = charges.iter().sum();
+    assert!((alone + sum - whole.request_units()).abs() < 1e-9, "{charges:?}, alone {alone}");
+    assert!(most < alone && sum > alone, "{charges:?}, alone {alone}");
 }
 
 #[tokio::test]
