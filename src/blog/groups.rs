@@ -21,7 +21,7 @@
 //! - *The answer of the store is lost.* Either the SDK has repeated the transaction, and its own
 //!   writes were in the way, which the look finds; or all members hear of it, come again, and
 //!   find them then. Both times the member is told that an answer was lost, and recognises its
-//!   own item. What was remembered of the post is forgotten.
+//!   own item.
 //! - *A crash in the middle* leaves the transaction done or not done. No caller has had an answer.
 //! - *The same user likes and unlikes at once.* Two operations on one item are never in one group, so
 //!   they are carried out one after the other, in the order of their coming.
@@ -148,9 +148,9 @@ impl<'a> Group<'a> {
     /// Finds an outcome for each operation, or an error for those that are left. Gives the post as it
     /// is now, if that is known.
     ///
-    /// Every write that succeeds settles an operation at least. Between two of them there is at most
-    /// one that meets a post gone stale, one that meets an operation that cannot be done, and a few
-    /// that are too large; so it ends.
+    /// It ends: every write that succeeds settles an operation at least. One that is refused for an
+    /// operation's sake settles that one, and the second ends the rest. One that is too large halves
+    /// the next. And a post that has changed is read again, but for one that was just read.
     async fn settle(
         &mut self,
         mut known: Option<Stored<Post>>,
@@ -178,7 +178,7 @@ impl<'a> Group<'a> {
                     if mem::replace(&mut looked, true) && !self.open.is_empty() {
                         return Err(StoreError::race(self.answer_lost));
                     }
-                    known = Some(post).filter(|_| !self.answer_lost);
+                    known = Some(post);
                 }
                 (None, Reason::TooLarge) if at_once > 1 => {
                     at_once = at_once.div_ceil(2);

@@ -104,12 +104,8 @@ impl<C: Combine> Combiner<C> {
     ) -> Result<C::Outcome, Panicked> {
         let (answer, answered) = oneshot::channel();
         let waiting = Waiting { operation, place: Place::here(), answer };
-        match self.0.queues().entry(key.clone()) {
-            Entry::Occupied(mut queue) => queue.get_mut().push_back(waiting),
-            Entry::Vacant(slot) => {
-                slot.insert(VecDeque::from([waiting]));
-                tokio::spawn(Arc::clone(&self.0).run(key));
-            }
+        if self.0.enqueue(&key, waiting) {
+            tokio::spawn(Arc::clone(&self.0).run(key));
         }
         let (outcome, share) = answered.await.map_err(|_| Panicked)?;
         share.charge();
@@ -124,6 +120,20 @@ impl<C: Combine> Combiner<C> {
 }
 
 impl<C: Combine> Shared<C> {
+    /// Puts an operation into the queue of its key, and tells whether that needs a run.
+    fn enqueue(&self, key: &C::Key, waiting: Waiting<C>) -> bool {
+        match self.queues().entry(key.clone()) {
+            Entry::Occupied(mut queue) => {
+                queue.get_mut().push_back(waiting);
+                false
+            }
+            Entry::Vacant(slot) => {
+                slot.insert(VecDeque::from([waiting]));
+                true
+            }
+        }
+    }
+
     /// Carries out group after group until nothing waits.
     async fn run(self: Arc<Self>, key: C::Key) {
         let mut memory = C::Memory::default();
