@@ -16,7 +16,7 @@
 //! - *An operation cannot be done*: what it creates is there already, or what it deletes is not, or has
 //!   changed. The store names only the first of those. So all members are looked up in one query
 //!   (a lone one by a point read), those that cannot be done are told, and the others are sent
-//!   again. Should one more be refused then, another writer is at work: those left hear of a lost
+//!   again. A post that was remembered is read before, since it may be deleted by now. Should one more be refused then, another writer is at work: those left hear of a lost
 //!   race. So an attempt ends after a few requests, whatever the number of such operations. The look
 //!   sees no older state than the refusal, since the SDK carries the session token of that on.
 //! - *The answer of the store is lost.* Either the SDK has repeated the transaction, and its own
@@ -56,6 +56,17 @@ pub(super) struct Operation {
 impl From<Change> for Operation {
     fn from(change: Change) -> Self {
         Self { change, etag: None, seen: None }
+    }
+}
+
+impl Operation {
+    /// Whether the store refuses it with this for what stands in its place.
+    fn is_refused_by(&self, reason: Reason) -> bool {
+        if self.change.creates() {
+            reason == Reason::Conflict
+        } else {
+            matches!(reason, Reason::NotFound | Reason::PreconditionFailed)
+        }
     }
 }
 
@@ -160,7 +171,6 @@ impl<'a> Group<'a> {
         while !self.open.is_empty() {
             let remembered = known.is_some();
             let Some(post) = self.post(known.take()).await? else {
-                self.settle_all(|_| Some(Err(ApiError::NotFound("post"))));
                 return Ok(None);
             };
             at_once = at_once.min(self.open.len());
@@ -172,9 +182,15 @@ impl<'a> Group<'a> {
                 Err(refusal) => refusal,
             };
             self.answer_lost |= error.answer_lost;
-            let culprit = operation.and_then(|place| self.culprit(place, error.reason));
+            let written = &self.open[..at_once];
+            let culprit = operation.and_then(|place| written.get(place)).copied();
+            let culprit = culprit.filter(|&one| self.operations[one].is_refused_by(error.reason));
             match (culprit, error.reason) {
                 (Some(culprit), _) => {
+                    // The refusal tells nothing of the post, which may be deleted by now.
+                    let Some(post) = self.post(Some(post).filter(|_| !remembered)).await? else {
+                        return Ok(None);
+                    };
                     self.look(culprit, &error).await?;
                     if mem::replace(&mut looked, true) && !self.open.is_empty() {
                         return Err(StoreError::race(self.answer_lost));
@@ -193,15 +209,19 @@ impl<'a> Group<'a> {
         Ok(known)
     }
 
-    /// The post, read if it is not known; `None` when there is none.
-    async fn post(&self, known: Option<Stored<Post>>) -> Result<Option<Stored<Post>>, StoreError> {
+    /// The post, read if it is not known; where there is none, that is the outcome of all.
+    async fn post(
+        &mut self,
+        known: Option<Stored<Post>>,
+    ) -> Result<Option<Stored<Post>>, StoreError> {
         if known.is_some() {
             return Ok(known);
         }
-        Ok(match post_slot(self.posts, self.post_id).await? {
-            PostSlot::Post(post) => Some(post),
-            PostSlot::Empty | PostSlot::Deleted(_) => None,
-        })
+        if let PostSlot::Post(post) = post_slot(self.posts, self.post_id).await? {
+            return Ok(Some(post));
+        }
+        self.settle_all(|_| Some(Err(ApiError::NotFound("post"))));
+        Ok(None)
     }
 
     /// Carries out the first `at_once` open operations, and gives the post that counts them.
@@ -229,18 +249,6 @@ impl<'a> Group<'a> {
             self.outcomes[place] = Some(Ok(Done::Written(etag)));
         }
         Ok(Stored { item: counting, etag })
-    }
-
-    /// The operation for whose sake the store has refused a transaction; `None` when it was the
-    /// post, or nothing that the operation itself has to do with.
-    fn culprit(&self, place: usize, reason: Reason) -> Option<usize> {
-        let index = *self.open.get(place)?;
-        let own = match reason {
-            Reason::Conflict => self.operations[index].change.creates(),
-            Reason::NotFound | Reason::PreconditionFailed => true,
-            _ => false,
-        };
-        own.then_some(index)
     }
 
     /// Settles the operation that was refused, and all others that would be.

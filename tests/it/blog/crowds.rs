@@ -12,7 +12,7 @@ use serde_json::json;
 use tributary::{app::Options, cosmos::metered};
 use tributary_local::cosmos::{
     Fault::{self, AnswerLost, Refused},
-    RequestKind::{self, Batch, Query, Read},
+    RequestKind::{self, Batch, Query, Read, Replace},
 };
 
 use super::given;
@@ -144,7 +144,7 @@ async fn one_that_cannot_be_done_does_not_fail_the_others() {
     let (first, answers) = crowd(&world, like(&world, &users[0]), others).await;
     first.expect(201);
     assert_eq!(statuses(&answers), expected);
-    assert_eq!(kinds(&world, mark), [Read, Batch, Batch, Query, Batch]);
+    assert_eq!(kinds(&world, mark), [Read, Batch, Batch, Read, Query, Batch]);
     assert_eq!(given::counts(&world, "p1").await, [(2, 4), (2, 4)]);
 
     // Sent again in a crowd, a comment with a key is the one that is there.
@@ -167,7 +167,7 @@ async fn a_crowd_that_likes_again_costs_a_few_store_requests() {
     let (first, others) = crowd(&world, like(&world, &users[0]), others).await;
     first.expect(200);
     assert_eq!(statuses(&others), [200; 29]);
-    assert_eq!(kinds(&world, mark), [Read, Batch, Read, Batch, Query]);
+    assert_eq!(kinds(&world, mark), [Read, Batch, Read, Batch, Read, Query]);
     assert_eq!(given::counts(&world, "p1").await, [(0, 30), (0, 30)]);
 }
 
@@ -247,6 +247,31 @@ async fn a_crowd_on_a_post_that_is_deleted_meanwhile_finds_no_post() {
 }
 
 #[tokio::test]
+async fn who_likes_again_when_the_post_was_deleted_meanwhile_finds_no_post() {
+    let (world, users) = world_with_users(2).await;
+    let other = world.second_instance().await;
+    given::like(&world, "p1", "bob").await.expect(201);
+    let comment = given::comment_once(&world, "k", "p1", "bob", "Once").await.expect(201);
+    let again = given::comment_once(&world, "k", "p1", "bob", "Once").boxed_local();
+    let others = vec![like(&world, "bob"), again, like(&world, &users[1])];
+    // The first is done; what comes behind it meets the likes and comments of a deleted post.
+    let (hold, first) = held((&world, Batch, "posts"), like(&world, &users[0])).await;
+    let mut others = join_all(others).boxed_local();
+    assert!(poll!(&mut others).is_pending());
+    let mut next = world.endpoint.hold(Batch, "posts");
+    hold.release();
+    let deleted = async {
+        next.arrived().await;
+        other.delete("/api/posts/p1").await.expect(204);
+        next.release();
+    };
+    let ((first, others), ()) = join(join(first, others), deleted).await;
+    first.expect(201);
+    others.iter().for_each(|answer| drop(problem(answer, 404)));
+    problem(&world.get(comment.header("location")).await, 404);
+}
+
+#[tokio::test]
 async fn a_crowd_beside_another_instance_and_an_edit_loses_nothing() {
     let (world, users) = world_with_users(6).await;
     let other = world.second_instance().await;
@@ -286,13 +311,33 @@ async fn a_crowd_too_large_for_a_transaction_is_sent_in_parts() {
     let (world, users) = world_with_users(1).await;
     // JSON writes each of these characters with six.
     let long = "\u{1}".repeat(10_000);
-    let comments = (0..40).map(|_| given::comment(&world, "p1", "bob", &long).boxed_local());
+    let mut others: Vec<Command<'_>> =
+        (0..39).map(|_| given::comment(&world, "p1", "bob", &long).boxed_local()).collect();
+    others.insert(20, unlike(&world, "bob"));
+    given::like(&world, "p1", "bob").await.expect(201);
     let mark = world.endpoint.request_count();
-    let (first, others) = crowd(&world, like(&world, &users[0]), comments.collect()).await;
+    let (hold, first) = held((&world, Batch, "posts"), like(&world, &users[0])).await;
+    let mut others = join_all(others).boxed_local();
+    assert!(poll!(&mut others).is_pending());
+    let mut whole = world.endpoint.hold(Batch, "posts");
+    hold.release();
+    let edited = async {
+        whole.arrived().await;
+        let mut half = world.endpoint.hold(Batch, "posts");
+        whole.release();
+        half.arrived().await;
+        let body = json!({"userId": "ann", "title": "edited", "content": "C"});
+        world.put("/api/posts/p1", body).await.expect(200);
+        half.release();
+    };
+    let ((first, others), ()) = join(join(first, others), edited).await;
     first.expect(201);
-    assert_eq!(statuses(&others), [201; 40]);
-    assert_eq!(kinds(&world, mark), [Read, Batch, Batch, Batch, Batch]);
-    assert_eq!(given::counts(&world, "p1").await, [(40, 1), (40, 1)]);
+    let mut expected = [201; 40];
+    expected[20] = 204;
+    assert_eq!(statuses(&others), expected);
+    let sent = [Read, Batch, Batch, Batch, Read, Replace, Read, Batch, Batch];
+    assert_eq!(kinds(&world, mark), sent);
+    assert_eq!(given::counts(&world, "p1").await, [(39, 1), (39, 1)]);
 }
 
 #[tokio::test]
