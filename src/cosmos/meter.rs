@@ -44,6 +44,24 @@ impl Meter {
         self.throttled.load(Relaxed)
     }
 
+    /// Divides what was spent on work for several `members` among them, as evenly as whole
+    /// hundredths, requests and refusals can be: the first have what is left over, and the sum is
+    /// exact.
+    pub(super) fn shares(&self, members: usize) -> impl Iterator<Item = Share> {
+        let members = members as u64;
+        let [units, requests, throttled] =
+            [&self.hundredths_of_ru, &self.requests, &self.throttled]
+                .map(|total| total.load(Relaxed));
+        (0..members).map(move |member| {
+            let part = |total: u64| total / members + u64::from(member < total % members);
+            Share {
+                hundredths_of_ru: part(units),
+                requests: part(requests),
+                throttled: part(throttled),
+            }
+        })
+    }
+
     fn add(&self, hundredths_of_ru: u64, requests: u64, throttled: u64) {
         self.hundredths_of_ru.fetch_add(hundredths_of_ru, Relaxed);
         self.requests.fetch_add(requests, Relaxed);
@@ -54,10 +72,28 @@ impl Meter {
     }
 }
 
+/// A part of what work for several has cost.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Share {
+    hundredths_of_ru: u64,
+    requests: u64,
+    throttled: u64,
+}
+
+impl Share {
+    /// Charges it to the meter of the current task.
+    pub(super) fn charge(self) {
+        let Self { hundredths_of_ru, requests, throttled } = self;
+        // Outside of a metered task, nobody asks what it costs.
+        let _ = METER.try_with(|meter| meter.add(hundredths_of_ru, requests, throttled));
+    }
+}
+
 /// Runs `work` with a meter that sees every store operation in it. When `work` is a part of other
 /// metered work, the meter of that one sees them too.
 ///
-/// Work that `work` spawns as tasks of its own is not seen.
+/// Work that `work` spawns as tasks of its own is not seen, but for what such a task gives back to
+/// be charged: `Meter::shares`.
 pub async fn metered<F: Future>(work: F) -> (F::Output, Arc<Meter>) {
     let whole = METER.try_with(Arc::clone).ok();
     let meter = Arc::new(Meter { whole, ..Meter::default() });
@@ -83,17 +119,15 @@ impl DiagnosticsHandler for MeterHandler {
             throttled,
         }
         .record();
-        // Outside of a metered task, nobody asks what it costs.
-        let _ = METER.try_with(|meter| {
-            let charge = diagnostics.total_request_charge().value() * 100.0;
-            let requests = diagnostics.request_count() as u64;
-            #[expect(
-                clippy::cast_possible_truncation,
-                clippy::cast_sign_loss,
-                reason = "charges are small and positive; a cast saturates"
-            )]
-            meter.add(charge.round() as u64, requests, throttled as u64);
-        });
+        let charge = diagnostics.total_request_charge().value() * 100.0;
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "charges are small and positive; a cast saturates"
+        )]
+        let hundredths_of_ru = charge.round() as u64;
+        let requests = diagnostics.request_count() as u64;
+        Share { hundredths_of_ru, requests, throttled: throttled as u64 }.charge();
     }
 }
 
@@ -113,5 +147,16 @@ mod tests {
         let units = [&first, &second, &whole].map(|meter| meter.request_units());
         assert!(units.iter().zip([0.25, 0.5, 1.75]).all(|(unit, sum)| (unit - sum).abs() < 1e-9));
         assert_eq!((first.requests(), whole.requests()), (1, 3));
+    }
+
+    #[tokio::test]
+    async fn what_was_spent_for_several_is_divided_without_a_rest() {
+        let whole = Meter::default();
+        whole.add(1_000, 2, 1);
+        let shares: Vec<_> = whole.shares(7).collect();
+        assert!(shares.iter().all(|share| matches!(share.hundredths_of_ru, 142 | 143)));
+        let ((), meter) = metered(async { shares.into_iter().for_each(Share::charge) }).await;
+        assert_eq!((meter.requests(), meter.throttled()), (2, 1));
+        assert!((meter.request_units() - 10.0).abs() < 1e-9);
     }
 }

@@ -82,7 +82,8 @@ pub async fn answered(
     }
     telemetry::request(function, &attributes, duration, cost);
     span.end(attributes, status.is_server_error());
-    if cost.requests > 0
+    // Of what was done for several, one may have units and another the requests.
+    if (cost.requests > 0 || cost.request_units > 0.0)
         && let Ok(value) = HeaderValue::try_from(cost.request_units.to_string())
     {
         response.headers_mut().insert(REQUEST_CHARGE, value);
