@@ -16,9 +16,10 @@
 //! - *An operation cannot be done*: what it creates is there already, or what it deletes is not, or has
 //!   changed. The store names only the first of those. So all members are looked up in one query
 //!   (a lone one by a point read), those that cannot be done are told, and the others are sent
-//!   again. A post that was remembered is read before, since it may be deleted by now. Should one more be refused then, another writer is at work: those left hear of a lost
-//!   race. So an attempt ends after a few requests, whatever the number of such operations. The look
-//!   sees no older state than the refusal, since the SDK carries the session token of that on.
+//!   again. A post that was remembered is read before, since it may be deleted by now. Should one
+//!   more be refused then, another writer is at work: those left hear of a lost race. So an attempt
+//!   ends after a few requests, whatever the number of such operations. The look sees no older state
+//!   than the refusal, since the SDK carries the session token of that on.
 //! - *The answer of the store is lost.* Either the SDK has repeated the transaction, and its own
 //!   writes were in the way, which the look finds; or all members hear of it, come again, and
 //!   find them then. Both times the member is told that an answer was lost, and recognises its
