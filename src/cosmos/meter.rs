@@ -1,8 +1,11 @@
 //! What an API request costs: the request units and the store requests behind it.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicU64, Ordering::Relaxed},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+    time::Duration,
 };
 
 use azure_core::http::Context;
@@ -22,6 +25,7 @@ pub struct Meter {
     hundredths_of_ru: AtomicU64,
     requests: AtomicU64,
     throttled: AtomicU64,
+    nanoseconds: AtomicU64,
     /// The meter of the work that this one's is a part of.
     whole: Option<Arc<Meter>>,
 }
@@ -44,12 +48,19 @@ impl Meter {
         self.throttled.load(Relaxed)
     }
 
-    fn add(&self, hundredths_of_ru: u64, requests: u64, throttled: u64) {
+    /// How long the SDK's operations took, its retries and pauses included; of operations side by
+    /// side each counts.
+    pub fn duration(&self) -> Duration {
+        Duration::from_nanos(self.nanoseconds.load(Relaxed))
+    }
+
+    fn add(&self, hundredths_of_ru: u64, requests: u64, throttled: u64, nanoseconds: u64) {
         self.hundredths_of_ru.fetch_add(hundredths_of_ru, Relaxed);
         self.requests.fetch_add(requests, Relaxed);
         self.throttled.fetch_add(throttled, Relaxed);
+        self.nanoseconds.fetch_add(nanoseconds, Relaxed);
         if let Some(whole) = &self.whole {
-            whole.add(hundredths_of_ru, requests, throttled);
+            whole.add(hundredths_of_ru, requests, throttled, nanoseconds);
         }
     }
 }
@@ -87,12 +98,13 @@ impl DiagnosticsHandler for MeterHandler {
         let _ = METER.try_with(|meter| {
             let charge = diagnostics.total_request_charge().value() * 100.0;
             let requests = diagnostics.request_count() as u64;
+            let nanoseconds = u64::try_from(diagnostics.duration().as_nanos()).unwrap_or(u64::MAX);
             #[expect(
                 clippy::cast_possible_truncation,
                 clippy::cast_sign_loss,
                 reason = "charges are small and positive; a cast saturates"
             )]
-            meter.add(charge.round() as u64, requests, throttled as u64);
+            meter.add(charge.round() as u64, requests, throttled as u64, nanoseconds);
         });
     }
 }
@@ -103,7 +115,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_whole_sees_what_its_parts_cost() {
-        let spend = |hundredths| METER.with(|meter| meter.add(hundredths, 1, 0));
+        let spend = |hundredths| METER.with(|meter| meter.add(hundredths, 1, 0, 1_000));
         let ((first, second), whole) = metered(async {
             spend(100);
             let part = async |hundredths| metered(async { spend(hundredths) }).await.1;
@@ -113,5 +125,6 @@ mod tests {
         let units = [&first, &second, &whole].map(|meter| meter.request_units());
         assert!(units.iter().zip([0.25, 0.5, 1.75]).all(|(unit, sum)| (unit - sum).abs() < 1e-9));
         assert_eq!((first.requests(), whole.requests()), (1, 3));
+        assert_eq!((first.duration().as_micros(), whole.duration().as_micros()), (1, 3));
     }
 }
