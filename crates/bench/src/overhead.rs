@@ -48,8 +48,10 @@ pub(crate) struct Options {
 /// Requests of each kind before it counts: connections, caches and the allocator settle.
 const WARM_UP: usize = 100;
 
-/// The kinds of requests, and what the request with a number is.
-const KINDS: [(&str, fn(usize) -> Call); 10] = [
+/// A kind of request, and what the request with a number is.
+type Kind = (&'static str, fn(usize) -> Call);
+
+const KINDS: [Kind; 10] = [
     ("Q1 a user", |number| Call::get(format!("/api/users/u{}", number % USERS))),
     ("Q2 a post", |number| Call::get(format!("/api/posts/p{}", number % POSTS))),
     ("Q3 posts of a user", |number| Call::get(format!("/api/users/u{}/posts", number % USERS))),

@@ -30,6 +30,11 @@ impl Process {
         Ok(Memory { resident, proportional })
     }
 
+    /// The processor time that it has taken since it had taken `earlier`.
+    pub(crate) fn cpu_time_since(self, earlier: Duration) -> anyhow::Result<Duration> {
+        Ok(self.cpu_time()?.saturating_sub(earlier))
+    }
+
     /// The processor time that it has taken so far, in user and in system mode.
     pub(crate) fn cpu_time(self) -> anyhow::Result<Duration> {
         let ticks = ticks(&self.read("stat")?).context("the system tells no processor time")?;

@@ -86,14 +86,15 @@ impl Client {
         let mut tally = Tally::default();
         while go_on(tally.durations.len()) {
             let call = self.next();
-            let commented = self.comment.is_none() && call.is_comment();
             let begin = Instant::now();
             let reply = self.connection.send(&call, "6f1f0f3a-0000-4000-8000-000000000001").await?;
             tally.durations.push(begin.elapsed());
             tally.charge += reply.charge;
             tally.refused += usize::from(!reply.status.is_success());
-            if commented {
-                self.comment = reply.location;
+            // What was created is taken away later; a like again has no place of its own.
+            if let Some(place) = reply.location {
+                let made = if call.is_comment() { &mut self.comment } else { &mut self.like };
+                *made = Some(place);
             }
         }
         for path in [self.like.take(), self.comment.take()].into_iter().flatten() {
@@ -121,17 +122,8 @@ impl Client {
         let delete = |path| Call::new(Method::DELETE, path);
         match self.random.below(3) {
             0 => post(number, &format!("A title, edited by {}", self.random.below(1_000))),
-            1 => match self.like.take() {
-                Some(path) => delete(path),
-                None => {
-                    self.like = Some(format!("/api/posts/p{number}/likes/{}", self.user));
-                    like(number, &self.user)
-                }
-            },
-            _ => match self.comment.take() {
-                Some(path) => delete(path),
-                None => comment(number, &self.user),
-            },
+            1 => self.like.take().map_or_else(|| like(number, &self.user), delete),
+            _ => self.comment.take().map_or_else(|| comment(number, &self.user), delete),
         }
     }
 }

@@ -30,7 +30,7 @@ pub(crate) struct Options {
     seconds: u64,
 
     /// How many requests the memory is watched over.
-    #[arg(long, value_name = "N", default_value_t = 100_000)]
+    #[arg(long, value_name = "N", default_value_t = 96_000)]
     requests: usize,
 
     /// The handler's executable; without it the one beside this program.
@@ -46,7 +46,7 @@ const WATCHED: usize = 32;
 const LOOKS: usize = 10;
 
 pub(crate) async fn run(options: &Options) -> anyhow::Result<()> {
-    ensure!(options.requests >= LOOKS, "--requests must be at least {LOOKS}");
+    ensure!(options.requests >= LOOKS * WATCHED, "--requests must be at least {}", LOOKS * WATCHED);
     let world = World::with_blog().await?;
     let executable = options.handler.clone().unwrap_or_else(|| world.app.executable());
     let start = || Handler::start(&world.app, &executable, |_| ());
@@ -84,7 +84,7 @@ async fn rates(handler: &Handler, duration: Duration) -> anyhow::Result<Table> {
             eprintln!("{workload}, {clients} clients");
             let (begin, cpu) = (Instant::now(), handler.process.cpu_time()?);
             let tally = work(handler, workload, clients, |_| begin.elapsed() < duration).await?;
-            let (took, cpu) = (begin.elapsed(), handler.process.cpu_time()? - cpu);
+            let (took, cpu) = (begin.elapsed(), handler.process.cpu_time_since(cpu)?);
             let count = tally.durations.len();
             #[expect(clippy::cast_precision_loss, reason = "counts are small")]
             let (requests, refused) = (count.max(1) as f64, tally.refused);
@@ -114,7 +114,7 @@ async fn memory(handler: &Handler, requests: usize) -> anyhow::Result<(Table, Op
         let (begin, cpu) = (Instant::now(), handler.process.cpu_time()?);
         let share = if look == 0 { 0 } else { requests / LOOKS / WATCHED };
         let tally = work(handler, Workload::Mixed, WATCHED, |sent| sent < share).await?;
-        let (took, cpu) = (begin.elapsed(), handler.process.cpu_time()? - cpu);
+        let (took, cpu) = (begin.elapsed(), handler.process.cpu_time_since(cpu)?);
         let memory = handler.process.memory()?;
         eprintln!("{look}/{LOOKS}: {} MiB", mebibytes(memory.resident));
         let total = share * WATCHED * look;
