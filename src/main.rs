@@ -3,7 +3,6 @@
 
 use std::{env, process::ExitCode, sync::Arc};
 
-use mimalloc::MiMalloc;
 use tributary::{
     app::{Options, app_with},
     blog::{Blog, audit::command},
@@ -11,11 +10,6 @@ use tributary::{
     cosmos::Cosmos,
     telemetry,
 };
-
-/// A request allocates 500 times, nearly all in the SDK: this takes an eighth off its
-/// processor time, in the same memory (`docs/performance.md`).
-#[global_allocator]
-static ALLOCATOR: MiMalloc = MiMalloc;
 
 #[tokio::main]
 async fn main() -> ExitCode {

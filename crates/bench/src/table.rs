@@ -57,7 +57,7 @@ mod tests {
         table.row([
             "reads".into(),
             thousands(1_234_567),
-            milliseconds(Duration::from_micros(1_505)),
+            milliseconds(Duration::from_micros(1_500)),
         ]);
         let text = "| what | n | ms |\n| --- | ---: | ---: |\n| reads | 1,234,567 | 1.50 |\n";
         assert_eq!(table.to_string(), text);

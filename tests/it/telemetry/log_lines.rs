@@ -62,6 +62,16 @@ async fn a_request_is_one_line_with_its_route_and_its_cost() {
 }
 
 #[tokio::test]
+async fn a_store_that_is_away_at_the_start_is_a_warning_and_the_handler_is_ready() {
+    let away = ("CosmosConnection", "AccountEndpoint=http://127.0.0.1:1/;AccountKey=a2V5");
+    let handler = Handler::start(&World::new().await, &[away]).await;
+    assert_eq!(handler.send("GET", "/", &[], "").await.0, 200);
+    let line = handler.line("The store could not be reached at the start").await;
+    assert_eq!((&line["level"], &line["reason"]), (&json!("WARN"), &json!("Unavailable")));
+    assert_eq!(handler.send("GET", "/api/users/ann", &[], "").await.0, 503);
+}
+
+#[tokio::test]
 async fn a_batch_is_one_line_with_its_lag_and_its_dead_letters() {
     let (_world, [_, batch, letter]) = lines().await;
     for (field, value) in [
