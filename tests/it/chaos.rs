@@ -89,9 +89,9 @@ impl Api for Instances {
                 response = router.clone().oneshot(request.body(body).unwrap()) => response.unwrap(),
                 () = self.killed() => return None,
             };
-            let status = response.status().as_u16();
-            let body = to_bytes(response.into_body(), usize::MAX).await.unwrap();
-            Some(Reply { status, body: serde_json::from_slice(&body).unwrap_or_default() })
+            let (parts, body) = response.into_parts();
+            let body = to_bytes(body, usize::MAX).await.unwrap();
+            Some(Reply::new(parts.status, &parts.headers, &body))
         }
         .boxed()
     }

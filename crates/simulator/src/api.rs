@@ -1,7 +1,7 @@
 //! The way to the blog: over a socket, or to a router in the process.
 
 use futures::future::BoxFuture;
-use http::Method;
+use http::{HeaderMap, Method, StatusCode, header::RETRY_AFTER};
 use serde_json::Value;
 
 /// A request.
@@ -24,6 +24,8 @@ pub struct Reply {
     pub status: u16,
     /// The body as JSON; null when it is none.
     pub body: Value,
+    /// `Retry-After`, as it came.
+    pub retry_after: Option<String>,
 }
 
 /// Something that answers requests.
@@ -46,6 +48,35 @@ impl Call {
 }
 
 impl Reply {
+    /// An answer with these parts.
+    pub fn new(status: StatusCode, headers: &HeaderMap, body: &[u8]) -> Self {
+        let retry_after = headers.get(RETRY_AFTER);
+        Self {
+            status: status.as_u16(),
+            body: serde_json::from_slice(body).unwrap_or_default(),
+            retry_after: retry_after
+                .map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned()),
+        }
+    }
+
+    /// What is wrong with `Retry-After`, which every 429 and 503 of the API has: seconds, as
+    /// RFC 9110 writes them. It also allows a date, which the API never gives.
+    pub fn wrong_retry_after(&self) -> Option<String> {
+        if !matches!(self.status, 429 | 503) {
+            return None;
+        }
+        let status = self.status;
+        match self.retry_after.as_deref() {
+            None => Some(format!("{status} without Retry-After")),
+            Some(text)
+                if text.bytes().all(|c| c.is_ascii_digit()) && text.parse::<u32>().is_ok() =>
+            {
+                None
+            }
+            Some(text) => Some(format!("{status} with Retry-After {text:?}, which is no seconds")),
+        }
+    }
+
     /// Whether the command may or may not have been carried out, so that it is sent again.
     pub fn is_unknown(&self) -> bool {
         matches!(self.status, 429 | 502 | 503)

@@ -219,7 +219,7 @@ impl Check<'_> {
     /// The answer to a query; `None` for a 404.
     async fn get(&mut self, path: &str) -> Option<Value> {
         match self.api.send(Call::new(Method::GET, path)).await {
-            Some(Reply { status: 200, body }) => Some(body),
+            Some(Reply { status: 200, body, .. }) => Some(body),
             Some(Reply { status: 404, .. }) => None,
             other => {
                 self.differs(format!("GET {path} was answered {other:?}"));

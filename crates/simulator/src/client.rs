@@ -121,6 +121,11 @@ impl Client {
         loop {
             let reply = self.api.send(call.clone()).await;
             let status = reply.as_ref().map_or(502, |reply| reply.status);
+            if let Some(wrong) = reply.as_ref().and_then(Reply::wrong_retry_after)
+                && self.tally.wrong.len() < MOST_WRONG
+            {
+                self.tally.wrong.push(format!("{} {}: {wrong}", call.method, call.path));
+            }
             match status {
                 429 => self.tally.throttled += 1,
                 503 => self.tally.unavailable += 1,
@@ -130,7 +135,7 @@ impl Client {
             let unknown = reply.as_ref().is_none_or(Reply::is_unknown);
             let honest = status != 502 || self.simulation.crashes;
             if !unknown || !honest || tries == MOST_TRIES {
-                let none = || Reply { status, body: "no answer".into() };
+                let none = || Reply { status, body: "no answer".into(), retry_after: None };
                 return (reply.unwrap_or_else(none), tries > 1);
             }
             tries += 1;
@@ -150,5 +155,68 @@ impl Tally {
         self.unavailable += other.unavailable;
         self.killed += other.killed;
         self.wrong.extend(other.wrong);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::{FutureExt as _, future::BoxFuture};
+    use http::{HeaderMap, StatusCode, header::RETRY_AFTER};
+
+    use super::*;
+
+    /// Answers with a status and a `Retry-After`, and with 200 when it is asked again.
+    struct Busy(Mutex<Option<Reply>>);
+
+    impl Api for Busy {
+        fn send(&self, _: Call) -> BoxFuture<'_, Option<Reply>> {
+            let busy = self.0.lock().unwrap().take();
+            let done = || Reply::new(StatusCode::OK, &HeaderMap::new(), b"{}");
+            async move { Some(busy.unwrap_or_else(done)) }.boxed()
+        }
+    }
+
+    /// What a client makes of an answer.
+    async fn met(status: StatusCode, retry_after: Option<&str>) -> Tally {
+        let mut headers = HeaderMap::new();
+        if let Some(text) = retry_after {
+            headers.insert(RETRY_AFTER, text.parse().unwrap());
+        }
+        let busy = Busy(Mutex::new(Some(Reply::new(status, &headers, b"{}"))));
+        let world = World { clients: 1, users: 1, posts: 1, reuse_ids: false };
+        let mut client = Client {
+            number: 0,
+            random: Random::stream(1, 1),
+            api: Arc::new(busy),
+            model: Arc::new(Mutex::new(Model::new(world))),
+            simulation: Simulation {
+                world,
+                operations: 1,
+                seed: 1,
+                patience: Duration::ZERO,
+                crashes: false,
+            },
+            tally: Tally::default(),
+        };
+        client.ask(&Call::new(http::Method::GET, "/api/feed")).await;
+        client.tally
+    }
+
+    #[tokio::test]
+    async fn a_429_or_503_without_a_valid_retry_after_is_a_wrong_answer() {
+        for status in [StatusCode::TOO_MANY_REQUESTS, StatusCode::SERVICE_UNAVAILABLE] {
+            for text in [None, Some(""), Some("soon"), Some("-1"), Some("1.5"), Some("+1")] {
+                let wrong = met(status, text).await.wrong;
+                assert_eq!(wrong.len(), 1, "{status} with {text:?}: {wrong:?}");
+            }
+            let tally = met(status, Some("1")).await;
+            assert!(tally.wrong.is_empty(), "{:?}", tally.wrong);
+            assert_eq!(tally.throttled + tally.unavailable, 1);
+        }
+    }
+
+    #[tokio::test]
+    async fn other_answers_need_no_retry_after() {
+        assert_eq!(met(StatusCode::OK, None).await, Tally::default());
     }
 }

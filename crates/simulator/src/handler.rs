@@ -40,9 +40,9 @@ impl HttpApi {
         }
         let body = call.body.map(|body| body.to_string()).unwrap_or_default();
         let response = self.client.request(request.body(Full::from(body))?).await?;
-        let status = response.status().as_u16();
-        let body = response.into_body().collect().await?.to_bytes();
-        Ok(Reply { status, body: serde_json::from_slice(&body).unwrap_or_default() })
+        let (parts, body) = response.into_parts();
+        let body = body.collect().await?.to_bytes();
+        Ok(Reply::new(parts.status, &parts.headers, &body))
     }
 }
 

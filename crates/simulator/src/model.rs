@@ -239,7 +239,7 @@ impl Model {
         }
         let mut known = self.known(operation);
         known.truncate(known.floor_char_boundary(1_000));
-        let Reply { status, body } = reply;
+        let Reply { status, body, .. } = reply;
         Err(format!(
             "{operation:?} (sent again: {repeated}) was answered {status} {body}; known: {known}"
         ))

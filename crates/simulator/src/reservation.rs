@@ -57,7 +57,7 @@ mod tests {
             let operation = Operation::PutUser { user: 0, name: (*name).to_owned() };
             let begun = model.begin(&operation);
             let status = if n == 0 { 201 } else { 200 };
-            let reply = Reply { status, body: json!({"username": name}) };
+            let reply = Reply { status, body: json!({"username": name}), retry_after: None };
             assert_eq!(model.finish(0, &operation, &begun, &reply, false), Ok(()));
             model.was_killed(&operation, if n + 1 == names.len() { kills } else { 0 });
         }

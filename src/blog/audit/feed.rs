@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 
-use futures::TryStreamExt;
 use serde_json::Value;
 
 use super::{
@@ -11,8 +10,9 @@ use super::{
     look::{Looker, Slot, read},
 };
 use crate::{
-    blog::model::{
-        FEED_CAPACITY, FEED_PARTITION, FeedHead, HEAD_ID, InFeed, Member, Post, PostCopy, PostsItem,
+    blog::{
+        model::{FEED_PARTITION, FeedHead, HEAD_ID, InFeed, Member, Post, PostCopy, PostsItem},
+        newest_posts::newest_posts,
     },
     cosmos::{Query, Scope, StoreError, Stored},
 };
@@ -50,7 +50,7 @@ impl Looker {
         }
         for expected in &newest {
             let id = &expected.public.id;
-            let member = Member { creation_date: expected.public.creation_date, id: id.clone() };
+            let member = member_of(expected);
             // Tells the post from others under this id, earlier and later ones.
             let date = member.creation_date.to_string();
             if let Some(found) = head.members().iter().find(|member| member.id == *id) {
@@ -94,22 +94,14 @@ impl Looker {
         Ok(strays.chain(suspects).collect())
     }
 
-    /// The newest posts as the feed should have them: a query in all partitions.
+    /// The newest posts as the feed should have them.
     async fn newest_posts(&self) -> Result<Vec<PostCopy>, StoreError> {
-        let query = Query::from(
-            "SELECT TOP @capacity * FROM c WHERE c.type = 'post' \
-             ORDER BY c.type DESC, c.creationDate DESC, c.id DESC",
-        )
-        .with_parameter("@capacity", FEED_CAPACITY)?;
-        let pages = self.blog.posts.pages::<Value>(query, Scope::Container, PAGE).await?;
-        let mut pages = std::pin::pin!(pages);
-        let mut newest = Vec::new();
-        while let Some(page) = pages.try_next().await? {
-            // The content is cut at once: 100 posts may have 50 MB.
-            let posts = page.into_iter().filter_map(|p| serde_json::from_value::<Post>(p).ok());
-            newest.extend(posts.map(|post| PostCopy::for_feed(&post)));
-        }
-        Ok(newest)
+        // The content is cut at once: 100 posts may have 50 MB.
+        let short = |post: Value| {
+            let post = serde_json::from_value::<Post>(post).ok()?;
+            Some(PostCopy::for_feed(&post))
+        };
+        newest_posts(&self.blog.posts, short, member_of).await
     }
 
     /// The copies in the feed, by id, without the marks of deleted posts.
@@ -125,6 +117,10 @@ impl Looker {
         });
         Ok(copies.collect())
     }
+}
+
+fn member_of(copy: &PostCopy) -> Member {
+    Member { creation_date: copy.public.creation_date, id: copy.public.id.clone() }
 }
 
 /// A copy in the feed, if it can be read.

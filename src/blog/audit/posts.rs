@@ -1,6 +1,9 @@
 //! Looking at `posts`: counts, names, comments and likes without a post; and the copies in `users`.
 
-use std::time::Duration;
+use std::{pin::pin, time::Duration};
+
+use futures::TryStreamExt;
+use serde::Deserialize;
 
 use super::{
     copies::{compare, version},
@@ -19,6 +22,9 @@ use crate::{
 /// counts it by as long as a command can take; the Functions host ends it after ten minutes.
 const LONGEST_COMMAND: Duration = Duration::from_mins(10);
 
+/// How many comments and likes are counted at a time.
+const COUNTED: u32 = 1_000;
+
 /// How often the counts of a busy post are taken until nothing came between.
 const SNAPSHOTS: usize = 5;
 
@@ -27,6 +33,14 @@ const SNAPSHOTS: usize = 5;
 pub(super) struct Counts {
     pub(super) comments: u64,
     pub(super) likes: u64,
+}
+
+/// What is counted.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum Reaction {
+    Comment,
+    Like,
 }
 
 impl Looker {
@@ -96,24 +110,32 @@ impl Looker {
     }
 
     /// How many comments and likes a post that was created then has; those of an earlier post with
-    /// its id do not count. Two queries in one logical partition.
+    /// its id do not count. One query in one logical partition, in the order of an index: a count
+    /// in the store would load the items just as well.
     pub(super) async fn count(
         &self,
         post_id: &PostId,
         created: Timestamp,
     ) -> Result<Counts, StoreError> {
-        let count = async |kind: &str| {
-            let query = Query::from(
-                "SELECT VALUE COUNT(1) FROM c WHERE c.type = @type AND c.creationDate >= @from",
-            )
-            .with_parameter("@type", kind)?
-            .with_parameter("@from", created.before(LONGEST_COMMAND))?;
-            // The store counts page by page.
-            let pages: Vec<u64> =
-                self.blog.posts.query(query, Scope::Partition(post_id.as_str()), 1).await?;
-            Ok::<_, StoreError>(pages.into_iter().sum())
-        };
-        Ok(Counts { comments: count("comment").await?, likes: count("like").await? })
+        let query = Query::from(
+            "SELECT VALUE c.type FROM c \
+             WHERE c.postId = @postId AND c.type IN ('comment', 'like') AND c.creationDate >= @from \
+             ORDER BY c.postId DESC, c.type DESC, c.creationDate DESC, c.id DESC",
+        )
+        .with_parameter("@postId", post_id)?
+        .with_parameter("@from", created.before(LONGEST_COMMAND))?;
+        let scope = Scope::Partition(post_id.as_str());
+        let mut pages = pin!(self.blog.posts.pages::<Reaction>(query, scope, COUNTED).await?);
+        let mut counts = Counts { comments: 0, likes: 0 };
+        while let Some(page) = pages.try_next().await? {
+            for reaction in page {
+                match reaction {
+                    Reaction::Comment => counts.comments += 1,
+                    Reaction::Like => counts.likes += 1,
+                }
+            }
+        }
+        Ok(counts)
     }
 
     async fn look_at_name(

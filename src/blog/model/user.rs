@@ -42,7 +42,9 @@ pub enum UsersItem {
     User(User),
     /// The mark that an unknown user leaves when somebody else takes the name reserved for it.
     NoUser(NoUser),
-    /// The mark of a rename that goes on.
+    /// The mark of a rename that goes on. In the alphabet its type does not come between those of
+    /// posts and of users: the list of a user's posts reads from the one to the other.
+    #[serde(rename = "markOfRename")]
     Renaming(Renaming),
     /// The reservation of a username, in a logical partition of its own.
     Username(Reservation),

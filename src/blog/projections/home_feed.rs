@@ -8,8 +8,9 @@ use crate::{
             DeletedPost, FEED_CAPACITY, FEED_PARTITION, FeedHead, FeedMark, HEAD_ID, InFeed,
             Member, Post, PostCopy, PostsItem,
         },
+        newest_posts::newest_posts,
     },
-    cosmos::{Container, ETag, Query, Scope, StoreError, Transaction},
+    cosmos::{Container, ETag, StoreError, Transaction},
     projection::{Effect, Place, Projection},
 };
 
@@ -153,16 +154,9 @@ impl HomeFeed {
         Ok(())
     }
 
-    /// The newest posts that exist: a query in all partitions.
+    /// The newest posts that exist.
     async fn newest_posts(&self) -> Result<Vec<Post>, StoreError> {
-        let query = Query::from(
-            "SELECT TOP @capacity * FROM c WHERE c.type = 'post' \
-             ORDER BY c.type DESC, c.creationDate DESC, c.id DESC",
-        )
-        .with_parameter("@capacity", FEED_CAPACITY)?;
-        #[expect(clippy::cast_possible_truncation, reason = "100")]
-        let page = FEED_CAPACITY as u32;
-        self.0.posts.query(query, Scope::Container, page).await
+        newest_posts(&self.0.posts, Some, Member::of).await
     }
 
     async fn head(&self) -> Result<Head, StoreError> {

@@ -98,10 +98,13 @@ pub(in crate::blog) async fn remove_reactions(
     let partition = post_id.as_str();
     let mut effect = Effect::Unchanged;
     loop {
+        // The order is that of an index, by which the items of the post are found.
         let query = Query::from(
             "SELECT TOP @batch VALUE c.id FROM c \
-             WHERE c.type IN ('comment', 'like') AND c.postVersion < @version",
+             WHERE c.postId = @postId AND c.type IN ('comment', 'like') AND c.postVersion < @version \
+             ORDER BY c.postId DESC, c.type DESC, c.creationDate DESC, c.id DESC",
         )
+        .with_parameter("@postId", post_id)?
         .with_parameter("@batch", BATCH)?
         .with_parameter("@version", version)?;
         let ids: Vec<String> = blog.posts.query(query, Scope::Partition(partition), BATCH).await?;

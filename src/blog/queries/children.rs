@@ -1,7 +1,9 @@
 //! Lists under a parent that lives in the same logical partition as its children.
 //!
 //! One query brings the parent and a page of children: the parent sorts first, since its type
-//! comes after that of the children in the alphabet. So a list costs one store request even when
+//! comes after that of the children in the alphabet. The filter and the order both begin with the
+//! partition key, as the composite indexes do, so the index is entered at the first item of the
+//! page (`tests/it/infra/queries.rs`). So a list costs one store request even when
 //! it is empty, and nobody sees children of a parent that does not exist or was just deleted. The
 //! parent's content is not read out of the store.
 
@@ -16,10 +18,15 @@ use crate::{
 
 /// What a list is of, and how it is sorted.
 pub(super) struct Children {
+    /// The property that is the partition key.
+    pub(super) key: &'static str,
     /// The parent's type, and its name for a 404.
     pub(super) parent: &'static str,
     /// The children's type; it comes before the parent's in the alphabet.
     pub(super) child: &'static str,
+    /// The filter that leaves parent and children of what is in the logical partition. One range
+    /// where no other type is between the two: that is one look into the index instead of two.
+    pub(super) types: &'static str,
     /// The projection of a child, as an object of Cosmos DB SQL.
     pub(super) shape: &'static str,
     /// Whether the newest come first.
@@ -45,7 +52,7 @@ impl Children {
         key: impl Fn(&T) -> SortKey,
     ) -> Result<Json<List<T>>, ApiError> {
         let with_parent = page.fetch() + 1;
-        let query = self.query(with_parent, page.after.as_ref())?;
+        let query = self.query(partition, with_parent, page.after.as_ref())?;
         let rows: Vec<Row<T>> =
             container.query(query, Scope::Partition(partition), with_parent).await?;
         let mut rows = rows.into_iter();
@@ -56,8 +63,13 @@ impl Children {
         Ok(Json(page.page(rows.filter_map(|row| row.child).collect(), key)))
     }
 
-    fn query(&self, top: u32, after: Option<&SortKey>) -> Result<Query, StoreError> {
-        let Self { shape, newest_first, .. } = self;
+    fn query(
+        &self,
+        partition: &str,
+        top: u32,
+        after: Option<&SortKey>,
+    ) -> Result<Query, StoreError> {
+        let Self { key, types, shape, newest_first, .. } = self;
         let (order, later) = if *newest_first { ("DESC", '<') } else { ("ASC", '>') };
         // The range on the creation date alone is what the index can seek.
         let page = match after {
@@ -69,11 +81,12 @@ impl Children {
         };
         let text = format!(
             "SELECT TOP @top (c.type = @child ? {shape} : undefined) AS child FROM c \
-             WHERE c.type IN (@child, @parent) {page} \
-             ORDER BY c.type DESC, c.creationDate {order}, c.id {order}"
+             WHERE c.{key} = @partition AND {types} {page} \
+             ORDER BY c.{key} DESC, c.type DESC, c.creationDate {order}, c.id {order}"
         );
         let mut query = Query::from(text)
             .with_parameter("@top", top)?
+            .with_parameter("@partition", partition)?
             .with_parameter("@child", self.child)?
             .with_parameter("@parent", self.parent)?;
         if let Some(SortKey(date, id)) = after {

@@ -12,8 +12,10 @@ use crate::{
 };
 
 const COMMENTS: Children = Children {
+    key: "postId",
     parent: "post",
     child: "comment",
+    types: "c.type IN (@child, @parent)",
     shape: "{id: c.id, postId: c.postId, userId: c.userId, userUsername: c.userUsername, \
              content: c.content, creationDate: c.creationDate}",
     newest_first: false,

@@ -12,8 +12,10 @@ use crate::{
 };
 
 const LIKES: Children = Children {
+    key: "postId",
     parent: "post",
     child: "like",
+    types: "c.type >= @child",
     shape: "{id: c.id, postId: c.postId, userId: c.userId, userUsername: c.userUsername, \
              creationDate: c.creationDate}",
     newest_first: true,

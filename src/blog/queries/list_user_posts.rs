@@ -12,8 +12,10 @@ use crate::{
 };
 
 const POSTS: Children = Children {
+    key: "userId",
     parent: "user",
     child: "post",
+    types: "c.type >= @child",
     shape: "{id: c.postId, postId: c.postId, userId: c.userId, userUsername: c.userUsername, \
              title: c.title, content: c.content, commentCount: c.commentCount, \
              likeCount: c.likeCount, creationDate: c.creationDate}",

@@ -14,7 +14,7 @@ const POSTS: usize = 30;
 const COMMENTS: usize = 8;
 
 /// How many store requests the audit may take.
-const MOST: u64 = 180;
+const MOST: u64 = 150;
 
 async fn blog() -> World {
     let world = World::new().await;

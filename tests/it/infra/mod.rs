@@ -4,6 +4,7 @@
 mod alerts;
 mod bicep;
 mod containers;
+mod indexes;
 mod parameters;
 
 use std::{fs, path::PathBuf};

@@ -88,6 +88,32 @@ async fn a_delete_lets_the_next_post_move_up() {
 }
 
 #[tokio::test]
+async fn of_posts_of_one_moment_the_last_by_id_move_up() {
+    let world = world_with_ann().await;
+    let posts = world.container("posts").await;
+    // The moment of the 20 oldest: which of them fill the feed up is decided by their ids.
+    for n in 0..120_u32 {
+        let (id, second) = (format!("p{:03}", n * 7 % 120), if n * 7 % 120 < 20 { 0 } else { n });
+        let post = json!({
+            "id": id, "postId": id, "type": "post", "userId": "ann", "userUsername": "Ann",
+            "title": "T", "content": "C", "commentCount": 0, "likeCount": 0, "version": 1,
+            "usernameVersion": 1,
+            "creationDate": format!("2026-11-21T09:{:02}:{:02}.120Z", second / 60, second % 60),
+        });
+        posts.create_item(id.clone(), &id, &post, None).await.unwrap();
+    }
+    world.settle().await;
+    assert_eq!(ids(&feed(&world).await), newest(&world).await);
+    for n in [100, 101, 102] {
+        world.delete(&format!("/api/posts/p{n:03}")).await.expect(204);
+    }
+    world.settle().await;
+    let feed = feed(&world).await;
+    assert_eq!(ids(&feed)[97..], ["p019", "p018", "p017"]);
+    assert_eq!(ids(&feed), newest(&world).await);
+}
+
+#[tokio::test]
 async fn a_post_that_was_deleted_and_written_again_is_as_new_as_it_is() {
     let world = world_with_ann().await;
     write_posts(&world, 0..100).await;

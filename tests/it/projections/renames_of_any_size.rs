@@ -56,7 +56,7 @@ async fn users(world: &World) -> Vec<Value> {
 
 async fn marks(world: &World) -> Vec<Value> {
     let items = world.items("users").await;
-    items.into_iter().filter(|item| item["type"] == "renaming").collect()
+    items.into_iter().filter(|item| item["type"] == "markOfRename").collect()
 }
 
 /// How many replacements were sent to `posts` since a number of requests.

@@ -168,6 +168,12 @@ impl CosmosEndpoint {
         self.store.requests.since(mark)
     }
 
+    /// The data-plane requests that are kept, which are then kept no longer; empty unless
+    /// [`EndpointOptions::keep_requests`] is set.
+    pub fn take_requests(&self) -> Vec<StoreRequest> {
+        self.store.requests.take()
+    }
+
     /// Lets the next `times` requests of a kind to a container meet a fault, for tests.
     pub fn inject(&self, fault: Fault, kind: RequestKind, container: &str, times: usize) {
         self.store.faults.add(fault, kind, container, times);

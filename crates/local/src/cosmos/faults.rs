@@ -137,6 +137,6 @@ impl Met {
         headers.insert(HeaderName::from_static("x-ms-retry-after-ms"), retry_after_ms);
         headers.insert(HeaderName::from_static("x-ms-request-charge"), "0");
         let body = format!(r#"{{"code":"{status}","message":"a fault that was asked for"}}"#);
-        Response { status, headers, body: Bytes::from(body) }
+        Response { status, headers, body: Bytes::from(body), items_loaded: None }
     }
 }

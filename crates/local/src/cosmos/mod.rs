@@ -60,7 +60,7 @@ pub use faults::Fault;
 pub use holds::Hold;
 pub use operation::RequestKind;
 pub use provision::provision;
-pub use requests::StoreRequest;
+pub use requests::{StoreAnswer, StoreRequest};
 pub use server::RunningServer;
 
 /// The account key of every Cosmos DB emulator, published by Microsoft: it protects nothing.

@@ -2,10 +2,21 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use super::operation::RequestKind;
+use azure_core::http::{Request, headers::HeaderName};
+use serde::Deserialize;
+
+use super::{
+    operation::{ContainerPath, PARTITION_KEY, PRIORITY_LEVEL, RequestKind},
+    store::{Response, names_partition_key},
+    written::{body_of, parse},
+};
+
+const ITEM_COUNT: HeaderName = HeaderName::from_static("x-ms-item-count");
+const RANGE_ID: HeaderName = HeaderName::from_static("x-ms-documentdb-partitionkeyrangeid");
+const REQUEST_CHARGE: HeaderName = HeaderName::from_static("x-ms-request-charge");
 
 /// A data-plane request that reached the store. Retries of an SDK are requests of their own.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct StoreRequest {
     /// The HTTP method.
@@ -18,8 +29,80 @@ pub struct StoreRequest {
     pub container: String,
     /// Whether it named a partition key, so that it touched one logical partition only.
     pub names_partition_key: bool,
+    /// The partition key that it named, as JSON.
+    pub partition_key: Option<String>,
     /// Whether it was sent with low priority.
     pub low_priority: bool,
+    /// The size of its body.
+    pub bytes: usize,
+    /// The text of a query.
+    pub query: Option<String>,
+    /// What came of it; `None` while it is under way, or when its answer was lost.
+    pub answer: Option<StoreAnswer>,
+}
+
+/// What the store did for a request.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct StoreAnswer {
+    /// The HTTP status.
+    pub status: u16,
+    /// The physical partition that answered, where it was a single one.
+    pub physical_partition: Option<String>,
+    /// Items that a read, a query or a feed has loaded, whatever became of them; `None` when the
+    /// endpoint charges as the emulator does, and so does not look.
+    pub items_loaded: Option<u32>,
+    /// Items in the answer.
+    pub items_returned: u32,
+    /// The size of its body.
+    pub bytes: usize,
+    /// What was charged.
+    pub request_units: f64,
+}
+
+#[derive(Deserialize)]
+struct QueryBody {
+    query: String,
+}
+
+impl StoreRequest {
+    pub(super) fn new(kind: RequestKind, container: &ContainerPath, request: &Request) -> Self {
+        let header = |name: HeaderName| request.headers().get_optional_string(&name);
+        let names_partition_key = names_partition_key(request);
+        Self {
+            method: request.method().as_str(),
+            kind,
+            database: container.database.clone(),
+            container: container.container.clone(),
+            names_partition_key,
+            partition_key: header(PARTITION_KEY).filter(|_| names_partition_key),
+            low_priority: header(PRIORITY_LEVEL)
+                .is_some_and(|level| level.eq_ignore_ascii_case("low")),
+            bytes: body_of(request).len(),
+            query: parse::<QueryBody>(request).map(|body| body.query),
+            answer: None,
+        }
+    }
+}
+
+impl StoreAnswer {
+    pub(super) fn new(kind: RequestKind, response: &Response) -> Self {
+        let header = |name: HeaderName| response.headers.get_optional_string(&name);
+        let items_returned = match kind {
+            RequestKind::Read => u32::from(response.status == 200),
+            _ => header(ITEM_COUNT).and_then(|count| count.parse().ok()).unwrap_or(0),
+        };
+        Self {
+            status: response.status,
+            physical_partition: header(RANGE_ID),
+            items_loaded: response.items_loaded,
+            items_returned,
+            bytes: response.body.len(),
+            request_units: header(REQUEST_CHARGE)
+                .and_then(|charge| charge.parse().ok())
+                .unwrap_or(0.0),
+        }
+    }
 }
 
 /// Counts always; keeps the requests themselves only when asked to, since a list would grow for
@@ -32,20 +115,38 @@ pub(super) struct RequestLog {
 #[derive(Debug)]
 struct State {
     count: usize,
+    /// How many requests came before the first of the list.
+    taken: usize,
     list: Option<Vec<StoreRequest>>,
 }
+
+/// The place of a request in the log.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place(usize);
 
 impl RequestLog {
     pub(super) fn new(keep_list: bool) -> Self {
         let list = keep_list.then(Vec::new);
-        Self { state: Mutex::new(State { count: 0, list }) }
+        Self { state: Mutex::new(State { count: 0, taken: 0, list }) }
     }
 
-    pub(super) fn add(&self, request: impl FnOnce() -> StoreRequest) {
+    pub(super) fn add(&self, request: impl FnOnce() -> StoreRequest) -> Place {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let place = Place(state.count);
         state.count += 1;
         if let Some(list) = &mut state.list {
             list.push(request());
+        }
+        place
+    }
+
+    /// Notes the answer to a request, unless that was taken meanwhile.
+    pub(super) fn answered(&self, Place(place): Place, answer: impl FnOnce() -> StoreAnswer) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let index = place.checked_sub(state.taken);
+        let list = state.list.as_deref_mut().unwrap_or_default();
+        if let Some(request) = index.and_then(|index| list.get_mut(index)) {
+            request.answer = Some(answer());
         }
     }
 
@@ -57,6 +158,13 @@ impl RequestLog {
     pub(super) fn since(&self, mark: usize) -> Vec<StoreRequest> {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let list = state.list.as_deref().unwrap_or_default();
-        list.get(mark..).unwrap_or_default().to_vec()
+        list.get(mark.saturating_sub(state.taken)..).unwrap_or_default().to_vec()
+    }
+
+    /// The requests that are kept, which are then kept no longer.
+    pub(super) fn take(&self) -> Vec<StoreRequest> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.taken = state.count;
+        state.list.as_mut().map(std::mem::take).unwrap_or_default()
     }
 }

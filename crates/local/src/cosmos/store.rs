@@ -19,8 +19,8 @@ use super::{
     expiry::Expiry,
     faults::{Fault, Faults},
     holds::Holds,
-    operation::{ContainerPath, ContainersChange, Operation, PARTITION_KEY, PRIORITY_LEVEL},
-    requests::{RequestLog, StoreRequest},
+    operation::{ContainerPath, ContainersChange, Operation, PARTITION_KEY, RequestKind},
+    requests::{RequestLog, StoreAnswer, StoreRequest},
     splits::Splits,
 };
 use crate::chaos::Chaos;
@@ -37,6 +37,8 @@ pub(super) struct Response {
     pub(super) status: u16,
     pub(super) headers: Headers,
     pub(super) body: Bytes,
+    /// Items that were loaded for it, where the ledger has found that out.
+    pub(super) items_loaded: Option<u32>,
 }
 
 /// The in-memory account.
@@ -93,39 +95,42 @@ impl Store {
         wrap_bare_patch(&operation, &mut request);
         match operation {
             Operation::Data { kind, container, item } => {
-                self.requests.add(|| StoreRequest {
-                    method: request.method().as_str(),
-                    kind,
-                    database: container.database.clone(),
-                    container: container.container.clone(),
-                    names_partition_key: names_partition_key(&request),
-                    low_priority: has_low_priority(&request),
-                });
+                let place = self.requests.add(|| StoreRequest::new(kind, &container, &request));
                 self.holds.wait(kind, &container.container).await;
-                let met = self.faults.take(kind, &container.container);
-                if let Some(met) = met
-                    && matches!(met.fault, Fault::Refused(_))
-                {
-                    return Ok(met.answer());
-                }
-                let now = SystemTime::now();
-                self.expiry.learn(kind, &container, item.clone(), &request, now);
-                let response = match &self.ledger {
-                    Some(ledger) => {
-                        ledger.send(self, kind, &container, item.as_deref(), &request).await
-                    }
-                    None => self.send(&request).await,
-                };
-                if let Some(splits) = &self.splits
-                    && kind.is_write()
-                {
-                    splits.after_write(&self.emulator.store(), &container);
-                }
-                met.map_or(response, |met| Ok(met.answer()))
+                let response = self.execute_data(kind, &container, item, &request).await?;
+                self.requests.answered(place, || StoreAnswer::new(kind, &response));
+                Ok(response)
             }
             Operation::Containers(change) => self.change_containers(change, &request).await,
             Operation::Metadata => self.send(&request).await,
         }
+    }
+
+    /// Answers a request of the data plane, with the faults that it is to meet.
+    async fn execute_data(
+        &self,
+        kind: RequestKind,
+        container: &ContainerPath,
+        item: Option<String>,
+        request: &Request,
+    ) -> Result<Response, CosmosError> {
+        let met = self.faults.take(kind, &container.container);
+        if let Some(met) = met
+            && matches!(met.fault, Fault::Refused(_))
+        {
+            return Ok(met.answer());
+        }
+        self.expiry.learn(kind, container, item.clone(), request, SystemTime::now());
+        let response = match &self.ledger {
+            Some(ledger) => ledger.send(self, kind, container, item.as_deref(), request).await,
+            None => self.send(request).await,
+        };
+        if let Some(splits) = &self.splits
+            && kind.is_write()
+        {
+            splits.after_write(&self.emulator.store(), container);
+        }
+        met.map_or(response, |met| Ok(met.answer()))
     }
 
     async fn change_containers(
@@ -190,7 +195,7 @@ impl Store {
                 .with_message(format!("the emulator's answer cannot be read: {error}"))
                 .build()
         })?;
-        Ok(Response { status: u16::from(status), headers, body })
+        Ok(Response { status: u16::from(status), headers, body, items_loaded: None })
     }
 }
 
@@ -203,9 +208,4 @@ impl ContainerPath {
 
 pub(super) fn names_partition_key(request: &Request) -> bool {
     request.headers().get_optional_str(&PARTITION_KEY).is_some_and(|key| key != "[]")
-}
-
-fn has_low_priority(request: &Request) -> bool {
-    let level = request.headers().get_optional_str(&PRIORITY_LEVEL);
-    level.is_some_and(|level| level.eq_ignore_ascii_case("low"))
 }

@@ -25,33 +25,42 @@ use super::{
 
 const REQUEST_CHARGE: HeaderName = HeaderName::from_static("x-ms-request-charge");
 
-/// Knows the indexing policies, and puts its charge in the place of the emulator's.
+/// Knows the containers, and puts its charge in the place of the emulator's.
 #[derive(Debug, Default)]
 pub(in crate::cosmos) struct Ledger {
-    policies: RwLock<HashMap<ContainerPath, Arc<IndexingPolicy>>>,
+    containers: RwLock<HashMap<ContainerPath, Arc<Container>>>,
+}
+
+/// What the charges depend on.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Container {
+    id: String,
+    partition_key: PartitionKey,
+    indexing_policy: IndexingPolicy,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct PartitionKey {
+    paths: Vec<String>,
 }
 
 impl Ledger {
-    /// Notes a container's indexing policy from the request that made or replaced it.
+    /// Notes a container from the request that made or replaced it.
     pub(in crate::cosmos) fn container_written(&self, database: &str, request: &Request) {
-        #[derive(Deserialize)]
-        #[serde(rename_all = "camelCase")]
-        struct Container {
-            id: String,
-            indexing_policy: Option<IndexingPolicy>,
-        }
         let Ok(container) = serde_json::from_slice::<Container>(&body_of(request)) else {
             return;
         };
-        let path = ContainerPath { database: database.to_owned(), container: container.id };
-        let policy = Arc::new(container.indexing_policy.unwrap_or_default());
-        self.policies.write().unwrap_or_else(PoisonError::into_inner).insert(path, policy);
+        let path = ContainerPath { database: database.to_owned(), container: container.id.clone() };
+        let mut containers = self.containers.write().unwrap_or_else(PoisonError::into_inner);
+        containers.insert(path, Arc::new(container));
     }
 
-    /// Drops the policies of the containers that are gone.
+    /// Drops the containers that are gone.
     pub(in crate::cosmos) fn forget(&self, gone: impl Fn(&ContainerPath) -> bool) {
-        let mut policies = self.policies.write().unwrap_or_else(PoisonError::into_inner);
-        policies.retain(|container, _| !gone(container));
+        let mut containers = self.containers.write().unwrap_or_else(PoisonError::into_inner);
+        containers.retain(|container, _| !gone(container));
     }
 
     /// Has the emulator answer a request, and says in the answer what it costs. Where that cannot
@@ -71,16 +80,27 @@ impl Ledger {
             before.push(stored(store, container, id, request).await);
         }
         let mut response = store.send(request).await?;
+        response.items_loaded = Some(0);
         let charge = match response.status {
             200 | 201 | 204 if kind.is_write() => {
                 self.writes(store, container, request, writes, before).await
             }
             200 => match kind {
-                RequestKind::Read => Some(rates::read(response.body.len())),
-                RequestKind::Query => {
-                    queries::work(store, container, request, &response).await.map(reads::query)
+                RequestKind::Read => {
+                    response.items_loaded = Some(1);
+                    Some(rates::read(response.body.len()))
                 }
-                _ => Some(reads::feed(queries::n_items(&response), response.body.len())),
+                RequestKind::Query => {
+                    let keys = &self.container(container).partition_key.paths;
+                    let work = queries::work(store, container, keys, request, &response).await;
+                    response.items_loaded = work.map(|work| work.items_loaded);
+                    work.map(reads::query)
+                }
+                _ => {
+                    let n_items = queries::n_items(&response);
+                    response.items_loaded = Some(n_items);
+                    Some(reads::feed(n_items, response.body.len()))
+                }
             },
             // A batch that failed, nothing new, nothing there, there already, and other versions.
             207 | 304 | 404 | 409 | 412 => Some(LOOK),
@@ -101,19 +121,19 @@ impl Ledger {
         writes: Vec<Write>,
         before: Vec<Option<Version>>,
     ) -> Option<f64> {
-        let policy = self.policy(container);
+        let known = self.container(container);
         let mut charge = 0.0;
         for (write, old) in writes.into_iter().zip(before) {
             let id = write.id.as_deref().filter(|_| write.needs_a_look_after());
             let after = stored(store, container, id, request).await;
-            charge += write.charge(old, after, &policy)?;
+            charge += write.charge(old, after, &known.indexing_policy)?;
         }
         (charge > 0.0).then_some(charge)
     }
 
-    fn policy(&self, container: &ContainerPath) -> Arc<IndexingPolicy> {
-        let policies = self.policies.read().unwrap_or_else(PoisonError::into_inner);
-        policies.get(container).cloned().unwrap_or_default()
+    fn container(&self, path: &ContainerPath) -> Arc<Container> {
+        let containers = self.containers.read().unwrap_or_else(PoisonError::into_inner);
+        containers.get(path).cloned().unwrap_or_default()
     }
 }
 

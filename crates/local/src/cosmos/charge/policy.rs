@@ -50,6 +50,14 @@ impl IndexingPolicy {
         included.is_some() && included >= best(&self.excluded_paths)
     }
 
+    /// The paths of single values that are included by name.
+    pub(super) fn named_paths(&self) -> impl Iterator<Item = Vec<&str>> {
+        self.included_paths.iter().filter_map(|included| {
+            let mut path = segments(&included.path);
+            (path.pop() == Some("?") && !path.contains(&"[]")).then_some(path)
+        })
+    }
+
     /// The properties of each composite index, as paths.
     pub(super) fn composite_indexes(&self) -> impl Iterator<Item = Vec<Vec<&str>>> {
         self.composite_indexes

@@ -24,6 +24,7 @@ const ITEM_COUNT: HeaderName = HeaderName::from_static("x-ms-item-count");
 pub(super) async fn work(
     store: &Store,
     container: &ContainerPath,
+    partition_key: &[String],
     request: &Request,
     response: &Response,
 ) -> Option<QueryWork> {
@@ -36,8 +37,12 @@ pub(super) async fn work(
         Some(text) => loaded(store, request, body, text, &shape).await?,
         None => (n_items(response), response.body.len()),
     };
-    // The partition key is looked up too, but the text need not have it.
-    let by_key = u32::from(names_partition_key(request));
+    // The partition key is looked up too, once, whether or not the text has it.
+    let in_text = |path: &String| {
+        shape.equalities.iter().any(|equal| path.strip_prefix('/') == Some(equal.as_str()))
+    };
+    let in_text = !partition_key.is_empty() && partition_key.iter().all(in_text);
+    let by_key = u32::from(names_partition_key(request) && !in_text);
     Some(QueryWork {
         partitions: if begins { partitions(store, container, request) } else { 0 },
         seeks: shape.seeks + by_key,

@@ -14,6 +14,8 @@ pub(super) struct Shape {
     pub(super) whole_items: Option<String>,
     /// Whether the result sums items up, so that one page of it may come from all of them.
     pub(super) sums_up: bool,
+    /// The properties that the filter compares by `=`, as `a/b`.
+    pub(super) equalities: Vec<String>,
 }
 
 /// A word or a symbol outside of quotes.
@@ -65,7 +67,13 @@ pub(super) fn shape(text: &str) -> Shape {
         format!("SELECT {top}* {rest}")
     });
     let order_seeks = u32::from(order < end);
-    Shape { seeks: seeks(&tokens[filter..after_filter]) + order_seeks, whole_items, sums_up }
+    let filter = &tokens[filter..after_filter];
+    Shape {
+        seeks: seeks(filter) + order_seeks,
+        whole_items,
+        sums_up,
+        equalities: equalities(filter),
+    }
 }
 
 /// Where the list of a SELECT begins.
@@ -108,6 +116,14 @@ fn seeks(filter: &[Token<'_>]) -> u32 {
         };
     }
     seeks
+}
+
+fn equalities(filter: &[Token<'_>]) -> Vec<String> {
+    let property = |pair: &[Token<'_>]| {
+        let (_, path) = pair[0].text.split_once('.').filter(|_| pair[1].is("="))?;
+        Some(path.replace('.', "/"))
+    };
+    filter.windows(2).filter_map(property).collect()
 }
 
 fn is_name(token: &Token<'_>) -> bool {
@@ -208,6 +224,13 @@ mod tests {
             assert!(shape.sums_up, "{text}");
             assert_eq!(shape.whole_items.as_deref(), Some(whole), "{text}");
         }
+    }
+
+    #[test]
+    fn what_is_compared_by_equality_is_known() {
+        let text = "SELECT * FROM c WHERE c.a.b = 1 AND (c.c > 2 OR c.d= @d) ORDER BY c.e";
+        assert_eq!(shape(text).equalities, ["a/b", "d"]);
+        assert_eq!(shape("SELECT c.a = 1 AS x FROM c").equalities, [""; 0]);
     }
 
     #[test]

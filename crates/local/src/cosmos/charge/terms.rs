@@ -23,10 +23,10 @@ pub(super) struct Terms {
 
 #[derive(Debug, PartialEq, Eq, Hash)]
 enum Term {
-    /// A scalar, with its path.
-    Value { path: String, value: String },
+    /// A scalar, with its path; `None` where there is none.
+    Value { path: String, value: Option<String> },
     /// The values of a composite index, by its number in the policy.
-    Composite { index: usize, values: Vec<String> },
+    Composite { index: usize, values: Vec<Option<String>> },
 }
 
 impl Terms {
@@ -43,13 +43,15 @@ impl Terms {
                 }
             }
         }
-        for (index, properties) in policy.composite_indexes().enumerate() {
-            let values: Option<Vec<&Value>> =
-                properties.iter().map(|path| scalar_at(item, path)).collect();
-            if let Some(values) = values {
-                let values = values.iter().map(ToString::to_string).collect();
-                found.terms.insert(Term::Composite { index, values });
+        // That a value is missing stands in the index, too, where the policy names its path.
+        for path in policy.named_paths() {
+            if scalar_at(item, &path).is_none() && policy.covers(&path) {
+                found.terms.insert(Term::Value { path: path.join("/"), value: None });
             }
+        }
+        for (index, properties) in policy.composite_indexes().enumerate() {
+            let values = properties.iter().map(|path| scalar_at(item, path).map(Value::to_string));
+            found.terms.insert(Term::Composite { index, values: values.collect() });
         }
         found
     }
@@ -73,7 +75,7 @@ impl Terms {
             scalar => {
                 // The id is indexed whatever the policy says.
                 if path.as_slice() == ["id"] || policy.covers(path) {
-                    let (path, value) = (path.join("/"), scalar.to_string());
+                    let (path, value) = (path.join("/"), Some(scalar.to_string()));
                     self.terms.insert(Term::Value { path, value });
                 }
             }
@@ -141,12 +143,13 @@ mod tests {
         for (included, excluded, values) in [
             (&["/a/b/?"] as &[&str], &["/*"] as &[&str], 2),
             (&["/a/*"], &["/*"], 3),
-            (&["/a/?"], &["/*"], 1),
+            (&["/a/?"], &["/*"], 2),
             (&["/*"], &["/a/*"], 3),
             (&["/*", "/a/b/?"], &["/a/*"], 4),
             (&["/a/*"], &["/*", "/a/c/?"], 2),
             (&["/d/[]/e/?"], &["/*"], 2),
-            (&["/d/e/?"], &["/*"], 1),
+            (&["/d/e/?"], &["/*"], 2),
+            (&["/missing/?", "/missing/[]/?", "/missing/*"], &["/*"], 2),
             (&["/\"f/g\"/?"], &["/*"], 2),
             (&["/\"f/g\"/?"], &["/*", "/\"f/g\"/*"], 2),
             (&["/\"f/g\"/*"], &["/*", "/\"f/g\"/?"], 1),
@@ -159,14 +162,14 @@ mod tests {
     }
 
     #[test]
-    fn a_composite_index_has_a_term_for_an_item_with_all_its_properties() {
+    fn a_composite_index_has_a_term_for_every_item() {
         let mut policy = paths(&[], &["/*"]);
         policy["compositeIndexes"] = json!([
             [{ "path": "/a", "order": "ascending" }, { "path": "/b/c", "order": "descending" }],
             [{ "path": "/a", "order": "ascending" }, { "path": "/d", "order": "ascending" }],
         ]);
-        assert_eq!(terms(&json!({ "id": "1", "a": 1, "b": { "c": 2 } }), &policy), 3);
-        assert_eq!(terms(&json!({ "id": "1", "a": 1, "b": {}, "d": [] }), &policy), 2);
+        assert_eq!(terms(&json!({ "id": "1", "a": 1, "b": { "c": 2 } }), &policy), 4);
+        assert_eq!(terms(&json!({ "id": "1", "a": 1, "b": {}, "d": [] }), &policy), 4);
     }
 
     #[test]

@@ -1,0 +1,284 @@
+//! The indexing policies of `infra/containers.json` against every query of the app.
+//!
+//! The local endpoint answers any query. Azure refuses an order by two properties for which there is
+//! no composite index, and scans where a filter has no index. The rules are those of
+//! <https://learn.microsoft.com/azure/cosmos-db/index-policy>; what they say about composite indexes
+//! is under "Queries with a filter and ORDER BY" and "Queries with filters on multiple properties".
+
+use std::{collections::BTreeSet, fs, path::Path};
+
+use serde_json::{Value, json};
+
+use super::{root, text};
+use crate::{
+    audit,
+    blog::given::{comment, like, post, user},
+    world::World,
+};
+
+/// Filters that need no index, by container and property.
+const EVALUATED_ON_ITEMS: [(&str, &str); 1] = [
+    // Of a deleted post, all comments and likes are older, but for those of a later one.
+    ("posts", "postVersion"),
+];
+
+/// All items of the feed are one logical partition, so its key would find them all.
+const ONE_PARTITION: &str = "feed";
+
+/// A path of an index, and whether it is descending.
+type Sorted = (String, bool);
+
+#[derive(Clone)]
+struct Policy {
+    container: String,
+    key: String,
+    ranges: Vec<String>,
+    composites: Vec<Vec<Sorted>>,
+}
+
+struct Asked {
+    container: String,
+    text: String,
+    in_partition: bool,
+}
+
+#[tokio::test]
+async fn every_query_is_served_by_an_index_and_every_index_serves_a_query() {
+    let asked = asked().await;
+    for begin in texts_in_sources() {
+        assert!(asked.iter().any(|one| one.text.contains(&begin)), "not asked: {begin}");
+    }
+    for policy in policies() {
+        let of_container: Vec<&Asked> =
+            asked.iter().filter(|one| one.container == policy.container).collect();
+        let unserved = |policy: &Policy| -> Vec<String> {
+            of_container.iter().flat_map(|one| unserved(policy, one)).collect()
+        };
+        assert_eq!(unserved(&policy), [""; 0]);
+        for (what, without) in without_each(&policy) {
+            assert!(!unserved(&without).is_empty(), "{}: {what} serves nobody", policy.container);
+        }
+    }
+}
+
+/// Every query of the app, asked.
+async fn asked() -> Vec<Asked> {
+    let world = World::new().await;
+    for (id, name) in [("ann", "Ann"), ("bob", "Bob")] {
+        user(&world, id, name).await.expect(201);
+    }
+    for id in ["p1", "p2"] {
+        post(&world, id, "ann").await.expect(201);
+        for user in ["ann", "bob"] {
+            comment(&world, id, user, "Well.").await.expect(201);
+            like(&world, id, user).await.expect(201);
+        }
+    }
+    user(&world, "bob", "Rob").await.expect(200);
+    world.settle().await;
+    for n in 0..2 {
+        let letter = json!({
+            "id": format!("HomeFeed.{n}"), "function": "HomeFeed", "raw": "", "rawTruncated": false,
+            "reason": "", "invocationId": "", "failedAt": "2026-11-21T09:25:54.120Z",
+        });
+        let letters = world.container("dead-letters").await;
+        let id = letter["id"].as_str().unwrap();
+        letters.create_item("HomeFeed".to_owned(), id, &letter, None).await.unwrap();
+    }
+    for list in [
+        "/api/users/ann/posts?",
+        "/api/posts/p1/comments?",
+        "/api/posts/p1/likes?",
+        "/api/dead-letters?function=HomeFeed&",
+        "/api/dead-letters?",
+    ] {
+        let page = world.get(&format!("{list}limit=1")).await.expect(200).json();
+        let cursor = page["nextCursor"].as_str().unwrap();
+        world.get(&format!("{list}limit=1&cursor={cursor}")).await.expect(200);
+    }
+    world.get("/api/feed").await.expect(200);
+    world.delete("/api/posts/p2").await.expect(204);
+    world.settle().await;
+    audit::repair_all(&world).await;
+    let requests = world.endpoint.requests().into_iter();
+    let asked = requests.filter_map(|request| {
+        let text = as_written(&request.query?);
+        Some(Asked {
+            container: request.container,
+            text,
+            in_partition: request.names_partition_key,
+        })
+    });
+    asked.collect()
+}
+
+/// A query as the app wrote it, in one line. The SDK wraps one that is sorted over all partitions.
+fn as_written(text: &str) -> String {
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match text.split_once(" FROM c ") {
+        Some((list, rest)) if list.contains("orderByItems") => {
+            let rest = rest.replace("WHERE true ", "").replace("WHERE (", "WHERE ");
+            format!("SELECT * FROM c {}", rest.replace(") AND true ", " "))
+        }
+        _ => text,
+    }
+}
+
+/// How each text of SQL in the sources begins, up to where it is put together; without its list
+/// where it is whole so far, since that is what the SDK changes.
+fn texts_in_sources() -> BTreeSet<String> {
+    let mut begins = BTreeSet::new();
+    let mut folders = vec![root().join("src")];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                begins.extend(texts_in(&path));
+            }
+        }
+    }
+    assert!(begins.len() >= 8, "the queries have moved: {begins:#?}");
+    begins
+}
+
+fn texts_in(file: &Path) -> Vec<String> {
+    let source = fs::read_to_string(file).unwrap();
+    let texts = source.split("\"SELECT ").skip(1);
+    let begin = |text: &str| {
+        let begin = text.split(['"', '{', '\\']).next().unwrap_or_default().trim_end();
+        begin.find("FROM c ").map_or(begin, |from| &begin[from..]).to_owned()
+    };
+    texts.map(begin).collect()
+}
+
+/// The policies of our containers; that of the leases is the host's business.
+fn policies() -> Vec<Policy> {
+    let file: Value = serde_json::from_str(&text("infra/containers.json")).unwrap();
+    let containers = file["containers"].as_array().unwrap().iter();
+    let ours = containers.filter(|container| container["id"] != "leases");
+    ours.map(policy).collect()
+}
+
+fn policy(container: &Value) -> Policy {
+    let path = |value: &Value| value["path"].as_str().unwrap().trim_start_matches('/').to_owned();
+    let indexes = &container["indexingPolicy"];
+    let list = |name: &str| indexes[name].as_array().cloned().unwrap_or_default();
+    let composite = |index: &Value| {
+        let paths = index.as_array().unwrap().iter();
+        paths.map(|one| (path(one), one["order"] == "descending")).collect()
+    };
+    let key = container["partitionKey"]["paths"][0].as_str().unwrap();
+    let included = list("includedPaths");
+    // The SDK leaves an empty list out, and then the store indexes everything.
+    assert!(!included.is_empty(), "{}", container["id"]);
+    Policy {
+        container: container["id"].as_str().unwrap().to_owned(),
+        key: key.trim_start_matches('/').to_owned(),
+        ranges: included.iter().map(|one| path(one).trim_end_matches("/?").to_owned()).collect(),
+        composites: list("compositeIndexes").iter().map(composite).collect(),
+    }
+}
+
+/// The policy without each of its indexes.
+fn without_each(policy: &Policy) -> Vec<(String, Policy)> {
+    let mut all = Vec::new();
+    for n in 0..policy.ranges.len() {
+        let mut without = policy.clone();
+        all.push((format!("/{}/?", without.ranges.remove(n)), without));
+    }
+    for n in 0..policy.composites.len() {
+        let mut without = policy.clone();
+        all.push((format!("{:?}", without.composites.remove(n)), without));
+    }
+    all
+}
+
+/// What a query looks up: by equality, in any other way, and in which order.
+#[derive(Debug, PartialEq, Eq)]
+struct Lookup {
+    equal: BTreeSet<String>,
+    others: BTreeSet<String>,
+    order: Vec<Sorted>,
+}
+
+fn lookup(text: &str) -> Lookup {
+    let spaced = text.replace('(', " ( ").replace(')', " ) ").replace(',', " , ");
+    let words: Vec<&str> = spaced.split_whitespace().collect();
+    let order_at = words.iter().position(|word| *word == "ORDER").unwrap_or(words.len());
+    let filter_at = words.iter().position(|word| *word == "WHERE").unwrap_or(order_at);
+    let (mut equal, mut others, mut depth) = (BTreeSet::new(), BTreeSet::new(), 0);
+    for pair in words[filter_at..order_at].windows(2) {
+        match pair[0] {
+            "(" => depth += 1,
+            ")" => depth -= 1,
+            word => {
+                let Some(path) = word.strip_prefix("c.") else { continue };
+                let of = if depth == 0 && pair[1] == "=" { &mut equal } else { &mut others };
+                of.insert(path.to_owned());
+            }
+        }
+    }
+    let order = words[order_at..].iter().enumerate().filter_map(|(n, word)| {
+        let path = word.strip_prefix("c.")?;
+        Some((path.to_owned(), words.get(order_at + n + 1) == Some(&"DESC")))
+    });
+    Lookup { equal, others, order: order.collect() }
+}
+
+/// What of a query no index serves.
+fn unserved(policy: &Policy, asked: &Asked) -> Vec<String> {
+    let Policy { container, key, ranges, composites } = policy;
+    let Lookup { equal, others, order } = lookup(&asked.text);
+    let mut served: BTreeSet<String> = ranges.iter().cloned().collect();
+    // These have an index in every container.
+    served.extend(["id".to_owned(), "_ts".to_owned()]);
+    let mut missing = Vec::new();
+
+    let sorts = |index: &&Vec<Sorted>| {
+        let opposite: Vec<Sorted> =
+            index.iter().map(|(path, descending)| (path.clone(), !descending)).collect();
+        **index == order || opposite == order
+    };
+    match composites.iter().find(sorts) {
+        // The items that are equal in its first properties stand together in it.
+        Some(index) => {
+            let begin = index.iter().map(|(path, _)| path).take_while(|path| equal.contains(*path));
+            served.extend(begin.cloned());
+        }
+        None if order.len() > 1 || order.iter().any(|(path, _)| !served.contains(path)) => {
+            missing.push(format!("order {order:?}"));
+        }
+        None => {}
+    }
+    for index in composites {
+        let last = index.len() - 1;
+        let fits = index
+            .iter()
+            .enumerate()
+            .all(|(n, (path, _))| equal.contains(path) || (n == last && others.contains(path)));
+        if fits {
+            served.extend(index.iter().map(|(path, _)| path.clone()));
+        }
+    }
+    let on_items = |path: &String| EVALUATED_ON_ITEMS.contains(&(container.as_str(), path));
+    let filters = equal.union(&others).filter(|path| !served.contains(*path) && !on_items(path));
+    missing.extend(filters.map(|path| format!("filter {path}")));
+    if asked.in_partition && container != ONE_PARTITION && !served.contains(key) {
+        missing.push(format!("partition key {key}"));
+    }
+    let Asked { text, .. } = asked;
+    missing.into_iter().map(|what| format!("{container}: {what} in {text}")).collect()
+}
+
+#[test]
+fn a_query_is_taken_apart() {
+    let paths = |paths: &[&str]| paths.iter().map(|&path| path.to_owned()).collect();
+    let text = "SELECT (c.x = 1 ? c.y : c.z) AS v FROM c WHERE c.a = @a AND c.b IN (1, 2) \
+                AND (c.d = 1 OR IS_DEFINED(c.e)) ORDER BY c.a DESC, c.f ASC, c.g";
+    let sorted = [("a", true), ("f", false), ("g", false)];
+    let order = sorted.map(|(path, descending)| (path.to_owned(), descending)).to_vec();
+    let expected = Lookup { equal: paths(&["a"]), others: paths(&["b", "d", "e"]), order };
+    assert_eq!(lookup(text), expected);
+}
