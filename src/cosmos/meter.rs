@@ -1,8 +1,11 @@
 //! What an API request costs: the request units and the store requests behind it.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicU64, Ordering::Relaxed},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+    time::Duration,
 };
 
 use azure_core::http::Context;
@@ -22,6 +25,7 @@ pub struct Meter {
     hundredths_of_ru: AtomicU64,
     requests: AtomicU64,
     throttled: AtomicU64,
+    nanoseconds: AtomicU64,
     /// The meter of the work that this one's is a part of.
     whole: Option<Arc<Meter>>,
 }
@@ -44,13 +48,19 @@ impl Meter {
         self.throttled.load(Relaxed)
     }
 
+    /// How long the SDK's operations took, its retries and pauses included; of operations side by
+    /// side each counts.
+    pub fn duration(&self) -> Duration {
+        Duration::from_nanos(self.nanoseconds.load(Relaxed))
+    }
+
     /// Divides what was spent on work for several `members` among them, as evenly as whole
     /// hundredths, requests and refusals can be: the first have what is left over, and the sum is
-    /// exact.
+    /// exact. All of the time is in each share: all of them have waited for it.
     pub(super) fn shares(&self, members: usize) -> impl Iterator<Item = Share> {
         let members = members as u64;
-        let [units, requests, throttled] =
-            [&self.hundredths_of_ru, &self.requests, &self.throttled]
+        let [units, requests, throttled, nanoseconds] =
+            [&self.hundredths_of_ru, &self.requests, &self.throttled, &self.nanoseconds]
                 .map(|total| total.load(Relaxed));
         (0..members).map(move |member| {
             let part = |total: u64| total / members + u64::from(member < total % members);
@@ -58,34 +68,36 @@ impl Meter {
                 hundredths_of_ru: part(units),
                 requests: part(requests),
                 throttled: part(throttled),
+                nanoseconds,
             }
         })
     }
 
-    fn add(&self, hundredths_of_ru: u64, requests: u64, throttled: u64) {
-        self.hundredths_of_ru.fetch_add(hundredths_of_ru, Relaxed);
-        self.requests.fetch_add(requests, Relaxed);
-        self.throttled.fetch_add(throttled, Relaxed);
+    fn add(&self, share: Share) {
+        self.hundredths_of_ru.fetch_add(share.hundredths_of_ru, Relaxed);
+        self.requests.fetch_add(share.requests, Relaxed);
+        self.throttled.fetch_add(share.throttled, Relaxed);
+        self.nanoseconds.fetch_add(share.nanoseconds, Relaxed);
         if let Some(whole) = &self.whole {
-            whole.add(hundredths_of_ru, requests, throttled);
+            whole.add(share);
         }
     }
 }
 
-/// A part of what work for several has cost.
+/// A part of what work has cost.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Share {
     hundredths_of_ru: u64,
     requests: u64,
     throttled: u64,
+    nanoseconds: u64,
 }
 
 impl Share {
     /// Charges it to the meter of the current task.
     pub(super) fn charge(self) {
-        let Self { hundredths_of_ru, requests, throttled } = self;
         // Outside of a metered task, nobody asks what it costs.
-        let _ = METER.try_with(|meter| meter.add(hundredths_of_ru, requests, throttled));
+        let _ = METER.try_with(|meter| meter.add(self));
     }
 }
 
@@ -126,8 +138,13 @@ impl DiagnosticsHandler for MeterHandler {
             reason = "charges are small and positive; a cast saturates"
         )]
         let hundredths_of_ru = charge.round() as u64;
-        let requests = diagnostics.request_count() as u64;
-        Share { hundredths_of_ru, requests, throttled: throttled as u64 }.charge();
+        let share = Share {
+            hundredths_of_ru,
+            requests: diagnostics.request_count() as u64,
+            throttled: throttled as u64,
+            nanoseconds: u64::try_from(diagnostics.duration().as_nanos()).unwrap_or(u64::MAX),
+        };
+        share.charge();
     }
 }
 
@@ -135,27 +152,37 @@ impl DiagnosticsHandler for MeterHandler {
 mod tests {
     use super::*;
 
+    fn share(hundredths_of_ru: u64) -> Share {
+        Share { hundredths_of_ru, requests: 1, throttled: 0, nanoseconds: 1_000 }
+    }
+
     #[tokio::test]
     async fn the_whole_sees_what_its_parts_cost() {
-        let spend = |hundredths| METER.with(|meter| meter.add(hundredths, 1, 0));
         let ((first, second), whole) = metered(async {
-            spend(100);
-            let part = async |hundredths| metered(async { spend(hundredths) }).await.1;
+            share(100).charge();
+            let part = async |hundredths| metered(async { share(hundredths).charge() }).await.1;
             (part(25).await, part(50).await)
         })
         .await;
         let units = [&first, &second, &whole].map(|meter| meter.request_units());
         assert!(units.iter().zip([0.25, 0.5, 1.75]).all(|(unit, sum)| (unit - sum).abs() < 1e-9));
         assert_eq!((first.requests(), whole.requests()), (1, 3));
+        assert_eq!((first.duration().as_micros(), whole.duration().as_micros()), (1, 3));
     }
 
     #[tokio::test]
     async fn what_was_spent_for_several_is_divided_without_a_rest() {
         let whole = Meter::default();
-        whole.add(1_000, 2, 1);
+        whole.add(Share { requests: 2, throttled: 1, ..share(1_000) });
         let shares: Vec<_> = whole.shares(7).collect();
         assert!(shares.iter().all(|share| matches!(share.hundredths_of_ru, 142 | 143)));
-        let ((), meter) = metered(async { shares.into_iter().for_each(Share::charge) }).await;
+        assert!(shares.iter().all(|share| share.nanoseconds == 1_000));
+        let ((), meter) = metered(async {
+            for share in shares {
+                share.charge();
+            }
+        })
+        .await;
         assert_eq!((meter.requests(), meter.throttled()), (2, 1));
         assert!((meter.request_units() - 10.0).abs() < 1e-9);
     }

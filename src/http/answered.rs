@@ -68,6 +68,7 @@ pub async fn answered(
         status = status.as_u16(),
         duration_ms = milliseconds(duration),
         request_charge_ru = cost.request_units,
+        store.duration_ms = milliseconds(meter.duration()),
         store.requests = cost.requests,
         store.throttled = cost.throttled,
         "Answered a request"
