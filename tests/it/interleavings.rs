@@ -11,7 +11,7 @@ use tributary_local::cosmos::{
 use crate::{blog::given, http::expect::problem, world::World};
 
 /// An operation whose first request of a kind is on its way, and held back.
-async fn held<'a, T: 'a>(
+pub(crate) async fn held<'a, T: 'a>(
     (world, kind, container): (&World, RequestKind, &str),
     operation: impl Future<Output = T> + 'a,
 ) -> (Hold, LocalBoxFuture<'a, T>) {
@@ -212,6 +212,26 @@ async fn a_comment_deleted_while_it_is_renamed_stays_deleted() {
 }
 
 #[tokio::test]
+async fn a_comment_that_changes_while_it_is_deleted_under_a_condition_stays() {
+    let world = given::blog().await;
+    let comment = given::comment(&world, "p1", "bob", "Well.").await.expect(201);
+    let path = comment.header("location");
+    let as_seen = [("if-match", comment.header("etag"))];
+    let renamed = async {
+        given::user(&world, "bob", "Rob").await.expect(200);
+        deliver(&world, "UsernamesInPosts", &item(&world, "users", "bob").await).await;
+    };
+    let delete = world.call("DELETE", path, &as_seen, None);
+    problem(&amid((&world, Batch, "posts"), delete, renamed).await, 412);
+    assert_eq!(given::counts(&world, "p1").await, [(1, 0), (1, 0)]);
+
+    let now = world.get(path).await.expect(200);
+    let mark = world.endpoint.request_count();
+    world.call("DELETE", path, &[("if-match", now.header("etag"))], None).await.expect(204);
+    assert_eq!(world.endpoint.request_count() - mark, 3, "post and comment are read once");
+}
+
+#[tokio::test]
 async fn two_who_remove_the_comments_of_a_deleted_post_at_once_both_succeed() {
     let world = given::blog().await;
     given::comment(&world, "p1", "bob", "Well.").await.expect(201);
@@ -225,28 +245,30 @@ async fn two_who_remove_the_comments_of_a_deleted_post_at_once_both_succeed() {
 #[tokio::test]
 async fn two_commands_on_one_post_at_once_keep_each_others_work() {
     let world = given::blog().await;
+    // At one instance they would go together.
+    let other = world.second_instance().await;
     let like = async {
-        given::like(&world, "p1", "bob").await.expect(201);
+        given::like(&other, "p1", "bob").await.expect(201);
     };
     let comment = given::comment(&world, "p1", "ann", "Well.");
     let comment = amid((&world, Batch, "posts"), comment, like).await.expect(201);
     assert_eq!(given::counts(&world, "p1").await, [(1, 1), (1, 1)]);
 
     let unlike = async {
-        world.delete("/api/posts/p1/likes/bob").await.expect(204);
+        other.delete("/api/posts/p1/likes/bob").await.expect(204);
     };
     amid((&world, Batch, "posts"), given::like(&world, "p1", "ann"), unlike).await.expect(201);
     assert_eq!(given::counts(&world, "p1").await, [(1, 1), (1, 1)]);
 
     let more = async {
-        given::comment(&world, "p1", "bob", "Well!").await.expect(201);
+        given::comment(&other, "p1", "bob", "Well!").await.expect(201);
     };
     let less = world.delete(comment.header("location"));
     amid((&world, Batch, "posts"), less, more).await.expect(204);
     assert_eq!(given::counts(&world, "p1").await, [(1, 1), (1, 1)]);
 
     let like = async {
-        given::like(&world, "p1", "bob").await.expect(201);
+        given::like(&other, "p1", "bob").await.expect(201);
     };
     assert_eq!(
         amid((&world, Replace, "posts"), edited(&world, "edited"), like).await["likeCount"],
