@@ -70,23 +70,29 @@ async fn members(world: &World) -> Vec<String> {
 
 #[tokio::test]
 async fn of_two_copies_written_at_once_the_newer_stays() {
-    for (function, container, copy) in
-        [("PostCopiesInUsers", "users", "post:p1"), ("HomeFeed", "feed", "p1")]
-    {
-        let world = given::blog().await;
-        let first = item(&world, "posts", "p1").await;
-        let second = edited(&world, "second").await;
-        // The first of all copies is created, in the feed together with its head.
-        let creates = if function == "HomeFeed" { Batch } else { Create };
-        let older = deliver(&world, function, &first);
-        amid((&world, creates, container), older, deliver(&world, function, &second)).await;
-        assert_eq!(item(&world, container, copy).await["title"], "second", "{function}");
+    // The feed is written in transactions only.
+    for (function, container, copy, kinds) in [
+        ("PostCopiesInUsers", "users", "post:p1", [Create, Replace]),
+        ("HomeFeed", "feed", "p1", [Batch, Batch]),
+    ] {
+        // The first of all copies may be of the first version of its post, or of a later one.
+        for is_first_version in [true, false] {
+            let world = given::blog().await;
+            if !is_first_version {
+                edited(&world, "first").await;
+            }
+            let first = item(&world, "posts", "p1").await;
+            let second = edited(&world, "second").await;
+            let older = deliver(&world, function, &first);
+            amid((&world, kinds[0], container), older, deliver(&world, function, &second)).await;
+            assert_eq!(item(&world, container, copy).await["title"], "second", "{function}");
 
-        let third = edited(&world, "third").await;
-        let fourth = edited(&world, "fourth").await;
-        let older = deliver(&world, function, &third);
-        amid((&world, Replace, container), older, deliver(&world, function, &fourth)).await;
-        assert_eq!(item(&world, container, copy).await["title"], "fourth", "{function}");
+            let third = edited(&world, "third").await;
+            let fourth = edited(&world, "fourth").await;
+            let older = deliver(&world, function, &third);
+            amid((&world, kinds[1], container), older, deliver(&world, function, &fourth)).await;
+            assert_eq!(item(&world, container, copy).await["title"], "fourth", "{function}");
+        }
     }
 }
 
@@ -107,12 +113,31 @@ async fn of_two_posts_that_come_into_the_feed_at_once_the_head_knows_both() {
 }
 
 #[tokio::test]
+async fn of_two_batches_that_come_into_the_feed_at_once_the_head_knows_all() {
+    let world = given::blog().await;
+    for round in ["a", "b"] {
+        for n in 0..12 {
+            given::post(&world, &format!("{round}{n}"), "ann").await.expect(201);
+        }
+        let posts = world.items("posts").await;
+        let (one, other) = posts.split_at(posts.len() / 2);
+        let deliver = async |posts| world.deliver("HomeFeed", posts).await.unwrap();
+        amid((&world, Batch, "feed"), deliver(one), deliver(other)).await;
+        let mut members = members(&world).await;
+        members.sort_unstable();
+        let mut ids: Vec<_> = posts.iter().map(|post| post["id"].as_str().unwrap()).collect();
+        ids.sort_unstable();
+        assert_eq!(members, ids);
+    }
+}
+
+#[tokio::test]
 async fn a_post_deleted_while_it_is_copied_stays_deleted() {
     for (function, kind, container) in
         [("PostCopiesInUsers", Create, "users"), ("HomeFeed", Batch, "feed")]
     {
         let world = given::blog().await;
-        let live = item(&world, "posts", "p1").await;
+        let live = edited(&world, "edited").await;
         world.delete("/api/posts/p1").await.expect(204);
         let mark = item(&world, "posts", "p1").await;
         let held = deliver(&world, function, &live);

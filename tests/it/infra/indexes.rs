@@ -74,6 +74,10 @@ async fn asked() -> Vec<Asked> {
             like(&world, id, user).await.expect(201);
         }
     }
+    // So many that their copies in the feed are looked up by a query.
+    for id in ["p3", "p4", "p5"] {
+        post(&world, id, "ann").await.expect(201);
+    }
     // Of those who come at once, some like again.
     tokio::join!(
         like(&world, "p1", "ann"),
