@@ -89,6 +89,9 @@ pub struct Options {
     pub audit: audit::Options,
     /// How long a projection tries again: a host may wait for long, a test may not.
     pub retry_budget: Duration,
+    /// Whether comments and likes of one post that come at the same time go to the store together;
+    /// otherwise each goes alone, to be compared.
+    pub combine: bool,
 }
 
 impl Default for Options {
@@ -98,6 +101,7 @@ impl Default for Options {
             rename: RenameOptions::default(),
             audit: audit::Options::default(),
             retry_budget: RETRY_BUDGET,
+            combine: true,
         }
     }
 }
@@ -109,8 +113,8 @@ pub fn app(cosmos: &Arc<Cosmos>) -> CustomHandler {
 
 /// The app with other options.
 pub fn app_with(cosmos: &Arc<Cosmos>, options: Options) -> CustomHandler {
-    let Options { authentication, rename, audit, retry_budget } = options;
-    let blog = Blog::new(cosmos);
+    let Options { authentication, rename, audit, retry_budget, combine } = options;
+    let blog = Blog::new(cosmos).combining(combine);
     let projections = Projections::new(DeadLetters::new(cosmos), retry_budget)
         .with(UsernamesInPosts::new(&blog, rename))
         .with(PostCopiesInUsers(blog.clone()))

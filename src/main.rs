@@ -5,7 +5,7 @@ use std::{env, process::ExitCode, sync::Arc};
 
 use tributary::{
     app::{Options, app_with},
-    blog::audit::command,
+    blog::{Blog, audit::command},
     config::Config,
     cosmos::Cosmos,
     telemetry,
@@ -43,8 +43,20 @@ async fn start() -> Result<(), Box<dyn std::error::Error>> {
     let Config { cosmos, audit, authentication, rename, telemetry } = config;
     let telemetry = telemetry::start(&telemetry)?;
     let cosmos: Arc<Cosmos> = cosmos.into();
+    // Beside listening, not before it: the host hands the first request over only some time after
+    // `GET /` is answered, and by then this is done. A request that comes earlier waits for it; when
+    // it fails, each request tries for itself.
+    let warm_up = tokio::spawn(warm_up(Blog::new(&cosmos)));
     let options = Options { authentication, audit, rename, ..Default::default() };
     let served = app_with(&cosmos, options).serve().await;
+    warm_up.abort();
     telemetry.stop().await;
     Ok(served?)
+}
+
+async fn warm_up(blog: Blog) {
+    if let Err(error) = blog.warm_up().await {
+        let reason = error.reason;
+        tracing::warn!(?reason, "The store could not be reached at the start");
+    }
 }

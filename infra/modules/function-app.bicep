@@ -39,6 +39,8 @@ var handlerSettings = [
   { name: 'CosmosConnection__credential', value: 'managedidentity' }
   { name: 'CosmosConnection__clientId', value: identityClientId }
   { name: 'CosmosDatabase', value: databaseName }
+  // The SDK would ask the metadata service of virtual machines who it is, and wait for that.
+  { name: 'COSMOS_DISABLE_IMDS', value: 'true' }
   { name: 'Authentication__Mode', value: authenticationMode }
   { name: 'Audit__Repair', value: auditRepair ? 'true' : 'false' }
   { name: 'Rename__RequestUnitsPerSecond', value: string(renameRequestUnitsPerSecond) }

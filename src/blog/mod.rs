@@ -20,6 +20,7 @@ pub mod projections;
 
 pub mod audit;
 
+mod groups;
 mod newest_posts;
 mod stores;
 mod usernames;

@@ -7,12 +7,15 @@ use std::{
 
 use quick_cache::sync::Cache;
 
-use super::model::{
-    Author, Comment, CommentId, DeletedPost, Like, NoUser, Post, PostId, PostsItem, User, UserId,
-    UsersItem, like_id,
+use super::{
+    groups::{Done, Operation, PostGroups},
+    model::{
+        Author, Comment, CommentId, DeletedPost, Like, NoUser, Post, PostId, PostsItem, User,
+        UserId, UsersItem, like_id,
+    },
 };
 use crate::{
-    cosmos::{Container, Cosmos, ETag, StoreError, Stored},
+    cosmos::{Combiner, Container, Cosmos, ETag, StoreError, Stored},
     http::ApiError,
 };
 
@@ -35,6 +38,9 @@ pub struct Blog {
     /// Names of authors, so that a comment costs no read of its user. Being wrong is harmless: no
     /// user is ever deleted, and an old name carries its version, by which it is recognised.
     authors: Arc<Cache<UserId, (Author, Instant)>>,
+    /// Comments and likes on their way to the store.
+    changes: Combiner<PostGroups>,
+    combine: bool,
 }
 
 /// What stands where a user would be.
@@ -54,12 +60,26 @@ pub(super) enum PostSlot {
 impl Blog {
     /// The blog in a database.
     pub fn new(cosmos: &Arc<Cosmos>) -> Self {
+        let posts = cosmos.container("posts");
         Self {
             users: cosmos.container("users"),
-            posts: cosmos.container("posts"),
+            posts: posts.clone(),
             feed: cosmos.container("feed"),
             authors: Arc::new(Cache::new(AUTHORS_REMEMBERED)),
+            changes: Combiner::new(PostGroups(posts)),
+            combine: true,
         }
+    }
+
+    /// The blog with or without group commit.
+    pub fn combining(self, combine: bool) -> Self {
+        Self { combine, ..self }
+    }
+
+    /// Connects to the store and looks its containers up, so that the first request need not.
+    pub async fn warm_up(&self) -> Result<(), StoreError> {
+        let Self { users, posts, feed, .. } = self;
+        futures::try_join!(users.warm_up(), posts.warm_up(), feed.warm_up()).map(drop)
     }
 
     /// The blog for work that gives way to others: [`Container::in_background`].
@@ -68,7 +88,7 @@ impl Blog {
             users: self.users.in_background(),
             posts: self.posts.in_background(),
             feed: self.feed.in_background(),
-            authors: Arc::clone(&self.authors),
+            ..self.clone()
         }
     }
 
@@ -104,16 +124,7 @@ impl Blog {
     }
 
     pub(super) async fn post_slot(&self, post_id: &PostId) -> Result<PostSlot, StoreError> {
-        let stored = self.posts.read(post_id.as_str(), post_id.as_str()).await?;
-        Ok(match stored {
-            Some(Stored { item: PostsItem::Post(item), etag }) => {
-                PostSlot::Post(Stored { item, etag })
-            }
-            Some(Stored { item: PostsItem::DeletedPost(item), etag }) => {
-                PostSlot::Deleted(Stored { item, etag })
-            }
-            _ => PostSlot::Empty,
-        })
+        post_slot(&self.posts, post_id).await
     }
 
     /// A post that exists.
@@ -122,6 +133,21 @@ impl Blog {
             PostSlot::Post(post) => Ok(post),
             PostSlot::Empty | PostSlot::Deleted(_) => Err(ApiError::NotFound("post")),
         }
+    }
+
+    /// Carries out a change of a post's comments or likes, together with those that come at the
+    /// same time.
+    pub(super) async fn change(
+        &self,
+        post_id: &PostId,
+        operation: Operation,
+    ) -> Result<Done, ApiError> {
+        let outcome = if self.combine {
+            self.changes.together(post_id.clone(), operation).await.ok()
+        } else {
+            self.changes.alone(post_id, operation).await
+        };
+        outcome.unwrap_or(Err(ApiError::Internal))
     }
 
     pub(super) async fn comment(
@@ -147,4 +173,16 @@ impl Blog {
             _ => None,
         })
     }
+}
+
+/// What stands where a post would be, in the container of posts.
+pub(super) async fn post_slot(posts: &Container, post_id: &PostId) -> Result<PostSlot, StoreError> {
+    let stored = posts.read(post_id.as_str(), post_id.as_str()).await?;
+    Ok(match stored {
+        Some(Stored { item: PostsItem::Post(item), etag }) => PostSlot::Post(Stored { item, etag }),
+        Some(Stored { item: PostsItem::DeletedPost(item), etag }) => {
+            PostSlot::Deleted(Stored { item, etag })
+        }
+        _ => PostSlot::Empty,
+    })
 }

@@ -28,8 +28,8 @@ const USER_AGENT: &str = "tributary";
 
 /// One database of a Cosmos DB account.
 ///
-/// Nothing is sent before the first operation: the handler is ready for the Functions host at
-/// once, and a store that cannot be reached is an error of the request that needs it.
+/// To make one sends nothing: the handler is ready for the Functions host at once, and a store that
+/// cannot be reached is an error of the request that needs it.
 #[derive(Debug)]
 pub struct Cosmos {
     account: AccountReference,

@@ -6,7 +6,7 @@ use azure_data_cosmos::{CosmosError, SubStatusCode, diagnostics::DiagnosticsCont
 const UNREADABLE_ITEM: SubStatusCode = SubStatusCode::new(20020);
 
 /// An operation that the store did not carry out, or whose answer was lost.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, thiserror::Error)]
 #[error("the store refused the operation: {reason:?}")]
 pub struct StoreError {
     /// What a caller can do about it.
@@ -49,6 +49,16 @@ impl StoreError {
     /// The same operation can succeed later without anything else changing.
     pub fn is_transient(&self) -> bool {
         matches!(self.reason, Reason::Throttled | Reason::RetryWith | Reason::Unavailable)
+    }
+
+    /// The error of an operation that an earlier answer may have been lost of.
+    pub fn after(&self, answer_lost: bool) -> Self {
+        Self { answer_lost: self.answer_lost || answer_lost, ..self.clone() }
+    }
+
+    /// Another writer was faster, as was found out without the store's refusal.
+    pub fn race(answer_lost: bool) -> Self {
+        Self { reason: Reason::PreconditionFailed, answer_lost, source: None }
     }
 
     /// An operation of a transaction that was refused with this status.

@@ -1,8 +1,11 @@
 //! What an API request costs: the request units and the store requests behind it.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicU64, Ordering::Relaxed},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+    time::Duration,
 };
 
 use azure_core::http::Context;
@@ -22,6 +25,7 @@ pub struct Meter {
     hundredths_of_ru: AtomicU64,
     requests: AtomicU64,
     throttled: AtomicU64,
+    nanoseconds: AtomicU64,
     /// The meter of the work that this one's is a part of.
     whole: Option<Arc<Meter>>,
 }
@@ -44,20 +48,64 @@ impl Meter {
         self.throttled.load(Relaxed)
     }
 
-    fn add(&self, hundredths_of_ru: u64, requests: u64, throttled: u64) {
-        self.hundredths_of_ru.fetch_add(hundredths_of_ru, Relaxed);
-        self.requests.fetch_add(requests, Relaxed);
-        self.throttled.fetch_add(throttled, Relaxed);
+    /// How long the SDK's operations took, its retries and pauses included; of operations side by
+    /// side each counts.
+    pub fn duration(&self) -> Duration {
+        Duration::from_nanos(self.nanoseconds.load(Relaxed))
+    }
+
+    /// Divides what was spent on work for several `members` among them, as evenly as whole
+    /// hundredths, requests and refusals can be: the first have what is left over, and the sum is
+    /// exact. All of the time is in each share: all of them have waited for it.
+    pub(super) fn shares(&self, members: usize) -> impl Iterator<Item = Share> {
+        let members = members as u64;
+        let [units, requests, throttled, nanoseconds] =
+            [&self.hundredths_of_ru, &self.requests, &self.throttled, &self.nanoseconds]
+                .map(|total| total.load(Relaxed));
+        (0..members).map(move |member| {
+            let part = |total: u64| total / members + u64::from(member < total % members);
+            Share {
+                hundredths_of_ru: part(units),
+                requests: part(requests),
+                throttled: part(throttled),
+                nanoseconds,
+            }
+        })
+    }
+
+    fn add(&self, share: Share) {
+        self.hundredths_of_ru.fetch_add(share.hundredths_of_ru, Relaxed);
+        self.requests.fetch_add(share.requests, Relaxed);
+        self.throttled.fetch_add(share.throttled, Relaxed);
+        self.nanoseconds.fetch_add(share.nanoseconds, Relaxed);
         if let Some(whole) = &self.whole {
-            whole.add(hundredths_of_ru, requests, throttled);
+            whole.add(share);
         }
+    }
+}
+
+/// A part of what work has cost.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Share {
+    hundredths_of_ru: u64,
+    requests: u64,
+    throttled: u64,
+    nanoseconds: u64,
+}
+
+impl Share {
+    /// Charges it to the meter of the current task.
+    pub(super) fn charge(self) {
+        // Outside of a metered task, nobody asks what it costs.
+        let _ = METER.try_with(|meter| meter.add(self));
     }
 }
 
 /// Runs `work` with a meter that sees every store operation in it. When `work` is a part of other
 /// metered work, the meter of that one sees them too.
 ///
-/// Work that `work` spawns as tasks of its own is not seen.
+/// Work that `work` spawns as tasks of its own is not seen, but for what such a task gives back to
+/// be charged: `Meter::shares`.
 pub async fn metered<F: Future>(work: F) -> (F::Output, Arc<Meter>) {
     let whole = METER.try_with(Arc::clone).ok();
     let meter = Arc::new(Meter { whole, ..Meter::default() });
@@ -83,17 +131,20 @@ impl DiagnosticsHandler for MeterHandler {
             throttled,
         }
         .record();
-        // Outside of a metered task, nobody asks what it costs.
-        let _ = METER.try_with(|meter| {
-            let charge = diagnostics.total_request_charge().value() * 100.0;
-            let requests = diagnostics.request_count() as u64;
-            #[expect(
-                clippy::cast_possible_truncation,
-                clippy::cast_sign_loss,
-                reason = "charges are small and positive; a cast saturates"
-            )]
-            meter.add(charge.round() as u64, requests, throttled as u64);
-        });
+        let charge = diagnostics.total_request_charge().value() * 100.0;
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "charges are small and positive; a cast saturates"
+        )]
+        let hundredths_of_ru = charge.round() as u64;
+        let share = Share {
+            hundredths_of_ru,
+            requests: diagnostics.request_count() as u64,
+            throttled: throttled as u64,
+            nanoseconds: u64::try_from(diagnostics.duration().as_nanos()).unwrap_or(u64::MAX),
+        };
+        share.charge();
     }
 }
 
@@ -101,17 +152,38 @@ impl DiagnosticsHandler for MeterHandler {
 mod tests {
     use super::*;
 
+    fn share(hundredths_of_ru: u64) -> Share {
+        Share { hundredths_of_ru, requests: 1, throttled: 0, nanoseconds: 1_000 }
+    }
+
     #[tokio::test]
     async fn the_whole_sees_what_its_parts_cost() {
-        let spend = |hundredths| METER.with(|meter| meter.add(hundredths, 1, 0));
         let ((first, second), whole) = metered(async {
-            spend(100);
-            let part = async |hundredths| metered(async { spend(hundredths) }).await.1;
+            share(100).charge();
+            let part = async |hundredths| metered(async { share(hundredths).charge() }).await.1;
             (part(25).await, part(50).await)
         })
         .await;
         let units = [&first, &second, &whole].map(|meter| meter.request_units());
         assert!(units.iter().zip([0.25, 0.5, 1.75]).all(|(unit, sum)| (unit - sum).abs() < 1e-9));
         assert_eq!((first.requests(), whole.requests()), (1, 3));
+        assert_eq!((first.duration().as_micros(), whole.duration().as_micros()), (1, 3));
+    }
+
+    #[tokio::test]
+    async fn what_was_spent_for_several_is_divided_without_a_rest() {
+        let whole = Meter::default();
+        whole.add(Share { requests: 2, throttled: 1, ..share(1_000) });
+        let shares: Vec<_> = whole.shares(7).collect();
+        assert!(shares.iter().all(|share| matches!(share.hundredths_of_ru, 142 | 143)));
+        assert!(shares.iter().all(|share| share.nanoseconds == 1_000));
+        let ((), meter) = metered(async {
+            for share in shares {
+                share.charge();
+            }
+        })
+        .await;
+        assert_eq!((meter.requests(), meter.throttled()), (2, 1));
+        assert!((meter.request_units() - 10.0).abs() < 1e-9);
     }
 }

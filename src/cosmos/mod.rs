@@ -1,6 +1,8 @@
-//! What all stores share: the client, its containers, transactions, retries, and what they cost.
+//! What all stores share: the client, its containers, transactions, group commit, retries, and what they
+//! cost.
 
 mod client;
+mod combiner;
 mod container;
 mod error;
 mod meter;
@@ -11,6 +13,7 @@ mod transaction;
 pub use azure_core::http::Etag as ETag;
 pub use azure_data_cosmos::Query;
 pub use client::Cosmos;
+pub use combiner::{Combine, Combiner, Panicked};
 pub use container::{Container, Scope, Stored};
 pub use error::{Reason, StoreError};
 pub use meter::{Meter, metered};

@@ -68,6 +68,7 @@ pub async fn answered(
         status = status.as_u16(),
         duration_ms = milliseconds(duration),
         request_charge_ru = cost.request_units,
+        store.duration_ms = milliseconds(meter.duration()),
         store.requests = cost.requests,
         store.throttled = cost.throttled,
         "Answered a request"
@@ -82,7 +83,8 @@ pub async fn answered(
     }
     telemetry::request(function, &attributes, duration, cost);
     span.end(attributes, status.is_server_error());
-    if cost.requests > 0
+    // Of what was done for several, one may have units and another the requests.
+    if (cost.requests > 0 || cost.request_units > 0.0)
         && let Ok(value) = HeaderValue::try_from(cost.request_units.to_string())
     {
         response.headers_mut().insert(REQUEST_CHARGE, value);

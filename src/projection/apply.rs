@@ -31,8 +31,20 @@ pub(super) async fn apply<P: Projection>(
     projection: &P,
     change: &P::Change,
 ) -> Result<Effect, Failure> {
-    // A panic is a bug that the same change would meet again, and must not hold up all others.
-    match AssertUnwindSafe(projection.apply(change)).catch_unwind().await {
+    caught(projection.apply(change)).await
+}
+
+/// Applies changes together, once.
+pub(super) async fn apply_all<P: Projection>(
+    projection: &P,
+    changes: &[&P::Change],
+) -> Result<Vec<Effect>, Failure> {
+    caught(projection.apply_all(changes)).await
+}
+
+/// A panic is a bug that the same change would meet again, and must not hold up all others.
+async fn caught<T>(applying: impl Future<Output = Result<T, StoreError>>) -> Result<T, Failure> {
+    match AssertUnwindSafe(applying).catch_unwind().await {
         Ok(applied) => applied.map_err(Failure::from),
         Err(_) => Err(Failure::Permanent("the projection panicked: a bug, see the log".into())),
     }

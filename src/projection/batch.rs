@@ -14,7 +14,7 @@ use tokio::time::{Instant, sleep};
 
 use super::{
     DeadLetter, DeadLetters, Effect, Projection,
-    apply::{Failure, apply, read},
+    apply::{Failure, apply, apply_all, read},
 };
 use crate::{
     cosmos::{Reason, StoreError, metered},
@@ -117,7 +117,8 @@ struct Batch<'a, P> {
 
 impl<P: Projection> Batch<'_, P> {
     /// Goes through the tasks in rounds, each of what failed for the moment in the one before, until
-    /// nothing did or the budget is spent. So one change that is stuck holds up no other.
+    /// nothing did or the budget is spent. So one change that is stuck holds up no other: from round
+    /// to round the groups are halved, until it is alone.
     async fn work_off(&self, mut tasks: Vec<Task<P::Change>>) -> Tally {
         let deadline = Instant::now() + self.budget;
         let mut pauses = ExponentialBuilder::default()
@@ -127,9 +128,10 @@ impl<P: Projection> Batch<'_, P> {
             .with_jitter()
             .build();
         let mut tally = Tally { done: Vec::with_capacity(tasks.len()), failures: Vec::new() };
+        let mut group = P::GROUP;
         loop {
             let mut failed = Vec::new();
-            for (task, result) in self.round(tasks, deadline).await {
+            for (task, result) in self.round(tasks, group, deadline).await {
                 match result {
                     Ok(fate) => tally.done.push(fate),
                     Err(Unfinished { reason, try_again: true }) => failed.push((task, reason)),
@@ -143,6 +145,7 @@ impl<P: Projection> Batch<'_, P> {
             }
             sleep(pause).await;
             tasks = failed.into_iter().map(|(task, _)| task).collect();
+            group = (group / 2).max(1);
         }
     }
 
@@ -152,22 +155,60 @@ impl<P: Projection> Batch<'_, P> {
     async fn round(
         &self,
         tasks: Vec<Task<P::Change>>,
+        group: usize,
         deadline: Instant,
-    ) -> Vec<(Task<P::Change>, Result<Fate, Unfinished>)> {
-        let trouble = AtomicBool::new(false);
-        let trouble = &trouble;
-        let tries = tasks.into_iter().map(|task| -> BoxFuture<'_, _> {
-            async move {
-                if trouble.load(Relaxed) && Instant::now() >= deadline {
-                    return (task, Err(Unfinished::NOT_BEGUN));
-                }
-                let result = self.attempt(&task).await.map_err(|e| Unfinished::from(&e));
-                trouble.fetch_or(result.is_err(), Relaxed);
-                (task, result)
+    ) -> Vec<Tried<P::Change>> {
+        let trouble = &Trouble { met: AtomicBool::new(false), deadline };
+        let tries = groups(tasks, group)
+            .into_iter()
+            .map(|tasks| -> BoxFuture<'_, _> { self.try_group(tasks, trouble).boxed() });
+        let tried: Vec<_> = stream::iter(tries).buffer_unordered(P::CONCURRENCY).collect().await;
+        tried.into_iter().flatten().collect()
+    }
+
+    /// Tries tasks together, and each by itself when one of them spoils it for all.
+    async fn try_group(
+        &self,
+        tasks: Vec<Task<P::Change>>,
+        trouble: &Trouble,
+    ) -> Vec<Tried<P::Change>> {
+        if tasks.len() > 1
+            && !trouble.is_over()
+            && let Some(results) = self.attempt_all(&tasks).await
+        {
+            trouble.met.fetch_or(results.iter().any(Result::is_err), Relaxed);
+            return tasks.into_iter().zip(results).collect();
+        }
+        let mut tried = Vec::with_capacity(tasks.len());
+        for task in tasks {
+            let result = if trouble.is_over() {
+                Err(Unfinished::NOT_BEGUN)
+            } else {
+                self.attempt(&task).await.map_err(|e| Unfinished::from(&e))
+            };
+            trouble.met.fetch_or(result.is_err(), Relaxed);
+            tried.push((task, result));
+        }
+        tried
+    }
+
+    /// Applies changes together; `None` when that can never be done with these.
+    async fn attempt_all(
+        &self,
+        tasks: &[Task<P::Change>],
+    ) -> Option<Vec<Result<Fate, Unfinished>>> {
+        let changes: Vec<_> = tasks.iter().filter_map(|task| task.change.as_ref().ok()).collect();
+        match apply_all(self.projection, &changes).await {
+            Ok(effects) if effects.len() == tasks.len() => {
+                Some(effects.into_iter().map(|effect| Ok(Fate::Done(effect))).collect())
             }
-            .boxed()
-        });
-        stream::iter(tries).buffer_unordered(P::CONCURRENCY).collect().await
+            Err(Failure::Transient(StoreError { reason, .. })) => {
+                // Whatever it was, it may have been about one of them only.
+                let again = |_| Err(Unfinished { reason, try_again: true });
+                Some(tasks.iter().map(again).collect())
+            }
+            Ok(_) | Err(Failure::Permanent(_)) => None,
+        }
     }
 
     /// Applies a change, or stores it as a dead letter when it can never be applied.
@@ -184,6 +225,34 @@ impl<P: Projection> Batch<'_, P> {
         self.letters.store(&letter).await?;
         Ok(Fate::DeadLetter)
     }
+}
+
+/// A task, and what has come of trying it.
+type Tried<C> = (Task<C>, Result<Fate, Unfinished>);
+
+/// Whether something has failed, and until when all is tried nevertheless.
+struct Trouble {
+    met: AtomicBool,
+    deadline: Instant,
+}
+
+impl Trouble {
+    /// Whether nothing more is to be begun.
+    fn is_over(&self) -> bool {
+        self.met.load(Relaxed) && Instant::now() >= self.deadline
+    }
+}
+
+/// The tasks in groups of at most `size`. What cannot be read stands alone, and spoils no group.
+fn groups<C>(tasks: Vec<Task<C>>, size: usize) -> Vec<Vec<Task<C>>> {
+    let (readable, unreadable): (Vec<_>, Vec<_>) =
+        tasks.into_iter().partition(|task| task.change.is_ok());
+    let mut groups: Vec<_> = unreadable.into_iter().map(|task| vec![task]).collect();
+    let mut readable = readable.into_iter().peekable();
+    while readable.peek().is_some() {
+        groups.push(readable.by_ref().take(size).collect());
+    }
+    groups
 }
 
 /// Why a task is neither done nor a dead letter.

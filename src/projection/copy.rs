@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Effect;
-use crate::cosmos::{Container, ETag, StoreError, Stored};
+use crate::cosmos::{Container, ETag, Reason, StoreError, Stored};
 
 /// A copy, or the mark of a deleted one, as it is to be stored. Its item has the version as
 /// `version`.
@@ -19,19 +19,53 @@ pub struct VersionedCopy<T> {
 }
 
 impl<T: Serialize + Sync> VersionedCopy<T> {
-    /// Writes the copy, unless there is one of this version or a newer one: two store requests.
+    /// Writes the copy, unless there is one of this version or a newer one: one store request for
+    /// the first version, which nearly always finds nothing there, and two for any other.
     ///
     /// It is written as what was read is replaced, or as new where there was nothing, so of two
     /// writers one looks again: the newest version wins in whatever order, and however often,
     /// versions come.
     pub async fn write(&self, container: &Container) -> Result<Effect, StoreError> {
-        match Place::of(container, &self.partition, &self.id, self.version).await? {
+        if self.version == 1 {
+            match container.create(&self.partition, &self.id, &self.item).await {
+                Ok(_) => return Ok(Effect::Applied),
+                Err(error) if error.reason == Reason::Conflict => {}
+                Err(error) => return Err(error),
+            }
+        }
+        let there = Copied::read(container, &self.partition, &self.id).await?;
+        match Place::of(there.as_ref(), self.version) {
             Place::Open(etag) => {
                 container.put(&self.partition, &self.id, &self.item, etag.as_ref()).await?;
                 Ok(Effect::Applied)
             }
             Place::Taken(effect) => Ok(effect),
         }
+    }
+}
+
+/// A copy, or the mark of a deleted one, as it stands: what has to be known to write the next.
+#[derive(Debug, Clone)]
+pub struct Copied {
+    /// The version of the source that it was made from.
+    pub version: u64,
+    /// What it is replaced under.
+    pub etag: ETag,
+}
+
+impl Copied {
+    /// Looks at a copy: one point read.
+    pub async fn read(
+        container: &Container,
+        partition: &str,
+        id: &str,
+    ) -> Result<Option<Self>, StoreError> {
+        #[derive(Deserialize)]
+        struct Version {
+            version: u64,
+        }
+        let there: Option<Stored<Version>> = container.read(partition, id).await?;
+        Ok(there.map(|Stored { item, etag }| Self { version: item.version, etag }))
     }
 }
 
@@ -45,22 +79,12 @@ pub enum Place {
 }
 
 impl Place {
-    /// Looks where a copy of `version` is to be written: one point read.
-    pub async fn of(
-        container: &Container,
-        partition: &str,
-        id: &str,
-        version: u64,
-    ) -> Result<Self, StoreError> {
-        #[derive(Deserialize)]
-        struct Copied {
-            version: u64,
+    /// The place of a copy of `version`, where this is `there`.
+    pub fn of(there: Option<&Copied>, version: u64) -> Self {
+        match there {
+            Some(copy) if copy.version > version => Self::Taken(Effect::Older),
+            Some(copy) if copy.version == version => Self::Taken(Effect::Unchanged),
+            older => Self::Open(older.map(|copy| copy.etag.clone())),
         }
-        let there: Option<Stored<Copied>> = container.read(partition, id).await?;
-        Ok(match there {
-            Some(copy) if copy.item.version > version => Self::Taken(Effect::Older),
-            Some(copy) if copy.item.version == version => Self::Taken(Effect::Unchanged),
-            older => Self::Open(older.map(|copy| copy.etag)),
-        })
     }
 }

@@ -18,7 +18,8 @@
 //!
 //! 1. A type with [`Projection`], one file in the `projections` folder of the domain.
 //! 2. What it writes, as a pure function of the change: where that is one copy, as a
-//!    [`VersionedCopy`], which writes itself safely; where it is more, with [`Place`].
+//!    [`VersionedCopy`], which writes itself safely; where it is more, with [`Place`]. Where several
+//!    changes cost less together, [`Projection::apply_all`] gets them in groups.
 //! 3. A line in [`crate::app`].
 //! 4. A folder in `functions/` with its own `leaseContainerPrefix`.
 //! 5. A story in `tests/it/` that delivers a batch twice, reversed and late.
@@ -27,14 +28,15 @@
 //!
 //! *Given*: (a) every write of a source raises its version, under the ETag that was read; (b) the
 //! newest version of every source is delivered at least once after it was written, or stays as a
-//! dead letter; (c) a copy is written only where an older version or nothing was read, under that
-//! ETag or as a new item. *Claim*: after the last delivery, each copy is that of its source's newest
-//! version `n`.
+//! dead letter; (c) a copy is written only over an older version that was read, under its ETag, or
+//! where there is nothing, as a new item. *Claim*: after the last delivery, each copy is that of its
+//! source's newest version `n`.
 //!
-//! By (c) the version of a copy never falls: whoever writes `v` has read an older one, and the store
-//! refuses the write when another came between. By (b) somebody applies `n`. That write ends in one
-//! of three ways: it is done; it finds `n` there already; or it loses a race, in which case it reads
-//! again. It cannot find more than `n`, since there is none. Afterwards nothing older gets in. So:
+//! By (c) the version of a copy never falls: whoever writes `v` writes over an older one or over
+//! nothing, and the store refuses the write when another came between. By (b) somebody applies `n`.
+//! That write ends in one of three ways: it is done; it finds `n` there already; or it loses a race,
+//! in which case it reads again. It cannot find more than `n`, since there is none. Afterwards
+//! nothing older gets in. So:
 //!
 //! - *Twice, late, reordered, to two instances*: only the versions count, not when they come.
 //!   Leaving out older changes of a source within a batch changes nothing, either.
@@ -76,7 +78,7 @@ use serde::de::DeserializeOwned;
 
 pub use self::{
     batch::{RETRY_BUDGET, Undelivered, run},
-    copy::{Place, VersionedCopy},
+    copy::{Copied, Place, VersionedCopy},
     dead_letter::{DeadLetter, DeadLetters, function_of},
     registry::{AnyProjection, Projections},
     replay::{Outcome, Setback},
@@ -89,8 +91,10 @@ pub trait Projection: Send + Sync + 'static {
     const FUNCTION: &'static str;
     /// The property of the items that is the partition key of their container.
     const PARTITION_KEY: &'static str;
-    /// How many changes are applied at a time.
+    /// How many changes, or groups of them, are applied at a time.
     const CONCURRENCY: usize = 16;
+    /// How many changes [`Projection::apply_all`] gets at once.
+    const GROUP: usize = 1;
     /// An item of the container whose change feed is read.
     type Change: DeserializeOwned + Send + Sync;
 
@@ -107,6 +111,25 @@ pub trait Projection: Send + Sync + 'static {
         &self,
         change: &Self::Change,
     ) -> impl Future<Output = Result<Effect, StoreError>> + Send;
+
+    /// Makes the copies true to changes of different sources, and tells the effect of each in their
+    /// order: for a projection that does several at once for less.
+    ///
+    /// As with one change, an error leaves the copies in any valid state. The changes are applied
+    /// again then, in groups of half the size or each by itself, so that one that cannot be applied
+    /// holds up no other.
+    fn apply_all(
+        &self,
+        changes: &[&Self::Change],
+    ) -> impl Future<Output = Result<Vec<Effect>, StoreError>> + Send {
+        async move {
+            let mut effects = Vec::with_capacity(changes.len());
+            for change in changes {
+                effects.push(self.apply(change).await?);
+            }
+            Ok(effects)
+        }
+    }
 }
 
 /// What applying a change has done.

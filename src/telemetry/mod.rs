@@ -20,7 +20,7 @@ use custom_handler::logs;
 
 pub use self::{
     metrics::{Batch, Cost, batch, request},
-    span::{Span, invocation},
+    span::{Place, Span, invocation},
     store::StoreOperation,
 };
 use crate::config::TelemetryConfig;

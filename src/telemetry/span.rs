@@ -10,6 +10,8 @@ use opentelemetry::{
     trace::{SpanContext, SpanKind, Status, TraceContextExt, TraceState, Tracer},
 };
 
+use tracing::Instrument;
+
 use super::metrics;
 
 /// The name under which everything is recorded.
@@ -51,6 +53,24 @@ impl Span {
             span.set_status(Status::error(""));
         }
         span.end();
+    }
+}
+
+/// Where work was asked for: what a task of its own does for it goes into the same trace.
+pub struct Place {
+    context: Context,
+    span: tracing::Span,
+}
+
+impl Place {
+    /// Of who calls this.
+    pub fn here() -> Self {
+        Self { context: Context::current(), span: tracing::Span::current() }
+    }
+
+    /// Does the work as if it were done there.
+    pub async fn around<F: Future>(&self, work: F) -> F::Output {
+        work.with_context(self.context.clone()).instrument(self.span.clone()).await
     }
 }
 

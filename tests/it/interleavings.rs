@@ -11,7 +11,7 @@ use tributary_local::cosmos::{
 use crate::{blog::given, http::expect::problem, world::World};
 
 /// An operation whose first request of a kind is on its way, and held back.
-async fn held<'a, T: 'a>(
+pub(crate) async fn held<'a, T: 'a>(
     (world, kind, container): (&World, RequestKind, &str),
     operation: impl Future<Output = T> + 'a,
 ) -> (Hold, LocalBoxFuture<'a, T>) {
@@ -70,23 +70,29 @@ async fn members(world: &World) -> Vec<String> {
 
 #[tokio::test]
 async fn of_two_copies_written_at_once_the_newer_stays() {
-    for (function, container, copy) in
-        [("PostCopiesInUsers", "users", "post:p1"), ("HomeFeed", "feed", "p1")]
-    {
-        let world = given::blog().await;
-        let first = item(&world, "posts", "p1").await;
-        let second = edited(&world, "second").await;
-        // The first of all copies is created, in the feed together with its head.
-        let creates = if function == "HomeFeed" { Batch } else { Create };
-        let older = deliver(&world, function, &first);
-        amid((&world, creates, container), older, deliver(&world, function, &second)).await;
-        assert_eq!(item(&world, container, copy).await["title"], "second", "{function}");
+    // The feed is written in transactions only.
+    for (function, container, copy, kinds) in [
+        ("PostCopiesInUsers", "users", "post:p1", [Create, Replace]),
+        ("HomeFeed", "feed", "p1", [Batch, Batch]),
+    ] {
+        // The first of all copies may be of the first version of its post, or of a later one.
+        for is_first_version in [true, false] {
+            let world = given::blog().await;
+            if !is_first_version {
+                edited(&world, "first").await;
+            }
+            let first = item(&world, "posts", "p1").await;
+            let second = edited(&world, "second").await;
+            let older = deliver(&world, function, &first);
+            amid((&world, kinds[0], container), older, deliver(&world, function, &second)).await;
+            assert_eq!(item(&world, container, copy).await["title"], "second", "{function}");
 
-        let third = edited(&world, "third").await;
-        let fourth = edited(&world, "fourth").await;
-        let older = deliver(&world, function, &third);
-        amid((&world, Replace, container), older, deliver(&world, function, &fourth)).await;
-        assert_eq!(item(&world, container, copy).await["title"], "fourth", "{function}");
+            let third = edited(&world, "third").await;
+            let fourth = edited(&world, "fourth").await;
+            let older = deliver(&world, function, &third);
+            amid((&world, kinds[1], container), older, deliver(&world, function, &fourth)).await;
+            assert_eq!(item(&world, container, copy).await["title"], "fourth", "{function}");
+        }
     }
 }
 
@@ -107,12 +113,31 @@ async fn of_two_posts_that_come_into_the_feed_at_once_the_head_knows_both() {
 }
 
 #[tokio::test]
+async fn of_two_batches_that_come_into_the_feed_at_once_the_head_knows_all() {
+    let world = given::blog().await;
+    for round in ["a", "b"] {
+        for n in 0..12 {
+            given::post(&world, &format!("{round}{n}"), "ann").await.expect(201);
+        }
+        let posts = world.items("posts").await;
+        let (one, other) = posts.split_at(posts.len() / 2);
+        let deliver = async |posts| world.deliver("HomeFeed", posts).await.unwrap();
+        amid((&world, Batch, "feed"), deliver(one), deliver(other)).await;
+        let mut members = members(&world).await;
+        members.sort_unstable();
+        let mut ids: Vec<_> = posts.iter().map(|post| post["id"].as_str().unwrap()).collect();
+        ids.sort_unstable();
+        assert_eq!(members, ids);
+    }
+}
+
+#[tokio::test]
 async fn a_post_deleted_while_it_is_copied_stays_deleted() {
     for (function, kind, container) in
         [("PostCopiesInUsers", Create, "users"), ("HomeFeed", Batch, "feed")]
     {
         let world = given::blog().await;
-        let live = item(&world, "posts", "p1").await;
+        let live = edited(&world, "edited").await;
         world.delete("/api/posts/p1").await.expect(204);
         let mark = item(&world, "posts", "p1").await;
         let held = deliver(&world, function, &live);
@@ -187,6 +212,26 @@ async fn a_comment_deleted_while_it_is_renamed_stays_deleted() {
 }
 
 #[tokio::test]
+async fn a_comment_that_changes_while_it_is_deleted_under_a_condition_stays() {
+    let world = given::blog().await;
+    let comment = given::comment(&world, "p1", "bob", "Well.").await.expect(201);
+    let path = comment.header("location");
+    let as_seen = [("if-match", comment.header("etag"))];
+    let renamed = async {
+        given::user(&world, "bob", "Rob").await.expect(200);
+        deliver(&world, "UsernamesInPosts", &item(&world, "users", "bob").await).await;
+    };
+    let delete = world.call("DELETE", path, &as_seen, None);
+    problem(&amid((&world, Batch, "posts"), delete, renamed).await, 412);
+    assert_eq!(given::counts(&world, "p1").await, [(1, 0), (1, 0)]);
+
+    let now = world.get(path).await.expect(200);
+    let mark = world.endpoint.request_count();
+    world.call("DELETE", path, &[("if-match", now.header("etag"))], None).await.expect(204);
+    assert_eq!(world.endpoint.request_count() - mark, 3, "post and comment are read once");
+}
+
+#[tokio::test]
 async fn two_who_remove_the_comments_of_a_deleted_post_at_once_both_succeed() {
     let world = given::blog().await;
     given::comment(&world, "p1", "bob", "Well.").await.expect(201);
@@ -200,28 +245,30 @@ async fn two_who_remove_the_comments_of_a_deleted_post_at_once_both_succeed() {
 #[tokio::test]
 async fn two_commands_on_one_post_at_once_keep_each_others_work() {
     let world = given::blog().await;
+    // At one instance they would go together.
+    let other = world.second_instance().await;
     let like = async {
-        given::like(&world, "p1", "bob").await.expect(201);
+        given::like(&other, "p1", "bob").await.expect(201);
     };
     let comment = given::comment(&world, "p1", "ann", "Well.");
     let comment = amid((&world, Batch, "posts"), comment, like).await.expect(201);
     assert_eq!(given::counts(&world, "p1").await, [(1, 1), (1, 1)]);
 
     let unlike = async {
-        world.delete("/api/posts/p1/likes/bob").await.expect(204);
+        other.delete("/api/posts/p1/likes/bob").await.expect(204);
     };
     amid((&world, Batch, "posts"), given::like(&world, "p1", "ann"), unlike).await.expect(201);
     assert_eq!(given::counts(&world, "p1").await, [(1, 1), (1, 1)]);
 
     let more = async {
-        given::comment(&world, "p1", "bob", "Well!").await.expect(201);
+        given::comment(&other, "p1", "bob", "Well!").await.expect(201);
     };
     let less = world.delete(comment.header("location"));
     amid((&world, Batch, "posts"), less, more).await.expect(204);
     assert_eq!(given::counts(&world, "p1").await, [(1, 1), (1, 1)]);
 
     let like = async {
-        given::like(&world, "p1", "bob").await.expect(201);
+        given::like(&other, "p1", "bob").await.expect(201);
     };
     assert_eq!(
         amid((&world, Replace, "posts"), edited(&world, "edited"), like).await["likeCount"],

@@ -1,9 +1,123 @@
-//! To be written.
+//! From the start of the process to its first answers, and the memory that it has then.
+//!
+//! Each start is a process of its own, as the Functions host starts it: the settings as environment
+//! variables, a port, nothing else. It is asked `GET /` every millisecond until that is answered,
+//! and then, on the same connection, one request of the API, as the host does with the request that
+//! it was woken for.
 
-/// To be written.
+use std::{
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+use anyhow::ensure;
+use tributary_local::host::BuiltApp;
+
+use crate::{
+    handler::Handler,
+    http::Call,
+    machine,
+    process::Memory,
+    stats::Sorted,
+    table::{Table, mebibytes, milliseconds},
+    world::World,
+};
+
+/// How often, and which build.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Options {}
+pub(crate) struct Options {
+    /// How often each build is started for each of the requests.
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    starts: usize,
 
-pub(crate) async fn run(_options: &Options) -> anyhow::Result<()> {
-    anyhow::bail!("to be written")
+    /// The handler's executable; may be given several times. Without it: the one beside this
+    /// program, and the one of the profile `deployed` where there is one.
+    #[arg(long, value_name = "PATH")]
+    handler: Vec<PathBuf>,
+}
+
+/// The first request of the API: a point read, and a query of a page of 100 items.
+const FIRST: [(&str, &str); 2] = [("Q2", "/api/posts/p0"), ("Q6", "/api/feed")];
+
+/// One start.
+struct Start {
+    ready: Duration,
+    answered: Duration,
+    memory: Memory,
+}
+
+pub(crate) async fn run(options: &Options) -> anyhow::Result<()> {
+    ensure!(options.starts > 0, "--starts must be at least 1");
+    let world = World::with_blog().await?;
+    let builds = builds(options, &world.app);
+    let cases = builds.iter().flat_map(|build| FIRST.map(|first| (build, first)));
+    let mut cases: Vec<_> = cases.map(|case| (case, Vec::new())).collect();
+    // In turns, so that what disturbs the machine for a while disturbs all cases.
+    for number in 0..=options.starts {
+        for ((build, (_, path)), starts) in &mut cases {
+            let start = start(&world.app, build, path).await?;
+            // The first one loads the executable from the disk.
+            if number > 0 {
+                starts.push(start);
+            }
+        }
+    }
+    println!("{} starts each; {}\n", options.starts, machine::line());
+    let mut table = Table::new(&[
+        "build, first request",
+        "`GET /` p50, ms",
+        "p99",
+        "max",
+        "first request p50, ms",
+        "p99",
+        "max",
+        "RSS, MiB",
+        "PSS, MiB",
+    ]);
+    for ((build, (name, _)), starts) in &cases {
+        table.row(row(&format!("{}, {name}", name_of(build)), starts));
+    }
+    println!("{table}");
+    Ok(())
+}
+
+fn builds(options: &Options, app: &BuiltApp) -> Vec<PathBuf> {
+    if !options.handler.is_empty() {
+        return options.handler.clone();
+    }
+    let beside = app.executable();
+    let deployed = app.folder.join("../deployed").join(&app.functions.host().executable);
+    [beside, deployed].into_iter().filter(|path| path.exists()).collect()
+}
+
+/// The folder that Cargo has put a build into.
+fn name_of(build: &Path) -> String {
+    let folder = build.parent().and_then(Path::file_name).unwrap_or_default();
+    folder.to_string_lossy().into_owned()
+}
+
+async fn start(app: &BuiltApp, build: &Path, path: &str) -> anyhow::Result<Start> {
+    let begin = Instant::now();
+    let mut handler = Handler::start(app, build, |_| ())?;
+    let mut connection = handler.ready().await?;
+    let ready = begin.elapsed();
+    let reply = connection.send(&Call::get(path), "first").await?;
+    let answered = begin.elapsed();
+    ensure!(reply.status.is_success(), "{path} was answered {}", reply.status);
+    let memory = handler.process.memory()?;
+    handler.stop().await?;
+    Ok(Start { ready, answered, memory })
+}
+
+fn row(name: &str, starts: &[Start]) -> Vec<String> {
+    let times = |of: fn(&Start) -> Duration| {
+        let sorted = Sorted::from(starts.iter().map(of).collect::<Vec<_>>());
+        [sorted.percentile(50), sorted.percentile(99), sorted.max()].map(milliseconds)
+    };
+    let memory = |of: fn(&Start) -> u64| mebibytes(starts.iter().map(of).max().unwrap_or_default());
+    let mut row = vec![name.to_owned()];
+    row.extend(times(|start| start.ready));
+    row.extend(times(|start| start.answered));
+    row.extend([memory(|start| start.memory.resident), memory(|start| start.memory.proportional)]);
+    row
 }

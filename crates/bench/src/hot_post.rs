@@ -1,9 +1,355 @@
-//! To be written.
+//! Many who like one post at the same time, or comment on it: with group commit, and with each
+//! command alone (read, transaction, again).
+//!
+//! The app runs in this process and is called through its router; the store is the local endpoint,
+//! in this process too, over HTTP on the loopback interface. Every row has an account of its own,
+//! which its users have just signed up in, and one post. Each client sends its commands one after
+//! the other, every like from another user, until the time or the users are used up. What is under
+//! way then is cut off: it counts as a command of that duration, and not as done.
 
-/// To be written.
+use std::{
+    path::PathBuf,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use anyhow::ensure;
+use axum::{
+    Router,
+    body::{Body, to_bytes},
+    http::{Request, StatusCode},
+};
+use futures::{TryStreamExt, future::try_join_all, stream};
+use serde_json::{Value, json};
+use tokio::time::timeout_at;
+use tower::ServiceExt;
+use tributary::{
+    app::{self, app_with},
+    config::Config,
+    cosmos::{Cosmos, metered},
+};
+use tributary_local::cosmos::{
+    ContainersFile, CosmosEndpoint, EndpointOptions, RequestKind, RunningServer,
+};
+
+/// How it goes about it.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Options {}
+pub(crate) struct Options {
+    /// How many likers, and commenters, there are at once.
+    #[arg(long, value_delimiter = ',', default_values_t = [1, 4, 16, 64, 256])]
+    at_once: Vec<usize>,
+    /// How many users there are, each for one command.
+    #[arg(long, default_value_t = 1_024)]
+    commands: usize,
+    /// For how long commands are sent, at most.
+    #[arg(long, default_value_t = 3)]
+    seconds: u64,
+    /// The containers of the account.
+    #[arg(long, default_value = "infra/containers.json")]
+    containers: PathBuf,
+}
 
-pub(crate) async fn run(_options: &Options) -> anyhow::Result<()> {
-    anyhow::bail!("to be written")
+/// The number of likers that the two ways are compared at.
+const COMPARED_AT: usize = 64;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Like,
+    Comment,
+}
+
+/// What a client has met.
+#[derive(Debug, Default)]
+struct Met {
+    done: usize,
+    failed: usize,
+    /// Of those that were cut off, too.
+    latencies: Vec<Duration>,
+}
+
+/// A row of the table.
+struct Measured {
+    elapsed: Duration,
+    met: Met,
+    requests: usize,
+    transactions: usize,
+    request_units: f64,
+}
+
+pub(crate) async fn run(options: &Options) -> anyhow::Result<()> {
+    ensure!(
+        options.commands > 0 && options.at_once.iter().all(|&n| n > 0),
+        "--commands and --at-once are at least 1"
+    );
+    let containers = ContainersFile::read(&options.containers)?;
+    println!(
+        "| what | at once | way | done/s | store requests, each | transactions, each | request \
+         units, each | p50 ms | p99 ms | failed |"
+    );
+    println!("| --- | ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |");
+    let mut ratio = None;
+    for (kind, name) in [(Kind::Like, "like"), (Kind::Comment, "comment")] {
+        for &at_once in &options.at_once {
+            let mut rates = Vec::new();
+            for (combine, way) in [(true, "together"), (false, "alone")] {
+                let world = World::new(&containers, combine, options.commands).await?;
+                let measured = world.measure(kind, at_once, options).await?;
+                println!("| {name} | {at_once} | {way} | {} |", measured.row());
+                rates.push(measured.rate());
+            }
+            if (kind, at_once) == (Kind::Like, COMPARED_AT) {
+                ratio = Some(rates[0] / rates[1]);
+            }
+        }
+    }
+    println!("\nEvery count of every post is equal to the number of its likes or comments.");
+    if let Some(ratio) = ratio {
+        println!(
+            "With {COMPARED_AT} likers at once, group commit carries out {ratio:.1} times the likes \
+             a second of read, transaction, again."
+        );
+    }
+    for (combine, way) in [(true, "together"), (false, "alone")] {
+        let world = World::new(&containers, combine, COMPARED_AT).await?;
+        let edits = world.edit_beside_likers(options).await?;
+        println!(
+            "An author who edits the post beside {COMPARED_AT} who like it and take it back, {way}: \
+             {} edits, p50 {:.1} ms, slowest {:.1} ms, {} failed.",
+            edits.done,
+            edits.percentile(50),
+            edits.percentile(100),
+            edits.failed
+        );
+    }
+    Ok(())
+}
+
+impl Met {
+    /// Sends a command, unless the time is up before its answer is there.
+    async fn send(
+        &mut self,
+        deadline: Instant,
+        command: impl Future<Output = anyhow::Result<StatusCode>>,
+    ) -> anyhow::Result<()> {
+        let started = Instant::now();
+        let answer = timeout_at(deadline.into(), command).await;
+        self.latencies.push(started.elapsed());
+        if let Ok(status) = answer {
+            let done = status?.is_success();
+            self.done += usize::from(done);
+            self.failed += usize::from(!done);
+        }
+        Ok(())
+    }
+
+    fn percentile(&self, percent: usize) -> f64 {
+        let mut latencies = self.latencies.clone();
+        latencies.sort_unstable();
+        let place = (latencies.len() * percent).div_ceil(100).saturating_sub(1);
+        latencies.get(place).map_or(f64::NAN, |latency| latency.as_secs_f64() * 1_000.0)
+    }
+}
+
+impl Measured {
+    /// Commands a second that were done.
+    fn rate(&self) -> f64 {
+        number(self.met.done) / self.elapsed.as_secs_f64()
+    }
+
+    fn row(&self) -> String {
+        let done = number(self.met.done);
+        format!(
+            "{:.0} | {:.2} | {:.2} | {:.1} | {:.1} | {:.1} | {}",
+            self.rate(),
+            number(self.requests) / done,
+            number(self.transactions) / done,
+            self.request_units / done,
+            self.met.percentile(50),
+            self.met.percentile(99),
+            self.met.failed
+        )
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "there are not that many of anything")]
+fn number(count: usize) -> f64 {
+    count as f64
+}
+
+/// An app on an account of its own, with a post and users.
+struct World {
+    endpoint: CosmosEndpoint,
+    router: Router,
+    _store: RunningServer,
+}
+
+impl World {
+    async fn new(
+        containers: &ContainersFile,
+        combine: bool,
+        users: usize,
+    ) -> anyhow::Result<Arc<Self>> {
+        let endpoint = CosmosEndpoint::in_process(EndpointOptions {
+            expiry_interval: None,
+            keep_requests: true,
+            ..EndpointOptions::default()
+        })?;
+        endpoint.provision("tributary", containers).await?;
+        let store = endpoint.serve(0).await?;
+        let connection = store.connection_string();
+        let config =
+            Config::read(&|name| (name == "CosmosConnection").then(|| connection.clone()))?;
+        let cosmos: Arc<Cosmos> = config.cosmos.into();
+        let options = app::Options { combine, ..app::Options::default() };
+        let router = app_with(&cosmos, options).into_router()?;
+        let world = Arc::new(Self { endpoint, router, _store: store });
+        let sign_up = async |user| {
+            let body = json!({"username": format!("User {user}")});
+            let (status, _) = world.send("PUT", &format!("/api/users/u{user}"), Some(body)).await?;
+            ensure!(status == StatusCode::CREATED, "a user cannot be created: {status}");
+            Ok(())
+        };
+        stream::iter((0..users).map(Ok)).try_for_each_concurrent(16, sign_up).await?;
+        let body = json!({"userId": "u0", "title": "Hot", "content": "C".repeat(1_000)});
+        let (status, answer) = world.send("PUT", "/api/posts/hot", Some(body)).await?;
+        ensure!(status == StatusCode::CREATED, "the post cannot be created: {status} {answer}");
+        Ok(world)
+    }
+
+    /// Lets `at_once` clients send commands.
+    async fn measure(
+        self: &Arc<Self>,
+        kind: Kind,
+        at_once: usize,
+        options: &Options,
+    ) -> anyhow::Result<Measured> {
+        let (mark, started) = (self.endpoint.request_count(), Instant::now());
+        let deadline = started + Duration::from_secs(options.seconds);
+        let commands = options.commands;
+        let clients = (0..at_once).map(|client| {
+            let world = Arc::clone(self);
+            // What it costs is seen by the meter around it.
+            tokio::spawn(metered(async move {
+                let mut met = Met::default();
+                for user in (client..commands).step_by(at_once) {
+                    if Instant::now() >= deadline {
+                        break;
+                    }
+                    met.send(deadline, world.command(kind, user)).await?;
+                }
+                anyhow::Ok(met)
+            }))
+        });
+        let clients = try_join_all(clients).await?;
+        let elapsed = started.elapsed();
+        self.come_to_rest().await;
+        let log = self.endpoint.requests_since(mark);
+        let (mut met, mut request_units) = (Met::default(), 0.0);
+        for (client, meter) in clients {
+            let client = client?;
+            met.done += client.done;
+            met.failed += client.failed;
+            met.latencies.extend(client.latencies);
+            request_units += meter.request_units();
+        }
+        self.check(kind, met.done).await?;
+        Ok(Measured {
+            elapsed,
+            met,
+            requests: log.len(),
+            transactions: log.iter().filter(|one| one.kind == RequestKind::Batch).count(),
+            request_units,
+        })
+    }
+
+    /// Lets an author edit the post again and again while others like it and take it back.
+    async fn edit_beside_likers(self: &Arc<Self>, options: &Options) -> anyhow::Result<Met> {
+        let deadline = Instant::now() + Duration::from_secs(options.seconds);
+        let likers: Vec<_> = (0..COMPARED_AT)
+            .map(|user| {
+                let world = Arc::clone(self);
+                tokio::spawn(async move {
+                    let path = format!("/api/posts/hot/likes/u{user}");
+                    while Instant::now() < deadline {
+                        world.send("PUT", &path, None).await?;
+                        world.send("DELETE", &path, None).await?;
+                    }
+                    anyhow::Ok(())
+                })
+            })
+            .collect();
+        let mut met = Met::default();
+        while Instant::now() < deadline {
+            let title = format!("Edited {} times", met.latencies.len());
+            let body = json!({"userId": "u0", "title": title, "content": "C".repeat(1_000)});
+            let edit = async { Ok(self.send("PUT", "/api/posts/hot", Some(body)).await?.0) };
+            met.send(deadline, edit).await?;
+        }
+        for liker in likers {
+            liker.await??;
+        }
+        self.check(Kind::Like, 0).await?;
+        Ok(met)
+    }
+
+    /// Waits until what was cut off has ended in the store.
+    async fn come_to_rest(&self) {
+        let mut count = None;
+        while count.replace(self.endpoint.request_count()) != Some(self.endpoint.request_count()) {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    }
+
+    async fn command(&self, kind: Kind, user: usize) -> anyhow::Result<StatusCode> {
+        let answer = match kind {
+            Kind::Like => self.send("PUT", &format!("/api/posts/hot/likes/u{user}"), None).await,
+            Kind::Comment => {
+                let body = json!({"userId": format!("u{user}"), "content": "Well."});
+                self.send("POST", "/api/posts/hot/comments", Some(body)).await
+            }
+        };
+        Ok(answer?.0)
+    }
+
+    /// Compares the post's count with its list, which has whatever was acknowledged.
+    async fn check(&self, kind: Kind, acknowledged: usize) -> anyhow::Result<()> {
+        let (list, count) = match kind {
+            Kind::Like => ("likes", "likeCount"),
+            Kind::Comment => ("comments", "commentCount"),
+        };
+        let (_, post) = self.send("GET", "/api/posts/hot", None).await?;
+        let (mut listed, mut cursor) = (0, String::new());
+        loop {
+            let path = format!("/api/posts/hot/{list}?limit=100{cursor}");
+            let (status, page) = self.send("GET", &path, None).await?;
+            ensure!(status == StatusCode::OK, "{path}: {status}");
+            listed += page["items"].as_array().map_or(0, Vec::len);
+            match page["nextCursor"].as_str() {
+                Some(next) => cursor = format!("&cursor={next}"),
+                None => break,
+            }
+        }
+        ensure!(
+            post[count] == listed && listed >= acknowledged,
+            "the post counts {} {list}, the list has {listed}, acknowledged were {acknowledged}",
+            post[count]
+        );
+        Ok(())
+    }
+
+    async fn send(
+        &self,
+        method: &str,
+        path: &str,
+        body: Option<Value>,
+    ) -> anyhow::Result<(StatusCode, Value)> {
+        let request = Request::builder().method(method).uri(path);
+        let request = request.header("content-type", "application/json");
+        let body = body.map_or_else(Body::empty, |body| Body::from(body.to_string()));
+        let response = self.router.clone().oneshot(request.body(body)?).await?;
+        let (parts, body) = response.into_parts();
+        let bytes = to_bytes(body, usize::MAX).await?;
+        let answer = if bytes.is_empty() { Value::Null } else { serde_json::from_slice(&bytes)? };
+        Ok((parts.status, answer))
+    }
 }

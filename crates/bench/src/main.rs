@@ -6,6 +6,15 @@ mod hot_post;
 mod load;
 mod overhead;
 
+mod handler;
+mod http;
+mod process;
+mod world;
+
+mod machine;
+mod stats;
+mod table;
+
 use std::process::ExitCode;
 
 use clap::Parser;

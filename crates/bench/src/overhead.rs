@@ -1,9 +1,212 @@
-//! To be written.
+//! What the handler adds to the SDK's own calls.
+//!
+//! Each request goes to a real handler, one after the other. What the handler adds is the time from
+//! sending the request until the whole answer is read, less the time of the SDK's operations in it,
+//! which the SDK itself measures and the handler's log line tells (`store.duration_ms`). So it is
+//! known for each request, whatever it does in the store, and how slow the store is makes no
+//! difference.
+//!
+//! In it: the loopback connection, the HTTP server and this client, routing, validation, JSON both
+//! ways, the log line (JSON into a pipe that is read here), metrics, a task's way through the
+//! runtime. Not in it: the Functions host, and what the SDK does within an operation.
+//!
+//! As a check from outside, the point reads are also done with the SDK alone, in turns with the
+//! requests.
 
-/// To be written.
+use std::{
+    path::PathBuf,
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context as _, ensure};
+use azure_data_cosmos::clients::ContainerClient;
+use http::Method;
+use serde_json::{Value, json};
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+
+use crate::{
+    handler::Handler,
+    http::{Call, Connection},
+    machine,
+    stats::Sorted,
+    table::{Table, milliseconds},
+    world::{POSTS, READERS, USERS, World, author, comment, like},
+};
+
+/// How often, and which build.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Options {}
+pub(crate) struct Options {
+    /// How many requests of each kind.
+    #[arg(long, value_name = "N", default_value_t = 1_000)]
+    requests: usize,
 
-pub(crate) async fn run(_options: &Options) -> anyhow::Result<()> {
-    anyhow::bail!("to be written")
+    /// The handler's executable; without it the one beside this program.
+    #[arg(long, value_name = "PATH")]
+    handler: Option<PathBuf>,
+}
+
+/// Requests of each kind before it counts: connections, caches and the allocator settle.
+const WARM_UP: usize = 100;
+
+/// A kind of request, and what the request with a number is.
+type Kind = (&'static str, fn(usize) -> Call);
+
+const KINDS: [Kind; 10] = [
+    ("Q1 a user", |number| Call::get(format!("/api/users/u{}", number % USERS))),
+    ("Q2 a post", |number| Call::get(format!("/api/posts/p{}", number % POSTS))),
+    ("Q3 posts of a user", |number| Call::get(format!("/api/users/u{}/posts", number % USERS))),
+    ("Q4 comments", |number| Call::get(format!("/api/posts/p{}/comments", number % POSTS))),
+    ("Q5 likes", |number| Call::get(format!("/api/posts/p{}/likes", number % POSTS))),
+    ("Q6 the feed, 100 posts", |_| Call::get("/api/feed")),
+    ("C1 sign up", |number| {
+        let body = json!({"username": format!("Newcomer {number}")});
+        Call::new(Method::POST, "/api/users").json(&body)
+    }),
+    ("C2 write a post", |number| {
+        let content = "Small streams feed the river that people read from. ".repeat(20);
+        let body = json!({"userId": author(number), "title": "One more", "content": content});
+        Call::new(Method::POST, "/api/posts").json(&body)
+    }),
+    ("C3 comment", |number| comment(number % POSTS, &format!("r{}", number % READERS))),
+    ("C4 like", |number| like(number % POSTS, &format!("r{}", number / POSTS % READERS))),
+];
+
+/// How long one request took, from outside, and of that the SDK's operations.
+#[derive(Debug, Clone, Copy)]
+struct Took {
+    whole: Duration,
+    sdk: Duration,
+}
+
+/// A handler, a connection to it, and its log lines.
+struct Subject {
+    _handler: Handler,
+    connection: Connection,
+    lines: UnboundedReceiver<Vec<u8>>,
+}
+
+pub(crate) async fn run(options: &Options) -> anyhow::Result<()> {
+    let most = POSTS * READERS - WARM_UP;
+    ensure!((1..=most).contains(&options.requests), "--requests must be from 1 to {most}");
+    let world = World::with_blog().await?;
+    let executable = options.handler.clone().unwrap_or_else(|| world.app.executable());
+    let (sender, lines) = unbounded_channel();
+    let mut handler = Handler::start(&world.app, &executable, move |line| {
+        // Nobody reads them when the measurement is over.
+        let _ = sender.send(line.to_vec());
+    })?;
+    let connection = handler.ready().await?;
+    let mut subject = Subject { _handler: handler, connection, lines };
+    let (users, posts) = (world.container("users").await?, world.container("posts").await?);
+
+    let mut took = vec![Vec::with_capacity(options.requests); KINDS.len()];
+    let mut alone = [Vec::new(), Vec::new()];
+    for number in 0..WARM_UP + options.requests {
+        let counts = number >= WARM_UP;
+        // In turns, so that what disturbs the machine for a while disturbs all kinds.
+        for ((_, call), took) in KINDS.iter().zip(&mut took) {
+            let one = subject.measure(&call(number), number).await?;
+            took.extend(counts.then_some(one));
+        }
+        let user = read_alone(&users, &format!("u{}", number % USERS)).await?;
+        let post = read_alone(&posts, &format!("p{}", number % POSTS)).await?;
+        alone[0].extend(counts.then_some(user));
+        alone[1].extend(counts.then_some(post));
+    }
+    println!("{} requests of each kind, one at a time; {}\n", options.requests, machine::line());
+    println!("{}\n{}", by_kind(&took), check(&took, alone));
+    Ok(())
+}
+
+impl Subject {
+    async fn measure(&mut self, call: &Call, number: usize) -> anyhow::Result<Took> {
+        let id = number.to_string();
+        let begin = Instant::now();
+        let reply = self.connection.send(call, &id).await?;
+        let whole = begin.elapsed();
+        ensure!(reply.status.is_success(), "{call:?} was answered {}", reply.status);
+        loop {
+            let line = self.lines.recv().await.context("the handler has ended")?;
+            if let Some(sdk) = sdk_time(&line, &id) {
+                return Ok(Took { whole, sdk });
+            }
+        }
+    }
+}
+
+/// What the line of a request says; `None` for other lines.
+fn sdk_time(line: &[u8], invocation: &str) -> Option<Duration> {
+    let line: Value = serde_json::from_slice(line).ok()?;
+    if line["message"] != "Answered a request" || line["invocation.id"] != invocation {
+        return None;
+    }
+    let seconds = line["store.duration_ms"].as_f64()? / 1_000.0;
+    Duration::try_from_secs_f64(seconds).ok()
+}
+
+async fn read_alone(container: &ContainerClient, id: &str) -> anyhow::Result<Duration> {
+    let begin = Instant::now();
+    let response = container.read_item(id.to_owned(), id, None).await?;
+    let _: Value = response.into_model()?;
+    Ok(begin.elapsed())
+}
+
+fn by_kind(took: &[Vec<Took>]) -> Table {
+    let mut table = Table::new(&[
+        "request",
+        "answered p50, ms",
+        "p99",
+        "of it the SDK p50, ms",
+        "p99",
+        "handler adds p50, ms",
+        "p99",
+    ]);
+    for ((name, _), took) in KINDS.iter().zip(took) {
+        let of = |part: fn(&Took) -> Duration| {
+            let sorted = Sorted::from(took.iter().map(part).collect::<Vec<_>>());
+            [sorted.percentile(50), sorted.percentile(99)].map(milliseconds)
+        };
+        let added = of(|took| took.whole.saturating_sub(took.sdk));
+        let numbers = [of(|took| took.whole), of(|took| took.sdk), added];
+        table.row([(*name).to_owned()].into_iter().chain(numbers.into_iter().flatten()));
+    }
+    table
+}
+
+/// The point reads, through the handler and with the SDK alone.
+fn check(took: &[Vec<Took>], alone: [Vec<Duration>; 2]) -> Table {
+    let mut table = Table::new(&[
+        "point read",
+        "through the handler p50, ms",
+        "the SDK alone p50, ms",
+        "difference, ms",
+    ]);
+    for (((name, _), took), alone) in KINDS.iter().zip(took).zip(alone) {
+        let whole = took.iter().map(|took| took.whole).collect::<Vec<_>>();
+        let (whole, alone) =
+            (Sorted::from(whole).percentile(50), Sorted::from(alone).percentile(50));
+        let numbers = [whole, alone, whole.saturating_sub(alone)].map(milliseconds);
+        table.row([(*name).to_owned()].into_iter().chain(numbers));
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_line_of_the_request_tells_its_time_in_the_store() {
+        let line = |message: &str, id: &str, time: Value| {
+            let line = json!({"message": message, "invocation.id": id, "store.duration_ms": time});
+            sdk_time(line.to_string().as_bytes(), "7")
+        };
+        let (answered, some) = ("Answered a request", Some(Duration::from_micros(1_250)));
+        assert_eq!(line(answered, "7", json!(1.25)), some);
+        assert_eq!(line(answered, "8", json!(1.25)), None);
+        assert_eq!(line("ready", "7", json!(1.25)), None);
+        assert_eq!(line(answered, "7", json!("1.25")), None);
+        assert_eq!(line(answered, "7", json!(-1)), None);
+        assert_eq!(sdk_time(b"no JSON\n", "7"), None);
+    }
 }

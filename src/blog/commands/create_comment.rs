@@ -9,9 +9,10 @@ use axum::{
 use crate::{
     blog::{
         Blog,
-        model::{Author, Comment, CommentContent, CommentId, PostId, PostsItem, UserId},
+        groups::Done,
+        model::{Change, Comment, CommentContent, CommentId, PostId, PostsItem, UserId},
     },
-    cosmos::{ETag, Reason, Refusal, Transaction, retry},
+    cosmos::{ETag, retry},
     http::{self, Actor, ApiError, Form, FromForm, JsonBody, Params},
     values::Timestamp,
 };
@@ -70,38 +71,22 @@ pub async fn create_comment(
         Some(key) => CommentId::from_key(&post_id, &body.user_id, key),
         None => CommentId::fresh(),
     };
-    let now = Timestamp::now();
-    retry(|_| comment(&blog, &post_id, &id, &author, &body.content, now)).await
-}
-
-async fn comment(
-    blog: &Blog,
-    post_id: &PostId,
-    id: &CommentId,
-    author: &Author,
-    content: &CommentContent,
-    now: Timestamp,
-) -> Result<Response, ApiError> {
-    let post = blog.post(post_id).await?;
-    let counting = post.item.with_comment();
-    let comment = Comment::new(id.clone(), &counting, author, content, now);
-    let transaction = Transaction::new(post_id.as_str())
-        .create(&PostsItem::Comment(comment.clone()))?
-        .replace(post_id.as_str(), &PostsItem::Post(counting), &post.etag)?;
-    match blog.posts.transact(transaction).await {
-        Ok(etags) => Ok(created(&comment, &etags[0])),
-        Err(Refusal { operation: Some(0), error }) if error.reason == Reason::Conflict => {
-            let Some(stored) = blog.comment(post_id, id).await? else {
-                return Err(error.into());
-            };
-            if stored.item.public.content == content.as_str() {
-                Ok(created(&stored.item, &stored.etag))
-            } else {
-                Err(ApiError::Conflict("This Idempotency-Key was used with another body."))
+    let comment = Comment::new(&post_id, id, &author, &body.content, Timestamp::now());
+    let attempt = async |_| {
+        match blog.change(&post_id, Change::Comment(comment.clone()).into()).await? {
+            Done::Written(etag) => Ok(created(&comment, &etag)),
+            // By an earlier try, or by an earlier request with this key.
+            Done::Exists { item: PostsItem::Comment(stored), etag, .. } => {
+                if stored.public.content == comment.public.content {
+                    Ok(created(&stored, &etag))
+                } else {
+                    Err(ApiError::Conflict("This Idempotency-Key was used with another body."))
+                }
             }
+            Done::Exists { .. } | Done::Missing { .. } => Err(ApiError::Internal),
         }
-        Err(refusal) => Err(refusal.error.into()),
-    }
+    };
+    retry(attempt).await
 }
 
 fn created(comment: &Comment, etag: &ETag) -> Response {

@@ -5,9 +5,10 @@ use axum::{extract::State, http::StatusCode};
 use crate::{
     blog::{
         Blog,
-        model::{CommentId, Post, PostId, PostsItem},
+        groups::{Done, Operation},
+        model::{Change, CommentId, PostId, PostsItem},
     },
-    cosmos::{Reason, Refusal, Transaction, retry},
+    cosmos::retry,
     http::{Actor, ApiError, Conditions, Params},
 };
 
@@ -23,70 +24,40 @@ pub async fn delete_comment(
     if comment_id.as_str() == post_id.as_str() {
         return Err(ApiError::NotFound("comment"));
     }
-    let comment = Reaction {
-        id: comment_id.as_str(),
-        name: "comment",
-        count_off: Post::without_comment,
-        by: actor,
-    };
-    remove(&blog, &post_id, &comment, &conditions).await
+    let comment = ("comment", Change::DeleteComment(comment_id));
+    remove(&blog, &post_id, comment, &actor, &conditions).await
 }
 
-/// A comment or a like that is to be deleted.
-pub(super) struct Reaction<'a> {
-    pub(super) id: &'a str,
-    pub(super) name: &'static str,
-    pub(super) count_off: fn(&Post) -> Post,
-    /// Who must have made it.
-    pub(super) by: Actor,
-}
-
-/// Deletes a comment or a like and replaces the post that counted it.
+/// Deletes a comment or a like that `by` has made, and counts it off.
 pub(super) async fn remove(
     blog: &Blog,
     post_id: &PostId,
-    reaction: &Reaction<'_>,
+    (name, change): (&'static str, Change),
+    by: &Actor,
     conditions: &Conditions,
 ) -> Result<StatusCode, ApiError> {
-    let attempt = async |answer_lost| {
-        match attempt(blog, post_id, reaction, conditions).await {
+    let attempt = async || {
+        let mut operation = Operation::from(change.clone());
+        if !conditions.is_empty() || *by != Actor::ANYBODY {
+            operation.seen = Some(blog.post(post_id).await?);
+            let stored = blog.posts.read::<PostsItem>(post_id.as_str(), &change.id()).await?;
+            let stored = stored.ok_or(ApiError::NotFound(name))?;
+            by.must_be(stored.item.user_id().as_str())?;
+            conditions.check(Some(&stored.etag))?;
+            operation.etag = Some(stored.etag);
+        }
+        match blog.change(post_id, operation).await? {
+            Done::Missing { answer_lost: false } => Err(ApiError::NotFound(name)),
             // It was there when an earlier try began, which has deleted it.
-            Err(ApiError::NotFound(_)) if answer_lost => Ok(StatusCode::NO_CONTENT),
-            Err(ApiError::NotFound(_)) if conditions.demands_existence() => {
-                Err(ApiError::PreconditionFailed)
-            }
-            result => result,
+            _ => Ok(StatusCode::NO_CONTENT),
         }
     };
-    retry(attempt).await
-}
-
-async fn attempt(
-    blog: &Blog,
-    post_id: &PostId,
-    reaction: &Reaction<'_>,
-    conditions: &Conditions,
-) -> Result<StatusCode, ApiError> {
-    let post = blog.post(post_id).await?;
-    let mut etag = None;
-    if !conditions.is_empty() || reaction.by != Actor::ANYBODY {
-        let stored = blog.posts.read::<PostsItem>(post_id.as_str(), reaction.id).await?;
-        let stored = stored.ok_or(ApiError::NotFound(reaction.name))?;
-        reaction.by.must_be(stored.item.user_id().as_str())?;
-        conditions.check(Some(&stored.etag))?;
-        etag = Some(stored.etag);
-    }
-    let without = PostsItem::Post((reaction.count_off)(&post.item));
-    let transaction = Transaction::new(post_id.as_str())
-        .delete(reaction.id, etag.as_ref())
-        .replace(post_id.as_str(), &without, &post.etag)?;
-    match blog.posts.transact(transaction).await {
-        Ok(_) => Ok(StatusCode::NO_CONTENT),
-        Err(Refusal { operation: Some(0), error })
-            if error.reason == Reason::NotFound && !error.answer_lost =>
-        {
-            Err(ApiError::NotFound(reaction.name))
+    let attempt = async |answer_lost| match attempt().await {
+        Err(ApiError::NotFound(_)) if answer_lost => Ok(StatusCode::NO_CONTENT),
+        Err(ApiError::NotFound(_)) if conditions.demands_existence() => {
+            Err(ApiError::PreconditionFailed)
         }
-        Err(Refusal { error, .. }) => Err(error.into()),
-    }
+        result => result,
+    };
+    retry(attempt).await
 }

@@ -5,9 +5,10 @@ use axum::{extract::State, http::StatusCode, response::Response};
 use crate::{
     blog::{
         Blog,
-        model::{Like, PostId, PostsItem, UserId},
+        groups::Done,
+        model::{Change, Like, PostId, PostsItem, UserId},
     },
-    cosmos::{ETag, Reason, Refusal, Stored, Transaction, retry},
+    cosmos::{ETag, retry},
     http::{self, Actor, ApiError, Conditions, Params},
     values::Timestamp,
 };
@@ -22,48 +23,34 @@ pub async fn like_post(
 ) -> Result<Response, ApiError> {
     actor.must_be(user_id.as_str())?;
     let author = blog.author(&user_id).await?;
-    let now = Timestamp::now();
-    let attempt = async |answer_lost| {
-        let post = blog.post(&post_id).await?;
-        if !conditions.is_empty() {
-            match blog.like(&post_id, &user_id).await? {
-                Some(like) => return found(&like, now, &conditions, answer_lost),
-                None => conditions.check(None)?,
-            }
-        }
-        let counting = post.item.with_like();
-        let like = Like::new(&counting, &author, now);
-        let transaction = Transaction::new(post_id.as_str())
-            .create(&PostsItem::Like(like.clone()))?
-            .replace(post_id.as_str(), &PostsItem::Post(counting), &post.etag)?;
-        match blog.posts.transact(transaction).await {
-            Ok(etags) => Ok(created(&like, &etags[0])),
-            Err(Refusal { operation: Some(0), error }) if error.reason == Reason::Conflict => {
-                let answer_lost = answer_lost || error.answer_lost;
-                match blog.like(&post_id, &user_id).await? {
-                    Some(like) => found(&like, now, &conditions, answer_lost),
-                    None => Err(error.into()),
+    if conditions.demands_existence() {
+        // Under this condition a like is found or not, and never created.
+        blog.post(&post_id).await?;
+        let like = blog.like(&post_id, &user_id).await?.ok_or(ApiError::PreconditionFailed)?;
+        return found(&like.item, &like.etag, &conditions);
+    }
+    let like = Like::new(&post_id, &author, Timestamp::now());
+    let attempt = async |answer_lost_before| {
+        match blog.change(&post_id, Change::Like(like.clone()).into()).await? {
+            Done::Written(etag) => Ok(created(&like, &etag)),
+            Done::Exists { item: PostsItem::Like(stored), etag, answer_lost } => {
+                let same = stored.public.creation_date == like.public.creation_date;
+                // An earlier try has created it.
+                if same && (answer_lost || answer_lost_before) {
+                    return Ok(created(&stored, &etag));
                 }
+                found(&stored, &etag, &conditions)
             }
-            Err(refusal) => Err(refusal.error.into()),
+            Done::Exists { .. } | Done::Missing { .. } => Err(ApiError::Internal),
         }
     };
     retry(attempt).await
 }
 
 /// The answer when the like is there already.
-fn found(
-    like: &Stored<Like>,
-    now: Timestamp,
-    conditions: &Conditions,
-    answer_lost: bool,
-) -> Result<Response, ApiError> {
-    // An earlier try has created it.
-    if answer_lost && like.item.public.creation_date == now {
-        return Ok(created(&like.item, &like.etag));
-    }
-    conditions.check(Some(&like.etag))?;
-    Ok(http::item(StatusCode::OK, &like.item.public, &like.etag))
+fn found(like: &Like, etag: &ETag, conditions: &Conditions) -> Result<Response, ApiError> {
+    conditions.check(Some(etag))?;
+    Ok(http::item(StatusCode::OK, &like.public, etag))
 }
 
 fn created(like: &Like, etag: &ETag) -> Response {

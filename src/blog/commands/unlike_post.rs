@@ -2,11 +2,11 @@
 
 use axum::{extract::State, http::StatusCode};
 
-use super::delete_comment::{Reaction, remove};
+use super::delete_comment::remove;
 use crate::{
     blog::{
         Blog,
-        model::{Post, PostId, UserId, like_id},
+        model::{Change, PostId, UserId},
     },
     http::{Actor, ApiError, Conditions, Params},
 };
@@ -20,12 +20,7 @@ pub async fn unlike_post(
     conditions: Conditions,
 ) -> Result<StatusCode, ApiError> {
     actor.must_be(user_id.as_str())?;
-    let like = Reaction {
-        id: &like_id(&user_id),
-        name: "like",
-        count_off: Post::without_like,
-        // The id says whose like it is.
-        by: Actor::ANYBODY,
-    };
-    remove(&blog, &post_id, &like, &conditions).await
+    // The id says whose like it is.
+    let by = Actor::ANYBODY;
+    remove(&blog, &post_id, ("like", Change::DeleteLike(user_id)), &by, &conditions).await
 }

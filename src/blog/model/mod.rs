@@ -4,11 +4,13 @@
 //! copies: `version` counts the writes of the item itself, `usernameVersion` is the version of the
 //! user that the copied name was taken from.
 
+mod change;
 mod feed;
 mod post;
 mod reaction;
 mod user;
 
+pub use change::Change;
 pub use feed::{FEED_CAPACITY, FEED_PARTITION, FeedHead, FeedMark, HEAD_ID, InFeed, Member, Plan};
 pub use post::{
     DeletedPost, Post, PostContent, PostCopy, PostId, PostText, PublicPost, Title, summary,

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::{Author, MARK_TTL_SECONDS, UserId, Username};
+use super::{Author, Change, MARK_TTL_SECONDS, UserId, Username};
 use crate::values::{self, Timestamp, check_id, check_length, may_be_rewritten_by_host};
 
 values::checked_text!(
@@ -122,31 +122,21 @@ impl Post {
         })
     }
 
-    /// The post with one comment more.
-    pub fn with_comment(&self) -> Self {
+    /// The post that counts these changes of its comments and likes: one write, whatever their
+    /// number.
+    pub fn counting<'a>(&self, changes: impl IntoIterator<Item = &'a Change>) -> Self {
         let mut post = self.next();
-        post.public.comment_count += 1;
-        post
-    }
-
-    /// The post with one comment less.
-    pub fn without_comment(&self) -> Self {
-        let mut post = self.next();
-        post.public.comment_count = post.public.comment_count.saturating_sub(1);
-        post
-    }
-
-    /// The post with one like more.
-    pub fn with_like(&self) -> Self {
-        let mut post = self.next();
-        post.public.like_count += 1;
-        post
-    }
-
-    /// The post with one like less.
-    pub fn without_like(&self) -> Self {
-        let mut post = self.next();
-        post.public.like_count = post.public.like_count.saturating_sub(1);
+        let (mut comments, mut likes) = (0_i64, 0_i64);
+        for change in changes {
+            match change {
+                Change::Comment(_) => comments += 1,
+                Change::DeleteComment(_) => comments -= 1,
+                Change::Like(_) => likes += 1,
+                Change::DeleteLike(_) => likes -= 1,
+            }
+        }
+        post.public.comment_count = post.public.comment_count.saturating_add_signed(comments);
+        post.public.like_count = post.public.like_count.saturating_add_signed(likes);
         post
     }
 

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::{Author, Post, PostId, UserId, Username};
+use super::{Author, PostId, UserId, Username};
 use crate::values::{self, Timestamp, check_id, check_length};
 
 values::checked_text!(
@@ -27,8 +27,8 @@ pub struct Comment {
     pub public: PublicComment,
     /// The version of the user that `userUsername` was taken from.
     pub username_version: u64,
-    /// The version of the post that counted the comment first. A comment of a deleted post is
-    /// older than the mark; one of a later post with the same id is newer.
+    /// The version of the post that counted the comment first; 0 until one has. A comment of a
+    /// deleted post is older than the mark; one of a later post with the same id is newer.
     pub post_version: u64,
 }
 
@@ -94,10 +94,10 @@ impl CommentId {
 }
 
 impl Comment {
-    /// A comment on `post`, which has just counted it.
+    /// A comment that is still to be counted.
     pub fn new(
+        post_id: &PostId,
         id: CommentId,
-        post: &Post,
         author: &Author,
         content: &CommentContent,
         creation_date: Timestamp,
@@ -105,14 +105,14 @@ impl Comment {
         Self {
             public: PublicComment {
                 id,
-                post_id: post.public.post_id.clone(),
+                post_id: post_id.clone(),
                 user_id: author.user_id.clone(),
                 user_username: author.username.clone(),
                 content: content.to_string(),
                 creation_date,
             },
             username_version: author.version,
-            post_version: post.version,
+            post_version: 0,
         }
     }
 
@@ -132,18 +132,18 @@ pub fn like_id(user_id: &UserId) -> String {
 }
 
 impl Like {
-    /// A like of `post`, which has just counted it.
-    pub fn new(post: &Post, author: &Author, creation_date: Timestamp) -> Self {
+    /// A like that is still to be counted.
+    pub fn new(post_id: &PostId, author: &Author, creation_date: Timestamp) -> Self {
         Self {
             public: PublicLike {
                 id: like_id(&author.user_id),
-                post_id: post.public.post_id.clone(),
+                post_id: post_id.clone(),
                 user_id: author.user_id.clone(),
                 user_username: author.username.clone(),
                 creation_date,
             },
             username_version: author.version,
-            post_version: post.version,
+            post_version: 0,
         }
     }
 

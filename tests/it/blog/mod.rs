@@ -24,5 +24,6 @@ mod get_feed;
 mod list_user_posts;
 
 mod counts;
+mod crowds;
 
 pub(crate) mod given;

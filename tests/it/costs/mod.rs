@@ -2,6 +2,7 @@
 //! tables, which are the budget: a request that costs more fails here, and so does one that costs
 //! less, until the documents say so.
 
+mod background;
 mod blog;
 mod tables;
 

@@ -59,7 +59,6 @@ async fn trouble_that_passes_is_waited_for_within_the_invocation() {
             (Replace, "users"),
             (Read, "feed"),
             (Batch, "feed"),
-            (Replace, "feed"),
         ] {
             world.endpoint.inject(fault, kind, container, times);
         }
@@ -114,7 +113,7 @@ async fn the_time_is_that_of_the_invocation_and_not_of_each_change() {
         given::post(&world, &format!("p{}", n + 2), "ann").await.expect(201);
     }
     let posts = world.items("posts").await;
-    world.endpoint.inject(Fault::Refused(429), Read, "users", ENDLESS);
+    world.endpoint.inject(Fault::Refused(429), Create, "users", ENDLESS);
     let world = world.with_budget(Duration::ZERO).await;
     let requests = async |items: &[Value]| {
         let mark = world.endpoint.request_count();
@@ -185,4 +184,46 @@ async fn a_dead_letter_that_cannot_be_stored_keeps_its_batch_from_being_acknowle
     // And one that can be stored a moment later is stored within the invocation.
     world.endpoint.inject(Fault::Refused(429), Upsert, "dead-letters", 25);
     world.deliver("HomeFeed", &items).await.unwrap();
+}
+
+#[tokio::test]
+async fn what_spoils_a_transaction_for_all_holds_up_no_other() {
+    let world = given::blog().await;
+    for n in 0..20 {
+        given::post(&world, &format!("n{n}"), "ann").await.expect(201);
+    }
+    // One of the copies cannot be read.
+    let odd = json!({"id": "n7", "type": "post", "version": "odd"});
+    world.container("feed").await.create_item("post", "n7", &odd, None).await.unwrap();
+    let items = world.items("posts").await;
+    // In one round, for there may be no time for another.
+    let world = world.with_budget(Duration::ZERO).await;
+    world.deliver("HomeFeed", &items).await.unwrap();
+    let letters = world.items("dead-letters").await;
+    let [letter] = letters.as_slice() else { panic!("{letters:?}") };
+    assert_eq!((&letter["function"], &letter["documentId"]), (&json!("HomeFeed"), &json!("n7")));
+    let head = world.items("feed").await.into_iter().find(|item| item["id"] == "~head").unwrap();
+    assert_eq!(head["members"].as_array().unwrap().len(), 20, "all but that one");
+}
+
+#[tokio::test]
+async fn a_group_that_fails_is_tried_again_in_halves() {
+    let world = given::blog().await;
+    for n in 0..39 {
+        given::post(&world, &format!("n{n}"), "ann").await.expect(201);
+    }
+    let items = world.items("posts").await;
+    let batches = async |refused: usize| {
+        let mark = world.endpoint.request_count();
+        world.endpoint.inject(Fault::Refused(412), Batch, "feed", refused);
+        world.deliver("HomeFeed", &items).await.unwrap();
+        let requests = world.endpoint.requests_since(mark);
+        let feed = requests.iter().filter(|one| one.container == "feed" && one.kind == Batch);
+        feed.count()
+    };
+    // 40 changes; then 24 and 16; then 12, 12, 12 and 4.
+    assert_eq!(batches(3).await, 3 + 4);
+    assert!(world.items("dead-letters").await.is_empty());
+    assert_eq!(world.list("/api/feed").await.len(), 40);
+    assert_eq!(batches(0).await, 0, "delivered again it writes nothing");
 }

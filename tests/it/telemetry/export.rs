@@ -93,6 +93,9 @@ async fn the_collector_gets_spans_of_the_hosts_trace_and_metrics() {
     let answer = handler.send("POST", "/HomeFeed", &[headers[0], headers[1], id], batch).await;
     assert_eq!(answer.0, 200, "{}", answer.1);
 
+    let answer = handler.send("PUT", "/api/posts/p/likes/ann", &[headers[0]], "").await;
+    assert_eq!(answer.0, 201, "{}", answer.1);
+
     let request = collector.span("PUT /api/users/{userId}").await;
     let batch = collector.span("HomeFeed").await;
     for (span, kind) in [(&request, SpanKind::Server), (&batch, SpanKind::Consumer)] {
@@ -101,7 +104,13 @@ async fn the_collector_gets_spans_of_the_hosts_trace_and_metrics() {
     }
     assert_eq!(text(&request, "faas.name"), "PutUser");
     assert_eq!(text(&request, "http.route"), "/api/users/{userId}");
-    for (child, parent) in [("create_item users", &request), ("execute_batch feed", &batch)] {
+    // What a group does is under the request that began it.
+    let like = collector.span("PUT /api/posts/{postId}/likes/{userId}").await;
+    for (child, parent) in [
+        ("create_item users", &request),
+        ("execute_batch feed", &batch),
+        ("execute_batch posts", &like),
+    ] {
         let child = collector.span(child).await;
         assert_eq!(child.parent_span_id, parent.span_id);
         assert_eq!(child.kind(), SpanKind::Client);

@@ -55,9 +55,20 @@ async fn a_request_is_one_line_with_its_route_and_its_cost() {
         assert_eq!(line[field], value, "{line}");
     }
     assert!(line["request_charge_ru"].as_f64().unwrap() > 0.0, "{line}");
-    assert!(line["duration_ms"].as_f64().unwrap() > 0.0, "{line}");
+    let [store, whole] = ["store.duration_ms", "duration_ms"].map(|name| line[name].as_f64());
+    assert!(0.0 < store.unwrap() && store <= whole, "{line}");
     assert!(!line.to_string().contains("p1"), "{line}");
     println!("{} bytes: {line}", line.to_string().len());
+}
+
+#[tokio::test]
+async fn a_store_that_is_away_at_the_start_is_a_warning_and_the_handler_is_ready() {
+    let away = ("CosmosConnection", "AccountEndpoint=http://127.0.0.1:1/;AccountKey=a2V5");
+    let handler = Handler::start(&World::new().await, &[away]).await;
+    assert_eq!(handler.send("GET", "/", &[], "").await.0, 200);
+    let line = handler.line("The store could not be reached at the start").await;
+    assert_eq!((&line["level"], &line["reason"]), (&json!("WARN"), &json!("Unavailable")));
+    assert_eq!(handler.send("GET", "/api/users/ann", &[], "").await.0, 503);
 }
 
 #[tokio::test]

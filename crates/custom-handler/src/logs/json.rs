@@ -1,11 +1,12 @@
 //! Log lines as JSON objects, flat, so that a query reaches every field by its name.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{self, Write as _};
 
 use serde::Serializer as _;
 use serde::ser::SerializeMap as _;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Level, Subscriber};
@@ -17,9 +18,9 @@ use tracing_subscriber::registry::{LookupSpan, Scope};
 /// Writes every event: errors and warnings to stderr, the others to stdout.
 pub(super) struct Lines;
 
-/// The fields of a span, kept in its extensions.
+/// The fields of an event, or of a span, kept in its extensions.
 #[derive(Default)]
-struct Fields(Map<String, Value>);
+struct Fields(BTreeMap<&'static str, Value>);
 
 impl<S> Layer<S> for Lines
 where
@@ -49,7 +50,7 @@ where
         event.record(&mut own);
         let message = own.0.remove("message").unwrap_or_default();
         // An inner span's field goes before an outer one's, and the event's own before both.
-        let mut fields = Map::new();
+        let mut fields = BTreeMap::new();
         for span in context.event_scope(event).into_iter().flat_map(Scope::from_root) {
             if let Some(known) = span.extensions().get::<Fields>() {
                 fields.extend(known.0.clone());
@@ -66,7 +67,7 @@ where
 fn line(
     event: &Event<'_>,
     message: &Value,
-    fields: &Map<String, Value>,
+    fields: &BTreeMap<&'static str, Value>,
 ) -> serde_json::Result<Vec<u8>> {
     let metadata = event.metadata();
     let mut timestamp = String::new();
@@ -79,7 +80,7 @@ fn line(
     object.serialize_entry("level", metadata.level().as_str())?;
     object.serialize_entry("message", message)?;
     object.serialize_entry("target", metadata.target())?;
-    for (name, value) in fields.iter().filter(|(name, _)| !RESERVED.contains(&name.as_str())) {
+    for (name, value) in fields.iter().filter(|(name, _)| !RESERVED.contains(name)) {
         object.serialize_entry(name, value)?;
     }
     object.end()?;
@@ -102,7 +103,7 @@ const RESERVED: [&str; 4] = ["timestamp", "level", "message", "target"];
 
 impl Fields {
     fn insert(&mut self, field: &Field, value: impl Into<Value>) {
-        self.0.insert(field.name().to_owned(), value.into());
+        self.0.insert(field.name(), value.into());
     }
 }
 

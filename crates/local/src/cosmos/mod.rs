@@ -48,6 +48,7 @@ mod provision;
 mod requests;
 mod resource_shape;
 mod server;
+mod slices;
 mod splits;
 mod store;
 mod written;

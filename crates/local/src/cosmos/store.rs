@@ -21,6 +21,7 @@ use super::{
     holds::Holds,
     operation::{ContainerPath, ContainersChange, Operation, PARTITION_KEY, RequestKind},
     requests::{RequestLog, StoreAnswer, StoreRequest},
+    slices,
     splits::Splits,
 };
 use crate::chaos::Chaos;
@@ -123,7 +124,7 @@ impl Store {
         self.expiry.learn(kind, container, item.clone(), request, SystemTime::now());
         let response = match &self.ledger {
             Some(ledger) => ledger.send(self, kind, container, item.as_deref(), request).await,
-            None => self.send(request).await,
+            None => self.answer(kind, container, request).await,
         };
         if let Some(splits) = &self.splits
             && kind.is_write()
@@ -184,6 +185,19 @@ impl Store {
             segments.clear().extend(path);
         }
         Request::new(url, method)
+    }
+
+    /// Has the emulator answer a data-plane request.
+    pub(super) async fn answer(
+        &self,
+        kind: RequestKind,
+        container: &ContainerPath,
+        request: &Request,
+    ) -> Result<Response, CosmosError> {
+        match kind {
+            RequestKind::Query => slices::query(self, container, request).await,
+            _ => self.send(request).await,
+        }
     }
 
     /// Asks the emulator directly: nothing is counted or learned.

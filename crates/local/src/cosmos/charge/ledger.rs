@@ -79,7 +79,7 @@ impl Ledger {
             let id = write.id.as_deref().filter(|_| write.follows());
             before.push(stored(store, container, id, request).await);
         }
-        let mut response = store.send(request).await?;
+        let mut response = store.answer(kind, container, request).await?;
         response.items_loaded = Some(0);
         let charge = match response.status {
             200 | 201 | 204 if kind.is_write() => {

@@ -7,18 +7,13 @@ use serde_json::{Value, json};
 use super::{
     super::{
         operation::ContainerPath,
+        slices::{self, CONTINUATION, ITEM_COUNT, MAX_ITEM_COUNT, RANGE_ID, RANGE_START},
         store::{Response, Store, names_partition_key},
         written::parse,
     },
     reads::QueryWork,
     sql::{Shape, shape},
 };
-
-const CONTINUATION: HeaderName = HeaderName::from_static("x-ms-continuation");
-const MAX_ITEM_COUNT: HeaderName = HeaderName::from_static("x-ms-max-item-count");
-const RANGE_ID: HeaderName = HeaderName::from_static("x-ms-documentdb-partitionkeyrangeid");
-const RANGE_START: HeaderName = HeaderName::from_static("x-ms-start-epk");
-const ITEM_COUNT: HeaderName = HeaderName::from_static("x-ms-item-count");
 
 /// What the query of `request`, or this page of it, did for `response`.
 pub(super) async fn work(
@@ -34,7 +29,7 @@ pub(super) async fn work(
     let begins = request.headers().get_optional_str(&CONTINUATION).is_none();
     let (items_loaded, bytes_loaded) = match &shape.whole_items {
         Some(_) if shape.sums_up && !begins => (0, 0),
-        Some(text) => loaded(store, request, body, text, &shape).await?,
+        Some(text) => loaded(store, container, request, body, text, &shape).await?,
         None => (n_items(response), response.body.len()),
     };
     // The partition key is looked up too, once, whether or not the text has it.
@@ -61,6 +56,7 @@ pub(super) fn n_items(response: &Response) -> u32 {
 /// Number and size of the items behind a result that does not have them.
 async fn loaded(
     store: &Store,
+    container: &ContainerPath,
     request: &Request,
     mut body: Value,
     text: &str,
@@ -74,7 +70,7 @@ async fn loaded(
         whole.insert_header(MAX_ITEM_COUNT, "-1");
     }
     whole.set_body(body.to_string());
-    let response = store.send(&whole).await.ok()?;
+    let response = slices::query(store, container, &whole).await.ok()?;
     (response.status == 200).then(|| (n_items(&response), response.body.len()))
 }
 

@@ -1,0 +1,194 @@
+//! An empty account, the handler on it, and a pump for each projection.
+
+use std::{
+    path::Path,
+    process::Stdio,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context as _, ensure};
+use azure_data_cosmos::CosmosClient;
+use futures::future::try_join_all;
+use http::Request;
+use http_body_util::{BodyExt as _, Full};
+use hyper_util::{
+    client::legacy::{Client, connect::HttpConnector},
+    rt::TokioExecutor,
+};
+use serde_json::{Value, json};
+use tributary_local::{
+    cosmos::{ContainersFile, CosmosEndpoint, EndpointOptions, RunningServer},
+    host::{BuiltApp, Console, FeedOptions, FeedPump, HandlerProcess, HttpInvoker, Invoker},
+};
+
+use super::{
+    blog::{Blog, USERS, user_id},
+    table::Cost,
+};
+
+const DATABASE: &str = "tributary";
+
+/// How long a line of the handler's log may take.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+pub(super) struct App {
+    pub(super) url: String,
+    pub(super) blog: Blog,
+    built: BuiltApp,
+    client: CosmosClient,
+    http: Client<HttpConnector, Full<bytes::Bytes>>,
+    log: Console,
+    /// How many lines of the log have been read.
+    read: AtomicUsize,
+    /// Both end when they are dropped.
+    _handler: HandlerProcess,
+    _server: RunningServer,
+}
+
+impl App {
+    /// Starts a handler on an empty account.
+    pub(super) async fn start(partitions: u32) -> anyhow::Result<Self> {
+        let options = EndpointOptions { partitions, ..EndpointOptions::default() };
+        let endpoint = CosmosEndpoint::in_process(options)?;
+        let server = endpoint.serve(0).await?;
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let mut built = BuiltApp::load(&root, &server.connection_string())?;
+        for (name, value) in
+            [("RUST_LOG", "info"), ("Log__Format", "json"), ("Rename__RequestUnitsPerSecond", "0")]
+        {
+            built.settings.set(name, value);
+        }
+        let containers = ContainersFile::read(built.root.join("infra/containers.json"))?;
+        endpoint.provision(DATABASE, &containers).await?;
+        let client = endpoint.client().await?;
+        let log = Console::kept();
+        let handler = HandlerProcess::start(built.handler(), log.clone());
+        Ok(Self {
+            url: handler.watch().url().await?,
+            blog: Blog::open(&client.database_client(DATABASE)).await?,
+            built,
+            client,
+            http: Client::builder(TokioExecutor::new()).build_http(),
+            log,
+            read: AtomicUsize::new(0),
+            _handler: handler,
+            _server: server,
+        })
+    }
+
+    /// Makes the users.
+    pub(super) async fn users(&self) -> anyhow::Result<()> {
+        self.name_users("Author", 201).await
+    }
+
+    /// Gives each user another name.
+    pub(super) async fn rename_users(&self) -> anyhow::Result<()> {
+        self.name_users("Writer", 200).await
+    }
+
+    async fn name_users(&self, name: &str, expected: u16) -> anyhow::Result<()> {
+        let puts = (0..USERS).map(async |n| {
+            let body = json!({"username": format!("{name}{n}")});
+            let path = format!("/api/users/{}", user_id(n));
+            let (status, answer) = self.send("PUT", &path, &body).await?;
+            ensure!(status == expected, "the name was answered with {status}: {answer}");
+            Ok(())
+        });
+        try_join_all(puts).await.map(drop)
+    }
+
+    /// Sends a request of the API, and gives status and body of the answer.
+    pub(super) async fn send(
+        &self,
+        method: &str,
+        path: &str,
+        body: &Value,
+    ) -> anyhow::Result<(u16, Value)> {
+        let request = Request::builder()
+            .method(method)
+            .uri(format!("{}{path}", self.url))
+            .header("content-type", "application/json")
+            .body(Full::from(body.to_string()))?;
+        let answer = self.http.request(request).await?;
+        let status = answer.status().as_u16();
+        let body = answer.into_body().collect().await?.to_bytes();
+        Ok((status, serde_json::from_slice(&body).unwrap_or_default()))
+    }
+
+    /// A pump for a projection.
+    pub(super) fn pump(&self, function: &str) -> anyhow::Result<FeedPump> {
+        self.pump_into(function, Arc::new(HttpInvoker::new(&*self.url)), None)
+    }
+
+    /// A pump that delivers to `invoker`.
+    pub(super) fn pump_into(
+        &self,
+        function: &str,
+        invoker: Arc<dyn Invoker>,
+        poll_delay: Option<Duration>,
+    ) -> anyhow::Result<FeedPump> {
+        let function = self.built.functions.function(function).context("no such function")?;
+        let options =
+            FeedOptions { console: Console::silent(), poll_delay, ..FeedOptions::default() };
+        Ok(FeedPump::new(self.client.clone(), function, invoker, options)?)
+    }
+
+    /// What the functions say in the log that changes have cost, since it was last asked.
+    pub(super) async fn cost(&self, functions: &[&str], changes: usize) -> anyhow::Result<Cost> {
+        let begin = Instant::now();
+        loop {
+            let lines = self.log.lines();
+            let batches =
+                lines[self.read.load(Relaxed).min(lines.len())..].iter().filter_map(|line| {
+                    let line: Value =
+                        serde_json::from_str(line.strip_prefix("handler | ")?).ok()?;
+                    let of_these = functions.iter().any(|function| line["function"] == *function);
+                    (of_these && line["message"] == "Applied a batch of changes").then_some(line)
+                });
+            let (mut cost, mut delivered) = (Cost::default(), 0);
+            for batch in batches {
+                delivered += batch["delivered"].as_u64().unwrap_or(0);
+                cost.requests += batch["store.requests"].as_f64().unwrap_or(0.0);
+                cost.request_units += batch["request_charge_ru"].as_f64().unwrap_or(0.0);
+            }
+            if delivered == changes as u64 {
+                self.read.store(lines.len(), Relaxed);
+                return Ok(cost);
+            }
+            ensure!(
+                begin.elapsed() < PATIENCE,
+                "the log of {functions:?} tells of {delivered} changes instead of {changes}"
+            );
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
+
+    /// Fails unless all copies are right, as `tributary audit` sees them, and nothing is a dead
+    /// letter.
+    pub(super) async fn check(&self) -> anyhow::Result<()> {
+        let (status, letters) = self.send("GET", "/api/dead-letters", &Value::Null).await?;
+        ensure!(
+            status == 200 && letters["items"] == json!([]),
+            "there are dead letters: {letters}"
+        );
+        let output = tokio::process::Command::new(self.built.executable())
+            .args(["audit", "--settle", "0"])
+            .envs(self.built.settings.iter())
+            .stdin(Stdio::null())
+            .kill_on_drop(true)
+            .output()
+            .await
+            .context("the audit cannot be started")?;
+        ensure!(
+            output.status.success(),
+            "the copies are not right:\n{}{}",
+            String::from_utf8_lossy(&output.stdout),
+            String::from_utf8_lossy(&output.stderr)
+        );
+        Ok(())
+    }
+}

@@ -1,0 +1,159 @@
+//! `cargo xtask bench feed`: the projections, on the real pump of the host's stand-in and the real
+//! handler.
+
+mod app;
+mod blog;
+mod lag;
+mod table;
+
+use std::time::{Duration, Instant};
+
+use futures::future::try_join_all;
+use tributary_local::host::FeedPump;
+
+use self::{app::App, table::Table};
+
+/// The projections that read `posts`; the fourth reads `users`.
+const OF_POSTS: [&str; 3] = ["PostCopiesInUsers", "HomeFeed", "PostsIntegrity"];
+const OF_USERS: &str = "UsernamesInPosts";
+const ALL: [&str; 4] = ["UsernamesInPosts", "PostCopiesInUsers", "HomeFeed", "PostsIntegrity"];
+
+/// Numbers of physical partitions that are compared.
+const PARTITIONS: [u32; 4] = [1, 2, 4, 8];
+
+/// What is measured.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Options {
+    /// How many posts there are; at least 200.
+    #[arg(long, value_name = "N", default_value_t = 1_000)]
+    posts: usize,
+
+    /// How long the steady load lasts, in seconds; 0 leaves it out.
+    #[arg(long, value_name = "S", default_value_t = 10)]
+    seconds: u32,
+
+    /// Posts, comments and likes a second of the steady load.
+    #[arg(long, value_name = "N", default_value_t = 50)]
+    rate: u32,
+
+    /// Leaves out the comparison of numbers of physical partitions.
+    #[arg(long)]
+    no_partitions: bool,
+}
+
+pub(crate) async fn run(options: &Options) -> anyhow::Result<()> {
+    anyhow::ensure!(options.posts >= 200, "--posts must be at least 200");
+    anyhow::ensure!((1..=1_000).contains(&options.rate), "--rate must be between 1 and 1,000");
+    let mut table = Table::new(
+        "Changes that wait, one physical partition. Each projection by itself, then all at once.",
+        &[
+            "changes",
+            "projection",
+            "changes",
+            "changes a second",
+            "requests a change",
+            "RU a change",
+        ],
+    );
+    each_by_itself(options, &mut table).await?;
+    all_together(options, &mut table).await?;
+    table.print();
+    if !options.no_partitions {
+        partitions(options).await?.print();
+    }
+    if options.seconds > 0 {
+        lag::lag(options.rate, options.seconds).await?.print();
+    }
+    Ok(())
+}
+
+/// One projection at a time, on everything that can happen to a post.
+async fn each_by_itself(options: &Options, table: &mut Table) -> anyhow::Result<()> {
+    let app = App::start(1).await?;
+    app.users().await?;
+    let n = options.posts;
+    app.blog.write_posts(0..n).await?;
+    measure(&app, "new posts", &OF_POSTS, table).await?;
+    app.blog.like_posts(0..n).await?;
+    measure(&app, "posts that were liked, and the likes", &OF_POSTS, table).await?;
+    app.rename_users().await?;
+    let (changes, took) = drain(&app, &[OF_USERS]).await?;
+    let cost = app.cost(&[OF_USERS], changes).await?;
+    // Few users, many items: each post has its author's name, and its like another's.
+    table.measured("names on posts and likes of renamed users", OF_USERS, 2 * n, took, cost);
+    measure(&app, "posts and likes under a new name", &OF_POSTS, table).await?;
+    app.blog.delete_posts(n - 100..n).await?;
+    measure(&app, "the newest posts deleted", &OF_POSTS, table).await?;
+    drain(&app, &ALL).await?;
+    app.check().await
+}
+
+/// All projections at the same time, as they are in an instance.
+async fn all_together(options: &Options, table: &mut Table) -> anyhow::Result<()> {
+    let app = App::start(1).await?;
+    app.users().await?;
+    drain(&app, &ALL).await?;
+    app.blog.write_posts(0..options.posts).await?;
+    let (changes, took) = drain(&app, &OF_POSTS).await?;
+    let cost = app.cost(&OF_POSTS, changes).await?;
+    // Each change goes through all three.
+    table.measured("new posts", "all three", changes / OF_POSTS.len(), took, cost);
+    app.blog.like_posts(0..options.posts).await?;
+    let (changes, took) = drain(&app, &OF_POSTS).await?;
+    let cost = app.cost(&OF_POSTS, changes).await?;
+    let what = "posts that were liked, and the likes";
+    table.measured(what, "all three", changes / OF_POSTS.len(), took, cost);
+    drain(&app, &ALL).await?;
+    app.check().await
+}
+
+async fn partitions(options: &Options) -> anyhow::Result<Table> {
+    let mut table = Table::new(
+        "New posts, changes a second by the number of physical partitions.",
+        &["physical partitions", OF_POSTS[0], OF_POSTS[1], OF_POSTS[2]],
+    );
+    for partitions in PARTITIONS {
+        let app = App::start(partitions).await?;
+        app.users().await?;
+        app.blog.write_posts(0..options.posts).await?;
+        let mut row = vec![partitions.to_string()];
+        for function in OF_POSTS {
+            let (changes, took) = drain(&app, &[function]).await?;
+            row.push(table::rate(changes, took));
+        }
+        table.row(row);
+        drain(&app, &ALL).await?;
+        app.check().await?;
+    }
+    Ok(table)
+}
+
+async fn measure(
+    app: &App,
+    what: &str,
+    functions: &[&str],
+    table: &mut Table,
+) -> anyhow::Result<()> {
+    for &function in functions {
+        let (changes, took) = drain(app, &[function]).await?;
+        let cost = app.cost(&[function], changes).await?;
+        table.measured(what, function, changes, took, cost);
+    }
+    Ok(())
+}
+
+/// Delivers all that waits, and tells how many changes there were and how long it took.
+async fn drain(app: &App, functions: &[&str]) -> anyhow::Result<(usize, Duration)> {
+    let begin = Instant::now();
+    let mut changes = 0;
+    loop {
+        let pumps = functions.iter().map(|function| app.pump(function));
+        let pumps: Vec<_> = pumps.collect::<anyhow::Result<_>>()?;
+        let more: usize = try_join_all(pumps.iter().map(FeedPump::drain)).await?.iter().sum();
+        changes += more;
+        // What one has written may be a change for another.
+        if more == 0 || functions.len() == 1 {
+            return Ok((changes, begin.elapsed()));
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! A client: one request after the other, on one connection.
+
+use std::{
+    fmt,
+    net::SocketAddr,
+    time::{Duration, Instant},
+};
+
+use http::Method;
+use tributary_local::chaos::Random;
+
+use crate::{
+    http::{Call, Connection},
+    world::{POSTS, READERS, USERS, comment, like, post},
+};
+
+/// What clients send.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Workload {
+    /// Queries: 40 % a post (Q2), 20 % a user (Q1), 10 % each of Q3, Q4, Q5 and Q6.
+    Reads,
+    /// 80 % queries as above and 20 % commands: a post is edited (C2), liked or no longer liked (C4),
+    /// commented on (C3) or the comment deleted. What is added is taken away again, so that the
+    /// store stays as large as it is.
+    Mixed,
+}
+
+impl fmt::Display for Workload {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Reads => "reads",
+            Self::Mixed => "mixed, 20 % commands",
+        })
+    }
+}
+
+/// What clients have met.
+#[derive(Debug, Default)]
+pub(super) struct Tally {
+    pub(super) durations: Vec<Duration>,
+    /// Request units in all.
+    pub(super) charge: f64,
+    /// Answers that are not 2xx.
+    pub(super) refused: usize,
+}
+
+impl Tally {
+    /// Both together.
+    pub(super) fn plus(mut self, other: Self) -> Self {
+        self.durations.extend(other.durations);
+        self.charge += other.charge;
+        self.refused += other.refused;
+        self
+    }
+}
+
+/// A client with its own user.
+pub(super) struct Client {
+    connection: Connection,
+    workload: Workload,
+    random: Random,
+    user: String,
+    /// The path of a like, and of a comment, that it has made and not taken away yet.
+    like: Option<String>,
+    comment: Option<String>,
+}
+
+impl Client {
+    pub(super) async fn connect(
+        address: SocketAddr,
+        workload: Workload,
+        number: usize,
+    ) -> anyhow::Result<Self> {
+        Ok(Self {
+            connection: Connection::open(address).await?,
+            workload,
+            random: Random::stream(1, number as u64),
+            user: format!("r{}", number % READERS),
+            like: None,
+            comment: None,
+        })
+    }
+
+    /// Sends requests while `go_on` says so of their number, and takes away what it has left.
+    pub(super) async fn work(mut self, go_on: &impl Fn(usize) -> bool) -> anyhow::Result<Tally> {
+        let mut tally = Tally::default();
+        while go_on(tally.durations.len()) {
+            let call = self.next();
+            let begin = Instant::now();
+            let reply = self.connection.send(&call, "6f1f0f3a-0000-4000-8000-000000000001").await?;
+            tally.durations.push(begin.elapsed());
+            tally.charge += reply.charge;
+            tally.refused += usize::from(!reply.status.is_success());
+            // What was created is taken away later; a like again has no place of its own.
+            if let Some(place) = reply.location {
+                let made = if call.is_comment() { &mut self.comment } else { &mut self.like };
+                *made = Some(place);
+            }
+        }
+        for path in [self.like.take(), self.comment.take()].into_iter().flatten() {
+            self.connection.send(&Call::new(Method::DELETE, path), "left").await?;
+        }
+        Ok(tally)
+    }
+
+    fn next(&mut self) -> Call {
+        let number = self.random.index(POSTS);
+        if self.workload == Workload::Mixed && self.random.chance(0.2) {
+            return self.command(number);
+        }
+        match self.random.below(10) {
+            0..=3 => Call::get(format!("/api/posts/p{number}")),
+            4..=5 => Call::get(format!("/api/users/u{}", number % USERS)),
+            6 => Call::get(format!("/api/users/u{}/posts", number % USERS)),
+            7 => Call::get(format!("/api/posts/p{number}/comments")),
+            8 => Call::get(format!("/api/posts/p{number}/likes")),
+            _ => Call::get("/api/feed"),
+        }
+    }
+
+    fn command(&mut self, number: usize) -> Call {
+        let delete = |path| Call::new(Method::DELETE, path);
+        match self.random.below(3) {
+            0 => post(number, &format!("A title, edited by {}", self.random.below(1_000))),
+            1 => self.like.take().map_or_else(|| like(number, &self.user), delete),
+            _ => self.comment.take().map_or_else(|| comment(number, &self.user), delete),
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! What it was measured on.
+
+use std::{fs, process::Command, thread};
+
+/// One line for the docs: processor, system, compiler; what cannot be told is left out.
+pub(crate) fn line() -> String {
+    let cores = thread::available_parallelism().map_or(0, usize::from);
+    let cores = Some(format!("{cores} cores, {}", std::env::consts::ARCH));
+    let parts = [cores, value("/proc/cpuinfo", "model name\t: "), system(), kernel(), compiler()];
+    parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
+}
+
+fn system() -> Option<String> {
+    value("/etc/os-release", "PRETTY_NAME=").map(|name| name.trim_matches('"').to_owned())
+}
+
+fn kernel() -> Option<String> {
+    let release = fs::read_to_string("/proc/sys/kernel/osrelease").ok()?;
+    Some(format!("Linux {}", release.trim()))
+}
+
+fn compiler() -> Option<String> {
+    let output = Command::new("rustc").arg("--version").output().ok()?;
+    Some(String::from_utf8(output.stdout).ok()?.trim().to_owned())
+}
+
+fn value(file: &str, name: &str) -> Option<String> {
+    let text = fs::read_to_string(file).ok()?;
+    text.lines().find_map(|line| line.strip_prefix(name)).map(str::to_owned)
+}

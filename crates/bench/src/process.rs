@@ -1,0 +1,94 @@
+//! What Linux tells of a process.
+
+use std::{fs, time::Duration};
+
+use anyhow::Context as _;
+
+/// A process by its id.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Process(pub(crate) u32);
+
+/// The physical memory of a process, in KiB.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Memory {
+    /// Resident set: what it shares with others counts whole.
+    pub(crate) resident: u64,
+    /// Proportional set: what it shares counts in part.
+    pub(crate) proportional: u64,
+}
+
+/// A tick of the processor's accounting (`USER_HZ`); the same on every x86-64 and Arm Linux.
+const TICK: Duration = Duration::from_millis(10);
+
+impl Process {
+    /// Its memory now.
+    pub(crate) fn memory(self) -> anyhow::Result<Memory> {
+        let status = self.read("status")?;
+        let rollup = self.read("smaps_rollup")?;
+        let resident = field(&status, "VmRSS:").context("the system tells no resident memory")?;
+        let proportional = field(&rollup, "Pss:").context("the system tells no shared memory")?;
+        Ok(Memory { resident, proportional })
+    }
+
+    /// The processor time that it has taken since it had taken `earlier`.
+    pub(crate) fn cpu_time_since(self, earlier: Duration) -> anyhow::Result<Duration> {
+        Ok(self.cpu_time()?.saturating_sub(earlier))
+    }
+
+    /// The processor time that it has taken so far, in user and in system mode.
+    pub(crate) fn cpu_time(self) -> anyhow::Result<Duration> {
+        let ticks = ticks(&self.read("stat")?).context("the system tells no processor time")?;
+        Ok(TICK * ticks)
+    }
+
+    fn read(self, file: &str) -> anyhow::Result<String> {
+        let path = format!("/proc/{}/{file}", self.0);
+        fs::read_to_string(&path)
+            .with_context(|| format!("{path} cannot be read: this needs Linux"))
+    }
+}
+
+/// The number after a name in `/proc/<pid>/status`; see `man 5 proc_pid_status`.
+fn field(text: &str, name: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+    line.split_whitespace().next()?.parse().ok()
+}
+
+/// Fields 14 and 15 of `/proc/<pid>/stat`. Field 2 is the program's name in parentheses, which may
+/// have spaces and parentheses of its own; see `man 5 proc_pid_stat`.
+fn ticks(stat: &str) -> Option<u32> {
+    let (_, after_name) = stat.rsplit_once(')')?;
+    let mut fields = after_name.split_whitespace().skip(11);
+    let mut ticks = || fields.next()?.parse::<u32>().ok();
+    ticks()?.checked_add(ticks()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn processor_time_is_found_behind_any_name_of_a_program() {
+        let after = "S 1 2 3 4 5 6 7 8 9 10 250 50 0 0 20 0 3";
+        for name in ["tributary", "a b", "a) S 1 2 (b", ""] {
+            assert_eq!(ticks(&format!("77 ({name}) {after}")), Some(300), "{name}");
+        }
+        for bad in ["", "77", "77 (a) S 1 2 3", "77 (a) S 1 2 3 4 5 6 7 8 9 10 x 50", "77 (a"] {
+            assert_eq!(ticks(bad), None, "{bad}");
+        }
+        let most = u32::MAX;
+        assert_eq!(ticks(&format!("7 (a) S 1 2 3 4 5 6 7 8 9 10 {most} 1 0")), None);
+    }
+
+    #[test]
+    fn a_field_is_found_by_its_whole_name() {
+        let status =
+            "Name:\tVmRSS: 5\nVmHWM:\t   900 kB\nVmRSS:\t   800 kB\nVmBad:\tx kB\nVmEmpty:";
+        assert_eq!(field(status, "VmRSS:"), Some(800));
+        assert_eq!(field(status, "VmHWM:"), Some(900));
+        for name in ["VmBad:", "VmEmpty:", "VmSwap:"] {
+            assert_eq!(field(status, name), None, "{name}");
+        }
+        assert_eq!(field("", "VmRSS:"), None);
+    }
+}

@@ -1,0 +1,152 @@
+//! The local endpoint with the app's containers, and a small blog in them.
+
+use std::{path::Path, sync::Arc};
+
+use anyhow::{Context as _, ensure};
+use futures::future::try_join_all;
+use http::Method;
+use serde_json::json;
+use tributary_local::{
+    cosmos::{ContainersFile, CosmosEndpoint, EndpointOptions, RunningServer},
+    host::{BuiltApp, Console, FeedOptions, FeedPump, HttpInvoker, Trigger},
+};
+
+use crate::{
+    handler::Handler,
+    http::{Call, Connection},
+};
+
+const DATABASE: &str = "tributary";
+/// Authors `u0`, `u1`, …, who also comment on and like each other's posts.
+pub(crate) const USERS: usize = 20;
+/// Users `r0`, `r1`, … who have done nothing yet.
+pub(crate) const READERS: usize = 100;
+/// Posts `p0`, `p1`, …: enough to fill the feed.
+pub(crate) const POSTS: usize = 120;
+/// Comments, and likes, of each post.
+const REACTIONS: usize = 10;
+/// How many requests make the blog at the same time.
+const LOADERS: usize = 8;
+
+/// An account with the app's containers, over TCP.
+pub(crate) struct World {
+    pub(crate) app: BuiltApp,
+    pub(crate) server: RunningServer,
+    endpoint: CosmosEndpoint,
+}
+
+impl World {
+    /// An empty account: no user, no post.
+    pub(crate) async fn empty() -> anyhow::Result<Self> {
+        let endpoint = CosmosEndpoint::in_process(EndpointOptions::default())?;
+        let server = endpoint.serve(0).await?;
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let app = BuiltApp::load(&root, &server.connection_string())?;
+        let containers = ContainersFile::read(app.root.join("infra/containers.json"))?;
+        endpoint.provision(DATABASE, &containers).await?;
+        Ok(Self { app, server, endpoint })
+    }
+
+    /// The blog that this module's constants describe, made through the API, with all its copies.
+    pub(crate) async fn with_blog() -> anyhow::Result<Self> {
+        let world = Self::empty().await?;
+        eprintln!("Making {POSTS} posts with {REACTIONS} comments and likes each");
+        let mut handler = Handler::start(&world.app, &world.app.executable(), |_| ())?;
+        handler.ready().await?;
+        for step in [users(), posts(), reactions()] {
+            send_all(&handler, step).await?;
+        }
+        world.settle(&handler).await?;
+        handler.stop().await?;
+        Ok(world)
+    }
+
+    /// A container, past the handler.
+    pub(crate) async fn container(
+        &self,
+        id: &str,
+    ) -> anyhow::Result<azure_data_cosmos::clients::ContainerClient> {
+        use azure_data_cosmos::{CosmosClient, RoutingStrategy};
+        let routing = RoutingStrategy::PreferredRegions(Vec::new());
+        let client = CosmosClient::builder().build(self.server.account()?, routing).await?;
+        Ok(client.database_client(DATABASE).container_client(id, None).await?)
+    }
+
+    /// Delivers all changes to all triggers, until nothing changes any more.
+    async fn settle(&self, handler: &Handler) -> anyhow::Result<()> {
+        let client = self.endpoint.client().await?;
+        let invoker = Arc::new(HttpInvoker::new(format!("http://{}", handler.address)));
+        let options = FeedOptions { console: Console::silent(), ..FeedOptions::default() };
+        let functions = self.app.functions.functions().iter();
+        let pumps: Vec<FeedPump> = functions
+            .filter(|function| matches!(function.trigger, Trigger::Cosmos(_)))
+            .map(|function| {
+                FeedPump::new(client.clone(), function, invoker.clone(), options.clone())
+            })
+            .collect::<Result<_, _>>()?;
+        loop {
+            let delivered = try_join_all(pumps.iter().map(FeedPump::drain)).await?;
+            if delivered.iter().sum::<usize>() == 0 {
+                return Ok(());
+            }
+        }
+    }
+}
+
+fn users() -> Vec<Call> {
+    let authors = (0..USERS).map(|number| (format!("u{number}"), format!("Author {number}")));
+    let readers = (0..READERS).map(|number| (format!("r{number}"), format!("Reader {number}")));
+    authors
+        .chain(readers)
+        .map(|(id, name)| {
+            Call::new(Method::PUT, format!("/api/users/{id}")).json(&json!({"username": name}))
+        })
+        .collect()
+}
+
+fn posts() -> Vec<Call> {
+    (0..POSTS).map(|number| post(number, "A title of a usual length")).collect()
+}
+
+/// Writes the post with this number, or edits it: C2.
+pub(crate) fn post(number: usize, title: &str) -> Call {
+    let content = "Small streams feed the river that people read from. ".repeat(20);
+    let body = json!({"userId": author(number), "title": title, "content": content});
+    Call::new(Method::PUT, format!("/api/posts/p{number}")).json(&body)
+}
+
+/// Who has written the post with this number.
+pub(crate) fn author(post: usize) -> String {
+    format!("u{}", post % USERS)
+}
+
+/// Comments on a post: C3.
+pub(crate) fn comment(post: usize, user: &str) -> Call {
+    let body = json!({"userId": user, "content": "A comment of a usual length, not too long."});
+    Call::new(Method::POST, format!("/api/posts/p{post}/comments")).json(&body)
+}
+
+/// Likes a post: C4.
+pub(crate) fn like(post: usize, user: &str) -> Call {
+    Call::new(Method::PUT, format!("/api/posts/p{post}/likes/{user}"))
+}
+
+fn reactions() -> Vec<Call> {
+    (0..REACTIONS)
+        .flat_map(|user| (0..POSTS).map(move |number| (number, format!("u{user}"))))
+        .flat_map(|(number, user)| [comment(number, &user), like(number, &user)])
+        .collect()
+}
+
+async fn send_all(handler: &Handler, calls: Vec<Call>) -> anyhow::Result<()> {
+    let share = calls.len().div_ceil(LOADERS);
+    let loaders = calls.chunks(share).map(async |calls| {
+        let mut connection = Connection::open(handler.address).await?;
+        for call in calls {
+            let reply = connection.send(call, "load").await?;
+            ensure!(reply.status.is_success(), "{call:?} was answered {}", reply.status);
+        }
+        Ok(())
+    });
+    try_join_all(loaders).await.map(drop).context("the blog cannot be made")
+}

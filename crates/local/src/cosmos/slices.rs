@@ -1,0 +1,320 @@
+//! Pages of queries over many logical partitions, without going through all items for each.
+//!
+//! The emulator copies every item in the scope of a query before it looks at the first, and does so
+//! for each page. A page needs few of them. So it is asked for slices of the key range, in order and
+//! each wider than the one before, until the page is full: going through all pages then costs about
+//! what going through all items once does.
+//!
+//! Only where the emulator pages by a position in the key range, which is where the order of the
+//! result is that of the range and each item stands for itself.
+
+use azure_core::{
+    Bytes,
+    http::{Method, Request, headers::HeaderName},
+};
+use azure_data_cosmos_driver::CosmosError;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, value::RawValue};
+
+use super::{
+    operation::ContainerPath,
+    store::{Response, Store, names_partition_key},
+    written::parse,
+};
+
+pub(super) const CONTINUATION: HeaderName = HeaderName::from_static("x-ms-continuation");
+pub(super) const MAX_ITEM_COUNT: HeaderName = HeaderName::from_static("x-ms-max-item-count");
+pub(super) const RANGE_ID: HeaderName =
+    HeaderName::from_static("x-ms-documentdb-partitionkeyrangeid");
+pub(super) const RANGE_START: HeaderName = HeaderName::from_static("x-ms-start-epk");
+pub(super) const ITEM_COUNT: HeaderName = HeaderName::from_static("x-ms-item-count");
+const RANGE_END: HeaderName = HeaderName::from_static("x-ms-end-epk");
+const KEY_TYPE: HeaderName = HeaderName::from_static("x-ms-read-key-type");
+const FORMATS: HeaderName = HeaderName::from_static("x-ms-cosmos-supported-serialization-formats");
+
+/// Where the keys end: they are hashes of 126 bits.
+const END: u128 = 1 << 126;
+
+/// How wide the first slice of a page is.
+const FIRST: u128 = END / 256;
+
+/// How much wider each slice is than the one before.
+const WIDER: u128 = 4;
+
+/// Words of queries whose pages are not positions in the key range, or whose result is not made of
+/// single items. Where one of them only stands in a text, nothing is lost but time.
+const WHOLE: [&str; 14] = [
+    "TOP", "DISTINCT", "JOIN", "IN", "GROUP", "ORDER", "OFFSET", "COUNT", "SUM", "AVG", "MIN",
+    "MAX", "EXISTS", "ARRAY",
+];
+
+/// Answers one page of a query.
+pub(super) async fn query(
+    store: &Store,
+    container: &ContainerPath,
+    request: &Request,
+) -> Result<Response, CosmosError> {
+    let Some(mut scan) = Scan::of(store, container, request).await else {
+        return store.send(request).await;
+    };
+    let mut page = Vec::new();
+    loop {
+        let slice = scan.slice();
+        let response = store.send(&slice.request(request)).await?;
+        if response.status != 200 {
+            return Ok(response);
+        }
+        let items = header(&response, &ITEM_COUNT).and_then(|n| n.parse().ok()).unwrap_or(0);
+        let position = header(&response, &CONTINUATION).map(str::to_owned).or(slice.after());
+        page.push(response);
+        scan.read(&slice, items);
+        if scan.missing == 0 || position.is_none() {
+            return join(page, position);
+        }
+    }
+}
+
+/// What is left to read for a page.
+struct Scan {
+    /// How many items the page lacks.
+    missing: u32,
+    /// Where the next slice begins.
+    start: u128,
+    width: u128,
+    end: Bound,
+    /// The position that the page begins behind.
+    continuation: Option<String>,
+}
+
+/// Where a range ends.
+#[derive(Clone)]
+struct Bound {
+    key: u128,
+    /// As the request had it.
+    header: Option<String>,
+}
+
+/// A part of the key range.
+struct Slice {
+    start: u128,
+    /// `None` where it ends with the range of the request.
+    end: Option<u128>,
+    last: Option<String>,
+    limit: u32,
+    continuation: Option<String>,
+}
+
+impl Scan {
+    /// `None` when the emulator has to answer the request as it is.
+    async fn of(store: &Store, container: &ContainerPath, request: &Request) -> Option<Self> {
+        let header = |name: &HeaderName| request.headers().get_optional_str(name);
+        let missing = header(&MAX_ITEM_COUNT)?.parse().ok().filter(|&limit| limit > 0)?;
+        let body: Value = parse(request).filter(|_| !names_partition_key(request))?;
+        if !stands_for_itself(body.get("query")?.as_str()?) {
+            return None;
+        }
+        let (mut start, mut end) = match header(&RANGE_ID) {
+            Some(id) => bounds(store, container, id).await?,
+            None => (0, END),
+        };
+        if let Some(epk) = header(&RANGE_START) {
+            start = start.max(key(epk)?);
+        }
+        let last = header(&RANGE_END).map(str::to_owned);
+        if let Some(epk) = &last {
+            end = end.min(key(epk)?);
+        }
+        let continuation = header(&CONTINUATION).map(str::to_owned);
+        if let Some(token) = &continuation {
+            let position: Position = serde_json::from_str(token).ok()?;
+            start = start.max(key(&position.epk)?);
+        }
+        let end = Bound { key: end, header: last };
+        Some(Self { missing, start, width: FIRST, end, continuation })
+    }
+
+    fn slice(&mut self) -> Slice {
+        let end = Some(self.start.saturating_add(self.width)).filter(|end| *end < self.end.key);
+        Slice {
+            start: self.start,
+            end,
+            last: self.end.header.clone(),
+            limit: self.missing,
+            continuation: self.continuation.take(),
+        }
+    }
+
+    fn read(&mut self, slice: &Slice, items: u32) {
+        self.missing = self.missing.saturating_sub(items);
+        self.start = slice.end.unwrap_or(self.end.key);
+        self.width = self.width.saturating_mul(WIDER);
+    }
+}
+
+impl Slice {
+    fn request(&self, whole: &Request) -> Request {
+        let mut request = Request::new(whole.url().clone(), whole.method());
+        *request.headers_mut() = whole.headers().clone();
+        // The parts of a page are joined as text.
+        request.headers_mut().remove(FORMATS);
+        request.headers_mut().remove(CONTINUATION);
+        request.insert_header(KEY_TYPE, "EffectivePartitionKeyRange");
+        request.insert_header(MAX_ITEM_COUNT, self.limit.to_string());
+        request.insert_header(RANGE_START, epk(self.start));
+        if let Some(end) = self.end.map(epk).or_else(|| self.last.clone()) {
+            request.insert_header(RANGE_END, end);
+        }
+        if let Some(continuation) = &self.continuation {
+            request.insert_header(CONTINUATION, continuation.clone());
+        }
+        request.set_body(whole.body().clone());
+        request
+    }
+
+    /// The position behind the slice; `None` when nothing comes after it.
+    fn after(&self) -> Option<String> {
+        // No id is empty, so the first item with this key is behind it.
+        let position = Position { kind: KIND.into(), epk: epk(self.end?), id: String::new() };
+        serde_json::to_string(&position).ok()
+    }
+}
+
+/// The emulator's continuation token of such queries.
+#[derive(Deserialize, Serialize)]
+struct Position {
+    kind: String,
+    epk: String,
+    id: String,
+}
+
+const KIND: &str = "document_feed_cursor_v1";
+
+/// Whether the result has the items in the order of their keys, each for itself: `SELECT … FROM c`,
+/// with a filter or without.
+fn stands_for_itself(query: &str) -> bool {
+    let is_word = |c: char| c.is_alphanumeric() || "_.@$[]\"".contains(c);
+    let words: Vec<_> = query.split(|c| !is_word(c)).filter(|word| !word.is_empty()).collect();
+    let is = |word: &str, other: &str| word.eq_ignore_ascii_case(other);
+    let n = |wanted: &str| words.iter().filter(|word| is(word, wanted)).count();
+    let Some(from) = words.iter().position(|word| is(word, "FROM")) else {
+        return false;
+    };
+    let is_root = match words[from + 1..] {
+        [root] => is_name(root),
+        [root, filter, ..] => is_name(root) && is(filter, "WHERE"),
+        [] => false,
+    };
+    // A subquery is a second SELECT.
+    is_root && n("SELECT") == 1 && n("FROM") == 1 && WHOLE.iter().all(|word| n(word) == 0)
+}
+
+fn is_name(word: &str) -> bool {
+    word.chars().all(|c| c.is_alphanumeric() || c == '_')
+}
+
+/// The range of a physical partition.
+async fn bounds(store: &Store, container: &ContainerPath, id: &str) -> Option<(u128, u128)> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "PascalCase")]
+    struct Ranges {
+        partition_key_ranges: Vec<Range>,
+    }
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Range {
+        id: String,
+        min_inclusive: String,
+        max_exclusive: String,
+    }
+    let ContainerPath { database, container } = container;
+    let path = ["dbs", database, "colls", container, "pkranges"];
+    let response = store.send(&store.request(Method::Get, &path)).await.ok()?;
+    let ranges: Ranges = serde_json::from_slice(&response.body).ok()?;
+    let range = ranges.partition_key_ranges.into_iter().find(|range| range.id == id)?;
+    Some((key(&range.min_inclusive)?, key(&range.max_exclusive)?))
+}
+
+/// The first 128 bits of a key. Keys of another length are cut or filled up, which moves the border
+/// between two slices and nothing else.
+fn key(hex: &str) -> Option<u128> {
+    let digits: String = hex.chars().chain(std::iter::repeat('0')).take(32).collect();
+    u128::from_str_radix(&digits, 16).ok().map(|key| key.min(END))
+}
+
+fn epk(key: u128) -> String {
+    format!("{key:032X}")
+}
+
+fn header<'a>(response: &'a Response, name: &HeaderName) -> Option<&'a str> {
+    response.headers.get_optional_str(name)
+}
+
+/// One answer from those of a page's slices.
+fn join(mut page: Vec<Response>, position: Option<String>) -> Result<Response, CosmosError> {
+    #[derive(Deserialize, Serialize)]
+    struct Items<'a> {
+        #[serde(borrow, rename = "_rid")]
+        rid: &'a RawValue,
+        #[serde(borrow, rename = "Documents")]
+        documents: Vec<&'a RawValue>,
+        #[serde(rename = "_count")]
+        count: usize,
+    }
+    let malformed = |error: serde_json::Error| {
+        CosmosError::builder().with_message(format!("a page cannot be read: {error}")).build()
+    };
+    let joined = if let [first, .., _] = &page[..] {
+        let mut items: Items<'_> = serde_json::from_slice(&first.body).map_err(malformed)?;
+        for part in &page[1..] {
+            let part: Items<'_> = serde_json::from_slice(&part.body).map_err(malformed)?;
+            items.documents.extend(part.documents);
+        }
+        items.count = items.documents.len();
+        Some((serde_json::to_vec(&items).map_err(malformed)?, items.documents.len()))
+    } else {
+        None
+    };
+    let Some(mut response) = page.pop() else {
+        return Err(CosmosError::builder().with_message("a page has no slices").build());
+    };
+    if let Some((body, items)) = joined {
+        response.body = Bytes::from(body);
+        response.headers.insert(ITEM_COUNT, items.to_string());
+    }
+    if let Some(position) = position {
+        response.headers.insert(CONTINUATION, position);
+    }
+    Ok(response)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::stands_for_itself;
+
+    #[test]
+    fn only_plain_queries_are_read_in_slices() {
+        for plain in [
+            "SELECT * FROM c",
+            "select c.id, c.title from c where c.userId = @userId AND c.version < 3",
+            "SELECT VALUE c.id FROM c WHERE STARTSWITH(c.id, 'a')",
+        ] {
+            assert!(stands_for_itself(plain), "{plain}");
+        }
+        for whole in [
+            "SELECT TOP 3 * FROM c",
+            "SELECT * FROM c ORDER BY c.n",
+            "SELECT VALUE COUNT(1) FROM c",
+            "SELECT DISTINCT c.a FROM c",
+            "SELECT * FROM c.tags",
+            "SELECT * FROM c[\"WHERE\"]",
+            "SELECT VALUE t FROM t IN c.tags",
+            "SELECT * FROM c JOIN t IN c.tags",
+            "SELECT * FROM c WHERE c.n = (SELECT VALUE 1)",
+            "SELECT c.a FROM c GROUP BY c.a",
+            "SELECT * FROM c OFFSET 1 LIMIT 2",
+            "SELECT 1",
+        ] {
+            assert!(!stands_for_itself(whole), "{whole}");
+        }
+    }
+}

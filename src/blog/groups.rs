@@ -1,0 +1,344 @@
+//! Comments and likes of one post that come at the same time, in one transaction: the blog's part of
+//! [group commit](crate::cosmos::Combiner).
+//!
+//! A group reads the post, unless the group before it has just written it, and sends one
+//! transaction: each item created or deleted, and the post that counts them all, if it is still as it
+//! was read. So every operation is counted once or not at all, whoever else writes.
+//!
+//! Why each ends right:
+//!
+//! - *Another instance, an edit, a rename, the audit writes the post meanwhile.* The store refuses the
+//!   whole transaction. A post that was remembered is read again, once; one that had just been read is
+//!   a lost race, which all members hear, and each of them comes again by itself, after a pause at
+//!   random.
+//! - *The post is deleted meanwhile.* That is such a write, too. The post is read again, the mark is
+//!   found, and all members hear that there is no such post; nothing of the group was written.
+//! - *An operation cannot be done*: what it creates is there already, or what it deletes is not, or has
+//!   changed. The store names only the first of those. So all members are looked up in one query
+//!   (a lone one by a point read), those that cannot be done are told, and the others are sent
+//!   again. A post that was remembered is read before, since it may be deleted by now. Should one
+//!   more be refused then, another writer is at work: those left hear of a lost race. So an attempt
+//!   ends after a few requests, whatever the number of such operations. The look sees no older state
+//!   than the refusal, since the SDK carries the session token of that on.
+//! - *The answer of the store is lost.* Either the SDK has repeated the transaction, and its own
+//!   writes were in the way, which the look finds; or all members hear of it, come again, and
+//!   find them then. Both times the member is told that an answer was lost, and recognises its
+//!   own item.
+//! - *A crash in the middle* leaves the transaction done or not done. No caller has had an answer.
+//! - *The same user likes and unlikes at once.* Two operations on one item are never in one group, so
+//!   they are carried out one after the other, in the order of their coming.
+//! - *The transaction is too large.* It is sent in halves, and so on; one that is alone and still too
+//!   large is refused.
+
+use std::{collections::HashMap, mem};
+
+use serde::Deserialize;
+
+use super::{
+    model::{Change, Post, PostId, PostsItem},
+    stores::{PostSlot, post_slot},
+};
+use crate::{
+    cosmos::{
+        Combine, Container, ETag, Query, Reason, Refusal, Scope, StoreError, Stored, Transaction,
+    },
+    http::ApiError,
+};
+
+/// A change of a post's comments or likes that is to be carried out.
+pub(super) struct Operation {
+    pub(super) change: Change,
+    /// What is deleted must not have changed since.
+    pub(super) etag: Option<ETag>,
+    /// The post, when the command has read it anyway.
+    pub(super) seen: Option<Stored<Post>>,
+}
+
+impl From<Change> for Operation {
+    fn from(change: Change) -> Self {
+        Self { change, etag: None, seen: None }
+    }
+}
+
+impl Operation {
+    /// Whether the store refuses it with this for what stands in its place.
+    fn is_refused_by(&self, reason: Reason) -> bool {
+        if self.change.creates() {
+            reason == Reason::Conflict
+        } else {
+            matches!(reason, Reason::NotFound | Reason::PreconditionFailed)
+        }
+    }
+}
+
+/// What became of an operation that was not refused for another reason.
+pub(super) enum Done {
+    /// It was carried out; the new item's ETag when there is one.
+    Written(ETag),
+    /// What was to be created is there.
+    Exists {
+        item: PostsItem,
+        etag: ETag,
+        /// Whether it may be this very operation that has created it.
+        answer_lost: bool,
+    },
+    /// What was to be deleted is not there.
+    Missing {
+        /// Whether it may be this very operation that has deleted it.
+        answer_lost: bool,
+    },
+}
+
+type Outcome = Result<Done, ApiError>;
+
+/// Carries out groups of operations on the posts of a container.
+pub(super) struct PostGroups(pub(super) Container);
+
+impl Combine for PostGroups {
+    type Key = PostId;
+    type Operation = Operation;
+    type Outcome = Outcome;
+    type Memory = Option<Stored<Post>>;
+
+    /// With the post itself, as many as a transaction takes.
+    const MOST: usize = 99;
+    /// A transaction takes 2 MB, of which the post may need a good half. This is an estimate, since
+    /// JSON writes some characters longer; what is too large all the same is sent in halves.
+    const LARGEST: usize = 1_000_000;
+
+    fn target(operation: &Operation) -> String {
+        operation.change.id().into_owned()
+    }
+
+    fn size(operation: &Operation) -> usize {
+        operation.change.size()
+    }
+
+    async fn carry_out(
+        &self,
+        post_id: &PostId,
+        operations: Vec<Operation>,
+        remembered: &mut Option<Stored<Post>>,
+    ) -> Vec<Outcome> {
+        let seen = operations.iter().find_map(|operation| operation.seen.clone());
+        let post = remembered.take().or(seen);
+        let mut group = Group::new(&self.0, post_id, operations);
+        match group.settle(post).await {
+            Ok(post) => *remembered = post,
+            Err(error) => group.fail(&error),
+        }
+        group.outcomes()
+    }
+}
+
+/// A group at work.
+struct Group<'a> {
+    posts: &'a Container,
+    post_id: &'a PostId,
+    operations: Vec<Operation>,
+    outcomes: Vec<Option<Outcome>>,
+    /// The places of those that have no outcome yet.
+    open: Vec<usize>,
+    /// Whether the answer to a transaction of this group was lost.
+    answer_lost: bool,
+}
+
+/// An item that was looked up.
+#[derive(Deserialize)]
+struct Row {
+    id: String,
+    etag: String,
+    item: PostsItem,
+}
+
+impl<'a> Group<'a> {
+    fn new(posts: &'a Container, post_id: &'a PostId, operations: Vec<Operation>) -> Self {
+        let open = (0..operations.len()).collect();
+        let outcomes = operations.iter().map(|_| None).collect();
+        Self { posts, post_id, operations, outcomes, open, answer_lost: false }
+    }
+
+    /// Finds an outcome for each operation, or an error for those that are left. Gives the post as it
+    /// is now, if that is known.
+    ///
+    /// It ends: every write that succeeds settles an operation at least. One that is refused for an
+    /// operation's sake settles that one, and the second ends the rest. One that is too large halves
+    /// the next. And a post that has changed is read again, but for one that was just read.
+    async fn settle(
+        &mut self,
+        mut known: Option<Stored<Post>>,
+    ) -> Result<Option<Stored<Post>>, StoreError> {
+        let (mut at_once, mut looked) = (self.open.len(), false);
+        while !self.open.is_empty() {
+            let remembered = known.is_some();
+            let Some(post) = self.post(known.take()).await? else {
+                return Ok(None);
+            };
+            at_once = at_once.min(self.open.len());
+            let Refusal { operation, error } = match self.write(&post, at_once).await {
+                Ok(counting) => {
+                    known = Some(counting);
+                    continue;
+                }
+                Err(refusal) => refusal,
+            };
+            self.answer_lost |= error.answer_lost;
+            let written = &self.open[..at_once];
+            let culprit = operation.and_then(|place| written.get(place)).copied();
+            let culprit = culprit.filter(|&one| self.operations[one].is_refused_by(error.reason));
+            match (culprit, error.reason) {
+                (Some(culprit), _) => {
+                    // The refusal tells nothing of the post, which may be deleted by now.
+                    let Some(post) = self.post(Some(post).filter(|_| !remembered)).await? else {
+                        return Ok(None);
+                    };
+                    self.look(culprit, &error).await?;
+                    if mem::replace(&mut looked, true) && !self.open.is_empty() {
+                        return Err(StoreError::race(self.answer_lost));
+                    }
+                    known = Some(post);
+                }
+                (None, Reason::TooLarge) if at_once > 1 => {
+                    at_once = at_once.div_ceil(2);
+                    known = Some(post);
+                }
+                // Somebody else has written the post since, or deleted it.
+                (None, Reason::PreconditionFailed | Reason::NotFound) if remembered => {}
+                _ => return Err(error),
+            }
+        }
+        Ok(known)
+    }
+
+    /// The post, read if it is not known; where there is none, that is the outcome of all.
+    async fn post(
+        &mut self,
+        known: Option<Stored<Post>>,
+    ) -> Result<Option<Stored<Post>>, StoreError> {
+        if known.is_some() {
+            return Ok(known);
+        }
+        if let PostSlot::Post(post) = post_slot(self.posts, self.post_id).await? {
+            return Ok(Some(post));
+        }
+        self.settle_all(|_| Some(Err(ApiError::NotFound("post"))));
+        Ok(None)
+    }
+
+    /// Carries out the first `at_once` open operations, and gives the post that counts them.
+    async fn write(
+        &mut self,
+        post: &Stored<Post>,
+        at_once: usize,
+    ) -> Result<Stored<Post>, Refusal> {
+        let whole = |error: StoreError| Refusal { operation: None, error };
+        let writing = || self.open[..at_once].iter().map(|&place| &self.operations[place]);
+        let counting = post.item.counting(writing().map(|operation| &operation.change));
+        let mut transaction = Transaction::new(self.post_id.as_str());
+        for Operation { change, etag, .. } in writing() {
+            transaction = match change.item(&counting) {
+                Some(item) => transaction.create(&item).map_err(whole)?,
+                None => transaction.delete(&change.id(), etag.as_ref()),
+            };
+        }
+        let item = PostsItem::Post(counting.clone());
+        let transaction =
+            transaction.replace(self.post_id.as_str(), &item, &post.etag).map_err(whole)?;
+        let mut etags = self.posts.transact(transaction).await?;
+        let etag = etags.pop().unwrap_or_else(|| ETag::from(""));
+        for (place, etag) in self.open.drain(..at_once).zip(etags) {
+            self.outcomes[place] = Some(Ok(Done::Written(etag)));
+        }
+        Ok(Stored { item: counting, etag })
+    }
+
+    /// Settles the operation that was refused, and all others that would be.
+    async fn look(&mut self, culprit: usize, refused: &StoreError) -> Result<(), StoreError> {
+        let found = self.found(culprit).await?;
+        let answer_lost = self.answer_lost;
+        self.settle_all(|(index, operation)| {
+            let refused = Some(refused).filter(|_| index == culprit);
+            judge(operation, found.get(&*operation.change.id()), refused, answer_lost)
+        });
+        Ok(())
+    }
+
+    /// What stands in the places of all open operations.
+    async fn found(
+        &self,
+        culprit: usize,
+    ) -> Result<HashMap<String, Stored<PostsItem>>, StoreError> {
+        let partition = self.post_id.as_str();
+        let ids: Vec<_> =
+            self.open.iter().map(|&place| self.operations[place].change.id()).collect();
+        if let [id] = ids.as_slice() {
+            // The refusal of a lone delete says it all.
+            if !self.operations[culprit].change.creates() {
+                return Ok(HashMap::new());
+            }
+            let item = self.posts.read(partition, id).await?;
+            return Ok(item.map(|item| (id.to_string(), item)).into_iter().collect());
+        }
+        let names: Vec<_> = (0..ids.len()).map(|place| format!("@id{place}")).collect();
+        let text = format!(
+            "SELECT c.id AS id, c._etag AS etag, c AS item FROM c WHERE c.id IN ({})",
+            names.join(", ")
+        );
+        let mut query = Query::from(text);
+        for (name, id) in names.iter().zip(&ids) {
+            query = query.with_parameter(name, id)?;
+        }
+        let most = u32::try_from(ids.len()).unwrap_or(u32::MAX);
+        let rows: Vec<Row> = self.posts.query(query, Scope::Partition(partition), most).await?;
+        let stored = |row: Row| (row.id, Stored { item: row.item, etag: ETag::from(row.etag) });
+        Ok(rows.into_iter().map(stored).collect())
+    }
+
+    /// Gives outcomes to open operations; those that get none stay open.
+    fn settle_all(&mut self, outcome: impl Fn((usize, &Operation)) -> Option<Outcome>) {
+        for index in mem::take(&mut self.open) {
+            match outcome((index, &self.operations[index])) {
+                None => self.open.push(index),
+                outcome => self.outcomes[index] = outcome,
+            }
+        }
+    }
+
+    fn fail(&mut self, error: &StoreError) {
+        let error = error.after(self.answer_lost);
+        self.settle_all(|_| Some(Err(error.clone().into())));
+    }
+
+    fn outcomes(self) -> Vec<Outcome> {
+        self.outcomes
+            .into_iter()
+            .map(|outcome| outcome.unwrap_or(Err(ApiError::Internal)))
+            .collect()
+    }
+}
+
+/// What becomes of an operation, by what stands in its place and by the store's refusal, if it was
+/// for its sake; `None` when it can be sent again.
+fn judge(
+    operation: &Operation,
+    found: Option<&Stored<PostsItem>>,
+    refused: Option<&StoreError>,
+    answer_lost: bool,
+) -> Option<Outcome> {
+    let creates = operation.change.creates();
+    match (found, refused) {
+        (Some(Stored { item, etag }), _) if creates => {
+            Some(Ok(Done::Exists { item: item.clone(), etag: etag.clone(), answer_lost }))
+        }
+        (_, Some(error)) if !creates && error.reason == Reason::NotFound => {
+            Some(Ok(Done::Missing { answer_lost }))
+        }
+        (None, None) if !creates => Some(Ok(Done::Missing { answer_lost })),
+        // What was in its way is gone by now, or what it deletes has changed: to be decided anew.
+        (_, Some(error)) => Some(Err(error.after(answer_lost).into())),
+        (Some(item), None) if operation.etag.as_ref().is_some_and(|etag| *etag != item.etag) => {
+            Some(Err(StoreError::race(answer_lost).into()))
+        }
+        (_, None) => None,
+    }
+}

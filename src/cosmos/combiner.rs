@@ -1,0 +1,258 @@
+//! Group commit: what comes for one key while another write to it is under way is carried out
+//! together, in one write.
+//!
+//! The first operation on a key starts a run, at once. While its group is in flight, further
+//! operations wait in the key's queue; when it ends, the next group takes what waits, and the run is
+//! over when nothing does. So an operation that meets no other costs what it costs alone, and under
+//! contention a write serves as many as have come during the one before.
+//!
+//! - *Who goes away.* A run is a task of its own, so no caller ends it: not even the one who started
+//!   it. An operation whose caller has gone before its group began is left out; later it may or may
+//!   not be carried out, and nobody is told.
+//! - *How long one waits.* Until the group in flight has ended, and those of full size ahead in the
+//!   queue: operations that wait are taken in the order of their coming, and an operation gets its
+//!   outcome with its first group. What is worth another try comes again as a new operation.
+//! - *A panic* ends its group only. Its members get [`Panicked`], and the next group begins without
+//!   memory.
+//! - *What it costs* is divided evenly among the members ([`Meter::shares`](super::Meter::shares));
+//!   the trace has it under the member who came first.
+//! - *Memory.* A key without operations has no entry. What a run remembers from group to group ends
+//!   with it, so a restart or another instance can make it old, but never older than the run.
+
+use std::{
+    collections::{HashMap, HashSet, VecDeque, hash_map::Entry},
+    hash::Hash,
+    panic::AssertUnwindSafe,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use futures::FutureExt;
+use tokio::sync::oneshot;
+
+use super::meter::{Share, metered};
+use crate::telemetry::Place;
+
+/// What carries out groups of operations.
+pub trait Combine: Sized + Send + Sync + 'static {
+    /// Operations of one key go together.
+    type Key: Clone + Eq + Hash + Send + Sync;
+    /// What is to be done.
+    type Operation: Send;
+    /// What became of it.
+    type Outcome: Send;
+    /// What a run keeps from group to group.
+    type Memory: Default + Send;
+
+    /// How many operations a group may have.
+    const MOST: usize;
+    /// How large a group may be, by [`Self::size`]; one operation may be larger.
+    const LARGEST: usize;
+
+    /// What the operation is on: no two operations of a group are on the same.
+    fn target(operation: &Self::Operation) -> String;
+
+    /// The operation's size in bytes, roughly.
+    fn size(operation: &Self::Operation) -> usize;
+
+    /// Carries out the operations of a group and gives their outcomes, in order.
+    fn carry_out(
+        &self,
+        key: &Self::Key,
+        operations: Vec<Self::Operation>,
+        memory: &mut Self::Memory,
+    ) -> impl Future<Output = Vec<Self::Outcome>> + Send;
+}
+
+/// Combines operations into groups, for all who have a clone of it.
+pub struct Combiner<C: Combine>(Arc<Shared<C>>);
+
+struct Shared<C: Combine> {
+    groups: C,
+    /// A queue for each key with a run.
+    queues: Mutex<HashMap<C::Key, VecDeque<Waiting<C>>>>,
+}
+
+/// An operation in a queue.
+struct Waiting<C: Combine> {
+    operation: C::Operation,
+    place: Place,
+    answer: oneshot::Sender<(C::Outcome, Share)>,
+}
+
+/// The group of an operation has panicked: whether it was carried out is not known.
+#[derive(Debug, thiserror::Error)]
+#[error("the group of an operation panicked")]
+pub struct Panicked;
+
+impl<C: Combine> Clone for Combiner<C> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<C: Combine> Combiner<C> {
+    /// Combines what `groups` carries out.
+    pub fn new(groups: C) -> Self {
+        Self(Arc::new(Shared { groups, queues: Mutex::default() }))
+    }
+
+    /// Carries out an operation with those of others that come at the same time.
+    pub async fn together(
+        &self,
+        key: C::Key,
+        operation: C::Operation,
+    ) -> Result<C::Outcome, Panicked> {
+        let (answer, answered) = oneshot::channel();
+        let waiting = Waiting { operation, place: Place::here(), answer };
+        if self.0.enqueue(&key, waiting) {
+            tokio::spawn(Arc::clone(&self.0).run(key));
+        }
+        let (outcome, share) = answered.await.map_err(|_| Panicked)?;
+        share.charge();
+        Ok(outcome)
+    }
+
+    /// Carries out an operation as a group of its own.
+    pub async fn alone(&self, key: &C::Key, operation: C::Operation) -> Option<C::Outcome> {
+        let mut memory = C::Memory::default();
+        self.0.groups.carry_out(key, vec![operation], &mut memory).await.pop()
+    }
+}
+
+impl<C: Combine> Shared<C> {
+    /// Puts an operation into the queue of its key, and tells whether that needs a run.
+    fn enqueue(&self, key: &C::Key, waiting: Waiting<C>) -> bool {
+        match self.queues().entry(key.clone()) {
+            Entry::Occupied(mut queue) => {
+                queue.get_mut().push_back(waiting);
+                false
+            }
+            Entry::Vacant(slot) => {
+                slot.insert(VecDeque::from([waiting]));
+                true
+            }
+        }
+    }
+
+    /// Carries out group after group until nothing waits.
+    async fn run(self: Arc<Self>, key: C::Key) {
+        let mut memory = C::Memory::default();
+        while let Some(group) = self.next_group(&key) {
+            let work = AssertUnwindSafe(self.group(&key, group, &mut memory));
+            if work.catch_unwind().await.is_err() {
+                // The reason is on standard error, where Rust puts it.
+                tracing::error!("A group of commands panicked");
+                memory = C::Memory::default();
+            }
+        }
+    }
+
+    async fn group(&self, key: &C::Key, group: Vec<Waiting<C>>, memory: &mut C::Memory) {
+        let (operations, members): (Vec<_>, Vec<_>) =
+            group.into_iter().map(|one| (one.operation, (one.place, one.answer))).unzip();
+        let Some((place, _)) = members.first() else {
+            return;
+        };
+        let work = place.around(self.groups.carry_out(key, operations, memory));
+        let (outcomes, meter) = metered(work).await;
+        let shares = meter.shares(members.len());
+        for (((_, answer), outcome), share) in members.into_iter().zip(outcomes).zip(shares) {
+            // A member who has gone away meanwhile is charged nothing: nobody would see it.
+            let _ = answer.send((outcome, share));
+        }
+    }
+
+    /// Takes the next group out of a queue; `None`, and no queue any more, when nothing waits.
+    fn next_group(&self, key: &C::Key) -> Option<Vec<Waiting<C>>> {
+        let mut queues = self.queues();
+        let queue = queues.get_mut(key)?;
+        let (mut group, mut later) = (Vec::new(), VecDeque::new());
+        let (mut targets, mut size, mut full) = (HashSet::new(), 0, false);
+        for waiting in queue.drain(..).filter(|one| !one.answer.is_closed()) {
+            let larger = size + C::size(&waiting.operation);
+            // Once it is full, all others wait: nothing overtakes.
+            full |= !group.is_empty() && (larger > C::LARGEST || group.len() == C::MOST);
+            if !full && targets.insert(C::target(&waiting.operation)) {
+                size = larger;
+                group.push(waiting);
+            } else {
+                later.push_back(waiting);
+            }
+        }
+        *queue = later;
+        if group.is_empty() {
+            queues.remove(key);
+        }
+        (!group.is_empty()).then_some(group)
+    }
+
+    fn queues(&self) -> MutexGuard<'_, HashMap<C::Key, VecDeque<Waiting<C>>>> {
+        self.queues.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::future::join_all;
+
+    use super::*;
+
+    /// Adds numbers up in groups of one key; a negative one is a bug.
+    struct Sums;
+
+    impl Combine for Sums {
+        type Key = u8;
+        type Operation = i32;
+        type Outcome = (usize, i32);
+        type Memory = i32;
+
+        const MOST: usize = 3;
+        const LARGEST: usize = 100;
+
+        fn target(operation: &i32) -> String {
+            operation.to_string()
+        }
+
+        fn size(operation: &i32) -> usize {
+            usize::try_from(*operation).unwrap_or_default()
+        }
+
+        async fn carry_out(&self, _: &u8, group: Vec<i32>, sum: &mut i32) -> Vec<(usize, i32)> {
+            assert!(group.iter().all(|one| *one >= 0), "a bug");
+            // The others come meanwhile.
+            tokio::task::yield_now().await;
+            *sum += group.iter().sum::<i32>();
+            group.iter().map(|_| (group.len(), *sum)).collect()
+        }
+    }
+
+    async fn at_once(combiner: &Combiner<Sums>, operations: &[i32]) -> Vec<Option<(usize, i32)>> {
+        let sent = operations.iter().map(async |one| combiner.together(0, *one).await.ok());
+        let outcomes = join_all(sent).await;
+        // The task of a run ends after its last answer.
+        tokio::task::yield_now().await;
+        assert!(combiner.0.queues().is_empty(), "a key without operations has no queue");
+        outcomes
+    }
+
+    #[tokio::test]
+    async fn those_who_wait_go_together_in_the_order_of_their_coming() {
+        let combiner = Combiner::new(Sums);
+        // The first three start the run; the queue is bounded by number and by size, and has nobody
+        // twice.
+        let outcomes = at_once(&combiner, &[1, 2, 3, 4, 5, 5, 95, 50, 1]).await;
+        let expected =
+            [(3, 6), (3, 6), (3, 6), (2, 15), (2, 15), (2, 115), (2, 115), (2, 166), (2, 166)];
+        assert_eq!(outcomes, expected.map(Some));
+        assert_eq!(at_once(&combiner, &[7]).await, [Some((1, 7))], "nothing is remembered");
+        assert_eq!(at_once(&combiner, &[400]).await, [Some((1, 400))], "one may be too large");
+    }
+
+    #[tokio::test]
+    async fn a_panic_ends_its_group_only() {
+        let combiner = Combiner::new(Sums);
+        let outcomes = at_once(&combiner, &[1, 2, -1, 3, 4]).await;
+        assert_eq!(outcomes, [None, None, None, Some((2, 7)), Some((2, 7))]);
+        assert_eq!(at_once(&combiner, &[1]).await, [Some((1, 1))]);
+    }
+}
