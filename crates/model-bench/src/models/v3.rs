@@ -55,13 +55,16 @@ impl Model for V3 {
             post.version += 1;
             let (author, content) =
                 (author_of(comment.author), CommentContent::parse(comment.content)?);
-            let comment = Comment::new(comment.id, &post, &author, &content, comment.created);
+            let mut comment =
+                Comment::new(&plan.id, comment.id, &author, &content, comment.created);
+            comment.post_version = post.version;
             let id = comment.public.id.to_string();
             items.push(Item::new("posts", partition, &id, &PostsItem::Comment(comment))?);
         }
         for like in data.likes(plan) {
             post.version += 1;
-            let like = StoredLike::new(&post, &author_of(like.liker), like.created);
+            let mut like = StoredLike::new(&plan.id, &author_of(like.liker), like.created);
+            like.post_version = post.version;
             let id = like.public.id.clone();
             items.push(Item::new("posts", partition, &id, &PostsItem::Like(like))?);
         }
