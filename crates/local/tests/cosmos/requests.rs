@@ -1,7 +1,7 @@
 use azure_data_cosmos::{FeedScope, TransactionalBatch};
 use futures::TryStreamExt;
 use serde_json::Value;
-use tributary_local::cosmos::{EndpointOptions, RequestKind};
+use tributary_local::cosmos::{Charges, EndpointOptions, Fault, RequestKind, StoreAnswer};
 
 use crate::world::{World, comment, options, status};
 
@@ -59,5 +59,84 @@ async fn without_being_asked_for_the_list_stays_empty() {
         posts.create_item("p1", "c1", comment("c1"), None).await.unwrap();
         assert_eq!(world.endpoint.request_count(), 1, "{}", world.way);
         assert!(world.endpoint.requests().is_empty(), "{}", world.way);
+    }
+}
+
+/// What a query for all of something in a scope did, request by request.
+async fn query(world: &World, text: &str, scope: FeedScope) -> Vec<StoreAnswer> {
+    let mark = world.endpoint.request_count();
+    let posts = world.container("posts").await;
+    let pages = posts.query_items(text, scope, None).await.unwrap();
+    let _: Vec<Value> = pages.try_collect().await.unwrap();
+    let requests = world.endpoint.requests_since(mark);
+    requests.into_iter().map(|request| request.answer.unwrap()).collect()
+}
+
+#[tokio::test]
+async fn a_request_says_what_the_store_did_for_it() {
+    let options = EndpointOptions { partitions: 3, ..options() };
+    for world in World::both_ways(options).await {
+        let posts = world.container("posts").await;
+        for id in ["c1", "c2", "c3"] {
+            posts.create_item("p1", id, comment(id), None).await.unwrap();
+        }
+        posts.read_item("p1", "c1", None).await.unwrap();
+        assert_eq!(status(posts.read_item("p1", "none", None).await), 404);
+        let requests = world.endpoint.requests();
+        assert!(requests.iter().all(|one| one.partition_key.as_deref() == Some(r#"["p1"]"#)));
+        assert!(requests[0].bytes > 20 && requests[3].bytes == 0, "{}", world.way);
+        let answers: Vec<StoreAnswer> =
+            requests.into_iter().map(|request| request.answer.unwrap()).collect();
+        let [created, .., read, missing] = answers.as_slice() else { panic!("{answers:?}") };
+        assert_eq!((created.status, read.status, missing.status), (201, 200, 404));
+        assert_eq!((created.items_loaded, created.items_returned), (Some(0), 0));
+        assert_eq!((read.items_loaded, read.items_returned), (Some(1), 1));
+        assert_eq!((missing.items_loaded, missing.items_returned), (Some(0), 0));
+        assert!(created.request_units > 5.0 && read.request_units < 1.1);
+        assert!(read.bytes > 100 && created.physical_partition.is_some());
+
+        let one = query(&world, "SELECT VALUE COUNT(1) FROM c", FeedScope::partition("p1")).await;
+        assert_eq!((one[0].items_loaded, one[0].items_returned), (Some(3), 1), "{}", world.way);
+        assert_eq!(one[0].physical_partition, created.physical_partition);
+
+        let all = query(&world, "SELECT * FROM c", FeedScope::full_container()).await;
+        let mut partitions: Vec<_> = all.iter().map(|one| &one.physical_partition).collect();
+        partitions.sort_unstable();
+        partitions.dedup();
+        assert_eq!(partitions.len(), 3, "{}: {all:?}", world.way);
+        assert_eq!(all.iter().map(|one| one.items_returned).sum::<u32>(), 3);
+    }
+}
+
+#[tokio::test]
+async fn what_was_not_found_out_is_not_told() {
+    let options = EndpointOptions { charges: Charges::Emulator, ..options() };
+    for world in World::both_ways(options).await {
+        let posts = world.container("posts").await;
+        posts.create_item("p1", "c1", comment("c1"), None).await.unwrap();
+        world.endpoint.inject(Fault::Refused(429), RequestKind::Read, "posts", 1);
+        posts.read_item("p1", "c1", None).await.unwrap();
+        let answers: Vec<_> =
+            world.endpoint.requests().into_iter().map(|one| one.answer.unwrap()).collect();
+        let statuses: Vec<u16> = answers.iter().map(|answer| answer.status).collect();
+        assert_eq!(statuses, [201, 429, 200], "{}", world.way);
+        assert!(answers.iter().all(|answer| answer.items_loaded.is_none()));
+    }
+}
+
+#[tokio::test]
+async fn requests_that_were_taken_are_kept_no_longer_and_count_on() {
+    for world in World::both_ways(options()).await {
+        let posts = world.container("posts").await;
+        posts.create_item("p1", "c1", comment("c1"), None).await.unwrap();
+        assert_eq!(world.endpoint.take_requests().len(), 1);
+        assert!(world.endpoint.requests().is_empty());
+        let mark = world.endpoint.request_count();
+        posts.read_item("p1", "c1", None).await.unwrap();
+        assert_eq!(mark, 1);
+        let since = world.endpoint.requests_since(mark);
+        assert_eq!(since.len(), 1, "{}", world.way);
+        assert_eq!(since[0].kind, RequestKind::Read);
+        assert!(since[0].answer.is_some());
     }
 }

@@ -1,0 +1,160 @@
+//! The tables: what each request took, beside the article's figures; and what grows with the data.
+
+use std::fmt::Write as _;
+
+use super::{Report, Size, grid::Grid};
+use crate::{
+    measure::{Row, Seen},
+    request::{Request, Version},
+    seed::published,
+};
+
+/// What a row says about one thing; nothing where that cannot be known.
+pub(super) type Quantity = fn(&Row) -> Option<f64>;
+
+/// What was measured of each request, with its head.
+const MEASURED: [(&str, Quantity); 7] = [
+    ("STORE REQUESTS", |row| Some(row.store_requests)),
+    ("LOGICAL PARTITIONS", |row| of_store(row, |seen| seen.logical_partitions)),
+    ("PHYSICAL", |row| of_store(row, |seen| seen.physical_partitions)),
+    ("ITEMS READ", |row| of_store(row, |seen| seen.items_read)),
+    ("RETURNED", |row| of_store(row, |seen| seen.items_returned)),
+    ("BYTES SENT", |row| of_store(row, |seen| seen.bytes_sent.round())),
+    ("RECEIVED", |row| of_store(row, |seen| seen.bytes_received.round())),
+];
+
+/// What may grow with the data, with its head.
+pub(super) const GROWING: [(&str, Quantity); 3] = [
+    ("store requests", |row| Some(row.store_requests)),
+    ("physical partitions", |row| of_store(row, |seen| seen.physical_partitions)),
+    ("request units", |row| Some(row.request_units)),
+];
+
+/// The tables for a terminal.
+pub(super) fn text(report: &Report) -> String {
+    let mut text = String::new();
+    if report.is_sweep() {
+        for size in &report.sizes {
+            let _ = writeln!(text, "{}", size.in_words());
+        }
+        let _ = write!(text, "\n{}", growth(report).text());
+    } else {
+        for size in &report.sizes {
+            let _ = write!(text, "{}\n\n{}", size.in_words(), requests(size).text());
+        }
+    }
+    let _ = write!(text, "\n{}", notes(report));
+    text
+}
+
+/// The same as Markdown, with the command and the machine.
+pub(super) fn markdown(report: &Report) -> String {
+    let mut text = format!("```sh\n{}\n```\n\n{}.\n", report.command, report.machine.in_words());
+    if report.is_sweep() {
+        for size in &report.sizes {
+            let _ = write!(text, "\n- {}", size.in_words());
+        }
+        let _ = write!(text, "\n\n{}", growth(report).markdown());
+    } else {
+        for size in &report.sizes {
+            let _ = write!(text, "\n{}:\n\n{}", size.in_words(), requests(size).markdown());
+        }
+    }
+    text
+}
+
+/// What the columns do not say.
+pub(super) fn notes(report: &Report) -> String {
+    let mut notes = String::from(
+        "Means over RUNS; RATIO is ours to the seed article's; a fan-out touches the logical \
+         partitions of all posts.\n",
+    );
+    if report.sizes.iter().any(|size| size.physical_partitions.is_some()) {
+        notes.push_str("Request units are modelled, latencies are the local endpoint's.\n");
+    }
+    if report.has_throttled() {
+        notes.push_str("The store has throttled some requests: their latencies are longer.\n");
+    }
+    notes
+}
+
+/// What each request took.
+pub(super) fn requests(size: &Size) -> Grid {
+    let mut heads = vec!["REQUEST", "MODEL"];
+    heads.extend(MEASURED.iter().map(|(head, _)| *head));
+    heads.extend(["RU", "SEED RU", "RATIO", "P50 MS", "P99 MS", "SEED MS", "RUNS"]);
+    Grid {
+        heads: heads.into_iter().map(str::to_owned).collect(),
+        rows: size.rows_in_order().map(cells).collect(),
+    }
+}
+
+fn cells(row: &Row) -> Vec<String> {
+    let published = published(row.request)[row.model as usize];
+    let mut cells = vec![row.request.to_string(), row.model.to_string()];
+    cells.extend(MEASURED.iter().map(|(_, of)| number(of(row))));
+    cells.extend([
+        format!("{:.2}", row.request_units),
+        format!("{:.2}", published.request_units),
+        format!("{:.2}", row.request_units / published.request_units),
+        format!("{:.2}", row.p50_ms),
+        format!("{:.2}", row.p99_ms),
+        format!("{:.0}", published.latency_ms),
+        row.runs.to_string(),
+    ]);
+    cells
+}
+
+/// What each request took by the number of users.
+pub(super) fn growth(report: &Report) -> Grid {
+    let mut heads = vec!["REQUEST".to_owned(), "MODEL".to_owned()];
+    for (head, _) in GROWING {
+        let sizes = report.sizes.iter().enumerate();
+        heads.extend(sizes.map(|(n, size)| match n {
+            0 => format!("{} {}", head.to_uppercase(), size.users),
+            _ => size.users.to_string(),
+        }));
+    }
+    heads.push("RU GROW ×".to_owned());
+    let mut rows = Vec::new();
+    for (request, model) in pairs() {
+        let at: Option<Vec<&Row>> =
+            report.sizes.iter().map(|size| size.row(request, model)).collect();
+        let Some(at) = at else { continue };
+        let mut cells = vec![request.to_string(), model.to_string()];
+        for (head, of) in GROWING {
+            cells.extend(at.iter().map(|row| match head {
+                "request units" => format!("{:.2}", row.request_units),
+                _ => number(of(row)),
+            }));
+        }
+        if let [first, .., last] = at.as_slice() {
+            cells.push(format!("{:.2}", last.request_units / first.request_units));
+        }
+        rows.push(cells);
+    }
+    Grid { heads, rows }
+}
+
+impl Size {
+    fn rows_in_order(&self) -> impl Iterator<Item = &Row> {
+        pairs().filter_map(|(request, model)| self.row(request, model))
+    }
+}
+
+fn pairs() -> impl Iterator<Item = (Request, Version)> {
+    Request::ALL.into_iter().flat_map(|request| Version::ALL.map(|model| (request, model)))
+}
+
+fn of_store(row: &Row, of: fn(&Seen) -> f64) -> Option<f64> {
+    row.seen.as_ref().map(of)
+}
+
+/// A count, or the mean of counts; `-` where it cannot be known.
+fn number(value: Option<f64>) -> String {
+    match value {
+        None => "-".to_owned(),
+        Some(value) if (value - value.round()).abs() < 0.05 => format!("{value:.0}"),
+        Some(value) => format!("{value:.1}"),
+    }
+}

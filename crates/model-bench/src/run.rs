@@ -1,0 +1,73 @@
+//! All sizes and all models, one after the other.
+
+use std::{sync::Arc, time::Instant};
+
+use crate::{
+    cli::Cli,
+    data::{DataSet, Shape},
+    load::load,
+    measure::measure,
+    models::{Model, V1, V2, V3},
+    progress::Progress,
+    report::{Machine, Report, Size},
+    request::{Request, Version},
+    store::Store,
+};
+
+/// Measures what the options ask for.
+pub(crate) async fn run(cli: &Cli, store: &Store) -> anyhow::Result<Report> {
+    let mut sizes = Vec::new();
+    for shape in cli.shapes() {
+        let data = Arc::new(DataSet::generate(shape)?);
+        let mut size = size(cli, shape, &data);
+        for version in Version::ALL {
+            if cli.models.contains(&version) {
+                match version {
+                    Version::V1 => model::<V1>(cli, store, &data, &mut size).await?,
+                    Version::V2 => model::<V2>(cli, store, &data, &mut size).await?,
+                    Version::V3 => model::<V3>(cli, store, &data, &mut size).await?,
+                }
+            }
+        }
+        sizes.push(size);
+    }
+    Ok(Report { command: cli.command(), machine: Machine::this(), seed: cli.seed, sizes })
+}
+
+/// Loads a model, measures it, and gives its memory or its databases back.
+async fn model<M: Model + 'static>(
+    cli: &Cli,
+    store: &Store,
+    data: &Arc<DataSet>,
+    size: &mut Size,
+) -> anyhow::Result<()> {
+    let begin = Instant::now();
+    let database = store.make::<M>(cli.partitions_for(size.users)).await?;
+    let model = M::new(&database.cosmos)?;
+    let what = |doing: &str| format!("{doing} {} with {} users", M::VERSION, size.users);
+    let progress = Progress::new(what("Loading the posts of"), size.posts);
+    load(&model, &database, data, progress).await?;
+    size.load_seconds.push(begin.elapsed().as_secs_f64());
+
+    let progress = Progress::new(what("Measuring"), Request::ALL.len() as u64);
+    let rows = measure(&model, &database, data, cli.effort(), progress).await?;
+    size.rows.extend(rows);
+    if !cli.keep {
+        store.delete_made().await?;
+    }
+    Ok(())
+}
+
+fn size(cli: &Cli, shape: Shape, data: &DataSet) -> Size {
+    let (comments, likes) = data.reactions();
+    Size {
+        users: shape.users,
+        density: shape.density,
+        posts: data.posts.len() as u64,
+        comments,
+        likes,
+        physical_partitions: cli.cosmos.is_none().then(|| cli.partitions_for(shape.users)),
+        load_seconds: Vec::new(),
+        rows: Vec::new(),
+    }
+}
