@@ -10,11 +10,16 @@
 //! ways, the log line (JSON into a pipe that is read here), metrics, a task's way through the
 //! runtime. Not in it: the Functions host, and what the SDK does within an operation.
 //!
+//! The client is one thread, with a runtime of its own: it does not wake another one for each request
+//! and answer, which would count as the handler's.
+//!
 //! As a check from outside, the point reads are also done with the SDK alone, in turns with the
 //! requests.
 
 use std::{
+    net::SocketAddr,
     path::PathBuf,
+    thread,
     time::{Duration, Instant},
 };
 
@@ -22,7 +27,13 @@ use anyhow::{Context as _, ensure};
 use azure_data_cosmos::clients::ContainerClient;
 use http::Method;
 use serde_json::{Value, json};
-use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio::{
+    runtime,
+    sync::{
+        mpsc::{UnboundedReceiver, unbounded_channel},
+        oneshot,
+    },
+};
 
 use crate::{
     handler::Handler,
@@ -71,23 +82,35 @@ const KINDS: [Kind; 10] = [
     ("C4 like", |number| like(number % POSTS, &format!("r{}", number / POSTS % READERS))),
 ];
 
-/// How long one request took, from outside, and of that the SDK's operations.
+/// How long one request took.
 #[derive(Debug, Clone, Copy)]
 struct Took {
+    /// From outside.
     whole: Duration,
+    /// In the app, between the HTTP server and itself.
+    app: Duration,
+    /// Of that, the SDK's operations.
     sdk: Duration,
 }
 
-/// A handler, a connection to it, and its log lines.
+/// A connection to the handler, the handler's log lines, and two containers for the SDK alone.
 struct Subject {
-    _handler: Handler,
     connection: Connection,
     lines: UnboundedReceiver<Vec<u8>>,
+    users: ContainerClient,
+    posts: ContainerClient,
+}
+
+/// What came of it: of each kind, and of the point reads with the SDK alone.
+struct Measured {
+    took: Vec<Vec<Took>>,
+    alone: [Vec<Duration>; 2],
 }
 
 pub(crate) async fn run(options: &Options) -> anyhow::Result<()> {
     let most = POSTS * READERS - WARM_UP;
-    ensure!((1..=most).contains(&options.requests), "--requests must be from 1 to {most}");
+    let requests = options.requests;
+    ensure!((1..=most).contains(&requests), "--requests must be from 1 to {most}");
     let world = World::with_blog().await?;
     let executable = options.handler.clone().unwrap_or_else(|| world.app.executable());
     let (sender, lines) = unbounded_channel();
@@ -95,30 +118,51 @@ pub(crate) async fn run(options: &Options) -> anyhow::Result<()> {
         // Nobody reads them when the measurement is over.
         let _ = sender.send(line.to_vec());
     })?;
-    let connection = handler.ready().await?;
-    let mut subject = Subject { _handler: handler, connection, lines };
+    handler.ready().await?;
     let (users, posts) = (world.container("users").await?, world.container("posts").await?);
-
-    let mut took = vec![Vec::with_capacity(options.requests); KINDS.len()];
-    let mut alone = [Vec::new(), Vec::new()];
-    for number in 0..WARM_UP + options.requests {
-        let counts = number >= WARM_UP;
-        // In turns, so that what disturbs the machine for a while disturbs all kinds.
-        for ((_, call), took) in KINDS.iter().zip(&mut took) {
-            let one = subject.measure(&call(number), number).await?;
-            took.extend(counts.then_some(one));
-        }
-        let user = read_alone(&users, &format!("u{}", number % USERS)).await?;
-        let post = read_alone(&posts, &format!("p{}", number % POSTS)).await?;
-        alone[0].extend(counts.then_some(user));
-        alone[1].extend(counts.then_some(post));
-    }
-    println!("{} requests of each kind, one at a time; {}\n", options.requests, machine::line());
+    let address = handler.address;
+    let (done, measured) = oneshot::channel();
+    // A thread that nobody waits for: Ctrl-C ends it with the process.
+    thread::spawn(move || {
+        let subject = Subject::connect(address, lines, users, posts);
+        let work = async { subject.await?.measure_all(requests).await };
+        let runtime = runtime::Builder::new_current_thread().enable_all().build();
+        let _ = done.send(runtime.map_err(Into::into).and_then(|one| one.block_on(work)));
+    });
+    let Measured { took, alone } = measured.await.context("the client has ended")??;
+    println!("{requests} requests of each kind, one at a time; {}\n", machine::line());
     println!("{}\n{}", by_kind(&took), check(&took, alone));
     Ok(())
 }
 
 impl Subject {
+    async fn connect(
+        address: SocketAddr,
+        lines: UnboundedReceiver<Vec<u8>>,
+        users: ContainerClient,
+        posts: ContainerClient,
+    ) -> anyhow::Result<Self> {
+        Ok(Self { connection: Connection::open(address).await?, lines, users, posts })
+    }
+
+    async fn measure_all(mut self, requests: usize) -> anyhow::Result<Measured> {
+        let mut took = vec![Vec::with_capacity(requests); KINDS.len()];
+        let mut alone = [Vec::new(), Vec::new()];
+        for number in 0..WARM_UP + requests {
+            let counts = number >= WARM_UP;
+            // In turns, so that what disturbs the machine for a while disturbs all kinds.
+            for ((_, call), took) in KINDS.iter().zip(&mut took) {
+                let one = self.measure(&call(number), number).await?;
+                took.extend(counts.then_some(one));
+            }
+            let user = read_alone(&self.users, &format!("u{}", number % USERS)).await?;
+            let post = read_alone(&self.posts, &format!("p{}", number % POSTS)).await?;
+            alone[0].extend(counts.then_some(user));
+            alone[1].extend(counts.then_some(post));
+        }
+        Ok(Measured { took, alone })
+    }
+
     async fn measure(&mut self, call: &Call, number: usize) -> anyhow::Result<Took> {
         let id = number.to_string();
         let begin = Instant::now();
@@ -127,21 +171,22 @@ impl Subject {
         ensure!(reply.status.is_success(), "{call:?} was answered {}", reply.status);
         loop {
             let line = self.lines.recv().await.context("the handler has ended")?;
-            if let Some(sdk) = sdk_time(&line, &id) {
-                return Ok(Took { whole, sdk });
+            if let Some((app, sdk)) = times(&line, &id) {
+                return Ok(Took { whole, app, sdk });
             }
         }
     }
 }
 
-/// What the line of a request says; `None` for other lines.
-fn sdk_time(line: &[u8], invocation: &str) -> Option<Duration> {
+/// What the line of a request says: its time in the app, and of that in the SDK; `None` for other
+/// lines.
+fn times(line: &[u8], invocation: &str) -> Option<(Duration, Duration)> {
     let line: Value = serde_json::from_slice(line).ok()?;
     if line["message"] != "Answered a request" || line["invocation.id"] != invocation {
         return None;
     }
-    let seconds = line["store.duration_ms"].as_f64()? / 1_000.0;
-    Duration::try_from_secs_f64(seconds).ok()
+    let time = |name| Duration::try_from_secs_f64(line[name].as_f64()? / 1_000.0).ok();
+    time("duration_ms").zip(time("store.duration_ms"))
 }
 
 async fn read_alone(container: &ContainerClient, id: &str) -> anyhow::Result<Duration> {
@@ -160,6 +205,7 @@ fn by_kind(took: &[Vec<Took>]) -> Table {
         "p99",
         "handler adds p50, ms",
         "p99",
+        "of it the app p50, ms",
     ]);
     for ((name, _), took) in KINDS.iter().zip(took) {
         let of = |part: fn(&Took) -> Duration| {
@@ -167,8 +213,10 @@ fn by_kind(took: &[Vec<Took>]) -> Table {
             [sorted.percentile(50), sorted.percentile(99)].map(milliseconds)
         };
         let added = of(|took| took.whole.saturating_sub(took.sdk));
+        let [app, _] = of(|took| took.app.saturating_sub(took.sdk));
         let numbers = [of(|took| took.whole), of(|took| took.sdk), added];
-        table.row([(*name).to_owned()].into_iter().chain(numbers.into_iter().flatten()));
+        let numbers = numbers.into_iter().flatten().chain([app]);
+        table.row([(*name).to_owned()].into_iter().chain(numbers));
     }
     table
 }
@@ -196,17 +244,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_line_of_the_request_tells_its_time_in_the_store() {
-        let line = |message: &str, id: &str, time: Value| {
-            let line = json!({"message": message, "invocation.id": id, "store.duration_ms": time});
-            sdk_time(line.to_string().as_bytes(), "7")
+    fn only_the_line_of_the_request_tells_its_times() {
+        let line = |message: &str, id: &str, store: Value| {
+            let line = json!({
+                "message": message, "invocation.id": id, "duration_ms": 1.5,
+                "store.duration_ms": store,
+            });
+            times(line.to_string().as_bytes(), "7")
         };
-        let (answered, some) = ("Answered a request", Some(Duration::from_micros(1_250)));
-        assert_eq!(line(answered, "7", json!(1.25)), some);
+        let answered = "Answered a request";
+        let both = [1_500, 1_250].map(Duration::from_micros).into();
+        assert_eq!(line(answered, "7", json!(1.25)), Some(both));
         assert_eq!(line(answered, "8", json!(1.25)), None);
         assert_eq!(line("ready", "7", json!(1.25)), None);
         assert_eq!(line(answered, "7", json!("1.25")), None);
         assert_eq!(line(answered, "7", json!(-1)), None);
-        assert_eq!(sdk_time(b"no JSON\n", "7"), None);
+        assert_eq!(times(b"no JSON\n", "7"), None);
     }
 }
