@@ -25,6 +25,9 @@ pub(crate) const READERS: usize = 100;
 pub(crate) const POSTS: usize = 120;
 /// Comments, and likes, of each post.
 const REACTIONS: usize = 10;
+/// Physical partitions of each container. The local store goes through the items of one for a query,
+/// and copies them for a transaction: with several it leaves more of the machine to the handler.
+const PARTITIONS: u32 = 8;
 /// How many requests make the blog at the same time.
 const LOADERS: usize = 8;
 
@@ -38,7 +41,10 @@ pub(crate) struct World {
 impl World {
     /// An empty account: no user, no post.
     pub(crate) async fn empty() -> anyhow::Result<Self> {
-        let endpoint = CosmosEndpoint::in_process(EndpointOptions::default())?;
+        let endpoint = CosmosEndpoint::in_process(EndpointOptions {
+            partitions: PARTITIONS,
+            ..EndpointOptions::default()
+        })?;
         let server = endpoint.serve(0).await?;
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let app = BuiltApp::load(&root, &server.connection_string())?;

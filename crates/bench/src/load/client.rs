@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// What clients send.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(super) enum Workload {
     /// Queries: 40 % a post (Q2), 20 % a user (Q1), 10 % each of Q3, Q4, Q5 and Q6.
     Reads,

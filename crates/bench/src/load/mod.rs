@@ -33,6 +33,10 @@ pub(crate) struct Options {
     #[arg(long, value_name = "N", default_value_t = 96_000)]
     requests: usize,
 
+    /// What is sent while the memory is watched.
+    #[arg(long, default_value = "mixed")]
+    watched: Workload,
+
     /// The handler's executable; without it the one beside this program.
     #[arg(long, value_name = "PATH")]
     handler: Option<PathBuf>,
@@ -59,8 +63,8 @@ pub(crate) async fn run(options: &Options) -> anyhow::Result<()> {
 
     let mut handler = start()?;
     handler.ready().await?;
-    let (memory, growth) = memory(&handler, options.requests).await?;
-    println!("{WATCHED} clients, mixed\n\n{memory}");
+    let (memory, growth) = memory(&handler, options).await?;
+    println!("{WATCHED} clients, {}\n\n{memory}", options.watched);
     if let Some(growth) = growth {
         println!("Growth after the first tenth: {growth:.1} bytes a request");
     }
@@ -106,14 +110,14 @@ async fn rates(handler: &Handler, duration: Duration) -> anyhow::Result<Table> {
 
 /// The memory after each tenth of so many requests, and its growth in bytes a request after the
 /// first tenth, which fills caches and the allocator's arenas.
-async fn memory(handler: &Handler, requests: usize) -> anyhow::Result<(Table, Option<f64>)> {
+async fn memory(handler: &Handler, options: &Options) -> anyhow::Result<(Table, Option<f64>)> {
     let columns = ["requests", "requests/s", "RSS, MiB", "PSS, MiB", "handler's CPU each, µs"];
     let mut table = Table::new(&columns);
     let mut points = Vec::new();
     for look in 0..=LOOKS {
         let (begin, cpu) = (Instant::now(), handler.process.cpu_time()?);
-        let share = if look == 0 { 0 } else { requests / LOOKS / WATCHED };
-        let tally = work(handler, Workload::Mixed, WATCHED, |sent| sent < share).await?;
+        let share = if look == 0 { 0 } else { options.requests / LOOKS / WATCHED };
+        let tally = work(handler, options.watched, WATCHED, |sent| sent < share).await?;
         let (took, cpu) = (begin.elapsed(), handler.process.cpu_time_since(cpu)?);
         let memory = handler.process.memory()?;
         eprintln!("{look}/{LOOKS}: {} MiB", mebibytes(memory.resident));
