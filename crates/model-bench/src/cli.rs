@@ -19,7 +19,7 @@ const DENSITY_OF_A_SWEEP: f64 = 0.1;
 #[command(name = "model-bench", bin_name = "cargo run --release -p model-bench --")]
 pub(crate) struct Cli {
     /// Users who write posts, 5 to 50 each. There are always at least 100 who comment and like.
-    #[arg(long, value_name = "N", default_value_t = 40, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) users: u32,
 
     /// Repeats all with so many users, and shows what grows; the comments and likes are a tenth of
