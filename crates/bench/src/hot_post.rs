@@ -32,6 +32,11 @@ use tributary_local::cosmos::{
     ContainersFile, CosmosEndpoint, EndpointOptions, RequestKind, RunningServer,
 };
 
+use crate::{
+    stats::Sorted,
+    table::{Table, each, milliseconds, number, rate},
+};
+
 /// How it goes about it.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Options {
@@ -82,27 +87,37 @@ pub(crate) async fn run(options: &Options) -> anyhow::Result<()> {
         "--commands and --at-once are at least 1"
     );
     let containers = ContainersFile::read(&options.containers)?;
-    println!(
-        "| what | at once | way | done/s | store requests, each | transactions, each | request \
-         units, each | p50 ms | p99 ms | failed |"
-    );
-    println!("| --- | ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |");
+    let mut table = Table::new(&[
+        "what",
+        "at once",
+        "way",
+        "done/s",
+        "store requests, each",
+        "transactions, each",
+        "request units, each",
+        "p50, ms",
+        "p99, ms",
+        "failed",
+    ]);
     let mut ratio = None;
     for (kind, name) in [(Kind::Like, "like"), (Kind::Comment, "comment")] {
         for &at_once in &options.at_once {
             let mut rates = Vec::new();
             for (combine, way) in [(true, "together"), (false, "alone")] {
+                eprintln!("{name}, {at_once} at once, {way}");
                 let world = World::new(&containers, combine, options.commands).await?;
                 let measured = world.measure(kind, at_once, options).await?;
-                println!("| {name} | {at_once} | {way} | {} |", measured.row());
-                rates.push(measured.rate());
+                rates.push(number(measured.met.done) / measured.elapsed.as_secs_f64());
+                let cells = [name.to_owned(), at_once.to_string(), way.to_owned()];
+                table.row(cells.into_iter().chain(measured.cells()));
             }
             if (kind, at_once) == (Kind::Like, COMPARED_AT) {
                 ratio = Some(rates[0] / rates[1]);
             }
         }
     }
-    println!("\nEvery count of every post is equal to the number of its likes or comments.");
+    println!("{table}");
+    println!("Every count of every post is equal to the number of its likes or comments.");
     if let Some(ratio) = ratio {
         println!(
             "With {COMPARED_AT} likers at once, group commit carries out {ratio:.1} times the likes \
@@ -112,13 +127,12 @@ pub(crate) async fn run(options: &Options) -> anyhow::Result<()> {
     for (combine, way) in [(true, "together"), (false, "alone")] {
         let world = World::new(&containers, combine, COMPARED_AT).await?;
         let edits = world.edit_beside_likers(options).await?;
+        let latencies = Sorted::from(edits.latencies);
+        let [p50, slowest] = [latencies.percentile(50), latencies.max()].map(milliseconds);
         println!(
             "An author who edits the post beside {COMPARED_AT} who like it and take it back, {way}: \
-             {} edits, p50 {:.1} ms, slowest {:.1} ms, {} failed.",
-            edits.done,
-            edits.percentile(50),
-            edits.percentile(100),
-            edits.failed
+             {} edits, p50 {p50} ms, slowest {slowest} ms, {} failed.",
+            edits.done, edits.failed
         );
     }
     Ok(())
@@ -141,39 +155,23 @@ impl Met {
         }
         Ok(())
     }
-
-    fn percentile(&self, percent: usize) -> f64 {
-        let mut latencies = self.latencies.clone();
-        latencies.sort_unstable();
-        let place = (latencies.len() * percent).div_ceil(100).saturating_sub(1);
-        latencies.get(place).map_or(f64::NAN, |latency| latency.as_secs_f64() * 1_000.0)
-    }
 }
 
 impl Measured {
-    /// Commands a second that were done.
-    fn rate(&self) -> f64 {
-        number(self.met.done) / self.elapsed.as_secs_f64()
+    /// The numbers of a row.
+    fn cells(self) -> [String; 7] {
+        let Met { done, failed, latencies } = self.met;
+        let latencies = Sorted::from(latencies);
+        [
+            rate(done, self.elapsed),
+            each(number(self.requests), done, 2),
+            each(number(self.transactions), done, 2),
+            each(self.request_units, done, 1),
+            milliseconds(latencies.percentile(50)),
+            milliseconds(latencies.percentile(99)),
+            failed.to_string(),
+        ]
     }
-
-    fn row(&self) -> String {
-        let done = number(self.met.done);
-        format!(
-            "{:.0} | {:.2} | {:.2} | {:.1} | {:.1} | {:.1} | {}",
-            self.rate(),
-            number(self.requests) / done,
-            number(self.transactions) / done,
-            self.request_units / done,
-            self.met.percentile(50),
-            self.met.percentile(99),
-            self.met.failed
-        )
-    }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "there are not that many of anything")]
-fn number(count: usize) -> f64 {
-    count as f64
 }
 
 /// An app on an account of its own, with a post and users.

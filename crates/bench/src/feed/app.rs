@@ -25,10 +25,7 @@ use tributary_local::{
     host::{BuiltApp, Console, FeedOptions, FeedPump, HandlerProcess, HttpInvoker, Invoker},
 };
 
-use super::{
-    blog::{Blog, USERS, user_id},
-    table::Cost,
-};
+use super::blog::{Blog, USERS, user_id};
 
 const DATABASE: &str = "tributary";
 
@@ -47,6 +44,13 @@ pub(super) struct App {
     /// Both end when they are dropped.
     _handler: HandlerProcess,
     _server: RunningServer,
+}
+
+/// What changes have cost.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Cost {
+    pub(super) requests: f64,
+    pub(super) request_units: f64,
 }
 
 impl App {

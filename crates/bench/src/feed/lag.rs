@@ -19,8 +19,8 @@ use super::{
     app::App,
     blog::{USERS, post_id, user_id},
     drain,
-    table::Table,
 };
+use crate::{stats::Sorted, table::Table};
 
 /// Posts that are there before, and get comments and likes.
 const POSTS: usize = 200;
@@ -33,21 +33,17 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Measures the lag of the projections that read `posts`.
 pub(super) async fn lag(rate: u32, seconds: u32) -> anyhow::Result<Table> {
-    let mut table = Table::new(
-        "Lag from the answer to a write until it is in the copies, under a steady load.",
-        &["poll delay, ms", "projection", "writes", "p50, ms", "p99, ms", "most, ms"],
-    );
+    let mut table =
+        Table::new(&["poll delay, ms", "projection", "writes", "p50, ms", "p99, ms", "most, ms"]);
     for poll_delay in POLL_DELAYS {
-        let mut lags = under_load(rate, seconds, poll_delay).await?;
+        let lags = under_load(rate, seconds, poll_delay).await?;
         let delay = poll_delay.map_or("1000".into(), |delay| delay.as_millis().to_string());
-        for (function, lags) in OF_POSTS.iter().zip(&mut lags) {
-            lags.sort_unstable();
-            let at = |hundredth: usize| {
-                let lag = lags.get((lags.len() * hundredth / 100).min(lags.len() - 1));
-                lag.map_or_else(String::new, |lag| lag.as_millis().to_string())
-            };
+        for (function, lags) in OF_POSTS.iter().zip(lags) {
             let writes = lags.len().to_string();
-            table.row(vec![delay.clone(), (*function).into(), writes, at(50), at(99), at(100)]);
+            let lags = Sorted::from(lags);
+            let [p50, p99, most] = [lags.percentile(50), lags.percentile(99), lags.max()]
+                .map(|lag| lag.as_millis().to_string());
+            table.row([delay.clone(), (*function).into(), writes, p50, p99, most]);
         }
     }
     Ok(table)

@@ -4,14 +4,17 @@
 mod app;
 mod blog;
 mod lag;
-mod table;
 
 use std::time::{Duration, Instant};
 
 use futures::future::try_join_all;
 use tributary_local::host::FeedPump;
 
-use self::{app::App, table::Table};
+use self::app::{App, Cost};
+use crate::{
+    machine,
+    table::{Table, each, rate},
+};
 
 /// The projections that read `posts`; the fourth reads `users`.
 const OF_POSTS: [&str; 3] = ["PostCopiesInUsers", "HomeFeed", "PostsIntegrity"];
@@ -44,25 +47,28 @@ pub(crate) struct Options {
 pub(crate) async fn run(options: &Options) -> anyhow::Result<()> {
     anyhow::ensure!(options.posts >= 200, "--posts must be at least 200");
     anyhow::ensure!((1..=1_000).contains(&options.rate), "--rate must be between 1 and 1,000");
-    let mut table = Table::new(
-        "Changes that wait, one physical partition. Each projection by itself, then all at once.",
-        &[
-            "changes",
-            "projection",
-            "changes",
-            "changes a second",
-            "requests a change",
-            "RU a change",
-        ],
-    );
+    let mut table = Table::new(&[
+        "changes",
+        "projection",
+        "changes",
+        "changes a second",
+        "requests a change",
+        "RU a change",
+    ]);
     each_by_itself(options, &mut table).await?;
     all_together(options, &mut table).await?;
-    table.print();
+    println!(
+        "Changes that wait; each projection by itself, then all at once; {}\n",
+        machine::line()
+    );
+    println!("{table}");
     if !options.no_partitions {
-        partitions(options).await?.print();
+        println!("New posts, changes a second by the number of physical partitions\n");
+        println!("{}", partitions(options).await?);
     }
     if options.seconds > 0 {
-        lag::lag(options.rate, options.seconds).await?.print();
+        println!("Lag from the answer to a write until it is in the copies, under a steady load\n");
+        println!("{}", lag::lag(options.rate, options.seconds).await?);
     }
     Ok(())
 }
@@ -80,7 +86,7 @@ async fn each_by_itself(options: &Options, table: &mut Table) -> anyhow::Result<
     let (changes, took) = drain(&app, &[OF_USERS]).await?;
     let cost = app.cost(&[OF_USERS], changes).await?;
     // Few users, many items: each post has its author's name, and its like another's.
-    table.measured("names on posts and likes of renamed users", OF_USERS, 2 * n, took, cost);
+    row(table, "names on posts and likes of renamed users", OF_USERS, 2 * n, took, cost);
     measure(&app, "posts and likes under a new name", &OF_POSTS, table).await?;
     app.blog.delete_posts(n - 100..n).await?;
     measure(&app, "the newest posts deleted", &OF_POSTS, table).await?;
@@ -97,21 +103,18 @@ async fn all_together(options: &Options, table: &mut Table) -> anyhow::Result<()
     let (changes, took) = drain(&app, &OF_POSTS).await?;
     let cost = app.cost(&OF_POSTS, changes).await?;
     // Each change goes through all three.
-    table.measured("new posts", "all three", changes / OF_POSTS.len(), took, cost);
+    row(table, "new posts", "all three", changes / OF_POSTS.len(), took, cost);
     app.blog.like_posts(0..options.posts).await?;
     let (changes, took) = drain(&app, &OF_POSTS).await?;
     let cost = app.cost(&OF_POSTS, changes).await?;
     let what = "posts that were liked, and the likes";
-    table.measured(what, "all three", changes / OF_POSTS.len(), took, cost);
+    row(table, what, "all three", changes / OF_POSTS.len(), took, cost);
     drain(&app, &ALL).await?;
     app.check().await
 }
 
 async fn partitions(options: &Options) -> anyhow::Result<Table> {
-    let mut table = Table::new(
-        "New posts, changes a second by the number of physical partitions.",
-        &["physical partitions", OF_POSTS[0], OF_POSTS[1], OF_POSTS[2]],
-    );
+    let mut table = Table::new(&["physical partitions", OF_POSTS[0], OF_POSTS[1], OF_POSTS[2]]);
     for partitions in PARTITIONS {
         let app = App::start(partitions).await?;
         app.users().await?;
@@ -119,7 +122,7 @@ async fn partitions(options: &Options) -> anyhow::Result<Table> {
         let mut row = vec![partitions.to_string()];
         for function in OF_POSTS {
             let (changes, took) = drain(&app, &[function]).await?;
-            row.push(table::rate(changes, took));
+            row.push(rate(changes, took));
         }
         table.row(row);
         drain(&app, &ALL).await?;
@@ -137,9 +140,28 @@ async fn measure(
     for &function in functions {
         let (changes, took) = drain(app, &[function]).await?;
         let cost = app.cost(&[function], changes).await?;
-        table.measured(what, function, changes, took, cost);
+        row(table, what, function, changes, took, cost);
     }
     Ok(())
+}
+
+fn row(
+    table: &mut Table,
+    what: &str,
+    projection: &str,
+    changes: usize,
+    took: Duration,
+    cost: Cost,
+) {
+    eprintln!("{what}, {projection}: {} changes a second", rate(changes, took));
+    table.row([
+        what.to_owned(),
+        projection.to_owned(),
+        changes.to_string(),
+        rate(changes, took),
+        each(cost.requests, changes, 2),
+        each(cost.request_units, changes, 2),
+    ]);
 }
 
 /// Delivers all that waits, and tells how many changes there were and how long it took.
