@@ -79,6 +79,19 @@ struct Waiting<C: Combine> {
     answer: oneshot::Sender<(C::Outcome, Share)>,
 }
 
+/// What a member of a group is to hear.
+struct Answer<C: Combine> {
+    to: oneshot::Sender<(C::Outcome, Share)>,
+    what: (C::Outcome, Share),
+}
+
+impl<C: Combine> Answer<C> {
+    fn give(self) {
+        // A member who has gone away meanwhile is charged nothing: nobody would see it.
+        let _ = self.to.send(self.what);
+    }
+}
+
 /// The group of an operation has panicked: whether it was carried out is not known.
 #[derive(Debug, thiserror::Error)]
 #[error("the group of an operation panicked")]
@@ -137,9 +150,15 @@ impl<C: Combine> Shared<C> {
     /// Carries out group after group until nothing waits.
     async fn run(self: Arc<Self>, key: C::Key) {
         let mut memory = C::Memory::default();
-        while let Some(group) = self.next_group(&key) {
+        let mut next = self.next_group(&key);
+        while let Some(group) = next {
             let work = AssertUnwindSafe(self.group(&key, group, &mut memory));
-            if work.catch_unwind().await.is_err() {
+            let answers = work.catch_unwind().await;
+            // Before anybody has an answer: who comes after it has met nobody.
+            next = self.next_group(&key);
+            if let Ok(answers) = answers {
+                answers.into_iter().for_each(Answer::give);
+            } else {
                 // The reason is on standard error, where Rust puts it.
                 tracing::error!("A group of commands panicked");
                 memory = C::Memory::default();
@@ -147,19 +166,25 @@ impl<C: Combine> Shared<C> {
         }
     }
 
-    async fn group(&self, key: &C::Key, group: Vec<Waiting<C>>, memory: &mut C::Memory) {
+    async fn group(
+        &self,
+        key: &C::Key,
+        group: Vec<Waiting<C>>,
+        memory: &mut C::Memory,
+    ) -> Vec<Answer<C>> {
         let (operations, members): (Vec<_>, Vec<_>) =
             group.into_iter().map(|one| (one.operation, (one.place, one.answer))).unzip();
         let Some((place, _)) = members.first() else {
-            return;
+            return Vec::new();
         };
         let work = place.around(self.groups.carry_out(key, operations, memory));
         let (outcomes, meter) = metered(work).await;
         let shares = meter.shares(members.len());
-        for (((_, answer), outcome), share) in members.into_iter().zip(outcomes).zip(shares) {
-            // A member who has gone away meanwhile is charged nothing: nobody would see it.
-            let _ = answer.send((outcome, share));
-        }
+        let members = members.into_iter().map(|(_, to)| to);
+        members
+            .zip(outcomes.into_iter().zip(shares))
+            .map(|(to, what)| Answer { to, what })
+            .collect()
     }
 
     /// Takes the next group out of a queue; `None`, and no queue any more, when nothing waits.
@@ -229,8 +254,6 @@ mod tests {
     async fn at_once(combiner: &Combiner<Sums>, operations: &[i32]) -> Vec<Option<(usize, i32)>> {
         let sent = operations.iter().map(async |one| combiner.together(0, *one).await.ok());
         let outcomes = join_all(sent).await;
-        // The task of a run ends after its last answer.
-        tokio::task::yield_now().await;
         assert!(combiner.0.queues().is_empty(), "a key without operations has no queue");
         outcomes
     }
@@ -246,6 +269,14 @@ mod tests {
         assert_eq!(outcomes, expected.map(Some));
         assert_eq!(at_once(&combiner, &[7]).await, [Some((1, 7))], "nothing is remembered");
         assert_eq!(at_once(&combiner, &[400]).await, [Some((1, 400))], "one may be too large");
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn who_comes_after_an_answer_has_met_nobody() {
+        let combiner = Combiner::new(Sums);
+        for _ in 0..2_000 {
+            assert_eq!(combiner.together(0, 1).await.ok(), Some((1, 1)), "nothing is remembered");
+        }
     }
 
     #[tokio::test]
