@@ -6,9 +6,10 @@
 //! over when nothing does. So an operation that meets no other costs what it costs alone, and under
 //! contention a write serves as many as have come during the one before.
 //!
-//! - *Who goes away.* A run is a task of its own, so no caller ends it: not even the one who started
-//!   it. An operation whose caller has gone before its group began is left out; later it may or may
-//!   not be carried out, and nobody is told.
+//! - *Who goes away.* Who starts a run drives it until they have their own outcome, so an operation
+//!   that meets no other needs no task of its own. Then, or when they go away before, the run goes
+//!   on in a task: no caller ends it. An operation whose caller has gone before its group began is
+//!   left out; later it may or may not be carried out, and nobody is told.
 //! - *How long one waits.* Until the group in flight has ended, and those of full size ahead in the
 //!   queue: operations that wait are taken in the order of their coming, and an operation gets its
 //!   outcome with its first group. What is worth another try comes again as a new operation.
@@ -23,13 +24,18 @@ use std::{
     collections::{HashMap, HashSet, VecDeque, hash_map::Entry},
     hash::Hash,
     panic::AssertUnwindSafe,
+    pin::Pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    task::{self, Poll, ready},
 };
 
-use futures::FutureExt;
-use tokio::sync::oneshot;
+use futures::{
+    FutureExt,
+    future::{BoxFuture, Either, select},
+};
+use tokio::{runtime::Handle, sync::oneshot, task::yield_now};
 
-use super::meter::{Share, metered};
+use super::meter::{Share, metered_apart};
 use crate::telemetry::Place;
 
 /// What carries out groups of operations.
@@ -92,6 +98,38 @@ impl<C: Combine> Answer<C> {
     }
 }
 
+/// A run, driven by who polls it. Dropped before its end, it goes on in a task of its own.
+struct Run {
+    work: Option<BoxFuture<'static, ()>>,
+    runtime: Handle,
+}
+
+impl Run {
+    fn new(work: impl Future<Output = ()> + Send + 'static) -> Self {
+        Self { work: Some(work.boxed()), runtime: Handle::current() }
+    }
+}
+
+impl Future for Run {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut task::Context<'_>) -> Poll<()> {
+        if let Some(work) = &mut self.work {
+            ready!(work.poll_unpin(context));
+            self.work = None;
+        }
+        Poll::Ready(())
+    }
+}
+
+impl Drop for Run {
+    fn drop(&mut self) {
+        if let Some(work) = self.work.take() {
+            self.runtime.spawn(work);
+        }
+    }
+}
+
 /// The group of an operation has panicked: whether it was carried out is not known.
 #[derive(Debug, thiserror::Error)]
 #[error("the group of an operation panicked")]
@@ -117,10 +155,16 @@ impl<C: Combine> Combiner<C> {
     ) -> Result<C::Outcome, Panicked> {
         let (answer, answered) = oneshot::channel();
         let waiting = Waiting { operation, place: Place::here(), answer };
-        if self.0.enqueue(&key, waiting) {
-            tokio::spawn(Arc::clone(&self.0).run(key));
-        }
-        let (outcome, share) = answered.await.map_err(|_| Panicked)?;
+        let answer = if self.0.enqueue(&key, waiting) {
+            let run = Run::new(Arc::clone(&self.0).run(key));
+            match select(run, answered).await {
+                Either::Left(((), answered)) => answered.await,
+                Either::Right((answer, _others)) => answer,
+            }
+        } else {
+            answered.await
+        };
+        let (outcome, share) = answer.map_err(|_| Panicked)?;
         share.charge();
         Ok(outcome)
     }
@@ -163,6 +207,10 @@ impl<C: Combine> Shared<C> {
                 tracing::error!("A group of commands panicked");
                 memory = C::Memory::default();
             }
+            if next.is_some() {
+                // Who drives the run and has an answer now does not wait for the next group.
+                yield_now().await;
+            }
         }
     }
 
@@ -178,7 +226,8 @@ impl<C: Combine> Shared<C> {
             return Vec::new();
         };
         let work = place.around(self.groups.carry_out(key, operations, memory));
-        let (outcomes, meter) = metered(work).await;
+        // Apart from the meter of who drives the run: each member is charged its own share.
+        let (outcomes, meter) = metered_apart(work).await;
         let shares = meter.shares(members.len());
         let members = members.into_iter().map(|(_, to)| to);
         members
@@ -261,11 +310,10 @@ mod tests {
     #[tokio::test]
     async fn those_who_wait_go_together_in_the_order_of_their_coming() {
         let combiner = Combiner::new(Sums);
-        // The first three start the run; the queue is bounded by number and by size, and has nobody
-        // twice.
+        // The first starts the run; a group is bounded by number and by size, and has nobody twice.
         let outcomes = at_once(&combiner, &[1, 2, 3, 4, 5, 5, 95, 50, 1]).await;
-        let expected =
-            [(3, 6), (3, 6), (3, 6), (2, 15), (2, 15), (2, 115), (2, 115), (2, 166), (2, 166)];
+        let [alone, three, two, last] = [(1, 1), (3, 10), (2, 110), (3, 166)];
+        let expected = [alone, three, three, three, two, last, two, last, last];
         assert_eq!(outcomes, expected.map(Some));
         assert_eq!(at_once(&combiner, &[7]).await, [Some((1, 7))], "nothing is remembered");
         assert_eq!(at_once(&combiner, &[400]).await, [Some((1, 400))], "one may be too large");
@@ -280,10 +328,26 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_run_goes_on_without_who_started_it() {
+        let combiner = Combiner::new(Sums);
+        let mut first = Box::pin(combiner.together(0, 1));
+        // One after the other: they are on the same.
+        let mut later = [(); 2].map(|()| Box::pin(combiner.together(0, 2)));
+        assert!(first.as_mut().now_or_never().is_none(), "its group is under way");
+        for waiting in &mut later {
+            assert!(waiting.as_mut().now_or_never().is_none());
+        }
+        drop(first);
+        let outcomes = join_all(later).await;
+        let outcomes: Vec<_> = outcomes.into_iter().map(Result::ok).collect();
+        assert_eq!(outcomes, [Some((1, 3)), Some((1, 5))]);
+    }
+
+    #[tokio::test]
     async fn a_panic_ends_its_group_only() {
         let combiner = Combiner::new(Sums);
         let outcomes = at_once(&combiner, &[1, 2, -1, 3, 4]).await;
-        assert_eq!(outcomes, [None, None, None, Some((2, 7)), Some((2, 7))]);
+        assert_eq!(outcomes, [Some((1, 1)), None, None, None, Some((1, 4))]);
         assert_eq!(at_once(&combiner, &[1]).await, [Some((1, 1))]);
     }
 }

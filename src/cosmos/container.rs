@@ -1,7 +1,4 @@
 //! The operations on a container.
-//!
-//! The futures of the SDK are boxed: they are large, and nested so deeply that the compiler gives
-//! up on proving them `Send` through the layers above.
 
 use std::{num::NonZeroU32, sync::Arc};
 
@@ -13,11 +10,14 @@ use azure_data_cosmos::{
         OperationOptionsBuilder, PriorityLevel, QueryOptions, ThroughputControlOptionsBuilder,
     },
 };
-use futures::{FutureExt, Stream, TryStreamExt};
+use futures::{
+    FutureExt, StreamExt, TryStreamExt,
+    stream::{self, BoxStream},
+};
 use serde::{Serialize, de::DeserializeOwned};
 use tokio::sync::OnceCell;
 
-use super::{Cosmos, ETag, Refusal, StoreError, Transaction, transaction::if_match};
+use super::{Cosmos, ETag, Refusal, StoreError, Transaction, meter::timed, transaction::if_match};
 
 /// A container, looked up in the account on first use. Cloning is cheap.
 #[derive(Clone)]
@@ -81,7 +81,7 @@ impl Container {
     ) -> Result<Option<Stored<T>>, StoreError> {
         let client = self.client().await?;
         let options = ItemReadOptions::default().with_operation_options(self.options.clone());
-        match client.read_item(partition_key.to_owned(), id, Some(options)).boxed().await {
+        match timed(client.read_item(partition_key.to_owned(), id, Some(options))).await {
             Ok(response) => {
                 let etag = response.headers().etag().cloned().unwrap_or_else(|| ETag::from(""));
                 Ok(Some(Stored { item: response.into_model()?, etag }))
@@ -101,7 +101,7 @@ impl Container {
         let client = self.client().await?;
         let options = Some(self.write_options());
         let response =
-            client.create_item(partition_key.to_owned(), id, item, options).boxed().await?;
+            timed(client.create_item(partition_key.to_owned(), id, item, options)).await?;
         Ok(written(response.headers().etag()))
     }
 
@@ -115,12 +115,9 @@ impl Container {
         etag: &ETag,
     ) -> Result<ETag, StoreError> {
         let unchanged = self.write_options().with_precondition(if_match(etag));
-        let response = self
-            .client()
-            .await?
-            .replace_item(partition_key.to_owned(), id, item, Some(unchanged))
-            .boxed()
-            .await?;
+        let client = self.client().await?;
+        let call = client.replace_item(partition_key.to_owned(), id, item, Some(unchanged));
+        let response = timed(call).await?;
         Ok(written(response.headers().etag()))
     }
 
@@ -147,7 +144,7 @@ impl Container {
     ) -> Result<(), StoreError> {
         let client = self.client().await?;
         let options = Some(self.write_options());
-        client.upsert_item(partition_key.to_owned(), id, item, options).boxed().await?;
+        timed(client.upsert_item(partition_key.to_owned(), id, item, options)).await?;
         Ok(())
     }
 
@@ -160,7 +157,7 @@ impl Container {
     ) -> Result<(), StoreError> {
         let unchanged = self.write_options().with_precondition(if_match(etag));
         let client = self.client().await?;
-        client.delete_item(partition_key.to_owned(), id, Some(unchanged)).boxed().await?;
+        timed(client.delete_item(partition_key.to_owned(), id, Some(unchanged))).await?;
         Ok(())
     }
 
@@ -168,11 +165,8 @@ impl Container {
     pub async fn transact(&self, transaction: Transaction) -> Result<Vec<ETag>, Refusal> {
         let whole = |error: StoreError| Refusal { operation: None, error };
         let client = self.client().await.map_err(whole)?;
-        let response = client
-            .execute_transactional_batch(transaction.batch, None)
-            .boxed()
-            .await
-            .map_err(|error| whole(error.into()))?;
+        let call = client.execute_transactional_batch(transaction.batch, None);
+        let response = timed(call).await.map_err(|error| whole(error.into()))?;
         let diagnostics = response.diagnostics();
         let response = response.into_model().map_err(|error| whole(error.into()))?;
         // The store marks the operation that failed with its status and all others with 424.
@@ -211,7 +205,7 @@ impl Container {
         query: Query,
         scope: Scope<'_>,
         page_size: u32,
-    ) -> Result<impl Stream<Item = Result<Vec<T>, StoreError>> + use<T>, StoreError> {
+    ) -> Result<BoxStream<'static, Result<Vec<T>, StoreError>>, StoreError> {
         let scope = match scope {
             Scope::Partition(key) => FeedScope::partition(key.to_owned()),
             Scope::Container => FeedScope::full_container(),
@@ -221,8 +215,12 @@ impl Container {
             .with_operation_options(self.options.clone())
             .with_max_item_count(MaxItemCountHint::Limit(page_size));
         let client = self.client().await?;
-        let pages = client.query_items(query, scope, Some(options)).boxed().await?.into_pages();
-        Ok(pages.map_ok(azure_data_cosmos::feed::QueryFeedPage::into_items).err_into())
+        let pages = timed(client.query_items(query, scope, Some(options))).await?;
+        let pages = stream::try_unfold(pages.into_pages(), async |mut pages| {
+            let page = timed(pages.try_next()).await?;
+            Ok(page.map(|page| (page.into_items(), pages)))
+        });
+        Ok(pages.boxed())
     }
 
     fn write_options(&self) -> ItemWriteOptions {

@@ -5,13 +5,14 @@ use std::{
         Arc,
         atomic::{AtomicU64, Ordering::Relaxed},
     },
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use azure_core::http::Context;
 use azure_data_cosmos::diagnostics::{
     CosmosOperationContext, DiagnosticsContext, DiagnosticsHandler,
 };
+use futures::{FutureExt, future::BoxFuture};
 
 use crate::telemetry::StoreOperation;
 
@@ -48,8 +49,8 @@ impl Meter {
         self.throttled.load(Relaxed)
     }
 
-    /// How long the SDK's operations took, its retries and pauses included; of operations side by
-    /// side each counts.
+    /// How long the calls of the SDK took, its retries and pauses included; of calls side by side
+    /// each counts.
     pub fn duration(&self) -> Duration {
         Duration::from_nanos(self.nanoseconds.load(Relaxed))
     }
@@ -85,7 +86,7 @@ impl Meter {
 }
 
 /// A part of what work has cost.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Share {
     hundredths_of_ru: u64,
     requests: u64,
@@ -106,11 +107,36 @@ impl Share {
 ///
 /// Work that `work` spawns as tasks of its own is not seen, but for what such a task gives back to
 /// be charged: `Meter::shares`.
-pub async fn metered<F: Future>(work: F) -> (F::Output, Arc<Meter>) {
-    let whole = METER.try_with(Arc::clone).ok();
+pub fn metered<F: Future>(work: F) -> impl Future<Output = (F::Output, Arc<Meter>)> {
+    metered_within(METER.try_with(Arc::clone).ok(), work)
+}
+
+/// Runs `work` with a meter that sees every store operation in it, and no other meter does.
+pub(super) fn metered_apart<F: Future>(work: F) -> impl Future<Output = (F::Output, Arc<Meter>)> {
+    metered_within(None, work)
+}
+
+async fn metered_within<F: Future>(whole: Option<Arc<Meter>>, work: F) -> (F::Output, Arc<Meter>) {
     let meter = Arc::new(Meter { whole, ..Meter::default() });
     let output = METER.scope(Arc::clone(&meter), work).await;
     (output, meter)
+}
+
+/// Waits for a call of the SDK, and tells the meter of the current task how long that took.
+///
+/// The operation's own diagnostics leave out what the SDK does before and after it.
+///
+/// It is boxed: the futures of the SDK are large, and nested so deeply that the compiler gives up on
+/// proving them `Send` through the layers above.
+pub(super) fn timed<'a, F: Future + Send + 'a>(call: F) -> BoxFuture<'a, F::Output> {
+    let call = async {
+        let started = Instant::now();
+        let output = call.await;
+        let nanoseconds = u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        Share { nanoseconds, ..Share::default() }.charge();
+        output
+    };
+    call.boxed()
 }
 
 /// Tells telemetry and the meter of the current task of every operation that the client completes.
@@ -142,7 +168,7 @@ impl DiagnosticsHandler for MeterHandler {
             hundredths_of_ru,
             requests: diagnostics.request_count() as u64,
             throttled: throttled as u64,
-            nanoseconds: u64::try_from(diagnostics.duration().as_nanos()).unwrap_or(u64::MAX),
+            nanoseconds: 0,
         };
         share.charge();
     }
