@@ -2,7 +2,11 @@
 
 mod cosmos;
 
-use std::{env, fmt, num::NonZeroU32};
+use std::{
+    env, fmt,
+    num::{NonZeroU32, NonZeroUsize},
+    thread,
+};
 
 use azure_core::http::Url;
 use azure_data_cosmos::{AccountReference, RoutingStrategy};
@@ -56,6 +60,25 @@ pub struct TelemetryConfig {
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct ConfigError(String);
+
+/// How many threads serve requests: `TOKIO_WORKER_THREADS`, which Tokio would read too, but panic
+/// where it is bad. Without it one for each core but one, at least one.
+///
+/// The core that is left is for the Functions host. Threads that share a core with something else
+/// cost more than they bring, since they wake each other (`docs/performance.md`).
+pub fn worker_threads() -> Result<NonZeroUsize, ConfigError> {
+    let cores = thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    threads(&|name| env::var(name).ok(), cores)
+}
+
+fn threads(setting: Lookup<'_>, cores: usize) -> Result<NonZeroUsize, ConfigError> {
+    const NAME: &str = "TOKIO_WORKER_THREADS";
+    let Some(text) = setting(NAME).filter(|text| !text.trim().is_empty()) else {
+        return Ok(NonZeroUsize::new(cores - 1).unwrap_or(NonZeroUsize::MIN));
+    };
+    let threads = text.trim().parse().ok().filter(|threads: &NonZeroUsize| threads.get() <= 1_024);
+    threads.ok_or_else(|| error(format!("{NAME} must be a whole number from 1 to 1024.")))
+}
 
 /// Looks a setting up by its name.
 type Lookup<'a> = &'a dyn Fn(&str) -> Option<String>;
@@ -241,6 +264,23 @@ mod tests {
         for bad in ["-1", "1.5", "fast", "99999999999"] {
             let message = rate(&[(NAME, bad)]).unwrap_err().to_string();
             assert!(message.contains(NAME) && !message.contains(bad), "{message}");
+        }
+    }
+
+    #[test]
+    fn a_core_is_left_to_the_functions_host() {
+        let threads = |text: Option<&str>, cores| {
+            let threads = threads(&|_| text.map(str::to_owned), cores);
+            threads.map(NonZeroUsize::get).map_err(|error| error.to_string())
+        };
+        for (cores, expected) in [(1, 1), (2, 1), (4, 3)] {
+            assert_eq!(threads(None, cores), Ok(expected));
+            assert_eq!(threads(Some(" "), cores), Ok(expected));
+        }
+        assert_eq!(threads(Some(" 2 "), 1), Ok(2));
+        for bad in ["0", "-1", "many", "1025", "99999999999999999999"] {
+            let message = threads(Some(bad), 2).unwrap_err();
+            assert!(message.contains("TOKIO_WORKER_THREADS"), "{message}");
         }
     }
 

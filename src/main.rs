@@ -1,18 +1,30 @@
 //! The handler that the Functions host runs: settings, logs, app, serve. `tributary audit` audits
 //! the blog instead.
 
-use std::{env, process::ExitCode, sync::Arc};
+use std::{env, error::Error, process::ExitCode, sync::Arc};
 
+use tokio::runtime::{Builder, Runtime};
 use tributary::{
     app::{Options, app_with},
     blog::{Blog, audit::command},
-    config::Config,
+    config::{Config, worker_threads},
     cosmos::Cosmos,
     telemetry,
 };
 
-#[tokio::main]
-async fn main() -> ExitCode {
+fn main() -> ExitCode {
+    match runtime() {
+        Ok(runtime) => runtime.block_on(run()),
+        Err(error) => failure(&*error),
+    }
+}
+
+fn runtime() -> Result<Runtime, Box<dyn Error>> {
+    let threads = worker_threads()?.get();
+    Ok(Builder::new_multi_thread().worker_threads(threads).enable_all().build()?)
+}
+
+async fn run() -> ExitCode {
     let mut arguments = env::args_os().skip(1).map(|text| text.to_string_lossy().into_owned());
     match arguments.next().as_deref() {
         None => serve().await,
@@ -30,15 +42,17 @@ async fn main() -> ExitCode {
 async fn serve() -> ExitCode {
     match start().await {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            // On standard error, which the host shows as an error.
-            eprintln!("tributary: {error}");
-            ExitCode::FAILURE
-        }
+        Err(error) => failure(&*error),
     }
 }
 
-async fn start() -> Result<(), Box<dyn std::error::Error>> {
+fn failure(error: &dyn Error) -> ExitCode {
+    // On standard error, which the host shows as an error.
+    eprintln!("tributary: {error}");
+    ExitCode::FAILURE
+}
+
+async fn start() -> Result<(), Box<dyn Error>> {
     let config = Config::from_env()?;
     let Config { cosmos, audit, authentication, rename, telemetry } = config;
     let telemetry = telemetry::start(&telemetry)?;

@@ -81,11 +81,14 @@ impl Container {
     ) -> Result<Option<Stored<T>>, StoreError> {
         let client = self.client().await?;
         let options = ItemReadOptions::default().with_operation_options(self.options.clone());
-        match timed(client.read_item(partition_key.to_owned(), id, Some(options))).await {
-            Ok(response) => {
-                let etag = response.headers().etag().cloned().unwrap_or_else(|| ETag::from(""));
-                Ok(Some(Stored { item: response.into_model()?, etag }))
-            }
+        let call = client.read_item(partition_key.to_owned(), id, Some(options));
+        let read = timed(async {
+            let response = call.await?;
+            let etag = response.headers().etag().cloned();
+            response.into_model().map(|item| (item, etag))
+        });
+        match read.await {
+            Ok((item, etag)) => Ok(Some(Stored { item, etag: written(etag.as_ref()) })),
             Err(error) if error.status().is_not_found() => Ok(None),
             Err(error) => Err(error.into()),
         }
@@ -166,9 +169,12 @@ impl Container {
         let whole = |error: StoreError| Refusal { operation: None, error };
         let client = self.client().await.map_err(whole)?;
         let call = client.execute_transactional_batch(transaction.batch, None);
-        let response = timed(call).await.map_err(|error| whole(error.into()))?;
-        let diagnostics = response.diagnostics();
-        let response = response.into_model().map_err(|error| whole(error.into()))?;
+        let done = timed(async {
+            let response = call.await?;
+            let diagnostics = response.diagnostics();
+            response.into_model().map(|response| (response, diagnostics))
+        });
+        let (response, diagnostics) = done.await.map_err(|error| whole(error.into()))?;
         // The store marks the operation that failed with its status and all others with 424.
         let culprit = response
             .results()

@@ -122,7 +122,8 @@ async fn metered_within<F: Future>(whole: Option<Arc<Meter>>, work: F) -> (F::Ou
     (output, meter)
 }
 
-/// Waits for a call of the SDK, and tells the meter of the current task how long that took.
+/// Waits for a call of the SDK, its answer decoded, and tells the meter of the current task how long
+/// that took.
 ///
 /// The operation's own diagnostics leave out what the SDK does before and after it.
 ///

@@ -187,6 +187,7 @@ fn a_missing_or_bad_setting_stops_the_start_with_one_sentence() {
         (&[("CosmosConnection", "nonsense")], "CosmosConnection"),
         (&[connection, ("Authentication__Mode", "some")], "Authentication__Mode"),
         (&[connection, easyauth, ("WEBSITE_SITE_NAME", "blog")], "App Service Authentication"),
+        (&[connection, ("TOKIO_WORKER_THREADS", "0")], "TOKIO_WORKER_THREADS"),
         (&[connection, easyauth], "FUNCTIONS_CUSTOMHANDLER_PORT"),
         (&[connection], "FUNCTIONS_CUSTOMHANDLER_PORT"),
         (&[connection, ("FUNCTIONS_CUSTOMHANDLER_PORT", "x")], "FUNCTIONS_CUSTOMHANDLER_PORT"),

@@ -1,25 +1,19 @@
 //! What the handler adds to the SDK's own calls.
 //!
 //! Each request goes to a real handler, one after the other. What the handler adds is the time from
-//! sending the request until the whole answer is read, less the time of the SDK's operations in it,
-//! which the SDK itself measures and the handler's log line tells (`store.duration_ms`). So it is
-//! known for each request, whatever it does in the store, and how slow the store is makes no
-//! difference.
+//! sending the request until the whole answer is read, less the time of the calls of the SDK in it,
+//! which the handler's log line tells (`store.duration_ms`). So it is known for each request, whatever
+//! it does in the store, and how slow the store is makes no difference.
 //!
 //! In it: the loopback connection, the HTTP server and this client, routing, validation, JSON both
 //! ways, the log line (JSON into a pipe that is read here), metrics, a task's way through the
-//! runtime. Not in it: the Functions host, and what the SDK does within an operation.
+//! runtime. Not in it: the Functions host, and the SDK from its call to its decoded answer.
 //!
-//! The client is one thread, with a runtime of its own: it does not wake another one for each request
-//! and answer, which would count as the handler's.
-//!
-//! As a check from outside, the point reads are also done with the SDK alone, in turns with the
-//! requests.
+//! In turns with the requests come `GET /`, which does nothing, so it is what the connection and HTTP
+//! take; and, as a check from outside, the point reads with the SDK alone.
 
 use std::{
-    net::SocketAddr,
     path::PathBuf,
-    thread,
     time::{Duration, Instant},
 };
 
@@ -29,10 +23,7 @@ use http::Method;
 use serde_json::{Value, json};
 use tokio::{
     runtime,
-    sync::{
-        mpsc::{UnboundedReceiver, unbounded_channel},
-        oneshot,
-    },
+    sync::mpsc::{UnboundedReceiver, unbounded_channel},
 };
 
 use crate::{
@@ -101,53 +92,42 @@ struct Subject {
     posts: ContainerClient,
 }
 
-/// What came of it: of each kind, and of the point reads with the SDK alone.
+/// What came of it: of each kind, of a request that does nothing, and of the point reads with the
+/// SDK alone.
 struct Measured {
     took: Vec<Vec<Took>>,
+    nothing: Vec<Duration>,
     alone: [Vec<Duration>; 2],
 }
 
-pub(crate) async fn run(options: &Options) -> anyhow::Result<()> {
+/// Measures from the current thread; the endpoint runs in the background.
+pub(crate) async fn run(options: &Options, background: &runtime::Handle) -> anyhow::Result<()> {
     let most = POSTS * READERS - WARM_UP;
     let requests = options.requests;
     ensure!((1..=most).contains(&requests), "--requests must be from 1 to {most}");
-    let world = World::with_blog().await?;
+    let world = background.spawn(World::with_blog()).await??;
     let executable = options.handler.clone().unwrap_or_else(|| world.app.executable());
     let (sender, lines) = unbounded_channel();
     let mut handler = Handler::start(&world.app, &executable, move |line| {
         // Nobody reads them when the measurement is over.
         let _ = sender.send(line.to_vec());
     })?;
-    handler.ready().await?;
+    let connection = handler.ready().await?;
     let (users, posts) = (world.container("users").await?, world.container("posts").await?);
-    let address = handler.address;
-    let (done, measured) = oneshot::channel();
-    // A thread that nobody waits for: Ctrl-C ends it with the process.
-    thread::spawn(move || {
-        let subject = Subject::connect(address, lines, users, posts);
-        let work = async { subject.await?.measure_all(requests).await };
-        let runtime = runtime::Builder::new_current_thread().enable_all().build();
-        let _ = done.send(runtime.map_err(Into::into).and_then(|one| one.block_on(work)));
-    });
-    let Measured { took, alone } = measured.await.context("the client has ended")??;
+    let subject = Subject { connection, lines, users, posts };
+    let Measured { took, nothing, alone } = subject.measure_all(requests).await?;
     println!("{requests} requests of each kind, one at a time; {}\n", machine::line());
-    println!("{}\n{}", by_kind(&took), check(&took, alone));
+    let nothing = Sorted::from(nothing);
+    let [p50, p99] = [50, 99].map(|percent| milliseconds(nothing.percentile(percent)));
+    println!("{}\nGET / is answered in {p50} ms, p99 {p99} ms.\n", by_kind(&took));
+    println!("{}", check(&took, alone));
     Ok(())
 }
 
 impl Subject {
-    async fn connect(
-        address: SocketAddr,
-        lines: UnboundedReceiver<Vec<u8>>,
-        users: ContainerClient,
-        posts: ContainerClient,
-    ) -> anyhow::Result<Self> {
-        Ok(Self { connection: Connection::open(address).await?, lines, users, posts })
-    }
-
     async fn measure_all(mut self, requests: usize) -> anyhow::Result<Measured> {
         let mut took = vec![Vec::with_capacity(requests); KINDS.len()];
-        let mut alone = [Vec::new(), Vec::new()];
+        let (mut nothing, mut alone) = (Vec::new(), [Vec::new(), Vec::new()]);
         for number in 0..WARM_UP + requests {
             let counts = number >= WARM_UP;
             // In turns, so that what disturbs the machine for a while disturbs all kinds.
@@ -155,12 +135,20 @@ impl Subject {
                 let one = self.measure(&call(number), number).await?;
                 took.extend(counts.then_some(one));
             }
+            let probe = self.probe().await?;
+            nothing.extend(counts.then_some(probe));
             let user = read_alone(&self.users, &format!("u{}", number % USERS)).await?;
             let post = read_alone(&self.posts, &format!("p{}", number % POSTS)).await?;
             alone[0].extend(counts.then_some(user));
             alone[1].extend(counts.then_some(post));
         }
-        Ok(Measured { took, alone })
+        Ok(Measured { took, nothing, alone })
+    }
+
+    async fn probe(&mut self) -> anyhow::Result<Duration> {
+        let begin = Instant::now();
+        self.connection.send(&Call::get("/"), "probe").await?;
+        Ok(begin.elapsed())
     }
 
     async fn measure(&mut self, call: &Call, number: usize) -> anyhow::Result<Took> {
