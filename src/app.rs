@@ -133,27 +133,26 @@ pub fn app_with(cosmos: &Arc<Cosmos>, options: Options) -> CustomHandler {
 }
 
 /// What the handlers of HTTP functions take as their `State`.
-#[derive(Clone)]
 struct Parts {
     authentication: Authentication,
     blog: Blog,
     projections: Projections,
 }
 
-impl FromRef<Parts> for Authentication {
-    fn from_ref(parts: &Parts) -> Self {
+impl FromRef<Arc<Parts>> for Authentication {
+    fn from_ref(parts: &Arc<Parts>) -> Self {
         parts.authentication
     }
 }
 
-impl FromRef<Parts> for Blog {
-    fn from_ref(parts: &Parts) -> Self {
+impl FromRef<Arc<Parts>> for Blog {
+    fn from_ref(parts: &Arc<Parts>) -> Self {
         parts.blog.clone()
     }
 }
 
-impl FromRef<Parts> for Projections {
-    fn from_ref(parts: &Parts) -> Self {
+impl FromRef<Arc<Parts>> for Projections {
+    fn from_ref(parts: &Arc<Parts>) -> Self {
         parts.projections.clone()
     }
 }
@@ -168,7 +167,7 @@ pub struct HttpFunction {
     pub route: &'static str,
     /// Whether the host asks for a key.
     pub auth_level: AuthLevel,
-    handler: MethodRouter<Parts>,
+    handler: MethodRouter<Arc<Parts>>,
 }
 
 /// Who may call a function.
@@ -185,7 +184,7 @@ fn http(
     method: Method,
     route: &'static str,
     auth_level: AuthLevel,
-    handler: MethodRouter<Parts>,
+    handler: MethodRouter<Arc<Parts>>,
 ) -> HttpFunction {
     HttpFunction { name, method, route, auth_level, handler }
 }
@@ -201,5 +200,5 @@ fn router(parts: Parts) -> Router {
         .fallback(no_such_route)
         .layer(middleware::from_fn(catch_panics))
         .layer(middleware::from_fn_with_state(names, answered))
-        .with_state(parts)
+        .with_state(Arc::new(parts))
 }

@@ -25,7 +25,7 @@ pub struct Container {
     cosmos: Arc<Cosmos>,
     id: &'static str,
     client: Arc<OnceCell<ContainerClient>>,
-    options: OperationOptions,
+    options: Arc<OperationOptions>,
 }
 
 /// An item as it was read, and the ETag that a conditional write needs.
@@ -48,7 +48,7 @@ pub enum Scope<'a> {
 
 impl Container {
     pub(super) fn new(cosmos: Arc<Cosmos>, id: &'static str) -> Self {
-        Self { cosmos, id, client: Arc::default(), options: OperationOptions::default() }
+        Self { cosmos, id, client: Arc::default(), options: Arc::default() }
     }
 
     /// The container's id.
@@ -65,7 +65,7 @@ impl Container {
         let low =
             ThroughputControlOptionsBuilder::new().with_priority_level(PriorityLevel::Low).build();
         let options = OperationOptionsBuilder::new().with_throughput_control(low).build();
-        Self { options, ..self.clone() }
+        Self { options: options.into(), ..self.clone() }
     }
 
     /// Looks the container up, so that the first request need not.
@@ -80,7 +80,7 @@ impl Container {
         id: &str,
     ) -> Result<Option<Stored<T>>, StoreError> {
         let client = self.client().await?;
-        let options = ItemReadOptions::default().with_operation_options(self.options.clone());
+        let options = ItemReadOptions::default().with_operation_options((*self.options).clone());
         let call = client.read_item(partition_key.to_owned(), id, Some(options));
         let read = timed(async {
             let response = call.await?;
@@ -218,7 +218,7 @@ impl Container {
         };
         let page_size = NonZeroU32::new(page_size).unwrap_or(NonZeroU32::MIN);
         let options = QueryOptions::default()
-            .with_operation_options(self.options.clone())
+            .with_operation_options((*self.options).clone())
             .with_max_item_count(MaxItemCountHint::Limit(page_size));
         let client = self.client().await?;
         let pages = timed(client.query_items(query, scope, Some(options))).await?;
@@ -230,7 +230,7 @@ impl Container {
     }
 
     fn write_options(&self) -> ItemWriteOptions {
-        ItemWriteOptions::default().with_operation_options(self.options.clone())
+        ItemWriteOptions::default().with_operation_options((*self.options).clone())
     }
 
     async fn client(&self) -> Result<&ContainerClient, StoreError> {

@@ -25,3 +25,28 @@ impl<'de> Deserialize<'de> for JsonText {
         Ok(Self(text))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::{collection::vec, prelude::*};
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn item() -> impl Strategy<Value = Value> {
+        (any::<String>(), any::<i64>(), any::<u64>(), any::<Option<bool>>(), vec(any::<f32>(), 0..3))
+            .prop_map(|(text, less, more, flag, numbers)| {
+                json!({"text": text, "less": less, "more": more, "inner": {"flag": flag, text: numbers}})
+            })
+    }
+
+    proptest! {
+        #[test]
+        fn items_are_handed_through_unchanged(items in vec(item(), 0..4)) {
+            let stored = serde_json::to_vec(&items).unwrap();
+            let texts: Vec<JsonText> = serde_json::from_slice(&stored).unwrap();
+            let array: Value = serde_json::from_slice(&JsonText::array(&texts)).unwrap();
+            prop_assert_eq!(array, Value::from(items));
+        }
+    }
+}
