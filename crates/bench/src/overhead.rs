@@ -9,8 +9,7 @@
 //! ways, the log line (JSON into a pipe that is read here), metrics, a task's way through the
 //! runtime. Not in it: the Functions host, and the SDK from its call to its decoded answer.
 //!
-//! In turns with the requests come `GET /`, which does nothing, so it is what the connection and HTTP
-//! take; and, as a check from outside, the point reads with the SDK alone.
+//! `GET /` comes in turns with the requests. It does nothing, so it is what the connection and HTTP take.
 
 use std::{
     path::PathBuf,
@@ -18,7 +17,6 @@ use std::{
 };
 
 use anyhow::{Context as _, ensure};
-use azure_data_cosmos::clients::ContainerClient;
 use http::Method;
 use serde_json::{Value, json};
 use tokio::{
@@ -84,20 +82,16 @@ struct Took {
     sdk: Duration,
 }
 
-/// A connection to the handler, the handler's log lines, and two containers for the SDK alone.
+/// A connection to the handler, and the handler's log lines.
 struct Subject {
     connection: Connection,
     lines: UnboundedReceiver<Vec<u8>>,
-    users: ContainerClient,
-    posts: ContainerClient,
 }
 
-/// What came of it: of each kind, of a request that does nothing, and of the point reads with the
-/// SDK alone.
+/// What came of it: of each kind, and of a request that does nothing.
 struct Measured {
     took: Vec<Vec<Took>>,
     nothing: Vec<Duration>,
-    alone: [Vec<Duration>; 2],
 }
 
 /// Measures from the current thread; the endpoint runs in the background.
@@ -113,21 +107,19 @@ pub(crate) async fn run(options: &Options, background: &runtime::Handle) -> anyh
         let _ = sender.send(line.to_vec());
     })?;
     let connection = handler.ready().await?;
-    let (users, posts) = (world.container("users").await?, world.container("posts").await?);
-    let subject = Subject { connection, lines, users, posts };
-    let Measured { took, nothing, alone } = subject.measure_all(requests).await?;
+    let subject = Subject { connection, lines };
+    let Measured { took, nothing } = subject.measure_all(requests).await?;
     println!("{requests} requests of each kind, one at a time; {}\n", machine::line());
     let nothing = Sorted::from(nothing);
     let [p50, p99] = [50, 99].map(|percent| milliseconds(nothing.percentile(percent)));
-    println!("{}\nGET / is answered in {p50} ms, p99 {p99} ms.\n", by_kind(&took));
-    println!("{}", check(&took, alone));
+    println!("{}\nGET / is answered in {p50} ms, p99 {p99} ms.", by_kind(&took));
     Ok(())
 }
 
 impl Subject {
     async fn measure_all(mut self, requests: usize) -> anyhow::Result<Measured> {
         let mut took = vec![Vec::with_capacity(requests); KINDS.len()];
-        let (mut nothing, mut alone) = (Vec::new(), [Vec::new(), Vec::new()]);
+        let mut nothing = Vec::with_capacity(requests);
         for number in 0..WARM_UP + requests {
             let counts = number >= WARM_UP;
             // In turns, so that what disturbs the machine for a while disturbs all kinds.
@@ -137,12 +129,8 @@ impl Subject {
             }
             let probe = self.probe().await?;
             nothing.extend(counts.then_some(probe));
-            let user = read_alone(&self.users, &format!("u{}", number % USERS)).await?;
-            let post = read_alone(&self.posts, &format!("p{}", number % POSTS)).await?;
-            alone[0].extend(counts.then_some(user));
-            alone[1].extend(counts.then_some(post));
         }
-        Ok(Measured { took, nothing, alone })
+        Ok(Measured { took, nothing })
     }
 
     async fn probe(&mut self) -> anyhow::Result<Duration> {
@@ -177,13 +165,6 @@ fn times(line: &[u8], invocation: &str) -> Option<(Duration, Duration)> {
     time("duration_ms").zip(time("store.duration_ms"))
 }
 
-async fn read_alone(container: &ContainerClient, id: &str) -> anyhow::Result<Duration> {
-    let begin = Instant::now();
-    let response = container.read_item(id.to_owned(), id, None).await?;
-    let _: Value = response.into_model()?;
-    Ok(begin.elapsed())
-}
-
 fn by_kind(took: &[Vec<Took>]) -> Table {
     let mut table = Table::new(&[
         "request",
@@ -204,24 +185,6 @@ fn by_kind(took: &[Vec<Took>]) -> Table {
         let [app, _] = of(|took| took.app.saturating_sub(took.sdk));
         let numbers = [of(|took| took.whole), of(|took| took.sdk), added];
         let numbers = numbers.into_iter().flatten().chain([app]);
-        table.row([(*name).to_owned()].into_iter().chain(numbers));
-    }
-    table
-}
-
-/// The point reads, through the handler and with the SDK alone.
-fn check(took: &[Vec<Took>], alone: [Vec<Duration>; 2]) -> Table {
-    let mut table = Table::new(&[
-        "point read",
-        "through the handler p50, ms",
-        "the SDK alone p50, ms",
-        "difference, ms",
-    ]);
-    for (((name, _), took), alone) in KINDS.iter().zip(took).zip(alone) {
-        let whole = took.iter().map(|took| took.whole).collect::<Vec<_>>();
-        let (whole, alone) =
-            (Sorted::from(whole).percentile(50), Sorted::from(alone).percentile(50));
-        let numbers = [whole, alone, whole.saturating_sub(alone)].map(milliseconds);
         table.row([(*name).to_owned()].into_iter().chain(numbers));
     }
     table

@@ -34,7 +34,8 @@ const LOADERS: usize = 8;
 /// An account with the app's containers, over TCP.
 pub(crate) struct World {
     pub(crate) app: BuiltApp,
-    pub(crate) server: RunningServer,
+    /// It serves until it is dropped.
+    _server: RunningServer,
     endpoint: CosmosEndpoint,
 }
 
@@ -50,7 +51,7 @@ impl World {
         let app = BuiltApp::load(&root, &server.connection_string())?;
         let containers = ContainersFile::read(app.root.join("infra/containers.json"))?;
         endpoint.provision(DATABASE, &containers).await?;
-        Ok(Self { app, server, endpoint })
+        Ok(Self { app, _server: server, endpoint })
     }
 
     /// The blog that this module's constants describe, made through the API, with all its copies.
@@ -65,17 +66,6 @@ impl World {
         world.settle(&handler).await?;
         handler.stop().await?;
         Ok(world)
-    }
-
-    /// A container, past the handler.
-    pub(crate) async fn container(
-        &self,
-        id: &str,
-    ) -> anyhow::Result<azure_data_cosmos::clients::ContainerClient> {
-        use azure_data_cosmos::{CosmosClient, RoutingStrategy};
-        let routing = RoutingStrategy::PreferredRegions(Vec::new());
-        let client = CosmosClient::builder().build(self.server.account()?, routing).await?;
-        Ok(client.database_client(DATABASE).container_client(id, None).await?)
     }
 
     /// Delivers all changes to all triggers, until nothing changes any more.
