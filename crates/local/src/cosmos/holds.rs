@@ -1,10 +1,16 @@
 //! Requests that a test holds back, to let something happen in the middle of an operation.
 
-use std::sync::{Mutex, PoisonError};
+use std::{
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
 
-use tokio::sync::oneshot;
+use tokio::{sync::oneshot, time::timeout};
 
 use super::operation::RequestKind;
+
+/// How long a request may take to arrive; on a busy machine a command takes seconds.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A request that is held back on its way to the store, from when it arrives until this is
 /// released or dropped.
@@ -17,9 +23,14 @@ pub struct Hold {
 
 impl Hold {
     /// Waits until the request is there.
+    ///
+    /// # Panics
+    ///
+    /// When none comes within 30 seconds: a test that waits in vain is to fail and not to hang.
     pub async fn arrived(&mut self) {
-        // An error means that the account is gone, and with it whoever waits.
-        let _ = (&mut self.arrived).await;
+        // An error within means that the account is gone, and with it whoever waits.
+        let waited = timeout(PATIENCE, &mut self.arrived).await;
+        assert!(waited.is_ok(), "the request that was to be held back has not come");
     }
 
     /// Lets the request go on.
