@@ -147,7 +147,8 @@ impl<C: Combine> Combiner<C> {
         Self(Arc::new(Shared { groups, queues: Mutex::default() }))
     }
 
-    /// Carries out an operation with those of others that come at the same time.
+    /// Carries out an operation with those of others that come at the same time. Who calls it polls it
+    /// or drops it: others may wait for the same group.
     pub async fn together(
         &self,
         key: C::Key,

@@ -88,7 +88,7 @@ impl Container {
             response.into_model().map(|item| (item, etag))
         });
         match read.await {
-            Ok((item, etag)) => Ok(Some(Stored { item, etag: written(etag.as_ref()) })),
+            Ok((item, etag)) => Ok(Some(Stored { item, etag: etag_or_empty(etag.as_ref()) })),
             Err(error) if error.status().is_not_found() => Ok(None),
             Err(error) => Err(error.into()),
         }
@@ -105,7 +105,7 @@ impl Container {
         let options = Some(self.write_options());
         let response =
             timed(client.create_item(partition_key.to_owned(), id, item, options)).await?;
-        Ok(written(response.headers().etag()))
+        Ok(etag_or_empty(response.headers().etag()))
     }
 
     /// Replaces an item; `PreconditionFailed` when it has changed since `etag`, `NotFound` when it
@@ -121,7 +121,7 @@ impl Container {
         let client = self.client().await?;
         let call = client.replace_item(partition_key.to_owned(), id, item, Some(unchanged));
         let response = timed(call).await?;
-        Ok(written(response.headers().etag()))
+        Ok(etag_or_empty(response.headers().etag()))
     }
 
     /// Creates an item, or replaces it when it has not changed since `etag` was read.
@@ -238,6 +238,6 @@ impl Container {
     }
 }
 
-fn written(etag: Option<&ETag>) -> ETag {
+fn etag_or_empty(etag: Option<&ETag>) -> ETag {
     etag.cloned().unwrap_or_else(|| ETag::from(""))
 }
