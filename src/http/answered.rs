@@ -1,6 +1,9 @@
 //! What is said of every request: a log line, a span, metrics, and `x-ms-request-charge`.
 
-use std::{sync::Arc, time::Instant};
+use std::{
+    sync::Arc,
+    time::{Instant, SystemTime},
+};
 
 use axum::{
     extract::{MatchedPath, Request, State},
@@ -52,37 +55,42 @@ pub async fn answered(
     next: Next,
 ) -> Response {
     let started = Instant::now();
-    let route = route.as_ref().map_or("", MatchedPath::as_str);
+    let template = route.as_ref().map_or("", MatchedPath::as_str);
     let method = name_of(request.method());
-    let function = functions.find(request.method(), route);
+    let function = functions.find(request.method(), template);
     let host = TraceContext::from_headers(request.headers());
-    let span = Span::of_request(format!("{method} {route}").trim_end().to_owned(), host.as_ref());
+    let name = format!("{method} {template}").trim_end().to_owned();
+    let span = Span::of_request(name, host.as_ref());
 
     let (mut response, meter) = span.around(metered(next.run(request))).await;
 
-    let (duration, cost, status) = (started.elapsed(), Cost::from(&*meter), response.status());
-    tracing::info!(
-        function,
-        method,
-        route,
-        status = status.as_u16(),
-        duration_ms = milliseconds(duration),
-        request_charge_ru = cost.request_units,
-        store.duration_ms = milliseconds(meter.duration()),
-        store.requests = cost.requests,
-        store.throttled = cost.throttled,
-        "Answered a request"
-    );
-    let mut attributes = vec![
-        KeyValue::new("faas.name", function),
-        KeyValue::new("http.request.method", method),
-        KeyValue::new("http.response.status_code", i64::from(status.as_u16())),
-    ];
-    if !route.is_empty() {
-        attributes.push(KeyValue::new("http.route", route.to_owned()));
-    }
-    telemetry::request(function, &attributes, duration, cost);
-    span.end(attributes, status.is_server_error());
+    let (duration, ended) = (started.elapsed(), SystemTime::now());
+    let (cost, status) = (Cost::from(&*meter), response.status());
+    telemetry::afterwards(move || {
+        let route = route.as_ref().map_or("", MatchedPath::as_str);
+        tracing::info!(
+            function,
+            method,
+            route,
+            status = status.as_u16(),
+            duration_ms = milliseconds(duration),
+            request_charge_ru = cost.request_units,
+            store.duration_ms = milliseconds(meter.duration()),
+            store.requests = cost.requests,
+            store.throttled = cost.throttled,
+            "Answered a request"
+        );
+        let mut attributes = vec![
+            KeyValue::new("faas.name", function),
+            KeyValue::new("http.request.method", method),
+            KeyValue::new("http.response.status_code", i64::from(status.as_u16())),
+        ];
+        if !route.is_empty() {
+            attributes.push(KeyValue::new("http.route", route.to_owned()));
+        }
+        telemetry::request(function, &attributes, duration, cost);
+        span.end(ended, attributes, status.is_server_error());
+    });
     // Of what was done for several, one may have units and another the requests.
     if (cost.requests > 0 || cost.request_units > 0.0)
         && let Ok(value) = HeaderValue::try_from(cost.request_units.to_string())

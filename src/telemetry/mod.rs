@@ -14,9 +14,11 @@ mod metrics;
 mod span;
 mod store;
 
-use std::time::Duration;
+use std::{sync::LazyLock, time::Duration};
 
 use custom_handler::logs;
+use tokio_util::task::TaskTracker;
+use tracing::Instrument;
 
 pub use self::{
     metrics::{Batch, Cost, batch, request},
@@ -31,6 +33,15 @@ const LEVELS: &str = "info,azure_data_cosmos_driver=warn";
 /// Who may write debug and trace lines: ours. The SDK and the HTTP libraries put headers, with keys
 /// and tokens, and bodies into theirs.
 const VERBOSE: &[&str] = &["tributary", "custom_handler"];
+
+/// What is told [`afterwards`] and not yet through.
+static AFTERWARDS: LazyLock<TaskTracker> = LazyLock::new(TaskTracker::new);
+
+/// Tells of a request in a task of its own, which comes when the answer is on its way: nobody waits
+/// for the line to be formatted and the pipe to take it. [`Telemetry::stop`] waits for it.
+pub fn afterwards(tell: impl FnOnce() + Send + 'static) {
+    AFTERWARDS.spawn(async { tell() }.in_current_span());
+}
 
 /// What has to be stopped in the end.
 #[must_use = "what is not exported yet is lost without `stop`"]
@@ -52,9 +63,12 @@ pub fn start(config: &TelemetryConfig) -> Result<Telemetry, logs::InitError> {
 }
 
 impl Telemetry {
-    /// Exports what is left. The Functions host kills the process instead; what was recorded in the
-    /// last second or, of metrics, the last ten seconds is lost then.
+    /// Waits for what is told [`afterwards`], and exports what is left. The Functions host kills the
+    /// process instead; what was recorded in the last second or, of metrics, the last ten seconds is
+    /// lost then.
     pub async fn stop(self) {
+        AFTERWARDS.close();
+        AFTERWARDS.wait().await;
         if let Some(providers) = self.0 {
             // It waits for the collector, on a thread where that is allowed.
             let _ = tokio::task::spawn_blocking(move || providers.stop()).await;
@@ -65,4 +79,20 @@ impl Telemetry {
 /// Milliseconds with two decimals, for log lines.
 pub fn milliseconds(duration: Duration) -> f64 {
     (duration.as_secs_f64() * 100_000.0).round() / 100.0
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn what_is_told_afterwards_is_told_before_the_end() {
+        let (sender, told) = mpsc::channel();
+        afterwards(move || drop(sender.send("an answer was given")));
+        assert!(told.try_recv().is_err(), "nobody waits for it");
+        Telemetry(None).stop().await;
+        assert_eq!(told.try_recv(), Ok("an answer was given"));
+    }
 }

@@ -1,6 +1,6 @@
 //! Spans: one for each call of the host, as a child of the host's own.
 
-use std::time::Instant;
+use std::time::{Instant, SystemTime};
 
 use custom_handler::TraceContext;
 use opentelemetry::{
@@ -45,14 +45,14 @@ impl Span {
         work.with_context(self.0.clone()).await
     }
 
-    /// Ends the span; `failed` where it is our fault, not the caller's.
-    pub fn end(self, attributes: Vec<KeyValue>, failed: bool) {
+    /// Says that the span ended then; `failed` where it is our fault, not the caller's.
+    pub fn end(self, at: SystemTime, attributes: Vec<KeyValue>, failed: bool) {
         let span = self.0.span();
         span.set_attributes(attributes);
         if failed {
             span.set_status(Status::error(""));
         }
-        span.end();
+        span.end_with_timestamp(at);
     }
 }
 
@@ -100,6 +100,6 @@ pub async fn invocation<T, E>(
     metrics::invocation(function, trigger, failed, started.elapsed());
     let attributes =
         vec![KeyValue::new("faas.name", function), KeyValue::new("faas.trigger", trigger)];
-    span.end(attributes, failed);
+    span.end(SystemTime::now(), attributes, failed);
     result
 }
