@@ -6,7 +6,7 @@ use azure_data_cosmos::{
 };
 use serde::Serialize;
 
-use super::{ETag, StoreError};
+use super::{ETag, StoreError, meter::timed_at_once};
 
 /// The writes of one transaction; at most 100, and 2 MB in all (service limits).
 #[derive(Debug)]
@@ -33,7 +33,7 @@ impl Transaction {
 
     /// Creates an item; refused with `Conflict` when there is one with its id.
     pub fn create<T: Serialize>(self, item: &T) -> Result<Self, StoreError> {
-        Ok(Self { batch: self.batch.create_item(item)? })
+        Ok(Self { batch: timed_at_once(|| self.batch.create_item(item))? })
     }
 
     /// Replaces an item that has not changed since `etag` was read.
@@ -44,7 +44,8 @@ impl Transaction {
         etag: &ETag,
     ) -> Result<Self, StoreError> {
         let unchanged = BatchReplaceOptions::default().with_precondition(if_match(etag));
-        Ok(Self { batch: self.batch.replace_item(id.to_owned(), item, Some(unchanged))? })
+        let add = || self.batch.replace_item(id.to_owned(), item, Some(unchanged));
+        Ok(Self { batch: timed_at_once(add)? })
     }
 
     /// Creates an item, or replaces it when it has not changed since `etag` was read.
@@ -62,7 +63,8 @@ impl Transaction {
 
     /// Writes an item whether it is there or not.
     pub fn upsert<T: Serialize>(self, item: &T) -> Result<Self, StoreError> {
-        Ok(Self { batch: self.batch.upsert_item(item, None::<BatchUpsertOptions>)? })
+        let add = || self.batch.upsert_item(item, None::<BatchUpsertOptions>);
+        Ok(Self { batch: timed_at_once(add)? })
     }
 
     /// Deletes an item, with `etag` only when it has not changed since.
