@@ -6,8 +6,8 @@
 //! it does in the store, and how slow the store is makes no difference.
 //!
 //! In it: the loopback connection, the HTTP server and this client, routing, validation, JSON both
-//! ways, the log line (JSON into a pipe that is read here), metrics, a task's way through the
-//! runtime. Not in it: the Functions host, and the SDK from its call to its decoded answer.
+//! ways, a task's way through the runtime. Not in it: the Functions host, the SDK from its call to
+//! its decoded answer, and what is done when the answer is on its way: the log line and metrics.
 //!
 //! `GET /` comes in turns with the requests. It does nothing, so it is what the connection and HTTP take.
 
