@@ -128,12 +128,14 @@ async fn memory(handler: &Handler, options: &Options) -> anyhow::Result<(Table, 
         if look > 0 {
             points.push((sent, bytes));
         }
+        // The first look is before the first request.
+        let each = (look > 0).then(|| cpu.as_secs_f64() * 1e6 / count.max(1.0));
         table.row([
             thousands(total),
             format!("{:.0}", count / took.as_secs_f64()),
             mebibytes(memory.resident),
             mebibytes(memory.proportional),
-            format!("{:.0}", cpu.as_secs_f64() * 1e6 / count.max(1.0)),
+            each.map_or_else(|| "-".to_owned(), |each| format!("{each:.0}")),
         ]);
     }
     Ok((table, slope(&points)))
