@@ -20,7 +20,8 @@
 //!
 //! A rename gives the old name back once the user has the new one. Where it cannot, since it is
 //! killed or the store refuses, the user item still says which name that was, and
-//! [`UsernamesInPosts`](super::projections::UsernamesInPosts) gives it back.
+//! [`UsernamesInPosts`](super::projections::UsernamesInPosts) gives it back. The item keeps the last
+//! few such names: further renames may come before the change feed, which then shows only the last.
 
 use super::{
     Blog,

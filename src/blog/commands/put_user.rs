@@ -86,7 +86,7 @@ async fn rename(blog: &Blog, user: Stored<User>, name: &Username) -> Result<Resp
         (renamed, etag)
     } else {
         let (renamed, etag) = take_name(blog, renamed, Some(&etag)).await?;
-        if let Some(former) = &renamed.former
+        if let Some(former) = renamed.former.last()
             && let Err(error) = release(blog, former).await
         {
             let reason = error.reason;

@@ -54,6 +54,11 @@ pub enum UsersItem {
     DeletedPost(DeletedPost),
 }
 
+/// How many names a user item keeps that the user has given up: as many renames may follow each other
+/// before the change feed has come by. With names of a usual length the item stays below 1 KB, by
+/// which its reads are charged, and in the background a rename looks at that many reservations.
+const FORMER_NAMES: usize = 4;
+
 /// A user.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -67,9 +72,10 @@ pub struct User {
     pub version: u64,
     /// The ETag of the reservation of the name, as its owner wrote it last.
     pub reservation: String,
-    /// The name before this one. Its reservation may still be there.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub former: Option<FormerName>,
+    /// The names before this one, the last one last. Their reservations may still be there: the
+    /// change feed brings only the newest of several versions that follow each other.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub former: Vec<FormerName>,
 }
 
 /// A name that a user has given up for another.
@@ -137,7 +143,7 @@ impl User {
             user_id,
             version: 1,
             reservation: String::new(),
-            former: None,
+            former: Vec::new(),
         }
     }
 
@@ -152,7 +158,9 @@ impl User {
         let former = mem::replace(&mut self.public.username, username);
         if former.key() != self.public.username.key() {
             let reservation = mem::take(&mut self.reservation);
-            self.former = Some(FormerName { username: former, reservation });
+            let forgotten = (self.former.len() + 1).saturating_sub(FORMER_NAMES);
+            self.former.drain(..forgotten);
+            self.former.push(FormerName { username: former, reservation });
         }
         self.version += 1;
         self
@@ -248,6 +256,14 @@ mod tests {
         assert_eq!(name("Zoe\u{308}").key(), name("ZO\u{cb}").key());
         assert_eq!(name("  Bob ").as_str(), "Bob");
         assert_ne!(name("Bob").key(), name("Rob").key());
+    }
+
+    #[test]
+    fn a_user_keeps_the_last_few_names_it_has_given_up() {
+        let new = User::new(UserId::parse("bob".into()).unwrap(), name("0"));
+        let bob = ["1", "2", "2", "3", "4", "5"].map(name).into_iter().fold(new, User::renamed);
+        let former: Vec<_> = bob.former.iter().map(|one| one.username.as_str()).collect();
+        assert_eq!(former, ["1", "2", "3", "4"]);
     }
 
     #[test]

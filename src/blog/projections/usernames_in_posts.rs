@@ -95,7 +95,7 @@ impl Projection for UsernamesInPosts {
         let UserSlot::User(user) = self.pacer.charge(self.blog.user_slot(user_id)).await? else {
             return Ok(Effect::Unchanged);
         };
-        if let Some(former) = &user.item.former {
+        for former in &user.item.former {
             self.pacer.charge(release(&self.blog, former)).await?;
         }
         let author = user.item.author();
