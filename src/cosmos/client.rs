@@ -68,7 +68,8 @@ impl Cosmos {
         id: &'static str,
     ) -> Result<azure_data_cosmos::clients::ContainerClient, StoreError> {
         let client = self.client.get_or_try_init(|| self.connect()).await?;
-        Ok(client.database_client(&self.database).container_client(id, None).await?)
+        let container = client.database_client(&self.database).container_client(id, None).await;
+        container.map_err(StoreError::of_look)
     }
 
     /// What is not set here is right as it is:
@@ -98,6 +99,7 @@ impl Cosmos {
         if let Some(runtime) = &self.runtime {
             builder = builder.with_runtime(runtime.clone());
         }
-        Ok(builder.build(self.account.clone(), self.routing.clone()).await?)
+        let client = builder.build(self.account.clone(), self.routing.clone()).await;
+        client.map_err(StoreError::of_look)
     }
 }

@@ -90,7 +90,7 @@ impl Container {
         match read.await {
             Ok((item, etag)) => Ok(Some(Stored { item, etag: etag_or_empty(etag.as_ref()) })),
             Err(error) if error.status().is_not_found() => Ok(None),
-            Err(error) => Err(error.into()),
+            Err(error) => Err(StoreError::of_look(error)),
         }
     }
 
@@ -221,9 +221,10 @@ impl Container {
             .with_operation_options((*self.options).clone())
             .with_max_item_count(MaxItemCountHint::Limit(page_size));
         let client = self.client().await?;
-        let pages = timed(client.query_items(query, scope, Some(options))).await?;
+        let pages = timed(client.query_items(query, scope, Some(options))).await;
+        let pages = pages.map_err(StoreError::of_look)?;
         let pages = stream::try_unfold(pages.into_pages(), async |mut pages| {
-            let page = timed(pages.try_next()).await?;
+            let page = timed(pages.try_next()).await.map_err(StoreError::of_look)?;
             Ok(page.map(|page| (page.into_items(), pages)))
         });
         Ok(pages.boxed())

@@ -11,8 +11,8 @@ const UNREADABLE_ITEM: SubStatusCode = SubStatusCode::new(20020);
 pub struct StoreError {
     /// What a caller can do about it.
     pub reason: Reason,
-    /// Whether the operation may have been carried out although it failed: its answer was lost, or
-    /// the answer of an earlier try, which the SDK has repeated on its own.
+    /// Whether the write may have been carried out although it failed: its answer was lost, or the
+    /// answer of an earlier try, which the SDK has repeated on its own. Never of a read.
     pub answer_lost: bool,
     /// What the SDK said. It may name containers and endpoints: for the log only.
     #[source]
@@ -34,7 +34,7 @@ pub enum Reason {
     Throttled,
     /// 449: a concurrent write to the same item; the operation was not carried out.
     RetryWith,
-    /// 408, 410, 503 or no answer: the operation may have been carried out.
+    /// 408, 410, 503 or no answer: a write may have been carried out.
     Unavailable,
     /// Anything else: a bug or a wrong configuration.
     Unexpected,
@@ -59,6 +59,11 @@ impl StoreError {
     /// Another writer was faster, as was found out without the store's refusal.
     pub fn race(answer_lost: bool) -> Self {
         Self { reason: Reason::PreconditionFailed, answer_lost, source: None }
+    }
+
+    /// The error of a look at the store, which carries nothing out.
+    pub(super) fn of_look(error: CosmosError) -> Self {
+        Self { answer_lost: false, ..error.into() }
     }
 
     /// An operation of a transaction that was refused with this status.

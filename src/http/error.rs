@@ -84,17 +84,19 @@ impl ApiError {
 }
 
 impl Retryable for ApiError {
-    /// A lost race is worth another try, and so is a lost answer: a command recognises its own
-    /// writes when it tries again.
+    /// A lost race is worth another try, and so is a store that did not answer: a command recognises
+    /// its own writes when it tries again.
     fn is_retryable(&self) -> bool {
-        match self {
-            Self::Store(error) => error.is_race() || self.is_answer_lost(),
-            _ => false,
-        }
+        self.of_store().is_some_and(|error| {
+            error.is_race() || error.answer_lost || error.reason == Reason::Unavailable
+        })
     }
 
-    fn is_answer_lost(&self) -> bool {
-        matches!(self, Self::Store(error) if error.answer_lost)
+    fn of_store(&self) -> Option<&StoreError> {
+        match self {
+            Self::Store(error) => Some(error),
+            _ => None,
+        }
     }
 }
 

@@ -130,7 +130,7 @@ impl Retryable for Busy {
         self.0.is_transient()
     }
 
-    fn is_answer_lost(&self) -> bool {
-        self.0.answer_lost
+    fn of_store(&self) -> Option<&StoreError> {
+        Some(&self.0)
     }
 }

@@ -109,9 +109,9 @@ pub(in crate::blog) async fn take_name(
     let user = user.holding(&reservation);
     match write(blog, &user, read).await {
         Ok(etag) => Ok((user, etag)),
-        Err(error) if error.answer_lost => match blog.user_slot(&user.user_id).await? {
+        Err(error) if error.answer_lost => match blog.user_slot(&user.user_id).await {
             // No other write names this reservation: this one was carried out.
-            UserSlot::User(Stored { item, etag }) if item.reservation == user.reservation => {
+            Ok(UserSlot::User(Stored { item, etag })) if item.reservation == user.reservation => {
                 Ok((user, etag))
             }
             _ => Err(error.into()),

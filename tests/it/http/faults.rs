@@ -124,3 +124,19 @@ async fn a_command_whose_answer_was_lost_is_carried_out_once_and_answered_as_eve
     assert_eq!((named("Cy"), named("Daniel"), named("Dan")), (1, 1, 0));
     world.put("/api/users/eve", name("Cy")).await.expect(409);
 }
+
+#[tokio::test]
+async fn a_delete_of_what_is_not_there_is_a_404_however_often_the_store_was_away_before() {
+    let world = world_with_a_post().await;
+    let text = json!({"userId": "ann", "title": "T", "content": "C"});
+    world.put("/api/posts/gone", text).await.expect(201);
+    world.call("DELETE", "/api/posts/gone", &[], None).await.expect(204);
+    for path in ["/api/posts/gone", "/api/posts/p/likes/bob", "/api/posts/p/comments/c"] {
+        // The SDK tries again some of the times; then the command does.
+        for times in 1..=8 {
+            world.endpoint.inject(Fault::Refused(503), Read, "posts", times);
+            let answer = world.call("DELETE", path, &[], None).await;
+            assert_eq!(answer.status.as_u16(), 404, "{path}, {times}: {}", answer.text);
+        }
+    }
+}
