@@ -51,6 +51,11 @@ impl StoreError {
         matches!(self.reason, Reason::Throttled | Reason::RetryWith | Reason::Unavailable)
     }
 
+    /// The store did not answer, or not each time that the SDK asked.
+    pub fn is_unanswered(&self) -> bool {
+        self.answer_lost || self.reason == Reason::Unavailable
+    }
+
     /// The error of an operation that an earlier answer may have been lost of.
     pub fn after(&self, answer_lost: bool) -> Self {
         Self { answer_lost: self.answer_lost || answer_lost, ..self.clone() }

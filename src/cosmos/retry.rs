@@ -7,7 +7,7 @@ use std::{
 
 use backon::{ExponentialBuilder, Retryable as _};
 
-use super::{Reason, StoreError};
+use super::StoreError;
 
 /// How many tries that had no answer another may follow.
 const UNANSWERED: u32 = 3;
@@ -46,9 +46,8 @@ where
         .retry(pauses)
         .when(|error: &E| {
             let store = error.of_store();
-            let lost = store.is_some_and(|error| error.answer_lost);
-            answer_lost.fetch_or(lost, Relaxed);
-            let silent = lost || store.is_some_and(|error| error.reason == Reason::Unavailable);
+            answer_lost.fetch_or(store.is_some_and(|error| error.answer_lost), Relaxed);
+            let silent = store.is_some_and(StoreError::is_unanswered);
             let before = unanswered.fetch_add(u32::from(silent), Relaxed);
             error.is_retryable() && !(silent && before >= UNANSWERED)
         })

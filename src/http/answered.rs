@@ -55,19 +55,17 @@ pub async fn answered(
     next: Next,
 ) -> Response {
     let started = Instant::now();
-    let template = route.as_ref().map_or("", MatchedPath::as_str);
+    let route = route.as_ref().map_or("", MatchedPath::as_str).to_owned();
     let method = name_of(request.method());
-    let function = functions.find(request.method(), template);
+    let function = functions.find(request.method(), &route);
     let host = TraceContext::from_headers(request.headers());
-    let name = format!("{method} {template}").trim_end().to_owned();
-    let span = Span::of_request(name, host.as_ref());
+    let span = Span::of_request(format!("{method} {route}").trim_end().to_owned(), host.as_ref());
 
     let (mut response, meter) = span.around(metered(next.run(request))).await;
 
     let (duration, ended) = (started.elapsed(), SystemTime::now());
     let (cost, status) = (Cost::from(&*meter), response.status());
     telemetry::afterwards(move || {
-        let route = route.as_ref().map_or("", MatchedPath::as_str);
         tracing::info!(
             function,
             method,
@@ -86,7 +84,7 @@ pub async fn answered(
             KeyValue::new("http.response.status_code", i64::from(status.as_u16())),
         ];
         if !route.is_empty() {
-            attributes.push(KeyValue::new("http.route", route.to_owned()));
+            attributes.push(KeyValue::new("http.route", route));
         }
         telemetry::request(function, &attributes, duration, cost);
         span.end(ended, attributes, status.is_server_error());

@@ -87,9 +87,7 @@ impl Retryable for ApiError {
     /// A lost race is worth another try, and so is a store that did not answer: a command recognises
     /// its own writes when it tries again.
     fn is_retryable(&self) -> bool {
-        self.of_store().is_some_and(|error| {
-            error.is_race() || error.answer_lost || error.reason == Reason::Unavailable
-        })
+        self.of_store().is_some_and(|error| error.is_race() || error.is_unanswered())
     }
 
     fn of_store(&self) -> Option<&StoreError> {
