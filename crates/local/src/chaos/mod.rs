@@ -40,10 +40,12 @@ pub enum Kind {
     LostAnswer,
     /// A physical partition becomes two.
     Split,
+    /// A read sees what a replica has that is behind.
+    Stale,
 }
 
 /// All kinds, in the order of `--help` and of the summary.
-const KINDS: [Kind; 7] = [
+const KINDS: [Kind; 8] = [
     Kind::Duplicates,
     Kind::Reorder,
     Kind::Overlap,
@@ -51,6 +53,7 @@ const KINDS: [Kind; 7] = [
     Kind::Throttle,
     Kind::LostAnswer,
     Kind::Split,
+    Kind::Stale,
 ];
 
 impl Kind {
@@ -64,6 +67,7 @@ impl Kind {
             Self::Throttle => "throttle",
             Self::LostAnswer => "lost-answer",
             Self::Split => "split",
+            Self::Stale => "stale",
         }
     }
 }

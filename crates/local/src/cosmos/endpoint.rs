@@ -13,8 +13,8 @@ use azure_data_cosmos::{
 };
 
 use super::{
-    Charges, ContainersFile, EndpointError, Fault, Hold, RequestKind, RunningServer, StoreRequest,
-    WELL_KNOWN_KEY, in_process, provision, server,
+    Charges, ContainersFile, EndpointError, Fault, FrozenReplica, Hold, RequestKind, RunningServer,
+    StoreRequest, WELL_KNOWN_KEY, in_process, provision, replicas, server,
     store::{REGION, Store},
 };
 use crate::chaos::Chaos;
@@ -32,7 +32,7 @@ pub struct EndpointOptions {
     pub keep_requests: bool,
     /// Where the charges of requests come from.
     pub charges: Charges,
-    /// Throttles, loses answers and splits partitions by chance.
+    /// Throttles, loses answers, reads from stale replicas and splits partitions by chance.
     pub chaos: Option<Chaos>,
 }
 
@@ -183,6 +183,19 @@ impl CosmosEndpoint {
     /// the middle of an operation.
     pub fn hold(&self, kind: RequestKind, container: &str) -> Hold {
         self.store.holds.add(kind, container)
+    }
+
+    /// Freezes a container as it is now, for clients that do not know better: until the answer is
+    /// dropped, point reads and queries of it see this state. A request sees the newest state
+    /// when its session token names a newer write to that physical partition, so a client always
+    /// sees its own writes, or when it asks for the latest committed state. Writes act on the
+    /// newest state, with their preconditions, and so does the change feed.
+    ///
+    /// # Panics
+    ///
+    /// When a physical partition splits at this moment, as chaos may want.
+    pub fn freeze_replica(&self, container: &str) -> FrozenReplica {
+        replicas::freeze(&self.store, container)
     }
 
     /// Removes the items whose time to live is over at `now`, and tells how many. A test gives a

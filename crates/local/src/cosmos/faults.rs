@@ -16,6 +16,9 @@ pub enum Fault {
     /// The request is not carried out and answered with this status: 429 (throttled), 449 (a
     /// concurrent write), 503 (unavailable).
     Refused(u16),
+    /// As [`Fault::Refused`], with a status and a sub-status: 403 and 1014 (a logical partition is
+    /// full), 404 and 1002 or 1003 (the session or the container is not available here).
+    RefusedWith(u16, u16),
     /// The request is carried out, and answered with 408 as if it had timed out: who sent it
     /// cannot know.
     AnswerLost,
@@ -127,11 +130,15 @@ impl Faults {
 impl Met {
     /// The answer to a request that failed.
     pub(super) fn answer(self) -> Response {
-        let status = match self.fault {
-            Fault::Refused(status) => status,
-            Fault::AnswerLost => 408,
+        let (status, sub_status) = match self.fault {
+            Fault::Refused(status) => (status, None),
+            Fault::RefusedWith(status, sub_status) => (status, Some(sub_status)),
+            Fault::AnswerLost => (408, None),
         };
         let mut headers = Headers::new();
+        if let Some(sub_status) = sub_status {
+            headers.insert(HeaderName::from_static("x-ms-substatus"), sub_status.to_string());
+        }
         headers.insert(HeaderName::from_static("content-type"), "application/json");
         let retry_after_ms = self.retry_after_ms.to_string();
         headers.insert(HeaderName::from_static("x-ms-retry-after-ms"), retry_after_ms);

@@ -31,6 +31,7 @@
 //!
 //! `docs/local-endpoint.md` has the list, with the versions that it was tried with.
 
+mod account;
 mod authorization;
 mod charge;
 mod containers_file;
@@ -43,8 +44,10 @@ mod faults;
 mod gateway;
 mod holds;
 mod in_process;
+mod lagging;
 mod operation;
 mod provision;
+mod replicas;
 mod requests;
 mod resource_shape;
 mod server;
@@ -61,6 +64,7 @@ pub use faults::Fault;
 pub use holds::Hold;
 pub use operation::RequestKind;
 pub use provision::provision;
+pub use replicas::FrozenReplica;
 pub use requests::{StoreAnswer, StoreRequest};
 pub use server::RunningServer;
 

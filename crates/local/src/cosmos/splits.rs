@@ -7,7 +7,7 @@ use std::{
 
 use azure_data_cosmos_driver::in_memory_emulator::EmulatorStore;
 
-use super::operation::ContainerPath;
+use super::{operation::ContainerPath, replicas::Replicas};
 use crate::chaos::{Chaos, Kind, Random};
 
 /// A split comes after at most this many writes to the account since the one before.
@@ -39,7 +39,12 @@ impl Splits {
     }
 
     /// Counts a write; when a split is due, a partition of the container written to splits.
-    pub(super) fn after_write(&self, store: &Arc<EmulatorStore>, path: &ContainerPath) {
+    pub(super) async fn after_write(
+        &self,
+        store: &Arc<EmulatorStore>,
+        replicas: &Replicas,
+        path: &ContainerPath,
+    ) {
         let Some(mut random) = self.due() else {
             return;
         };
@@ -50,9 +55,19 @@ impl Splits {
             return;
         };
         let locked = Duration::from_millis(random.below(MOST_LOCKED_MS));
+        // The emulator takes what any region knows for the beginning of the new partitions.
+        let (alone, caught_up) = replicas.catch_up().await;
         // By storage, or through the middle when there is only one logical partition.
         if store.split_partition_by_storage(database, container, partition, locked).is_err() {
             store.split_partition(database, container, partition, locked);
+        }
+        drop(alone);
+        if let Some(caught_up) = caught_up {
+            let (store, path) = (Arc::clone(store), path.clone());
+            tokio::spawn(async move {
+                store.wait_for_split(&path.database, &path.container, partition).await;
+                drop(caught_up);
+            });
         }
         self.chaos.note(
             Kind::Split,

@@ -13,18 +13,21 @@ use azure_data_cosmos_driver::{
 use tokio::sync::Mutex;
 
 use super::{
+    account,
     charge::{Charges, Ledger},
     create_container,
     dialects::{strip_trailing_slash, wrap_bare_patch},
     expiry::Expiry,
     faults::{Fault, Faults},
     holds::Holds,
+    lagging::Lagging,
     operation::{ContainerPath, ContainersChange, Operation, PARTITION_KEY, RequestKind},
+    replicas::{self, Replica, Replicas},
     requests::{RequestLog, StoreAnswer, StoreRequest},
     slices,
     splits::Splits,
 };
-use crate::chaos::Chaos;
+use crate::chaos::{Chaos, Kind};
 
 /// The one region of the account.
 pub(super) const REGION: &str = "East US";
@@ -50,6 +53,7 @@ pub(super) struct Store {
     pub(super) partitions: u32,
     pub(super) faults: Faults,
     pub(super) holds: Holds,
+    pub(super) replicas: Replicas,
     base_url: Url,
     expiry: Expiry,
     /// What requests cost; without it they cost what the emulator says.
@@ -68,10 +72,15 @@ impl Store {
     ) -> Result<Self, CosmosError> {
         let base_url = Url::parse(BASE_URL)
             .map_err(|error| CosmosError::builder().with_message(error.to_string()).build())?;
-        let region = VirtualRegion::new(REGION, base_url.clone());
-        let account = VirtualAccountConfig::new(vec![region])?;
+        let lagging = Lagging::of(chaos.as_ref(), &base_url);
+        let mut regions = vec![VirtualRegion::new(REGION, base_url.clone())];
+        regions.extend(lagging.iter().flat_map(Lagging::replicas).map(Replica::region));
+        let account =
+            VirtualAccountConfig::new(regions)?.with_replication_config(replicas::replication());
+        let emulator = InMemoryEmulatorHttpClient::try_new(account)?;
         Ok(Self {
-            emulator: InMemoryEmulatorHttpClient::try_new(account)?,
+            replicas: Replicas::new(emulator.store(), base_url.clone(), lagging),
+            emulator,
             requests: RequestLog::new(keep_requests),
             partitions,
             splits: chaos.clone().map(Splits::new),
@@ -103,6 +112,9 @@ impl Store {
                 Ok(response)
             }
             Operation::Containers(change) => self.change_containers(change, &request).await,
+            Operation::Metadata if request.url().path() == "/" => {
+                Ok(account::shown(self.send(&request).await?))
+            }
             Operation::Metadata => self.send(&request).await,
         }
     }
@@ -117,21 +129,68 @@ impl Store {
     ) -> Result<Response, CosmosError> {
         let met = self.faults.take(kind, &container.container);
         if let Some(met) = met
-            && matches!(met.fault, Fault::Refused(_))
+            && met.fault != Fault::AnswerLost
         {
             return Ok(met.answer());
         }
         self.expiry.learn(kind, container, item.clone(), request, SystemTime::now());
-        let response = match &self.ledger {
-            Some(ledger) => ledger.send(self, kind, container, item.as_deref(), request).await,
-            None => self.answer(kind, container, request).await,
+        let response = if kind.is_write() {
+            let _writes = self.replicas.write().await;
+            self.charged(kind, container, item.as_deref(), request).await
+        } else {
+            self.read(kind, container, item.as_deref(), request).await
         };
         if let Some(splits) = &self.splits
             && kind.is_write()
         {
-            splits.after_write(&self.emulator.store(), container);
+            splits.after_write(&self.emulator.store(), &self.replicas, container).await;
         }
         met.map_or(response, |met| Ok(met.answer()))
+    }
+
+    /// Answers a read from a replica that is behind, where there is one that the request accepts,
+    /// and otherwise from the newest state.
+    async fn read(
+        &self,
+        kind: RequestKind,
+        container: &ContainerPath,
+        item: Option<&str>,
+        request: &Request,
+    ) -> Result<Response, CosmosError> {
+        let candidates = self.replicas.of(kind, &container.container, request).await;
+        for replica in &candidates.replicas {
+            let behind = replica.request(request);
+            let mut response = self.charged(kind, container, item, &behind).await?;
+            if !replicas::is_usable(&response) {
+                continue;
+            }
+            replicas::hide_replica(&mut response);
+            if let Some(chaos) = candidates.by_chance {
+                let newest = self.answer(kind, container, request).await?;
+                if (newest.status, &newest.body) != (response.status, &response.body) {
+                    chaos.note(
+                        Kind::Stale,
+                        format_args!("{kind:?} in {} at {}", container.container, replica.name),
+                    );
+                }
+            }
+            return Ok(response);
+        }
+        self.charged(kind, container, item, request).await
+    }
+
+    /// Has the emulator answer a data-plane request, and says what it costs.
+    async fn charged(
+        &self,
+        kind: RequestKind,
+        container: &ContainerPath,
+        item: Option<&str>,
+        request: &Request,
+    ) -> Result<Response, CosmosError> {
+        match &self.ledger {
+            Some(ledger) => ledger.send(self, kind, container, item, request).await,
+            None => self.answer(kind, container, request).await,
+        }
     }
 
     async fn change_containers(

@@ -12,6 +12,7 @@ mod containers_file;
 mod items;
 mod provisioning;
 mod queries;
+mod replicas;
 mod requests;
 mod sockets;
 mod time_to_live;

@@ -14,7 +14,7 @@ pub(crate) struct World {
     pub(crate) way: &'static str,
     pub(crate) endpoint: CosmosEndpoint,
     pub(crate) client: CosmosClient,
-    _server: Option<RunningServer>,
+    server: Option<RunningServer>,
 }
 
 impl World {
@@ -25,7 +25,7 @@ impl World {
             way: "in process",
             client: endpoint.client().await.unwrap(),
             endpoint,
-            _server: None,
+            server: None,
         };
         let endpoint = self::endpoint(options).await;
         let server = endpoint.serve(0).await.unwrap();
@@ -33,13 +33,22 @@ impl World {
             way: "over TCP",
             endpoint,
             client: client_of(&server).await,
-            _server: Some(server),
+            server: Some(server),
         };
         [in_process, over_tcp]
     }
 
     pub(crate) async fn container(&self, id: &str) -> ContainerClient {
         self.client.database_client(DATABASE).container_client(id.to_owned(), None).await.unwrap()
+    }
+
+    /// The same world with a client of its own, which has no session with what was before.
+    pub(crate) async fn another_client(self) -> Self {
+        let client = match &self.server {
+            None => self.endpoint.client().await.unwrap(),
+            Some(server) => client_of(server).await,
+        };
+        Self { client, ..self }
     }
 }
 

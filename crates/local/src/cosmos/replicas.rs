@@ -1,0 +1,269 @@
+//! Replicas that are behind: reads that see the state of some time ago.
+//!
+//! Azure keeps several replicas of a physical partition. With Session consistency a read asks one
+//! of them, and accepts what it has unless the request's session token names a newer write of that
+//! partition. A client knows only the tokens of its own requests, so it may miss what another
+//! client has just written. Source: <https://learn.microsoft.com/azure/cosmos-db/consistency-levels>.
+//!
+//! Here a replica is a second region of the emulator, which the account does not show. The writes
+//! go to it in their order, and stay in its queue while it is paused. A read is sent to it first;
+//! where its session token asks for more, the emulator refuses it with 404 and sub-status 1002,
+//! and the newest state answers. Writes, their preconditions, and the change feed know no replica.
+
+use std::{
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use azure_core::http::{Request, Url, headers::HeaderName};
+use azure_data_cosmos_driver::in_memory_emulator::{
+    EmulatorStore, ReplicationConfig, SeedingPolicy, VirtualRegion,
+};
+use tokio::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use super::{
+    lagging::Lagging,
+    operation::RequestKind,
+    store::{Response, Store},
+};
+use crate::chaos::Chaos;
+
+const CONSISTENCY_STRATEGY: HeaderName =
+    HeaderName::from_static("x-ms-cosmos-read-consistency-strategy");
+const CONSISTENCY_LEVEL: HeaderName = HeaderName::from_static("x-ms-consistency-level");
+const SESSION_TOKEN: HeaderName = HeaderName::from_static("x-ms-session-token");
+const SUB_STATUS: HeaderName = HeaderName::from_static("x-ms-substatus");
+
+/// The number of the region that clients know, in session tokens.
+const REGION_ID: u64 = 0;
+
+/// How long a freeze waits for the writes under way: they do not wait for anything.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// A region of the emulator that is behind.
+#[derive(Clone, Debug)]
+pub(super) struct Replica {
+    pub(super) name: String,
+    url: Url,
+}
+
+/// The replicas of an account.
+#[derive(Debug)]
+pub(super) struct Replicas {
+    emulator: Arc<EmulatorStore>,
+    base_url: Url,
+    frozen: Mutex<Vec<Frozen>>,
+    n_frozen: AtomicUsize,
+    lagging: Option<Arc<Lagging>>,
+    /// Shared by the writes, so that no replica shows half of a batch.
+    writes: RwLock<()>,
+}
+
+#[derive(Debug)]
+struct Frozen {
+    container: String,
+    replica: Replica,
+}
+
+/// A replica of one container that gets no more writes, until this is dropped.
+#[derive(Debug)]
+pub struct FrozenReplica {
+    store: Arc<Store>,
+    replica: Replica,
+}
+
+impl Drop for FrozenReplica {
+    fn drop(&mut self) {
+        self.store.replicas.thaw(&self.replica);
+    }
+}
+
+impl Replica {
+    /// The replica of an account with this address.
+    pub(super) fn new(name: &str, base_url: &Url) -> Option<Self> {
+        let mut url = base_url.clone();
+        let host = format!("{}.localhost", name.replace(' ', "-").to_lowercase());
+        url.set_host(Some(&host)).ok()?;
+        Some(Self { name: name.to_owned(), url })
+    }
+
+    pub(super) fn region(&self) -> VirtualRegion {
+        VirtualRegion::new(&self.name, self.url.clone())
+    }
+
+    /// The request, addressed to this replica.
+    pub(super) fn request(&self, request: &Request) -> Request {
+        let mut url = self.url.clone();
+        url.set_path(request.url().path());
+        url.set_query(request.url().query());
+        let mut addressed = Request::new(url, request.method());
+        *addressed.headers_mut() = request.headers().clone();
+        addressed.set_body(request.body().clone());
+        addressed
+    }
+}
+
+/// How writes get to replicas: at once or, while one is paused, into a queue that does not fill up.
+pub(super) fn replication() -> ReplicationConfig {
+    ReplicationConfig::immediate().with_max_buffered_replications(usize::MAX - 1)
+}
+
+impl Replicas {
+    pub(super) fn new(
+        emulator: Arc<EmulatorStore>,
+        base_url: Url,
+        lagging: Option<Lagging>,
+    ) -> Self {
+        Self {
+            emulator,
+            base_url,
+            frozen: Mutex::default(),
+            n_frozen: AtomicUsize::new(0),
+            lagging: lagging.map(Arc::new),
+            writes: RwLock::new(()),
+        }
+    }
+
+    /// Held while a write is carried out.
+    pub(super) async fn write(&self) -> RwLockReadGuard<'_, ()> {
+        self.writes.read().await
+    }
+
+    /// The replicas that a request may see, the one that is most behind first.
+    pub(super) async fn of(
+        &self,
+        kind: RequestKind,
+        container: &str,
+        request: &Request,
+    ) -> Candidates<'_> {
+        if !matches!(kind, RequestKind::Read | RequestKind::Query | RequestKind::ReadFeed)
+            || demands_newest(request)
+        {
+            return Candidates::default();
+        }
+        let frozen: Vec<_> = self
+            .frozen()
+            .iter()
+            .filter(|one| one.container == container)
+            .map(|one| one.replica.clone())
+            .collect();
+        if !frozen.is_empty() {
+            return Candidates { replicas: frozen, by_chance: None };
+        }
+        let Some(lagging) = &self.lagging else {
+            return Candidates::default();
+        };
+        if lagging.is_due() {
+            let _alone = self.writes.write().await;
+            lagging.refresh(&self.emulator);
+        }
+        Candidates { replicas: lagging.roll(), by_chance: Some(lagging.chaos()) }
+    }
+
+    /// Lets the replicas that lag by chance have all writes until the answer's second part is
+    /// dropped; no write happens until its first part is.
+    pub(super) async fn catch_up(&self) -> (RwLockWriteGuard<'_, ()>, Option<CaughtUp>) {
+        let alone = self.writes.write().await;
+        let caught_up = self.lagging.as_ref().map(|lagging| {
+            lagging.catch_up(&self.emulator);
+            CaughtUp(lagging.clone())
+        });
+        (alone, caught_up)
+    }
+
+    fn frozen(&self) -> MutexGuard<'_, Vec<Frozen>> {
+        self.frozen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn thaw(&self, replica: &Replica) {
+        self.frozen().retain(|one| one.replica.name != replica.name);
+        if let Err(error) = self.emulator.remove_region(&replica.name) {
+            tracing::warn!(%error, "a frozen replica could not be removed");
+        }
+    }
+}
+
+/// Freezes a replica of a container as it is now.
+#[expect(clippy::expect_used, reason = "a test whose premise fails is to fail")]
+pub(super) fn freeze(store: &Arc<Store>, container: &str) -> FrozenReplica {
+    let replicas = &store.replicas;
+    // Not awaited, so that a test can freeze between two lines. A write does not wait for
+    // anything while it has the lock.
+    let began = Instant::now();
+    let _alone = loop {
+        if let Ok(alone) = replicas.writes.try_write() {
+            break alone;
+        }
+        assert!(began.elapsed() < PATIENCE, "a write does not end, so nothing is frozen");
+        std::thread::yield_now();
+    };
+    let number = replicas.n_frozen.fetch_add(1, Ordering::Relaxed);
+    let replica = Replica::new(&format!("Frozen {number}"), &replicas.base_url);
+    let frozen = replica.and_then(|replica| {
+        replicas.emulator.add_region(replica.region(), SeedingPolicy::Immediate).ok()?;
+        replicas.emulator.pause_replication(&replica.name);
+        Some(replica)
+    });
+    let replica = frozen.expect("a replica can be frozen unless a partition splits");
+    let container = container.to_owned();
+    replicas.frozen().push(Frozen { container, replica: replica.clone() });
+    FrozenReplica { store: Arc::clone(store), replica }
+}
+
+/// Keeps the replicas caught up until it is dropped.
+#[derive(Debug)]
+pub(super) struct CaughtUp(Arc<Lagging>);
+
+impl Drop for CaughtUp {
+    fn drop(&mut self) {
+        self.0.fall_behind();
+    }
+}
+
+/// The replicas that a request may see.
+#[derive(Debug, Default)]
+pub(super) struct Candidates<'a> {
+    pub(super) replicas: Vec<Replica>,
+    /// Set when chaos has chosen them.
+    pub(super) by_chance: Option<&'a Chaos>,
+}
+
+/// Whether the request asks for the latest committed state.
+fn demands_newest(request: &Request) -> bool {
+    let is = |name: &HeaderName, wanted: &[&str]| {
+        let value = request.headers().get_optional_str(name);
+        value.is_some_and(|value| wanted.iter().any(|one| value.eq_ignore_ascii_case(one)))
+    };
+    is(&CONSISTENCY_STRATEGY, &["LatestCommitted", "GlobalStrong"])
+        || is(&CONSISTENCY_LEVEL, &["Strong", "BoundedStaleness"])
+}
+
+/// Whether a replica's answer is one that a client gets: others are asked of the newest state.
+pub(super) fn is_usable(response: &Response) -> bool {
+    let sub_status = response.headers.get_optional_str(&SUB_STATUS);
+    match response.status {
+        200 | 304 => true,
+        404 => sub_status.is_none_or(|sub_status| sub_status == "0"),
+        _ => false,
+    }
+}
+
+/// Names the account's one region in the session token of a replica's answer.
+pub(super) fn hide_replica(response: &mut Response) {
+    let Some(tokens) = response.headers.get_optional_str(&SESSION_TOKEN) else {
+        return;
+    };
+    let of_region = |token: &str| {
+        // `<partition>:<version>#<LSN>#<region>=<LSN>`
+        let mut parts = token.splitn(3, '#');
+        let (version, lsn) = (parts.next()?, parts.next()?);
+        Some(format!("{version}#{lsn}#{REGION_ID}={lsn}"))
+    };
+    let tokens: Option<Vec<_>> = tokens.split(',').map(of_region).collect();
+    if let Some(tokens) = tokens {
+        response.headers.insert(SESSION_TOKEN, tokens.join(","));
+    }
+}

@@ -1,0 +1,168 @@
+//! Reads that see what a replica has that is behind.
+
+use azure_data_cosmos::{
+    FeedScope, Query, TransactionalBatch,
+    clients::ContainerClient,
+    options::{
+        BatchReplaceOptions, ItemReadOptions, ItemWriteOptions, OperationOptions, Precondition,
+        ReadConsistencyStrategy,
+    },
+};
+use futures::TryStreamExt;
+use serde_json::{Value, json};
+use tributary_local::{
+    chaos::{Chaos, Kind},
+    cosmos::{EndpointOptions, Fault, RequestKind},
+};
+
+use crate::world::{World, comment, etag, options, status};
+
+/// How often the item `c1` was liked, as a point read and a query see it.
+async fn likes(posts: &ContainerClient) -> [Option<u64>; 2] {
+    let read = posts.read_item("p1", "c1", None).await.ok();
+    let read = read.and_then(|read| read.into_model::<Value>().unwrap()["likes"].as_u64());
+    let query = Query::from("SELECT VALUE c.likes FROM c WHERE c.id = 'c1'");
+    let found = posts.query_items::<u64>(query, FeedScope::full_container(), None).await.unwrap();
+    let found: Vec<u64> = found.try_collect().await.unwrap();
+    [read, found.first().copied()]
+}
+
+fn liked(likes: u64) -> Value {
+    let mut item = comment("c1");
+    item["likes"] = json!(likes);
+    item
+}
+
+#[tokio::test]
+async fn another_client_reads_a_frozen_container_as_it_was() {
+    for world in World::both_ways(options()).await {
+        let way = world.way;
+        let writer = world.container("posts").await;
+        writer.create_item("p1", "c1", liked(1), None).await.unwrap();
+        let frozen = world.endpoint.freeze_replica("posts");
+        writer.replace_item("p1", "c1", liked(2), None).await.unwrap();
+
+        assert_eq!(likes(&writer).await, [Some(2); 2], "{way}: a client sees its own writes");
+        let world = world.another_client().await;
+        let reader = world.container("posts").await;
+        assert_eq!(likes(&reader).await, [Some(1); 2], "{way}");
+        drop(frozen);
+        assert_eq!(likes(&reader).await, [Some(2); 2], "{way}");
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_asks_for_the_latest_committed_state_sees_it() {
+    for world in World::both_ways(options()).await {
+        let way = world.way;
+        let frozen = world.endpoint.freeze_replica("posts");
+        let writer = world.container("posts").await;
+        writer.create_item("p1", "c1", liked(1), None).await.unwrap();
+
+        let world = world.another_client().await;
+        let reader = world.container("posts").await;
+        assert_eq!(likes(&reader).await, [None; 2], "{way}");
+        let mut latest = OperationOptions::default();
+        latest.read_consistency_strategy = Some(ReadConsistencyStrategy::LatestCommitted);
+        let latest = ItemReadOptions::default().with_operation_options(latest);
+        let read = reader.read_item("p1", "c1", Some(latest)).await.unwrap();
+        assert_eq!(read.into_model::<Value>().unwrap()["likes"], 1, "{way}");
+        drop(frozen);
+    }
+}
+
+#[tokio::test]
+async fn a_write_acts_on_the_newest_state_of_a_frozen_container() {
+    for world in World::both_ways(options()).await {
+        let way = world.way;
+        let writer = world.container("posts").await;
+        let created = writer.create_item("p1", "c1", liked(1), None).await.unwrap();
+        let frozen = world.endpoint.freeze_replica("posts");
+        writer.replace_item("p1", "c1", liked(2), None).await.unwrap();
+
+        let world = world.another_client().await;
+        let reader = world.container("posts").await;
+        let stale = || Precondition::if_match(etag(&created));
+        let replaced = ItemWriteOptions::default().with_precondition(stale());
+        let replaced = reader.replace_item("p1", "c1", liked(3), Some(replaced)).await;
+        assert_eq!(status(replaced), 412, "{way}");
+        assert_eq!(status(reader.create_item("p1", "c1", liked(3), None).await), 409, "{way}");
+        let in_batch = BatchReplaceOptions::default().with_precondition(stale());
+        let batch =
+            TransactionalBatch::new("p1").replace_item("c1", liked(3), Some(in_batch)).unwrap();
+        let answer = reader.execute_transactional_batch(batch, None).await.unwrap();
+        let answer = answer.into_model().unwrap();
+        assert_eq!(answer.results()[0].status_code(), 412, "{way}");
+        drop(frozen);
+        assert_eq!(likes(&reader).await, [Some(2); 2], "{way}");
+    }
+}
+
+#[tokio::test]
+async fn only_the_container_that_was_frozen_is_behind() {
+    for world in World::both_ways(options()).await {
+        let _frozen = world.endpoint.freeze_replica("users");
+        let writer = world.container("posts").await;
+        writer.create_item("p1", "c1", liked(1), None).await.unwrap();
+        let world = world.another_client().await;
+        let reader = world.container("posts").await;
+        assert_eq!(likes(&reader).await, [Some(1); 2], "{}", world.way);
+    }
+}
+
+#[tokio::test]
+async fn chaos_shows_older_states_to_other_clients_but_never_half_of_a_batch() {
+    let chaos = Chaos::new("stale=1".parse().unwrap(), 7);
+    let options = EndpointOptions { chaos: Some(chaos.clone()), ..options() };
+    for world in World::both_ways(options).await {
+        let way = world.way;
+        let writer = world.container("posts").await;
+        let reader = World::another_client(world).await;
+        let posts = reader.container("posts").await;
+        let mut behind = 0;
+        for likes in 1..=60_u64 {
+            let mut batch = TransactionalBatch::new("p1");
+            for id in ["c1", "c2"] {
+                let mut item = comment(id);
+                item["likes"] = json!(likes);
+                batch = batch.upsert_item(item, None).unwrap();
+            }
+            writer.execute_transactional_batch(batch, None).await.unwrap();
+            let own = writer.read_item("p1", "c1", None).await.unwrap();
+            assert_eq!(own.into_model::<Value>().unwrap()["likes"], likes, "{way}");
+
+            let query = Query::from("SELECT VALUE c.likes FROM c");
+            let scope = FeedScope::partition("p1");
+            let seen = posts.query_items::<u64>(query, scope, None).await.unwrap();
+            let seen: Vec<u64> = seen.try_collect().await.unwrap();
+            assert!(seen.windows(2).all(|two| two[0] == two[1]), "{way}: {seen:?}");
+            assert!(seen.is_empty() || seen.len() == 2, "{way}: {seen:?}");
+            behind += usize::from(seen != [likes, likes]);
+        }
+        assert!(behind > 0, "{way}: no read was behind");
+    }
+    let injected = chaos.injected().into_iter().find(|(kind, _)| *kind == Kind::Stale);
+    assert!(injected.is_some_and(|(_, times)| times > 0));
+}
+
+#[tokio::test]
+async fn a_fault_with_a_sub_status_reaches_the_client() {
+    // The SDK itself says 503 where no replica has the session after its retries.
+    let cases = [
+        ("posts", (403, 1014), (403, 1014)),
+        ("users", (404, 1002), (503, 20_310)),
+        ("dead-letters", (404, 1003), (404, 1003)),
+    ];
+    for world in World::both_ways(options()).await {
+        for (container, (status, sub_status), expected) in cases {
+            let refused = Fault::RefusedWith(status, sub_status);
+            world.endpoint.inject(refused, RequestKind::Read, container, 100);
+            let items = world.container(container).await;
+            let error = items.read_item("p1", "c1", None).await.unwrap_err();
+            let met = error.status();
+            let sub_status = met.sub_status().map_or(0, |one| one.value());
+            let met = (u16::from(met.status_code()), sub_status);
+            assert_eq!(met, expected, "{}", world.way);
+        }
+    }
+}
