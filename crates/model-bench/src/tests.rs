@@ -6,7 +6,7 @@ use clap::Parser;
 use tributary::blog::{
     Blog,
     audit::{self, Finding, Listener, audit},
-    model::{PublicComment, PublicPost},
+    model::{PublicComment, PublicPost, Username},
 };
 
 use crate::{
@@ -108,7 +108,7 @@ async fn the_three_models_answer_alike() {
 async fn after_commands<M: Model>(model: &M, data: &DataSet) -> Vec<String> {
     let (ann, old) = (&data.users[0], data.posts[0].id.as_str());
     let before = model.get_post(old).await.unwrap();
-    let name = "Visitor".to_owned().try_into().unwrap();
+    let name = Username::parse("Visitor".to_owned()).unwrap();
     let visitor = model.create_user(&name).await.unwrap();
     let post_id = model.create_post(ann, ("A title", "A content")).await.unwrap();
     for content in ["Well.", "Well?"] {

@@ -9,6 +9,7 @@ mod feed;
 mod post;
 mod reaction;
 mod user;
+mod username;
 
 pub use change::Change;
 pub use feed::{FEED_CAPACITY, FEED_PARTITION, FeedHead, FeedMark, HEAD_ID, InFeed, Member, Plan};
@@ -17,9 +18,9 @@ pub use post::{
 };
 pub use reaction::{Comment, CommentContent, CommentId, Like, PublicComment, PublicLike, like_id};
 pub use user::{
-    Author, FormerName, NoUser, PublicUser, Renaming, Reservation, User, UserId, Username,
-    UsersItem,
+    Author, FormerName, NoUser, PublicUser, Renaming, Reservation, User, UserId, UsersItem,
 };
+pub use username::Username;
 
 use serde::{Deserialize, Serialize};
 

@@ -27,8 +27,12 @@ values::checked_text!(
     }
 );
 
-/// How much of the content a summary keeps, in extended grapheme clusters.
-const SUMMARY_LENGTH: usize = 200;
+/// The most extended grapheme clusters of the content that a summary keeps.
+const SUMMARY_CLUSTERS: usize = 200;
+
+/// The most bytes of the content that a summary keeps, in UTF-8: one cluster may be as long as the
+/// whole content.
+const SUMMARY_BYTES: usize = 8 * 1024;
 
 /// A post.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -232,12 +236,22 @@ impl PostCopy {
     }
 }
 
-/// The first 200 extended grapheme clusters, followed by `…` when something was cut.
+/// Returns the first 200 extended grapheme clusters, or as many of them as fit in 8 KiB, followed by
+/// `…` when something was cut. When not even the first cluster fits, as many of its characters as do.
 pub fn summary(content: &str) -> String {
-    match content.grapheme_indices(true).nth(SUMMARY_LENGTH) {
-        Some((end, _)) => format!("{}…", &content[..end]),
-        None => content.to_owned(),
-    }
+    let end = summary_end(content);
+    if end == content.len() { content.to_owned() } else { format!("{}…", &content[..end]) }
+}
+
+/// Where a summary ends. It looks at little more than 8 KiB, whatever the length of the content.
+fn summary_end(content: &str) -> usize {
+    // Whether a cluster ends at a place depends on what stands before it and on one character after.
+    let window = &content[..content.floor_char_boundary(SUMMARY_BYTES + char::MAX_LEN_UTF8)];
+    let is_whole = window.len() == content.len();
+    let next_starts = window.grapheme_indices(true).map(|(start, _)| start).skip(1);
+    let ends = next_starts.chain(is_whole.then_some(content.len()));
+    let last = ends.take(SUMMARY_CLUSTERS).take_while(|end| *end <= SUMMARY_BYTES).last();
+    last.unwrap_or_else(|| content.floor_char_boundary(SUMMARY_BYTES))
 }
 
 #[cfg(test)]
@@ -253,17 +267,59 @@ mod tests {
         assert_eq!(summary(&family.repeat(201)), format!("{}…", family.repeat(200)));
     }
 
+    #[test]
+    fn a_summary_has_as_many_clusters_as_fit_in_8_kib() {
+        // 41 bytes each: 199 of them are 8,159 bytes.
+        let cluster = format!("e{}", "\u{301}".repeat(20));
+        assert_eq!(summary(&cluster.repeat(200)), format!("{}…", cluster.repeat(199)));
+        // Exactly 8 KiB, and one byte more.
+        let fits = format!("e{}x", "\u{301}".repeat(4_095));
+        assert_eq!(summary(&fits), fits);
+        let (cut, _) = fits.split_at(fits.len() - 1);
+        assert_eq!(summary(&format!("{fits}x")), format!("{fits}…"));
+        assert_eq!(summary(&format!("{cut}👍")), format!("{cut}…"));
+    }
+
+    #[test]
+    fn a_cluster_that_does_not_fit_is_cut_between_its_characters() {
+        let one = format!("e{}", "\u{301}".repeat(262_143));
+        assert_eq!(summary(&one), format!("e{}…", "\u{301}".repeat(4_095)));
+    }
+
     proptest! {
         #[test]
         fn a_summary_is_the_content_or_its_beginning(content in "\\PC{0,400}") {
+            prop_assert_eq!(summary(&content), summary_by_the_text(&content));
+        }
+
+        #[test]
+        fn a_summary_of_long_clusters_is_bounded(
+            // Marks make clusters long, a line feed or a quote is escaped in JSON.
+            content in "([\u{300}-\u{302}]{0,90}([a\"\n\u{1}]|\r\n|\u{600}\"|👨\u{200d}|🇩|🇪|ᄀ|ᅡ)){0,250}",
+        ) {
             let short = summary(&content);
-            match short.strip_suffix('…').filter(|_| short != content) {
-                None => prop_assert_eq!(short, content),
-                Some(start) => {
-                    prop_assert!(content.starts_with(start));
-                    prop_assert_eq!(start.graphemes(true).count(), 200);
+            prop_assert!(short == summary_by_the_text(&content));
+            prop_assert!(short.len() <= 8_192 + '…'.len_utf8());
+        }
+    }
+
+    /// The rule of the API, word by word, on the whole content.
+    fn summary_by_the_text(content: &str) -> String {
+        let mut kept = String::new();
+        for cluster in content.graphemes(true).take(200) {
+            if kept.len() + cluster.len() > 8_192 {
+                break;
+            }
+            kept.push_str(cluster);
+        }
+        if kept.is_empty() {
+            for character in content.chars() {
+                if kept.len() + character.len_utf8() > 8_192 {
+                    break;
                 }
+                kept.push(character);
             }
         }
+        if kept.len() < content.len() { kept + "…" } else { kept }
     }
 }

@@ -66,6 +66,45 @@ async fn a_rename_that_is_refused_changes_nothing() {
     assert_eq!(after.header("etag"), before.header("etag"));
 }
 
+#[tokio::test]
+async fn a_name_that_looks_like_another_is_refused_and_an_emoji_is_not() {
+    let world = given::blog().await;
+    for name in
+        ["An\u{200b}n", "Ann\u{2060}", "\u{202e}nnA", "Ann\u{fe0f}", "A\u{3164}nn", "\u{ad}"]
+    {
+        let refused = given::user(&world, "eve", name).await;
+        assert_eq!(bad_fields(&refused), ["username"], "{name:?}");
+        assert!(refused.text.contains("invisible"), "{}", refused.text);
+    }
+    for name in ["Ann ❤\u{fe0f}", "👩🏽\u{200d}💻 Ann"] {
+        let user = given::user(&world, "eve", name).await.json();
+        assert_eq!(user["username"], name);
+    }
+}
+
+#[tokio::test]
+async fn a_name_of_before_this_rule_is_read_copied_and_can_be_changed() {
+    let world = given::blog().await;
+    let users = world.container("users").await;
+    let mut items = world.items("users").await.into_iter();
+    let mut ann = items.find(|item| item["id"] == "ann").unwrap();
+    ann["username"] = "An\u{200b}n".into();
+    users.upsert_item("ann", "ann", &ann, None).await.unwrap();
+    // An instance that does not remember her other name.
+    let world = world.second_instance().await;
+    assert_eq!(world.get("/api/users/ann").await.expect(200).json()["username"], "An\u{200b}n");
+    given::post(&world, "p2", "ann").await.expect(201);
+    given::comment(&world, "p1", "ann", "Mine.").await.expect(201);
+    world.settle().await;
+    let feed = world.get("/api/feed").await.expect(200).json();
+    assert_eq!(feed["items"][0]["userUsername"], "An\u{200b}n");
+    assert!(world.items("dead-letters").await.is_empty());
+    given::user(&world, "ann", "Anna").await.expect(200);
+    world.settle().await;
+    let comments = world.get("/api/posts/p1/comments").await.expect(200).json();
+    assert_eq!(comments["items"][0]["userUsername"], "Anna");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn of_many_who_create_one_user_at_once_exactly_one_does() {
     let world = World::new().await;

@@ -46,6 +46,22 @@ async fn the_feed_holds_the_hundred_newest_posts() {
 }
 
 #[tokio::test]
+async fn a_post_of_one_long_cluster_has_a_short_summary() {
+    let world = world_with_ann().await;
+    let content = format!("e{}", "\u{301}".repeat(262_143));
+    let post = json!({"userId": "ann", "title": "Zalgo", "content": content});
+    world.put("/api/posts/p", post).await.expect(201);
+    world.settle().await;
+    let summary = format!("e{}…", "\u{301}".repeat(4_095));
+    for path in ["/api/feed", "/api/users/ann/posts"] {
+        let page = world.get(path).await.expect(200).json();
+        assert!(page["items"][0]["content"] == summary.as_str(), "{path}");
+    }
+    let whole = world.get("/api/posts/p").await.expect(200).json();
+    assert!(whole["content"] == content.as_str());
+}
+
+#[tokio::test]
 async fn likes_and_edits_evict_nothing() {
     let world = world_with_ann().await;
     write_posts(&world, 0..105).await;

@@ -1,0 +1,230 @@
+//! Usernames: what they may be made of, and when two are the same.
+
+use std::fmt;
+
+use icu_properties::{
+    CodePointMapData, CodePointSetData,
+    props::{DefaultIgnorableCodePoint, ExtendedPictographic, GeneralCategory},
+};
+use serde::{Deserialize, Serialize};
+use unicode_normalization::UnicodeNormalization;
+
+use crate::values::{Invalid, check_length};
+
+/// A username: 1 to 64 characters after trimming, none of them invisible.
+///
+/// The rule holds for what callers send ([`Username::parse`]). A stored name is read as it is: it was
+/// accepted under the rule of its time, and its owner keeps it until the next rename.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Username(String);
+
+impl Username {
+    /// Applies the rule.
+    #[expect(clippy::needless_pass_by_value, reason = "as all parsers of checked text")]
+    pub fn parse(text: String) -> Result<Self, Invalid> {
+        let name = text.trim();
+        check_length(name, 1, 64)?;
+        if has_invisible_characters(name) {
+            return Err("must not contain control characters or invisible characters: write it \
+                        anew rather than copy it from elsewhere"
+                .into());
+        }
+        Ok(Self(name.to_owned()))
+    }
+
+    /// The name as the user wrote it.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// What makes two names the same: the Unicode lower case of the NFC form.
+    pub fn key(&self) -> String {
+        self.as_str().nfc().collect::<String>().to_lowercase()
+    }
+}
+
+impl fmt::Display for Username {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Joins emoji into one, such as a family (UTS #51, "ZWJ element").
+const ZERO_WIDTH_JOINER: char = '\u{200d}';
+/// Ask for an emoji as text or as a picture (UTS #51, "presentation selector").
+const TEXT_STYLE: char = '\u{fe0e}';
+const EMOJI_STYLE: char = '\u{fe0f}';
+/// Puts a digit, `#` or `*` on a key, after [`EMOJI_STYLE`]: `1️⃣`.
+const KEYCAP: char = '\u{20e3}';
+
+/// Two names must not look the same because one has something in it that nobody sees. Emoji need
+/// such characters: those are allowed where they belong to one.
+fn has_invisible_characters(name: &str) -> bool {
+    let mut characters = name.chars().peekable();
+    let (mut before_last, mut last) = (None, None);
+    while let Some(character) = characters.next() {
+        let next = characters.peek().copied();
+        let belongs_to_an_emoji = match character {
+            ZERO_WIDTH_JOINER => ends_an_emoji(before_last, last) && next.is_some_and(is_emoji),
+            TEXT_STYLE | EMOJI_STYLE => {
+                last.is_some_and(is_emoji) || last.is_some_and(is_key) && next == Some(KEYCAP)
+            }
+            _ => false,
+        };
+        if is_invisible(character) && !belongs_to_an_emoji {
+            return true;
+        }
+        (before_last, last) = (last, Some(character));
+    }
+    false
+}
+
+fn ends_an_emoji(before_last: Option<char>, last: Option<char>) -> bool {
+    match last {
+        Some(TEXT_STYLE | EMOJI_STYLE) => before_last.is_some_and(is_emoji),
+        last => last.is_some_and(is_emoji),
+    }
+}
+
+fn is_invisible(character: char) -> bool {
+    use GeneralCategory::{Control, Format, LineSeparator, ParagraphSeparator};
+    CodePointSetData::new::<DefaultIgnorableCodePoint>().contains(character)
+        || matches!(
+            CodePointMapData::<GeneralCategory>::new().get(character),
+            Control | Format | LineSeparator | ParagraphSeparator
+        )
+}
+
+/// The tones of skin are modifiers of an emoji, and end it as it would end itself.
+fn is_emoji(character: char) -> bool {
+    CodePointSetData::new::<ExtendedPictographic>().contains(character)
+        || ('\u{1f3fb}'..='\u{1f3ff}').contains(&character)
+}
+
+fn is_key(character: char) -> bool {
+    character.is_ascii_digit() || matches!(character, '#' | '*')
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn name(text: &str) -> Username {
+        Username::parse(text.to_owned()).unwrap()
+    }
+
+    #[test]
+    fn names_that_look_the_same_are_the_same() {
+        assert_eq!(name("Bob").key(), name("bOB").key());
+        assert_eq!(name("Zoe\u{308}").key(), name("ZO\u{cb}").key());
+        assert_eq!(name("  Bob ").as_str(), "Bob");
+        assert_ne!(name("Bob").key(), name("Rob").key());
+    }
+
+    #[test]
+    fn bad_names_are_refused() {
+        for text in ["", "   ", "a\u{0}b", "a\nb", &"x".repeat(65)] {
+            assert!(Username::parse(text.to_owned()).is_err(), "{text:?}");
+        }
+        assert!(Username::parse("ä".repeat(64)).is_ok());
+    }
+
+    #[test]
+    fn invisible_characters_are_refused() {
+        for invisible in [
+            '\u{ad}',
+            '\u{34f}',
+            '\u{61c}',
+            '\u{115f}',
+            '\u{17b4}',
+            '\u{180b}',
+            '\u{180e}',
+            '\u{200b}',
+            '\u{200c}',
+            '\u{200d}',
+            '\u{200e}',
+            '\u{202e}',
+            '\u{2060}',
+            '\u{2066}',
+            '\u{3164}',
+            '\u{fe00}',
+            '\u{fe0f}',
+            '\u{feff}',
+            '\u{ffa0}',
+            '\u{fff9}',
+            '\u{1d173}',
+            '\u{e0001}',
+            '\u{e0061}',
+            '\u{e0100}',
+            '\u{7f}',
+            '\u{9f}',
+            '\u{2028}',
+            '\u{2029}',
+        ] {
+            for text in [format!("Bo{invisible}b"), format!("🙂{invisible}{invisible}b")] {
+                let refused = Username::parse(text.clone()).unwrap_err();
+                assert!(refused.0.contains("invisible"), "{text:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_belongs_to_an_emoji_is_accepted_and_only_there() {
+        for text in [
+            "👩\u{200d}💻",
+            "👩🏽\u{200d}💻",
+            "🏳\u{fe0f}\u{200d}🌈",
+            "❤\u{fe0f} Ann",
+            "☎\u{fe0e}",
+            "1\u{fe0f}\u{20e3}",
+            "👨\u{200d}👩\u{200d}👧",
+            "🇩🇪",
+        ] {
+            assert_eq!(name(text).as_str(), text);
+        }
+        for text in [
+            "a\u{200d}💻",
+            "👩\u{200d}a",
+            "👩\u{200d}",
+            "👩\u{200d}\u{200d}💻",
+            "a\u{fe0f}",
+            "1\u{fe0f}",
+            "❤\u{fe0f}\u{fe0f}",
+            "1\u{fe0f}\u{200d}💻",
+            "👩\u{ad}",
+            "\u{200d}👩",
+            "👩\u{fe0f}\u{fe0e}\u{200d}💻",
+        ] {
+            assert!(Username::parse(text.to_owned()).is_err(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_stored_name_is_read_under_any_rule() {
+        for text in ["Bo\u{200b}b", "", &"x".repeat(1_000)] {
+            let stored = serde_json::to_string(text).unwrap();
+            let read: Username = serde_json::from_str(&stored).unwrap();
+            assert_eq!((read.as_str(), serde_json::to_string(&read).unwrap()), (text, stored));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_name_differs_from_another_by_what_nobody_sees(
+            text in "([a-z1#é]|[\\PC]|🙂|👩🏽|\u{200d}|\u{fe0f}|\u{20e3}|\u{200b}){1,12}",
+        ) {
+            if let Ok(name) = Username::parse(text) {
+                // Emoji aside, there is nothing to take out.
+                let characters: Vec<_> = name.as_str().chars().collect();
+                for (at, character) in characters.iter().enumerate() {
+                    let is_beside_an_emoji = characters[at.saturating_sub(2)..at]
+                        .iter()
+                        .any(|one| is_emoji(*one) || is_key(*one));
+                    prop_assert!(is_beside_an_emoji || !is_invisible(*character));
+                }
+            }
+        }
+    }
+}
