@@ -19,6 +19,7 @@ use crate::{
             create_comment, create_post, create_user, delete_comment, delete_post, like_post,
             put_post, put_user, unlike_post,
         },
+        model::sizes,
         projections::{
             HomeFeed, PostCopiesInUsers, PostsIntegrity, RenameOptions, UsernamesInPosts,
         },
@@ -30,9 +31,10 @@ use crate::{
     cosmos::Cosmos,
     dead_letters::{delete_dead_letter, get_dead_letter, list_dead_letters, replay_dead_letter},
     http::{
-        Authentication, FunctionNames, answered, catch_panics, method_not_allowed, no_such_route,
+        Admission, AdmissionOptions, Authentication, Footprint, FunctionNames, admit, answered,
+        catch_panics, method_not_allowed, no_such_route,
     },
-    projection::{DeadLetters, Projections, RETRY_BUDGET},
+    projection::{DeadLetter, DeadLetters, Projections, RETRY_BUDGET},
     telemetry,
 };
 
@@ -41,32 +43,40 @@ use crate::{
 #[rustfmt::skip]
 pub fn http_functions() -> Vec<HttpFunction> {
     use AuthLevel::{Anonymous, Function};
+    // How large answers can be. Those of the others are small, or as large as the request's body.
+    let one_post = Footprint::Item(sizes::POST);
+    let posts    = Footprint::Page { item: sizes::SHORT_POST, limit: 20 };
+    let feed     = Footprint::Page { item: sizes::SHORT_POST, limit: 100 };
+    let comments = Footprint::Page { item: sizes::COMMENT, limit: 20 };
+    let likes    = Footprint::Page { item: sizes::LIKE, limit: 20 };
+    let letter   = Footprint::Item(DeadLetter::MAX_RAW);
+    let letters  = Footprint::Page { item: DeadLetter::MAX_SUMMARY, limit: 20 };
     vec![
         // Users: sign up and rename (C1), profile (Q1), posts of an author (Q3).
         http("CreateUser",    Method::POST,   "/api/users",                              Function,  post(create_user)),
         http("PutUser",       Method::PUT,    "/api/users/{userId}",                     Function,  put(put_user)),
         http("GetUser",       Method::GET,    "/api/users/{userId}",                     Anonymous, get(get_user)),
-        http("ListUserPosts", Method::GET,    "/api/users/{userId}/posts",               Anonymous, get(list_user_posts)),
+        http("ListUserPosts", Method::GET,    "/api/users/{userId}/posts",               Anonymous, get(list_user_posts)).answers(posts),
         // Posts: write and edit (C2), read (Q2), the front page (Q6).
         http("CreatePost",    Method::POST,   "/api/posts",                              Function,  post(create_post)),
         http("PutPost",       Method::PUT,    "/api/posts/{postId}",                     Function,  put(put_post)),
-        http("GetPost",       Method::GET,    "/api/posts/{postId}",                     Anonymous, get(get_post)),
+        http("GetPost",       Method::GET,    "/api/posts/{postId}",                     Anonymous, get(get_post)).answers(one_post),
         http("DeletePost",    Method::DELETE, "/api/posts/{postId}",                     Function,  delete(delete_post)),
-        http("GetFeed",       Method::GET,    "/api/feed",                               Anonymous, get(get_feed)),
+        http("GetFeed",       Method::GET,    "/api/feed",                               Anonymous, get(get_feed)).answers(feed),
         // Comments: write (C3), read (Q4).
         http("CreateComment", Method::POST,   "/api/posts/{postId}/comments",             Function,  post(create_comment)),
-        http("ListComments",  Method::GET,    "/api/posts/{postId}/comments",             Anonymous, get(list_comments)),
-        http("GetComment",    Method::GET,    "/api/posts/{postId}/comments/{commentId}", Anonymous, get(get_comment)),
+        http("ListComments",  Method::GET,    "/api/posts/{postId}/comments",             Anonymous, get(list_comments)).answers(comments),
+        http("GetComment",    Method::GET,    "/api/posts/{postId}/comments/{commentId}", Anonymous, get(get_comment)).answers(one_post),
         http("DeleteComment", Method::DELETE, "/api/posts/{postId}/comments/{commentId}", Function,  delete(delete_comment)),
         // Likes: like (C4), who likes it (Q5).
         http("LikePost",      Method::PUT,    "/api/posts/{postId}/likes/{userId}",       Function,  put(like_post)),
-        http("GetLike",       Method::GET,    "/api/posts/{postId}/likes/{userId}",       Anonymous, get(get_like)),
+        http("GetLike",       Method::GET,    "/api/posts/{postId}/likes/{userId}",       Anonymous, get(get_like)).answers(one_post),
         http("UnlikePost",    Method::DELETE, "/api/posts/{postId}/likes/{userId}",       Function,  delete(unlike_post)),
-        http("ListLikes",     Method::GET,    "/api/posts/{postId}/likes",                Anonymous, get(list_likes)),
+        http("ListLikes",     Method::GET,    "/api/posts/{postId}/likes",                Anonymous, get(list_likes)).answers(likes),
         // Changes that could not be applied: look, apply again, give up.
-        http("ListDeadLetters",  Method::GET,    "/api/dead-letters",                   Function, get(list_dead_letters)),
-        http("GetDeadLetter",    Method::GET,    "/api/dead-letters/{letterId}",        Function, get(get_dead_letter)),
-        http("ReplayDeadLetter", Method::POST,   "/api/dead-letters/{letterId}/replay", Function, post(replay_dead_letter)),
+        http("ListDeadLetters",  Method::GET,    "/api/dead-letters",                   Function, get(list_dead_letters)).answers(letters),
+        http("GetDeadLetter",    Method::GET,    "/api/dead-letters/{letterId}",        Function, get(get_dead_letter)).answers(letter),
+        http("ReplayDeadLetter", Method::POST,   "/api/dead-letters/{letterId}/replay", Function, post(replay_dead_letter)).answers(letter),
         http("DeleteDeadLetter", Method::DELETE, "/api/dead-letters/{letterId}",        Function, delete(delete_dead_letter)),
     ]
 }
@@ -81,6 +91,8 @@ pub const UNMATCHED: &str = "ZUnmatchedRoute";
 /// What can be set on the app.
 #[derive(Debug, Clone, Copy)]
 pub struct Options {
+    /// How many requests are worked on at a time, and how much memory they may need.
+    pub admission: AdmissionOptions,
     /// How the app knows who calls.
     pub authentication: Authentication,
     /// How a rename goes about it.
@@ -97,6 +109,7 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         Self {
+            admission: AdmissionOptions::default(),
             authentication: Authentication::default(),
             rename: RenameOptions::default(),
             audit: audit::Options::default(),
@@ -113,7 +126,7 @@ pub fn app(cosmos: &Arc<Cosmos>) -> CustomHandler {
 
 /// The app with other options.
 pub fn app_with(cosmos: &Arc<Cosmos>, options: Options) -> CustomHandler {
-    let Options { authentication, rename, audit, retry_budget, combine } = options;
+    let Options { admission, authentication, rename, audit, retry_budget, combine } = options;
     let blog = Blog::new(cosmos).combining(combine);
     let projections = Projections::new(DeadLetters::new(cosmos), retry_budget)
         .with(UsernamesInPosts::new(&blog, rename))
@@ -129,11 +142,13 @@ pub fn app_with(cosmos: &Arc<Cosmos>, options: Options) -> CustomHandler {
             telemetry::invocation(audit::FUNCTION, "timer", host, Box::pin(work))
         },
     );
-    projections.serve(app).http(router(Parts { authentication, blog, projections }))
+    let admission = Admission::new(admission);
+    projections.serve(app).http(router(Parts { admission, authentication, blog, projections }))
 }
 
 /// What the handlers of HTTP functions take as their `State`.
 struct Parts {
+    admission: Admission,
     authentication: Authentication,
     blog: Blog,
     projections: Projections,
@@ -167,7 +182,14 @@ pub struct HttpFunction {
     pub route: &'static str,
     /// Whether the host asks for a key.
     pub auth_level: AuthLevel,
+    footprint: Footprint,
     handler: MethodRouter<Arc<Parts>>,
+}
+
+impl HttpFunction {
+    fn answers(self, footprint: Footprint) -> Self {
+        Self { footprint, ..self }
+    }
 }
 
 /// Who may call a function.
@@ -186,16 +208,21 @@ fn http(
     auth_level: AuthLevel,
     handler: MethodRouter<Arc<Parts>>,
 ) -> HttpFunction {
-    HttpFunction { name, method, route, auth_level, handler }
+    HttpFunction { name, method, route, auth_level, footprint: Footprint::Small, handler }
 }
 
 fn router(parts: Parts) -> Router {
     let functions = http_functions();
     let names = functions.iter().map(|one| (one.method.clone(), one.route, one.name));
     let names = FunctionNames::new(names, UNMATCHED);
+    let admission = parts.admission.clone();
     functions
         .into_iter()
-        .fold(Router::new(), |router, function| router.route(function.route, function.handler))
+        .fold(Router::new(), |router, function| {
+            let turn = (admission.clone(), function.footprint);
+            let handler = function.handler.route_layer(middleware::from_fn_with_state(turn, admit));
+            router.route(function.route, handler)
+        })
         .method_not_allowed_fallback(method_not_allowed)
         .fallback(no_such_route)
         .layer(middleware::from_fn(catch_panics))

@@ -1,5 +1,6 @@
 //! Settings, read once at the start. The triggers of the Functions host use the same names.
 
+mod admission;
 mod cosmos;
 
 use std::{
@@ -14,7 +15,7 @@ use custom_handler::logs::Format;
 
 use crate::{
     blog::{audit, projections::RenameOptions},
-    http::Authentication,
+    http::{AdmissionOptions, Authentication},
 };
 
 /// All settings of the handler.
@@ -22,6 +23,9 @@ use crate::{
 pub struct Config {
     /// The database of the account.
     pub cosmos: CosmosConfig,
+    /// How many requests are worked on at a time, and how much memory they may need:
+    /// `Admission__Requests` and `Admission__MemoryMiB`.
+    pub admission: AdmissionOptions,
     /// How the weekly audit goes about it: `Audit__Repair`, `true` to mend what it finds.
     pub audit: audit::Options,
     /// What is logged and where telemetry goes.
@@ -98,6 +102,7 @@ impl Config {
                 database: setting("CosmosDatabase").unwrap_or_else(|| "tributary".into()),
                 routing: cosmos::routing(&setting),
             },
+            admission: admission::read(&setting)?,
             audit: audit::Options {
                 repair: switch(&setting, "Audit__Repair")?,
                 ..Default::default()

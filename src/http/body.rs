@@ -1,5 +1,7 @@
 //! JSON bodies, checked field by field.
 
+use std::time::Duration;
+
 use axum::{
     body::{Body, HttpBody},
     extract::{FromRequest, Request},
@@ -7,12 +9,16 @@ use axum::{
 };
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde_json::{Map, Value};
+use tokio::time::timeout;
 
 use super::{ApiError, FieldError};
 use crate::values::Invalid;
 
 /// The size of a body, in bytes as sent.
-const MAX_BODY: usize = 1024 * 1024;
+pub(super) const MAX_BODY: usize = 1024 * 1024;
+
+/// How long a body may take to arrive: its request has its place among those that are worked on.
+const ARRIVES_WITHIN: Duration = Duration::from_secs(30);
 
 /// A JSON body that has passed all checks of `T`.
 pub struct JsonBody<T>(pub T);
@@ -87,9 +93,13 @@ async fn read(body: Body) -> Result<bytes::Bytes, ApiError> {
     if body.size_hint().lower() > MAX_BODY as u64 {
         return Err(ApiError::TooLarge);
     }
-    match Limited::new(body, MAX_BODY).collect().await {
-        Ok(collected) => Ok(collected.to_bytes()),
-        Err(error) if error.is::<LengthLimitError>() => Err(ApiError::TooLarge),
-        Err(_) => Err(ApiError::Malformed("The body ended too early.".into())),
+    match timeout(ARRIVES_WITHIN, Limited::new(body, MAX_BODY).collect()).await {
+        Ok(Ok(collected)) => Ok(collected.to_bytes()),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(ApiError::TooLarge),
+        Ok(Err(_)) => Err(ApiError::Malformed("The body ended too early.".into())),
+        Err(_) => Err(ApiError::Malformed(format!(
+            "The body did not arrive within {} seconds.",
+            ARRIVES_WITHIN.as_secs()
+        ))),
     }
 }

@@ -52,6 +52,9 @@ pub enum ApiError {
     /// 500: a bug of ours.
     #[error("a bug")]
     Internal,
+    /// 503: this instance has as many requests as it can work on.
+    #[error("too many requests at a time")]
+    Overloaded,
     /// The store's fault: 429, 503 or, for a bug, 500.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -153,6 +156,15 @@ impl IntoResponse for ApiError {
                 "Unsupported media type",
                 "Send the body as JSON with the header `Content-Type: application/json`.".into(),
             ),
+            Self::Overloaded => {
+                tracing::warn!("Refused a request: too many are being worked on");
+                (
+                    S::SERVICE_UNAVAILABLE,
+                    "overloaded",
+                    "Too many requests at a time",
+                    "This instance works on as many requests as it can. Retry after the time in Retry-After.".into(),
+                )
+            }
             Self::Internal => internal(),
             Self::Store(error) => of_store(error),
         };

@@ -1,6 +1,7 @@
-//! What all routes share: who calls, bodies in, items and lists out, conditions, errors, what is
+//! What all routes share: whose turn it is, who calls, bodies in, items and lists out, conditions, errors, what is
 //! said of each request.
 
+mod admission;
 mod answered;
 mod body;
 mod conditions;
@@ -11,6 +12,7 @@ mod params;
 mod principal;
 mod reply;
 
+pub use admission::{Admission, AdmissionOptions, Footprint, admit};
 pub use answered::{FunctionNames, answered};
 pub use body::{Form, FromForm, JsonBody};
 pub use conditions::Conditions;

@@ -13,10 +13,6 @@ use crate::{
     values::{Timestamp, may_be_rewritten_by_host},
 };
 
-/// How much of a document a dead letter keeps, in bytes. Escaped as a string it must fit into an
-/// item of 2 MB; the whole document is still in its container.
-const MAX_RAW: usize = 512 * 1024;
-
 /// A change that was not applied.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -44,6 +40,17 @@ pub struct DeadLetter {
 }
 
 impl DeadLetter {
+    /// How much of a document a dead letter keeps, in bytes. Escaped as a string it must fit into an
+    /// item of 2 MB; the whole document is still in its container.
+    pub const MAX_RAW: usize = 512 * 1024;
+
+    /// How much of the reason it keeps, in bytes: an error may quote the document.
+    const MAX_REASON: usize = 2 * 1024;
+
+    /// The most bytes of a dead letter without its document, as JSON: the reason, an id (1,023 bytes)
+    /// and a partition key (2 KiB) of which JSON may escape each character, and the other fields.
+    pub const MAX_SUMMARY: usize = 6 * (Self::MAX_REASON + 1_023 + 2_048) + 1_024;
+
     /// A dead letter for a change that `P` could not apply.
     pub fn new<P: Projection>(invocation_id: &str, document: &Document, reason: String) -> Self {
         let fields: Map<String, Value> = document.parse().unwrap_or_default();
@@ -61,7 +68,7 @@ impl DeadLetter {
             partition_key,
             raw: String::new(),
             raw_truncated: false,
-            reason,
+            reason: beginning(reason, Self::MAX_REASON),
             invocation_id: invocation_id.to_owned(),
             failed_at: Timestamp::now(),
         }
@@ -70,6 +77,7 @@ impl DeadLetter {
 
     /// The letter after a replay that failed for `reason`.
     pub(super) fn failed_again(self, reason: String, invocation_id: &str) -> Self {
+        let reason = beginning(reason, Self::MAX_REASON);
         let invocation_id = invocation_id.to_owned();
         Self { reason, invocation_id, failed_at: Timestamp::now(), ..self }
     }
@@ -77,7 +85,7 @@ impl DeadLetter {
     /// The letter with another state of its document.
     pub(super) fn with_raw(&self, document: &Document) -> Self {
         let raw = document.raw();
-        let kept = raw.floor_char_boundary(MAX_RAW);
+        let kept = raw.floor_char_boundary(Self::MAX_RAW);
         Self { raw: raw[..kept].to_owned(), raw_truncated: kept < raw.len(), ..self.clone() }
     }
 
@@ -95,6 +103,12 @@ impl DeadLetter {
         let fields: Map<String, Value> = serde_json::from_str(&self.raw).unwrap_or_default();
         fields.get("ttl").is_some_and(Value::is_u64)
     }
+}
+
+/// As much of a text as fits into so many bytes.
+fn beginning(mut text: String, bytes: usize) -> String {
+    text.truncate(text.floor_char_boundary(bytes));
+    text
 }
 
 /// The function in the id of a dead letter: its logical partition.

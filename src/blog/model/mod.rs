@@ -8,6 +8,7 @@ mod change;
 mod feed;
 mod post;
 mod reaction;
+pub mod sizes;
 mod user;
 mod username;
 

@@ -28,11 +28,11 @@ values::checked_text!(
 );
 
 /// The most extended grapheme clusters of the content that a summary keeps.
-const SUMMARY_CLUSTERS: usize = 200;
+pub(super) const SUMMARY_CLUSTERS: usize = 200;
 
 /// The most bytes of the content that a summary keeps, in UTF-8: one cluster may be as long as the
 /// whole content.
-const SUMMARY_BYTES: usize = 8 * 1024;
+pub(super) const SUMMARY_BYTES: usize = 8 * 1024;
 
 /// A post.
 #[derive(Debug, Clone, Serialize, Deserialize)]

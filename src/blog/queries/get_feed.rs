@@ -25,7 +25,7 @@ pub async fn get_feed(
     let limit = limit_of(query.as_deref(), FEED_CAPACITY as u32)?;
     let posts: Vec<JsonText> =
         blog.feed.query(newest(limit)?, Scope::Partition(FEED_PARTITION), limit).await?;
-    let body = [b"{\"items\":", JsonText::array(&posts).as_slice(), b"}"].concat();
+    let body = JsonText::array("{\"items\":", posts, "}");
     Ok(([(CONTENT_TYPE, "application/json")], body))
 }
 

@@ -1,5 +1,6 @@
 //! What all routes share: bodies, problem documents, conditions, lists.
 
+mod admission;
 mod bodies;
 mod caching;
 mod faults;

@@ -1,0 +1,73 @@
+//! How large the items of a page can be as JSON, in bytes: what the limits of their fields allow.
+
+use super::post::{SUMMARY_BYTES, SUMMARY_CLUSTERS};
+
+/// The most bytes that JSON takes for one character: a control character is `\u0000`. Others are
+/// written in UTF-8, in at most four bytes.
+const CHARACTER: usize = 6;
+const ID: usize = 128;
+const USERNAME: usize = 64 * CHARACTER;
+const TITLE: usize = 200 * CHARACTER;
+/// A cluster has at most one character that JSON escapes, and it has a byte in UTF-8.
+const SUMMARY: usize = SUMMARY_BYTES + SUMMARY_CLUSTERS * (CHARACTER - 1) + '…'.len_utf8();
+/// Names of the fields, numbers, the date, the comma behind the item.
+const REST: usize = 256;
+
+/// A short post in a page: in the feed, and in the list of its author.
+pub const SHORT_POST: usize = 3 * ID + USERNAME + TITLE + SUMMARY + REST;
+/// A comment in a page.
+pub const COMMENT: usize = 3 * ID + USERNAME + 10_000 * CHARACTER + REST;
+/// A like in a page. Its id is that of its user with a word before it.
+pub const LIKE: usize = 3 * ID + USERNAME + REST;
+/// The content of a whole post, in UTF-8.
+pub const POST: usize = 512 * 1024;
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::blog::model::{PublicComment, PublicLike, PublicPost, summary};
+
+    /// The bytes of an item as it stands in a page, with the comma behind it.
+    fn size<T: serde::de::DeserializeOwned + serde::Serialize>(item: &Value) -> usize {
+        let item: T = serde_json::from_value(item.clone()).unwrap();
+        serde_json::to_vec(&item).unwrap().len() + 1
+    }
+
+    fn worst(content: &str) -> Value {
+        let id = "a".repeat(ID);
+        json!({
+            "id": id, "postId": id, "userId": id, "userUsername": "\u{1}".repeat(64),
+            "title": "\u{1}".repeat(200), "content": content, "commentCount": u64::MAX,
+            "likeCount": u64::MAX, "creationDate": "2026-11-21T09:25:54.120Z",
+        })
+    }
+
+    /// 199 clusters of two characters, one of them escaped, and a long one: 8 KiB in all.
+    fn worst_content() -> String {
+        let long = format!("\"{}", "\u{301}".repeat((SUMMARY_BYTES - 199 - 1) / 2));
+        format!("{}{long}x", "\u{1}".repeat(199))
+    }
+
+    #[test]
+    fn no_item_is_larger_than_its_bound_and_the_bound_is_close() {
+        let short_post = size::<PublicPost>(&worst(&summary(&worst_content())));
+        let comment = size::<PublicComment>(&worst(&"\u{1}".repeat(10_000)));
+        let like = size::<PublicLike>(&worst(""));
+        for (size, bound) in [(short_post, SHORT_POST), (comment, COMMENT), (like, LIKE)] {
+            assert!(size <= bound && bound < size + REST, "{size} of {bound}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_summary_as_json_is_no_longer_than_its_bound(
+            content in "([\u{300}-\u{302}]{0,90}([a\"\\\\\n\u{1}]|\r\n|\u{600}\"|👨\u{200d})){0,250}",
+        ) {
+            let json = serde_json::to_string(&summary(&content)).unwrap();
+            prop_assert!(json.len() - "\"\"".len() <= SUMMARY);
+        }
+    }
+}

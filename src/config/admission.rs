@@ -1,0 +1,43 @@
+//! `Admission__…`: how many requests are worked on at a time.
+
+use super::{ConfigError, Lookup, error};
+use crate::http::AdmissionOptions;
+
+pub(super) fn read(setting: Lookup<'_>) -> Result<AdmissionOptions, ConfigError> {
+    let default = AdmissionOptions::default();
+    Ok(AdmissionOptions {
+        requests: number(setting, "Admission__Requests")?.unwrap_or(default.requests),
+        memory_mib: number(setting, "Admission__MemoryMiB")?.unwrap_or(default.memory_mib),
+        ..default
+    })
+}
+
+fn number(setting: Lookup<'_>, name: &str) -> Result<Option<u16>, ConfigError> {
+    let Some(text) = setting(name) else { return Ok(None) };
+    let number = text.trim().parse().ok().filter(|number| (1..=10_000).contains(number));
+    let bad = || error(format!("{name} must be a whole number from 1 to 10000."));
+    number.map(Some).ok_or_else(bad)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::read;
+
+    #[test]
+    fn limits_are_whole_numbers_within_reason() {
+        let store = ("CosmosConnection", "AccountEndpoint=http://127.0.0.1:8081/;AccountKey=a2V5");
+        let limits = |settings: &[(&str, &str)]| {
+            let config = read(&[&[store], settings].concat());
+            config.map(|config| (config.admission.requests, config.admission.memory_mib))
+        };
+        let names = ["Admission__Requests", "Admission__MemoryMiB"];
+        assert_eq!(limits(&[]), Ok((128, 32)));
+        assert_eq!(limits(&[(names[0], " 7 "), (names[1], "256")]), Ok((7, 256)));
+        for name in names {
+            for bad in ["0", "-1", "1.5", "many", "10001", "99999999999"] {
+                let message = limits(&[(name, bad)]).unwrap_err().to_string();
+                assert!(message.contains(name) && !message.contains(bad), "{message}");
+            }
+        }
+    }
+}
