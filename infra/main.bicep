@@ -110,7 +110,7 @@ param alertsEnabled bool = true
 @description('E-mail address that alerts go to. Empty: they only show in the portal.')
 param alertEmail string = ''
 
-@description('Executions an hour above which the alert app-executions fires: set it to what you are ready to pay for.')
+@description('Executions an hour above which the alert app-executions fires, and with alwaysReady also app-executions-always-ready: set it to what you are ready to pay for.')
 @minValue(1)
 param executionsPerHourAlert int = 1000000
 
@@ -203,6 +203,8 @@ module network 'modules/network.bicep' = if (privateNetworking) {
     cosmosAccountId: cosmos.outputs.accountId
     storageId: storage.outputs.id
   }
+  // A private endpoint changes the account, too, and the account takes one change at a time.
+  dependsOn: [roles]
 }
 
 module functionApp 'modules/function-app.bicep' = {
@@ -250,6 +252,7 @@ module alerts 'modules/alerts.bicep' = if (alertsEnabled) {
     workspaceId: monitoring.outputs.workspaceId
     autoscale: capacityMode == 'autoscale'
     maximumInstanceCount: maximumInstanceCount
+    hasAlwaysReady: !empty(alwaysReady)
     executionsPerHour: executionsPerHourAlert
   }
 }

@@ -13,16 +13,11 @@ const { KustoCode, GlobalState, Symbols } = global.Kusto.Language;
 const modules = "infra/modules";
 
 // The columns that queries use, of the tables as learn.microsoft.com/azure/azure-monitor/reference/tables has them.
-const tables = {
-  AppTraces: "TimeGenerated: datetime, Message: string, SeverityLevel: int, OperationId: string, AppRoleName: string, Properties: dynamic",
-  CDBPartitionKeyRUConsumption:
-    "TimeGenerated: datetime, ActivityId: string, CollectionName: string, DatabaseName: string, OperationName: string, PartitionKey: string, PartitionKeyRangeId: string, RequestCharge: real",
-  CDBPartitionKeyStatistics:
-    "TimeGenerated: datetime, CollectionName: string, DatabaseName: string, PartitionKey: string, SizeKb: int",
-  CDBQueryRuntimeStatistics:
-    "TimeGenerated: datetime, ActivityId: string, CollectionName: string, DatabaseName: string, PartitionKeyRangeId: string, QueryText: string",
-};
-const symbols = Object.entries(tables).map(([name, columns]) => Symbols.TableSymbol.From(`(${columns})`).WithName(name));
+const tables = JSON.parse(fs.readFileSync(path.join(__dirname, "tables.json"), "utf8"));
+const symbols = Object.entries(tables).map(([name, columns]) => {
+  const typed = Object.entries(columns).map(([column, type]) => `${column}: ${type}`);
+  return Symbols.TableSymbol.From(`(${typed.join(", ")})`).WithName(name);
+});
 const workspace = GlobalState.Default.WithDatabase(new Symbols.DatabaseSymbol.$ctor3("workspace", null, symbols, false));
 
 const complaints = new Set();

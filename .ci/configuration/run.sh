@@ -15,7 +15,7 @@ python=$work/python/bin/python
 mkdir -p "$work"
 
 if ! cmp -s "$here/requirements.txt" "$work/requirements.txt"; then
-    echo "installing Checkov, jsonschema, zizmor and ShellCheck"
+    echo "installing Checkov, jsonschema, DuckDB, zizmor and ShellCheck"
     rm -rf "$work/python" "$work/requirements.txt"
     python3 -m venv "$work/python"
     "$python" -m pip install --quiet --disable-pip-version-check -r "$here/requirements.txt"
@@ -39,6 +39,7 @@ else
 fi
 
 NODE_PATH=$work/node_modules node "$here/kql.cjs"
+"$python" "$here/kql_rows.py"
 
 "$work/python/bin/check-jsonschema" --builtin-schema vendor.github-workflows .github/workflows/*.yml
 "$work/python/bin/check-jsonschema" --builtin-schema vendor.compose-spec compose.yaml

@@ -8,6 +8,7 @@ param functionAppId string
 param workspaceId string
 param autoscale bool
 param maximumInstanceCount int
+param hasAlwaysReady bool
 param executionsPerHour int
 
 resource actionGroup 'Microsoft.Insights/actionGroups@2023-01-01' = if (!empty(email)) {
@@ -38,6 +39,7 @@ module metricAlerts 'metric-alerts.bicep' = {
     functionAppId: functionAppId
     autoscale: autoscale
     maximumInstanceCount: maximumInstanceCount
+    hasAlwaysReady: hasAlwaysReady
     executionsPerHour: executionsPerHour
     actionGroupIds: actionGroupIds
   }

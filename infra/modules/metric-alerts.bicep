@@ -5,6 +5,7 @@ param cosmosAccountId string
 param functionAppId string
 param autoscale bool
 param maximumInstanceCount int
+param hasAlwaysReady bool
 param executionsPerHour int
 param actionGroupIds array
 
@@ -23,14 +24,19 @@ var always = [
   { key: 'app-http-5xx', on: functions, metric: 'Http5xx', dimensions: [], aggregation: 'Total', operator: 'GreaterThan', threshold: 10, window: 'PT5M', severity: 1, says: 'More than 10 requests in 5 minutes were answered with a server error.' }
   { key: 'app-response-time', on: functions, metric: 'HttpResponseTime', dimensions: [], aggregation: 'Average', operator: 'GreaterThan', threshold: 2, window: 'PT15M', severity: 2, says: 'Answers took more than 2 seconds on average over 15 minutes.' }
   { key: 'app-cpu', on: functions, metric: 'CpuPercentage', dimensions: [], aggregation: 'Average', operator: 'GreaterThan', threshold: 85, window: 'PT15M', severity: 3, says: 'The instances used more than 85 % of their processors over 15 minutes.' }
-  { key: 'app-executions', on: functions, metric: 'OnDemandFunctionExecutionCount', dimensions: [], aggregation: 'Total', operator: 'GreaterThan', threshold: executionsPerHour, window: 'PT1H', severity: 2, says: 'More functions ran in an hour than the budget allows.' }
+  { key: 'app-executions', on: functions, metric: 'OnDemandFunctionExecutionCount', dimensions: [], aggregation: 'Total', operator: 'GreaterThan', threshold: executionsPerHour, window: 'PT1H', severity: 2, says: 'More functions ran in an hour on instances on demand than the budget allows.' }
   { key: 'app-instances', on: functions, metric: 'InstanceCount', dimensions: [], aggregation: 'Average', operator: 'GreaterThan', threshold: maximumInstanceCount * 8 / 10, window: 'PT15M', severity: 2, says: 'The app ran on more than 80 % of the instances it may have, on average over 15 minutes.' }
 ]
 // Serverless has no request units to use up.
 var withAutoscale = [
   { key: 'cosmos-normalized-ru', on: cosmos, metric: 'NormalizedRUConsumption', dimensions: [], aggregation: 'Maximum', operator: 'GreaterThan', threshold: 90, window: 'PT15M', severity: 2, says: 'A physical partition used more than 90 % of its request units.' }
 ]
-var rules = concat(always, autoscale ? withAutoscale : [])
+// Azure counts the executions on instances that are always ready apart from the others, and one rule
+// cannot add two metrics.
+var withAlwaysReady = [
+  { key: 'app-executions-always-ready', on: functions, metric: 'AlwaysReadyFunctionExecutionCount', dimensions: [], aggregation: 'Total', operator: 'GreaterThan', threshold: executionsPerHour, window: 'PT1H', severity: 2, says: 'More functions ran in an hour on instances that are always ready than the budget allows.' }
+]
+var rules = concat(always, autoscale ? withAutoscale : [], hasAlwaysReady ? withAlwaysReady : [])
 
 resource alert 'Microsoft.Insights/metricAlerts@2018-03-01' = [for rule in rules: {
   name: '${rule.key}-${token}'
@@ -56,6 +62,8 @@ resource alert 'Microsoft.Insights/metricAlerts@2018-03-01' = [for rule in rules
           timeAggregation: rule.aggregation
           operator: rule.operator
           threshold: rule.threshold
+          // A new site has no metrics yet, and Azure would refuse the rule: "Couldn't find a metric named".
+          skipMetricValidation: true
         }
       ]
     }

@@ -66,4 +66,7 @@ resource developerOnCosmos 'Microsoft.DocumentDB/databaseAccounts/sqlRoleAssignm
     principalId: developerPrincipalId
     scope: cosmos.id
   }
+  // The account takes one change at a time. Two assignments side by side can meet 412, "another user
+  // operation in progress which requires an exclusive lock".
+  dependsOn: [appOnCosmos]
 }

@@ -1,21 +1,56 @@
-//! The alerts: what they query exists, and each has a word in the documents.
+//! The alerts: what they query exists, they cover every projection, and each has a word in the
+//! documents.
 
-use std::{collections::BTreeSet, fs};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+};
+
+use serde_json::Value;
 
 use super::{bicep::Bicep, root, text};
 
+/// The functions that answer 201 and write to no container that a trigger reads.
+const WRITE_NOTHING_WATCHED: [&str; 1] = ["ReplayDeadLetter"];
+
+const METRIC_ALERTS: &str = "infra/modules/metric-alerts.bicep";
+const LOG_ALERTS: &str = "infra/modules/log-alerts.bicep";
+
 /// The keys of all rules.
 fn keys() -> Vec<String> {
-    let mut keys = Vec::new();
-    for file in ["infra/modules/metric-alerts.bicep", "infra/modules/log-alerts.bicep"] {
-        let bicep = Bicep::read(file);
-        let is_key = |node: &tree_sitter::Node<'_>| {
-            node.kind() == "object_property" && bicep.text_of(*node).starts_with("key: '")
-        };
-        let properties = bicep.nodes().into_iter().filter(is_key);
-        keys.extend(properties.map(|node| bicep.string(node.named_child(1).unwrap())));
-    }
-    keys
+    [METRIC_ALERTS, LOG_ALERTS].into_iter().flat_map(keys_in).collect()
+}
+
+fn keys_in(file: &str) -> Vec<String> {
+    let bicep = Bicep::read(file);
+    let is_key = |node: &tree_sitter::Node<'_>| {
+        node.kind() == "object_property" && bicep.text_of(*node).starts_with("key: '")
+    };
+    let properties = bicep.nodes().into_iter().filter(is_key);
+    properties.map(|node| bicep.string(node.named_child(1).unwrap())).collect()
+}
+
+/// The bindings of each function whose trigger is of this type.
+fn functions(trigger: &str) -> BTreeMap<String, Value> {
+    let folders = fs::read_dir(root().join("functions")).unwrap().map(Result::unwrap);
+    let named = folders.filter_map(|folder| {
+        let name = folder.file_name().into_string().unwrap();
+        let function: Value =
+            serde_json::from_str(&text(&format!("functions/{name}/function.json"))).unwrap();
+        let bindings = function["bindings"].as_array().unwrap();
+        let binding = bindings.iter().find(|binding| binding["type"] == trigger)?;
+        Some((name, binding.clone()))
+    });
+    named.collect()
+}
+
+/// The rows of a `datatable` in a query, each a list of texts.
+fn datatable(query: &str, name: &str) -> BTreeSet<Vec<String>> {
+    let query = text(&format!("infra/kql/{query}.kql"));
+    let table = query.split_once(&format!("let {name} = datatable(")).unwrap().1;
+    let rows = table.split_once('[').unwrap().1.split_once(']').unwrap().0;
+    let rows = rows.lines().map(|row| row.split('"').skip(1).step_by(2).map(str::to_owned));
+    rows.map(Iterator::collect).filter(|row: &Vec<_>| !row.is_empty()).collect()
 }
 
 #[test]
@@ -44,5 +79,62 @@ fn every_query_belongs_to_an_alert() {
     for entry in fs::read_dir(root().join("infra/kql")).unwrap().map(Result::unwrap) {
         let name = entry.file_name().into_string().unwrap();
         assert!(alerts.contains(&format!("loadTextContent('../kql/{name}')")), "{name}");
+    }
+}
+
+#[test]
+fn a_projection_that_stands_still_is_missed_whichever_it_is() {
+    let triggers = functions("cosmosDBTrigger");
+    assert!(triggers.len() >= 4, "{triggers:?}");
+    let row = |name: &String, fields: &[&Value]| -> Vec<String> {
+        let fields = fields.iter().map(|field| field.as_str().unwrap().to_owned());
+        [name.clone()].into_iter().chain(fields).collect()
+    };
+    let watched: BTreeSet<_> =
+        triggers.iter().map(|(name, one)| row(name, &[&one["containerName"]])).collect();
+    assert_eq!(datatable("change-feed-silent", "projections"), watched);
+    let leased: BTreeSet<_> = triggers
+        .iter()
+        .map(|(name, one)| row(name, &[&one["containerName"], &one["leaseContainerPrefix"]]))
+        .collect();
+    assert_eq!(datatable("lease-age", "triggers"), leased);
+    for (one, other) in leased.iter().flat_map(|one| leased.iter().map(move |other| (one, other))) {
+        assert!(one == other || !one[2].contains(&other[2]), "{one:?} also looks like {other:?}");
+    }
+    for one in triggers.values() {
+        assert_eq!(one["leaseContainerName"], "leases", "the queries look there");
+    }
+}
+
+#[test]
+fn every_command_that_can_create_counts_as_a_write() {
+    let watched: BTreeSet<String> = datatable("change-feed-silent", "projections")
+        .into_iter()
+        .map(|mut row| row.remove(1))
+        .collect();
+    let writers = datatable("change-feed-silent", "writers");
+    for row in &writers {
+        assert!(watched.contains(&row[1]), "no projection reads {row:?}");
+    }
+    let writers: BTreeSet<&str> = writers.iter().map(|row| row[0].as_str()).collect();
+    for (name, trigger) in functions("httpTrigger") {
+        let methods = trigger["methods"].as_array().cloned().unwrap_or_default();
+        let creates = methods.iter().any(|method| method == "post" || method == "put");
+        let alone = methods.len() == 1;
+        let expected = creates && alone && !WRITE_NOTHING_WATCHED.contains(&name.as_str());
+        assert_eq!(writers.contains(name.as_str()), expected, "{name}");
+    }
+}
+
+#[test]
+fn the_documents_count_the_alerts_right() {
+    let (metric, log) = (keys_in(METRIC_ALERTS).len(), keys_in(LOG_ALERTS).len());
+    let document = text("docs/infrastructure.md");
+    for count in [
+        format!("{metric} metric alerts<br>{log} log alerts"),
+        format!("| Metric alerts, {} ({} with autoscale", metric - 2, metric - 1),
+        format!("| Log alerts, {log} |"),
+    ] {
+        assert!(document.contains(&count), "docs/infrastructure.md should say {count:?}");
     }
 }

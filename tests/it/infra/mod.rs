@@ -1,9 +1,10 @@
-//! What `infra/` says, read without Azure: syntax, parameters, containers, alerts. Types and rules are
+//! What `infra/` says, read without Azure: syntax, parameters, containers, alerts, deployment. Types and rules are
 //! checked by `.ci/configuration/run.sh`, and by the Bicep compiler where there is one.
 
 mod alerts;
 mod bicep;
 mod containers;
+mod deployment;
 mod indexes;
 mod parameters;
 

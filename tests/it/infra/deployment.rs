@@ -1,0 +1,117 @@
+//! The first deployment: what Azure refuses or needs before, as it was seen in the sources of the
+//! platform and its tools (`docs/deploy.md` has the messages).
+
+use serde_json::Value;
+
+use super::{
+    bicep::{Bicep, bicep_files},
+    text,
+};
+
+/// The text of each resource of a type, with its name, in the order of the file.
+fn resources(file: &str, kind: &str) -> Vec<(String, String)> {
+    let bicep = Bicep::read(file);
+    let mut declarations = bicep.declarations("resource_declaration");
+    declarations.retain(|node| {
+        let kind = format!("'{kind}@");
+        bicep.text_of(bicep.only(*node, "string")).starts_with(&kind)
+    });
+    let named = declarations.into_iter();
+    named.map(|node| (bicep.name(node).to_owned(), bicep.text_of(node).to_owned())).collect()
+}
+
+#[test]
+fn nothing_is_set_that_flex_consumption_refuses() {
+    for file in bicep_files() {
+        let bicep = Bicep::read(&file);
+        for node in bicep.nodes().into_iter().filter(|node| node.kind() == "object_property") {
+            let key = bicep.text_of(node.named_child(0).unwrap());
+            assert_ne!(key, "ftpsState", "{file}: West Europe refuses it");
+        }
+    }
+    let app = text("infra/modules/function-app.bicep");
+    assert!(app.contains("//checkov:skip=CKV_AZURE_78:"), "a reviewer asks where ftpsState is");
+}
+
+#[test]
+fn a_metric_alert_can_be_made_before_the_first_metric() {
+    let alerts = resources("infra/modules/metric-alerts.bicep", "Microsoft.Insights/metricAlerts");
+    assert_eq!(alerts.len(), 1);
+    assert!(alerts[0].1.contains("skipMetricValidation: true"));
+}
+
+#[test]
+fn the_account_gets_one_change_at_a_time() {
+    let kind = "Microsoft.DocumentDB/databaseAccounts/sqlRoleAssignments";
+    let assignments = resources("infra/modules/roles.bicep", kind);
+    assert_eq!(assignments.len(), 2);
+    for pair in assignments.windows(2) {
+        let waits = format!("dependsOn: [{}]", pair[0].0);
+        assert!(pair[1].1.contains(&waits), "{} beside {}", pair[1].0, pair[0].0);
+    }
+    let main = Bicep::read("infra/main.bicep");
+    let modules = main.declarations("module_declaration");
+    let network = modules.into_iter().find(|node| main.name(*node) == "network").unwrap();
+    assert!(main.text_of(network).contains("dependsOn: [roles]"), "endpoints beside assignments");
+}
+
+#[test]
+fn executions_are_counted_on_both_kinds_of_instances() {
+    let alerts = text("infra/modules/metric-alerts.bicep");
+    for metric in ["OnDemandFunctionExecutionCount", "AlwaysReadyFunctionExecutionCount"] {
+        assert!(alerts.contains(&format!("metric: '{metric}'")), "{metric}");
+    }
+}
+
+#[test]
+fn the_root_of_the_app_answers_with_nothing() {
+    let app = text("infra/modules/function-app.bicep");
+    assert!(app.contains("{ name: 'AzureWebJobsDisableHomepage', value: 'true' }"));
+}
+
+#[test]
+fn the_host_has_no_log_level_that_makes_core_tools_shout() {
+    let host: Value = serde_json::from_str(&text("host.json")).unwrap();
+    assert_eq!(host["logging"].get("logLevel"), None, "Information is the default in Azure");
+    let excluded = &host["logging"]["applicationInsights"]["samplingSettings"]["excludedTypes"];
+    let excluded = excluded.as_str().unwrap();
+    assert!(excluded.split(';').any(|kind| kind == "Trace"), "alerts count every line");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_private_network_registers_its_provider_and_no_other_deployment_does() {
+    use std::{fs, os::unix::fs::PermissionsExt, path::Path, process::Command};
+
+    let azure = text("azure.yaml");
+    let hook = azure.split_once("\n  preprovision:").expect("azure.yaml has no such hook").1;
+    let script = hook.split_once("shell: sh").unwrap().1.split_once("run: |\n").unwrap().1;
+    let margin = script.len() - script.trim_start().len();
+    let script: String = script
+        .lines()
+        .take_while(|line| line.len() - line.trim_start().len() >= margin)
+        .flat_map(|line| [line.trim_start(), "\n"])
+        .collect();
+
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("preprovision");
+    fs::create_dir_all(&folder).unwrap();
+    let az = folder.join("az");
+    fs::write(&az, "#!/bin/sh\necho \"az $*\"\n").unwrap();
+    fs::set_permissions(&az, fs::Permissions::from_mode(0o755)).unwrap();
+    for (private, said) in [
+        ("true", "az provider register --namespace Microsoft.App --wait\n"),
+        ("false", ""),
+        ("", ""),
+    ] {
+        let output = Command::new("/bin/sh")
+            .args(["-eu", "-c", &script])
+            .env("PATH", &folder)
+            .env("TRIBUTARY_PRIVATE_NETWORKING", private)
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{output:?}");
+        assert_eq!(String::from_utf8_lossy(&output.stdout), said, "{private:?}");
+    }
+    let workflow = text(".github/workflows/deploy.yml");
+    assert!(workflow.contains("az provider register --namespace Microsoft.App --wait"));
+}
