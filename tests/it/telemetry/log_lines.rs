@@ -14,7 +14,9 @@ const ID: &str = "6f1f0f3a-0000-4000-8000-000000000001";
 async fn deliver(handler: &Handler, function: &str, documents: &[Value]) {
     let body = json!({"Data": {"documents": documents}, "Metadata": {}}).to_string();
     let id = ("x-azure-functions-invocationid", ID);
-    assert_eq!(handler.send("POST", &format!("/{function}"), &[id], body).await.0, 200);
+    let answer = handler.send("POST", &format!("/{function}"), &[id], body).await;
+    assert_eq!(answer.0, 200);
+    assert!(answer.1.contains(r#""Logs":[]"#), "the host would log each line twice: {}", answer.1);
 }
 
 /// A line for each kind, in a blog with a post and an item that nobody can read.

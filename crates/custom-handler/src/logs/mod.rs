@@ -1,4 +1,4 @@
-//! Log lines: to stdout with the id of their invocation, and into the answer's `Logs`.
+//! Log lines: to stdout with the id of their invocation, or into the answer's `Logs`.
 //!
 //! Each invocation runs in a span `invocation` with the fields `function` and `invocation.id`, each
 //! HTTP request in a span `request` with `method`, `route` and `invocation.id`. Where the host sends
@@ -6,9 +6,13 @@
 //! application that makes a span of its own there records it as `span_id`.
 //!
 //! [`init`] prints events with their spans on stdout; see [`Format`] for what goes to stderr, whose
-//! lines the host reports as errors. [`layer`] keeps an invocation's lines for its answer; an
-//! application with a subscriber of its own adds this layer to it and lets the target
+//! lines the host reports as errors. [`layer`] keeps an invocation's lines for its answer instead; an
+//! application that wants them there adds this layer to a subscriber of its own and lets the target
 //! [`SPAN_TARGET`] through its filters.
+//!
+//! The host logs both, so an application with both has each line twice. stdout is the better place:
+//! the host throws the `Logs` of a failed invocation away, gives every line in `Logs` the level
+//! Information, and takes no fields from it.
 
 mod filter;
 mod json;
@@ -69,8 +73,8 @@ impl Default for Options<'_> {
     }
 }
 
-/// Prints events on stdout as text, at the levels in `RUST_LOG` (`info` without it), and fills
-/// `Logs`.
+/// Prints events on stdout as text, at the levels in `RUST_LOG` (`info` without it). `Logs` stays
+/// empty.
 ///
 /// # Errors
 /// When the process has a subscriber already.
@@ -89,12 +93,7 @@ pub fn init_with(options: &Options<'_>) -> Result<(), TryInitError> {
         Format::Json => json::Lines.boxed(),
     };
     let verbose = filter::verbose(options.verbose);
-    tracing_subscriber::registry()
-        .with(levels)
-        .with(verbose)
-        .with(lines)
-        .with(layer())
-        .try_init()?;
+    tracing_subscriber::registry().with(levels).with(verbose).with(lines).try_init()?;
     if let Some(error) = filter_error {
         tracing::warn!(%error, "RUST_LOG is not understood; logging at level info");
     }

@@ -159,7 +159,8 @@ fn it_listens_on_loopback_only() {
 #[test]
 fn lines_go_to_stdout_with_the_id_of_their_invocation() {
     let mut running = Running::start(None);
-    running.send("POST", "/Changes", "id-of-batch", r#"{"Data":{"x":[]}}"#);
+    let answer = running.send("POST", "/Changes", "id-of-batch", r#"{"Data":{"x":[]}}"#);
+    assert!(answer.contains(r#""Logs":[]"#), "the host would log the line twice: {answer}");
     let line = running.line_with("a batch");
     assert!(
         line.contains(r#"invocation{function="Changes" invocation.id="id-of-batch"}"#),
