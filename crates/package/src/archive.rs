@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, DateTime, ZipArchive, ZipWriter};
 
@@ -19,10 +20,11 @@ pub enum Compression {
 
 /// Packs a staged folder. The executable gets the mode 0755 and every other file 0644, whatever
 /// they have here, so that a zip from Windows runs too. The same files give the same bytes: names
-/// are sorted, and times are left out. `.funcignore` stays behind: it is for who packs.
+/// are sorted, and times are left out. What the folder's `.funcignore` names stays behind, as with
+/// Core Tools, and so does `.funcignore` itself.
 ///
 /// # Errors
-/// When a file cannot be read, or the zip cannot be written.
+/// When a file cannot be read, `.funcignore` has a pattern that is none, or the zip cannot be written.
 pub fn pack(
     folder: &Path,
     executable: &str,
@@ -32,8 +34,12 @@ pub fn pack(
     let what = || format!("{} cannot be packed as {}", folder.display(), zip.display());
     let mut files = Vec::new();
     find_files(folder, &mut files).with_context(what)?;
+    let ignored = ignored(folder).with_context(what)?;
     let mut named = Vec::new();
     for file in files {
+        if ignored.matched_path_or_any_parents(&file, false).is_ignore() {
+            continue;
+        }
         let name = file.strip_prefix(folder).with_context(what)?;
         // In a zip the names have slashes on every system.
         let parts: Vec<_> = name.iter().map(|part| part.to_string_lossy()).collect();
@@ -42,7 +48,7 @@ pub fn pack(
     named.sort();
 
     let mut writer = ZipWriter::new(File::create(zip).with_context(what)?);
-    for (name, file) in named.into_iter().filter(|(name, _)| name != ".funcignore") {
+    for (name, file) in named {
         let mode = if name == executable { 0o755 } else { 0o644 };
         let options = SimpleFileOptions::default()
             .compression_method(match compression {
@@ -67,6 +73,19 @@ pub fn unpack(zip: &Path, folder: &Path) -> anyhow::Result<()> {
     let what = || format!("{} cannot be unpacked into {}", zip.display(), folder.display());
     let mut archive = ZipArchive::new(File::open(zip).with_context(what)?).with_context(what)?;
     archive.extract(folder).with_context(what)
+}
+
+/// The patterns of `.funcignore`: none without one.
+fn ignored(folder: &Path) -> Result<Gitignore, ignore::Error> {
+    let mut patterns = GitignoreBuilder::new(folder);
+    patterns.add_line(None, "/.funcignore")?;
+    let file = folder.join(".funcignore");
+    if file.is_file()
+        && let Some(error) = patterns.add(file)
+    {
+        return Err(error);
+    }
+    patterns.build()
 }
 
 fn find_files(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {

@@ -107,3 +107,25 @@ fn an_app_without_an_executable_is_told_what_to_name() {
     let error = format!("{:#}", Layout::read(&root).unwrap_err());
     assert!(error.contains("host.json must name customHandler.description"), "{error}");
 }
+
+#[test]
+fn nothing_of_a_laptop_gets_into_a_package() {
+    let root = project("leftovers");
+    let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    fs::copy(repository.join(".funcignore"), root.join(".funcignore")).unwrap();
+    let layout = Layout::read(&root).unwrap();
+    let staged = root.join("staged");
+    stage(&layout, &root.join("built"), &staged).unwrap();
+    for file in ["local.settings.json", ".env", ".env.local", "functionapp.zip", "notes.md"] {
+        fs::write(staged.join(file), "of a laptop").unwrap();
+    }
+    let zip = root.join("functionapp.zip");
+    pack(&staged, &layout.executable, &zip, Compression::Deflate).unwrap();
+    unpack(&zip, &root.join("unpacked")).unwrap();
+    let unpacked = files(&root.join("unpacked"));
+    let names: Vec<&str> = unpacked.keys().map(String::as_str).collect();
+    assert_eq!(
+        names,
+        ["ReadRiver/function.json", "WriteRiver/function.json", "host.json", "river"]
+    );
+}
