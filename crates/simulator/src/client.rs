@@ -23,6 +23,8 @@ pub struct Simulation {
     pub patience: Duration,
     /// Whether handlers are killed, so that the host may answer 502 for one.
     pub crashes: bool,
+    /// How far a query may be behind: its instance may read what another has just replaced.
+    pub behind: Duration,
 }
 
 /// What the clients met.
@@ -47,7 +49,7 @@ const MOST_WRONG: usize = 20;
 
 /// Lets all clients work until their operations are done, and gives the model of what is known.
 pub async fn simulate(api: Arc<dyn Api>, simulation: &Simulation) -> (Model, Tally) {
-    let model = Arc::new(Mutex::new(Model::new(simulation.world)));
+    let model = Arc::new(Mutex::new(Model::new(simulation.world, simulation.behind)));
     let clients = (0..simulation.world.clients).map(|number| {
         let client = Client {
             number,
@@ -66,7 +68,7 @@ pub async fn simulate(api: Arc<dyn Api>, simulation: &Simulation) -> (Model, Tal
             Err(error) => all.wrong.push(format!("client {number} ended early: {error}")),
         }
     }
-    let empty = Mutex::new(Model::new(simulation.world));
+    let empty = Mutex::new(Model::new(simulation.world, simulation.behind));
     let model = Arc::try_unwrap(model).unwrap_or(empty);
     (model.into_inner().unwrap_or_else(PoisonError::into_inner), all)
 }
@@ -188,13 +190,14 @@ mod tests {
             number: 0,
             random: Random::stream(1, 1),
             api: Arc::new(busy),
-            model: Arc::new(Mutex::new(Model::new(world))),
+            model: Arc::new(Mutex::new(Model::new(world, Duration::ZERO))),
             simulation: Simulation {
                 world,
                 operations: 1,
                 seed: 1,
                 patience: Duration::ZERO,
                 crashes: false,
+                behind: Duration::ZERO,
             },
             tally: Tally::default(),
         };

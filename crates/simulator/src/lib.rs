@@ -5,6 +5,8 @@
 //! has users and posts of its own, so it knows exactly what they are; but all of them comment on
 //! and like the posts of all, so counts, edits and deletes of one post meet each other. Where a
 //! reaction meets the deletion of its post either may have been first, and the model allows both.
+//! A query may be answered by an instance that reads from a replica that is behind: the model
+//! allows each state that was the newest one within that time. Commands have no such excuse.
 //!
 //! After quiet, [`check`] asks every query and compares.
 //!
@@ -17,6 +19,7 @@ mod check;
 mod client;
 mod model;
 mod operation;
+mod recent;
 mod reservation;
 
 pub use api::{Api, Call, Reply};

@@ -1,16 +1,25 @@
 //! What was acknowledged, and which answers are right.
 
-use std::collections::{HashMap, HashSet};
+use std::{
+    collections::{HashMap, HashSet},
+    time::{Duration, Instant},
+};
 
 use serde_json::Value;
 use tributary_local::chaos::Random;
 
-use crate::{Operation, Reply, World, operation::user_id};
+use crate::{
+    Operation, Reply, World,
+    operation::user_id,
+    recent::{self, Recent},
+};
 
 /// The reference model of the blog.
 #[derive(Debug)]
 pub struct Model {
     world: World,
+    /// How far a read may be behind.
+    behind: Duration,
     /// Counts beginnings and ends of operations.
     clock: u64,
     pub(crate) users: Vec<User>,
@@ -25,6 +34,7 @@ pub struct Model {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct User {
     pub(crate) name: Option<String>,
+    former: Recent<Option<String>>,
     /// When the last change of the name began, and whether it is still under way.
     changed: u64,
     changing: bool,
@@ -35,6 +45,7 @@ pub(crate) struct User {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Post {
     pub(crate) text: Option<Text>,
+    former: Recent<Option<Text>>,
     /// How often it was created or deleted, begun and done; and only deleted.
     turns: Turns,
     deletes: Turns,
@@ -71,6 +82,7 @@ pub(crate) struct Comment {
 pub(crate) struct Reaction {
     pub(crate) presence: Presence,
     known: u64,
+    at: Option<Instant>,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -86,6 +98,8 @@ pub(crate) enum Presence {
 #[derive(Debug)]
 pub struct Begun {
     clock: u64,
+    /// The oldest state that a read may see.
+    oldest: Instant,
     turns: Turns,
     deletes: Turns,
     post_id: String,
@@ -101,10 +115,11 @@ impl Comment {
 }
 
 impl Model {
-    /// An empty blog.
-    pub fn new(world: World) -> Self {
+    /// An empty blog, whose reads may be so far behind.
+    pub fn new(world: World, behind: Duration) -> Self {
         Self {
             world,
+            behind,
             clock: 0,
             users: vec![User::default(); world.clients * world.users],
             posts: vec![Post::default(); world.clients * world.posts],
@@ -153,6 +168,7 @@ impl Model {
         self.clock += 1;
         let mut begun = Begun {
             clock: self.clock,
+            oldest: recent::oldest(Instant::now(), self.behind),
             turns: Turns::default(),
             deletes: Turns::default(),
             post_id: String::new(),
@@ -221,18 +237,26 @@ impl Model {
             | Operation::Unlike { .. }
             | Operation::GetComment { .. }
             | Operation::GetLike { .. } => self.reaction_asked(operation, begun, reply, repeated),
-            Operation::GetUser { user } => match &self.users[*user].name {
-                Some(name) => reply.status == 200 && reply.body["username"] == **name,
-                None => reply.status == 404,
-            },
-            Operation::GetPost { post } => match &self.posts[*post].text {
-                Some(text) => {
-                    reply.status == 200
-                        && reply.body["title"] == *text.title
-                        && reply.body["content"] == *text.content
-                }
-                None => reply.status == 404,
-            },
+            Operation::GetUser { user } => {
+                let User { name, former, .. } = &self.users[*user];
+                let shown = |name: &Option<String>| match name {
+                    Some(name) => reply.status == 200 && reply.body["username"] == **name,
+                    None => reply.status == 404,
+                };
+                shown(name) || former.since(begun.oldest).any(shown)
+            }
+            Operation::GetPost { post } => {
+                let Post { text, former, .. } = &self.posts[*post];
+                let shown = |text: &Option<Text>| match text {
+                    Some(text) => {
+                        reply.status == 200
+                            && reply.body["title"] == *text.title
+                            && reply.body["content"] == *text.content
+                    }
+                    None => reply.status == 404,
+                };
+                shown(text) || former.since(begun.oldest).any(shown)
+            }
         };
         if right {
             return Ok(());
@@ -263,7 +287,8 @@ impl Model {
         match reply.status {
             409 => taken || self.wanted[&key].len() > 1,
             200 | 201 => {
-                self.users[user].name = Some(name.to_owned());
+                let User { name: current, former, .. } = &mut self.users[user];
+                former.push(current.replace(name.to_owned()));
                 let created = reply.status == 201;
                 !taken && (created == new || (new && repeated)) && reply.body["username"] == name
             }
@@ -279,7 +304,7 @@ impl Model {
             Some(before) if before.author != text.author => reply.status == 409,
             Some(before) => {
                 let same_date = before.creation_date == text.creation_date;
-                post.text = Some(text);
+                post.former.push(post.text.replace(text));
                 reply.status == 200 && shown && same_date
             }
             None => {
@@ -287,7 +312,7 @@ impl Model {
                 if !author_exists {
                     return reply.status == 404;
                 }
-                post.text = Some(text);
+                post.former.push(post.text.replace(text));
                 shown && (reply.status == 201 || (repeated && reply.status == 200))
             }
         }
@@ -297,7 +322,9 @@ impl Model {
         let post = &mut self.posts[number];
         post.turns.done += 1;
         post.deletes.done += 1;
-        let existed = post.text.take().is_some();
+        let text = post.text.take();
+        let existed = text.is_some();
+        post.former.push(text);
         let began = post.delete_began;
         // What was known before it began is gone with the post.
         let comments = self.comments.iter_mut().filter(|comment| comment.post == number);
@@ -306,6 +333,7 @@ impl Model {
         for reaction in reactions.chain(likes.map(|(_, like)| like)) {
             if reaction.known < began {
                 reaction.presence = Presence::Absent;
+                reaction.at = Some(Instant::now());
             }
         }
         match reply.status {
@@ -383,7 +411,11 @@ impl Model {
         };
         let before = reaction.presence;
         if deletes {
-            *reaction = Reaction { presence: Presence::Absent, known: clock };
+            let at = Some(Instant::now());
+            *reaction = Reaction { presence: Presence::Absent, known: clock, at };
+        } else if reaction.at.is_some_and(|at| at > begun.oldest) {
+            // The read may be from before or after.
+            return matches!(reply.status, 200 | 404);
         }
         let (there, repeated) = if deletes { (204, repeated) } else { (200, false) };
         match before {
@@ -412,7 +444,7 @@ impl Model {
             (true, false) => Presence::Present,
             (true, true) => Presence::Unknown,
         };
-        Reaction { presence, known: self.clock }
+        Reaction { presence, known: self.clock, at: Some(Instant::now()) }
     }
 
     /// Whether the post was neither created nor deleted since the operation began.

@@ -52,7 +52,8 @@ mod tests {
 
     /// User 0 was given the names in turn, the last after so many kills.
     fn model(names: &[&str], kills: usize) -> Model {
-        let mut model = Model::new(World { clients: 1, users: 2, posts: 1, reuse_ids: true });
+        let world = World { clients: 1, users: 2, posts: 1, reuse_ids: true };
+        let mut model = Model::new(world, std::time::Duration::ZERO);
         for (n, name) in names.iter().enumerate() {
             let operation = Operation::PutUser { user: 0, name: (*name).to_owned() };
             let begun = model.begin(&operation);

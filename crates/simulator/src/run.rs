@@ -27,6 +27,9 @@ use crate::{
 
 const DATABASE: &str = "tributary";
 
+/// How far a stale read is behind at most (docs/chaos.md), and a second on a busy machine.
+const MOST_BEHIND: Duration = Duration::from_secs(3);
+
 /// Runs one seed.
 pub(crate) async fn run(cli: &Cli, spec: &ChaosSpec, seed: u64) -> anyhow::Result<Outcome> {
     let started = Instant::now();
@@ -53,6 +56,7 @@ pub(crate) async fn run(cli: &Cli, spec: &ChaosSpec, seed: u64) -> anyhow::Resul
         seed,
         patience: Duration::from_millis(100),
         crashes: spec.probability(Kind::Crash) > 0.0,
+        behind: if spec.probability(Kind::Stale) > 0.0 { MOST_BEHIND } else { Duration::ZERO },
     };
     let (model, tally) = tokio::select! {
         done = simulate(Arc::new(HttpApi::new(host.url())), &simulation) => done,

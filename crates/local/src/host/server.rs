@@ -49,7 +49,8 @@ pub struct HostOptions {
     pub launcher: Option<Vec<PathBuf>>,
     /// Where the lines go.
     pub console: Console,
-    /// What goes wrong with deliveries; when batches overlap, a second handler runs too.
+    /// What goes wrong with deliveries; when batches overlap, a second handler runs too, and when
+    /// reads are stale, one that serves some of the triggers alone, as each does in Azure.
     pub chaos: Option<Chaos>,
 }
 
@@ -133,7 +134,9 @@ impl Host {
         }
         let overlaps = |chaos: &Chaos| chaos.spec().probability(Kind::Overlap) > 0.0;
         let instances = if options.chaos.as_ref().is_some_and(overlaps) { 2 } else { 1 };
-        let handlers: Vec<_> = (0..instances)
+        let is_stale = |chaos: &Chaos| chaos.spec().probability(Kind::Stale) > 0.0;
+        let apart = usize::from(options.chaos.as_ref().is_some_and(is_stale));
+        let handlers: Vec<_> = (0..instances + apart)
             .map(|_| {
                 let handler = handler_options(&app, settings, &options);
                 HandlerProcess::start(handler, options.console.clone())
@@ -152,13 +155,17 @@ impl Host {
                 timeout: app.host().function_timeout,
             })
         };
-        let first = invoker(&watches[0]);
-        let second = watches.get(1).map(invoker);
+        let (serving, apart) = watches.split_at(instances);
+        let first = invoker(&serving[0]);
+        let invokers = Invokers {
+            first: first.clone(),
+            second: serving.get(1).map(invoker),
+            apart: apart.first().map(invoker),
+        };
         let stop = CancellationToken::new();
         let mut tasks = JoinSet::new();
-        let invokers = (first.clone(), second);
         start_triggers(&app, &clients, &invokers, &options, &stop, &mut tasks)?;
-        let front = Front::new(app, watches.clone(), client, first, options)?;
+        let front = Front::new(app, serving.to_vec(), client, first, options)?;
         let router = Router::new().fallback(serve).with_state(Arc::new(front));
         tasks.spawn(async move {
             // It ends only with the task.
@@ -236,14 +243,24 @@ fn handler_options(
     }
 }
 
+/// The handlers that triggers invoke.
+struct Invokers {
+    first: Arc<dyn Invoker>,
+    /// The one that batches are in flight in at the same time, when they overlap.
+    second: Option<Arc<dyn Invoker>>,
+    /// One that serves no requests, so that it has no session with their writes.
+    apart: Option<Arc<dyn Invoker>>,
+}
+
 fn start_triggers(
     app: &FunctionApp,
     clients: &BTreeMap<String, CosmosClient>,
-    (invoker, second_invoker): &(Arc<dyn Invoker>, Option<Arc<dyn Invoker>>),
+    invokers: &Invokers,
     options: &HostOptions,
     stop: &CancellationToken,
     tasks: &mut JoinSet<()>,
 ) -> Result<(), HostError> {
+    let mut random = options.chaos.as_ref().map(|chaos| chaos.fork(Kind::Stale));
     for function in app.functions() {
         match &function.trigger {
             Trigger::Http(_) => {}
@@ -257,10 +274,13 @@ fn start_triggers(
                     console: options.console.clone(),
                     lease_client: clients.get(&trigger.lease_connection).cloned(),
                     chaos: options.chaos.clone(),
-                    second_invoker: second_invoker.clone(),
+                    second_invoker: invokers.second.clone(),
                     ..FeedOptions::default()
                 };
-                let pump = FeedPump::new(client.clone(), function, invoker.clone(), feed)?;
+                let apart = invokers.apart.as_ref();
+                let apart = apart.filter(|_| random.as_mut().is_some_and(|one| one.chance(0.5)));
+                let invoker = apart.unwrap_or(&invokers.first).clone();
+                let pump = FeedPump::new(client.clone(), function, invoker, feed)?;
                 let stop = stop.clone();
                 tasks.spawn(async move { pump.run(stop).await });
             }
@@ -268,7 +288,7 @@ fn start_triggers(
                 tasks.spawn(timer::run(
                     function.clone(),
                     timer.clone(),
-                    invoker.clone(),
+                    invokers.first.clone(),
                     options.console.clone(),
                     stop.clone(),
                 ));
