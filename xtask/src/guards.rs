@@ -47,12 +47,12 @@ pub(crate) fn guards(filter: &str) -> anyhow::Result<()> {
     ensure!(!guards.is_empty(), "no guard of {FILE} has a name with {filter:?} in it");
     let tree = Tree::of_head()?;
     eprintln!("With every guard in its place:");
-    for of_host in [false, true] {
-        let chosen = guards.iter().filter(|guard| guard.is_of_host() == of_host);
+    for suite in &SUITES {
+        let chosen = guards.iter().filter(|guard| guard.suite().tests == suite.tests);
         let tests: BTreeSet<&str> =
             chosen.flat_map(|guard| &guard.tests).map(String::as_str).collect();
         if !tests.is_empty() {
-            let failed = tree.failing(of_host, &tests.into_iter().collect::<Vec<_>>())?;
+            let failed = tree.failing(suite, &tests.into_iter().collect::<Vec<_>>())?;
             ensure!(failed.is_empty(), "these fail with every guard in its place: {failed:?}");
         }
     }
@@ -107,18 +107,44 @@ fn without(guard: &Guard, tree: &Path) -> anyhow::Result<String> {
 /// Whether the last part of a test's name is a function in the file that the others name.
 fn is_there(guard: &Guard, test: &str) -> anyhow::Result<bool> {
     let (modules, function) = test.rsplit_once("::").context("a test's name has its module")?;
-    let root = if guard.is_of_host() { "crates/local/tests/host" } else { "tests/it" };
-    let file = format!("{root}/{}.rs", modules.replace("::", "/"));
+    let file = format!("{}/{}.rs", guard.suite().tests, modules.replace("::", "/"));
     let source = fs::read_to_string(&file).context(file)?;
     Ok(source.contains(&format!("fn {function}(")))
 }
 
 impl Guard {
-    /// Whether it is in the host's stand-in, which has tests of its own.
-    fn is_of_host(&self) -> bool {
-        self.file.starts_with("crates/local/src/host")
+    fn suite(&self) -> &'static Suite {
+        let of = |suite: &&Suite| suite.sources.is_some_and(|folder| self.file.starts_with(folder));
+        SUITES.iter().find(of).unwrap_or(&APP)
     }
 }
+
+/// Tests that are built into one binary.
+struct Suite {
+    /// What they hold; `None` for the rest of the workspace.
+    sources: Option<&'static str>,
+    package: &'static str,
+    target: &'static str,
+    tests: &'static str,
+}
+
+const APP: Suite = Suite { sources: None, package: "tributary", target: "it", tests: "tests/it" };
+
+const SUITES: [Suite; 3] = [
+    APP,
+    Suite {
+        sources: Some("crates/local/src/host"),
+        package: "tributary-local",
+        target: "host",
+        tests: "crates/local/tests/host",
+    },
+    Suite {
+        sources: Some("crates/custom-handler"),
+        package: "custom-handler",
+        target: "it",
+        tests: "crates/custom-handler/tests/it",
+    },
+];
 
 /// A work tree at HEAD.
 struct Tree {
@@ -152,19 +178,17 @@ impl Tree {
         let source = fs::read_to_string(&file)?;
         fs::write(&file, without(guard, &self.path)?)?;
         let tests: Vec<_> = guard.tests.iter().map(String::as_str).collect();
-        let failed = self.failing(guard.is_of_host(), &tests);
+        let failed = self.failing(guard.suite(), &tests);
         fs::write(&file, source)?;
         let failed = failed.with_context(|| guard.name.clone())?;
         Ok(tests.iter().all(|test| failed.iter().any(|failed| failed == test)))
     }
 
     /// Runs these tests, and gives the names of those that fail.
-    fn failing(&self, of_host: bool, tests: &[&str]) -> anyhow::Result<Vec<String>> {
-        let (package, target) =
-            if of_host { ("tributary-local", "host") } else { ("tributary", "it") };
+    fn failing(&self, suite: &Suite, tests: &[&str]) -> anyhow::Result<Vec<String>> {
         let cargo = || {
             let mut cargo = Command::new(env!("CARGO"));
-            cargo.args(["test", "--package", package, "--test", target]);
+            cargo.args(["test", "--package", suite.package, "--test", suite.target]);
             cargo.env("CARGO_TARGET_DIR", &self.target).env("RUST_BACKTRACE", "0");
             cargo.current_dir(&self.path);
             cargo

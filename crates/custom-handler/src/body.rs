@@ -21,32 +21,21 @@ pub(crate) enum BodyError {
     Broken(axum::Error),
 }
 
+/// How much memory is taken for a body because its head says so; more as more arrives.
+const MOST_AHEAD: u64 = 4 * 1024 * 1024;
+
 /// The whole body, however it is cut into chunks.
 pub(crate) async fn read(mut body: Body) -> Result<Vec<u8>, BodyError> {
-    let announced = body.size_hint().exact().and_then(|size| usize::try_from(size).ok());
-    let mut bytes = Vec::with_capacity(announced.filter(|&n| n <= MAX_BODY_BYTES).unwrap_or(0));
+    let announced = body.size_hint().lower().min(MOST_AHEAD);
+    let mut bytes = Vec::with_capacity(usize::try_from(announced).unwrap_or(0));
     while let Some(frame) = body.frame().await {
         let Ok(chunk) = frame.map_err(BodyError::Broken)?.into_data() else {
             continue;
         };
         if bytes.len() + chunk.len() > MAX_BODY_BYTES {
-            drop(bytes);
-            discard_rest(body).await;
             return Err(BodyError::TooLarge);
         }
         bytes.extend_from_slice(&chunk);
     }
     Ok(bytes)
-}
-
-/// A caller that is still writing when the answer comes sees a reset connection instead of the
-/// 413, so the rest is read too, as far as it is not without end.
-async fn discard_rest(mut body: Body) {
-    let mut n_bytes = 0;
-    while let Some(Ok(frame)) = body.frame().await {
-        n_bytes += frame.data_ref().map_or(0, bytes::Bytes::len);
-        if n_bytes > MAX_BODY_BYTES {
-            return;
-        }
-    }
 }

@@ -10,8 +10,8 @@ use axum::response::{IntoResponse, Response};
 
 use crate::builder::is_function_name;
 use crate::http::{HttpFunctions, Matched};
-use crate::invoke;
 use crate::trigger::Trigger;
+use crate::{early, invoke};
 
 struct App {
     http: HttpFunctions,
@@ -27,6 +27,10 @@ pub(crate) fn router(http: Router, triggers: Vec<Trigger>) -> Router {
 }
 
 async fn dispatch(State(app): State<Arc<App>>, request: Request) -> Response {
+    early::answer_after_body(request, |request| answer(app, request)).await
+}
+
+async fn answer(app: Arc<App>, request: Request) -> Response {
     let is_probe = is_probe(&request);
     let called = called_function(&request).map(str::to_owned);
     if let Some(trigger) = called.as_deref().and_then(|name| app.triggers.get(name)) {

@@ -4,6 +4,7 @@ mod builder;
 mod serve;
 
 mod dispatch;
+mod early;
 mod http;
 mod invoke;
 
@@ -23,6 +24,7 @@ mod panics;
 pub use body::MAX_BODY_BYTES;
 pub use builder::{CustomHandler, RegistrationError};
 pub use documents::{Document, Documents};
+pub use early::answer_after_body;
 pub use invocation::{FromInvocation, Invocation, InvocationError};
 pub use metadata::{InvocationId, RetryContext, SystemMetadata};
 pub use outcome::{IntoOutcome, Outcome};

@@ -9,6 +9,7 @@
 mod arbitrary_bytes;
 mod bodies;
 mod documents;
+mod early_answers;
 mod failures;
 mod handlers;
 mod http_functions;

@@ -1,0 +1,109 @@
+//! Answers that are ready before the request's body was read.
+//!
+//! The Functions host sends the whole body before it reads the answer. When this side answers early
+//! and closes the connection, the host cannot write on, and its caller gets a 500 instead of the 404,
+//! 405, 413 or 415. So the rest of the body is read and discarded first:
+//!
+//! 1. The handler gets the body on loan. Dropped before its end, the body comes back.
+//! 2. What has come back is read to its end, and only then does the answer go out.
+//! 3. Reading ends after [`MOST_DISCARDED_BYTES`] or [`MOST_TIME`]. Then the answer goes out, and the
+//!    connection is closed: a caller cannot hold it for longer.
+//!
+//! A handler that keeps the body, to read it while it answers, is on its own.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use axum::body::{Body, Bytes, HttpBody};
+use axum::extract::Request;
+use axum::response::Response;
+use http_body::{Frame, SizeHint};
+use http_body_util::BodyExt as _;
+
+/// The most that is read and discarded: 256 MiB. The host takes bodies of up to 100 MB, or 210 MB on
+/// the newer plans, so no body that it passes on is larger.
+const MOST_DISCARDED_BYTES: u64 = 256 * 1024 * 1024;
+
+/// The longest that is read on for. A caller on a slow line sends several megabytes in that time.
+const MOST_TIME: Duration = Duration::from_mins(1);
+
+/// Answers a request with `answer`, and reads the rest of its body before the answer goes out.
+///
+/// [`CustomHandler`](crate::CustomHandler) does so for every request. It is public for servers that
+/// stand on their own.
+pub async fn answer_after_body<F>(request: Request, answer: impl FnOnce(Request) -> F) -> Response
+where
+    F: Future<Output = Response>,
+{
+    if request.body().is_end_stream() {
+        return answer(request).await;
+    }
+    let (head, body) = request.into_parts();
+    let back = Arc::new(Mutex::new(None));
+    let lent = Lent { body: Some(body), back: back.clone() };
+    let response = answer(Request::from_parts(head, Body::new(lent))).await;
+    let rest = back.lock().unwrap_or_else(PoisonError::into_inner).take();
+    if let Some(rest) = rest {
+        // Whoever sends for longer sees the connection close.
+        let _ = tokio::time::timeout(MOST_TIME, discard(rest)).await;
+    }
+    response
+}
+
+async fn discard(mut body: Body) {
+    let mut n_bytes = body.size_hint().lower();
+    if n_bytes > MOST_DISCARDED_BYTES {
+        return;
+    }
+    n_bytes = 0;
+    while let Some(Ok(frame)) = body.frame().await {
+        n_bytes += frame.data_ref().map_or(0, |data| data.len() as u64);
+        if n_bytes > MOST_DISCARDED_BYTES {
+            return;
+        }
+    }
+}
+
+/// A body that comes back when it is dropped before its end.
+struct Lent {
+    /// `None` after its end, or after it broke.
+    body: Option<Body>,
+    back: Arc<Mutex<Option<Body>>>,
+}
+
+impl HttpBody for Lent {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        let Some(body) = self.body.as_mut() else {
+            return Poll::Ready(None);
+        };
+        let frame = ready!(Pin::new(body).poll_frame(context));
+        if !matches!(frame, Some(Ok(_))) {
+            self.body = None;
+        }
+        Poll::Ready(frame)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.as_ref().is_none_or(HttpBody::is_end_stream)
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.as_ref().map_or_else(|| SizeHint::with_exact(0), HttpBody::size_hint)
+    }
+}
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        let rest = self.body.take().filter(|body| !body.is_end_stream());
+        *self.back.lock().unwrap_or_else(PoisonError::into_inner) = rest;
+    }
+}
