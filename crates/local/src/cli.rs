@@ -52,7 +52,7 @@ pub(crate) struct Cli {
 
     /// Let things go wrong that go wrong in Azure now and then: kinds with probabilities, such as
     /// duplicates=0.2,reorder=0.2,overlap=0.1,crash=0.01,throttle=0.05,lost-answer=0.02,stale=0.1,
-    /// and split=N for partitions to split in all. docs/chaos.md says what each does.
+    /// repeat=0.05, and split=N for partitions to split in all. docs/chaos.md says what each does.
     #[arg(long, value_name = "KIND=P,…", conflicts_with = "cosmos")]
     pub chaos: Option<ChaosSpec>,
 

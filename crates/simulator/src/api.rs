@@ -79,6 +79,11 @@ impl Reply {
 
     /// Whether the command may or may not have been carried out, so that it is sent again.
     pub fn is_unknown(&self) -> bool {
-        matches!(self.status, 429 | 502 | 503)
+        matches!(self.status, 429 | 503) || self.is_of_host()
+    }
+
+    /// Whether the host answered instead of the handler, whose 500 always has a problem document.
+    pub fn is_of_host(&self) -> bool {
+        self.status == 500 && self.body.is_null()
     }
 }

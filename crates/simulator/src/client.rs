@@ -21,7 +21,7 @@ pub struct Simulation {
     pub seed: u64,
     /// How long a client waits before it sends again; `Retry-After` says a second.
     pub patience: Duration,
-    /// Whether handlers are killed, so that the host may answer 502 for one.
+    /// Whether handlers are killed, so that the host may answer 500 for one.
     pub crashes: bool,
     /// How far a query may be behind: its instance may read what another has just replaced.
     pub behind: Duration,
@@ -36,7 +36,7 @@ pub struct Tally {
     pub throttled: usize,
     /// Answers of 503.
     pub unavailable: usize,
-    /// Answers that did not come, because the handler was killed: the host's 502.
+    /// Answers that did not come, because the handler was killed: the host's empty 500.
     pub killed: usize,
     /// Answers that are not right, each in a sentence.
     pub wrong: Vec<String>,
@@ -122,7 +122,8 @@ impl Client {
         let mut tries = 1;
         loop {
             let reply = self.api.send(call.clone()).await;
-            let status = reply.as_ref().map_or(502, |reply| reply.status);
+            let status = reply.as_ref().map_or(500, |reply| reply.status);
+            let none_came = reply.as_ref().is_none_or(Reply::is_of_host);
             if let Some(wrong) = reply.as_ref().and_then(Reply::wrong_retry_after)
                 && self.tally.wrong.len() < MOST_WRONG
             {
@@ -131,11 +132,11 @@ impl Client {
             match status {
                 429 => self.tally.throttled += 1,
                 503 => self.tally.unavailable += 1,
-                502 if self.simulation.crashes => self.tally.killed += 1,
+                _ if none_came && self.simulation.crashes => self.tally.killed += 1,
                 _ => {}
             }
             let unknown = reply.as_ref().is_none_or(Reply::is_unknown);
-            let honest = status != 502 || self.simulation.crashes;
+            let honest = !none_came || self.simulation.crashes;
             if !unknown || !honest || tries == MOST_TRIES {
                 let none = || Reply { status, body: "no answer".into(), retry_after: None };
                 return (reply.unwrap_or_else(none), tries > 1);

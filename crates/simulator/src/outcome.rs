@@ -7,8 +7,8 @@ use tributary_simulator::Tally;
 
 /// The head of the table.
 pub(crate) const HEADER: &str = "\
-| seed | acknowledged | wrong | 429 | 503 | killed | duplicates | reorder | overlap | crash | throttle | lost-answer | split | stale | dead letters | reservations left | divergences | s |
-| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |
+| seed | acknowledged | wrong | 429 | 503 | killed | duplicates | reorder | overlap | crash | throttle | lost-answer | split | stale | repeat | dead letters | reservations left | divergences | s |
+| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |
 ";
 
 /// How many lines of each list are shown.

@@ -115,7 +115,7 @@ async fn over_a_socket_the_whole_body_can_be_sent_before_the_answer_is_read() {
         connection.write_all(head.as_bytes()).await.unwrap();
         for _ in 0..PIECES {
             // More than fits into the buffers of a socket, so it waits for the reader.
-            connection.write_all(&[b'x'; PIECE]).await.unwrap();
+            connection.write_all(&vec![b'x'; PIECE]).await.unwrap();
         }
         let mut start = [0; 12];
         connection.read_exact(&mut start).await.unwrap();

@@ -9,6 +9,7 @@
 //! on the machine's scheduling all the same, as soon as several are under way.
 
 mod random;
+mod repeat;
 mod spec;
 
 use std::{
@@ -20,6 +21,8 @@ use std::{
 };
 
 pub use random::Random;
+pub use repeat::repeating;
+pub(crate) use repeat::send;
 pub use spec::{ChaosSpec, SpecError};
 
 /// A kind of chaos.
@@ -42,10 +45,12 @@ pub enum Kind {
     Split,
     /// A read sees what a replica has that is behind.
     Stale,
+    /// The host sends a request without a body several times.
+    Repeat,
 }
 
 /// All kinds, in the order of `--help` and of the summary.
-const KINDS: [Kind; 8] = [
+const KINDS: [Kind; 9] = [
     Kind::Duplicates,
     Kind::Reorder,
     Kind::Overlap,
@@ -54,6 +59,7 @@ const KINDS: [Kind; 8] = [
     Kind::LostAnswer,
     Kind::Split,
     Kind::Stale,
+    Kind::Repeat,
 ];
 
 impl Kind {
@@ -68,6 +74,7 @@ impl Kind {
             Self::LostAnswer => "lost-answer",
             Self::Split => "split",
             Self::Stale => "stale",
+            Self::Repeat => "repeat",
         }
     }
 }

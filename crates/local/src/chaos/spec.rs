@@ -82,8 +82,8 @@ mod tests {
 
     #[test]
     fn every_kind_can_be_given() {
-        let text = "duplicates=0.2, reorder=1,crash=0.01,throttle=0,lost-answer=0.02,split=3,overlap=.1,\
-             stale=0.3";
+        let text = "duplicates=0.2, reorder=1,crash=0.01,throttle=0,lost-answer=0.02,repeat=0.4,split=3,\
+             overlap=.1,stale=0.3";
         let spec: ChaosSpec = text.parse().unwrap();
         assert_eq!(spec.splits(), 3);
         for (kind, probability) in [
@@ -94,6 +94,7 @@ mod tests {
             (Kind::Throttle, 0.0),
             (Kind::LostAnswer, 0.02),
             (Kind::Stale, 0.3),
+            (Kind::Repeat, 0.4),
         ] {
             assert!((spec.probability(kind) - probability).abs() < 1e-9, "{kind:?}");
         }

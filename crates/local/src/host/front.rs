@@ -6,6 +6,7 @@ use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
 use axum::http::{Method, StatusCode};
 use axum::response::{IntoResponse as _, Response};
+use custom_handler::answer_after_body;
 
 use super::admin;
 use super::app::FunctionApp;
@@ -15,7 +16,7 @@ use super::invoke::{HandlerClient, Invoker};
 use super::json::ConfigError;
 use super::keys::Keys;
 use super::process::HandlerWatch;
-use super::proxy;
+use super::proxy::Proxy;
 use super::routes::RouteTable;
 use super::server::HostOptions;
 use crate::chaos::{Chaos, Kind};
@@ -87,7 +88,12 @@ impl Front {
     }
 }
 
+/// The host, too, reads a body to its end before it answers.
 pub(super) async fn serve(State(front): State<Arc<Front>>, request: Request) -> Response {
+    answer_after_body(request, |request| answer(front, request)).await
+}
+
+async fn answer(front: Arc<Front>, request: Request) -> Response {
     if let Some(name) = request.uri().path().strip_prefix("/admin/functions/") {
         let name = name.to_owned();
         return front.admin(&name, request).await;
@@ -98,5 +104,7 @@ pub(super) async fn serve(State(front): State<Arc<Front>>, request: Request) -> 
     if !front.allows(target.auth_level, &request) {
         return (StatusCode::UNAUTHORIZED, Body::empty()).into_response();
     }
-    proxy::forward(&target.function, request, front.handler(), &front.client, &front.console).await
+    let Front { client, console, chaos, .. } = &*front;
+    let proxy = Proxy { handler: front.handler(), client, console, chaos: chaos.as_ref() };
+    proxy.forward(&target.function, request).await
 }

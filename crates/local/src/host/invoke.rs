@@ -125,13 +125,18 @@ fn read(parts: &http::response::Parts, body: &[u8]) -> InvocationResult {
 }
 
 fn unreachable(error: &(dyn std::error::Error + 'static)) -> Failure {
+    Failure::Unreachable(chain(error))
+}
+
+/// An error with its causes.
+pub(super) fn chain(error: &(dyn std::error::Error + 'static)) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(inner) = source {
         text = format!("{text}: {inner}");
         source = inner.source();
     }
-    Failure::Unreachable(text)
+    text
 }
 
 /// How an invocation with its retries ended.

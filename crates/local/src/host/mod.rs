@@ -62,6 +62,7 @@ pub mod ncrontab;
 pub mod newtonsoft;
 mod process;
 mod proxy;
+mod request_body;
 pub mod routes;
 mod server;
 mod settings;

@@ -1,7 +1,7 @@
 //! The handler's process, as the host keeps it running.
 //!
 //! It gets every app setting and the port to listen on, is ready when anything answers `GET /`,
-//! is started again at once after a crash, and given up after three errors with less than 30
+//! is started again at once and on the same port after a crash, and given up after three errors with less than 30
 //! minutes between them. It runs in a process group of its own, which is killed whole at the end.
 
 use std::collections::VecDeque;
@@ -184,9 +184,13 @@ enum End {
 
 impl Supervisor {
     async fn supervise(&mut self) -> HandlerError {
+        let port = match free_port() {
+            Ok(port) => port,
+            Err(error) => return HandlerError::Port(error.to_string()),
+        };
         let mut errors: VecDeque<Instant> = VecDeque::new();
         loop {
-            let end = match self.run_once().await {
+            let end = match self.run_once(port).await {
                 Ok(end) => end,
                 Err(error) => return error,
             };
@@ -220,8 +224,7 @@ impl Supervisor {
     }
 
     /// Runs the handler once, until it ends.
-    async fn run_once(&mut self) -> Result<End, HandlerError> {
-        let port = free_port().map_err(|error| HandlerError::Port(error.to_string()))?;
+    async fn run_once(&mut self, port: u16) -> Result<End, HandlerError> {
         let mut group = ProcessGroup::spawn(&self.options, port, &self.console)?;
         let url = format!("http://127.0.0.1:{port}");
         let ready = tokio::time::timeout(self.options.start_timeout, wait_for_answer(&url));

@@ -1,19 +1,45 @@
-//! Hands a request through to the handler: method, path, query, headers and body unchanged.
+//! Hands a request through to the handler, and repeats it as the host does when the connection
+//! breaks.
+//!
+//! The host makes ten attempts with pauses of 50 to 250 ms, 1.9 s in all. Within an attempt its HTTP
+//! client sends a request again up to three times at once, but no `POST`. So a request without a
+//! body reaches a handler that breaks every connection 40 times, as a `POST` 10 times, always under
+//! one invocation id. A body can be sent only once. Whatever the failure, the answer is a 500 with
+//! an empty body.
 
 use std::time::{Duration, Instant};
 
 use axum::body::Body;
 use axum::extract::Request;
-use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri, header};
+use axum::http::{
+    HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header, request::Parts,
+};
 use axum::response::{IntoResponse as _, Response};
+use hyper_util::client::legacy::Error;
 
 use super::console::Console;
-use super::invoke::HandlerClient;
+use super::invoke::{HandlerClient, chain};
 use super::process::HandlerWatch;
+use super::request_body::RequestBody;
 use super::wire;
+use crate::chaos::{self, Chaos};
 
 /// How long the handler may take until it begins to answer.
 const ACTIVITY_TIMEOUT: Duration = Duration::from_mins(4);
+/// How often the host tries to get an answer.
+const ATTEMPTS: usize = 10;
+/// How often the host's HTTP client sends a request within an attempt, unless it is a `POST`.
+const SENT_PER_ATTEMPT: usize = 4;
+/// The pause after the first attempt. It doubles after each one.
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+/// The longest pause.
+const LONGEST_PAUSE: Duration = Duration::from_millis(250);
+
+/// The host's name for an invocation id, beside [`wire::INVOCATION_ID`].
+const MS_INVOCATION_ID: HeaderName = HeaderName::from_static("x-ms-invocation-id");
+const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+const FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
+const FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 
 /// These belong to one connection and are not handed on (RFC 9110, section 7.6.1).
 const HOP_BY_HOP: [HeaderName; 7] = [
@@ -26,71 +52,135 @@ const HOP_BY_HOP: [HeaderName; 7] = [
     header::UPGRADE,
 ];
 
-/// Runs an HTTP function by handing its request to the handler, bodies streamed both ways.
-pub(super) async fn forward(
-    function: &str,
-    request: Request,
-    handler: &HandlerWatch,
-    client: &HandlerClient,
-    console: &Console,
-) -> Response {
-    let id = uuid::Uuid::new_v4().to_string();
-    let started = Instant::now();
-    // The query is left out: it can hold a key.
-    let what = format!("{} {}", request.method(), request.uri().path());
-    let (response, ok, note) = match exchange(request, &id, handler, client).await {
-        Ok(response) => {
-            let note = format!("{what} → {}", response.status().as_u16());
-            (response, true, note)
-        }
-        Err((status, reason)) => {
-            let note = format!("{what} → {}: {reason}", status.as_u16());
-            (status.into_response(), false, note)
-        }
-    };
-    console.executed(function, ok, &id, started.elapsed(), &note);
-    response
+/// The way to a handler.
+pub(super) struct Proxy<'a> {
+    pub(super) handler: &'a HandlerWatch,
+    pub(super) client: &'a HandlerClient,
+    pub(super) console: &'a Console,
+    pub(super) chaos: Option<&'a Chaos>,
 }
 
-async fn exchange(
-    request: Request,
-    id: &str,
-    handler: &HandlerWatch,
-    client: &HandlerClient,
-) -> Result<Response, (StatusCode, String)> {
-    let bad_gateway = |reason: String| (StatusCode::BAD_GATEWAY, reason);
-    let url = handler.url().await.map_err(|error| bad_gateway(error.to_string()))?;
-    let (mut parts, body) = request.into_parts();
-    let path = parts.uri.path_and_query().map_or("/", |path| path.as_str());
-    let target: Uri =
-        format!("{url}{path}").parse().map_err(|_| bad_gateway("not a URL".to_owned()))?;
-    // HTTP/2 names the host in the URL; the handler speaks HTTP/1.1 and expects the header.
-    if !parts.headers.contains_key(header::HOST)
-        && let Some(authority) = parts.uri.authority()
-        && let Ok(host) = HeaderValue::from_str(authority.as_str())
-    {
-        parts.headers.insert(header::HOST, host);
+impl Proxy<'_> {
+    /// Runs an HTTP function by handing its request to the handler, bodies streamed both ways.
+    pub(super) async fn forward(&self, function: &str, request: Request) -> Response {
+        let id = uuid::Uuid::new_v4().to_string();
+        let started = Instant::now();
+        // The query is left out: it can hold a key.
+        let what = format!("{} {}", request.method(), request.uri().path());
+        let exchange = self.exchange(request, &id);
+        let answer = match tokio::time::timeout(ACTIVITY_TIMEOUT, exchange).await {
+            Ok(answer) => answer,
+            Err(_) => Err(format!("no answer within {} s", ACTIVITY_TIMEOUT.as_secs())),
+        };
+        let (response, note) = match answer {
+            Ok(response) => {
+                let note = format!("{what} → {}", response.status().as_u16());
+                (Ok(response), note)
+            }
+            Err(reason) => (Err(()), format!("{what} → 500: {reason}")),
+        };
+        self.console.executed(function, response.is_ok(), &id, started.elapsed(), &note);
+        response.unwrap_or_else(|()| StatusCode::INTERNAL_SERVER_ERROR.into_response())
     }
-    remove_hop_by_hop(&mut parts.headers);
-    if let Ok(id) = HeaderValue::from_str(id) {
-        parts.headers.insert(HeaderName::from_static(wire::INVOCATION_ID), id);
+
+    async fn exchange(&self, request: Request, id: &str) -> Result<Response, String> {
+        let url = self.handler.url().await.map_err(|error| error.to_string())?;
+        let (mut head, body) = request.into_parts();
+        prepare(&mut head, &url, id)?;
+        let body = RequestBody::new(body);
+        let (head, body) = (&head, &body);
+        let deliver = || async move {
+            tokio::select! {
+                answer = self.deliver(head, body) => answer,
+                error = self.handler.failed() => Err(error.to_string()),
+            }
+        };
+        let answer = match self.chaos {
+            Some(chaos) if body.is_none() => chaos::send(chaos, deliver).await,
+            _ => deliver().await,
+        };
+        if answer.is_err() {
+            body.abandon();
+        }
+        answer
     }
-    parts.uri = target;
-    parts.version = axum::http::Version::HTTP_11;
-    let request = Request::from_parts(parts, body);
-    match tokio::time::timeout(ACTIVITY_TIMEOUT, client.request(request)).await {
-        Err(_) => Err((
-            StatusCode::GATEWAY_TIMEOUT,
-            format!("no answer within {} s", ACTIVITY_TIMEOUT.as_secs()),
-        )),
-        Ok(Err(error)) => Err(bad_gateway(format!("the handler did not answer: {error}"))),
-        Ok(Ok(response)) => {
-            let (mut parts, body) = response.into_parts();
-            remove_hop_by_hop(&mut parts.headers);
-            parts.version = axum::http::Version::default();
-            Ok(Response::from_parts(parts, Body::new(body)))
+
+    /// Sends the request until there is an answer, as often as the host does.
+    async fn deliver(&self, head: &Parts, body: &RequestBody) -> Result<Response, String> {
+        let sent_per_attempt = if head.method == Method::POST { 1 } else { SENT_PER_ATTEMPT };
+        let mut pause = FIRST_PAUSE;
+        let mut reason = String::new();
+        for attempt in 0..ATTEMPTS {
+            if attempt > 0 {
+                tokio::time::sleep(pause).await;
+                pause = (pause * 2).min(LONGEST_PAUSE);
+            }
+            for _ in 0..sent_per_attempt {
+                // The host makes its other attempts without the body too, and none gets anywhere.
+                let Some(sending) = body.to_send() else {
+                    return Err(reason);
+                };
+                match self.client.request(Request::from_parts(head.clone(), sending)).await {
+                    Ok(response) if body.is_sent() => return Ok(answered(response.map(Body::new))),
+                    Ok(response) => {
+                        let status = response.status().as_u16();
+                        reason = format!("the handler answered {status} before it read the body");
+                    }
+                    Err(error) => {
+                        reason = format!("the handler did not answer: {}", chain(&error));
+                        if nobody_listens(&error) {
+                            break;
+                        }
+                    }
+                }
+            }
+        }
+        Err(reason)
+    }
+}
+
+fn nobody_listens(error: &Error) -> bool {
+    error.is_connect()
+}
+
+/// Makes the head of the request to the handler out of that of the caller's request.
+fn prepare(head: &mut Parts, url: &str, id: &str) -> Result<(), String> {
+    let path = head.uri.path_and_query().map_or("/", |path| path.as_str());
+    let target: Uri = format!("{url}{path}").parse().map_err(|_| "not a URL".to_owned())?;
+    // An absolute URL, or HTTP/2, names the host in the URL.
+    let authority = head.uri.authority().and_then(|name| HeaderValue::from_str(name.as_str()).ok());
+    let host = authority.or_else(|| head.headers.get(header::HOST).cloned());
+    remove_hop_by_hop(&mut head.headers);
+    // A caller's own values of these are thrown away: nobody can forge an invocation id.
+    let id = HeaderValue::from_str(id).map_err(|error| error.to_string())?;
+    let version = HeaderValue::from_static(wire::HOST_VERSION_VALUE);
+    let own = [
+        (header::HOST, target.authority().and_then(|name| name.as_str().parse().ok())),
+        (HeaderName::from_static(wire::HOST_VERSION), Some(version)),
+        (HeaderName::from_static(wire::INVOCATION_ID), Some(id.clone())),
+        (MS_INVOCATION_ID, Some(id)),
+        // This host listens on the loopback interface only.
+        (FORWARDED_FOR, Some(HeaderValue::from_static("127.0.0.1"))),
+        (FORWARDED_HOST, host),
+        (FORWARDED_PROTO, Some(HeaderValue::from_static("http"))),
+    ];
+    for (name, value) in own {
+        head.headers.remove(&name);
+        if let Some(value) = value {
+            head.headers.insert(name, value);
         }
     }
+    head.uri = target;
+    head.version = axum::http::Version::HTTP_11;
+    // What the server knows of the caller's connection is of no use to the client.
+    head.extensions.clear();
+    Ok(())
+}
+
+fn answered(mut response: Response) -> Response {
+    remove_hop_by_hop(response.headers_mut());
+    *response.version_mut() = axum::http::Version::default();
+    response
 }
 
 fn remove_hop_by_hop(headers: &mut HeaderMap) {

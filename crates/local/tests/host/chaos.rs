@@ -7,8 +7,9 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 use tributary_local::chaos::{Chaos, Kind};
 use tributary_local::cosmos::EndpointOptions;
-use tributary_local::host::{Console, FeedOptions, HandlerError, HandlerOptions, HandlerProcess};
+use tributary_local::host::{Console, FeedOptions, HandlerOptions, HandlerProcess};
 
+use crate::http::try_get;
 use crate::support::{
     Handler, Received, Store, cosmos_function, echo_handler, eventually, feed_options, function,
     settings,
@@ -42,8 +43,9 @@ async fn every_change_is_delivered_whatever_goes_wrong() {
         let stop = stop.clone();
         async move { pump.run(stop).await }
     });
-    // This handler is too quick to be killed in the middle of anything.
-    let kinds = |(kind, _): &(Kind, u64)| *kind != Kind::Crash;
+    // This handler is too quick to be killed in the middle of anything, and no HTTP function. What is
+    // behind is not asked for here.
+    let kinds = |(kind, _): &(Kind, u64)| !matches!(kind, Kind::Crash | Kind::Repeat | Kind::Stale);
     let everything = || chaos.injected().into_iter().filter(kinds).all(|(_, times)| times > 0);
     let mut written = BTreeSet::new();
     let mut after_all = 0;
@@ -78,13 +80,16 @@ async fn a_handler_that_is_killed_on_purpose_is_started_again_however_often() {
     };
     let handler = HandlerProcess::start(options, Console::kept());
     let watch = handler.watch();
-    let mut last = watch.url().await.unwrap();
+    let url = watch.url().await.unwrap();
+    let process = async || {
+        assert_eq!(watch.url().await.unwrap(), url, "the port stays the same");
+        try_get(&format!("{url}/api/who")).await.map(|answer| answer.json()["process"].clone())
+    };
+    let mut last = process().await.unwrap();
     for _ in 0..4 {
         watch.crash();
-        last = eventually("it listens elsewhere", async || match watch.url().await {
-            Ok(url) => (url != last).then_some(url),
-            Err(HandlerError::ThreeErrors(_)) => panic!("it counted as an error"),
-            Err(_) => None,
+        last = eventually("it is another process", async || {
+            process().await.filter(|process| *process != last)
         })
         .await;
     }

@@ -36,11 +36,23 @@ pub(crate) async fn send(
         request = request.header(*name, *value);
     }
     let request = request.body(Full::from(body.to_owned())).unwrap();
-    let response = client.request(request).await.unwrap();
-    let (parts, body) = response.into_parts();
-    let body = body.collect().await.unwrap().to_bytes();
+    answer(&client, request).await.unwrap()
+}
+
+/// `None` when nobody answers.
+pub(crate) async fn try_get(url: &str) -> Option<Answer> {
+    let client = Client::builder(TokioExecutor::new()).build_http();
+    answer(&client, Request::get(url).body(Full::default()).unwrap()).await
+}
+
+async fn answer(
+    client: &Client<HttpConnector, Full<Bytes>>,
+    request: Request<Full<Bytes>>,
+) -> Option<Answer> {
+    let (parts, body) = client.request(request).await.ok()?.into_parts();
+    let body = body.collect().await.ok()?.to_bytes();
     let text = String::from_utf8(body.to_vec()).unwrap();
-    Answer { status: parts.status, headers: parts.headers, text }
+    Some(Answer { status: parts.status, headers: parts.headers, text })
 }
 
 pub(crate) async fn get(url: &str) -> Answer {
@@ -100,7 +112,7 @@ async fn a_request_goes_through_unchanged() {
     assert_eq!(header("x-mine"), Some("1"));
     assert_eq!(header("x-hop"), None);
     assert_eq!(header("te"), None);
-    assert_eq!(header("host"), Some(host.url().trim_start_matches("http://")));
+    assert_eq!(header("x-forwarded-host"), Some(host.url().trim_start_matches("http://")));
     let id = header("x-azure-functions-invocationid").unwrap();
     let lines = console.lines();
     assert!(

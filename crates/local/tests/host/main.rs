@@ -12,6 +12,8 @@ mod feed;
 mod http;
 mod newtonsoft;
 mod process;
+mod recorder;
+mod repeats;
 mod routes;
 mod split;
 mod timer;

@@ -38,6 +38,11 @@ async fn process(host: &Host) -> Option<u64> {
     (answer.status == StatusCode::IM_A_TEAPOT).then(|| answer.json()["process"].as_u64().unwrap())
 }
 
+/// Ends the handler. The request has a body, so the host does not repeat it.
+async fn end(host: &Host, code: i32) {
+    send(Method::POST, &format!("{}/api/exit/{code}", host.url()), &[], "now").await;
+}
+
 #[cfg(target_os = "linux")]
 fn is_running(process: &str) -> bool {
     // A zombie still has its folder, and no command line.
@@ -49,7 +54,7 @@ async fn a_crashed_handler_is_started_again_at_once() {
     let app = app();
     let (host, console) = start(&app, &settings(), None).await;
     let first = process(&host).await.unwrap();
-    send(Method::POST, &format!("{}/api/exit/3", host.url()), &[], "").await;
+    end(&host, 3).await;
     let second = eventually("it answers again", async || process(&host).await).await;
     assert_ne!(first, second);
     let lines = console.lines();
@@ -63,7 +68,7 @@ async fn three_errors_stop_the_host() {
     let (host, _) = start(&app, &settings(), None).await;
     for _ in 0..3 {
         eventually("it answers", async || process(&host).await).await;
-        send(Method::POST, &format!("{}/api/exit/3", host.url()), &[], "").await;
+        end(&host, 3).await;
     }
     let error = host.failed().await.to_string();
     assert!(error.contains("three times") && error.contains("exit code 3"), "{error}");
@@ -76,7 +81,7 @@ async fn exit_code_200_is_an_intended_restart_that_counts_for_nothing() {
     let (host, _) = start(&app, &settings(), None).await;
     for _ in 0..4 {
         let before = eventually("it answers", async || process(&host).await).await;
-        send(Method::POST, &format!("{}/api/exit/200", host.url()), &[], "").await;
+        end(&host, 200).await;
         eventually("it is another process", async || {
             process(&host).await.filter(|now| *now != before)
         })
@@ -89,7 +94,7 @@ async fn exit_code_200_is_an_intended_restart_that_counts_for_nothing() {
 async fn exit_code_0_ends_the_host() {
     let app = app();
     let (host, _) = start(&app, &settings(), None).await;
-    send(Method::POST, &format!("{}/api/exit/0", host.url()), &[], "").await;
+    end(&host, 0).await;
     assert!(host.failed().await.to_string().contains("exit code 0"));
     host.stop().await;
 }

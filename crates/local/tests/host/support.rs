@@ -221,14 +221,19 @@ pub(crate) async fn eventually<T>(what: &str, mut condition: impl AsyncFnMut() -
     }
 }
 
-/// The handler of `examples/echo_handler.rs`, built by `cargo test` or now.
+/// The handler of `examples/echo_handler.rs`.
 pub(crate) fn echo_handler() -> PathBuf {
+    built("echo_handler")
+}
+
+/// A handler of `examples/`, built by `cargo test` or now.
+pub(crate) fn built(name: &str) -> PathBuf {
     let test = std::env::current_exe().unwrap();
     let profile = test.parent().unwrap().parent().unwrap();
-    let example = profile.join("examples").join("echo_handler");
+    let example = profile.join("examples").join(name);
     if !example.is_file() {
         let built = std::process::Command::new(env!("CARGO"))
-            .args(["build", "--quiet", "-p", "tributary-local", "--example", "echo_handler"])
+            .args(["build", "--quiet", "-p", "tributary-local", "--example", name])
             .args(profile.ends_with("release").then_some("--release"))
             .status()
             .unwrap();

@@ -1,0 +1,206 @@
+//! A host whose handler writes every request down, and a client that writes requests by hand.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::Value;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+use tributary_local::host::{Console, FunctionApp, Host, HostOptions, Settings};
+
+use crate::support::{Folder, built, host_json};
+
+/// A running host over `examples/recording_handler.rs`.
+pub(crate) struct Recorder {
+    pub(crate) host: Host,
+    folder: Folder,
+}
+
+/// What the handler got.
+#[derive(Debug, Clone, Deserialize)]
+pub(crate) struct Delivery {
+    pub(crate) line: String,
+    pub(crate) headers: Vec<String>,
+    pub(crate) body: String,
+}
+
+impl Recorder {
+    pub(crate) async fn start(functions: &[(&str, Value)]) -> Self {
+        Self::start_with(functions, &[], |options| options).await
+    }
+
+    pub(crate) async fn start_with(
+        functions: &[(&str, Value)],
+        settings: &[(&str, &str)],
+        options: impl FnOnce(HostOptions) -> HostOptions,
+    ) -> Self {
+        let folder = Folder::new();
+        let mut host = host_json();
+        host["customHandler"]["description"]["defaultExecutablePath"] = "recording_handler".into();
+        folder.write("host.json", &host);
+        for (name, json) in functions {
+            folder.write(&format!("{name}/function.json"), json);
+        }
+        std::fs::copy(built("recording_handler"), folder.path().join("recording_handler")).unwrap();
+        let mut values: Settings = settings.iter().copied().collect();
+        values.set("RECORDING_FOLDER", folder.path().to_str().unwrap());
+        let app = FunctionApp::load(folder.path(), &values).unwrap();
+        let given = HostOptions { console: Console::kept(), ..HostOptions::new(folder.path()) };
+        let host = Host::start(app, &values, options(given)).await.unwrap();
+        Self { host, folder }
+    }
+
+    /// How the handler answers from now on.
+    pub(crate) fn answers(&self, answer: &Value) {
+        std::fs::write(self.file("answer"), answer.to_string()).unwrap();
+    }
+
+    /// What the handler got since the last call.
+    pub(crate) fn deliveries(&self) -> Vec<Delivery> {
+        let text = std::fs::read_to_string(self.file("deliveries")).unwrap_or_default();
+        let _ = std::fs::remove_file(self.file("deliveries"));
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// `127.0.0.1:<port>`.
+    pub(crate) fn address(&self) -> &str {
+        self.host.url().trim_start_matches("http://")
+    }
+
+    /// Sends a request without a body.
+    pub(crate) async fn ask(&self, line: &str) -> Answer {
+        self.send(line, &[], "").await
+    }
+
+    /// Sends a request; a body that is not empty gets its length.
+    pub(crate) async fn send(&self, line: &str, headers: &[(&str, &str)], body: &str) -> Answer {
+        let mut lines =
+            vec![format!("{line} HTTP/1.1\r\n"), format!("Host: {}\r\n", self.address())];
+        lines.extend(headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")));
+        if !body.is_empty() {
+            lines.push(format!("Content-Length: {}\r\n", body.len()));
+        }
+        self.send_raw(format!("{}\r\n{body}", lines.concat()).as_bytes()).await
+    }
+
+    /// Sends the head of a request, and half of a body of `size` bytes.
+    pub(crate) async fn begin(&self, line: &str, size: usize) -> Slow {
+        let mut stream = TcpStream::connect(self.address()).await.unwrap();
+        let head = format!(
+            "{line} HTTP/1.1\r\nHost: {}\r\nContent-Length: {size}\r\n\r\n{}",
+            self.address(),
+            "x".repeat(size / 2)
+        );
+        stream.write_all(head.as_bytes()).await.unwrap();
+        Slow { stream, rest: "x".repeat(size - size / 2) }
+    }
+
+    /// Sends these bytes and reads one answer.
+    pub(crate) async fn send_raw(&self, bytes: &[u8]) -> Answer {
+        let mut stream = TcpStream::connect(self.address()).await.unwrap();
+        stream.write_all(bytes).await.unwrap();
+        let is_head = bytes.starts_with(b"HEAD ");
+        read(&mut stream, is_head).await
+    }
+}
+
+/// A request whose body is sent in two halves.
+pub(crate) struct Slow {
+    stream: TcpStream,
+    rest: String,
+}
+
+impl Slow {
+    /// Sends the second half and reads the answer.
+    pub(crate) async fn end(&mut self) -> Answer {
+        self.stream.write_all(self.rest.as_bytes()).await.unwrap();
+        read(&mut self.stream, false).await
+    }
+}
+
+impl Delivery {
+    pub(crate) fn header(&self, name: &str) -> &str {
+        let header = |line: &String| -> Option<usize> {
+            let (one, _) = line.split_once(": ")?;
+            (one == name).then_some(name.len() + 2)
+        };
+        self.headers.iter().find_map(|line| Some(&line[header(line)?..])).unwrap_or_default()
+    }
+}
+
+/// An answer as it came over the wire, the body without its chunks.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    /// `HTTP/1.1 200 OK`.
+    pub(crate) line: String,
+    /// `name: value`, names in small letters, sorted.
+    pub(crate) headers: Vec<String>,
+    pub(crate) body: String,
+}
+
+impl Answer {
+    pub(crate) fn status(&self) -> u16 {
+        self.line.split(' ').nth(1).unwrap().parse().unwrap()
+    }
+
+    fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "))
+    }
+}
+
+async fn read(stream: &mut TcpStream, is_head: bool) -> Answer {
+    let mut bytes = Vec::new();
+    loop {
+        if let Some(answer) = parse(&bytes, is_head, false) {
+            return answer;
+        }
+        let read = tokio::time::timeout(Duration::from_secs(20), stream.read_buf(&mut bytes));
+        if read.await.unwrap().unwrap() == 0 {
+            return parse(&bytes, is_head, true).unwrap();
+        }
+    }
+}
+
+/// An answer when it is all there.
+fn parse(bytes: &[u8], is_head: bool, ended: bool) -> Option<Answer> {
+    let text = String::from_utf8_lossy(bytes);
+    let (head, rest) = text.split_once("\r\n\r\n")?;
+    let mut lines = head.split("\r\n");
+    let line = lines.next()?.to_owned();
+    let lower = |line: &str| {
+        let (name, value) = line.split_once(": ").unwrap_or((line, ""));
+        format!("{}: {value}", name.to_ascii_lowercase())
+    };
+    let mut headers: Vec<String> = lines.map(lower).collect();
+    headers.sort();
+    let mut answer = Answer { line, headers, body: String::new() };
+    if is_head || matches!(answer.status(), 204 | 304) {
+        return Some(answer);
+    }
+    answer.body = if answer.header("transfer-encoding").is_some() {
+        unchunked(rest)?
+    } else {
+        let length: usize = answer.header("content-length").unwrap_or("0").parse().ok()?;
+        rest.get(..length).or(ended.then_some(rest))?.to_owned()
+    };
+    Some(answer)
+}
+
+/// The text of a chunked body, when its last chunk is there.
+pub(crate) fn unchunked(mut text: &str) -> Option<String> {
+    let mut body = String::new();
+    loop {
+        let (size, rest) = text.split_once("\r\n")?;
+        let size = usize::from_str_radix(size, 16).ok()?;
+        if size == 0 {
+            return Some(body);
+        }
+        body.push_str(rest.get(..size)?);
+        text = rest.get(size + 2..)?;
+    }
+}

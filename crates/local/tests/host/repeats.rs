@@ -1,0 +1,136 @@
+//! Connections to the handler that break: what the host repeats, and what it answers.
+
+use std::collections::BTreeSet;
+
+use axum::Router;
+use axum::body::Body;
+use axum::http::{HeaderMap, Request, StatusCode};
+use futures::future::join_all;
+use serde_json::json;
+use std::sync::{Arc, Mutex};
+use tower::ServiceExt as _;
+use tributary_local::chaos::{Chaos, Kind, repeating};
+use tributary_local::host::HostOptions;
+
+use crate::recorder::{Delivery, Recorder};
+use crate::support::{eventually, http_function};
+
+async fn recorder() -> Recorder {
+    Recorder::start(&[("Rest", http_function("api/{*path}", &[], "anonymous"))]).await
+}
+
+fn ids(deliveries: &[Delivery]) -> BTreeSet<&str> {
+    deliveries.iter().map(|one| one.header("x-azure-functions-invocationid")).collect()
+}
+
+#[tokio::test]
+async fn a_request_without_a_body_is_repeated_under_one_invocation_id_and_one_with_a_body_is_not() {
+    let recorder = recorder().await;
+    recorder.answers(&json!({ "reset": true }));
+    let cases = [
+        ("GET", "", 40),
+        ("HEAD", "", 40),
+        ("DELETE", "", 40),
+        ("PUT", "", 40),
+        ("POST", "", 10),
+        ("POST", "{}", 1),
+        ("PUT", "{}", 1),
+        ("DELETE", "{}", 1),
+    ];
+    let answers = cases.iter().enumerate().map(async |(n, (method, body, _))| {
+        recorder.send(&format!("{method} /api/{n}"), &[], body).await
+    });
+    for answer in join_all(answers).await {
+        assert_eq!((answer.status(), answer.body.as_str()), (500, ""));
+    }
+    let deliveries = recorder.deliveries();
+    for (n, (method, body, expected)) in cases.into_iter().enumerate() {
+        let line = format!("{method} /api/{n}");
+        let of: Vec<_> = deliveries.iter().filter(|one| one.line == line).cloned().collect();
+        assert_eq!(of.len(), expected, "{line} with {body:?}");
+        assert_eq!(ids(&of).len(), 1, "{line}");
+    }
+    recorder.host.stop().await;
+}
+
+#[tokio::test]
+async fn a_request_that_ends_the_handler_is_repeated_to_the_next_one_and_the_third_end_stops_the_host()
+ {
+    let recorder = recorder().await;
+    recorder.answers(&json!({ "exit": 3 }));
+    let answer = recorder.ask("DELETE /api/deadly").await;
+    assert_eq!((answer.status(), answer.body.as_str()), (500, ""));
+    let deliveries = recorder.deliveries();
+    assert_eq!((deliveries.len(), ids(&deliveries).len()), (3, 1));
+    let failure = recorder.host.failed().await.to_string();
+    assert!(failure.contains("three times"), "{failure}");
+    recorder.host.stop().await;
+}
+
+#[tokio::test]
+async fn an_answer_before_the_body_was_read_is_a_500_for_the_caller() {
+    let recorder = recorder().await;
+    recorder.answers(&json!({ "early": true, "status": 404, "body": "{}" }));
+    for size in [2, 158, 100_000, 3_000_000] {
+        let mut slow = recorder.begin("POST /api/things", size).await;
+        let deliveries = eventually("the handler has the head", async || {
+            Some(recorder.deliveries()).filter(|deliveries| !deliveries.is_empty())
+        })
+        .await;
+        let answer = slow.end().await;
+        assert_eq!((answer.status(), answer.body.as_str()), (500, ""), "{size} bytes");
+        assert_eq!(deliveries.len() + recorder.deliveries().len(), 1);
+    }
+    // Without a body there is nothing to read.
+    assert_eq!(recorder.ask("POST /api/things").await.status(), 404);
+    recorder.host.stop().await;
+}
+
+#[tokio::test]
+async fn chaos_repeats_requests_without_a_body_and_answers_once() {
+    let chaos = Chaos::new("repeat=1".parse().unwrap(), 7);
+    let given = chaos.clone();
+    let functions = [("Rest", http_function("api/{*path}", &[], "anonymous"))];
+    let recorder = Recorder::start_with(&functions, &[], |options| HostOptions {
+        chaos: Some(given),
+        ..options
+    })
+    .await;
+    let mut n_deliveries = BTreeSet::new();
+    for n in 0..30 {
+        let answer = recorder.ask(&format!("DELETE /api/{n}")).await;
+        assert_eq!(answer.status(), 200);
+        let deliveries = recorder.deliveries();
+        assert_eq!(ids(&deliveries).len(), 1);
+        n_deliveries.insert(deliveries.len());
+    }
+    assert!(n_deliveries.iter().all(|n| (2..=40).contains(n)), "{n_deliveries:?}");
+    assert!(n_deliveries.len() > 2, "{n_deliveries:?}");
+    recorder.send("POST /api/body", &[], "{}").await;
+    let bodies: Vec<String> = recorder.deliveries().into_iter().map(|one| one.body).collect();
+    assert_eq!(bodies, ["{}"]);
+    let repeated = chaos.injected().into_iter().find(|(kind, _)| *kind == Kind::Repeat);
+    assert_eq!(repeated, Some((Kind::Repeat, 30)));
+    recorder.host.stop().await;
+}
+
+#[tokio::test]
+async fn a_router_in_this_process_meets_the_same_repeats() {
+    let seen: Arc<Mutex<Vec<String>>> = Arc::default();
+    let record = seen.clone();
+    let router = Router::new().fallback(async move |headers: HeaderMap, body: String| {
+        let id = headers["x-azure-functions-invocationid"].to_str().unwrap();
+        record.lock().unwrap().push(format!("{id}{body}"));
+        StatusCode::NO_CONTENT
+    });
+    let router = repeating(router, Chaos::new("repeat=1".parse().unwrap(), 7));
+    let request = Request::delete("/api/x").body(Body::empty()).unwrap();
+    assert_eq!(router.clone().oneshot(request).await.unwrap().status(), 204);
+    let mut ids = std::mem::take(&mut *seen.lock().unwrap());
+    assert!(ids.len() > 1);
+    ids.dedup();
+    assert_eq!(ids.len(), 1);
+    let request = Request::put("/api/x").header("x-azure-functions-invocationid", "an id");
+    router.oneshot(request.body(Body::from("{}")).unwrap()).await.unwrap();
+    assert_eq!(*seen.lock().unwrap(), ["an id{}"]);
+}
