@@ -78,6 +78,14 @@ fn the_host_has_no_log_level_that_makes_core_tools_shout() {
     assert!(excluded.split(';').any(|kind| kind == "Trace"), "alerts count every line");
 }
 
+#[test]
+fn the_emulator_speaks_what_the_trigger_understands() {
+    assert!(text("compose.yaml").contains("PROTOCOL: https"), ".NET refuses plain HTTP");
+    let document = text("docs/local.md");
+    assert!(document.contains("DisableServerCertificateValidation=True"), "for the trigger");
+    assert!(document.contains("AZURE_COSMOS_EMULATOR_SERVER_CERT_VALIDATION_DISABLED"));
+}
+
 #[cfg(unix)]
 #[test]
 fn a_private_network_registers_its_provider_and_no_other_deployment_does() {
