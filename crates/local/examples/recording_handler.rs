@@ -132,7 +132,7 @@ fn text(answer: &Answer, is_head: bool) -> Vec<u8> {
     let json = || Map::from_iter([("content-type".to_owned(), "application/json".into())]);
     let headers = answer.headers.clone().unwrap_or_else(json);
     let body = answer.body.as_deref().unwrap_or(BODY);
-    let mut lines = vec![format!("HTTP/1.1 {status} Answer\r\n")];
+    let mut lines = vec![format!("HTTP/1.1 {status} OK\r\n")];
     let line = |(name, value): (&String, &Value)| {
         format!("{name}: {}\r\n", value.as_str().unwrap_or_default())
     };

@@ -19,6 +19,9 @@ pub struct FunctionApp {
     host: HostJson,
     functions: Vec<Function>,
     disabled: Vec<String>,
+    /// HTTP functions that a setting turns off: their routes stay.
+    closed: Vec<Function>,
+    has_homepage: bool,
     warnings: Vec<String>,
 }
 
@@ -50,13 +53,17 @@ impl FunctionApp {
             .map_err(|error| problems.extend_from_slice(error.problems()));
         let mut functions = Vec::new();
         let mut disabled = Vec::new();
+        let mut closed = Vec::new();
         let found = function_folders(root).map_err(|error| {
             ConfigError::new(format!("{}: cannot be read: {error}", root.display()))
         })?;
         for (name, folder) in found {
             match load_function(&name, &folder, settings, &mut warnings) {
-                Ok(Some(function)) => functions.push(function),
-                Ok(None) => disabled.push(name),
+                Ok(Loaded::Enabled(function)) => functions.push(function),
+                Ok(Loaded::Disabled(function)) => {
+                    disabled.push(name);
+                    closed.extend(function);
+                }
                 Err(error) => problems.extend_from_slice(error.problems()),
             }
         }
@@ -64,8 +71,11 @@ impl FunctionApp {
             problems.push(format!("{}: there is no function.json in any child", root.display()));
         }
         problems.extend(shared_leases(&functions));
+        let has_homepage = !settings.is_true("AzureWebJobsDisableHomepage");
         match host {
-            Ok(host) if problems.is_empty() => Ok(Self { host, functions, disabled, warnings }),
+            Ok(host) if problems.is_empty() => {
+                Ok(Self { host, functions, disabled, closed, has_homepage, warnings })
+            }
             _ => Err(ConfigError::all(problems)),
         }
     }
@@ -80,9 +90,20 @@ impl FunctionApp {
         self.functions.iter().find(|function| function.name.eq_ignore_ascii_case(name))
     }
 
-    /// The functions that `disabled` or a setting turns off.
+    /// The functions that `disabled` or a setting turns off. `disabled` does nothing for an HTTP
+    /// function, as in the host.
     pub fn disabled(&self) -> &[String] {
         &self.disabled
+    }
+
+    /// The HTTP functions that a setting turns off. Their routes answer 404.
+    pub(super) fn closed(&self) -> &[Function] {
+        &self.closed
+    }
+
+    /// `/` is a page, and no empty answer.
+    pub(super) fn has_homepage(&self) -> bool {
+        self.has_homepage
     }
 
     /// What the real host would pass over in silence, and should be known.
@@ -181,7 +202,7 @@ fn load_function(
     folder: &Path,
     settings: &Settings,
     warnings: &mut Vec<String>,
-) -> Result<Option<Function>, ConfigError> {
+) -> Result<Loaded, ConfigError> {
     let (file, json) = read_json(&folder.join("function.json"))?;
     let root = Node::root(&file, &json);
     if !is_function_name(name) {
@@ -195,13 +216,27 @@ fn load_function(
         let fault = "has one other file beside it, which the host takes for its script";
         warnings.push(root.sentence("(the folder)", fault));
     }
-    let switched_off = settings
-        .get(&format!("AzureWebJobs.{name}.Disabled"))
-        .is_some_and(|value| value == "1" || value.eq_ignore_ascii_case("true"));
-    if switched_off || root.boolean("disabled")? == Some(true) {
-        return Ok(None);
+    // On Linux a setting's name has no dots.
+    let names = [format!("AzureWebJobs.{name}.Disabled"), format!("AzureWebJobs_{name}_Disabled")];
+    let switched_off = names.iter().any(|name| settings.is_true(name));
+    let disabled = root.boolean("disabled")? == Some(true);
+    let is_http = |function: &Function| matches!(function.trigger, Trigger::Http(_));
+    if !switched_off && !disabled {
+        return Function::read(name, &root, settings, warnings).map(Loaded::Enabled);
     }
-    Function::read(name, &root, settings, warnings).map(Some)
+    // What is wrong with a function that is off keeps no app from starting.
+    let function = Function::read(name, &root, settings, &mut Vec::new()).ok().filter(is_http);
+    Ok(match function {
+        Some(function) if !switched_off => Loaded::Enabled(function),
+        function => Loaded::Disabled(function),
+    })
+}
+
+/// A function as its settings have it.
+enum Loaded {
+    Enabled(Function),
+    /// With the function, when it is one whose route stays.
+    Disabled(Option<Function>),
 }
 
 fn is_function_name(name: &str) -> bool {

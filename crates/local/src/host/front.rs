@@ -1,11 +1,13 @@
-//! What answers on the host's port: the HTTP functions and `/admin/functions`.
+//! What answers on the host's port: the HTTP functions, a page at `/`, and `/admin`.
 
 use std::sync::Arc;
 
+use axum::Json;
 use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
-use axum::http::{Method, StatusCode};
-use axum::response::{IntoResponse as _, Response};
+use axum::http::uri::PathAndQuery;
+use axum::http::{HeaderValue, Method, StatusCode, Uri, Version, header};
+use axum::response::{Html, IntoResponse as _, Response};
 use custom_handler::answer_after_body;
 
 use super::admin;
@@ -17,6 +19,7 @@ use super::json::ConfigError;
 use super::keys::Keys;
 use super::process::HandlerWatch;
 use super::proxy::Proxy;
+use super::request_path;
 use super::routes::RouteTable;
 use super::server::HostOptions;
 use crate::chaos::{Chaos, Kind};
@@ -36,10 +39,15 @@ pub(super) struct Front {
 struct HttpTarget {
     function: String,
     auth_level: AuthLevel,
+    /// A setting turns the function off.
+    is_closed: bool,
 }
 
 /// The most that `/admin/functions/<name>` takes.
 const ADMIN_BODY_LIMIT: usize = 100 * 1024 * 1024;
+
+/// The longest request line: method, target and version.
+const MOST_LINE_BYTES: usize = 8 * 1024;
 
 impl Front {
     pub(super) fn new(
@@ -50,10 +58,13 @@ impl Front {
         options: HostOptions,
     ) -> Result<Self, ConfigError> {
         let mut routes = RouteTable::default();
-        for Function { name, trigger, .. } in app.functions() {
+        let open = app.functions().iter().map(|function| (function, false));
+        let closed = app.closed().iter().map(|function| (function, true));
+        for (Function { name, trigger, .. }, is_closed) in open.chain(closed) {
             if let Trigger::Http(http) = trigger {
                 let template = app.host().template(&http.route)?;
-                let target = HttpTarget { function: name.clone(), auth_level: http.auth_level };
+                let (function, auth_level) = (name.clone(), http.auth_level);
+                let target = HttpTarget { function, auth_level, is_closed };
                 routes.insert(name, template, http.methods.clone(), target);
             }
         }
@@ -71,10 +82,24 @@ impl Front {
         self.keys.as_ref().is_none_or(|keys| keys.allow(level, request.headers(), request.uri()))
     }
 
-    async fn admin(&self, name: &str, request: Request) -> Response {
+    /// `/admin/<what>`.
+    async fn admin(&self, what: &str, request: Request) -> Response {
+        let function = match what.split_once('/') {
+            Some(("functions", name)) => Some(name),
+            Some(("host", "status")) => None,
+            _ => return StatusCode::NOT_FOUND.into_response(),
+        };
         if !self.allows(AuthLevel::Admin, &request) {
-            return StatusCode::UNAUTHORIZED.into_response();
+            let challenge = [(header::WWW_AUTHENTICATE, "Bearer")];
+            return (StatusCode::UNAUTHORIZED, challenge).into_response();
         }
+        match function {
+            Some(name) => self.run_by_hand(name, request).await,
+            None => Json(serde_json::json!({ "state": "Running" })).into_response(),
+        }
+    }
+
+    async fn run_by_hand(&self, name: &str, request: Request) -> Response {
         let Some(function) = self.app.function(name) else {
             return StatusCode::NOT_FOUND.into_response();
         };
@@ -86,6 +111,15 @@ impl Front {
         };
         admin::run(function, &body, self.invoker.clone(), self.console.clone()).into_response()
     }
+
+    fn homepage(&self) -> Response {
+        if self.app.has_homepage() {
+            Html("<!DOCTYPE html><title>cargo local</title><p>The function app is running.</p>\n")
+                .into_response()
+        } else {
+            StatusCode::NO_CONTENT.into_response()
+        }
+    }
 }
 
 /// The host, too, reads a body to its end before it answers.
@@ -93,18 +127,80 @@ pub(super) async fn serve(State(front): State<Arc<Front>>, request: Request) -> 
     answer_after_body(request, |request| answer(front, request)).await
 }
 
-async fn answer(front: Arc<Front>, request: Request) -> Response {
-    if let Some(name) = request.uri().path().strip_prefix("/admin/functions/") {
-        let name = name.to_owned();
-        return front.admin(&name, request).await;
-    }
-    let Some(target) = front.routes.find(request.method(), request.uri().path()) else {
-        return (StatusCode::NOT_FOUND, Body::empty()).into_response();
+async fn answer(front: Arc<Front>, mut request: Request) -> Response {
+    let path = match accepted(&request) {
+        Ok(path) => path,
+        Err(status) => return refused(status, request.version()),
     };
+    normalise(&mut request, &path);
+    if let Some(what) = path.strip_prefix("/admin/") {
+        return front.admin(what, request).await;
+    }
+    let Some(target) = front.routes.find(request.method(), &path) else {
+        return if path == "/" { front.homepage() } else { empty(StatusCode::NOT_FOUND) };
+    };
+    // The route stays, so no other function takes the request.
+    if target.is_closed {
+        return empty(StatusCode::NOT_FOUND);
+    }
     if !front.allows(target.auth_level, &request) {
-        return (StatusCode::UNAUTHORIZED, Body::empty()).into_response();
+        return empty(StatusCode::UNAUTHORIZED);
     }
     let Front { client, console, chaos, .. } = &*front;
     let proxy = Proxy { handler: front.handler(), client, console, chaos: chaos.as_ref() };
     proxy.forward(&target.function, request).await
 }
+
+fn empty(status: StatusCode) -> Response {
+    (status, Body::empty()).into_response()
+}
+
+/// The decoded path of a request, or the status with which the host refuses it before it looks for a
+/// function.
+fn accepted(request: &Request) -> Result<String, StatusCode> {
+    let uri = request.uri();
+    let n_bytes = request.method().as_str().len() + uri.to_string().len() + " HTTP/1.1\r\n".len();
+    if n_bytes > MOST_LINE_BYTES {
+        return Err(StatusCode::URI_TOO_LONG);
+    }
+    // The proxy does not know that version.
+    if request.version() < Version::HTTP_11 {
+        return Err(StatusCode::INTERNAL_SERVER_ERROR);
+    }
+    if request.version() == Version::HTTP_11 && !request.headers().contains_key(header::HOST) {
+        return Err(StatusCode::BAD_REQUEST);
+    }
+    request_path::decoded(uri.path()).map_err(|_| StatusCode::BAD_REQUEST)
+}
+
+/// A refusal, after which the host closes the connection.
+fn refused(status: StatusCode, version: Version) -> Response {
+    let mut response = empty(status);
+    if version < Version::HTTP_2 {
+        response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    }
+    response
+}
+
+/// Writes method and path as the host's proxy does.
+fn normalise(request: &mut Request, path: &str) {
+    let method = request.method().as_str().to_ascii_uppercase();
+    if STANDARD_METHODS.contains(&method.as_str())
+        && let Ok(method) = method.parse()
+    {
+        *request.method_mut() = method;
+    }
+    let mut target = request_path::encoded(path);
+    if let Some(query) = request.uri().query() {
+        target = format!("{target}?{query}");
+    }
+    let mut parts = request.uri().clone().into_parts();
+    parts.path_and_query = PathAndQuery::try_from(target).ok().or(parts.path_and_query);
+    if let Ok(uri) = Uri::from_parts(parts) {
+        *request.uri_mut() = uri;
+    }
+}
+
+/// Small letters will do for these.
+const STANDARD_METHODS: [&str; 9] =
+    ["GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH"];

@@ -24,16 +24,19 @@
 //!   overrides by `AzureFunctionsJobHost__…` settings.
 //! - `function.json`: `httpTrigger` with route templates, methods and keys; `cosmosDBTrigger` of
 //!   the extension's version 4; `timerTrigger`; `retry`; `disabled`; `%Setting%` expressions.
-//! - The handler's process: its settings and port, readiness, restarts, the end after three
-//!   errors, the kill after `functionTimeout` of a trigger's invocation.
-//! - Requests handed through (`enableProxyingHttpRequest`), bodies streamed both ways.
+//! - The handler's process: its settings and port, readiness, restarts on the same port, the end
+//!   after three errors, the kill after `functionTimeout` of a trigger's invocation.
+//! - Requests handed through (`enableProxyingHttpRequest`), bodies streamed both ways: paths decoded
+//!   and encoded again, headers set and overwritten, requests repeated when a connection breaks,
+//!   failures as 500 with an empty body. A test replays 70 recorded requests.
+//! - The page at `/`, keys, functions that are turned off, `/admin/host/status`.
 //! - The change feed for each physical partition through lease items, with splits.
 //! - `POST /admin/functions/<name>`.
 //!
 //! # What it does not model
 //!
 //! - Other triggers and bindings, forwarding (`enableForwardingHttpRequest`), `http.routes`,
-//!   extension bundles, CORS, the request size limit, `/admin` beyond running a function.
+//!   extension bundles, CORS, the limits of bodies and headers, the rest of `/admin`.
 //! - Several instances: a host that starts takes over all leases of its app, and leases do not
 //!   expire. Lease items are its own, not those of the real trigger.
 //! - The local time of a host: times are written as on a host in UTC, as in Azure.
@@ -63,6 +66,7 @@ pub mod newtonsoft;
 mod process;
 mod proxy;
 mod request_body;
+mod request_path;
 pub mod routes;
 mod server;
 mod settings;

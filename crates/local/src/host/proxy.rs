@@ -7,14 +7,16 @@
 //! one invocation id. A body can be sent only once. Whatever the failure, the answer is a 500 with
 //! an empty body.
 
+use std::convert::Infallible;
 use std::time::{Duration, Instant};
 
-use axum::body::Body;
+use axum::body::{Body, Bytes};
 use axum::extract::Request;
 use axum::http::{
     HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header, request::Parts,
 };
 use axum::response::{IntoResponse as _, Response};
+use futures::stream;
 use hyper_util::client::legacy::Error;
 
 use super::console::Console;
@@ -121,7 +123,9 @@ impl Proxy<'_> {
                     return Err(reason);
                 };
                 match self.client.request(Request::from_parts(head.clone(), sending)).await {
-                    Ok(response) if body.is_sent() => return Ok(answered(response.map(Body::new))),
+                    Ok(response) if body.is_sent() => {
+                        return Ok(answered(head, response.map(Body::new)));
+                    }
                     Ok(response) => {
                         let status = response.status().as_u16();
                         reason = format!("the handler answered {status} before it read the body");
@@ -177,8 +181,12 @@ fn prepare(head: &mut Parts, url: &str, id: &str) -> Result<(), String> {
     Ok(())
 }
 
-fn answered(mut response: Response) -> Response {
+fn answered(request: &Parts, mut response: Response) -> Response {
     remove_hop_by_hop(response.headers_mut());
+    if request.method == Method::HEAD {
+        // An empty body would be given a length that is not that of the answer to a GET.
+        *response.body_mut() = Body::from_stream(stream::empty::<Result<Bytes, Infallible>>());
+    }
     *response.version_mut() = axum::http::Version::default();
     response
 }

@@ -1,7 +1,8 @@
 //! Route templates, and which function a request belongs to.
 //!
-//! The host asks its routes in the order of the functions' names (ordinal, whatever the case) and
-//! takes the first that fits in path and method. There is no better match than the first.
+//! The host takes the route that fits in path and method. Of several, the one with a literal before
+//! the one with a parameter, before a catch-all, at the first segment where they differ (ASP.NET's
+//! inbound precedence). Of equal ones, the first by the functions' names (ordinal, whatever the case).
 
 use http::Method;
 
@@ -50,24 +51,24 @@ impl Template {
         Ok(Self { segments })
     }
 
-    /// The path of a URL fits the template; letters of literals match in either case.
+    /// A decoded path fits the template; letters of literals match in either case.
     pub fn matches(&self, path: &str) -> bool {
         let path = path.strip_prefix('/').unwrap_or(path);
         let path = path.strip_suffix('/').unwrap_or(path);
         let mut texts =
             if path.is_empty() { Vec::new() } else { path.split('/').collect::<Vec<_>>() };
+        if texts.contains(&"") {
+            return false;
+        }
         texts.reverse();
         for segment in &self.segments {
             let fits = match (segment, texts.pop()) {
                 (Segment::CatchAll, _) => return true,
                 (Segment::Parameter { optional, .. }, None) => *optional,
                 (Segment::Literal(_), None) => false,
-                (Segment::Literal(literal), Some(text)) => {
-                    percent_decoded(text).eq_ignore_ascii_case(literal)
-                }
+                (Segment::Literal(literal), Some(text)) => text.eq_ignore_ascii_case(literal),
                 (Segment::Parameter { constraints, .. }, Some(text)) => {
-                    let text = percent_decoded(text);
-                    !text.is_empty() && constraints.iter().all(|constraint| constraint.fits(&text))
+                    constraints.iter().all(|constraint| constraint.fits(text))
                 }
             };
             if !fits {
@@ -75,6 +76,17 @@ impl Template {
             }
         }
         texts.is_empty()
+    }
+
+    /// One digit for each segment; the lowest template is the best match.
+    fn precedence(&self) -> Vec<u8> {
+        let digit = |segment: &Segment| match segment {
+            Segment::Literal(_) => 1,
+            Segment::Parameter { constraints, .. } if !constraints.is_empty() => 2,
+            Segment::Parameter { .. } => 3,
+            Segment::CatchAll => 5,
+        };
+        self.segments.iter().map(digit).collect()
     }
 }
 
@@ -155,7 +167,7 @@ pub struct RouteTable<T> {
 
 #[derive(Debug, Clone)]
 struct Route<T> {
-    name: String,
+    order: (Vec<u8>, String),
     template: Template,
     methods: Vec<Method>,
     target: T,
@@ -170,9 +182,9 @@ impl<T> Default for RouteTable<T> {
 impl<T> RouteTable<T> {
     /// Adds a function's route; no methods means all.
     pub fn insert(&mut self, name: &str, template: Template, methods: Vec<Method>, target: T) {
-        let name = name.to_ascii_uppercase();
-        let place = self.routes.partition_point(|route| route.name <= name);
-        self.routes.insert(place, Route { name, template, methods, target });
+        let order = (template.precedence(), name.to_ascii_uppercase());
+        let place = self.routes.partition_point(|route| route.order <= order);
+        self.routes.insert(place, Route { order, template, methods, target });
     }
 
     /// The first function that takes the request.
@@ -192,21 +204,4 @@ fn check_name(name: &str) -> Result<(), String> {
         return Err(format!("has the parameter name {name:?}, which this stand-in cannot read"));
     }
     Ok(())
-}
-
-/// Decodes `%41`; what is no escape stays, and so does an escaped slash, as in ASP.NET Core.
-fn percent_decoded(text: &str) -> String {
-    let bytes = text.as_bytes();
-    let mut decoded = Vec::with_capacity(bytes.len());
-    let mut index = 0;
-    while let Some(byte) = bytes.get(index) {
-        let escape = (*byte == b'%')
-            .then(|| text.get(index + 1..index + 3))
-            .flatten()
-            .and_then(|hex| u8::from_str_radix(hex, 16).ok())
-            .filter(|byte| *byte != b'/');
-        decoded.push(escape.unwrap_or(*byte));
-        index += if escape.is_some() { 3 } else { 1 };
-    }
-    String::from_utf8(decoded).unwrap_or_else(|_| text.to_owned())
 }

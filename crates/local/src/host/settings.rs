@@ -61,6 +61,11 @@ impl Settings {
         self.0.get(name).map(String::as_str)
     }
 
+    /// The setting is there, and is `true` or `1`.
+    pub(super) fn is_true(&self, name: &str) -> bool {
+        self.get(name).is_some_and(|value| value == "1" || value.eq_ignore_ascii_case("true"))
+    }
+
     /// Sets one setting.
     pub fn set(&mut self, name: impl Into<String>, value: impl Into<String>) {
         self.0.insert(name.into(), value.into());

@@ -102,7 +102,8 @@ async fn a_request_goes_through_unchanged() {
     assert!(!answer.headers.contains_key("x-private"), "it was named in Connection");
     let echo = answer.json();
     assert_eq!(echo["method"], "PATCH");
-    assert_eq!(echo["path"], "/api/rest/a%2Fb/c");
+    // The host decodes a path, but no slash, and encodes it again.
+    assert_eq!(echo["path"], "/api/rest/a%252Fb/c");
     assert_eq!(echo["query"], "x=1&x=2&y=%20");
     assert_eq!(echo["body"], body);
     let header = |name: &str| {
@@ -129,12 +130,64 @@ async fn no_route_is_a_404_with_an_empty_body() {
     let app = app();
     let (host, _) = start(&app, &settings(), None).await;
     for (method, path) in
-        [(Method::GET, "/"), (Method::GET, "/api/none"), (Method::POST, "/api/change")]
+        [(Method::GET, "/none"), (Method::GET, "/api/none"), (Method::POST, "/api/change")]
     {
         let answer = send(method, &format!("{}{path}", host.url()), &[], "").await;
         assert_eq!((answer.status, answer.text.as_str()), (StatusCode::NOT_FOUND, ""));
     }
     host.stop().await;
+}
+
+#[tokio::test]
+async fn the_root_is_a_page_until_a_setting_turns_it_off() {
+    let app = app();
+    for (value, status) in [("false", StatusCode::OK), ("true", StatusCode::NO_CONTENT)] {
+        let mut settings = settings();
+        settings.set("AzureWebJobsDisableHomepage", value);
+        let (host, _) = start(&app, &settings, None).await;
+        let answer = get(host.url()).await;
+        assert_eq!((answer.status, answer.text.is_empty()), (status, value == "true"));
+        host.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn a_function_that_a_setting_turns_off_answers_404_and_nobody_takes_its_place() {
+    let app = app();
+    app.write("Change/function.json", &http_function("api/rest/change", &["get"], "function"));
+    for name in ["AzureWebJobs.Change.Disabled", "AzureWebJobs_Change_Disabled"] {
+        let mut settings = settings();
+        settings.set(name, "true");
+        let (host, _) = start(&app, &settings, Some(Keys::generate())).await;
+        let url = format!("{}/api/rest/change", host.url());
+        let answer = get(&url).await;
+        assert_eq!((answer.status, answer.text.as_str()), (StatusCode::NOT_FOUND, ""));
+        // Another method is that of another function.
+        let answer = send(Method::DELETE, &url, &[], "").await;
+        assert_eq!(answer.status, StatusCode::IM_A_TEAPOT);
+        host.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn the_status_of_the_host_needs_a_key_only_with_enable_auth() {
+    let app = app();
+    let keys = Keys::generate();
+    for (given, sent, status) in [
+        (None, None, StatusCode::OK),
+        (Some(&keys), None, StatusCode::UNAUTHORIZED),
+        (Some(&keys), Some(&keys.function), StatusCode::UNAUTHORIZED),
+        (Some(&keys), Some(&keys.master), StatusCode::OK),
+    ] {
+        let (host, _) = start(&app, &settings(), given.cloned()).await;
+        let headers: Vec<_> = sent.iter().map(|key| ("x-functions-key", key.as_str())).collect();
+        let url = format!("{}/admin/host/status", host.url());
+        let answer = send(Method::GET, &url, &headers, "").await;
+        assert_eq!(answer.status, status);
+        let challenge = answer.headers.get("www-authenticate").map(|value| value.to_str().unwrap());
+        assert_eq!(challenge, (status == StatusCode::UNAUTHORIZED).then_some("Bearer"));
+        host.stop().await;
+    }
 }
 
 #[tokio::test]

@@ -9,7 +9,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tributary_local::host::{Console, FunctionApp, Host, HostOptions, Settings};
 
-use crate::support::{Folder, built, host_json};
+use crate::support::{Folder, host_json, place};
 
 /// A running host over `examples/recording_handler.rs`.
 pub(crate) struct Recorder {
@@ -42,7 +42,7 @@ impl Recorder {
         for (name, json) in functions {
             folder.write(&format!("{name}/function.json"), json);
         }
-        std::fs::copy(built("recording_handler"), folder.path().join("recording_handler")).unwrap();
+        place("recording_handler", &folder);
         let mut values: Settings = settings.iter().copied().collect();
         values.set("RECORDING_FOLDER", folder.path().to_str().unwrap());
         let app = FunctionApp::load(folder.path(), &values).unwrap();
@@ -169,6 +169,7 @@ async fn read(stream: &mut TcpStream, is_head: bool) -> Answer {
 /// An answer when it is all there.
 fn parse(bytes: &[u8], is_head: bool, ended: bool) -> Option<Answer> {
     let text = String::from_utf8_lossy(bytes);
+    let text = text.trim_start_matches("HTTP/1.1 100 Continue\r\n\r\n");
     let (head, rest) = text.split_once("\r\n\r\n")?;
     let mut lines = head.split("\r\n");
     let line = lines.next()?.to_owned();

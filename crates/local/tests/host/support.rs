@@ -227,7 +227,7 @@ pub(crate) fn echo_handler() -> PathBuf {
 }
 
 /// A handler of `examples/`, built by `cargo test` or now.
-pub(crate) fn built(name: &str) -> PathBuf {
+fn built(name: &str) -> PathBuf {
     let test = std::env::current_exe().unwrap();
     let profile = test.parent().unwrap().parent().unwrap();
     let example = profile.join("examples").join(name);
@@ -249,6 +249,16 @@ pub(crate) fn staged(functions: &[(&str, Value)]) -> Folder {
     for (name, json) in functions {
         folder.write(&format!("{name}/function.json"), json);
     }
-    std::fs::copy(echo_handler(), folder.path().join("echo_handler")).unwrap();
+    place("echo_handler", &folder);
     folder
+}
+
+/// Puts a handler of `examples/` into an app. A copy that is being written cannot be run, and a test
+/// that starts a process meanwhile keeps it open: so it is a link where there are links.
+pub(crate) fn place(name: &str, folder: &Folder) {
+    let (from, to) = (built(name), folder.path().join(name));
+    #[cfg(unix)]
+    std::os::unix::fs::symlink(from, to).unwrap();
+    #[cfg(not(unix))]
+    std::fs::copy(from, to).map(drop).unwrap();
 }
