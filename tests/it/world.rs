@@ -62,8 +62,7 @@ impl World {
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
         let containers = ContainersFile::read(root.join("infra/containers.json")).unwrap();
         endpoint.provision(DATABASE, &containers).await.unwrap();
-        let settings = Settings::read(&root.join("local.settings.json.example")).unwrap();
-        let functions = Arc::new(FunctionApp::load(root, &settings).unwrap());
+        let functions = Arc::new(functions(&[]));
         let client = endpoint.client().await.unwrap();
         let router = Self::instance(&endpoint).await;
         Self { endpoint, router, client, functions }
@@ -96,6 +95,16 @@ impl World {
         Self { router: app.into_router().unwrap(), ..self.clone() }
     }
 
+    /// The same world, under a host that takes strings that look like dates for dates: an extension
+    /// bundle that does not know `dateParseHandling`.
+    pub(crate) fn with_host_that_parses_dates(&self) -> Self {
+        let functions = Arc::new(functions(&[(
+            "AzureFunctionsJobHost__extensions__cosmosDB__serializerSettings__dateParseHandling",
+            "DateTime",
+        )]));
+        Self { functions, ..self.clone() }
+    }
+
     /// What the app does unless a test wants something else. Nobody reads beside a rename here, so
     /// it need not wait.
     pub(crate) fn options() -> Options {
@@ -118,6 +127,17 @@ impl World {
     async fn handler(endpoint: &CosmosEndpoint) -> CustomHandler {
         app_with(&Self::cosmos(endpoint).await, Self::options())
     }
+}
+
+/// The functions of this project, as a host with these settings besides those for a laptop reads
+/// them.
+fn functions(more: &[(&str, &str)]) -> FunctionApp {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut settings = Settings::read(&root.join("local.settings.json.example")).unwrap();
+    for (name, value) in more {
+        settings.set(*name, *value);
+    }
+    FunctionApp::load(root, &settings).unwrap()
 }
 
 /// HTTP functions.
@@ -211,11 +231,9 @@ impl World {
 
     /// Delivers these documents to one trigger in one invocation.
     pub(crate) async fn deliver(&self, function: &str, documents: &[Value]) -> Result<(), String> {
-        let body = wire::documents(
-            self.functions.function(function).unwrap(),
-            documents,
-            &Attempt::default(),
-        );
+        let trigger = self.functions.function(function).unwrap();
+        let page = wire::page(trigger, documents).map_err(|exception| exception.to_string())?;
+        let body = wire::documents(trigger, &page, &Attempt::default());
         let invoker = RouterInvoker(self.router.clone());
         let result = invoker.invoke(function, "an-invocation", body.into()).await;
         result.map(drop).map_err(|failure| failure.to_string())

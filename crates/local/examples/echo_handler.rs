@@ -5,6 +5,7 @@
 //! `GET /api/recorded` lists what it got. `ECHO_EXIT` ends it at the start, `ECHO_SILENT` keeps it
 //! from listening, `ECHO_CHILD` names a file to write a child's process id to.
 
+use std::collections::BTreeMap;
 use std::process::{Command, exit};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -104,8 +105,10 @@ async fn invoke(
     let body = to_bytes(body, usize::MAX).await.unwrap_or_default();
     let id = headers.get("x-azure-functions-invocationid").and_then(|id| id.to_str().ok());
     let body: Value = serde_json::from_slice(&body).unwrap_or_default();
+    let sent: BTreeMap<_, _> =
+        headers.iter().map(|(name, value)| (name.as_str(), value.to_str().ok())).collect();
     if let Ok(mut recorded) = app.recorded.lock() {
-        recorded.push(json!({ "function": function, "id": id, "body": body }));
+        recorded.push(json!({ "function": function, "id": id, "body": body, "headers": sent }));
     }
     let reply = app.control.lock().ok().and_then(|mut control| {
         control.times = control.times.checked_sub(1)?;

@@ -208,7 +208,10 @@ async fn triggers(world: &World, talk: &mut Talk) {
         let body = match &function.trigger {
             Trigger::Http(_) => continue,
             Trigger::Timer(_) => wire::timer(function, None, &attempt),
-            Trigger::Cosmos(_) => wire::documents(function, &documents, &attempt),
+            Trigger::Cosmos(_) => {
+                let page = wire::page(function, &documents).unwrap();
+                wire::documents(function, &page, &attempt)
+            }
         };
         talk.invoke(&function.name, body).await;
         for bad in ["sesame", "[\"sesame\"]", "{\"Data\": {\"a\": \"sesame\", \"b\": \"[sesame\"}}"]

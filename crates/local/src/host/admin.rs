@@ -9,7 +9,7 @@ use time::OffsetDateTime;
 use super::console::Console;
 use super::function::{Function, Trigger};
 use super::invoke::{self, Invoker, Retrying};
-use super::wire::{self, TimerStatus};
+use super::wire::{self, Attempt, TimerStatus};
 
 /// Starts the function with the request's `{"input": "<text>"}` and does not wait for its end.
 /// For a Cosmos DB trigger the text is the JSON array of documents. It is tried once.
@@ -35,22 +35,26 @@ pub(super) fn run(
             let documents = text
                 .and_then(|text| serde_json::from_str::<Vec<Value>>(text).ok())
                 .ok_or_else(|| bad("input must be the text of a JSON array of documents"))?;
-            Job::Documents(documents)
+            Job::Documents(
+                wire::page(function, &documents).map_err(|error| bad(&error.to_string()))?,
+            )
         }
         Trigger::Timer(timer) => {
             let next = timer.schedule.next(OffsetDateTime::now_utc());
-            Job::Timer(timer.use_monitor.then_some(TimerStatus {
-                last: None,
-                next,
-                is_past_due: false,
-            }))
+            let last = timer.last_run.get();
+            let status = TimerStatus { last, next, is_past_due: false };
+            Job::Timer(timer.has_status().then_some(status))
         }
     };
     let function = function.clone();
+    let input = text.unwrap_or_default().to_owned();
     tokio::spawn(async move {
-        let body = |attempt: &wire::Attempt| match &job {
-            Job::Documents(documents) => wire::documents(&function, documents, attempt),
-            Job::Timer(status) => wire::timer(&function, status.as_ref(), attempt),
+        let body = |attempt: &Attempt| {
+            let attempt = Attempt { input: Some(input.clone()), ..attempt.clone() };
+            match &job {
+                Job::Documents(page) => wire::documents(&function, page, &attempt),
+                Job::Timer(status) => wire::timer(&function, status.as_ref(), &attempt),
+            }
         };
         let once = Retrying { scale: 1.0, give_up_after: Some(1) };
         invoke::run(invoker.as_ref(), &function, body, once, &console, "by hand").await;
@@ -59,6 +63,6 @@ pub(super) fn run(
 }
 
 enum Job {
-    Documents(Vec<Value>),
+    Documents(String),
     Timer(Option<TimerStatus>),
 }

@@ -10,6 +10,7 @@ use tributary_package::function_folders;
 use super::duration::parse_time_span;
 use super::function::{Function, Trigger};
 use super::json::{ConfigError, Node, read_json};
+use super::newtonsoft::DateParsing;
 use super::routes::Template;
 use super::settings::{HOST_JSON_PREFIX, Settings};
 
@@ -38,6 +39,8 @@ pub struct HostJson {
     pub route_prefix: String,
     /// `functionTimeout`; 30 minutes unless said; `None` for no limit.
     pub function_timeout: Option<Duration>,
+    /// `extensions.cosmosDB.serializerSettings.dateParseHandling`.
+    pub dates: DateParsing,
 }
 
 impl FunctionApp {
@@ -74,6 +77,11 @@ impl FunctionApp {
         let has_homepage = !settings.is_true("AzureWebJobsDisableHomepage");
         match host {
             Ok(host) if problems.is_empty() => {
+                for function in &mut functions {
+                    if let Trigger::Cosmos(trigger) = &mut function.trigger {
+                        trigger.dates = host.dates;
+                    }
+                }
                 Ok(Self { host, functions, disabled, closed, has_homepage, warnings })
             }
             _ => Err(ConfigError::all(problems)),
@@ -153,10 +161,8 @@ impl HostJson {
             ));
         }
         let arguments = description.strings("arguments")?.unwrap_or_default();
-        let http = match root.object("extensions")? {
-            Some(extensions) => extensions.object("http")?,
-            None => None,
-        };
+        let extensions = root.object("extensions")?;
+        let http = extensions.as_ref().map(|all| all.object("http")).transpose()?.flatten();
         let prefix = http.map(|http| http.string("routePrefix")).transpose()?.flatten();
         Ok(Self {
             executable: executable.to_owned(),
@@ -167,6 +173,7 @@ impl HostJson {
             arguments: arguments.into_iter().map(str::to_owned).collect(),
             route_prefix: prefix.unwrap_or("api").trim_matches('/').to_owned(),
             function_timeout: read_timeout(&root)?,
+            dates: read_dates(extensions.as_ref())?,
         })
     }
 
@@ -194,6 +201,21 @@ fn read_timeout(root: &Node<'_>) -> Result<Option<Duration>, ConfigError> {
             .filter(|span| !span.is_zero())
             .map(Some)
             .ok_or_else(|| root.error("functionTimeout", "must be a time span such as 00:10:00")),
+    }
+}
+
+fn read_dates(extensions: Option<&Node<'_>>) -> Result<DateParsing, ConfigError> {
+    let cosmos = extensions.map(|all| all.object("cosmosDB")).transpose()?.flatten();
+    let settings = cosmos.map(|cosmos| cosmos.object("serializerSettings")).transpose()?.flatten();
+    let Some(settings) = settings else { return Ok(DateParsing::default()) };
+    match settings.string("dateParseHandling")? {
+        None => Ok(DateParsing::default()),
+        Some(text) if text.eq_ignore_ascii_case("DateTime") => Ok(DateParsing::DateTime),
+        Some(text) if text.eq_ignore_ascii_case("None") => Ok(DateParsing::None),
+        Some(_) => Err(settings.error(
+            "dateParseHandling",
+            "must be None or DateTime: this stand-in writes no other dates",
+        )),
     }
 }
 

@@ -34,9 +34,11 @@ pub enum BuiltAppError {
 
 impl BuiltApp {
     /// The app in `root` with the settings of its `local.settings.json.example`, on a store. Its
-    /// handler logs warnings only.
+    /// handler logs warnings only. As everywhere, environment variables win over settings and
+    /// `host.json`.
     pub fn load(root: &Path, connection: &str) -> Result<Self, BuiltAppError> {
-        let mut settings = Settings::read(&root.join("local.settings.json.example"))?;
+        let settings = Settings::read(&root.join("local.settings.json.example"))?;
+        let mut settings = settings.overridden_by(env::vars());
         settings.set_connection("CosmosConnection", connection);
         settings.set("RUST_LOG", "warn");
         let functions = FunctionApp::load(root, &settings)?;

@@ -1,22 +1,28 @@
 //! From documents to invocations.
 
-use serde_json::Value;
-
 use super::disturbance::Crashing;
 use super::feed::{FeedError, FeedPump};
 use super::invoke::{self, Invoker, Outcome, Retrying};
 use super::wire;
 
+/// Documents as the trigger has read them.
+pub(super) struct Batch {
+    /// Their text.
+    pub page: String,
+    /// How many they are.
+    pub count: usize,
+}
+
 impl FeedPump {
     /// Delivers a batch until it is applied or lost.
     pub(super) async fn deliver(
         &self,
-        documents: &[Value],
+        batch: &Batch,
         give_up_after: Option<i64>,
     ) -> Result<usize, FeedError> {
         let Self { function, options, .. } = self;
-        let count = documents.len();
-        match self.invoke(self.invoker.as_ref(), documents, give_up_after).await {
+        let count = batch.count;
+        match self.invoke(self.invoker.as_ref(), batch, give_up_after).await {
             Outcome::Succeeded => Ok(count),
             Outcome::Failed(failure) => {
                 options.console.error(&format!(
@@ -35,27 +41,27 @@ impl FeedPump {
     }
 
     /// Delivers a batch to the second instance, which has no lease and does not try again.
-    pub(super) async fn deliver_once(&self, documents: &[Value]) {
+    pub(super) async fn deliver_once(&self, batch: &Batch) {
         let second = self.options.second_invoker.as_ref().unwrap_or(&self.invoker);
-        self.invoke(second.as_ref(), documents, Some(1)).await;
+        self.invoke(second.as_ref(), batch, Some(1)).await;
     }
 
     async fn invoke(
         &self,
         invoker: &dyn Invoker,
-        documents: &[Value],
+        batch: &Batch,
         give_up_after: Option<i64>,
     ) -> Outcome {
         let Self { function, options, .. } = self;
         let crashing = options.chaos.as_ref().map(|chaos| Crashing { invoker, chaos });
-        let count = documents.len();
+        let Batch { page, count } = batch;
         invoke::run(
             crashing.as_ref().map_or(invoker, |crashing| crashing),
             function,
-            |attempt| wire::documents(function, documents, attempt),
+            |attempt| wire::documents(function, page, attempt),
             Retrying { scale: options.retry_scale, give_up_after },
             &options.console,
-            &format!("{count} document{}", if count == 1 { "" } else { "s" }),
+            &format!("{count} document{}", if *count == 1 { "" } else { "s" }),
         )
         .await
     }

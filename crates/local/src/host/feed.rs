@@ -21,6 +21,7 @@ use super::disturbance::Disturbance;
 use super::function::{CosmosTrigger, FeedStart, Function, Trigger};
 use super::invoke::Invoker;
 use super::lease::{Lease, Leases, page_size};
+use super::newtonsoft;
 use super::wire;
 use super::worker::{Pages, Worker};
 use crate::chaos::Chaos;
@@ -90,6 +91,19 @@ pub enum FeedError {
         attempts: i64,
         /// Why the last attempt failed.
         failure: wire::Failure,
+    },
+    /// The trigger cannot read a page: it does so again and again, and calls no handler.
+    #[error(
+        "{function}: Lease {lease} encountered an unhandled user exception during processing: \
+         {exception}"
+    )]
+    PageNotRead {
+        /// The function.
+        function: String,
+        /// The lease whose page it is.
+        lease: String,
+        /// What the reader throws.
+        exception: newtonsoft::Exception,
     },
     /// A lease or a token cannot be read or written as JSON.
     #[error("a lease is not as expected")]
@@ -177,7 +191,8 @@ impl FeedPump {
     /// Returns how many documents were delivered, those of lost batches not included.
     ///
     /// # Errors
-    /// When the store refuses, or a batch failed [`FeedOptions::drain_attempts`] times.
+    /// When the store refuses, a batch failed [`FeedOptions::drain_attempts`] times, or a page cannot
+    /// be read. The other partitions are drained all the same.
     pub async fn drain(&self) -> Result<usize, FeedError> {
         let delivered = AtomicUsize::new(0);
         loop {
@@ -196,7 +211,7 @@ impl FeedPump {
             }
             Ok::<_, FeedError>(())
         });
-        future::try_join_all(workers).await.map(drop)
+        future::join_all(workers).await.into_iter().collect()
     }
 
     /// Ends when the physical partitions changed, or with an error.
@@ -269,7 +284,11 @@ impl FeedPump {
     }
 
     /// The changes from a lease's position on.
-    async fn pages(&self, container: &ContainerClient, lease: &Lease) -> Result<Pages, FeedError> {
+    pub(super) async fn pages(
+        &self,
+        container: &ContainerClient,
+        lease: &Lease,
+    ) -> Result<Pages, FeedError> {
         let mut options = ChangeFeedOptions::default()
             .with_max_item_count(page_size(self.trigger.max_items_per_invocation));
         if let Some(token) = &lease.item.continuation {

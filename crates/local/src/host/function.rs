@@ -1,11 +1,13 @@
 //! A function and what starts it.
 
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use http::Method;
 use time::OffsetDateTime;
 
 use super::ncrontab::Schedule;
+use super::newtonsoft::DateParsing;
 
 /// One function: its trigger and its retry policy.
 #[derive(Debug, Clone)]
@@ -78,6 +80,8 @@ pub struct CosmosTrigger {
     pub feed_poll_delay: Duration,
     /// Where to start without leases.
     pub start: FeedStart,
+    /// What `host.json` says of strings that look like dates.
+    pub dates: DateParsing,
 }
 
 /// Where a trigger starts that has no leases yet.
@@ -100,6 +104,33 @@ pub struct TimerTrigger {
     pub run_on_startup: bool,
     /// Keeps the times of the last and next run; true unless said.
     pub use_monitor: bool,
+    /// The last run, which all clones share.
+    pub last_run: LastRun,
+}
+
+/// When a timer function ran last; kept in memory, not in storage as the real host does.
+#[derive(Debug, Clone, Default)]
+pub struct LastRun(Arc<Mutex<Option<OffsetDateTime>>>);
+
+impl LastRun {
+    /// The last run of this host.
+    pub fn get(&self) -> Option<OffsetDateTime> {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn set(&self, time: OffsetDateTime) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(time);
+    }
+}
+
+impl TimerTrigger {
+    /// Whether the host keeps a status: not for a schedule shorter than a minute.
+    pub(super) fn has_status(&self) -> bool {
+        let first = self.schedule.next(OffsetDateTime::now_utc());
+        let second = first.and_then(|first| self.schedule.next(first));
+        let is_short = first.zip(second).is_some_and(|(a, b)| b - a < time::Duration::MINUTE);
+        self.use_monitor && !is_short
+    }
 }
 
 /// The `retry` of `function.json`.

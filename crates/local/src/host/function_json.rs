@@ -7,10 +7,12 @@ use time::OffsetDateTime;
 
 use super::duration::parse_time_span;
 use super::function::{
-    AuthLevel, CosmosTrigger, FeedStart, Function, HttpTrigger, RetryPolicy, TimerTrigger, Trigger,
+    AuthLevel, CosmosTrigger, FeedStart, Function, HttpTrigger, LastRun, RetryPolicy, TimerTrigger,
+    Trigger,
 };
 use super::json::{ConfigError, Node};
 use super::ncrontab::Schedule;
+use super::newtonsoft::DateParsing;
 use super::routes::Template;
 use super::settings::Settings;
 
@@ -189,6 +191,7 @@ fn read_cosmos(
         max_items_per_invocation: positive(trigger, "maxItemsPerInvocation", 100)?,
         feed_poll_delay: Duration::from_millis(positive(trigger, "feedPollDelay", 5000)?.into()),
         start: read_start(trigger)?,
+        dates: DateParsing::default(),
         connection,
         database,
     })
@@ -222,6 +225,7 @@ fn read_timer(trigger: &Node<'_>, settings: &Settings) -> Result<TimerTrigger, C
         schedule,
         run_on_startup: trigger.boolean("runOnStartup")?.unwrap_or(false),
         use_monitor: trigger.boolean("useMonitor")?.unwrap_or(true),
+        last_run: LastRun::default(),
     })
 }
 

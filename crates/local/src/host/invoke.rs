@@ -112,6 +112,7 @@ fn request(
 ) -> Result<Request<Body>, Failure> {
     Request::post(format!("{url}/{function}"))
         .header(header::CONTENT_TYPE, wire::CONTENT_TYPE)
+        .header(header::USER_AGENT, wire::USER_AGENT)
         .header(wire::INVOCATION_ID, invocation_id)
         .header(wire::HOST_VERSION, wire::HOST_VERSION_VALUE)
         .body(Body::from(body))
@@ -168,7 +169,7 @@ pub(super) async fn run(
     note: &str,
 ) -> Outcome {
     let id = uuid::Uuid::new_v4().to_string();
-    let mut attempt = Attempt::default();
+    let mut attempt = Attempt { invocation_id: id.clone(), ..Attempt::default() };
     loop {
         let started = Instant::now();
         let result = invoker.invoke(&function.name, &id, body(&attempt).into()).await;
@@ -199,7 +200,7 @@ pub(super) async fn run(
         if retrying.give_up_after.is_some_and(|most| attempt.retry_count >= most) {
             return Outcome::GivenUp(failure);
         }
-        attempt.exception = Some(failure.to_string());
+        attempt.failure = Some(failure);
         tokio::time::sleep(scaled(delay, retrying.scale)).await;
     }
 }

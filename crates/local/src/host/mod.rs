@@ -20,8 +20,9 @@
 //!
 //! # What it models
 //!
-//! - `host.json`: the custom handler's description, `routePrefix`, `functionTimeout`, and their
-//!   overrides by `AzureFunctionsJobHost__…` settings.
+//! - `host.json`: the custom handler's description, `routePrefix`, `functionTimeout`,
+//!   `dateParseHandling` of the Cosmos DB extension, and their overrides by
+//!   `AzureFunctionsJobHost__…` settings.
 //! - `function.json`: `httpTrigger` with route templates, methods and keys; `cosmosDBTrigger` of
 //!   the extension's version 4; `timerTrigger`; `retry`; `disabled`; `%Setting%` expressions.
 //! - The handler's process: its settings and port, readiness, restarts on the same port, the end
@@ -30,7 +31,8 @@
 //!   and encoded again, headers set and overwritten, requests repeated when a connection breaks,
 //!   failures as 500 with an empty body. A test replays 70 recorded requests.
 //! - The page at `/`, keys, functions that are turned off, `/admin/host/status`.
-//! - The change feed for each physical partition through lease items, with splits.
+//! - The change feed for each physical partition through lease items, with splits; texts and numbers
+//!   as Newtonsoft rewrites them, and a page that it cannot read and that is read again for ever.
 //! - `POST /admin/functions/<name>`.
 //!
 //! # What it does not model
@@ -53,6 +55,7 @@ mod console;
 mod delivery;
 mod disturbance;
 mod duration;
+mod exception;
 mod feed;
 mod front;
 mod function;

@@ -1,153 +1,132 @@
-//! What Newtonsoft's JSON reader and writer do to a document on its way through the trigger.
+//! What Newtonsoft's JSON reader and writer do to documents on their way through the trigger.
 //!
-//! A string of 19 to 40 characters that looks like an ISO 8601 time becomes a `DateTime` and is
-//! written anew: fraction digits lose their trailing zeros, and an offset is converted to the
-//! host's local time, which is taken to be UTC here as it is in Azure. Numbers with a fraction or
-//! an exponent go through `double`. Its `/Date(…)/` strings are not modelled.
+//! With date parsing, a string that looks like an ISO 8601 time or is `/Date(…)/` becomes a
+//! `DateTime` and is written anew. Numbers with a fraction or an exponent go through `double`. Some
+//! documents make the reader throw ([`Exception`]). `tests/recorded/trigger-texts.json` has what the
+//! real trigger made of such documents.
+
+mod date;
 
 use serde_json::Value;
-use time::{Date, Duration, Month, OffsetDateTime, Time, UtcOffset};
 
-/// The text of a value as the trigger writes it.
-pub fn write(value: &Value) -> String {
-    let mut text = String::new();
-    append(&mut text, value);
-    text
+pub use date::rewritten_date;
+
+/// The deepest nesting that the reader takes.
+const MAX_DEPTH: usize = 64;
+
+/// `extensions.cosmosDB.serializerSettings.dateParseHandling` of `host.json`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum DateParsing {
+    /// Newtonsoft's default, `DateTime`.
+    #[default]
+    DateTime,
+    /// `None`: a string stays a string.
+    None,
 }
 
-/// The new text of a string that Newtonsoft takes for a time; `None` when it leaves it alone.
-pub fn rewritten_time(text: &str) -> Option<String> {
-    let ascii = text.is_ascii() && (19..=40).contains(&text.len());
-    if !ascii || text.as_bytes()[10] != b'T' {
-        return None;
-    }
-    let punctuated = [(4, b'-'), (7, b'-'), (13, b':'), (16, b':')]
-        .iter()
-        .all(|(index, byte)| text.as_bytes()[*index] == *byte);
-    if !punctuated {
-        return None;
-    }
-    let year = digits(&text[0..4])?;
-    let month = Month::try_from(u8::try_from(digits(&text[5..7])?).ok()?).ok()?;
-    let date = Date::from_calendar_date(i32::try_from(year).ok()?, month, small(&text[8..10])?)
-        .ok()
-        .filter(|_| year > 0)?;
-    let time = Time::from_hms(small(&text[11..13])?, small(&text[14..16])?, small(&text[17..19])?);
-    let (ticks, zone) = fraction(&text[19..])?;
-    let instant = date.with_time(time.ok()?).assume_utc() + Duration::nanoseconds(ticks * 100);
-    Some(match Zone::parse(zone)? {
-        Zone::Unspecified => format_ticks(instant, ""),
-        Zone::Utc => format_ticks(instant, "Z"),
-        Zone::Local(offset) => {
-            let utc = instant.replace_offset(offset).checked_to_offset(UtcOffset::UTC)?;
-            format_ticks(utc, "+00:00")
-        }
-    })
+/// What the reader throws before the handler is called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Exception {
+    /// A date that .NET's `DateTime` cannot represent, such as `/Date(500000000000000)/`.
+    #[error(
+        "System.ArgumentOutOfRangeException: Ticks must be between DateTime.MinValue.Ticks and \
+         DateTime.MaxValue.Ticks. (Parameter 'ticks')"
+    )]
+    DateOutOfRange,
+    /// A page that is nested too deep, with any setting.
+    #[error("Newtonsoft.Json.JsonReaderException: The reader's MaxDepth of 64 has been exceeded.")]
+    TooDeep,
 }
 
-enum Zone {
-    Unspecified,
-    Utc,
-    Local(UtcOffset),
+/// Returns the text that the trigger makes of a page of documents.
+///
+/// # Errors
+/// When one of the documents makes the reader throw.
+pub fn write_page(documents: &[Value], dates: DateParsing) -> Result<String, Exception> {
+    let mut writer = Writer { text: String::new(), dates };
+    writer.array(documents, 1)?;
+    Ok(writer.text)
 }
 
-impl Zone {
-    fn parse(text: &str) -> Option<Self> {
-        match text {
-            "" => return Some(Self::Unspecified),
-            "Z" | "z" => return Some(Self::Utc),
-            _ => {}
-        }
-        let sign = match text.as_bytes()[0] {
-            b'+' => 1,
-            b'-' => -1,
-            _ => return None,
-        };
-        let (hours, minutes) = match text.len() {
-            3 => (&text[1..3], "0"),
-            5 => (&text[1..3], &text[3..5]),
-            6 if text.as_bytes()[3] == b':' => (&text[1..3], &text[4..6]),
-            _ => return None,
-        };
-        let offset = UtcOffset::from_hms(
-            sign * i8::try_from(digits(hours)?).ok()?,
-            sign * i8::try_from(digits(minutes)?).ok()?,
-            0,
-        );
-        offset.ok().map(Self::Local)
-    }
+/// Returns the text that the trigger makes of one value.
+///
+/// # Errors
+/// When it makes the reader throw.
+pub fn write(value: &Value, dates: DateParsing) -> Result<String, Exception> {
+    let mut writer = Writer { text: String::new(), dates };
+    writer.value(value, 0)?;
+    Ok(writer.text)
 }
 
-/// The fraction of a second in ticks of 100 ns, and what follows it. More than seven digits do not
-/// parse, so such a string stays as it is.
-fn fraction(text: &str) -> Option<(i64, &str)> {
-    let Some(after) = text.strip_prefix('.') else {
-        return Some((0, text));
-    };
-    let count = after.bytes().take_while(u8::is_ascii_digit).count();
-    if !(1..=7).contains(&count) {
-        return None;
-    }
-    let scale = 10_i64.pow(u32::try_from(7 - count).ok()?);
-    Some((i64::from(digits(&after[..count])?) * scale, &after[count..]))
+struct Writer {
+    text: String,
+    dates: DateParsing,
 }
 
-fn format_ticks(instant: OffsetDateTime, zone: &str) -> String {
-    let (date, (hour, minute, second)) = (instant.date(), instant.to_hms());
-    let mut text = format!(
-        "{:04}-{:02}-{:02}T{hour:02}:{minute:02}:{second:02}",
-        date.year(),
-        u8::from(date.month()),
-        date.day()
-    );
-    let ticks = instant.nanosecond() / 100;
-    if ticks > 0 {
-        text.push('.');
-        text.push_str(format!("{ticks:07}").trim_end_matches('0'));
-    }
-    text + zone
-}
-
-fn append(text: &mut String, value: &Value) {
-    match value {
-        Value::Null => text.push_str("null"),
-        Value::Bool(bool) => text.push_str(if *bool { "true" } else { "false" }),
-        Value::Number(number) => match number.as_f64() {
-            Some(double) if number.is_f64() => text.push_str(&double_text(double)),
-            _ => text.push_str(&number.to_string()),
-        },
-        Value::String(string) => {
-            let time = rewritten_time(string);
-            text.push_str(&quoted(time.as_deref().unwrap_or(string)));
-        }
-        Value::Array(items) => {
-            text.push('[');
-            for (index, item) in items.iter().enumerate() {
-                if index > 0 {
-                    text.push(',');
-                }
-                append(text, item);
+impl Writer {
+    /// Appends a value inside `depth` arrays and objects.
+    fn value(&mut self, value: &Value, depth: usize) -> Result<(), Exception> {
+        match value {
+            Value::Null => self.text.push_str("null"),
+            Value::Bool(bool) => self.text.push_str(if *bool { "true" } else { "false" }),
+            Value::Number(number) => match number.as_f64() {
+                Some(double) if number.is_f64() => self.text.push_str(&double_text(double)),
+                _ => self.text.push_str(&number.to_string()),
+            },
+            Value::String(string) => {
+                let date = match self.dates {
+                    DateParsing::DateTime => rewritten_date(string)?,
+                    DateParsing::None => None,
+                };
+                self.text.push_str(&quoted(date.as_deref().unwrap_or(string)));
             }
-            text.push(']');
-        }
-        Value::Object(fields) => {
-            text.push('{');
-            for (index, (name, field)) in fields.iter().enumerate() {
-                if index > 0 {
-                    text.push(',');
+            Value::Array(items) => self.array(items, depth + 1)?,
+            Value::Object(fields) => {
+                self.open('{', depth + 1)?;
+                for (index, (name, field)) in fields.iter().enumerate() {
+                    self.separate(index);
+                    self.text.push_str(&quoted(name));
+                    self.text.push(':');
+                    self.value(field, depth + 1)?;
                 }
-                text.push_str(&quoted(name));
-                text.push(':');
-                append(text, field);
+                self.text.push('}');
             }
-            text.push('}');
+        }
+        Ok(())
+    }
+
+    fn array(&mut self, items: &[Value], depth: usize) -> Result<(), Exception> {
+        self.open('[', depth)?;
+        for (index, item) in items.iter().enumerate() {
+            self.separate(index);
+            self.value(item, depth)?;
+        }
+        self.text.push(']');
+        Ok(())
+    }
+
+    fn open(&mut self, bracket: char, depth: usize) -> Result<(), Exception> {
+        self.text.push(bracket);
+        if depth > MAX_DEPTH { Err(Exception::TooDeep) } else { Ok(()) }
+    }
+
+    fn separate(&mut self, index: usize) {
+        if index > 0 {
+            self.text.push(',');
         }
     }
 }
 
-/// A JSON string literal.
+/// A JSON string literal. Newtonsoft escapes three line ends that JSON need not.
 pub(super) fn quoted(text: &str) -> String {
-    Value::String(text.to_owned()).to_string()
+    let mut literal = Value::String(text.to_owned()).to_string();
+    for (char, escape) in [('\u{85}', "\\u0085"), ('\u{2028}', "\\u2028"), ('\u{2029}', "\\u2029")]
+    {
+        if literal.contains(char) {
+            literal = literal.replace(char, escape);
+        }
+    }
+    literal
 }
 
 /// .NET's shortest text that reads back as the same double, with a decimal point or an exponent:
@@ -163,12 +142,4 @@ fn double_text(double: f64) -> String {
     }
     let plain = double.to_string();
     if plain.contains('.') { plain } else { plain + ".0" }
-}
-
-fn digits(text: &str) -> Option<u32> {
-    text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten()
-}
-
-fn small(text: &str) -> Option<u8> {
-    digits(text).and_then(|number| u8::try_from(number).ok())
 }

@@ -1,4 +1,4 @@
-//! Runs timer functions. The last run is kept in memory, not in storage as the real host does.
+//! Runs timer functions.
 
 use std::time::Duration;
 
@@ -23,12 +23,13 @@ pub(super) async fn run(
     console: Console,
     stop: CancellationToken,
 ) {
-    let mut last = None;
+    let last = || timer.last_run.get();
     if timer.run_on_startup {
-        let next = timer.schedule.next(OffsetDateTime::now_utc());
-        let status = TimerStatus { last, next, is_past_due: false };
+        let now = OffsetDateTime::now_utc();
+        let next = timer.schedule.next(now);
+        let status = TimerStatus { last: last(), next, is_past_due: false };
         run_once(&function, &timer, &status, invoker.as_ref(), &console).await;
-        last = Some(OffsetDateTime::now_utc());
+        timer.last_run.set(now);
     }
     while let Some(due) = timer.schedule.next(OffsetDateTime::now_utc()) {
         loop {
@@ -43,9 +44,9 @@ pub(super) async fn run(
         }
         let late = OffsetDateTime::now_utc() - due;
         let next = timer.schedule.next(due);
-        let status = TimerStatus { last, next, is_past_due: late > TOLERANCE };
+        let status = TimerStatus { last: last(), next, is_past_due: late > TOLERANCE };
         run_once(&function, &timer, &status, invoker.as_ref(), &console).await;
-        last = Some(due);
+        timer.last_run.set(due);
     }
     console.warn(&format!("{}: its schedule has no time to come", function.name));
 }
@@ -57,7 +58,7 @@ async fn run_once(
     invoker: &dyn Invoker,
     console: &Console,
 ) {
-    let status = timer.use_monitor.then_some(status);
+    let status = timer.has_status().then_some(status);
     let outcome = invoke::run(
         invoker,
         function,

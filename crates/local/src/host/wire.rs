@@ -7,8 +7,9 @@ use serde_json::{Value, json};
 use time::OffsetDateTime;
 use time::macros::format_description;
 
-use super::function::{Function, RetryPolicy};
-use super::newtonsoft::{quoted, write};
+use super::exception::exception;
+use super::function::{Function, RetryPolicy, Trigger};
+use super::newtonsoft::{DateParsing, Exception, quoted, write_page};
 
 /// The content type of an invocation.
 pub const CONTENT_TYPE: &str = "application/json; charset=utf-8";
@@ -16,16 +17,23 @@ pub const CONTENT_TYPE: &str = "application/json; charset=utf-8";
 pub const INVOCATION_ID: &str = "x-azure-functions-invocationid";
 /// The header with the version of the host.
 pub const HOST_VERSION: &str = "x-azure-functions-hostversion";
-/// The version that this stand-in gives.
-pub const HOST_VERSION_VALUE: &str = "4.1000.0.0";
+/// The version that this stand-in gives: that of the host which `tests/recorded/` is from.
+pub const HOST_VERSION_VALUE: &str = "4.1037.0.0";
 
-/// Which attempt of an invocation this is.
+/// The `User-Agent` of an invocation.
+pub const USER_AGENT: &str = "Azure-Functions-Host/4.1037.0.0";
+
+/// One attempt of an invocation.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Attempt {
+    /// The id of the invocation; a retry has the same one.
+    pub invocation_id: String,
     /// How many retries there were before; 0 for the first attempt.
     pub retry_count: i64,
     /// Why the attempt before failed.
-    pub exception: Option<String>,
+    pub failure: Option<Failure>,
+    /// The input of a call of `/admin/functions`.
+    pub input: Option<String>,
 }
 
 /// When a timer ran and will run.
@@ -39,20 +47,25 @@ pub struct TimerStatus {
     pub is_past_due: bool,
 }
 
-/// The body for documents of the change feed.
-pub fn documents(function: &Function, documents: &[Value], attempt: &Attempt) -> String {
-    let mut array = String::from("[");
-    for (index, document) in documents.iter().enumerate() {
-        if index > 0 {
-            array.push(',');
-        }
-        array.push_str(&write(document));
-    }
-    array.push(']');
-    body(function, &quoted(&quoted(&array)), attempt)
+/// Returns the text that the function's trigger makes of documents of the change feed.
+///
+/// # Errors
+/// When one of them makes the trigger throw. The real trigger then reads the page again for ever and
+/// does not call the handler.
+pub fn page(function: &Function, documents: &[Value]) -> Result<String, Exception> {
+    let dates = match &function.trigger {
+        Trigger::Cosmos(trigger) => trigger.dates,
+        Trigger::Http(_) | Trigger::Timer(_) => DateParsing::default(),
+    };
+    write_page(documents, dates)
 }
 
-/// The body for a run of a timer; `None` when its `useMonitor` is off.
+/// The body for a [`page`] of the change feed.
+pub fn documents(function: &Function, page: &str, attempt: &Attempt) -> String {
+    body(function, &quoted(&quoted(page)), attempt)
+}
+
+/// The body for a run of a timer; `None` when the host does not keep its status.
 pub fn timer(function: &Function, status: Option<&TimerStatus>, attempt: &Attempt) -> String {
     let known = status.map(|status| {
         let last = status.last.unwrap_or(DOTNET_MINIMUM);
@@ -152,36 +165,38 @@ fn body(function: &Function, data: &str, attempt: &Attempt) -> String {
     });
     let mut metadata = json!({ "sys": sys });
     if let Some(policy) = &function.retry {
-        metadata["RetryContext"] = retry_context(policy, attempt);
+        metadata["RetryContext"] = retry_context(function, policy, attempt);
+    }
+    if let Some(input) = &attempt.input {
+        metadata[&function.binding] = quoted(input).into();
     }
     format!("{{\"Data\":{{{}:{data}}},\"Metadata\":{metadata}}}", quoted(&function.binding))
 }
 
-fn retry_context(policy: &RetryPolicy, attempt: &Attempt) -> Value {
-    let exception = attempt.exception.as_ref().map(|message| {
-        json!({ "ClassName": "System.Net.Http.HttpRequestException", "Message": message })
-    });
+fn retry_context(function: &Function, policy: &RetryPolicy, attempt: &Attempt) -> Value {
+    let thrown = |failure| exception(&function.name, &attempt.invocation_id, failure);
     json!({
         "RetryCount": attempt.retry_count,
         "MaxRetryCount": policy.max_retry_count,
-        "Exception": exception,
+        "Exception": attempt.failure.as_ref().map(thrown),
+        "Instance": null,
+        "State": {},
     })
 }
 
 /// A time as .NET writes one of the local kind, on a host whose local time is UTC.
 fn local(time: OffsetDateTime) -> String {
-    let format = format_description!("[year]-[month]-[day]T[hour]:[minute]:[second]+00:00");
-    time.format(format).unwrap_or_default()
+    dotnet(time) + "+00:00"
 }
 
 fn utc_now() -> String {
+    dotnet(OffsetDateTime::now_utc()) + "Z"
+}
+
+/// A time in ticks of 100 ns; .NET leaves out trailing zeros.
+fn dotnet(time: OffsetDateTime) -> String {
     let format =
-        format_description!("[year]-[month]-[day]T[hour]:[minute]:[second].[subsecond digits:7]Z");
-    let text = OffsetDateTime::now_utc().format(format).unwrap_or_default();
-    // .NET leaves out trailing zeros.
-    let (seconds, fraction) = text.trim_end_matches('Z').split_once('.').unwrap_or((&text, ""));
-    match fraction.trim_end_matches('0') {
-        "" => format!("{seconds}Z"),
-        fraction => format!("{seconds}.{fraction}Z"),
-    }
+        format_description!("[year]-[month]-[day]T[hour]:[minute]:[second].[subsecond digits:7]");
+    let text = time.format(format).unwrap_or_default();
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }

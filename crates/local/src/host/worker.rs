@@ -10,9 +10,11 @@ use futures::StreamExt as _;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
+use super::delivery::Batch;
 use super::disturbance::{self, Disturbance};
 use super::feed::{FeedError, FeedPump, feed_ranges};
 use super::lease::{Lease, Leases};
+use super::wire;
 
 /// The pages of a change feed.
 pub(super) type Pages = ChangeFeedPageIterator<ChangeFeedItem<Value>>;
@@ -44,7 +46,17 @@ impl Worker {
     ) -> Result<(), FeedError> {
         while !finish.is_cancelled() {
             let started = Instant::now();
-            if self.step(None).await?.is_none() {
+            let is_idle = match self.step(None).await {
+                Ok(delivered) => delivered.is_none(),
+                // The real trigger gives the lease back, and whoever takes it next reads this page.
+                Err(error @ FeedError::PageNotRead { .. }) => {
+                    self.pump.options.console.error(&error.to_string());
+                    self.pages = self.pump.pages(&self.container, &self.lease).await?;
+                    true
+                }
+                Err(error) => return Err(error),
+            };
+            if is_idle {
                 let delay = poll_delay.max(started.elapsed() * POLL_SHARE);
                 tokio::select! {
                     () = finish.cancelled() => {}
@@ -62,7 +74,7 @@ impl Worker {
     ) -> Result<Option<usize>, FeedError> {
         if let Some(chaos) = &self.pump.options.chaos {
             for documents in self.disturbance.due(chaos) {
-                self.pump.deliver_once(&documents).await;
+                self.pump.deliver_once(&self.read(&documents)?).await;
             }
         }
         let Some(page) = self.pages.next().await.transpose()? else {
@@ -85,28 +97,43 @@ impl Worker {
             return Ok(None);
         }
         let Some(chaos) = self.pump.options.chaos.clone() else {
-            let delivered = self.pump.deliver(&documents, give_up_after).await?;
+            let batch = self.read(&documents)?;
+            let delivered = self.pump.deliver(&batch, give_up_after).await?;
             self.checkpoint().await?;
             return Ok(Some(delivered));
         };
         disturbance::reorder(&chaos, &self.key_paths, &mut documents).await;
+        let batch = self.read(&documents)?;
         let delivered = match disturbance::overlap(&chaos) {
-            None => self.pump.deliver(&documents, give_up_after).await?,
+            None => self.pump.deliver(&batch, give_up_after).await?,
             Some(late) => {
                 let second = async {
                     tokio::time::sleep(late).await;
-                    self.pump.deliver_once(&documents).await;
+                    self.pump.deliver_once(&batch).await;
                 };
                 let (delivered, ()) =
-                    tokio::join!(self.pump.deliver(&documents, give_up_after), second);
+                    tokio::join!(self.pump.deliver(&batch, give_up_after), second);
                 delivered?
             }
         };
         self.checkpoint().await?;
         if self.disturbance.comes_again(&chaos, &documents) {
-            self.pump.deliver_once(&documents).await;
+            self.pump.deliver_once(&batch).await;
         }
         Ok(Some(delivered))
+    }
+
+    /// Reads documents as the trigger does, before it calls the handler.
+    fn read(&self, documents: &[Value]) -> Result<Batch, FeedError> {
+        let function = &self.pump.function;
+        match wire::page(function, documents) {
+            Ok(page) => Ok(Batch { page, count: documents.len() }),
+            Err(exception) => Err(FeedError::PageNotRead {
+                function: function.name.clone(),
+                lease: self.lease.item.id.clone(),
+                exception,
+            }),
+        }
     }
 
     async fn checkpoint(&mut self) -> Result<(), FeedError> {

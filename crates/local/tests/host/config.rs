@@ -1,6 +1,7 @@
 //! What the host says about an app's files.
 
 use serde_json::{Value, json};
+use tributary_local::host::newtonsoft::DateParsing;
 use tributary_local::host::{FeedStart, FunctionApp, Settings, Trigger};
 
 use crate::support::{Folder, cosmos_function, host_json, http_function, settings};
@@ -131,6 +132,36 @@ fn a_fault_names_file_and_field() {
     }
 }
 
+/// The settings of the Cosmos DB extension with a `dateParseHandling`.
+fn dates(handling: &str) -> Value {
+    json!({ "serializerSettings": { "dateParseHandling": handling } })
+}
+
+#[test]
+fn host_json_and_its_override_say_how_dates_are_read() {
+    let parsing = |handling: Option<&str>, override_: Option<&str>| {
+        let folder = Folder::new();
+        let mut host = host_json();
+        host["extensions"]["cosmosDB"] = handling.map_or(json!({}), dates);
+        folder.write("host.json", &host).write("functions/Some/function.json", &cosmos_function());
+        let mut settings = settings();
+        if let Some(value) = override_ {
+            let path = "extensions__cosmosDB__serializerSettings__dateParseHandling";
+            settings.set(format!("AzureFunctionsJobHost__{path}"), value);
+        }
+        let app = FunctionApp::load(folder.path(), &settings).unwrap();
+        match &app.functions()[0].trigger {
+            Trigger::Cosmos(trigger) => trigger.dates,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(parsing(None, None), DateParsing::DateTime);
+    assert_eq!(parsing(Some("none"), None), DateParsing::None);
+    assert_eq!(parsing(Some("DateTime"), None), DateParsing::DateTime);
+    assert_eq!(parsing(Some("None"), Some("DateTime")), DateParsing::DateTime);
+    assert_eq!(parsing(None, Some("None")), DateParsing::None);
+}
+
 #[test]
 fn a_fault_of_host_json_names_the_field() {
     let description = |path: &str| {
@@ -157,6 +188,10 @@ fn a_fault_of_host_json_names_the_field() {
         (
             changed(host_json(), "/functionTimeout", json!("soon")),
             "functionTimeout must be a time span such as 00:10:00",
+        ),
+        (
+            changed(host_json(), "/extensions/cosmosDB", dates("DateTimeOffset")),
+            "extensions.cosmosDB.serializerSettings.dateParseHandling must be None or DateTime: this stand-in writes no other dates",
         ),
     ];
     for (host, fault) in cases {

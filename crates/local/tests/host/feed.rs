@@ -85,9 +85,10 @@ async fn a_failed_batch_comes_again_with_the_same_id_and_a_retry_context() {
     assert!(received.iter().all(|one| one.ids() == ["p1"]));
     let contexts: Vec<_> =
         received.iter().map(|one| &one.body["Metadata"]["RetryContext"]).collect();
-    assert_eq!(contexts[0], &json!({"RetryCount": 0, "MaxRetryCount": -1, "Exception": null}));
+    assert_eq!(contexts[0]["Exception"], Value::Null);
     assert_eq!(contexts[2]["RetryCount"], 2);
-    assert!(contexts[2]["Exception"]["Message"].as_str().unwrap().contains("500"));
+    let message = contexts[2]["Exception"]["InnerException"]["Message"].as_str().unwrap();
+    assert!(message.contains("500"), "{message}");
 }
 
 #[tokio::test]
@@ -276,4 +277,75 @@ async fn the_host_that_starts_last_takes_the_leases() {
     .await;
     stop.cancel();
     running.await.unwrap();
+}
+
+/// A value that is nested too deep, with any setting.
+fn deep() -> Value {
+    (0..63).fold(json!("deep"), |inside, _| json!([inside]))
+}
+
+#[tokio::test]
+async fn a_page_that_the_trigger_cannot_read_stops_its_partition_only() {
+    for bad in [json!("/Date(500000000000000)/"), deep()] {
+        let store = Store::new(4).await;
+        for number in 0..20 {
+            store.put(&format!("p{number}"), json!({})).await;
+        }
+        let handler = Handler::default();
+        let pump = store.pump(&function(&cosmos_function()), &handler, feed_options());
+        assert_eq!(pump.drain().await.unwrap(), 20);
+        for number in 0..20 {
+            store.put(&format!("p{number}"), json!({ "again": true })).await;
+        }
+        store.put("bad", json!({ "title": bad })).await;
+
+        for _ in 0..2 {
+            let error = pump.drain().await.unwrap_err().to_string();
+            assert!(error.contains("encountered an unhandled user exception"), "{error}");
+            assert!(error.starts_with("Copies: Lease copies-test_posts.."), "{error}");
+        }
+        let ids: BTreeSet<_> = all_ids(&handler.received()[4..]).into_iter().collect();
+        assert!(!ids.is_empty() && ids.len() < 20, "{ids:?}");
+        assert!(!ids.contains("bad"));
+
+        // When the text is gone, the partition goes on where it stood.
+        store.put("bad", json!({ "title": "good" })).await;
+        let left = pump.drain().await.unwrap();
+        assert_eq!(ids.len() + left, 21);
+    }
+}
+
+#[tokio::test]
+async fn a_running_trigger_reads_such_a_page_again_and_again() {
+    let store = Store::new(4).await;
+    store.put("bad", json!({ "title": deep() })).await;
+    let handler = Handler::default();
+    let options = FeedOptions { poll_delay: Some(Duration::from_millis(5)), ..feed_options() };
+    let console = options.console.clone();
+    let pump = store.pump(&function(&cosmos_function()), &handler, options);
+    let stop = CancellationToken::new();
+    let running = tokio::spawn({
+        let stop = stop.clone();
+        async move { pump.run(stop).await }
+    });
+    eventually("the page was read three times", async || {
+        let lines = console.lines();
+        let lines = lines.iter().filter(|line| line.contains("unhandled user exception"));
+        (lines.count() >= 3).then_some(())
+    })
+    .await;
+    for number in 0..10 {
+        store.put(&format!("p{number}"), json!({})).await;
+    }
+    eventually("the other partitions go on", async || {
+        (!all_ids(&handler.received()).is_empty()).then_some(())
+    })
+    .await;
+    store.put("bad", json!({})).await;
+    eventually("and this one, when the text is gone", async || {
+        all_ids(&handler.received()).contains(&"bad".to_owned()).then_some(())
+    })
+    .await;
+    stop.cancel();
+    tokio::time::timeout(Duration::from_secs(5), running).await.unwrap().unwrap();
 }

@@ -12,6 +12,7 @@ mod feed;
 mod http;
 mod newtonsoft;
 mod process;
+mod recorded;
 mod recorded_http;
 mod recorder;
 mod repeats;

@@ -2,10 +2,21 @@
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use tributary_local::host::newtonsoft::{rewritten_time, write};
+use tributary_local::host::newtonsoft::{
+    DateParsing, Exception, rewritten_date, write, write_page,
+};
+
+/// What a string becomes, which does not throw.
+fn rewritten(text: &str) -> Option<String> {
+    rewritten_date(text).unwrap()
+}
+
+fn written(value: &Value) -> String {
+    write(value, DateParsing::DateTime).unwrap()
+}
 
 #[test]
-fn a_string_that_looks_like_a_time_is_written_anew() {
+fn a_string_that_looks_like_a_date_is_written_anew() {
     let cases = [
         ("2026-11-21T09:25:54.120Z", Some("2026-11-21T09:25:54.12Z")),
         ("2026-11-21T09:25:54.000Z", Some("2026-11-21T09:25:54Z")),
@@ -16,7 +27,30 @@ fn a_string_that_looks_like_a_time_is_written_anew() {
         ("2026-11-21T00:25:54.50+0130", Some("2026-11-20T22:55:54.5+00:00")),
         ("2026-12-31T23:00:00-05", Some("2027-01-01T04:00:00+00:00")),
         ("2024-02-29T00:00:00z", Some("2024-02-29T00:00:00Z")),
-        // Eight and nine digits do not parse.
+        ("2026-12-31T24:00:00Z", Some("2027-01-01T00:00:00Z")),
+        ("2026-12-31T24:00:00.5Z", None),
+        ("2026-12-31T24:00:01Z", None),
+        // Its parser of zones is lenient.
+        ("2026-11-21T09:25:54+99:99", Some("2026-11-17T04:46:54+00:00")),
+        ("2026-11-21T09:25:54:30", Some("2026-11-21T09:25:54")),
+        ("2026-11-21T09:25:5430", Some("2026-11-21T09:25:54")),
+        ("2026-11-21T09:25:54.123456789", Some("2026-11-21T09:25:54.1234567")),
+        // What an offset moves out of range stops at the end of the range.
+        ("0001-01-01T00:00:00+02:00", Some("0001-01-01T00:00:00+00:00")),
+        ("9999-12-31T23:59:59-02:00", Some("9999-12-31T23:59:59.9999999+00:00")),
+        ("/Date(0)/", Some("1970-01-01T00:00:00Z")),
+        ("/Date(-1)/", Some("1969-12-31T23:59:59.999Z")),
+        ("/Date(1700000000000+0100)/", Some("2023-11-14T22:13:20+00:00")),
+        ("/Date(1700000000000-05)/", Some("2023-11-14T22:13:20+00:00")),
+        ("/Date(253402300799999)/", Some("9999-12-31T23:59:59.999Z")),
+        ("/Date(0+1)/", None),
+        ("/Date()/", None),
+        ("/Date(+1)/", None),
+        ("/Date(1.5)/", None),
+        ("/Date(99999999999999999999)/", None),
+        ("/Date(0)", None),
+        ("/date(0)/", None),
+        // Eight digits do not parse, nor do nine before a zone.
         ("2026-11-21T09:25:54.12345678Z", None),
         ("2026-11-21T09:25:54.123456789Z", None),
         ("2026-11-21T09:25:54.Z", None),
@@ -32,7 +66,34 @@ fn a_string_that_looks_like_a_time_is_written_anew() {
         ("äöüäöüäöüTäöüäöüäöüäöü", None),
     ];
     for (text, expected) in cases {
-        assert_eq!(rewritten_time(text).as_deref(), expected, "{text}");
+        assert_eq!(rewritten(text).as_deref(), expected, "{text}");
+    }
+}
+
+#[test]
+fn a_date_out_of_range_throws_before_the_handler_is_called() {
+    for text in [
+        "/Date(500000000000000)/",
+        "/Date(253402300800000)/",
+        "/Date(-62135596800001)/",
+        "9999-12-31T24:00:00Z",
+    ] {
+        assert_eq!(rewritten_date(text), Err(Exception::DateOutOfRange), "{text}");
+        let page = [json!({ "id": "1" }), json!({ "id": "2", "list": [text] })];
+        assert_eq!(write_page(&page, DateParsing::DateTime), Err(Exception::DateOutOfRange));
+        assert!(write_page(&page, DateParsing::None).unwrap().contains(text));
+    }
+}
+
+#[test]
+fn a_page_is_nested_at_most_64_deep_with_its_list() {
+    let nested = |depth: usize| {
+        let inside = (1..depth).fold(json!(1), |inside, _| json!([inside]));
+        json!({ "id": inside })
+    };
+    for dates in [DateParsing::DateTime, DateParsing::None] {
+        assert!(write_page(&[nested(1), nested(63)], dates).is_ok());
+        assert_eq!(write_page(&[nested(1), nested(64)], dates), Err(Exception::TooDeep));
     }
 }
 
@@ -54,7 +115,7 @@ fn numbers_with_a_fraction_or_an_exponent_go_through_double() {
     ];
     for (text, expected) in cases {
         let value: Value = serde_json::from_str(text).unwrap();
-        assert_eq!(write(&value), expected, "{text}");
+        assert_eq!(written(&value), expected, "{text}");
     }
 }
 
@@ -63,32 +124,32 @@ fn all_else_stays() {
     let document = json!({
         "id": "a\"b\\c\n", "list": [1, true, null, "ü"], "2026-11-21T09:25:54.120Z": "x",
     });
-    let again: Value = serde_json::from_str(&write(&document)).unwrap();
+    let again: Value = serde_json::from_str(&written(&document)).unwrap();
     assert_eq!(again, document);
 }
 
 proptest! {
     #[test]
-    fn no_string_makes_it_fail(text in "\\PC{0,45}") {
-        let _ = rewritten_time(&text);
+    fn no_string_makes_it_fail(text in "(/Date\\()?\\PC{0,45}(\\)/)?") {
+        let _ = rewritten_date(&text);
     }
 
     #[test]
     fn something_close_to_a_time_makes_it_fail_neither(text in "[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{0,9})?([Zz]|[+-][0-9]{2}:?[0-9]{0,2})?") {
-        let _ = rewritten_time(&text);
+        let _ = rewritten_date(&text);
     }
 
     #[test]
     fn writing_a_time_anew_twice_is_writing_it_once(
         text in "20[0-9]{2}-0[1-9]-[12][0-8]T[01][0-9]:[0-5][0-9]:[0-5][0-9]([.][0-9]{1,7})?(Z|[+-]0[0-9]:[0-5][0-9])?"
     ) {
-        let once = rewritten_time(&text).unwrap();
-        prop_assert_eq!(rewritten_time(&once), Some(once));
+        let once = rewritten(&text).unwrap();
+        prop_assert_eq!(rewritten(&once), Some(once));
     }
 
     #[test]
     fn a_double_keeps_its_value(number in proptest::num::f64::NORMAL | proptest::num::f64::ZERO) {
-        let text = write(&json!(number));
+        let text = written(&json!(number));
         prop_assert_eq!(text.parse::<f64>().unwrap().to_bits(), number.to_bits());
         prop_assert!(text.contains(['.', 'E']));
     }

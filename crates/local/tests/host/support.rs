@@ -150,11 +150,15 @@ pub(crate) struct Received {
 }
 
 impl Received {
-    /// The documents, decoded twice as the host encodes them.
-    pub(crate) fn documents(&self) -> Vec<Value> {
+    /// The text of the page, decoded twice as the host encodes it.
+    pub(crate) fn page(&self) -> String {
         let once = self.body["Data"]["documents"].as_str().unwrap();
-        let twice: String = serde_json::from_str(once).unwrap();
-        serde_json::from_str(&twice).unwrap()
+        serde_json::from_str(once).unwrap()
+    }
+
+    /// The documents.
+    pub(crate) fn documents(&self) -> Vec<Value> {
+        serde_json::from_str(&self.page()).unwrap()
     }
 
     pub(crate) fn ids(&self) -> Vec<String> {

@@ -20,9 +20,10 @@ fn fixed(body: &str) -> String {
 #[test]
 fn documents_are_encoded_twice() {
     let documents = [json!({ "id": "1", "at": "2026-11-21T09:25:54.120Z", "n": 1e20 })];
-    let attempt = Attempt { retry_count: 1, exception: Some("no".to_owned()) };
-    let body = wire::documents(&function(&cosmos_function()), &documents, &attempt);
-    insta::assert_snapshot!(fixed(&body), @r#"{"Data":{"documents":"\"[{\\\"at\\\":\\\"2026-11-21T09:25:54.12Z\\\",\\\"id\\\":\\\"1\\\",\\\"n\\\":1E+20}]\""},"Metadata":{"RetryContext":{"Exception":{"ClassName":"System.Net.Http.HttpRequestException","Message":"no"},"MaxRetryCount":-1,"RetryCount":1},"sys":{"MethodName":"Copies","RandGuid":"…","UtcNow":"…"}}}"#);
+    let function = function(&cosmos_function());
+    let page = wire::page(&function, &documents).unwrap();
+    let body = wire::documents(&function, &page, &Attempt::default());
+    insta::assert_snapshot!(fixed(&body), @r#"{"Data":{"documents":"\"[{\\\"at\\\":\\\"2026-11-21T09:25:54.12Z\\\",\\\"id\\\":\\\"1\\\",\\\"n\\\":1E+20}]\""},"Metadata":{"RetryContext":{"Exception":null,"Instance":null,"MaxRetryCount":-1,"RetryCount":0,"State":{}},"sys":{"MethodName":"Copies","RandGuid":"…","UtcNow":"…"}}}"#);
 }
 
 #[test]

@@ -1,0 +1,211 @@
+//! What the real host sent, replayed: `tests/recorded/` has it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+use tributary_local::host::{Console, Function, FunctionApp, Host, HostOptions};
+
+use crate::http::{get, post};
+use crate::support::{
+    Folder, Handler, Store, cosmos_function, eventually, feed_options, host_json, http_function,
+    settings, staged,
+};
+
+fn recorded(file: &str) -> Value {
+    let path = format!("{}/tests/recorded/{file}", env!("CARGO_MANIFEST_DIR"));
+    serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+}
+
+fn text<'a>(value: &'a Value, field: &str) -> &'a str {
+    value[field].as_str().unwrap()
+}
+
+/// The fields of an object, as they are written.
+fn fields(object: &str) -> BTreeMap<String, Box<RawValue>> {
+    serde_json::from_str(object).unwrap()
+}
+
+/// One function, which a host with this `host.json` has.
+fn function_of(host: &Value, function: &Value) -> Function {
+    let folder = Folder::new();
+    folder.write("host.json", host).write("functions/Feed/function.json", function);
+    FunctionApp::load(folder.path(), &settings()).unwrap().functions()[0].clone()
+}
+
+#[tokio::test]
+async fn every_item_gets_the_text_that_the_real_trigger_gave_it() {
+    let recorded = recorded("trigger-texts.json");
+    let mut without_dates = host_json();
+    without_dates["extensions"]["cosmosDB"] =
+        json!({ "serializerSettings": { "dateParseHandling": "None" } });
+    let cases = [(host_json(), "delivered"), (without_dates, "delivered_without_date_parsing")];
+    for (host, expected) in cases {
+        let store = Store::new(1).await;
+        let items = recorded["items"].as_array().unwrap();
+        for item in items {
+            store
+                .put(text(item, "name"), serde_json::from_str(text(item, "stored")).unwrap())
+                .await;
+        }
+        let handler = Handler::default();
+        let function = function_of(&host, &cosmos_function());
+        let pump = store.pump(&function, &handler, feed_options());
+        assert_eq!(pump.drain().await.unwrap(), items.len());
+        let page = handler.received()[0].page();
+        let delivered: Vec<Box<RawValue>> = serde_json::from_str(&page).unwrap();
+        for (item, delivered) in items.iter().zip(delivered) {
+            let delivered = fields(delivered.get());
+            for (name, value) in fields(text(item, expected)) {
+                let found = delivered.get(&name).map(|found| found.get());
+                assert_eq!(found, Some(value.get()), "{name} of {}, {expected}", item["name"]);
+            }
+        }
+    }
+}
+
+/// Starts a host with the functions of the record and lets it send what the record has.
+async fn invocations() -> Vec<Value> {
+    let store = Store::new(1).await;
+    let server = store.endpoint.serve(0).await.unwrap();
+    let mut settings = settings();
+    settings.set("CosmosConnection", server.connection_string());
+    let tick = json!({ "bindings": [{ "type": "timerTrigger", "direction": "in", "name": "timer",
+        "schedule": "0 */5 * * * *", "runOnStartup": true, "useMonitor": true }] });
+    let folder = staged(&[
+        ("Feed", cosmos_function()),
+        ("Tick", tick),
+        ("Control", http_function("api/control", &["post"], "anonymous")),
+        ("Recorded", http_function("api/recorded", &["get"], "anonymous")),
+    ]);
+    let app = FunctionApp::load(folder.path(), &settings).unwrap();
+    let options = HostOptions {
+        retry_scale: 0.0,
+        poll_delay: Some(Duration::from_millis(10)),
+        console: Console::kept(),
+        ..HostOptions::new(folder.path())
+    };
+    let host = Host::start(app, &settings, options).await.unwrap();
+    let sent = async |count: usize| {
+        eventually("the invocations are there", async || {
+            let sent = get(&format!("{}/api/recorded", host.url())).await.json();
+            let sent = sent.as_array().unwrap().clone();
+            (sent.len() == count).then_some(sent)
+        })
+        .await
+    };
+
+    sent(1).await;
+    let control = json!({ "reply": "fail", "times": 3 });
+    post(&format!("{}/api/control", host.url()), &control).await;
+    let item = json!({ "type": "t", "a": "c6040cce-976e-4b16-b382-f19fc3e98081", "b": "true",
+        "c": "null", "d": "1e5", "e": "NaN" });
+    store.put("t-guid", item).await;
+    sent(5).await;
+    post(&format!("{}/admin/functions/Tick", host.url()), &json!({ "input": "" })).await;
+    let sent = sent(6).await;
+    host.stop().await;
+    server.stop().await;
+    sent
+}
+
+/// The headers as a map; the port, the ids and the lengths are different each time.
+fn headers(recorded: &Value) -> BTreeMap<String, String> {
+    let lines = recorded["headers"].as_array().unwrap().iter();
+    let lines = lines.map(|line| line.as_str().unwrap().split_once(": ").unwrap());
+    let header = |(name, value): (&str, &str)| (name.to_lowercase(), value.to_owned());
+    lines.map(header).collect()
+}
+
+/// What is different with every invocation is replaced by its kind.
+fn masked(value: &Value) -> Value {
+    match value {
+        Value::String(text) => match OffsetDateTime::parse(text, &Rfc3339) {
+            Ok(time) if time.year() > 1 => {
+                // .NET leaves out trailing zeros, and a point with nothing behind it.
+                let (_, zone) = text.split_at(text.find(['Z', '+']).unwrap());
+                let digits = text.trim_end_matches(zone);
+                assert!(!digits.contains('.') || !digits.ends_with(['0', '.']), "{text}");
+                format!("a time with {zone}").into()
+            }
+            _ if uuid::Uuid::parse_str(text).is_ok() => "an id".into(),
+            _ => text.clone().into(),
+        },
+        Value::Array(items) => items.iter().map(masked).collect(),
+        Value::Object(fields) => {
+            fields.iter().map(|(name, field)| (name.clone(), masked(field))).collect()
+        }
+        other => other.clone(),
+    }
+}
+
+/// Cuts the stack traces of `sent` where those of the record are cut.
+fn cut_like(sent: &mut Value, recorded: &Value) {
+    match (sent, recorded) {
+        (Value::String(sent), Value::String(recorded)) => {
+            if let Some(start) = recorded.strip_suffix('…')
+                && sent.starts_with(start)
+            {
+                sent.clone_from(recorded);
+            }
+        }
+        (Value::Object(sent), Value::Object(recorded)) => {
+            for (name, field) in sent {
+                cut_like(field, &recorded[name]);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Takes the documents out of the body.
+fn take_document(body: &mut Value) -> Option<Value> {
+    let text = body["Data"]["documents"].take();
+    let page: String = serde_json::from_str(text.as_str()?).unwrap();
+    let documents: Vec<Value> = serde_json::from_str(&page).unwrap();
+    assert_eq!(documents.len(), 1);
+    documents.into_iter().next()
+}
+
+#[tokio::test]
+async fn every_invocation_has_the_headers_and_the_body_that_the_real_host_sent() {
+    let recorded = recorded("invocations.json");
+    let recorded = recorded["invocations"].as_array().unwrap();
+    let sent = invocations().await;
+    assert_eq!(sent.len(), recorded.len());
+    for (sent, recorded) in sent.iter().zip(recorded) {
+        let what = text(recorded, "request");
+        assert_eq!(format!("POST /{}", text(sent, "function")), what);
+        let mut expected = headers(recorded);
+        for name in ["host", "x-azure-functions-invocationid", "content-length"] {
+            let value = sent["headers"][name].as_str().unwrap_or_default();
+            assert!(!value.is_empty(), "{what} has no {name}");
+            expected.insert(name.to_owned(), value.to_owned());
+        }
+        assert_eq!(sent["headers"], json!(expected), "{what}");
+
+        let mut expected: Value = serde_json::from_str(text(recorded, "body")).unwrap();
+        let mut body = sent["body"].clone();
+        let (document, expected_document) =
+            (take_document(&mut body), take_document(&mut expected));
+        let shape = |document: Option<Value>| -> Option<BTreeSet<String>> {
+            Some(document?.as_object()?.keys().cloned().collect())
+        };
+        assert_eq!(shape(document), shape(expected_document), "{what}");
+        cut_like(&mut body, &expected);
+        assert_eq!(masked(&body), masked(&expected), "{what}");
+        let exception = &sent["body"]["Metadata"]["RetryContext"]["Exception"];
+        assert!(exception.is_null() || exception["InstanceId"] == sent["id"]);
+    }
+    // A retry has the id and the batch of the first attempt, and an exception of several KB.
+    let feed: Vec<_> = sent.iter().filter(|one| one["function"] == "Feed").collect();
+    let data = |one: &Value| one["body"]["Data"].clone();
+    assert!(feed.iter().all(|one| (&one["id"], data(one)) == (&feed[0]["id"], data(feed[0]))));
+    let length = |headers: &Value| headers["content-length"].as_str().unwrap().parse::<f64>();
+    let growth = length(&feed[1]["headers"]).unwrap() - length(&feed[0]["headers"]).unwrap();
+    let [first, second] = [1, 2].map(|n| recorded[n]["body_length"].as_f64().unwrap());
+    assert!((growth / (second - first) - 1.0).abs() < 0.1, "{growth} and {}", second - first);
+}
