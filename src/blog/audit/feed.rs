@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use serde::Deserialize;
 use serde_json::Value;
 
 use super::{
@@ -83,11 +84,11 @@ impl Looker {
         }
         // Copies of no members come first: one may stand where a post has to be taken in.
         let strays = copies.into_iter().map(|(id, copy)| match copy {
-            Copy { item: Some(copy), etag } => {
+            Copy { item: Some(copy), etag, .. } => {
                 let words = ("none".to_owned(), format!("{} of no member", version(copy.version)));
                 suspect(Kind::CopyExtra, &id, words, etag)
             }
-            Copy { item: None, etag } => {
+            Copy { item: None, etag, .. } => {
                 suspect(Kind::Unreadable, &id, ("a copy of a post", "something else"), etag)
             }
         });
@@ -113,7 +114,7 @@ impl Looker {
         let text = |item: &Value, name: &str| item[name].as_str().unwrap_or_default().to_owned();
         let copies = items.into_iter().map(|item| {
             let (id, etag) = (text(&item, "id"), text(&item, "_etag"));
-            (id, Copy { item: serde_json::from_value(item).ok(), etag })
+            (id, Copy { item: PostCopy::deserialize(&item).ok(), stored: item, etag })
         });
         Ok(copies.collect())
     }
@@ -123,19 +124,20 @@ fn member_of(copy: &PostCopy) -> Member {
     Member { creation_date: copy.public.creation_date, id: copy.public.id.clone() }
 }
 
-/// A copy in the feed, if it can be read.
+/// A copy in the feed, if it can be read, and as it is stored.
 struct Copy {
     item: Option<PostCopy>,
+    stored: Value,
     etag: String,
 }
 
 fn look_at_member(expected: &PostCopy, copy: Option<Copy>) -> Option<Suspect> {
     let id = &expected.public.id;
     match copy {
-        Some(Copy { item: Some(found), etag }) => {
-            compare(expected, &found).map(|(kind, words)| suspect(kind, id, words, etag))
+        Some(Copy { item: Some(found), stored, etag }) => {
+            compare(expected, &found, &stored).map(|(kind, words)| suspect(kind, id, words, etag))
         }
-        Some(Copy { item: None, etag }) => {
+        Some(Copy { item: None, etag, .. }) => {
             Some(suspect(Kind::Unreadable, id, ("a copy of a post", "something else"), etag))
         }
         None => {

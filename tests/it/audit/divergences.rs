@@ -413,6 +413,31 @@ async fn an_item_that_cannot_be_read_is_a_finding_and_not_the_end() {
 }
 
 #[tokio::test]
+async fn a_copy_of_the_right_version_with_another_text() {
+    let world = small_blog().await;
+    for (place, found) in
+        [(COPY, "copy-different users ann post:p1"), (IN_FEED, "copy-different feed post p1")]
+    {
+        let container = world.container(place.0).await;
+        let date = item(&container, place.1, place.2).await["creationDate"].clone();
+        // The same time, which stands elsewhere in the order of a list.
+        let same_time = date.as_str().unwrap().replace('Z', "+00:00");
+        for fields in [
+            json!({"title": "2026-11-21T09:25:54.12Z"}),
+            json!({"content": "1970-01-01T00:00:00Z"}),
+            json!({"userUsername": "1970-01-01T00:00:00Z"}),
+            json!({"creationDate": same_time}),
+        ] {
+            change(&world, place, fields.clone()).await;
+            assert_eq!(findings(&world).await, [found], "{fields}");
+            let (_, summary) = audit_within(&world, std::time::Duration::ZERO, true).await;
+            assert_eq!((summary.findings, summary.mended), (1, 1), "{fields}");
+        }
+        assert!(findings(&world).await.is_empty());
+    }
+}
+
+#[tokio::test]
 async fn a_finding_tells_versions_numbers_and_names_but_no_contents() {
     let world = small_blog().await;
     let secret = json!({"title": "secret title", "content": "secret content"});
