@@ -72,9 +72,7 @@ impl Operation {
                 content: content(number),
             },
             30..35 => Self::DeletePost { post: own },
-            35..55 => Self::PutComment {
-                comment: model.new_comment(post, user, format!("Comment {number}")),
-            },
+            35..55 => Self::PutComment { comment: model.new_comment(post, user, comment(number)) },
             55..72 => Self::Like { post, user },
             72..78 => Self::Unlike { post, user },
             78..81 => Self::GetUser { user },
@@ -129,9 +127,28 @@ pub(crate) fn user_path(user: usize) -> String {
     format!("/api/users/{}", user_id(user))
 }
 
+/// Texts that a Functions host which parses dates rewrites, and two that stop its trigger.
+const DATES: [&str; 8] = [
+    "2026-11-21T09:25:54.120Z",
+    "2026-11-21T09:25:54.000Z",
+    "2026-01-02T24:00:00Z",
+    "2026-01-02T03:04:05+02:00",
+    "/Date(0)/",
+    "/Date(1700000000000+0100)/",
+    "/Date(500000000000000)/",
+    "9999-12-31T24:00:00Z",
+];
+
+/// One number in ten is a text that looks like a date.
+fn date(number: u64) -> Option<String> {
+    let n = usize::try_from(number / 10).unwrap_or(0) % DATES.len();
+    number.is_multiple_of(10).then(|| DATES[n].to_owned())
+}
+
 /// A name in one of three spellings of which only one may be taken at a time.
 fn name(random: &mut Random) -> String {
-    let name = format!("Name {}", random.index(NAMES));
+    let number = random.index(NAMES);
+    let name = date(number as u64).unwrap_or_else(|| format!("Name {number}"));
     match random.below(3) {
         0 => name.to_uppercase(),
         1 => name.to_lowercase(),
@@ -139,17 +156,17 @@ fn name(random: &mut Random) -> String {
     }
 }
 
-/// A title; one in ten is a text that the Functions host takes for a time and rewrites.
 fn title(number: u64) -> String {
-    if number.is_multiple_of(10) {
-        format!("2026-11-21T09:25:{:02}.120Z", number / 10 % 60)
-    } else {
-        format!("Title {number}")
-    }
+    date(number).unwrap_or_else(|| format!("Title {number}"))
 }
 
 /// A content that is longer than a summary now and then.
 fn content(number: u64) -> String {
     let times = usize::try_from(number % 50).unwrap_or(0) + 1;
-    format!("{number} ").repeat(times).trim_end().to_owned()
+    // Not the numbers of the titles that look like dates.
+    date(number + 5).unwrap_or_else(|| format!("{number} ").repeat(times).trim_end().to_owned())
+}
+
+fn comment(number: u64) -> String {
+    date(number).unwrap_or_else(|| format!("Comment {number}"))
 }
