@@ -24,14 +24,17 @@ impl From<&str> for Invalid {
 /// A moment in UTC with milliseconds.
 ///
 /// It is written as RFC 3339 with exactly three fraction digits, so the order of the text is the
-/// order of time. It is read from any RFC 3339 text, because the Functions host rewrites
-/// timestamps on their way through a trigger (`.120Z` becomes `.12Z`).
+/// order of time. It is read from any RFC 3339 text, because a Functions host that parses dates
+/// rewrites timestamps on their way through a trigger (`.120Z` becomes `.12Z`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(OffsetDateTime);
 
 impl Timestamp {
     /// 1970 began.
     pub const EPOCH: Self = Self(OffsetDateTime::UNIX_EPOCH);
+
+    /// How long its text is, `2026-11-21T09:25:54.120Z`.
+    pub const LENGTH: usize = 24;
 
     /// The current time.
     pub fn now() -> Self {
@@ -159,12 +162,14 @@ macro_rules! checked_text {
 }
 pub(crate) use checked_text;
 
-/// Whether the Functions host may have rewritten this text on its way through a trigger.
+/// Returns true if the Functions host may have written this text, as it arrived through a trigger, in
+/// place of another.
 ///
-/// The host re-serialises documents with Newtonsoft.Json, which takes every string of 19 to 40
-/// characters with a `T` at index 10 that parses as a date for a date. A title such as
-/// `2026-11-21T09:25:54.120Z` arrives as `….12Z`: whoever copies such a text must read it again
-/// from its container.
+/// Without `dateParseHandling: None` in host.json, or with an extension bundle that does not know it,
+/// the host writes every string that Newtonsoft.Json takes for a date anew. Whatever the string was
+/// (`2026-11-21T09:25:54.120Z`, `2026-11-21T24:00:00Z`, `/Date(0)/`), it arrives as
+/// `yyyy-MM-ddTHH:mm:ss` with up to seven fraction digits and `Z`, an offset or nothing. So the form
+/// of what arrives tells; whoever copies such a text reads it again from its container.
 pub fn may_be_rewritten_by_host(text: &str) -> bool {
     (17..=45).contains(&text.len())
         && text.as_bytes().get(10) == Some(&b'T')
@@ -222,6 +227,7 @@ mod tests {
             };
             prop_assert_eq!(at(a).to_string().cmp(&at(b).to_string()), a.cmp(&b));
             prop_assert_eq!(Timestamp::parse(&at(a).to_string()).unwrap(), at(a));
+            prop_assert_eq!(at(a).to_string().len(), Timestamp::LENGTH);
         }
 
         #[test]

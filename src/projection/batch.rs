@@ -9,12 +9,12 @@ use std::{
 use backon::{BackoffBuilder, ExponentialBuilder};
 use custom_handler::{Document, Documents, InvocationId};
 use futures::{FutureExt, StreamExt, future::BoxFuture, stream};
-use serde::Deserialize;
 use tokio::time::{Instant, sleep};
 
 use super::{
     DeadLetter, DeadLetters, Effect, Projection,
     apply::{Failure, apply, apply_all, read},
+    host_dates::{self, Stamps},
 };
 use crate::{
     cosmos::{Reason, StoreError, metered},
@@ -48,7 +48,9 @@ pub async fn run<P: Projection>(
     InvocationId(invocation): InvocationId,
 ) -> Result<(), Undelivered> {
     let started = Instant::now();
-    let (delivered, lag_ms) = (documents.len(), lag_ms(&documents));
+    let stamps: Vec<Stamps> = documents.iter().filter_map(|one| one.parse().ok()).collect();
+    host_dates::report(&stamps);
+    let (delivered, lag_ms) = (documents.len(), lag_ms(&stamps));
     let Collapsed { tasks, older } = collapse::<P>(documents);
     let changes = tasks.len();
     let batch = Batch { projection, letters, budget, invocation: &invocation };
@@ -314,13 +316,8 @@ fn collapse<P: Projection>(documents: Vec<Document>) -> Collapsed<P::Change> {
 
 /// How long the oldest change of a batch has waited, in milliseconds; the store's clock gives
 /// seconds (`_ts`).
-fn lag_ms(documents: &[Document]) -> u64 {
-    #[derive(Deserialize)]
-    struct Stamp {
-        #[serde(rename = "_ts")]
-        seconds: i64,
-    }
-    let oldest = documents.iter().filter_map(|d| d.parse::<Stamp>().ok()).map(|s| s.seconds).min();
+fn lag_ms(stamps: &[Stamps]) -> u64 {
+    let oldest = stamps.iter().map(|stamps| stamps.written).min();
     oldest
         .and_then(Timestamp::from_unix_seconds)
         .map_or(0, |written| Timestamp::now().millis_since(written))

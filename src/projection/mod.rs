@@ -71,6 +71,7 @@ mod apply;
 mod batch;
 mod copy;
 mod dead_letter;
+mod host_dates;
 mod registry;
 mod replay;
 

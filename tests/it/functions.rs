@@ -135,3 +135,15 @@ fn the_function_for_unmatched_routes_sorts_last_and_opens_nothing() {
     let last = folders.keys().max_by_key(|name| name.to_lowercase()).unwrap();
     assert_eq!(last, UNMATCHED);
 }
+
+/// Without these two a text of a user can stop the change feed.
+#[test]
+fn host_json_keeps_dates_from_being_parsed_with_a_bundle_that_knows_how() {
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    let host = fs::read_to_string(root.join("host.json")).unwrap();
+    let host: Value = serde_json::from_str(&host).unwrap();
+    let cosmos = &host["extensions"]["cosmosDB"];
+    assert_eq!(cosmos["serializerSettings"]["dateParseHandling"], "None");
+    // Bundle 4.21.0 has version 4.8.1 of the extension, which ignores it.
+    assert_eq!(host["extensionBundle"]["version"], "[4.29.0, 5.0.0)");
+}

@@ -189,7 +189,7 @@ async fn a_long_document_is_read_again() {
 
 #[tokio::test]
 async fn a_document_whose_id_the_host_rewrote_is_applied_as_it_was_delivered() {
-    let world = given::blog().await;
+    let world = given::blog().await.with_host_that_parses_dates();
     let mut spoilt = good_post("post:p9");
     spoilt["version"] = "odd".into();
     spoilt["userId"] = "ann".into();

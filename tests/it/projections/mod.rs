@@ -7,4 +7,5 @@ mod late_deliveries;
 mod post_copies_in_users;
 mod posts_integrity;
 mod renames_of_any_size;
+mod texts;
 mod usernames_in_posts;

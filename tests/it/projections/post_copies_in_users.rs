@@ -43,7 +43,7 @@ async fn a_post_may_have_the_id_of_its_author() {
 
 #[tokio::test]
 async fn a_text_that_looks_like_a_date_is_copied_as_it_is() {
-    let world = World::new().await;
+    let world = World::new().await.with_host_that_parses_dates();
     let date = "2026-11-21T09:25:54.120Z";
     world.put("/api/users/ann", json!({"username": date})).await.expect(201);
     let post = json!({"userId": "ann", "title": date, "content": date});

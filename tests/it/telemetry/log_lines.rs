@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, fs, path::Path};
 use serde_json::{Value, json};
 use tributary_local::cosmos::{Fault, RequestKind};
 
-use super::handler::Handler;
+use super::handler::{Handler, wait_for};
 use crate::{blog::given, world::World};
 
 const ID: &str = "6f1f0f3a-0000-4000-8000-000000000001";
@@ -89,6 +89,35 @@ async fn a_batch_is_one_line_with_its_lag_and_its_dead_letters() {
     }
     assert!(batch["lag_ms"].as_u64().unwrap() < 60_000, "{batch}");
     assert_eq!((&letter["level"], &letter["function"]), (&json!("WARN"), &json!("HomeFeed")));
+}
+
+#[tokio::test]
+async fn a_host_that_rewrites_dates_is_reported_once_with_the_setting_that_ends_it() {
+    const REPORT: &str = "The Functions host rewrites dates";
+    let world = given::blog().await;
+    let handler = Handler::start(&world, &[]).await;
+    let mut posts = world.items("posts").await;
+    for (n, (date, reports)) in [
+        ("2026-11-21T09:25:54.120Z", 0),
+        ("2026-11-21T09:25:54.12Z", 1),
+        ("2026-11-21T09:25:54Z", 1),
+        ("yesterday", 1),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        posts[0]["creationDate"] = date.into();
+        deliver(&handler, "HomeFeed", &posts).await;
+        let count = |text: &str| handler.output().iter().filter(|one| one.contains(text)).count();
+        let is_told = || count("Applied a batch of changes") == n + 1 && count(REPORT) >= reports;
+        wait_for(|| is_told().then_some(())).await.unwrap();
+        assert_eq!(count(REPORT), reports, "{date}");
+    }
+    let line = handler.line(REPORT).await;
+    assert_eq!((&line["level"], &line["function"]), (&json!("ERROR"), &json!("HomeFeed")));
+    let message = line["message"].as_str().unwrap();
+    assert!(message.contains("dateParseHandling to \"None\""), "{message}");
+    assert!(message.contains("[4.29.0, 5.0.0)"), "{message}");
 }
 
 /// The names in `line.name` and `line["name"]`.

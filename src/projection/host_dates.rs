@@ -1,0 +1,46 @@
+//! A host that takes strings for dates betrays itself by our own timestamps.
+//!
+//! Newtonsoft writes `.120Z` as `.12Z` and `.000Z` as `Z`, so one timestamp in ten shows it. Such a
+//! host also reads a page for ever that has a text like `/Date(500000000000000)/` in it.
+
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::values::{Timestamp, may_be_rewritten_by_host};
+
+/// What every projection reads of a document, whatever else is in it.
+#[derive(Deserialize)]
+pub(super) struct Stamps {
+    /// When the store wrote it, in seconds.
+    #[serde(rename = "_ts")]
+    pub written: i64,
+    #[serde(rename = "creationDate")]
+    created: Option<Box<RawValue>>,
+}
+
+impl Stamps {
+    /// Whether the creation date is not in the form in which we write it.
+    fn are_rewritten(&self) -> bool {
+        let text = self.created.as_deref().and_then(|raw| serde_json::from_str(raw.get()).ok());
+        text.is_some_and(|text: &str| {
+            may_be_rewritten_by_host(text) && text.len() != Timestamp::LENGTH
+        })
+    }
+}
+
+/// Logs an error, once in the life of the process, when one of the documents was rewritten.
+pub(super) fn report(stamps: &[Stamps]) {
+    static REPORTED: AtomicBool = AtomicBool::new(false);
+    if !REPORTED.load(Relaxed)
+        && stamps.iter().any(Stamps::are_rewritten)
+        && !REPORTED.swap(true, Relaxed)
+    {
+        tracing::error!(
+            "The Functions host rewrites dates, so a text of a user can stop the change feed. Set \
+             extensions.cosmosDB.serializerSettings.dateParseHandling to \"None\" in host.json, and \
+             extensionBundle.version to \"[4.29.0, 5.0.0)\": older bundles ignore the setting"
+        );
+    }
+}
