@@ -8,7 +8,7 @@ use axum::http::{HeaderMap, Method, header};
 use azure_core::{credentials::Secret, hmac::hmac_sha256};
 use percent_encoding::percent_decode_str;
 
-use super::WELL_KNOWN_KEY;
+use super::{WELL_KNOWN_KEY, rids};
 
 /// Why a request is not authorized, as the sentence of the answer.
 pub(super) type Refusal = &'static str;
@@ -39,13 +39,15 @@ pub(super) fn check(method: &Method, path: &str, headers: &HeaderMap) -> Result<
     let decoded = percent_decode_str(path).decode_utf8_lossy();
     let is_signed = [&*decoded, path].into_iter().any(|path| {
         let (resource_type, link) = resource(path);
-        let payload = format!(
-            "{}\n{resource_type}\n{link}\n{}\n\n",
-            method.as_str().to_ascii_lowercase(),
-            date.to_ascii_lowercase()
-        );
-        hmac_sha256(&payload, &Secret::new(WELL_KNOWN_KEY))
-            .is_ok_and(|signature| part("sig") == Some(&signature))
+        [Some(link.to_owned()), by_rid(link)].into_iter().flatten().any(|link| {
+            let payload = format!(
+                "{}\n{resource_type}\n{link}\n{}\n\n",
+                method.as_str().to_ascii_lowercase(),
+                date.to_ascii_lowercase()
+            );
+            hmac_sha256(&payload, &Secret::new(WELL_KNOWN_KEY))
+                .is_ok_and(|signature| part("sig") == Some(&signature))
+        })
     });
     if is_signed {
         Ok(())
@@ -66,4 +68,11 @@ fn resource(path: &str) -> (&str, &str) {
     }
     let resource_type = parent.rsplit('/').next().unwrap_or_default();
     (resource_type, path)
+}
+
+/// What is signed of a link by `_rid`: that of the resource alone, in small letters.
+fn by_rid(link: &str) -> Option<String> {
+    let ids: Vec<&str> = link.split('/').skip(1).step_by(2).collect();
+    let last = ids.last().filter(|_| ids.iter().all(|id| rids::is_rid(id)))?;
+    Some(last.to_lowercase())
 }

@@ -165,6 +165,7 @@ impl Expiry {
         }
         let mut delete = request(Method::Delete);
         delete.insert_header(IF_MATCH, HeaderValue::from(stored.etag));
+        let _writes = store.replicas.write().await;
         Ok(store.send(&delete).await?.status == 204)
     }
 

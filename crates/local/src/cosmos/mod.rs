@@ -33,7 +33,9 @@
 
 mod account;
 mod authorization;
+mod changes;
 mod charge;
+mod containers;
 mod containers_file;
 mod create_container;
 mod dialects;
@@ -46,10 +48,12 @@ mod holds;
 mod in_process;
 mod lagging;
 mod operation;
+mod pages;
 mod provision;
 mod replicas;
 mod requests;
 mod resource_shape;
+mod rids;
 mod server;
 mod slices;
 mod splits;

@@ -132,6 +132,11 @@ impl Replicas {
         self.writes.read().await
     }
 
+    /// Held while no write may be carried out.
+    pub(super) async fn alone(&self) -> RwLockWriteGuard<'_, ()> {
+        self.writes.write().await
+    }
+
     /// The replicas that a request may see, the one that is most behind first.
     pub(super) async fn of(
         &self,
@@ -157,7 +162,7 @@ impl Replicas {
             return Candidates::default();
         };
         if lagging.is_due() {
-            let _alone = self.writes.write().await;
+            let _alone = self.alone().await;
             lagging.refresh(&self.emulator);
         }
         Candidates { replicas: lagging.roll(), by_chance: Some(lagging.chaos()) }
@@ -166,7 +171,7 @@ impl Replicas {
     /// Lets the replicas that lag by chance have all writes until the answer's second part is
     /// dropped; no write happens until its first part is.
     pub(super) async fn catch_up(&self) -> (RwLockWriteGuard<'_, ()>, Option<CaughtUp>) {
-        let alone = self.writes.write().await;
+        let alone = self.alone().await;
         let caught_up = self.lagging.as_ref().map(|lagging| {
             lagging.catch_up(&self.emulator);
             CaughtUp(lagging.clone())

@@ -10,11 +10,13 @@ use azure_data_cosmos_driver::{
     CosmosError,
     in_memory_emulator::{InMemoryEmulatorHttpClient, VirtualAccountConfig, VirtualRegion},
 };
+use serde_json::Value;
 use tokio::sync::Mutex;
 
 use super::{
-    account,
+    account, changes,
     charge::{Charges, Ledger},
+    containers::Containers,
     create_container,
     dialects::{strip_trailing_slash, wrap_bare_patch},
     expiry::Expiry,
@@ -22,10 +24,13 @@ use super::{
     holds::Holds,
     lagging::Lagging,
     operation::{ContainerPath, ContainersChange, Operation, PARTITION_KEY, RequestKind},
+    pages,
     replicas::{self, Replica, Replicas},
     requests::{RequestLog, StoreAnswer, StoreRequest},
-    slices,
+    rids,
+    slices::ITEM_COUNT,
     splits::Splits,
+    written::body_of,
 };
 use crate::chaos::{Chaos, Kind};
 
@@ -54,6 +59,7 @@ pub(super) struct Store {
     pub(super) faults: Faults,
     pub(super) holds: Holds,
     pub(super) replicas: Replicas,
+    pub(super) containers: Containers,
     base_url: Url,
     expiry: Expiry,
     /// What requests cost; without it they cost what the emulator says.
@@ -81,6 +87,7 @@ impl Store {
         Ok(Self {
             replicas: Replicas::new(emulator.store(), base_url.clone(), lagging),
             emulator,
+            containers: Containers::default(),
             requests: RequestLog::new(keep_requests),
             partitions,
             splits: chaos.clone().map(Splits::new),
@@ -101,22 +108,29 @@ impl Store {
     /// Answers a client's request. All clients come through here, from a socket or not.
     pub(super) async fn execute(&self, mut request: Request) -> Result<Response, CosmosError> {
         strip_trailing_slash(request.url_mut());
+        rids::replace_by_names(self, &mut request).await;
         let operation = Operation::of(&request);
         wrap_bare_patch(&operation, &mut request);
-        match operation {
+        let mut response = match operation {
             Operation::Data { kind, container, item } => {
                 let place = self.requests.add(|| StoreRequest::new(kind, &container, &request));
                 self.holds.wait(kind, &container.container).await;
-                let response = self.execute_data(kind, &container, item, &request).await?;
+                let mut response = self.execute_data(kind, &container, item, &request).await?;
+                self.containers.name(self, &container, &mut response).await;
                 self.requests.answered(place, || StoreAnswer::new(kind, &response));
-                Ok(response)
+                response
             }
-            Operation::Containers(change) => self.change_containers(change, &request).await,
+            Operation::Containers(change) => self.change_containers(change, &request).await?,
             Operation::Metadata if request.url().path() == "/" => {
-                Ok(account::shown(self.send(&request).await?))
+                account::shown(self.send(&request).await?)
             }
-            Operation::Metadata => self.send(&request).await,
+            Operation::Metadata => self.send(&request).await?,
+        };
+        if response.status == 304 && response.headers.get_optional_str(&ITEM_COUNT).is_none() {
+            // The .NET SDK reads it also where there is nothing new.
+            response.headers.insert(ITEM_COUNT, "0");
         }
+        Ok(response)
     }
 
     /// Answers a request of the data plane, with the faults that it is to meet.
@@ -208,12 +222,18 @@ impl Store {
         if !matches!(response.status, 200..=299) {
             return Ok(response);
         }
+        let mut response = response;
         match change {
             ContainersChange::Create { database }
             | ContainersChange::Replace(ContainerPath { database, .. }) => {
                 self.expiry.container_written(&database, request);
                 if let Some(ledger) = &self.ledger {
                     ledger.container_written(&database, request);
+                }
+                if let Some(container) = written_id(request) {
+                    let path = ContainerPath { database, container };
+                    self.containers.forget(|one| *one == path);
+                    self.containers.name(self, &path, &mut response).await;
                 }
             }
             ContainersChange::Delete(path) => self.forget(|one| *one == path),
@@ -226,6 +246,7 @@ impl Store {
 
     fn forget(&self, gone: impl Fn(&ContainerPath) -> bool) {
         self.expiry.forget(&gone);
+        self.containers.forget(&gone);
         if let Some(ledger) = &self.ledger {
             ledger.forget(gone);
         }
@@ -254,7 +275,10 @@ impl Store {
         request: &Request,
     ) -> Result<Response, CosmosError> {
         match kind {
-            RequestKind::Query => slices::query(self, container, request).await,
+            RequestKind::Query | RequestKind::ReadFeed => {
+                pages::page(self, kind, container, request).await
+            }
+            RequestKind::ChangeFeed => changes::page(self, container, request).await,
             _ => self.send(request).await,
         }
     }
@@ -277,6 +301,12 @@ impl ContainerPath {
     pub(super) fn item<'a>(&'a self, id: &'a str) -> [&'a str; 6] {
         ["dbs", &self.database, "colls", &self.container, "docs", id]
     }
+}
+
+/// The id in the body of a request that makes or replaces a container.
+fn written_id(request: &Request) -> Option<String> {
+    let body: Value = serde_json::from_slice(&body_of(request)).ok()?;
+    body.get("id")?.as_str().map(str::to_owned)
 }
 
 pub(super) fn names_partition_key(request: &Request) -> bool {

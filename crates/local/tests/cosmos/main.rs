@@ -9,9 +9,11 @@
 mod change_feed;
 mod charges;
 mod containers_file;
+mod dotnet;
 mod items;
 mod provisioning;
 mod queries;
+mod raw;
 mod replicas;
 mod requests;
 mod sockets;

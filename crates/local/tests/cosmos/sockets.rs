@@ -1,6 +1,3 @@
-use std::time::Duration;
-
-use azure_core::{credentials::Secret, hmac::hmac_sha256};
 use serde_json::{Value, json};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -9,9 +6,10 @@ use tokio::{
 };
 use tributary_local::cosmos::{CosmosEndpoint, EndpointError, RunningServer, WELL_KNOWN_KEY};
 
-use crate::world::{client_of, options};
-
-const DEADLINE: Duration = Duration::from_secs(20);
+use crate::{
+    raw::{self, DEADLINE, address, exchange, token},
+    world::{client_of, options},
+};
 
 #[tokio::test]
 async fn a_port_in_use_is_one_clear_error() {
@@ -45,8 +43,8 @@ async fn a_request_that_is_not_signed_with_the_key_is_unauthorized() {
     let of_entra = "authorization: type%3Daad%26ver%3D1.0%26sig%3Dx\r\n";
     for headers in ["", &wrong_key, &wrong_path, of_entra] {
         let head = format!("GET /dbs HTTP/1.1\r\n{headers}");
-        let (status, body) = exchange(&server, &head, b"").await;
-        assert_eq!((status, &body["code"]), (401, &json!("Unauthorized")));
+        let answer = exchange(&server, &head, b"").await;
+        assert_eq!((answer.status, &answer.body["code"]), (401, &json!("Unauthorized")));
     }
     assert_eq!(get(&server, "/dbs").await.0, 200);
 }
@@ -127,48 +125,11 @@ fn endpoint() -> CosmosEndpoint {
     CosmosEndpoint::in_process(options()).unwrap()
 }
 
-fn address(server: &RunningServer) -> String {
-    let url = server.url();
-    let address = url.strip_prefix("http://").unwrap();
-    address.trim_end_matches('/').to_owned()
-}
-
 async fn get(server: &RunningServer, path: &str) -> (u16, Value) {
     send(server, "GET", path, b"").await
 }
 
 async fn send(server: &RunningServer, method: &str, path: &str, body: &[u8]) -> (u16, Value) {
-    let token = token(method, path, WELL_KNOWN_KEY);
-    exchange(server, &format!("{method} {path} HTTP/1.1\r\n{token}"), body).await
-}
-
-/// The headers that sign a request.
-fn token(method: &str, path: &str, key: &str) -> String {
-    let path = path.trim_start_matches("http://other.host").trim_matches('/');
-    let (parent, last) = path.rsplit_once('/').unwrap_or(("", path));
-    let (kind, link) = match path.split('/').collect::<Vec<_>>().as_slice() {
-        names if names.len() % 2 == 1 => (last, parent),
-        names => (names[names.len() - 2], path),
-    };
-    let date = "Sat, 21 Nov 2026 12:00:00 GMT";
-    let (method, lower_date) = (method.to_lowercase(), date.to_lowercase());
-    let payload = format!("{method}\n{kind}\n{link}\n{lower_date}\n\n");
-    let signature = hmac_sha256(&payload, &Secret::new(key.to_owned())).unwrap();
-    let signature = signature.replace('+', "%2B").replace('=', "%3D");
-    format!("x-ms-date: {date}\r\nauthorization: type%3Dmaster%26ver%3D1.0%26sig%3D{signature}\r\n")
-}
-
-/// One request of HTTP/1.1 on a connection of its own.
-async fn exchange(server: &RunningServer, head: &str, body: &[u8]) -> (u16, Value) {
-    let length = body.len();
-    let head = format!("{head}host: x\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n");
-    let mut stream = TcpStream::connect(address(server)).await.unwrap();
-    stream.write_all(head.as_bytes()).await.unwrap();
-    stream.write_all(body).await.unwrap();
-    let mut answer = Vec::new();
-    timeout(DEADLINE, stream.read_to_end(&mut answer)).await.unwrap().unwrap();
-    let answer = String::from_utf8(answer).unwrap();
-    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
-    let status = head.split(' ').nth(1).unwrap().parse().unwrap();
-    (status, serde_json::from_str(body).unwrap_or_default())
+    let answer = raw::send(server, method, path, &[], body).await;
+    (answer.status, answer.body)
 }

@@ -1,0 +1,69 @@
+//! What is known of each container: its `_rid` and its partition key.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, PoisonError, RwLock},
+};
+
+use azure_core::http::{Method, headers::HeaderName};
+use serde::Deserialize;
+
+use super::{
+    operation::ContainerPath,
+    store::{Response, Store},
+};
+
+const PATH_BY_NAME: HeaderName = HeaderName::from_static("x-ms-alt-content-path");
+const PATH_BY_RID: HeaderName = HeaderName::from_static("x-ms-content-path");
+
+/// The containers that were asked for.
+#[derive(Debug, Default)]
+pub(super) struct Containers(RwLock<HashMap<ContainerPath, Arc<Container>>>);
+
+/// A container.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Container {
+    #[serde(rename = "_rid")]
+    pub(super) rid: String,
+    pub(super) partition_key: PartitionKey,
+}
+
+/// A partition key.
+#[derive(Debug, Deserialize)]
+pub(super) struct PartitionKey {
+    pub(super) paths: Vec<String>,
+}
+
+impl Containers {
+    /// The container at a path; `None` when there is none.
+    pub(super) async fn get(&self, store: &Store, path: &ContainerPath) -> Option<Arc<Container>> {
+        let known = self.0.read().unwrap_or_else(PoisonError::into_inner).get(path).cloned();
+        if known.is_some() {
+            return known;
+        }
+        let segments = ["dbs", &path.database, "colls", &path.container];
+        let response = store.send(&store.request(Method::Get, &segments)).await.ok()?;
+        let container: Arc<Container> = Arc::new(serde_json::from_slice(&response.body).ok()?);
+        let mut all = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        all.insert(path.clone(), Arc::clone(&container));
+        Some(container)
+    }
+
+    /// Drops the containers that have changed or are gone.
+    pub(super) fn forget(&self, gone: impl Fn(&ContainerPath) -> bool) {
+        let mut all = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        all.retain(|container, _| !gone(container));
+    }
+
+    /// Names the container in an answer about it or its items. SDKs keep session tokens by these
+    /// names, and none without them.
+    pub(super) async fn name(&self, store: &Store, path: &ContainerPath, response: &mut Response) {
+        let Some(container) = self.get(store, path).await else {
+            return;
+        };
+        let ContainerPath { database, container: name } = path;
+        response.headers.insert(PATH_BY_NAME, format!("dbs/{database}/colls/{name}"));
+        response.headers.insert(PATH_BY_RID, container.rid.clone());
+    }
+}
