@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tributary_local::cosmos::{CosmosEndpoint, EndpointOptions, RunningServer};
 
 use crate::{
-    raw::{self, Answer, exchange, send, token_by_rid},
+    raw::{Answer, send, send_by_rid},
     world::options,
 };
 
@@ -143,11 +143,7 @@ async fn what_the_sdk_sent_elsewhere_is_answered_as_it_was_there() {
         let given: Vec<_> = headers.iter().map(|(name, value)| (&**name, &**value)).collect();
         let sent = body.unwrap_or_default();
         let answer = if is_by_rid && path.ends_with("/pkranges") {
-            let mut head = format!("{method} {path} HTTP/1.1\r\n{}", token_by_rid(&method, &path));
-            for (name, value) in &given {
-                head += &format!("{name}: {value}\r\n");
-            }
-            exchange(&server, &head, sent.as_bytes()).await
+            send_by_rid(&server, &method, &path, &given).await
         } else {
             send(&server, &method, &path, &given, sent.as_bytes()).await
         };
@@ -226,8 +222,7 @@ async fn every_resource_is_found_by_its_rid_with_the_signature_over_it() {
         (format!("{container}/docs"), "Documents"),
         (format!("{container}/docs/{item}"), "pk"),
     ] {
-        let head = format!("GET {path} HTTP/1.1\r\n{KEY}: [\"p\"]\r\n");
-        let by_rid = exchange(&server, &format!("{head}{}", token_by_rid("GET", &path)), b"").await;
+        let by_rid = send_by_rid(&server, "GET", &path, &[(KEY, r#"["p"]"#)]).await;
         assert!(by_rid.expect(200).body.get(found).is_some(), "{path}");
         let by_link = send(&server, "GET", &path, &[(KEY, r#"["p"]"#)], b"").await;
         assert!(by_link.expect(200).body.get(found).is_some(), "{path}");
@@ -328,11 +323,11 @@ async fn pages_end_at_4_mb_with_a_continuation() {
         ),
     ] {
         let answered = if next == "if-none-match" { "etag" } else { next };
-        let first = raw::send(&server, method, path, &headers, body.as_bytes()).await.expect(200);
+        let first = send(&server, method, path, &headers, body.as_bytes()).await.expect(200);
         assert_eq!(ids(&first), ["a", "b", "c"], "{kind}");
         assert_eq!(first.header("x-ms-item-count"), Some("3"), "{kind}");
         let headers = [&headers[..], &[(next, first.header(answered).unwrap())]].concat();
-        let second = raw::send(&server, method, path, &headers, body.as_bytes()).await.expect(200);
+        let second = send(&server, method, path, &headers, body.as_bytes()).await.expect(200);
         assert_eq!(ids(&second), ["d", "e", "f"], "{kind}");
         assert!(first.bytes.max(second.bytes) < 4 * MB, "{kind}");
     }

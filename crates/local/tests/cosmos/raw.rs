@@ -54,24 +54,33 @@ pub(crate) async fn send(
     headers: &[(&str, &str)],
     body: &[u8],
 ) -> Answer {
-    let mut head = format!("{method} {path} HTTP/1.1\r\n{}", token(method, path, WELL_KNOWN_KEY));
-    for (name, value) in headers {
-        head += &format!("{name}: {value}\r\n");
-    }
-    exchange(server, &head, body).await
+    let token = token(method, path, WELL_KNOWN_KEY);
+    exchange(server, &head(method, path, &token, headers), body).await
+}
+
+/// Sends a request for an address by `_rid`, signed as the service does it: over the last one alone.
+pub(crate) async fn send_by_rid(
+    server: &RunningServer,
+    method: &str,
+    path: &str,
+    headers: &[(&str, &str)],
+) -> Answer {
+    let (kind, link) = resource(path);
+    let rid = link.rsplit('/').next().unwrap().to_lowercase();
+    let token = signed(method, kind, &rid, WELL_KNOWN_KEY);
+    exchange(server, &head(method, path, &token, headers), b"").await
+}
+
+fn head(method: &str, path: &str, token: &str, headers: &[(&str, &str)]) -> String {
+    let headers: Vec<_> =
+        headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+    format!("{method} {path} HTTP/1.1\r\n{token}{}", headers.concat())
 }
 
 /// The headers that sign a request, for an address by names.
 pub(crate) fn token(method: &str, path: &str, key: &str) -> String {
     let (kind, link) = resource(path);
     signed(method, kind, link, key)
-}
-
-/// The headers that sign a request for an address by `_rid`: the service signs the last one alone.
-pub(crate) fn token_by_rid(method: &str, path: &str) -> String {
-    let (kind, link) = resource(path);
-    let rid = link.rsplit('/').next().unwrap().to_lowercase();
-    signed(method, kind, &rid, WELL_KNOWN_KEY)
 }
 
 fn resource(path: &str) -> (&str, &str) {
