@@ -113,6 +113,8 @@ CASES = [
     ("trigger-failing", "a listener does not start", [text(3, NOT_STARTED)] * 5, ["HomeFeed"]),
     ("trigger-failing", "a listener starts at the second attempt", [text(3, NOT_STARTED)], []),
     ("trigger-failing", "a lease moves to another instance", [text(3, "Lease 0 was lost. This is expected during scaling")] * 9, []),
+    ("host-rewrites-dates", "the handler notices it", [line(3, "The Functions host rewrites dates, so a text of a user can stop the change feed.")], [""]),
+    ("host-rewrites-dates", "no such host", [applied(3, "HomeFeed")], []),
     (
         "handler-crashing",
         "the third crash",

@@ -127,6 +127,13 @@ fn every_command_that_can_create_counts_as_a_write() {
 }
 
 #[test]
+fn the_handlers_own_alarm_has_the_words_that_its_alert_looks_for() {
+    let query = text("infra/kql/host-rewrites-dates.kql");
+    let words = query.split('"').nth(1).unwrap();
+    assert!(text("src/projection/host_dates.rs").contains(words), "{words}");
+}
+
+#[test]
 fn the_documents_count_the_alerts_right() {
     let (metric, log) = (keys_in(METRIC_ALERTS).len(), keys_in(LOG_ALERTS).len());
     let document = text("docs/infrastructure.md");
