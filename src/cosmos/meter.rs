@@ -3,7 +3,7 @@
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicU64, Ordering::Relaxed},
+        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
     },
     time::{Duration, Instant},
 };
@@ -27,6 +27,7 @@ pub struct Meter {
     requests: AtomicU64,
     throttled: AtomicU64,
     nanoseconds: AtomicU64,
+    used: AtomicBool,
     /// The meter of the work that this one's is a part of.
     whole: Option<Arc<Meter>>,
 }
@@ -47,6 +48,12 @@ impl Meter {
     /// How many of them the store has refused with a 429.
     pub fn throttled(&self) -> u64 {
         self.throttled.load(Relaxed)
+    }
+
+    /// Returns true if the store was used at all: a member of a large group may have a share of
+    /// nothing in what the group has cost.
+    pub fn used_the_store(&self) -> bool {
+        self.used.load(Relaxed)
     }
 
     /// How long the calls of the SDK took, its retries and pauses included; of calls side by side
@@ -75,6 +82,7 @@ impl Meter {
     }
 
     fn add(&self, share: Share) {
+        self.used.store(true, Relaxed);
         self.hundredths_of_ru.fetch_add(share.hundredths_of_ru, Relaxed);
         self.requests.fetch_add(share.requests, Relaxed);
         self.throttled.fetch_add(share.throttled, Relaxed);
@@ -224,5 +232,16 @@ mod tests {
         .await;
         assert_eq!((meter.requests(), meter.throttled()), (2, 1));
         assert!((meter.request_units() - 10.0).abs() < 1e-9);
+    }
+
+    #[tokio::test]
+    async fn a_member_whose_share_is_nothing_has_used_the_store() {
+        let whole = Meter::default();
+        whole.add(share(1));
+        let last = whole.shares(2).last().unwrap_or(share(1));
+        let ((), meter) = metered(async { last.charge() }).await;
+        assert_eq!((meter.requests(), meter.used_the_store()), (0, true));
+        let ((), unused) = metered(async {}).await;
+        assert!(!unused.used_the_store());
     }
 }

@@ -65,6 +65,7 @@ pub async fn answered(
 
     let (duration, ended) = (started.elapsed(), SystemTime::now());
     let (cost, status) = (Cost::from(&*meter), response.status());
+    let used_the_store = meter.used_the_store();
     telemetry::afterwards(move || {
         tracing::info!(
             function,
@@ -89,10 +90,7 @@ pub async fn answered(
         telemetry::request(function, &attributes, duration, cost);
         span.end(ended, attributes, status.is_server_error());
     });
-    // Of what was done for several, one may have units and another the requests.
-    if (cost.requests > 0 || cost.request_units > 0.0)
-        && let Ok(value) = HeaderValue::try_from(cost.request_units.to_string())
-    {
+    if used_the_store && let Ok(value) = HeaderValue::try_from(cost.request_units.to_string()) {
         response.headers_mut().insert(REQUEST_CHARGE, value);
     }
     response

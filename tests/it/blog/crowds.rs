@@ -122,6 +122,23 @@ async fn what_a_crowd_costs_is_shared_to_the_hundredth() {
 }
 
 #[tokio::test]
+async fn a_member_of_a_crowd_carries_a_charge_also_when_its_share_is_nothing() {
+    let world = given::blog().await;
+    let paths = ["a", "b", "c", "d"].map(|id| format!("/api/posts/p2/comments/{id}"));
+    let (hold, first) = held((&world, Read, "posts"), delete(&world, &paths[0])).await;
+    let mut others = join_all(paths[1..].iter().map(|path| delete(&world, path))).boxed_local();
+    assert!(poll!(&mut others).is_pending());
+    // Charged to nobody, and one request for three.
+    world.endpoint.inject(Refused(404), Read, "posts", 10);
+    hold.release();
+    let (first, others) = join(first, others).await;
+    for answer in others.iter().chain([&first]) {
+        problem(answer, 404);
+        assert_eq!(charge(answer).to_string(), "0");
+    }
+}
+
+#[tokio::test]
 async fn one_that_cannot_be_done_does_not_fail_the_others() {
     let (world, users) = world_with_users(4).await;
     given::like(&world, "p1", "bob").await.expect(201);

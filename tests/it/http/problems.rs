@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use azure_data_cosmos::{AccountEndpoint, AccountReference};
+use futures::future::join_all;
 use serde_json::json;
 use tributary::{app::app, cosmos::Cosmos};
 use tributary_local::cosmos::WELL_KNOWN_KEY;
@@ -177,6 +178,50 @@ async fn an_answer_carries_a_charge_if_it_used_the_store() {
         world.get("/api/nothing").await.expect(404),
     ] {
         free_of_charge(&answer);
+    }
+}
+
+#[tokio::test]
+async fn every_refusal_that_used_the_store_carries_a_charge() {
+    let world = given::blog().await;
+    let name = json!({"username": "Ann"});
+    let text = json!({"userId": "nobody", "title": "T", "content": "C"});
+    let comment = |user: &str| json!({"userId": user, "content": "C"});
+    for (method, path, body, status) in [
+        ("GET", "users/nobody", None, 404),
+        ("GET", "users/nobody/posts", None, 404),
+        ("POST", "users", Some(name.clone()), 409),
+        ("PUT", "users/carl", Some(name), 409),
+        ("POST", "posts", Some(text.clone()), 404),
+        ("PUT", "posts/p2", Some(text.clone()), 404),
+        ("PUT", "posts/p1", Some(text), 409),
+        ("GET", "posts/p2", None, 404),
+        ("DELETE", "posts/p2", None, 404),
+        ("POST", "posts/p2/comments", Some(comment("ann")), 404),
+        ("POST", "posts/p1/comments", Some(comment("nobody")), 404),
+        ("GET", "posts/p2/comments", None, 404),
+        ("GET", "posts/p2/comments/c#", None, 404),
+        ("GET", "posts/p1/comments/c#", None, 404),
+        ("DELETE", "posts/p2/comments/c#", None, 404),
+        ("DELETE", "posts/p1/comments/c#", None, 404),
+        ("PUT", "posts/p2/likes/ann#", None, 404),
+        ("PUT", "posts/p1/likes/nobody", None, 404),
+        ("GET", "posts/p2/likes", None, 404),
+        ("GET", "posts/p2/likes/ann#", None, 404),
+        ("GET", "posts/p1/likes/ann#", None, 404),
+        ("DELETE", "posts/p2/likes/ann#", None, 404),
+        ("DELETE", "posts/p1/likes/ann#", None, 404),
+        ("GET", "dead-letters/HomeFeed.x", None, 404),
+        ("DELETE", "dead-letters/HomeFeed.x", None, 404),
+        ("POST", "dead-letters/HomeFeed.x/replay", None, 404),
+    ] {
+        let paths: Vec<_> =
+            (0..8).map(|n| format!("/api/{}", path.replace('#', &n.to_string()))).collect();
+        let sent = paths.iter().map(|path| world.call(method, path, &[], body.clone()));
+        for answer in join_all(sent).await {
+            problem(&answer, status);
+            assert_ne!(answer.header("x-ms-request-charge"), "", "{method} {path}");
+        }
     }
 }
 
