@@ -5,10 +5,31 @@
 
 use std::{fmt, time::Duration};
 
+use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use time::{
     OffsetDateTime, UtcOffset, format_description::well_known::Rfc3339, macros::format_description,
 };
+use uuid::Uuid;
+
+/// The id of a command: the same for each attempt at it, and each repetition by the host.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct CommandId(String);
+
+impl CommandId {
+    /// Returns the id that a text stands for: 48 bits of its hash, since each id is stored and the
+    /// commands on one item are few.
+    pub fn of(text: &str) -> Self {
+        let hash = Uuid::new_v5(&Uuid::NAMESPACE_OID, text.as_bytes());
+        Self(BASE64_URL_SAFE_NO_PAD.encode(&hash.as_bytes()[10..]))
+    }
+
+    /// Returns an id that no other command has.
+    pub fn fresh() -> Self {
+        Self::of(&Uuid::now_v7().to_string())
+    }
+}
 
 /// Why a text is not a value of the wanted type, in words for the caller: "must be …".
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -59,6 +80,16 @@ impl Timestamp {
     /// Milliseconds from `earlier` to this moment; zero when `earlier` is later.
     pub fn millis_since(self, earlier: Self) -> u64 {
         u64::try_from((self.0 - earlier.0).whole_milliseconds()).unwrap_or(0)
+    }
+
+    /// Seconds since 1970 began.
+    pub fn unix_seconds(self) -> i64 {
+        self.0.unix_timestamp()
+    }
+
+    /// The next moment: a millisecond later.
+    pub fn next(self) -> Self {
+        self.0.checked_add(time::Duration::MILLISECOND).map_or(self, Self)
     }
 
     /// The moment that is so much earlier than this one; 1970 when there is none.

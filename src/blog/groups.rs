@@ -1,13 +1,14 @@
-//! Comments and likes of one post that come at the same time, in one transaction: the blog's part of
-//! [group commit](crate::cosmos::Combiner).
+//! Comments, likes and edits of one post that come at the same time, in one transaction: the blog's
+//! part of [group commit](crate::cosmos::Combiner).
 //!
 //! A group reads the post, unless the group before it has just written it, and sends one
-//! transaction: each item created or deleted, and the post that counts them all, if it is still as it
-//! was read. So every operation is counted once or not at all, whoever else writes.
+//! transaction: each item created or deleted, and the post that counts them all and has the text of
+//! an edit, if it is still as it was read. So every operation is counted once or not at all, whoever
+//! else writes. An edit that is alone replaces the post, which is cheaper.
 //!
 //! Why each ends right:
 //!
-//! - *Another instance, an edit, a rename, the audit writes the post meanwhile.* The store refuses the
+//! - *Another instance, a rename, the audit writes the post meanwhile.* The store refuses the
 //!   whole transaction. A post that was remembered is read again, once; one that had just been read is
 //!   a lost race, which all members hear, and each of them comes again by itself, after a pause at
 //!   random.
@@ -25,6 +26,12 @@
 //!   find them then. Both times the member is told that an answer was lost, and recognises its
 //!   own item.
 //! - *A crash in the middle* leaves the transaction done or not done. No caller has had an answer.
+//! - *The host repeats a command*, side by side with the first or after a crash. The transaction that
+//!   deletes something leaves the command in the post ([`Recent`](super::model::Recent)), and so does
+//!   an edit under a condition. A group that reads the post, or remembers it, answers such a command as
+//!   carried out. A like has the command that created it.
+//! - *An edit under a condition* is decided upon one state of the post: its caller has compared the
+//!   ETag. A group that has another state hands the edit back as a lost race.
 //! - *The same user likes and unlikes at once.* Two operations on one item are never in one group, so
 //!   they are carried out one after the other, in the order of their coming.
 //! - *The transaction is too large.* It is sent in halves, and so on; one that is alone and still too
@@ -43,45 +50,63 @@ use crate::{
         Combine, Container, ETag, Query, Reason, Refusal, Scope, StoreError, Stored, Transaction,
     },
     http::ApiError,
+    values::{CommandId, Timestamp},
 };
 
-/// A change of a post's comments or likes that is to be carried out.
+/// A change of a post, its comments or likes that is to be carried out.
+#[derive(Clone)]
 pub(super) struct Operation {
     pub(super) change: Change,
-    /// What is deleted must not have changed since.
+    /// The command that asks for it.
+    pub(super) command: CommandId,
+    /// What is deleted or edited must not have changed since.
     pub(super) etag: Option<ETag>,
     /// The post, when the command has read it anyway.
     pub(super) seen: Option<Stored<Post>>,
 }
 
-impl From<Change> for Operation {
-    fn from(change: Change) -> Self {
-        Self { change, etag: None, seen: None }
-    }
-}
-
 impl Operation {
+    /// An operation without conditions.
+    pub(super) fn new(change: Change, command: &CommandId) -> Self {
+        Self { change, command: command.clone(), etag: None, seen: None }
+    }
+
+    /// Returns true if the post has to remember the command, since nothing else tells that it was
+    /// carried out. An edit without a condition may be made again.
+    fn is_remembered(&self) -> bool {
+        let edits = matches!(self.change, Change::Edit(..));
+        self.change.deletes() || edits && self.etag.is_some()
+    }
+
+    /// Returns true if it can only be carried out on another state of the post.
+    fn contradicts(&self, post: &Stored<Post>) -> bool {
+        match &self.change {
+            Change::Edit(_, text) => {
+                text.user_id != post.item.public.user_id
+                    || self.etag.as_ref().is_some_and(|etag| *etag != post.etag)
+            }
+            _ => false,
+        }
+    }
+
     /// Whether the store refuses it with this for what stands in its place.
     fn is_refused_by(&self, reason: Reason) -> bool {
         if self.change.creates() {
             reason == Reason::Conflict
         } else {
-            matches!(reason, Reason::NotFound | Reason::PreconditionFailed)
+            self.change.deletes() && matches!(reason, Reason::NotFound | Reason::PreconditionFailed)
         }
     }
 }
 
 /// What became of an operation that was not refused for another reason.
 pub(super) enum Done {
-    /// It was carried out; the new item's ETag when there is one.
+    /// It was carried out, now or before; the new item's ETag when there is one.
     Written(ETag),
+    /// The post was edited, now or before; as it is now.
+    Edited(Stored<Post>),
     /// What was to be created is there.
-    Exists {
-        item: PostsItem,
-        etag: ETag,
-        /// Whether it may be this very operation that has created it.
-        answer_lost: bool,
-    },
+    Exists { item: PostsItem, etag: ETag },
     /// What was to be deleted is not there.
     Missing {
         /// Whether it may be this very operation that has deleted it.
@@ -170,11 +195,22 @@ impl<'a> Group<'a> {
     ) -> Result<Option<Stored<Post>>, StoreError> {
         let (mut at_once, mut looked) = (self.open.len(), false);
         while !self.open.is_empty() {
-            let remembered = known.is_some();
-            let Some(post) = self.post(known.take()).await? else {
+            let mut remembered = known.is_some();
+            let Some(mut post) = self.post(known.take()).await? else {
                 return Ok(None);
             };
+            if remembered && self.contradicts(&post) {
+                remembered = false;
+                let Some(read) = self.post(None).await? else {
+                    return Ok(None);
+                };
+                post = read;
+            }
+            self.recognise(&post);
             at_once = at_once.min(self.open.len());
+            if at_once == 0 {
+                return Ok(Some(post));
+            }
             let Refusal { operation, error } = match self.write(&post, at_once).await {
                 Ok(counting) => {
                     known = Some(counting);
@@ -183,8 +219,7 @@ impl<'a> Group<'a> {
                 Err(refusal) => refusal,
             };
             self.answer_lost |= error.answer_lost;
-            let written = &self.open[..at_once];
-            let culprit = operation.and_then(|place| written.get(place)).copied();
+            let culprit = operation.and_then(|place| self.items(at_once).nth(place));
             let culprit = culprit.filter(|&one| self.operations[one].is_refused_by(error.reason));
             match (culprit, error.reason) {
                 (Some(culprit), _) => {
@@ -225,6 +260,34 @@ impl<'a> Group<'a> {
         Ok(None)
     }
 
+    /// Returns true if an open operation can only be carried out on another state of the post.
+    fn contradicts(&self, post: &Stored<Post>) -> bool {
+        self.open.iter().any(|&place| self.operations[place].contradicts(post))
+    }
+
+    /// Settles what was carried out before, and what was decided upon another state of the post.
+    fn recognise(&mut self, post: &Stored<Post>) {
+        let answer_lost = self.answer_lost;
+        self.settle_all(|(_, operation)| {
+            let edits = matches!(operation.change, Change::Edit(..));
+            if post.item.recent.knows(&operation.command) {
+                return Some(Ok(if edits {
+                    Done::Edited(post.clone())
+                } else {
+                    Done::Written(post.etag.clone())
+                }));
+            }
+            let decided_upon_another = operation.contradicts(post);
+            decided_upon_another.then(|| Err(StoreError::race(answer_lost).into()))
+        });
+    }
+
+    /// The places of the first `at_once` open operations that have an item of their own.
+    fn items(&self, at_once: usize) -> impl Iterator<Item = usize> {
+        let has_item = |&place: &usize| !matches!(self.operations[place].change, Change::Edit(..));
+        self.open[..at_once].iter().copied().filter(has_item)
+    }
+
     /// Carries out the first `at_once` open operations, and gives the post that counts them.
     async fn write(
         &mut self,
@@ -233,23 +296,41 @@ impl<'a> Group<'a> {
     ) -> Result<Stored<Post>, Refusal> {
         let whole = |error: StoreError| Refusal { operation: None, error };
         let writing = || self.open[..at_once].iter().map(|&place| &self.operations[place]);
-        let counting = post.item.counting(writing().map(|operation| &operation.change));
-        let mut transaction = Transaction::new(self.post_id.as_str());
-        for Operation { change, etag, .. } in writing() {
-            transaction = match change.item(&counting) {
-                Some(item) => transaction.create(&item).map_err(whole)?,
-                None => transaction.delete(&change.id(), etag.as_ref()),
+        let mut after = post.item.after(writing().map(|operation| &operation.change));
+        let remembered = writing().filter(|operation| operation.is_remembered());
+        let commands = remembered.map(|operation| operation.command.clone());
+        after.recent.remember(commands, Timestamp::now());
+
+        let id = self.post_id.as_str();
+        let item = PostsItem::Post(after.clone());
+        let items: Vec<usize> = self.items(at_once).collect();
+        let (etags, etag) = if items.is_empty() {
+            let replaced = self.posts.replace(id, id, &item, &post.etag).await;
+            (Vec::new(), replaced.map_err(whole)?)
+        } else {
+            let mut transaction = Transaction::new(id);
+            for Operation { change, etag, .. } in items.iter().map(|&place| &self.operations[place])
+            {
+                transaction = match change.item(&after) {
+                    Some(item) => transaction.create(&item).map_err(whole)?,
+                    None => transaction.delete(&change.id(), etag.as_ref()),
+                };
+            }
+            let transaction = transaction.replace(id, &item, &post.etag).map_err(whole)?;
+            let mut etags = self.posts.transact(transaction).await?;
+            let etag = etags.pop().unwrap_or_else(|| ETag::from(""));
+            (etags, etag)
+        };
+        let post = Stored { item: after, etag };
+        let mut etags = etags.into_iter();
+        for place in self.open.drain(..at_once) {
+            let done = match self.operations[place].change {
+                Change::Edit(..) => Done::Edited(post.clone()),
+                _ => Done::Written(etags.next().unwrap_or_else(|| ETag::from(""))),
             };
+            self.outcomes[place] = Some(Ok(done));
         }
-        let item = PostsItem::Post(counting.clone());
-        let transaction =
-            transaction.replace(self.post_id.as_str(), &item, &post.etag).map_err(whole)?;
-        let mut etags = self.posts.transact(transaction).await?;
-        let etag = etags.pop().unwrap_or_else(|| ETag::from(""));
-        for (place, etag) in self.open.drain(..at_once).zip(etags) {
-            self.outcomes[place] = Some(Ok(Done::Written(etag)));
-        }
-        Ok(Stored { item: counting, etag })
+        Ok(post)
     }
 
     /// Settles the operation that was refused, and all others that would be.
@@ -270,7 +351,7 @@ impl<'a> Group<'a> {
     ) -> Result<HashMap<String, Stored<PostsItem>>, StoreError> {
         let partition = self.post_id.as_str();
         let ids: Vec<_> =
-            self.open.iter().map(|&place| self.operations[place].change.id()).collect();
+            self.items(self.open.len()).map(|place| self.operations[place].change.id()).collect();
         if let [id] = ids.as_slice() {
             // The refusal of a lone delete says it all.
             if !self.operations[culprit].change.creates() {
@@ -325,18 +406,20 @@ fn judge(
     refused: Option<&StoreError>,
     answer_lost: bool,
 ) -> Option<Outcome> {
-    let creates = operation.change.creates();
+    let (creates, deletes) = (operation.change.creates(), operation.change.deletes());
     match (found, refused) {
         (Some(Stored { item, etag }), _) if creates => {
-            Some(Ok(Done::Exists { item: item.clone(), etag: etag.clone(), answer_lost }))
+            Some(Ok(Done::Exists { item: item.clone(), etag: etag.clone() }))
         }
-        (_, Some(error)) if !creates && error.reason == Reason::NotFound => {
+        (_, Some(error)) if deletes && error.reason == Reason::NotFound => {
             Some(Ok(Done::Missing { answer_lost }))
         }
-        (None, None) if !creates => Some(Ok(Done::Missing { answer_lost })),
+        (None, None) if deletes => Some(Ok(Done::Missing { answer_lost })),
         // What was in its way is gone by now, or what it deletes has changed: to be decided anew.
         (_, Some(error)) => Some(Err(error.after(answer_lost).into())),
-        (Some(item), None) if operation.etag.as_ref().is_some_and(|etag| *etag != item.etag) => {
+        (Some(item), None)
+            if deletes && operation.etag.as_ref().is_some_and(|etag| *etag != item.etag) =>
+        {
             Some(Err(StoreError::race(answer_lost).into()))
         }
         (_, None) => None,

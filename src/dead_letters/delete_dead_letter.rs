@@ -3,26 +3,24 @@
 use axum::{extract::State, http::StatusCode};
 
 use crate::{
-    cosmos::{Reason, retry},
+    cosmos::{Reason, StoreError, retry},
     http::{ApiError, Conditions, Params},
     projection::{DeadLetters, Projections},
+    values::CommandId,
 };
 
-/// Deletes a dead letter: its change is given up. Two store requests.
+/// Deletes a dead letter: its change is given up. Three store requests.
 pub async fn delete_dead_letter(
     State(projections): State<Projections>,
     Params(id): Params<String>,
     conditions: Conditions,
+    command: CommandId,
 ) -> Result<StatusCode, ApiError> {
-    let attempt = async |answer_lost| {
-        match delete(projections.letters(), &id, &conditions).await {
-            // It was there when an earlier try began, which has deleted it.
-            Err(ApiError::NotFound(_)) if answer_lost => Ok(StatusCode::NO_CONTENT),
-            Err(ApiError::NotFound(_)) if conditions.demands_existence() => {
-                Err(ApiError::PreconditionFailed)
-            }
-            result => result,
+    let attempt = async |_| match delete(projections.letters(), &id, &conditions, &command).await {
+        Err(ApiError::NotFound(_)) if conditions.demands_existence() => {
+            Err(ApiError::PreconditionFailed)
         }
+        result => result,
     };
     retry(attempt).await
 }
@@ -31,13 +29,20 @@ async fn delete(
     letters: &DeadLetters,
     id: &str,
     conditions: &Conditions,
+    command: &CommandId,
 ) -> Result<StatusCode, ApiError> {
-    const NOT_FOUND: ApiError = ApiError::NotFound("dead letter");
-    let letter = letters.read(id).await?.ok_or(NOT_FOUND)?;
+    let letter = letters.read(id).await?;
+    // By an earlier attempt, or by the same request, which the host has repeated.
+    if letters.settled(id, command).await?.is_some() {
+        return Ok(StatusCode::NO_CONTENT);
+    }
+    let letter = letter.ok_or(ApiError::NotFound("dead letter"))?;
     conditions.check(Some(&letter.etag))?;
-    match letters.delete(&letter).await {
-        Err(error) if error.reason == Reason::NotFound && !error.answer_lost => Err(NOT_FOUND),
-        Err(error) if error.reason != Reason::NotFound => Err(error.into()),
-        _ => Ok(StatusCode::NO_CONTENT),
+    match letters.settle(&letter, command, None).await {
+        // Settled meanwhile, perhaps by this command: to be decided anew.
+        Err(error) if error.reason == Reason::NotFound => {
+            Err(StoreError::race(error.answer_lost).into())
+        }
+        settled => Ok(settled.map(|()| StatusCode::NO_CONTENT)?),
     }
 }

@@ -62,9 +62,10 @@ pub async fn list_dead_letters(
 }
 
 fn query(top: u32, after: Option<&SortKey>) -> Result<Query, StoreError> {
-    // The range on the time alone is what the index can seek.
+    // The notes of settled letters have no such time. The range on the time alone is what the index
+    // can seek.
     let page = match after {
-        None => "",
+        None => "WHERE IS_DEFINED(c.failedAt)",
         Some(_) => "WHERE c.failedAt <= @at AND (c.failedAt < @at OR c.id < @id)",
     };
     let mut query = Query::from(format!(

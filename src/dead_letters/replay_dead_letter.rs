@@ -6,9 +6,10 @@ use axum::{Json, extract::State, http::HeaderMap};
 use serde::Serialize;
 
 use crate::{
-    cosmos::{Reason, retry},
-    http::{ApiError, Conditions, Params},
+    cosmos::{Reason, StoreError, retry},
+    http::{ApiError, Conditions, INVOCATION_ID, Params},
     projection::{Outcome, Projections, Setback},
+    values::CommandId,
 };
 
 /// The answer to a replay.
@@ -26,20 +27,24 @@ pub struct Replayed {
 /// - *Two replays at once*: both apply, one of them finds the work done; one deletes, the other
 ///   finds the letter gone and has succeeded too.
 /// - *A crash, or a lost answer, between applying and deleting*: the letter is still there or gone
-///   unnoticed. The next replay finds nothing to do, and deletes it, or it is a 404.
+///   unnoticed. The next replay finds nothing to do, and deletes it, or it is a 404. The host's
+///   repetition of the same replay is answered from the [note](crate::projection::Settlement) that
+///   the first has left.
 /// - *The change fails again meanwhile, in a delivery*: the letter was stored anew, so it is not
 ///   deleted; this starts over with the newer one.
 pub async fn replay_dead_letter(
     State(projections): State<Projections>,
     Params(id): Params<String>,
     conditions: Conditions,
+    command: CommandId,
     headers: HeaderMap,
 ) -> Result<Json<Replayed>, ApiError> {
-    let invocation = headers.get("x-azure-functions-invocationid").and_then(|id| id.to_str().ok());
+    let invocation = headers.get(INVOCATION_ID).and_then(|id| id.to_str().ok());
     let replay = Replay {
         projections: &projections,
         id: &id,
         conditions: &conditions,
+        command: &command,
         invocation: invocation.unwrap_or_default(),
         reached: OnceLock::new(),
     };
@@ -52,6 +57,7 @@ struct Replay<'a> {
     projections: &'a Projections,
     id: &'a str,
     conditions: &'a Conditions,
+    command: &'a CommandId,
     invocation: &'a str,
     /// What the first try that applied the change came to.
     reached: OnceLock<Outcome>,
@@ -60,7 +66,12 @@ struct Replay<'a> {
 impl Replay<'_> {
     async fn attempt(&self) -> Result<Outcome, ApiError> {
         let letters = self.projections.letters();
-        let Some(letter) = letters.read(self.id).await? else {
+        let letter = letters.read(self.id).await?;
+        let settled = letters.settled(self.id, self.command).await?;
+        if let Some(outcome) = settled.and_then(|settled| settled.outcome) {
+            return Ok(outcome);
+        }
+        let Some(letter) = letter else {
             return match self.reached.get() {
                 Some(outcome) => Ok(*outcome),
                 None if self.conditions.demands_existence() => Err(ApiError::PreconditionFailed),
@@ -75,9 +86,12 @@ impl Replay<'_> {
         match projection.replay(&letter.item, self.invocation).await {
             Ok(outcome) => {
                 let outcome = *self.reached.get_or_init(|| outcome);
-                match letters.delete(&letter).await {
-                    Err(error) if error.reason != Reason::NotFound => Err(error.into()),
-                    _ => Ok(outcome),
+                match letters.settle(&letter, self.command, Some(outcome)).await {
+                    // Settled meanwhile, perhaps by this command: its outcome counts.
+                    Err(error) if error.reason == Reason::NotFound => {
+                        Err(StoreError::race(error.answer_lost).into())
+                    }
+                    settled => Ok(settled.map(|()| outcome)?),
                 }
             }
             Err(Setback::Store(error)) => Err(error.into()),

@@ -52,6 +52,14 @@ impl Conditions {
         self.if_match.is_none() && self.if_none_match.is_none()
     }
 
+    /// Returns true if the answer depends on which state of the item there is, not only on whether
+    /// there is one.
+    pub fn name_a_state(&self) -> bool {
+        [&self.if_match, &self.if_none_match]
+            .into_iter()
+            .any(|tags| matches!(tags, Some(Tags::These(_))))
+    }
+
     /// Whether a reader has this state already: 304. Weak tags match too.
     pub fn not_modified(&self, current: &ETag) -> bool {
         match &self.if_none_match {

@@ -4,6 +4,7 @@
 mod admission;
 mod answered;
 mod body;
+mod command;
 mod conditions;
 mod error;
 mod list;
@@ -15,6 +16,7 @@ mod reply;
 pub use admission::{Admission, AdmissionOptions, Footprint, admit};
 pub use answered::{FunctionNames, answered};
 pub use body::{Form, FromForm, JsonBody};
+pub use command::INVOCATION_ID;
 pub use conditions::Conditions;
 pub use error::{ApiError, FieldError, method_not_allowed, no_such_route};
 pub use list::{Filter, List, PageRequest, limit_of};

@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-use super::Projection;
+use super::{Outcome, Projection};
 use crate::{
-    cosmos::{Container, Cosmos, ETag, StoreError, Stored},
-    values::{Timestamp, may_be_rewritten_by_host},
+    cosmos::{Container, Cosmos, ETag, StoreError, Stored, Transaction},
+    values::{CommandId, Timestamp, may_be_rewritten_by_host},
 };
 
 /// A change that was not applied.
@@ -111,6 +111,40 @@ fn beginning(mut text: String, bytes: usize) -> String {
     text
 }
 
+/// How long a settlement is kept, in seconds: longer than the host repeats a request.
+const SETTLEMENT_TTL_SECONDS: u32 = 60;
+
+/// The note that a command leaves which has settled a dead letter, for its repetition by the host. It
+/// is an item of its own, since the change may fail anew meanwhile, and have a letter again.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Settlement {
+    id: String,
+    function: String,
+    /// The command.
+    pub command: CommandId,
+    /// The outcome of a replay; `None` after a delete.
+    pub outcome: Option<Outcome>,
+    ttl: u32,
+}
+
+impl Settlement {
+    fn new(letter: &DeadLetter, command: &CommandId, outcome: Option<Outcome>) -> Self {
+        Self {
+            id: Self::id(&letter.id),
+            function: letter.function.clone(),
+            command: command.clone(),
+            outcome,
+            ttl: SETTLEMENT_TTL_SECONDS,
+        }
+    }
+
+    /// No letter has such an id, and no path.
+    fn id(letter: &str) -> String {
+        format!("{letter}~settled")
+    }
+}
+
 /// The function in the id of a dead letter: its logical partition.
 pub fn function_of(id: &str) -> Option<&str> {
     id.split_once('.').map(|(function, _)| function).filter(|function| !function.is_empty())
@@ -156,8 +190,31 @@ impl DeadLetters {
         self.0.replace(&letter.function, &letter.id, letter, etag).await.map(drop)
     }
 
-    /// Deletes a letter that has not changed since it was read.
-    pub async fn delete(&self, letter: &Stored<DeadLetter>) -> Result<(), StoreError> {
-        self.0.delete(&letter.item.function, &letter.item.id, &letter.etag).await
+    /// Deletes a letter that has not changed since it was read, and notes by which command.
+    pub async fn settle(
+        &self,
+        letter: &Stored<DeadLetter>,
+        command: &CommandId,
+        outcome: Option<Outcome>,
+    ) -> Result<(), StoreError> {
+        let Stored { item: letter, etag } = letter;
+        let transaction = Transaction::new(&letter.function)
+            .delete(&letter.id, Some(etag))
+            .upsert(&Settlement::new(letter, command, outcome))?;
+        self.0.transact(transaction).await.map(drop).map_err(|refusal| refusal.error)
+    }
+
+    /// The settlement of a letter by this command, if it was lately carried out. It is to be read
+    /// after the letter, which it takes the place of.
+    pub async fn settled(
+        &self,
+        id: &str,
+        command: &CommandId,
+    ) -> Result<Option<Settlement>, StoreError> {
+        let Some(function) = function_of(id) else {
+            return Ok(None);
+        };
+        let settlement = self.0.read::<Settlement>(function, &Settlement::id(id)).await?;
+        Ok(settlement.map(|stored| stored.item).filter(|one| one.command == *command))
     }
 }

@@ -80,7 +80,7 @@ use serde::de::DeserializeOwned;
 pub use self::{
     batch::{RETRY_BUDGET, Undelivered, run},
     copy::{Copied, Place, VersionedCopy},
-    dead_letter::{DeadLetter, DeadLetters, function_of},
+    dead_letter::{DeadLetter, DeadLetters, Settlement, function_of},
     registry::{AnyProjection, Projections},
     replay::{Outcome, Setback},
 };

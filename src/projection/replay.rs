@@ -1,7 +1,7 @@
 //! A dead letter is applied again, when its cause is mended.
 
 use custom_handler::Document;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::{
@@ -11,7 +11,7 @@ use super::{
 use crate::cosmos::StoreError;
 
 /// What a replay has come to. In each case the letter has done its service.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Outcome {
     /// Copies were written.

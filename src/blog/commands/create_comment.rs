@@ -9,12 +9,12 @@ use axum::{
 use crate::{
     blog::{
         Blog,
-        groups::Done,
+        groups::{Done, Operation},
         model::{Change, Comment, CommentContent, CommentId, PostId, PostsItem, UserId},
     },
     cosmos::{ETag, retry},
     http::{self, Actor, ApiError, Form, FromForm, JsonBody, Params},
-    values::Timestamp,
+    values::{CommandId, Timestamp},
 };
 
 /// The body of C3.
@@ -63,6 +63,7 @@ pub async fn create_comment(
     actor: Actor,
     Params(post_id): Params<PostId>,
     IdempotencyKey(key): IdempotencyKey,
+    command: CommandId,
     JsonBody(body): JsonBody<NewComment>,
 ) -> Result<Response, ApiError> {
     actor.must_be(body.user_id.as_str())?;
@@ -73,7 +74,8 @@ pub async fn create_comment(
     };
     let comment = Comment::new(&post_id, id, &author, &body.content, Timestamp::now());
     let attempt = async |_| {
-        match blog.change(&post_id, Change::Comment(comment.clone()).into()).await? {
+        let operation = Operation::new(Change::Comment(comment.clone()), &command);
+        match blog.change(&post_id, operation).await? {
             Done::Written(etag) => Ok(created(&comment, &etag)),
             // By an earlier try, or by an earlier request with this key.
             Done::Exists { item: PostsItem::Comment(stored), etag, .. } => {
@@ -83,7 +85,7 @@ pub async fn create_comment(
                     Err(ApiError::Conflict("This Idempotency-Key was used with another body."))
                 }
             }
-            Done::Exists { .. } | Done::Missing { .. } => Err(ApiError::Internal),
+            Done::Exists { .. } | Done::Missing { .. } | Done::Edited(_) => Err(ApiError::Internal),
         }
     };
     retry(attempt).await

@@ -3,7 +3,7 @@
 use axum::{extract::State, response::Response};
 use uuid::Uuid;
 
-use super::put_user::{NewName, create, save};
+use super::put_user::{Conditional, NewName, create, save};
 use crate::{
     blog::{
         Blog,
@@ -11,6 +11,7 @@ use crate::{
     },
     cosmos::retry,
     http::{Actor, ApiError, Conditions, JsonBody},
+    values::CommandId,
 };
 
 /// Creates a user under an id of ours: two store requests. A caller who is known gets the id under
@@ -19,14 +20,16 @@ use crate::{
 pub async fn create_user(
     State(blog): State<Blog>,
     actor: Actor,
+    command: CommandId,
     JsonBody(NewName(username)): JsonBody<NewName>,
 ) -> Result<Response, ApiError> {
     let id = actor.user_id().map_or_else(|| Uuid::now_v7().to_string(), str::to_owned);
     let id = UserId::parse(id).map_err(|error| ApiError::invalid("id", error.to_string()))?;
     let user = User::new(id, username);
+    let conditional = Conditional { conditions: Conditions::only_create(), command };
     retry(async |answer_lost| {
         if answer_lost || actor.user_id().is_some() {
-            match save(&blog, &user, &Conditions::only_create(), answer_lost).await {
+            match save(&blog, &user, &conditional, answer_lost).await {
                 Err(ApiError::PreconditionFailed) => {
                     Err(ApiError::Conflict("You are a user already: PUT changes your name."))
                 }
@@ -34,7 +37,7 @@ pub async fn create_user(
             }
         } else {
             // No need to look: an id that was just made belongs to nobody.
-            create(&blog, &user, None).await
+            create(&blog, user.clone(), None).await
         }
     })
     .await

@@ -10,6 +10,7 @@ use crate::{
     },
     cosmos::retry,
     http::{Actor, ApiError, Conditions, Params},
+    values::CommandId,
 };
 
 /// Deletes a comment and counts it off, in one transaction: two store requests when nobody else
@@ -19,12 +20,13 @@ pub async fn delete_comment(
     actor: Actor,
     Params((post_id, comment_id)): Params<(PostId, CommentId)>,
     conditions: Conditions,
+    command: CommandId,
 ) -> Result<StatusCode, ApiError> {
     // The post is an item of the same partition, under its own id.
     if comment_id.as_str() == post_id.as_str() {
         return Err(ApiError::NotFound("comment"));
     }
-    let comment = ("comment", Change::DeleteComment(comment_id));
+    let comment = ("comment", Operation::new(Change::DeleteComment(comment_id), &command));
     remove(&blog, &post_id, comment, &actor, &conditions).await
 }
 
@@ -32,15 +34,20 @@ pub async fn delete_comment(
 pub(super) async fn remove(
     blog: &Blog,
     post_id: &PostId,
-    (name, change): (&'static str, Change),
+    (name, operation): (&'static str, Operation),
     by: &Actor,
     conditions: &Conditions,
 ) -> Result<StatusCode, ApiError> {
     let attempt = async || {
-        let mut operation = Operation::from(change.clone());
+        let mut operation = operation.clone();
         if !conditions.is_empty() || *by != Actor::ANYBODY {
-            operation.seen = Some(blog.post(post_id).await?);
-            let stored = blog.posts.read::<PostsItem>(post_id.as_str(), &change.id()).await?;
+            let post = blog.post(post_id).await?;
+            if post.item.recent.knows(&operation.command) {
+                return Ok(StatusCode::NO_CONTENT);
+            }
+            operation.seen = Some(post);
+            let id = operation.change.id();
+            let stored = blog.posts.read::<PostsItem>(post_id.as_str(), &id).await?;
             let stored = stored.ok_or(ApiError::NotFound(name))?;
             by.must_be(stored.item.user_id().as_str())?;
             conditions.check(Some(&stored.etag))?;

@@ -10,17 +10,20 @@ use crate::{
     },
     cosmos::retry,
     http::{Actor, ApiError, Conditions, Params},
+    values::{CommandId, Timestamp},
 };
 
-/// Deletes a post: two store requests. A mark takes its place, at which its comments and likes
-/// are gone for all readers; the change feed carries the mark on to remove them and the copies.
+/// Deletes a post: two store requests. A tombstone takes its place, at which its comments and
+/// likes are gone for all readers; the change feed carries the tombstone on to remove them and the
+/// copies.
 pub async fn delete_post(
     State(blog): State<Blog>,
     actor: Actor,
     Params(id): Params<PostId>,
     conditions: Conditions,
+    command: CommandId,
 ) -> Result<StatusCode, ApiError> {
-    retry(|answer_lost| attempt(&blog, &actor, &id, &conditions, answer_lost)).await
+    retry(async |_| attempt(&blog, &actor, &id, &conditions, &command).await).await
 }
 
 async fn attempt(
@@ -28,17 +31,26 @@ async fn attempt(
     actor: &Actor,
     id: &PostId,
     conditions: &Conditions,
-    answer_lost: bool,
+    command: &CommandId,
 ) -> Result<StatusCode, ApiError> {
     let post = match blog.post_slot(id).await? {
+        // By an earlier attempt, or by the same request, which the host has repeated. There may be a
+        // new post by now, which stays.
+        PostSlot::Deleted(tombstone) if tombstone.item.recent.knows(command) => {
+            return Ok(StatusCode::NO_CONTENT);
+        }
+        PostSlot::Post(post) if post.item.recent.knows(command) => {
+            return Ok(StatusCode::NO_CONTENT);
+        }
         PostSlot::Post(post) => post,
-        PostSlot::Deleted(_) if answer_lost => return Ok(StatusCode::NO_CONTENT),
         _ if conditions.demands_existence() => return Err(ApiError::PreconditionFailed),
         _ => return Err(ApiError::NotFound("post")),
     };
     actor.must_be(post.item.public.user_id.as_str())?;
     conditions.check(Some(&post.etag))?;
-    let mark = PostsItem::DeletedPost(post.item.deleted());
-    blog.posts.replace(id.as_str(), id.as_str(), &mark, &post.etag).await?;
+    let mut tombstone = post.item.deleted();
+    tombstone.recent.remember([command.clone()], Timestamp::now());
+    let tombstone = PostsItem::DeletedPost(tombstone);
+    blog.posts.replace(id.as_str(), id.as_str(), &tombstone, &post.etag).await?;
     Ok(StatusCode::NO_CONTENT)
 }

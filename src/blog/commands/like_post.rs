@@ -5,12 +5,12 @@ use axum::{extract::State, http::StatusCode, response::Response};
 use crate::{
     blog::{
         Blog,
-        groups::Done,
+        groups::{Done, Operation},
         model::{Change, Like, PostId, PostsItem, UserId},
     },
     cosmos::{ETag, retry},
     http::{self, Actor, ApiError, Conditions, Params},
-    values::Timestamp,
+    values::{CommandId, Timestamp},
 };
 
 /// Creates a like and counts it, in one transaction: two store requests when nobody else writes to
@@ -20,6 +20,7 @@ pub async fn like_post(
     actor: Actor,
     Params((post_id, user_id)): Params<(PostId, UserId)>,
     conditions: Conditions,
+    command: CommandId,
 ) -> Result<Response, ApiError> {
     actor.must_be(user_id.as_str())?;
     let author = blog.author(&user_id).await?;
@@ -29,19 +30,20 @@ pub async fn like_post(
         let like = blog.like(&post_id, &user_id).await?.ok_or(ApiError::PreconditionFailed)?;
         return found(&like.item, &like.etag, &conditions);
     }
-    let like = Like::new(&post_id, &author, Timestamp::now());
-    let attempt = async |answer_lost_before| {
-        match blog.change(&post_id, Change::Like(like.clone()).into()).await? {
+    let like = Like::new(&post_id, &author, Timestamp::now()).by(command.clone());
+    let attempt = async |_| {
+        let operation = Operation::new(Change::Like(like.clone()), &command);
+        match blog.change(&post_id, operation).await? {
             Done::Written(etag) => Ok(created(&like, &etag)),
-            Done::Exists { item: PostsItem::Like(stored), etag, answer_lost } => {
-                let same = stored.public.creation_date == like.public.creation_date;
-                // An earlier try has created it.
-                if same && (answer_lost || answer_lost_before) {
-                    return Ok(created(&stored, &etag));
+            // An earlier attempt has created it, or the same request, which the host has repeated.
+            Done::Exists { item: PostsItem::Like(stored), etag, .. } => {
+                if stored.command == like.command {
+                    Ok(created(&stored, &etag))
+                } else {
+                    found(&stored, &etag, &conditions)
                 }
-                found(&stored, &etag, &conditions)
             }
-            Done::Exists { .. } | Done::Missing { .. } => Err(ApiError::Internal),
+            Done::Exists { .. } | Done::Missing { .. } | Done::Edited(_) => Err(ApiError::Internal),
         }
     };
     retry(attempt).await

@@ -5,15 +5,21 @@ use axum::{extract::State, http::StatusCode, response::Response};
 use crate::{
     blog::{
         Blog,
-        model::{Author, Post, PostContent, PostId, PostText, PostsItem, Title, UserId},
+        groups::{Done, Operation},
+        model::{
+            Author, Change, Post, PostContent, PostId, PostText, PostsItem, PublicPost, Title,
+            UserId,
+        },
         projections::{PostCopiesInUsers, remove_reactions},
         stores::PostSlot,
     },
-    cosmos::{ETag, Stored, retry},
+    cosmos::{ETag, StoreError, Stored, retry},
     http::{self, Actor, ApiError, Conditions, Form, FromForm, JsonBody, Params},
     projection::Projection,
-    values::Timestamp,
+    values::{CommandId, Timestamp},
 };
+
+const OK: StatusCode = StatusCode::OK;
 
 impl FromForm for PostText {
     fn from_form(form: &mut Form) -> Option<Self> {
@@ -25,16 +31,17 @@ impl FromForm for PostText {
 }
 
 /// Creates a post or edits one: two store requests. An edit keeps the counts, since it replaces
-/// the post only as it was read.
+/// the post only as it was read, by itself or by the group that it goes with.
 pub async fn put_post(
     State(blog): State<Blog>,
     actor: Actor,
     Params(id): Params<PostId>,
     conditions: Conditions,
+    command: CommandId,
     JsonBody(text): JsonBody<PostText>,
 ) -> Result<Response, ApiError> {
     actor.must_be(text.user_id.as_str())?;
-    let wanted = Wanted { id, text, now: Timestamp::now() };
+    let wanted = Wanted { id, text, command, now: Timestamp::now() };
     retry(|answer_lost| save(&blog, &wanted, &conditions, answer_lost)).await
 }
 
@@ -42,6 +49,7 @@ pub async fn put_post(
 struct Wanted {
     id: PostId,
     text: PostText,
+    command: CommandId,
     now: Timestamp,
 }
 
@@ -50,11 +58,11 @@ impl Wanted {
         Post::new(self.id.clone(), &self.text, author).created_at(self.now)
     }
 
-    /// Whether this is the post that an earlier try has created.
+    /// Returns true if this is the post that an earlier attempt has created.
     fn is(&self, post: &Post) -> bool {
         post.public.creation_date == self.now
             && post.public.user_id == self.text.user_id
-            && post.edited(&self.text).is_none()
+            && post.has(&self.text)
     }
 }
 
@@ -64,19 +72,29 @@ async fn save(
     conditions: &Conditions,
     answer_lost: bool,
 ) -> Result<Response, ApiError> {
-    let Wanted { id, text, .. } = wanted;
+    let Wanted { id, text, command, now } = wanted;
     match blog.post_slot(id).await? {
+        // By an earlier attempt: others may have edited the post since.
+        PostSlot::Post(post) if post.item.recent.knows(command) => {
+            let Stored { item: Post { public, .. }, etag } = post;
+            let is_new = public.creation_date >= *now;
+            Ok(if is_new { created(&public, &etag) } else { http::item(OK, &public, &etag) })
+        }
         PostSlot::Post(post) if answer_lost && wanted.is(&post.item) => {
-            Ok(created(&post.item, &post.etag))
+            Ok(created(&post.item.public, &post.etag))
         }
         PostSlot::Post(post) => {
             conditions.check(Some(&post.etag))?;
-            edit(blog, post, text).await
+            edit(blog, post, wanted, conditions).await
         }
         PostSlot::Empty => {
             conditions.check(None)?;
             let author = blog.author(&text.user_id).await?;
-            create(blog, &wanted.post(&author), None).await
+            let mut post = wanted.post(&author);
+            if !conditions.is_empty() {
+                post.recent.remember([command.clone()], *now);
+            }
+            create(blog, &post, None).await
         }
         PostSlot::Deleted(mark) => {
             conditions.check(None)?;
@@ -89,22 +107,37 @@ async fn save(
                 let change = PostsItem::DeletedPost(mark.item.clone());
                 PostCopiesInUsers(blog.clone()).apply(&change).await?;
             }
-            let post = wanted.post(&author).following(&mark.item);
+            let mut post = wanted.post(&author).following(&mark.item);
+            post.recent.remember([command.clone()], *now);
             create(blog, &post, Some(&mark.etag)).await
         }
     }
 }
 
-async fn edit(blog: &Blog, post: Stored<Post>, text: &PostText) -> Result<Response, ApiError> {
+/// Edits a post in its turn among those who comment on it and like it, and does not compete with
+/// them.
+async fn edit(
+    blog: &Blog,
+    post: Stored<Post>,
+    Wanted { id, text, command, .. }: &Wanted,
+    conditions: &Conditions,
+) -> Result<Response, ApiError> {
     if post.item.public.user_id != text.user_id {
         return Err(ApiError::Conflict("This post belongs to another user."));
     }
-    let Some(edited) = post.item.edited(text) else {
-        return Ok(http::item(StatusCode::OK, &post.item.public, &post.etag));
-    };
-    let id = post.item.public.post_id.as_str();
-    let etag = blog.posts.replace(id, id, &PostsItem::Post(edited.clone()), &post.etag).await?;
-    Ok(http::item(StatusCode::OK, &edited.public, &etag))
+    if post.item.has(text) {
+        return Ok(http::item(OK, &post.item.public, &post.etag));
+    }
+    let mut operation = Operation::new(Change::Edit(id.clone(), text.clone()), command);
+    operation.etag = Some(post.etag.clone()).filter(|_| conditions.name_a_state());
+    operation.seen = Some(post);
+    match blog.change(id, operation).await {
+        Ok(Done::Edited(post)) => Ok(http::item(OK, &post.item.public, &post.etag)),
+        Ok(_) => Err(ApiError::Internal),
+        // Deleted meanwhile: to be decided anew.
+        Err(ApiError::NotFound(_)) => Err(StoreError::race(false).into()),
+        Err(error) => Err(error),
+    }
 }
 
 /// Writes a new post, in the place of the mark of a deleted one when there is one.
@@ -115,9 +148,9 @@ pub(super) async fn create(
 ) -> Result<Response, ApiError> {
     let id = post.public.post_id.as_str();
     let etag = blog.posts.put(id, id, &PostsItem::Post(post.clone()), mark).await?;
-    Ok(created(post, &etag))
+    Ok(created(&post.public, &etag))
 }
 
-pub(super) fn created(post: &Post, etag: &ETag) -> Response {
-    http::created(&format!("/api/posts/{}", post.public.post_id), &post.public, etag)
+pub(super) fn created(post: &PublicPost, etag: &ETag) -> Response {
+    http::created(&format!("/api/posts/{}", post.post_id), post, etag)
 }

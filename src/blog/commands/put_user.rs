@@ -11,6 +11,7 @@ use crate::{
     },
     cosmos::{ETag, StoreError, Stored, retry},
     http::{self, Actor, ApiError, Conditions, Form, FromForm, JsonBody, Params},
+    values::{CommandId, Timestamp},
 };
 
 /// The body of C1.
@@ -31,35 +32,64 @@ pub async fn put_user(
     actor: Actor,
     Params(id): Params<UserId>,
     conditions: Conditions,
+    command: CommandId,
     JsonBody(NewName(username)): JsonBody<NewName>,
 ) -> Result<Response, ApiError> {
     actor.must_be(id.as_str())?;
     let user = User::new(id, username);
-    retry(|answer_lost| save(&blog, &user, &conditions, answer_lost)).await
+    let conditional = Conditional { conditions, command };
+    retry(|answer_lost| save(&blog, &user, &conditional, answer_lost)).await
+}
+
+/// The conditions of a command, and its id, by which its write is known again: the condition does
+/// not hold any more once it is carried out.
+pub(super) struct Conditional {
+    pub(super) conditions: Conditions,
+    pub(super) command: CommandId,
+}
+
+impl Conditional {
+    /// Leaves the command in what it writes, if that was under a condition.
+    fn sign(&self, mut user: User) -> User {
+        if !self.conditions.is_empty() {
+            user.recent.remember([self.command.clone()], Timestamp::now());
+        }
+        user
+    }
 }
 
 /// Creates `wanted`, or gives its name to the user who has its id.
 pub(super) async fn save(
     blog: &Blog,
     wanted: &User,
-    conditions: &Conditions,
+    conditional: &Conditional,
     answer_lost: bool,
 ) -> Result<Response, ApiError> {
+    let conditions = &conditional.conditions;
     match blog.user_slot(&wanted.user_id).await? {
+        // By an earlier attempt: there may have been other renames since.
+        UserSlot::User(user) if user.item.recent.knows(&conditional.command) => {
+            let is_new = user.item.public.creation_date == wanted.public.creation_date;
+            Ok(if is_new {
+                created(blog, &user.item, &user.etag)
+            } else {
+                http::item(StatusCode::OK, &user.item.public, &user.etag)
+            })
+        }
         UserSlot::Empty => {
             conditions.check(None)?;
-            create(blog, wanted, None).await
+            create(blog, conditional.sign(wanted.clone()), None).await
         }
         UserSlot::Mark(etag, _) => {
             conditions.check(None)?;
-            create(blog, wanted, Some(&etag)).await
+            create(blog, conditional.sign(wanted.clone()), Some(&etag)).await
         }
         UserSlot::User(user) if answer_lost && user.item.public == wanted.public => {
             Ok(created(blog, &user.item, &user.etag))
         }
         UserSlot::User(user) => {
             conditions.check(Some(&user.etag))?;
-            rename(blog, user, &wanted.public.username).await
+            rename(blog, user, &wanted.public.username, conditional).await
         }
     }
 }
@@ -67,20 +97,25 @@ pub(super) async fn save(
 /// Reserves the name of a new user and writes the user, in the place of a mark if there is one.
 pub(super) async fn create(
     blog: &Blog,
-    wanted: &User,
+    wanted: User,
     mark: Option<&ETag>,
 ) -> Result<Response, ApiError> {
-    let (user, etag) = take_name(blog, wanted.clone(), mark).await?;
+    let (user, etag) = take_name(blog, wanted, mark).await?;
     Ok(created(blog, &user, &etag))
 }
 
-async fn rename(blog: &Blog, user: Stored<User>, name: &Username) -> Result<Response, ApiError> {
+async fn rename(
+    blog: &Blog,
+    user: Stored<User>,
+    name: &Username,
+    conditional: &Conditional,
+) -> Result<Response, ApiError> {
     let Stored { item: user, etag } = user;
     let old_name = user.public.username.clone();
     if old_name == *name {
         return Ok(http::item(StatusCode::OK, &user.public, &etag));
     }
-    let renamed = user.renamed(name.clone());
+    let renamed = conditional.sign(user.renamed(name.clone()));
     let (renamed, etag) = if old_name.key() == name.key() {
         let etag = write(blog, &renamed, Some(&etag)).await?;
         (renamed, etag)

@@ -6,9 +6,11 @@ use super::delete_comment::remove;
 use crate::{
     blog::{
         Blog,
+        groups::Operation,
         model::{Change, PostId, UserId},
     },
     http::{Actor, ApiError, Conditions, Params},
+    values::CommandId,
 };
 
 /// Deletes a like and counts it off, in one transaction: two store requests when nobody else
@@ -18,9 +20,11 @@ pub async fn unlike_post(
     actor: Actor,
     Params((post_id, user_id)): Params<(PostId, UserId)>,
     conditions: Conditions,
+    command: CommandId,
 ) -> Result<StatusCode, ApiError> {
     actor.must_be(user_id.as_str())?;
     // The id says whose like it is.
     let by = Actor::ANYBODY;
-    remove(&blog, &post_id, ("like", Change::DeleteLike(user_id)), &by, &conditions).await
+    let like = ("like", Operation::new(Change::DeleteLike(user_id), &command));
+    remove(&blog, &post_id, like, &by, &conditions).await
 }

@@ -1,10 +1,10 @@
-//! What readers do to a post: comment, like, and take back.
+//! Changes of a post: what readers do to it, which it counts, and what its author does.
 
 use std::borrow::Cow;
 
-use super::{Comment, CommentId, Like, Post, PostsItem, UserId, like_id};
+use super::{Comment, CommentId, Like, Post, PostId, PostText, PostsItem, UserId, like_id};
 
-/// A change of a post's comments or likes. Each is counted by the post.
+/// A change of a post, or of its comments or likes, each of which is counted by the post.
 #[derive(Debug, Clone)]
 pub enum Change {
     /// A new comment.
@@ -15,22 +15,30 @@ pub enum Change {
     DeleteComment(CommentId),
     /// A user's like is taken back.
     DeleteLike(UserId),
+    /// Another text for the post itself.
+    Edit(PostId, PostText),
 }
 
 impl Change {
-    /// The id of the item that is created or deleted.
+    /// The id of the item that is created, deleted or edited.
     pub fn id(&self) -> Cow<'_, str> {
         match self {
             Self::Comment(comment) => comment.public.id.as_str().into(),
             Self::Like(like) => like.public.id.as_str().into(),
             Self::DeleteComment(id) => id.as_str().into(),
             Self::DeleteLike(user_id) => like_id(user_id).into(),
+            Self::Edit(id, _) => id.as_str().into(),
         }
     }
 
-    /// Whether an item is created; otherwise one is deleted.
+    /// Returns true if an item is created.
     pub fn creates(&self) -> bool {
         matches!(self, Self::Comment(_) | Self::Like(_))
+    }
+
+    /// Returns true if an item is deleted.
+    pub fn deletes(&self) -> bool {
+        matches!(self, Self::DeleteComment(_) | Self::DeleteLike(_))
     }
 
     /// The item that is created, as `post` has counted it.
@@ -41,7 +49,7 @@ impl Change {
                 Some(PostsItem::Comment(Comment { post_version, ..comment.clone() }))
             }
             Self::Like(like) => Some(PostsItem::Like(Like { post_version, ..like.clone() })),
-            Self::DeleteComment(_) | Self::DeleteLike(_) => None,
+            Self::DeleteComment(_) | Self::DeleteLike(_) | Self::Edit(..) => None,
         }
     }
 

@@ -8,6 +8,7 @@ mod change;
 mod feed;
 mod post;
 mod reaction;
+mod recent;
 pub mod sizes;
 mod user;
 mod username;
@@ -18,6 +19,7 @@ pub use post::{
     DeletedPost, Post, PostContent, PostCopy, PostId, PostText, PublicPost, Title, summary,
 };
 pub use reaction::{Comment, CommentContent, CommentId, Like, PublicComment, PublicLike, like_id};
+pub use recent::Recent;
 pub use user::{
     Author, FormerName, NoUser, PublicUser, Renaming, Reservation, User, UserId, UsersItem,
 };

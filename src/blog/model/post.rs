@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::{Author, Change, MARK_TTL_SECONDS, UserId, Username};
+use super::{Author, Change, MARK_TTL_SECONDS, Recent, UserId, Username};
 use crate::values::{self, Timestamp, check_id, check_length, may_be_rewritten_by_host};
 
 values::checked_text!(
@@ -45,6 +45,9 @@ pub struct Post {
     pub version: u64,
     /// The version of the user that `userUsername` was taken from.
     pub username_version: u64,
+    /// The commands that were lately carried out on the post.
+    #[serde(default, skip_serializing_if = "Recent::is_empty")]
+    pub recent: Recent,
 }
 
 /// What the API shows of a post; with a summary for its content, of a short post.
@@ -99,6 +102,7 @@ impl Post {
             },
             version: 1,
             username_version: author.version,
+            recent: Recent::default(),
         }
     }
 
@@ -108,27 +112,24 @@ impl Post {
         self
     }
 
-    /// The post in the place of a deleted one with the same id: copies of that one are older.
+    /// Returns the post in the place of a deleted one with the same id: copies of that one are
+    /// older. So is its creation date, also where its clock was ahead of this one.
     pub fn following(mut self, deleted: &DeletedPost) -> Self {
         self.version = deleted.version + 1;
+        self.recent = deleted.recent.clone();
+        if let Some(earlier) = deleted.post_creation_date {
+            self.public.creation_date = self.public.creation_date.max(earlier.next());
+        }
         self
     }
 
-    /// The post with another text; its counts stay. `None` when nothing would change.
-    pub fn edited(&self, text: &PostText) -> Option<Self> {
-        let unchanged = self.public.title == text.title.as_str()
-            && self.public.content == text.content.as_str();
-        (!unchanged).then(|| {
-            let mut post = self.next();
-            post.public.title = text.title.to_string();
-            post.public.content = text.content.to_string();
-            post
-        })
+    /// Returns true if the post has this text.
+    pub fn has(&self, text: &PostText) -> bool {
+        self.public.title == text.title.as_str() && self.public.content == text.content.as_str()
     }
 
-    /// The post that counts these changes of its comments and likes: one write, whatever their
-    /// number.
-    pub fn counting<'a>(&self, changes: impl IntoIterator<Item = &'a Change>) -> Self {
+    /// Returns the post after these changes: one write, whatever their number.
+    pub fn after<'a>(&self, changes: impl IntoIterator<Item = &'a Change>) -> Self {
         let mut post = self.next();
         let (mut comments, mut likes) = (0_i64, 0_i64);
         for change in changes {
@@ -137,6 +138,10 @@ impl Post {
                 Change::DeleteComment(_) => comments -= 1,
                 Change::Like(_) => likes += 1,
                 Change::DeleteLike(_) => likes -= 1,
+                Change::Edit(_, text) => {
+                    post.public.title = text.title.to_string();
+                    post.public.content = text.content.to_string();
+                }
             }
         }
         post.public.comment_count = post.public.comment_count.saturating_add_signed(comments);
@@ -167,6 +172,8 @@ impl Post {
             post_id: self.public.post_id.clone(),
             user_id: self.public.user_id.clone(),
             version: self.version + 1,
+            post_creation_date: Some(self.public.creation_date),
+            recent: self.recent.clone(),
             ttl: MARK_TTL_SECONDS,
         }
     }
@@ -197,8 +204,23 @@ pub struct DeletedPost {
     pub user_id: UserId,
     /// One above the version of the post that was deleted.
     pub version: u64,
+    /// The creation date of the post that was deleted: a post created anew under its id is newer. In
+    /// `posts` only; tombstones of earlier releases lack it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub post_creation_date: Option<Timestamp>,
+    /// The commands that were lately carried out on the post, the one that deleted it among them. In
+    /// `posts` only.
+    #[serde(default, skip_serializing_if = "Recent::is_empty")]
+    pub recent: Recent,
     /// Seconds until the mark goes away.
     pub ttl: u32,
+}
+
+impl DeletedPost {
+    /// Returns the tombstone of the copy with this id: only readers of the source need its memory.
+    pub fn of_copy(&self, id: String) -> Self {
+        Self { id, post_creation_date: None, recent: Recent::default(), ..self.clone() }
+    }
 }
 
 /// A copy of a post in short form. It carries the version of the post that it was made from.

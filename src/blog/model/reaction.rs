@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::{Author, PostId, UserId, Username};
-use crate::values::{self, Timestamp, check_id, check_length};
+use crate::values::{self, CommandId, Timestamp, check_id, check_length};
 
 values::checked_text!(
     /// The id of a comment.
@@ -61,6 +61,10 @@ pub struct Like {
     pub username_version: u64,
     /// As of [`Comment::post_version`].
     pub post_version: u64,
+    /// The command that created it; likes of earlier releases lack it. The short name saves request
+    /// units in lists of likes.
+    #[serde(default, rename = "by", skip_serializing_if = "Option::is_none")]
+    pub command: Option<CommandId>,
 }
 
 /// What the API shows of a like.
@@ -144,7 +148,13 @@ impl Like {
             },
             username_version: author.version,
             post_version: 0,
+            command: None,
         }
+    }
+
+    /// Returns the like as this command creates it.
+    pub fn by(self, command: CommandId) -> Self {
+        Self { command: Some(command), ..self }
     }
 
     /// The like under its author's newer name.

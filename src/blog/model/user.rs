@@ -4,7 +4,7 @@ use std::mem;
 
 use serde::{Deserialize, Serialize};
 
-use super::{DeletedPost, MARK_TTL_SECONDS, PostCopy, Username};
+use super::{DeletedPost, MARK_TTL_SECONDS, PostCopy, Recent, Username};
 use crate::values::{self, Timestamp, check_id};
 
 values::checked_text!(
@@ -55,6 +55,9 @@ pub struct User {
     /// change feed brings only the newest of several versions that follow each other.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub former: Vec<FormerName>,
+    /// The commands that were lately carried out on the user under a condition.
+    #[serde(default, skip_serializing_if = "Recent::is_empty")]
+    pub recent: Recent,
 }
 
 /// A name that a user has given up for another.
@@ -123,6 +126,7 @@ impl User {
             version: 1,
             reservation: String::new(),
             former: Vec::new(),
+            recent: Recent::default(),
         }
     }
 

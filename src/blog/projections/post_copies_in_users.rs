@@ -4,7 +4,7 @@ use super::{PostState, post_source, post_state};
 use crate::{
     blog::{
         Blog,
-        model::{DeletedPost, PostCopy, PostsItem, UsersItem},
+        model::{PostCopy, PostsItem, UsersItem},
     },
     cosmos::{Container, StoreError},
     projection::{Effect, Projection, VersionedCopy},
@@ -42,9 +42,7 @@ fn copy_of(state: &PostState) -> VersionedCopy<UsersItem> {
     let id = PostCopy::id_in_users(post_id);
     let item = match state {
         PostState::Live(post) => UsersItem::Post(PostCopy::for_users(post)),
-        PostState::Deleted(mark) => {
-            UsersItem::DeletedPost(DeletedPost { id: id.clone(), ..mark.clone() })
-        }
+        PostState::Deleted(mark) => UsersItem::DeletedPost(mark.of_copy(id.clone())),
     };
     VersionedCopy { partition: author.to_string(), id, version: state.version(), item }
 }

@@ -60,6 +60,11 @@ fn comment<'a>(world: &'a World, user: &'a str) -> Command<'a> {
     given::comment(world, "p1", user, "Well.").boxed_local()
 }
 
+fn edit<'a>(world: &'a World, title: &'a str) -> Command<'a> {
+    let body = json!({"userId": "ann", "title": title, "content": "C"});
+    async move { world.put("/api/posts/p1", body).await }.boxed_local()
+}
+
 fn delete<'a>(world: &'a World, path: &'a str) -> Command<'a> {
     world.delete(path).boxed_local()
 }
@@ -328,8 +333,98 @@ async fn a_crowd_beside_another_instance_and_an_edit_loses_nothing() {
 }
 
 #[tokio::test]
+async fn an_edit_goes_with_the_crowd_and_loses_no_race() {
+    let (world, users) = world_with_users(64).await;
+    let mut others: Vec<_> = users[1..].iter().map(|user| like(&world, user)).collect();
+    let mark = world.endpoint.request_count();
+    let (hold, first) = held((&world, Batch, "posts"), like(&world, &users[0])).await;
+    let (read, edited) = held((&world, Read, "posts"), edit(&world, "edited")).await;
+    others.push(edited);
+    let mut others = join_all(others).boxed_local();
+    assert!(poll!(&mut others).is_pending());
+    read.release();
+    // The edit joins those who wait, when it has read the post.
+    while world.endpoint.requests_since(mark).iter().filter(|one| one.answer.is_some()).count() < 2
+    {
+        assert!(poll!(&mut others).is_pending());
+        tokio::task::yield_now().await;
+    }
+    assert!(poll!(&mut others).is_pending());
+    hold.release();
+    let (first, mut others) = join(first, others).await;
+    first.expect(201);
+    let edited = others.pop().unwrap().expect(200);
+    assert_eq!(statuses(&others), [201; 63]);
+    assert_eq!(kinds(&world, mark), [Read, Batch, Read, Batch]);
+    assert_eq!(given::counts(&world, "p1").await, [(0, 64), (0, 64)]);
+    // The answer is the post as the whole group has left it.
+    let post = world.get("/api/posts/p1").await.expect(200);
+    assert_eq!((post.json(), post.header("etag")), (edited.json(), edited.header("etag")));
+    assert_eq!(post.json()["title"], "edited");
+}
+
+#[tokio::test]
+async fn edits_of_one_post_at_once_are_each_made_on_the_state_that_they_ask_for() {
+    let (world, users) = world_with_users(2).await;
+    let etag = world.get("/api/posts/p1").await.header("etag").to_owned();
+    let put = |title: &str, etag: &str| {
+        let body = json!({"userId": "ann", "title": title, "content": "C"});
+        let (world, etag) = (world.clone(), etag.to_owned());
+        let if_match = async move {
+            let headers = [("if-match", etag.as_str())];
+            world.call("PUT", "/api/posts/p1", &headers, Some(body)).await
+        };
+        if_match.boxed_local()
+    };
+    // The like changes the state that two of them ask for.
+    let others = vec![put("a", &etag), put("b", "*"), edit(&world, "c"), put("d", &etag)];
+    let (first, answers) = crowd(&world, like(&world, &users[0]), others).await;
+    first.expect(201);
+    assert_eq!(statuses(&answers), [412, 200, 200, 412]);
+    let now = world.get("/api/posts/p1").await;
+    assert_eq!(now.json()["title"], "c");
+
+    let answers = join_all([put("e", now.header("etag")), like(&world, &users[1])]).await;
+    assert_eq!(statuses(&answers), [200, 201]);
+    assert_eq!(given::counts(&world, "p1").await, [(0, 2), (0, 2)]);
+
+    // Another instance has changed what the group before has read and remembers.
+    let other = world.second_instance().await;
+    let (hold, again) = held((&world, Batch, "posts"), like(&world, &users[0])).await;
+    let etag = edit(&other, "f").await.expect(200).header("etag").to_owned();
+    let mut last = put("g", &etag);
+    assert!(poll!(&mut last).is_pending());
+    hold.release();
+    let (again, last) = join(again, last).await;
+    assert_eq!(statuses(&[again, last]), [200, 200]);
+    assert_eq!(world.get("/api/posts/p1").await.json()["title"], "g");
+}
+
+#[tokio::test]
+async fn an_edit_of_a_post_that_is_deleted_meanwhile_is_decided_anew() {
+    let (world, users) = world_with_users(1).await;
+    let other = world.second_instance().await;
+    // Who has written the post that takes its place, and what the edit and the like come to.
+    for (author, edited, liked) in
+        [(None, 201, 404), (Some("ann"), 200, 201), (Some("bob"), 409, 201)]
+    {
+        let meanwhile = async {
+            other.delete("/api/posts/p1").await.expect(204);
+            if let Some(author) = author {
+                given::post(&other, "p1", author).await.expect(201);
+            }
+        };
+        let others = vec![edit(&world, author.unwrap_or("nobody"))];
+        let first = like(&world, &users[0]);
+        let (first, others) = crowd_amid(&world, first, others, meanwhile).await;
+        assert_eq!((first.status.as_u16(), statuses(&others)), (liked, vec![edited]));
+    }
+}
+
+#[tokio::test]
 async fn a_crowd_too_large_for_a_transaction_is_sent_in_parts() {
     let (world, users) = world_with_users(1).await;
+    let other = world.second_instance().await;
     // JSON writes each of these characters with six.
     let long = "\u{1}".repeat(10_000);
     let mut others: Vec<Command<'_>> =
@@ -348,7 +443,7 @@ async fn a_crowd_too_large_for_a_transaction_is_sent_in_parts() {
         whole.release();
         half.arrived().await;
         let body = json!({"userId": "ann", "title": "edited", "content": "C"});
-        world.put("/api/posts/p1", body).await.expect(200);
+        other.put("/api/posts/p1", body).await.expect(200);
         half.release();
     };
     let ((first, others), ()) = join(join(first, others), edited).await;

@@ -1,7 +1,9 @@
 //! `DELETE /posts/{postId}`.
 
 use futures::future::join_all;
-use serde_json::json;
+use serde_json::{Value, json};
+use tributary::values::Timestamp;
+use tributary_local::cosmos::{Fault, RequestKind};
 
 use super::given;
 use crate::http::expect::{bad_fields, charged, created, problem};
@@ -116,4 +118,30 @@ async fn a_post_deleted_and_made_anew_amid_comments_and_likes_counts_rightly() {
     join_all(reactions).await.into_iter().for_each(Result::unwrap);
     let [shown, listed] = given::counts(&world, "p1").await;
     assert_eq!(shown, listed);
+}
+
+#[tokio::test]
+async fn a_post_made_anew_is_newer_than_the_deleted_one_whatever_the_clocks_say() {
+    let world = given::blog().await;
+    let posts = given::container(&world, "posts").await;
+    let date = |post: &Value| Timestamp::parse(post["creationDate"].as_str().unwrap()).unwrap();
+    // Created by an instance whose clock is ahead.
+    let ahead = "2126-11-21T09:25:54.999Z";
+    let mut post: Value = posts.read_item("p1", "p1", None).await.unwrap().into_model().unwrap();
+    post["creationDate"] = ahead.into();
+    posts.upsert_item("p1", "p1", &post, None).await.unwrap();
+    for _ in 0..2 {
+        let before = world.get("/api/posts/p1").await.expect(200).json();
+        world.delete("/api/posts/p1").await.expect(204);
+        world.endpoint.inject(Fault::AnswerLost, RequestKind::Replace, "posts", 1);
+        let after = given::post(&world, "p1", "ann").await.expect(201).json();
+        assert!(date(&after) > date(&before), "{after} {before}");
+    }
+    // Tombstones of earlier releases do not have the date.
+    world.delete("/api/posts/p1").await.expect(204);
+    let mut deleted: Value = posts.read_item("p1", "p1", None).await.unwrap().into_model().unwrap();
+    deleted.as_object_mut().unwrap().remove("postCreationDate").unwrap();
+    posts.upsert_item("p1", "p1", &deleted, None).await.unwrap();
+    let post = given::post(&world, "p1", "ann").await.expect(201).json();
+    assert!(date(&post) < Timestamp::parse(ahead).unwrap());
 }

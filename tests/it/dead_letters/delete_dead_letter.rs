@@ -1,16 +1,16 @@
 use tributary_local::cosmos::{
     Fault,
-    RequestKind::{Delete, Read},
+    RequestKind::{Batch, Read},
 };
 
-use super::{path, world_with_letter};
+use super::{letters, path, world_with_letter};
 use crate::http::expect::problem;
 
 #[tokio::test]
 async fn it_is_gone_and_a_second_time_it_is_a_404() {
     let (world, letter) = world_with_letter("HomeFeed").await;
     world.delete(&path(&letter)).await.expect(204);
-    assert!(world.items("dead-letters").await.is_empty());
+    assert!(letters(&world).await.is_empty());
     problem(&world.delete(&path(&letter)).await, 404);
     problem(&world.delete("/api/dead-letters/no").await, 404);
 }
@@ -31,7 +31,7 @@ async fn only_in_the_state_that_the_caller_has_seen() {
 #[tokio::test]
 async fn with_a_lost_answer_it_is_deleted_all_the_same() {
     let (world, letter) = world_with_letter("HomeFeed").await;
-    world.endpoint.inject(Fault::AnswerLost, Delete, "dead-letters", 1);
+    world.endpoint.inject(Fault::AnswerLost, Batch, "dead-letters", 1);
     world.delete(&path(&letter)).await.expect(204);
     problem(&world.delete(&path(&letter)).await, 404);
     world.endpoint.inject(Fault::Refused(503), Read, "dead-letters", 1_000);

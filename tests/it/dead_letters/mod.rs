@@ -20,6 +20,13 @@ async fn write(world: &World, container: &str, partition: &str, item: &Value) {
     world.container(container).await.upsert_item(partition, id, item, None).await.unwrap();
 }
 
+/// The letters as they are stored, without the notes of those that are settled.
+async fn letters(world: &World) -> Vec<Value> {
+    let mut letters = world.items("dead-letters").await;
+    letters.retain(|item| item.get("raw").is_some());
+    letters
+}
+
 /// A post that no projection can read.
 fn bad_post(id: &str) -> Value {
     json!({"id": id, "postId": id, "type": "poem"})

@@ -2,10 +2,10 @@ use futures::future::join_all;
 use serde_json::{Value, json};
 use tributary_local::cosmos::{
     Fault,
-    RequestKind::{Create, Delete, Read, Replace},
+    RequestKind::{Batch, Create, Read, Replace},
 };
 
-use super::{bad_post, good_post, path, world_with_letter, write};
+use super::{bad_post, good_post, letters, path, world_with_letter, write};
 use crate::{
     blog::given,
     http::expect::problem,
@@ -14,10 +14,6 @@ use crate::{
 
 async fn replay(world: &World, letter: &Value) -> Answer {
     world.post(&format!("{}/replay", path(letter)), Value::Null).await
-}
-
-async fn letters(world: &World) -> Vec<Value> {
-    world.items("dead-letters").await
 }
 
 /// The items that Ann's posts have been copied to, as they are stored.
@@ -79,10 +75,10 @@ async fn two_replays_at_once_write_one_copy_and_both_are_right() {
 #[tokio::test]
 async fn lost_answers_change_nothing_of_it() {
     // Once, so that the SDK repeats the request; and until the SDK gives up.
-    for (kind, times) in [(Delete, 1), (Delete, 20), (Create, 1), (Read, 1)] {
+    for (kind, times) in [(Batch, 1), (Batch, 20), (Create, 1), (Read, 1)] {
         let (world, letter) = world_with_letter("PostCopiesInUsers").await;
         write(&world, "posts", "bad", &good_post("bad")).await;
-        let container = if kind == Delete { "dead-letters" } else { "users" };
+        let container = if kind == Batch { "dead-letters" } else { "users" };
         world.endpoint.inject(Fault::AnswerLost, kind, container, times);
         replay(&world, &letter).await.expect(200);
         assert!(letters(&world).await.is_empty());
@@ -94,7 +90,7 @@ async fn lost_answers_change_nothing_of_it() {
 async fn after_a_crash_between_applying_and_deleting_the_next_replay_ends_it() {
     let (world, letter) = world_with_letter("PostCopiesInUsers").await;
     write(&world, "posts", "bad", &good_post("bad")).await;
-    world.endpoint.inject(Fault::Refused(503), Delete, "dead-letters", 40);
+    world.endpoint.inject(Fault::Refused(503), Batch, "dead-letters", 40);
     let mut outages = 0;
     let answer = loop {
         let answer = replay(&world, &letter).await;
@@ -244,7 +240,7 @@ async fn a_replay_never_overwrites_a_letter_that_was_stored_meanwhile() {
     world.endpoint.inject(Fault::Refused(412), Replace, "dead-letters", 1);
     problem(&replay(&world, &letter).await, 409);
     write(&world, "posts", "bad", &good_post("bad")).await;
-    world.endpoint.inject(Fault::Refused(412), Delete, "dead-letters", 1);
+    world.endpoint.inject(Fault::Refused(412), Batch, "dead-letters", 1);
     assert_eq!(replay(&world, &letter).await.expect(200).json()["outcome"], "applied");
     assert!(letters(&world).await.is_empty());
 }

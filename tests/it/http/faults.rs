@@ -126,6 +126,58 @@ async fn a_command_whose_answer_was_lost_is_carried_out_once_and_answered_as_eve
 }
 
 #[tokio::test]
+async fn a_conditional_put_whose_answer_was_lost_is_not_refused_for_its_own_write() {
+    let text = |title: &str| json!({"userId": "ann", "title": title, "content": "C"});
+    let name = |name: &str| json!({"username": name});
+    for (kind, path, first, second, other) in [
+        (Replace, "posts/p", None, text("ours"), text("theirs")),
+        (Create, "posts/new", None, text("ours"), text("theirs")),
+        (Replace, "posts/again", Some(text("gone")), text("ours"), text("theirs")),
+        // A change of case, another name, and a new user.
+        (Replace, "users/bob", None, name("BOB"), name("Bobby")),
+        (Replace, "users/bob", None, name("Robert"), name("Bobby")),
+        (Create, "users/cy", None, name("Cy"), name("Cyril")),
+    ] {
+        let path = &format!("/api/{path}");
+        let world = world_with_a_post().await;
+        if let Some(first) = first {
+            world.put(path, first).await.expect(201);
+            world.call("DELETE", path, &[], None).await.expect(204);
+        }
+        let before = world.get(path).await;
+        let (condition, status) = match before.header("etag") {
+            "" => ([("if-none-match", "*")], 201),
+            etag => ([("if-match", etag)], 200),
+        };
+        let container = if path.starts_with("/api/users") { "users" } else { "posts" };
+        let other_instance = world.second_instance().await;
+        // The write is carried out, and another comes before the command looks at what it has done.
+        let lost = async {
+            let mut write = world.endpoint.hold(kind, container);
+            write.arrived().await;
+            if (kind, container) == (Create, "users") {
+                // That was the reservation of the name.
+                let user = world.endpoint.hold(kind, container);
+                write.release();
+                write = user;
+                write.arrived().await;
+            }
+            world.endpoint.inject(Fault::AnswerLost, kind, container, 1);
+            let mut look = world.endpoint.hold(Read, container);
+            write.release();
+            look.arrived().await;
+            other_instance.put(path, other).await.expect(200);
+            look.release();
+        };
+        let put = world.call("PUT", path, &condition, Some(second.clone()));
+        let ((), answer) = futures::future::join(lost, put).await;
+        assert_eq!(answer.status.as_u16(), status, "{path} {second}: {}", answer.text);
+        // Another command under this condition is refused.
+        world.call("PUT", path, &condition, Some(second)).await.expect(412);
+    }
+}
+
+#[tokio::test]
 async fn a_delete_of_what_is_not_there_is_a_404_however_often_the_store_was_away_before() {
     let world = world_with_a_post().await;
     let text = json!({"userId": "ann", "title": "T", "content": "C"});

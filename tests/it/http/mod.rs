@@ -7,5 +7,6 @@ mod faults;
 mod lists;
 mod problems;
 mod random_requests;
+mod repeats;
 
 pub(crate) mod expect;

@@ -1,0 +1,26 @@
+//! The id of a command, from the invocation that the Functions host has made of it.
+
+use std::convert::Infallible;
+
+use axum::{extract::FromRequestParts, http::request::Parts};
+
+use crate::values::CommandId;
+
+/// The header that the host sets, over one that a client sends. Without a host, a client that sets
+/// it vouches for it.
+pub const INVOCATION_ID: &str = "x-azure-functions-invocationid";
+
+/// The host repeats a request without a body up to 40 times when the handler ends, or its connection
+/// does, always with the same invocation id.
+impl<S: Sync> FromRequestParts<S> for CommandId {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
+        let invocation = parts.headers.get(INVOCATION_ID).and_then(|id| id.to_str().ok());
+        Ok(match invocation.filter(|id| !id.is_empty()) {
+            // An invocation is one request; the rest makes sure of it.
+            Some(id) => Self::of(&format!("{id} {} {}", parts.method, parts.uri.path())),
+            None => Self::fresh(),
+        })
+    }
+}
