@@ -37,7 +37,7 @@ pub(crate) struct Cli {
         long,
         value_name = "KIND=P,…",
         default_value = "duplicates=0.2,reorder=0.2,overlap=0.1,crash=0.01,throttle=0.05,\
-                         lost-answer=0.02,split=3"
+                         lost-answer=0.02,stale=0.2,repeat=0.05,split=3"
     )]
     pub chaos: String,
 

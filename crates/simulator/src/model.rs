@@ -374,7 +374,11 @@ impl Model {
     ) -> bool {
         let allowed = self.creation(post, user, begun);
         let done = matches!(reply.status, 200 | 201);
-        let known = self.after_creation(post, begun, done);
+        let mut known = self.after_creation(post, begun, done);
+        if !done && allowed.is_none() {
+            // The host may have sent it again when the post was there, and kept the first answer.
+            known.presence = Presence::Unknown;
+        }
         let before = self.likes.insert((post, user), known).unwrap_or_default().presence;
         match reply.status {
             404 => allowed != Some(true),
