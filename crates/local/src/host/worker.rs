@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use azure_data_cosmos::ContainerClient;
 use azure_data_cosmos::feed::{ChangeFeedPageIterator, FeedPage, FeedRange};
-use azure_data_cosmos::models::ChangeFeedItem;
+use azure_data_cosmos::models::{ChangeFeedItem, ChangeFeedMetadata};
 use futures::StreamExt as _;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -142,15 +142,15 @@ impl Worker {
     }
 }
 
-/// The documents of a page. The in-memory store gives them no `_lsn`, so they get the page's.
+/// The documents of a page, each with its `_lsn`, which the feed gives beside it.
 fn documents(page: FeedPage<ChangeFeedItem<Value>>) -> Vec<Value> {
-    let lsn = page.headers().lsn();
     page.into_items()
         .into_iter()
         .filter_map(|change| {
+            let lsn = change.metadata().and_then(ChangeFeedMetadata::lsn);
             let mut document = change.current()?.clone();
             if let (Some(fields), Some(lsn)) = (document.as_object_mut(), lsn) {
-                fields.entry("_lsn").or_insert_with(|| lsn.into());
+                fields.entry("_lsn").or_insert_with(|| lsn.value().into());
             }
             Some(document)
         })

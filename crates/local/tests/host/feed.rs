@@ -45,10 +45,13 @@ async fn every_document_is_delivered_once_over_all_partitions() {
 async fn a_document_carries_its_lsn_and_the_system_fields() {
     let store = Store::new(1).await;
     store.put("p1", json!({ "title": "One" })).await;
+    store.put("p2", json!({ "title": "Two" })).await;
     let handler = Handler::default();
     store.pump(&function(&cosmos_function()), &handler, feed_options()).drain().await.unwrap();
 
-    let document = &handler.received()[0].documents()[0];
+    let documents = handler.received()[0].documents();
+    assert!(documents[0]["_lsn"].as_u64() < documents[1]["_lsn"].as_u64());
+    let document = &documents[0];
     for field in ["_lsn", "_ts", "_etag", "_rid", "_self"] {
         assert!(document.get(field).is_some(), "{field} is missing in {document}");
     }
