@@ -9,6 +9,8 @@ use super::Exception;
 const TICKS_PER_MILLISECOND: i64 = 10_000;
 const TICKS_PER_SECOND: i64 = 1_000 * TICKS_PER_MILLISECOND;
 const TICKS_PER_DAY: i64 = 24 * 60 * 60 * TICKS_PER_SECOND;
+/// Day 0 of .NET's `DateTime`.
+const FIRST_DAY: Date = time::macros::date!(0001 - 01 - 01);
 /// 1970-01-01.
 const UNIX_EPOCH: i64 = 719_162 * TICKS_PER_DAY;
 /// 9999-12-31T23:59:59.9999999.
@@ -101,7 +103,7 @@ fn iso(text: &str) -> Option<Parsed> {
         Month::try_from(u8::try_from(month).ok()?).ok()?,
         u8::try_from(day).ok()?,
     );
-    let days = i64::from(date.ok()?.to_julian_day() - Date::MIN_COMMON_ERA.to_julian_day());
+    let days = i64::from(date.ok()?.to_julian_day() - FIRST_DAY.to_julian_day());
     let seconds = (hour * 60 + minute) * 60 + second;
     let ticks = days * TICKS_PER_DAY + seconds * TICKS_PER_SECOND + fraction;
     let (zone, offset) = rest.zone()?;
@@ -109,15 +111,6 @@ fn iso(text: &str) -> Option<Parsed> {
     // out of range by itself does not.
     let moved = if ticks > LAST { ticks } else { (ticks + offset).clamp(0, LAST) };
     Some(Parsed { ticks: moved, zone })
-}
-
-trait CommonEra {
-    /// The first day of the year 1.
-    const MIN_COMMON_ERA: Date;
-}
-
-impl CommonEra for Date {
-    const MIN_COMMON_ERA: Date = time::macros::date!(0001 - 01 - 01);
 }
 
 /// What is left of a text.
@@ -172,8 +165,8 @@ impl Cursor<'_> {
 
 fn format_ticks(ticks: i64, zone: &str) -> String {
     let days = i32::try_from(ticks / TICKS_PER_DAY).unwrap_or_default();
-    let date = Date::from_julian_day(Date::MIN_COMMON_ERA.to_julian_day() + days);
-    let date = date.unwrap_or(Date::MIN_COMMON_ERA);
+    let date = Date::from_julian_day(FIRST_DAY.to_julian_day() + days);
+    let date = date.unwrap_or(FIRST_DAY);
     let (seconds, fraction) = (ticks / TICKS_PER_SECOND, ticks % TICKS_PER_SECOND);
     let mut text = format!(
         "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}",
