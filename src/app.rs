@@ -143,6 +143,9 @@ pub fn app_with(cosmos: &Arc<Cosmos>, options: Options) -> CustomHandler {
         },
     );
     let admission = Admission::new(admission);
+    let functions = http_functions();
+    let routes = functions.iter().map(|function| (function.name, function.route));
+    let app = app.http_functions(routes.chain([(UNMATCHED, "/api/{*rest}")]));
     projections.serve(app).http(router(Parts { admission, authentication, blog, projections }))
 }
 

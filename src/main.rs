@@ -3,6 +3,7 @@
 
 use std::{env, error::Error, process::ExitCode, sync::Arc};
 
+use custom_handler::Shutdown;
 use tokio::runtime::{Builder, Runtime};
 use tributary::{
     app::{Options, app_with},
@@ -41,7 +42,7 @@ async fn run() -> ExitCode {
 
 async fn serve() -> ExitCode {
     match start().await {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(shutdown) => shutdown.exit_code().into(),
         Err(error) => failure(&*error),
     }
 }
@@ -52,7 +53,7 @@ fn failure(error: &dyn Error) -> ExitCode {
     ExitCode::FAILURE
 }
 
-async fn start() -> Result<(), Box<dyn Error>> {
+async fn start() -> Result<Shutdown, Box<dyn Error>> {
     let config = Config::from_env()?;
     let Config { admission, audit, authentication, cosmos, rename, telemetry } = config;
     let telemetry = telemetry::start(&telemetry)?;

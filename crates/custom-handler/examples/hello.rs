@@ -25,10 +25,11 @@ async fn main() -> ExitCode {
     }
     let app = CustomHandler::new()
         .http(Router::new().route("/api/hello/{name}", get(hello)))
+        .http_functions([("Hello", "/api/hello/{name}")])
         .trigger("Changes", changes)
         .trigger("EveryMinute", every_minute);
     match app.serve().await {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(shutdown) => shutdown.exit_code().into(),
         Err(error) => {
             tracing::error!("{error}");
             ExitCode::FAILURE

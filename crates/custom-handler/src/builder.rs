@@ -6,13 +6,13 @@ use axum::Router;
 use tokio::net::TcpListener;
 
 use crate::dispatch;
-use crate::serve::{self, ServeError};
+use crate::serve::{self, ServeError, Shutdown};
 use crate::trigger::{Trigger, TriggerHandler};
 
 /// A function app, built up function by function and then served.
 ///
 /// ```no_run
-/// # async fn doc() -> Result<(), custom_handler::ServeError> {
+/// # async fn doc() -> Result<custom_handler::Shutdown, custom_handler::ServeError> {
 /// use axum::{Router, routing::get};
 /// use custom_handler::{CustomHandler, Documents};
 ///
@@ -29,11 +29,12 @@ use crate::trigger::{Trigger, TriggerHandler};
 #[must_use = "a function app does nothing until it is served"]
 pub struct CustomHandler {
     http: Router,
+    http_names: Vec<String>,
     triggers: Vec<Trigger>,
     first_error: Option<RegistrationError>,
 }
 
-/// A trigger was registered under a name that the Functions host would not accept.
+/// A function was registered under a name or a route that it cannot have.
 ///
 /// The builder keeps the first one and reports it when the app is served or turned into a router.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -46,9 +47,23 @@ pub enum RegistrationError {
     )]
     InvalidName(String),
     /// The name is taken; the host does not tell upper from lower case.
-    #[error("a trigger named `{0}` is registered twice: give each function a name of its own")]
+    #[error("a function named `{0}` is registered twice: give each function a name of its own")]
     DuplicateName(String),
+    /// The route of an HTTP function does not lie below [`ROUTE_PREFIX`].
+    #[error(
+        "the route `{route}` of `{name}` is not below `{ROUTE_PREFIX}`: the Functions host starts a \
+         trigger with `POST /<name>`, so no caller may reach such a path"
+    )]
+    RouteOutsidePrefix {
+        /// The function.
+        name: String,
+        /// Its route.
+        route: String,
+    },
 }
+
+/// Where the routes of HTTP functions begin, unless `host.json` says otherwise.
+pub const ROUTE_PREFIX: &str = "/api/";
 
 impl CustomHandler {
     /// An app without functions. It answers the host's readiness probe and nothing else.
@@ -63,6 +78,32 @@ impl CustomHandler {
     /// the `invocation.id`. A second call replaces the router of the first.
     pub fn http(mut self, router: Router) -> Self {
         self.http = router;
+        self
+    }
+
+    /// The names of the HTTP functions, each with its route.
+    ///
+    /// A route outside [`ROUTE_PREFIX`] is an error when the app is built: a caller could start a
+    /// trigger through it. And where a host calls one of these functions as it calls a trigger, it is
+    /// too old for `enableProxyingHttpRequest`, which the answer and the log then say.
+    pub fn http_functions<'a>(
+        mut self,
+        functions: impl IntoIterator<Item = (&'a str, &'a str)>,
+    ) -> Self {
+        for (name, route) in functions {
+            let error = if route.starts_with(ROUTE_PREFIX) {
+                self.check_name(name).err()
+            } else {
+                let (name, route) = (name.to_owned(), route.to_owned());
+                Some(RegistrationError::RouteOutsidePrefix { name, route })
+            };
+            match error {
+                None => self.http_names.push(name.to_owned()),
+                Some(error) => {
+                    self.first_error.get_or_insert(error);
+                }
+            }
+        }
         self
     }
 
@@ -95,21 +136,22 @@ impl CustomHandler {
     /// The whole app as one router, for tests in process.
     ///
     /// # Errors
-    /// When a trigger was registered under a bad or a taken name.
+    /// When a function was registered under a bad or a taken name, or a bad route.
     pub fn into_router(self) -> Result<Router, RegistrationError> {
         match self.first_error {
             Some(error) => Err(error),
-            None => Ok(dispatch::router(self.http, self.triggers)),
+            None => Ok(dispatch::router(self.http, self.http_names, self.triggers)),
         }
     }
 
     /// Serves on `127.0.0.1` and the port in `FUNCTIONS_CUSTOMHANDLER_PORT` until Ctrl-C or
-    /// SIGTERM. Port 0 takes a free one, which the log names.
+    /// SIGTERM. Port 0 takes a free one, which the log names. The process should end with
+    /// [`Shutdown::exit_code`], which tells the host whether to start it again.
     ///
     /// # Errors
-    /// When the variable is missing or holds no port, the port is in use, or a trigger was
+    /// When the variable is missing or holds no port, the port is in use, or a function was
     /// registered under a bad name.
-    pub async fn serve(self) -> Result<(), ServeError> {
+    pub async fn serve(self) -> Result<Shutdown, ServeError> {
         serve::serve(self.into_router()?).await
     }
 
@@ -117,7 +159,7 @@ impl CustomHandler {
     /// [`SHUTDOWN_GRACE`](crate::SHUTDOWN_GRACE) to end.
     ///
     /// # Errors
-    /// When a trigger was registered under a bad name, or the listener fails.
+    /// When a function was registered under a bad name, or the listener fails.
     pub async fn serve_on(
         self,
         listener: TcpListener,
@@ -130,7 +172,9 @@ impl CustomHandler {
         if !is_function_name(name) {
             return Err(RegistrationError::InvalidName(name.to_owned()));
         }
-        if self.triggers.iter().any(|trigger| trigger.name().eq_ignore_ascii_case(name)) {
+        let triggers = self.triggers.iter().map(Trigger::name);
+        let mut names = triggers.chain(self.http_names.iter().map(String::as_str));
+        if names.any(|known| known.eq_ignore_ascii_case(name)) {
             return Err(RegistrationError::DuplicateName(name.to_owned()));
         }
         Ok(())

@@ -1,6 +1,6 @@
 //! Who answers a request: a trigger, the HTTP functions, or the readiness probe.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use axum::Router;
@@ -15,12 +15,17 @@ use crate::{early, invoke};
 
 struct App {
     http: HttpFunctions,
+    http_names: HashSet<String>,
     triggers: HashMap<String, Trigger>,
 }
 
-pub(crate) fn router(http: Router, triggers: Vec<Trigger>) -> Router {
+pub(crate) fn router(http: Router, http_names: Vec<String>, triggers: Vec<Trigger>) -> Router {
     let triggers = triggers.into_iter().map(|trigger| (trigger.name().to_owned(), trigger));
-    let app = App { http: HttpFunctions::new(http), triggers: triggers.collect() };
+    let app = App {
+        http: HttpFunctions::new(http),
+        http_names: http_names.into_iter().collect(),
+        triggers: triggers.collect(),
+    };
     // One fallback instead of routes: what is not a trigger's own `POST` belongs untouched to the
     // HTTP functions, whatever its method and path, and so do their 404 and 405.
     Router::new().fallback(dispatch).with_state(Arc::new(app))
@@ -33,7 +38,11 @@ async fn dispatch(State(app): State<Arc<App>>, request: Request) -> Response {
 async fn answer(app: Arc<App>, request: Request) -> Response {
     let is_probe = is_probe(&request);
     let called = called_function(&request).map(str::to_owned);
+    let from_outside = came_through_the_proxy(&request);
     if let Some(trigger) = called.as_deref().and_then(|name| app.triggers.get(name)) {
+        if from_outside {
+            return not_from_outside(trigger.name());
+        }
         return invoke::invoke(trigger, request).await;
     }
 
@@ -45,6 +54,7 @@ async fn answer(app: Arc<App>, request: Request) -> Response {
         return "The function app is ready.\n".into_response();
     }
     match called {
+        Some(name) if app.http_names.contains(&name) && !from_outside => host_too_old(&name),
         Some(name) => unknown_function(&name, response),
         None => response,
     }
@@ -59,6 +69,31 @@ fn is_probe(request: &Request) -> bool {
 fn called_function(request: &Request) -> Option<&str> {
     let name = request.uri().path().strip_prefix('/')?;
     (request.method() == Method::POST && is_function_name(name)).then_some(name)
+}
+
+/// The host's proxy sets this header on every request, and its own invocations never have it. So with
+/// it a trigger would be started by a caller from outside.
+fn came_through_the_proxy(request: &Request) -> bool {
+    request.headers().contains_key("x-forwarded-for")
+}
+
+fn not_from_outside(name: &str) -> Response {
+    tracing::warn!(
+        function = name,
+        "a request from outside for a trigger's function was refused: some HTTP function has a route \
+         that is not below /api/"
+    );
+    StatusCode::FORBIDDEN.into_response()
+}
+
+/// Since an older host does not know `enableProxyingHttpRequest`, it calls an HTTP function as it
+/// calls a trigger.
+fn host_too_old(name: &str) -> Response {
+    const REASON: &str = "The Functions host called an HTTP function as it calls a trigger: it is too \
+                          old for `enableProxyingHttpRequest`. Use host 4.1041 or newer, or Core \
+                          Tools 4.2.2 or newer.";
+    tracing::error!(function = name, "{REASON}");
+    (StatusCode::NOT_IMPLEMENTED, format!("{REASON}\n")).into_response()
 }
 
 /// An app's fallback may well answer 200 (a page for every path). To the host that would say that

@@ -27,8 +27,9 @@ use http_body_util::BodyExt as _;
 /// the newer plans, so no body that it passes on is larger.
 const MOST_DISCARDED_BYTES: u64 = 256 * 1024 * 1024;
 
-/// The longest that is read on for. A caller on a slow line sends several megabytes in that time.
-const MOST_TIME: Duration = Duration::from_mins(1);
+/// The longest that is read on for. A caller on a slow line sends a few megabytes in that time; the
+/// answer's memory is held for as long.
+const MOST_TIME: Duration = Duration::from_secs(30);
 
 /// Answers a request with `answer`, and reads the rest of its body before the answer goes out.
 ///

@@ -22,13 +22,13 @@ pub mod logs;
 mod panics;
 
 pub use body::MAX_BODY_BYTES;
-pub use builder::{CustomHandler, RegistrationError};
+pub use builder::{CustomHandler, ROUTE_PREFIX, RegistrationError};
 pub use documents::{Document, Documents};
 pub use early::answer_after_body;
 pub use invocation::{FromInvocation, Invocation, InvocationError};
 pub use metadata::{InvocationId, RetryContext, SystemMetadata};
 pub use outcome::{IntoOutcome, Outcome};
-pub use serve::{PORT_VARIABLE, SHUTDOWN_GRACE, ServeError};
+pub use serve::{PORT_VARIABLE, SHUTDOWN_GRACE, ServeError, Shutdown};
 pub use timer::{ScheduleStatus, TimerInfo};
 pub use trace::TraceContext;
 pub use trigger::{OutcomeFuture, TriggerHandler};

@@ -45,7 +45,7 @@ pub enum ServeError {
         /// What the operating system said.
         source: io::Error,
     },
-    /// A trigger's name is wrong.
+    /// A function's name or route is wrong.
     #[error(transparent)]
     Registration(#[from] RegistrationError),
     /// The listener or the handler of the signals failed.
@@ -53,7 +53,35 @@ pub enum ServeError {
     Server(#[from] io::Error),
 }
 
-pub(crate) async fn serve(router: Router) -> Result<(), ServeError> {
+/// What ended the server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use = "its exit code tells the Functions host whether to start the handler again"]
+pub enum Shutdown {
+    /// Ctrl-C. At a terminal the host gets it too, and ends as well.
+    Interrupted,
+    /// SIGTERM. It was meant for the handler alone: the host itself kills without a signal.
+    Terminated,
+}
+
+impl Shutdown {
+    /// The status with which the process should end.
+    ///
+    /// - Ctrl-C: 0. The host starts no new handler while it ends.
+    /// - SIGTERM: 200, with which a handler asks to be started again. The host does not count it as a
+    ///   crash, of which the third stops the host. After 0 it would start no new handler, and answer
+    ///   every request with 500 from then on.
+    pub fn exit_code(self) -> u8 {
+        match self {
+            Self::Interrupted => 0,
+            Self::Terminated => START_AGAIN,
+        }
+    }
+}
+
+/// The exit code of an intended restart.
+const START_AGAIN: u8 = 200;
+
+pub(crate) async fn serve(router: Router) -> Result<Shutdown, ServeError> {
     let port = port()?;
     // Only the host on the same machine may call: it has checked the keys, we do not.
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))
@@ -61,7 +89,13 @@ pub(crate) async fn serve(router: Router) -> Result<(), ServeError> {
         .map_err(|source| ServeError::Bind { port, source })?;
     let shutdown = shutdown_signal()?;
     tracing::info!(server.address = %listener.local_addr()?, "ready for the Functions host");
-    serve_on(router, listener, shutdown).await
+    let (ended, end) = oneshot::channel();
+    let shutdown = async {
+        // The receiver lives until the server has ended.
+        let _ = ended.send(shutdown.await);
+    };
+    serve_on(router, listener, shutdown).await?;
+    Ok(end.await.unwrap_or(Shutdown::Interrupted))
 }
 
 pub(crate) async fn serve_on(
@@ -111,25 +145,26 @@ fn port() -> Result<u16, ServeError> {
 
 /// Installed before the server starts, so that a failure is an error and no signal is missed.
 #[cfg(unix)]
-fn shutdown_signal() -> io::Result<impl Future<Output = ()> + Send + 'static> {
+fn shutdown_signal() -> io::Result<impl Future<Output = Shutdown> + Send + 'static> {
     use tokio::signal::unix::{SignalKind, signal};
 
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
     Ok(async move {
         tokio::select! {
-            _ = interrupt.recv() => {}
-            _ = terminate.recv() => {}
+            _ = interrupt.recv() => Shutdown::Interrupted,
+            _ = terminate.recv() => Shutdown::Terminated,
         }
     })
 }
 
 #[cfg(not(unix))]
-fn shutdown_signal() -> io::Result<impl Future<Output = ()> + Send + 'static> {
+fn shutdown_signal() -> io::Result<impl Future<Output = Shutdown> + Send + 'static> {
     Ok(async {
         if let Err(error) = tokio::signal::ctrl_c().await {
             tracing::warn!(%error, "cannot wait for Ctrl-C");
             std::future::pending::<()>().await;
         }
+        Shutdown::Interrupted
     })
 }

@@ -121,3 +121,31 @@ async fn the_id_of_the_host_reaches_the_router() {
     let app = app(Router::new().route("/api/id", post(id)));
     assert_eq!(app.invoke("api/id", "").await.text, ID);
 }
+
+#[tokio::test]
+async fn a_request_from_outside_starts_no_trigger() {
+    let app = App::new(
+        CustomHandler::new()
+            .trigger("Changes", async || -> () { panic!("a caller has started it") }),
+    );
+    for value in ["203.0.113.9", ""] {
+        let mut request = invocation("Changes", r#"{"Data":{}}"#);
+        request.headers_mut().insert("x-forwarded-for", value.parse().unwrap());
+        let reply = app.send(request).await;
+        assert_eq!((reply.status.as_u16(), reply.text.as_str()), (403, ""));
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_comes_as_an_invocation_says_which_host_to_use() {
+    let http = Router::new().route("/api/hello", get(async || "Hello"));
+    let app = App::new(CustomHandler::new().http(http).http_functions([("Hello", "/api/hello")]));
+    let body = r#"{"Data":{"req":{"Url":"http://localhost/api/hello","Method":"GET"}}}"#;
+    let reply = app.invoke("Hello", body).await;
+    let reason = reply.failure(501);
+    assert!(reason.contains("host 4.1041") && reason.contains("Tools 4.2.2"), "{reason}");
+    // From outside, it is a path like any other.
+    let mut request = invocation("Hello", body);
+    request.headers_mut().insert("x-forwarded-for", "203.0.113.9".parse().unwrap());
+    assert_eq!(app.send(request).await.status, StatusCode::NOT_FOUND);
+}

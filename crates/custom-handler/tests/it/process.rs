@@ -43,11 +43,13 @@ fn handler_process() {
         .trigger("Fails", async || Err::<(), _>("the store is away"))
         .trigger("Panics", async || -> () { panic!("on purpose") });
     let runtime = tokio::runtime::Runtime::new().unwrap();
-    if let Err(error) = runtime.block_on(app.serve()) {
-        println!("{error}");
-        std::process::exit(3);
+    match runtime.block_on(app.serve()) {
+        Ok(shutdown) => std::process::exit(shutdown.exit_code().into()),
+        Err(error) => {
+            println!("{error}");
+            std::process::exit(3);
+        }
     }
-    std::process::exit(0);
 }
 
 async fn verbose() {
@@ -254,11 +256,11 @@ fn without_a_usable_port_it_says_so() {
 
 #[cfg(unix)]
 #[test]
-fn a_signal_ends_it_in_order() {
-    for signal in ["-TERM", "-INT"] {
+fn a_signal_ends_it_in_order_and_after_sigterm_the_host_starts_it_again() {
+    for (signal, code) in [("-TERM", 200), ("-INT", 0)] {
         let mut running = Running::start(None);
         let pid = running.child.id().to_string();
         assert!(Command::new("kill").args([signal, &pid]).status().unwrap().success());
-        assert_eq!(running.child.wait().unwrap().code(), Some(0));
+        assert_eq!(running.child.wait().unwrap().code(), Some(code));
     }
 }

@@ -1,4 +1,4 @@
-//! Names of triggers.
+//! Names of functions, and routes.
 
 use custom_handler::{CustomHandler, RegistrationError};
 
@@ -37,4 +37,27 @@ async fn a_bad_name_keeps_the_app_from_being_served() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let error = with_names(&["a b"]).serve_on(listener, async {}).await.unwrap_err();
     assert!(error.to_string().contains("`a b` cannot be the name of a function"));
+}
+
+#[test]
+fn a_route_that_a_caller_could_start_a_trigger_with_is_an_error() {
+    for route in ["/", "/HomeFeed", "/{name}", "/{*rest}", "api/feed", "/api", "/apis/feed", ""] {
+        let app = CustomHandler::new().http_functions([("GetFeed", "/api/feed"), ("Bad", route)]);
+        let error = app.trigger("HomeFeed", async || ()).into_router().unwrap_err();
+        let (name, route) = ("Bad".to_owned(), route.to_owned());
+        assert_eq!(error, RegistrationError::RouteOutsidePrefix { name, route });
+        assert!(error.to_string().contains("is not below `/api/`"), "{error}");
+    }
+    let app =
+        CustomHandler::new().http_functions([("GetFeed", "/api/feed"), ("Z", "/api/{*rest}")]);
+    assert!(app.trigger("HomeFeed", async || ()).into_router().is_ok());
+}
+
+#[test]
+fn an_http_function_and_a_trigger_have_names_of_their_own() {
+    let error = RegistrationError::DuplicateName("homefeed".to_owned());
+    let before = CustomHandler::new().http_functions([("HomeFeed", "/api/feed")]);
+    assert_eq!(before.trigger("homefeed", async || ()).into_router().unwrap_err(), error);
+    let after = with_names(&["HomeFeed"]).http_functions([("homefeed", "/api/feed")]);
+    assert_eq!(after.into_router().unwrap_err(), error);
 }
