@@ -14,6 +14,7 @@ mod chaos;
 mod costs;
 mod dead_letters;
 mod functions;
+mod hosted;
 mod http;
 mod infra;
 mod interleavings;

@@ -2,9 +2,9 @@
 
 use std::{
     env, fs,
-    net::TcpListener,
+    net::{TcpListener, TcpStream},
     path::{Path, PathBuf},
-    process::{Command, Output},
+    process::{Command, Output, Stdio},
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -198,6 +198,29 @@ fn a_missing_or_bad_setting_stops_the_start_with_one_sentence() {
         assert_eq!(output.status.code(), Some(1), "{text}");
         assert_eq!(text.lines().count(), 1, "{text}");
         assert!(text.contains(named), "{text}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn after_sigterm_the_handler_asks_to_be_started_again() {
+    let port = TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port();
+    for (signal, code) in [("-TERM", 200), ("-INT", 0)] {
+        let mut handler = Command::new(HANDLER)
+            .env_clear()
+            .env("CosmosConnection", "AccountEndpoint=http://127.0.0.1:1/;AccountKey=a2V5")
+            .env("FUNCTIONS_CUSTOMHANDLER_PORT", port.to_string())
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        let deadline = Instant::now() + Duration::from_secs(20);
+        while TcpStream::connect(("127.0.0.1", port)).is_err() {
+            assert!(Instant::now() < deadline, "the handler does not listen");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let pid = handler.id().to_string();
+        assert!(Command::new("kill").args([signal, &pid]).status().unwrap().success());
+        assert_eq!(handler.wait().unwrap().code(), Some(code), "{signal}");
     }
 }
 

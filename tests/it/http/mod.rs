@@ -1,6 +1,7 @@
 //! What all routes share: bodies, problem documents, conditions, lists.
 
 mod admission;
+mod behind_the_host;
 mod bodies;
 mod caching;
 mod faults;

@@ -3,6 +3,7 @@
 use std::{
     collections::BTreeMap,
     panic::AssertUnwindSafe,
+    sync::Arc,
     time::{SystemTime, UNIX_EPOCH},
 };
 
@@ -14,7 +15,7 @@ use futures::{FutureExt, future::join_all};
 use serde_json::{Value, json};
 
 use super::expect::is_problem;
-use crate::{blog::given, world::Answer};
+use crate::{blog::given, hosted::Hosted, world::Answer};
 
 /// Worlds that are used at once, each with few enough items to stay quick.
 const N_WORLDS: usize = 5;
@@ -44,6 +45,43 @@ async fn no_request_makes_the_app_fail() {
     for status in [200, 201, 204, 304, 400, 404, 405, 409, 412, 413, 415] {
         assert!(statuses.contains_key(&status), "no {status} in {statuses:?}");
     }
+}
+
+/// Requests behind the host, of each of so many clients at once.
+const N_HOSTED: usize = 150;
+const N_CLIENTS: usize = 4;
+
+/// The host answers early where the handler does, and repeats what it may: the answers stay right.
+#[tokio::test(flavor = "multi_thread")]
+async fn no_request_makes_the_app_fail_behind_the_host() {
+    let seed = std::env::var(SEED).map_or_else(|_| fresh_seed(), |text| text.parse().unwrap());
+    println!("{SEED}={seed}");
+    let hosted = Arc::new(Hosted::blog().await);
+    let clients = (0..N_CLIENTS).map(|number| {
+        let hosted = hosted.clone();
+        tokio::spawn(async move {
+            let mut random = Random::new(seed, 100 + number);
+            let mut answered = 0;
+            for _ in 0..N_HOSTED {
+                let mut sent = random.request();
+                // They belong to the connection, and are its client's own.
+                let of_connection = ["content-length", "transfer-encoding", "expect"];
+                sent.headers.retain(|(name, _)| !of_connection.contains(name));
+                let Some(request) = sent.build() else { continue };
+                let Some(answer) = hosted.send(request).await else { continue };
+                // The host's own answers are empty.
+                let is_of_host = answer.text.is_empty()
+                    && matches!(answer.status.as_u16(), 400 | 404 | 414 | 431);
+                if !is_of_host && let Err(why) = check(&sent, &answer) {
+                    panic!("{why}: {answer:#?}\n{SEED}={seed}: {sent:#?}");
+                }
+                answered += 1;
+            }
+            answered
+        })
+    });
+    let answered: Vec<usize> = join_all(clients).await.into_iter().map(Result::unwrap).collect();
+    assert!(answered.iter().sum::<usize>() > N_CLIENTS * N_HOSTED * 8 / 10, "{answered:?}");
 }
 
 /// Sends random requests to a world of their own, one after the other, and counts the statuses.

@@ -137,7 +137,9 @@ async fn answer(front: Arc<Front>, mut request: Request) -> Response {
         return front.admin(what, request).await;
     }
     let Some(target) = front.routes.find(request.method(), &path) else {
-        return if path == "/" { front.homepage() } else { empty(StatusCode::NOT_FOUND) };
+        // A CONNECT names no path.
+        let is_root = path == "/" && request.method() != Method::CONNECT;
+        return if is_root { front.homepage() } else { empty(StatusCode::NOT_FOUND) };
     };
     // The route stays, so no other function takes the request.
     if target.is_closed {

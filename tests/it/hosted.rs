@@ -1,0 +1,146 @@
+//! The handler's own process behind the stand-in for the Functions host, over TCP.
+
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use axum::{
+    body::{Body, to_bytes},
+    http::Request,
+};
+use hyper_util::{
+    client::legacy::{Client, connect::HttpConnector},
+    rt::TokioExecutor,
+};
+use serde_json::{Value, json};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+    time::timeout,
+};
+use tributary_local::{
+    cosmos::{ContainersFile, CosmosEndpoint, EndpointOptions, RunningServer},
+    host::{BuiltApp, Console, FunctionApp, HandlerProcess, Host, HostOptions, Settings},
+};
+
+use crate::world::Answer;
+
+/// The app behind a host.
+pub(crate) struct Hosted {
+    pub(crate) host: Host,
+    client: Client<HttpConnector, Body>,
+    _server: RunningServer,
+}
+
+impl Hosted {
+    /// A blog with the users `ann` and `bob`, and Ann's post `p1`.
+    pub(crate) async fn blog() -> Self {
+        let hosted = Self::start().await;
+        for (path, body) in [
+            ("/api/users/ann", json!({"username": "Ann"})),
+            ("/api/users/bob", json!({"username": "Bob"})),
+            ("/api/posts/p1", json!({"userId": "ann", "title": "A title", "content": "A content"})),
+        ] {
+            hosted.put(path, &body).await.expect(201);
+        }
+        hosted
+    }
+
+    async fn start() -> Self {
+        let endpoint = CosmosEndpoint::in_process(EndpointOptions::default()).unwrap();
+        let containers = ContainersFile::read(root().join("infra/containers.json")).unwrap();
+        endpoint.provision("tributary", &containers).await.unwrap();
+        let server = endpoint.serve(0).await.unwrap();
+        let mut settings = Settings::read(&root().join("local.settings.json.example")).unwrap();
+        settings.set_connection("CosmosConnection", &server.connection_string());
+        settings.set("RUST_LOG", "warn");
+        let app = FunctionApp::load(root(), &settings).unwrap();
+        let options = HostOptions { console: Console::kept(), ..HostOptions::new(folder()) };
+        let host = Host::start(app, &settings, options).await.unwrap();
+        let client = Client::builder(TokioExecutor::new()).build_http();
+        Self { host, client, _server: server }
+    }
+
+    pub(crate) async fn put(&self, path: &str, body: &Value) -> Answer {
+        let request = Request::put(path).header("content-type", "application/json");
+        self.send(request.body(Body::from(body.to_string())).unwrap()).await.unwrap()
+    }
+
+    /// Sends a request; `None` when its client cannot.
+    pub(crate) async fn send(&self, mut request: Request<Body>) -> Option<Answer> {
+        let url = format!("{}{}", self.host.url(), request.uri());
+        *request.uri_mut() = url.parse().ok()?;
+        let (parts, body) = self.client.request(request).await.ok()?.map(Body::new).into_parts();
+        let body = to_bytes(body, usize::MAX).await.unwrap();
+        let text = String::from_utf8(body.to_vec()).unwrap();
+        Some(Answer { status: parts.status, headers: parts.headers, text })
+    }
+
+    /// Sends the head of a request, waits whether an answer comes too early, and then sends the
+    /// body. Gives the text of the answer.
+    pub(crate) async fn send_slowly(&self, head: &str, body: &[u8]) -> String {
+        let address = self.host.url().trim_start_matches("http://");
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        let head = format!(
+            "{head}\r\nHost: {address}\r\nConnection: close\r\nContent-Length: {}\r\n\r\n",
+            body.len()
+        );
+        let (first, rest) = body.split_at(body.len() / 2);
+        stream.write_all(head.as_bytes()).await.unwrap();
+        stream.write_all(first).await.unwrap();
+        let mut answer = Vec::new();
+        let early = timeout(Duration::from_millis(50), stream.read_buf(&mut answer)).await;
+        if early.is_err() {
+            stream.write_all(rest).await.unwrap();
+        }
+        stream.read_to_end(&mut answer).await.unwrap();
+        String::from_utf8(answer).unwrap()
+    }
+}
+
+/// The handler's process without a host, on a store that is not there.
+pub(crate) struct Unhosted {
+    _handler: HandlerProcess,
+    console: Console,
+    address: String,
+}
+
+impl Unhosted {
+    pub(crate) async fn start() -> Self {
+        let nowhere = "AccountEndpoint=http://127.0.0.1:1/;AccountKey=a2V5";
+        let mut app = BuiltApp::load(root(), nowhere).unwrap();
+        app.folder = folder();
+        let console = Console::kept();
+        let handler = HandlerProcess::start(app.handler(), console.clone());
+        let url = handler.watch().url().await.unwrap();
+        let address = url.trim_start_matches("http://").to_owned();
+        Self { _handler: handler, console, address }
+    }
+
+    /// Sends these bytes and nothing more, and reads what is answered.
+    pub(crate) async fn send(&self, bytes: &[u8]) -> Vec<u8> {
+        let mut stream = TcpStream::connect(&self.address).await.unwrap();
+        // The handler may answer and close before it has read everything.
+        let _ = stream.write_all(bytes).await;
+        let _ = stream.shutdown().await;
+        let mut answer = Vec::new();
+        let _ = timeout(Duration::from_secs(20), stream.read_to_end(&mut answer)).await;
+        answer
+    }
+
+    /// What was said of a handler that has ended, or of a panic.
+    pub(crate) fn ends(&self) -> Vec<String> {
+        let lines = self.console.lines().into_iter();
+        lines.filter(|line| line.contains("starting it again") || line.contains("panick")).collect()
+    }
+}
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// The folder of the handler's executable.
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_BIN_EXE_tributary")).parent().unwrap().to_owned()
+}

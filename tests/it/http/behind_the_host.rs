@@ -1,0 +1,108 @@
+//! Requests through the stand-in for the Functions host to the handler's own process.
+
+use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
+use futures::future::join_all;
+use serde_json::json;
+
+use crate::hosted::{Hosted, Unhosted};
+
+const JSON: &str = "Content-Type: application/json";
+
+#[tokio::test]
+async fn an_answer_that_needs_no_body_is_not_lost_while_the_body_is_sent() {
+    let hosted = Hosted::blog().await;
+    let user = json!({"username": "Carl"}).to_string();
+    let too_large = " ".repeat(1024 * 1024 + 1);
+    let cases = [
+        ("POST /api/nowhere", JSON, user.as_str(), 404),
+        ("PATCH /api/posts/p1", JSON, &user, 405),
+        ("DELETE /api/feed", JSON, &user, 405),
+        ("POST /api/users", "Content-Type: text/plain", &user, 415),
+        ("PUT /api/users/a%20b", JSON, &user, 400),
+        ("POST /api/users", JSON, &too_large, 413),
+        ("PUT /api/posts/none/likes/ann", JSON, &too_large, 404),
+        ("GET /api/users/nobody", JSON, &user, 404),
+        ("GET /api/users/ann", JSON, &user, 200),
+    ];
+    let answers = cases.iter().map(async |(line, header, body, status)| {
+        let head = format!("{line} HTTP/1.1\r\n{header}");
+        let answer = hosted.send_slowly(&head, body.as_bytes()).await;
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{line}: {answer}");
+        let is_problem = answer.contains("content-type: application/problem+json");
+        assert_eq!(is_problem, *status >= 400, "{line}: {answer}");
+    });
+    join_all(answers).await;
+    hosted.host.stop().await;
+}
+
+#[tokio::test]
+async fn nothing_that_a_client_sends_ends_the_process() {
+    let handler = Unhosted::start().await;
+    let deep = |open: &str| open.repeat(500_000);
+    let post = |path: &str, body: &str| {
+        format!("POST {path} HTTP/1.1\r\n{JSON}\r\nContent-Length: {}\r\n", body.len())
+            + "\r\n"
+            + body
+    };
+    let get =
+        |path: &str, headers: &str| format!("GET {path} HTTP/1.1\r\nHost: h\r\n{headers}\r\n");
+    let cursor = |json: &str| BASE64_URL_SAFE_NO_PAD.encode(json);
+    let comments = "/api/posts/p1/comments";
+    let mut requests = vec![
+        get(&format!("{comments}?cursor={}", cursor(&"[".repeat(20_000))), ""),
+        get(&format!("{comments}?cursor={}", cursor(&"{\"a\":".repeat(5_000))), ""),
+        get(&format!("{comments}?limit=99999999999999999999&limit=-1"), ""),
+        get(&format!("{comments}?{}", "limit=1&".repeat(7_000)), ""),
+        get(&format!("/api/{}", "a/".repeat(30_000)), ""),
+        get(&format!("/api/{}", "%2e%2e/".repeat(8_000)), ""),
+        get(&format!("/{}", "x".repeat(1_000_000)), ""),
+        get("/api/feed", &"X-Header: value\r\n".repeat(10_000)),
+        get("/api/feed", &format!("X-Header: {}\r\n", "v".repeat(1_000_000))),
+        get("/api/users/ann", &format!("If-None-Match: {}\r\n", "\"a\",".repeat(60_000))),
+        get(
+            "/api/users/ann",
+            &format!("traceparent: {}\r\ntracestate: \u{ff}\r\n", "0".repeat(60_000)),
+        ),
+        format!(
+            "POST {comments} HTTP/1.1\r\n{JSON}\r\nIdempotency-Key: {}\r\n\r\n{{}}",
+            "k".repeat(60_000)
+        ),
+        "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\u{4}\0\0\0\0\0".to_owned(),
+        "\u{16}\u{3}\u{1}\u{2}\0\u{1}\0\u{1}\u{fc}\u{3}\u{3}".to_owned(),
+        "GET\r\n\r\n".to_owned(),
+        "CONNECT a:1 HTTP/1.1\r\nHost: a:1\r\n\r\n".to_owned(),
+        "OPTIONS * HTTP/1.1\r\nHost: h\r\n\r\n".to_owned(),
+    ];
+    // A trigger is reached from inside only; whoever gets there cannot end it either.
+    for path in ["/api/users", "/HomeFeed", "/AuditBlog", "/PutPost"] {
+        requests.extend([
+            post(path, &deep("[")),
+            post(path, &deep("{\"Data\":")),
+            post(path, &format!("{{\"Data\":{{\"documents\":{}}}}}", deep("["))),
+            post(path, &format!("{{\"Data\":{{\"documents\":\"{}\"}}}}", deep("["))),
+            post(path, &format!("{{\"Data\":{{\"documents\":[{}{}]}}}}", deep("["), deep("]"))),
+            post(path, "{\"Data\":{\"documents\":[1e999999999,\"\\ud800\"]}}"),
+            post(path, "{\"username\":1e999999999}"),
+        ]);
+        for length in ["18446744073709551615", "18446744073709551616", "9223372036854775807", "-1"]
+        {
+            requests.push(format!(
+                "POST {path} HTTP/1.1\r\n{JSON}\r\nContent-Length: {length}\r\n\r\n{{"
+            ));
+        }
+        for chunk in ["ffffffffffffffff", "fffffffffffffffff", "7fffffffffffffff", "-1", "0;a"] {
+            requests.push(format!(
+                "POST {path} HTTP/1.1\r\n{JSON}\r\nTransfer-Encoding: chunked\r\n\r\n{chunk}\r\n{{"
+            ));
+        }
+    }
+    let answers = requests.iter().map(|request| handler.send(request.as_bytes()));
+    for (answer, request) in join_all(answers).await.into_iter().zip(&requests) {
+        let answer = String::from_utf8_lossy(&answer).into_owned();
+        let begin: String = request.chars().take(100).collect();
+        assert!(!answer.starts_with("HTTP/1.1 500 "), "{begin}: {answer}");
+    }
+    let alive = handler.send(get("/", "").as_bytes()).await;
+    assert!(alive.starts_with(b"HTTP/1.1 200 OK"));
+    assert_eq!(handler.ends(), Vec::<String>::new());
+}
