@@ -40,10 +40,12 @@ pub(crate) struct Options {
 const FIRST: [(&str, &str); 2] = [("Q2", "/api/posts/p0"), ("Q6", "/api/feed")];
 
 /// One start.
-struct Start {
-    ready: Duration,
-    answered: Duration,
-    memory: Memory,
+pub(crate) struct Start {
+    /// Until `GET /` was answered.
+    pub(crate) ready: Duration,
+    /// Until the first request of the API was answered.
+    pub(crate) answered: Duration,
+    pub(crate) memory: Memory,
 }
 
 pub(crate) async fn run(options: &Options) -> anyhow::Result<()> {
@@ -96,7 +98,8 @@ fn name_of(build: &Path) -> String {
     folder.to_string_lossy().into_owned()
 }
 
-async fn start(app: &BuiltApp, build: &Path, path: &str) -> anyhow::Result<Start> {
+/// Starts this build, asks it for this path, and ends it.
+pub(crate) async fn start(app: &BuiltApp, build: &Path, path: &str) -> anyhow::Result<Start> {
     let begin = Instant::now();
     let mut handler = Handler::start(app, build, |_| ())?;
     let mut connection = handler.ready().await?;

@@ -31,6 +31,8 @@ pub(crate) struct Reply {
     pub(crate) charge: f64,
     /// The place of what was created.
     pub(crate) location: Option<String>,
+    /// The size of the body.
+    pub(crate) bytes: usize,
 }
 
 impl Call {
@@ -84,14 +86,16 @@ impl Connection {
         let request = request.body(Full::new(call.body.clone()))?;
         self.0.ready().await?;
         let (answer, mut body) = self.0.send_request(request).await?.into_parts();
+        let mut bytes = 0;
         while let Some(frame) = body.frame().await {
-            frame?;
+            bytes += frame?.data_ref().map_or(0, Bytes::len);
         }
         let text = |name| answer.headers.get(name).and_then(|value| value.to_str().ok());
         Ok(Reply {
             status: answer.status,
             charge: text(&CHARGE).and_then(|charge| charge.parse().ok()).unwrap_or_default(),
             location: text(&header::LOCATION).map(str::to_owned),
+            bytes,
         })
     }
 }

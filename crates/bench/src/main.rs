@@ -5,6 +5,8 @@ mod feed;
 mod hot_post;
 mod load;
 mod overhead;
+mod profiles;
+mod worst_feed;
 
 mod handler;
 mod http;
@@ -30,6 +32,10 @@ enum Bench {
     Overhead(overhead::Options),
     /// Requests a second at saturation, and the memory that stays.
     Load(load::Options),
+    /// Levels of optimisation for what is deployed, side by side.
+    Profiles(profiles::Options),
+    /// The largest feed, asked for by many clients at the same time.
+    WorstFeed(worst_feed::Options),
     /// Changes a second through each projection, and its lag.
     Feed(feed::Options),
     /// Many likers and commenters of one post.
@@ -59,6 +65,8 @@ fn run(bench: &Bench) -> anyhow::Result<()> {
             host.block_on(or_ctrl_c(overhead::run(options, background)))
         }
         Bench::Load(options) => runtime.block_on(or_ctrl_c(load::run(options))),
+        Bench::Profiles(options) => runtime.block_on(or_ctrl_c(profiles::run(options))),
+        Bench::WorstFeed(options) => runtime.block_on(or_ctrl_c(worst_feed::run(options))),
         Bench::Feed(options) => runtime.block_on(or_ctrl_c(feed::run(options))),
         Bench::HotPost(options) => runtime.block_on(or_ctrl_c(hot_post::run(options))),
     }

@@ -54,13 +54,18 @@ impl World {
         Ok(Self { app, _server: server, endpoint })
     }
 
-    /// The blog that this module's constants describe, made through the API, with all its copies.
+    /// The blog that this module's constants describe.
     pub(crate) async fn with_blog() -> anyhow::Result<Self> {
-        let world = Self::empty().await?;
         eprintln!("Making {POSTS} posts with {REACTIONS} comments and likes each");
+        Self::with(vec![users(), posts(), reactions()]).await
+    }
+
+    /// What these steps make through the API, one after the other, with all its copies.
+    pub(crate) async fn with(steps: Vec<Vec<Call>>) -> anyhow::Result<Self> {
+        let world = Self::empty().await?;
         let mut handler = Handler::start(&world.app, &world.app.executable(), |_| ())?;
         handler.ready().await?;
-        for step in [users(), posts(), reactions()] {
+        for step in steps {
             send_all(&handler, step).await?;
         }
         world.settle(&handler).await?;

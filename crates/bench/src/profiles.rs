@@ -1,0 +1,176 @@
+//! Levels of optimisation for the profile `deployed`, side by side: size, start, memory, and the
+//! processor time of a request.
+//!
+//! All builds run at the same time and are asked in turns, so that what disturbs the machine for a
+//! while disturbs all of them.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+    time::Duration,
+};
+
+use anyhow::{Context as _, ensure};
+use futures::future::try_join_all;
+
+use crate::{
+    cold_start::{Start, start},
+    handler::Handler,
+    http::{Call, Connection},
+    machine,
+    stats::Sorted,
+    table::{Table, each, mebibytes, milliseconds, number},
+    world::{POSTS, USERS, World},
+};
+
+/// Which levels, and how often.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Options {
+    /// A value of `opt-level`; may be given several times.
+    #[arg(long, value_name = "LEVEL", default_values = ["s", "2", "3"])]
+    level: Vec<String>,
+
+    /// How often each build is started.
+    #[arg(long, value_name = "N", default_value_t = 40)]
+    starts: usize,
+
+    /// How many requests of each kind each build gets.
+    #[arg(long, value_name = "N", default_value_t = 16_000)]
+    requests: usize,
+}
+
+/// Connections at the same time.
+const CLIENTS: usize = 16;
+/// How often the builds take turns.
+const ROUNDS: usize = 10;
+
+/// A kind of request, and the request with a number.
+type Kind = (&'static str, fn(usize) -> Call);
+
+const KINDS: [Kind; 4] = [
+    ("Q1, µs", |number| Call::get(format!("/api/users/u{}", number % USERS))),
+    ("Q2, µs", |number| Call::get(format!("/api/posts/p{}", number % POSTS))),
+    ("Q4, µs", |number| Call::get(format!("/api/posts/p{}/comments", number % POSTS))),
+    ("Q6, µs", |_| Call::get("/api/feed")),
+];
+
+struct Build {
+    level: String,
+    executable: PathBuf,
+    starts: Vec<Start>,
+    /// The processor time for each kind.
+    cpu: [Duration; KINDS.len()],
+}
+
+pub(crate) async fn run(options: &Options) -> anyhow::Result<()> {
+    let each_turn = options.requests / ROUNDS / CLIENTS;
+    ensure!(each_turn > 0, "--requests must be at least {}", ROUNDS * CLIENTS);
+    ensure!(options.starts > 0, "--starts must be at least 1");
+    let builds = options.level.iter().map(|level| Build::make(level));
+    let mut builds = builds.collect::<anyhow::Result<Vec<_>>>()?;
+    let world = World::with_blog().await?;
+    for number in 0..=options.starts {
+        for build in &mut builds {
+            let start = start(&world.app, &build.executable, "/api/posts/p0").await?;
+            // The first one loads the executable from the disk.
+            build.starts.extend((number > 0).then_some(start));
+        }
+    }
+
+    let mut handlers = Vec::new();
+    for build in &builds {
+        let mut handler = Handler::start(&world.app, &build.executable, |_| ())?;
+        handler.ready().await?;
+        handlers.push(handler);
+    }
+    // The first round does not count: connections, caches and the allocator settle.
+    for round in 0..=ROUNDS {
+        eprintln!("round {round} of {ROUNDS}");
+        for (kind, (_, call)) in KINDS.iter().enumerate() {
+            for (build, handler) in builds.iter_mut().zip(&handlers) {
+                let cpu = handler.process.cpu_time()?;
+                ask(handler, *call, each_turn).await?;
+                if round > 0 {
+                    build.cpu[kind] += handler.process.cpu_time_since(cpu)?;
+                }
+            }
+        }
+    }
+
+    let mut table = Table::new(
+        &[
+            &["opt-level", "executable, MB", "`GET /` p50, ms", "first request p50, ms"][..],
+            &["RSS then, MiB", "RSS at the end, MiB"],
+            &KINDS.map(|(name, _)| name),
+        ]
+        .concat(),
+    );
+    for (build, handler) in builds.iter().zip(handlers) {
+        let memory = handler.process.memory()?.resident;
+        table.row(build.row(memory, each_turn * CLIENTS * ROUNDS)?);
+        handler.stop().await?;
+    }
+    println!(
+        "{} starts, {} requests of each kind over {CLIENTS} connections; {}\n\n{table}",
+        options.starts,
+        each_turn * CLIENTS * ROUNDS,
+        machine::line()
+    );
+    Ok(())
+}
+
+impl Build {
+    /// Builds the handler at this level, in a folder of its own: the level changes all crates.
+    fn make(level: &str) -> anyhow::Result<Self> {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let folder = root.join("target/profiles").join(level);
+        // A number is one in TOML too; a letter needs quotes.
+        let value = level.parse::<u8>().map_or(format!("\"{level}\""), |number| number.to_string());
+        eprintln!("Building the handler with opt-level {level}");
+        let status = Command::new(option_env!("CARGO").unwrap_or("cargo"))
+            .args(["build", "--profile", "deployed", "--bin", "tributary", "--config"])
+            .arg(format!("profile.deployed.opt-level={value}"))
+            .arg("--target-dir")
+            .arg(&folder)
+            .current_dir(&root)
+            .status()
+            .context("cargo cannot be started")?;
+        ensure!(status.success(), "the handler does not build with opt-level {level}");
+        let executable = folder.join("deployed/tributary");
+        Ok(Self { level: level.into(), executable, starts: Vec::new(), cpu: Default::default() })
+    }
+
+    fn row(&self, memory: u64, requests: usize) -> anyhow::Result<Vec<String>> {
+        let time = |of: fn(&Start) -> Duration| {
+            let sorted = Sorted::from(self.starts.iter().map(of).collect::<Vec<_>>());
+            milliseconds(sorted.percentile(50))
+        };
+        let at_start = self.starts.iter().map(|start| start.memory.resident).max();
+        let size = number(usize::try_from(fs::metadata(&self.executable)?.len())?);
+        let mut row = vec![
+            self.level.clone(),
+            format!("{:.1}", size / 1e6),
+            time(|start| start.ready),
+            time(|start| start.answered),
+            mebibytes(at_start.unwrap_or_default()),
+            mebibytes(memory),
+        ];
+        row.extend(self.cpu.map(|cpu| each(cpu.as_secs_f64() * 1e6, requests, 0)));
+        Ok(row)
+    }
+}
+
+/// Sends so many requests over each of the connections, one after the other.
+async fn ask(handler: &Handler, call: fn(usize) -> Call, requests: usize) -> anyhow::Result<()> {
+    let clients = (0..CLIENTS).map(async |client| {
+        let mut connection = Connection::open(handler.address).await?;
+        for request in 0..requests {
+            let call = call(client + request * CLIENTS);
+            let reply = connection.send(&call, "profiles").await?;
+            ensure!(reply.status.is_success(), "{call:?} was answered {}", reply.status);
+        }
+        Ok(())
+    });
+    try_join_all(clients).await.map(drop)
+}

@@ -1,0 +1,159 @@
+//! The feed at its largest, asked for by many clients at the same time: the memory that the handler
+//! takes, and how long an answer takes.
+//!
+//! 100 posts with the longest ids, names, titles and summaries that the API accepts, each made of
+//! what JSON needs the most bytes for.
+
+use std::{
+    path::PathBuf,
+    time::{Duration, Instant},
+};
+
+use futures::future::try_join_all;
+use http::Method;
+use serde_json::json;
+use tokio::time::interval;
+
+use crate::{
+    handler::Handler,
+    http::{Call, Connection},
+    machine,
+    process::Process,
+    stats::Sorted,
+    table::{Table, each, mebibytes, milliseconds, rate},
+    world::World,
+};
+
+/// How long, and which build.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Options {
+    /// How long each number of clients is kept up, in seconds.
+    #[arg(long, value_name = "S", default_value_t = 10)]
+    seconds: u64,
+
+    /// The handler's executable; without it the one beside this program.
+    #[arg(long, value_name = "PATH")]
+    handler: Option<PathBuf>,
+}
+
+/// Clients at the same time, each with a connection of its own, and the setting that bounds the memory
+/// of large answers: the default, and as good as none.
+const CASES: [(usize, Option<&str>); 4] = [(1, None), (8, None), (64, None), (64, Some("10000"))];
+/// As many posts as the feed has, with an author each.
+const POSTS: usize = 100;
+/// How often the memory is looked at.
+const LOOK: Duration = Duration::from_millis(5);
+
+pub(crate) async fn run(options: &Options) -> anyhow::Result<()> {
+    let mut world = World::with(vec![authors(), posts()]).await?;
+    let executable = options.handler.clone().unwrap_or_else(|| world.app.executable());
+    let mut table = Table::new(&[
+        "clients",
+        "`Admission__MemoryMiB`",
+        "answers/s",
+        "p50, ms",
+        "p99, ms",
+        "max",
+        "not 2xx",
+        "size, KB",
+        "RSS idle, MiB",
+        "RSS at most, MiB",
+        "handler's CPU each, µs",
+    ]);
+    for (clients, bound) in CASES {
+        eprintln!("{clients} clients");
+        if let Some(mebibytes) = bound {
+            world.app.settings.set("Admission__MemoryMiB", mebibytes);
+        }
+        // A handler of its own: what one leaves behind is not the next one's.
+        let mut handler = Handler::start(&world.app, &executable, |_| ())?;
+        let mut connection = handler.ready().await?;
+        connection.send(&Call::get("/api/feed?limit=1"), "first").await?;
+        let (idle, cpu) = (handler.process.memory()?.resident, handler.process.cpu_time()?);
+        let begin = Instant::now();
+        let answers = ask(&handler, clients, Duration::from_secs(options.seconds));
+        let (answers, most) = tokio::try_join!(answers, watch(handler.process, begin, options))?;
+        let (took, cpu) = (begin.elapsed(), handler.process.cpu_time_since(cpu)?);
+        handler.stop().await?;
+
+        let count = answers.len();
+        let size = answers.iter().map(|answer| answer.bytes).max().unwrap_or_default();
+        let refused = answers.iter().filter(|answer| !answer.is_success).count();
+        let sorted = Sorted::from(answers.iter().map(|answer| answer.took).collect::<Vec<_>>());
+        table.row([
+            clients.to_string(),
+            bound.unwrap_or("default").to_owned(),
+            rate(count, took),
+            milliseconds(sorted.percentile(50)),
+            milliseconds(sorted.percentile(99)),
+            milliseconds(sorted.max()),
+            refused.to_string(),
+            (size / 1_000).to_string(),
+            mebibytes(idle),
+            mebibytes(most),
+            each(cpu.as_secs_f64() * 1e6, count, 0),
+        ]);
+    }
+    println!("{} s each; {}\n\n{table}", options.seconds, machine::line());
+    Ok(())
+}
+
+struct Answer {
+    took: Duration,
+    bytes: usize,
+    is_success: bool,
+}
+
+/// Lets so many clients ask for the feed, one time after the other, for so long.
+async fn ask(handler: &Handler, clients: usize, duration: Duration) -> anyhow::Result<Vec<Answer>> {
+    let begin = Instant::now();
+    let all = (0..clients).map(async |_| {
+        let mut connection = Connection::open(handler.address).await?;
+        let mut answers = Vec::new();
+        while begin.elapsed() < duration {
+            let sent = Instant::now();
+            let reply = connection.send(&Call::get("/api/feed"), "feed").await?;
+            let is_success = reply.status.is_success();
+            answers.push(Answer { took: sent.elapsed(), bytes: reply.bytes, is_success });
+        }
+        anyhow::Ok(answers)
+    });
+    Ok(try_join_all(all).await?.into_iter().flatten().collect())
+}
+
+/// The most memory that the process has from now on for the time of the measurement, in KiB.
+async fn watch(process: Process, begin: Instant, options: &Options) -> anyhow::Result<u64> {
+    let mut looks = interval(LOOK);
+    let mut most = 0;
+    while begin.elapsed() < Duration::from_secs(options.seconds) {
+        looks.tick().await;
+        most = most.max(process.memory()?.resident);
+    }
+    Ok(most)
+}
+
+/// An id of 128 characters.
+fn id(number: usize) -> String {
+    format!("{number:0>128}")
+}
+
+fn authors() -> Vec<Call> {
+    let name = |number: usize| format!("{number:0>3}{}", "\u{1f409}".repeat(61));
+    let user = |number| {
+        let body = json!({"username": name(number)});
+        Call::new(Method::PUT, format!("/api/users/{}", id(number))).json(&body)
+    };
+    (0..POSTS).map(user).collect()
+}
+
+/// The summary of each is 199 control characters, which JSON writes with six bytes each, and one
+/// grapheme cluster that takes the rest of the 8 KiB.
+fn posts() -> Vec<Call> {
+    let content = format!("{}e{}end", "\u{1}".repeat(199), "\u{301}".repeat(3_996));
+    let title = "\u{1}".repeat(200);
+    let post = |number| {
+        let body = json!({"userId": id(number), "title": title, "content": content});
+        Call::new(Method::PUT, format!("/api/posts/{}", id(number))).json(&body)
+    };
+    (0..POSTS).map(post).collect()
+}
