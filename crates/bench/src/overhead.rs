@@ -49,9 +49,9 @@ pub(crate) struct Options {
 const WARM_UP: usize = 100;
 
 /// A kind of request, and what the request with a number is.
-type Kind = (&'static str, fn(usize) -> Call);
+pub(crate) type Kind = (&'static str, fn(usize) -> Call);
 
-const KINDS: [Kind; 10] = [
+pub(crate) const KINDS: [Kind; 10] = [
     ("Q1 a user", |number| Call::get(format!("/api/users/u{}", number % USERS))),
     ("Q2 a post", |number| Call::get(format!("/api/posts/p{}", number % POSTS))),
     ("Q3 posts of a user", |number| Call::get(format!("/api/users/u{}/posts", number % USERS))),
