@@ -6,7 +6,8 @@
 //! and like the posts of all, so counts, edits and deletes of one post meet each other. Where a
 //! reaction meets the deletion of its post either may have been first, and the model allows both.
 //! A query may be answered by an instance that reads from a replica that is behind: the model
-//! allows each state that was the newest one within that time. Commands have no such excuse.
+//! allows each version that was the newest one within that time. Commands have no such excuse, and
+//! neither has a 404, which is confirmed by the newest state.
 //!
 //! After quiet, [`check`] asks every query and compares.
 //!

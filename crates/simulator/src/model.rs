@@ -243,7 +243,9 @@ impl Model {
                     Some(name) => reply.status == 200 && reply.body["username"] == **name,
                     None => reply.status == 404,
                 };
-                shown(name) || former.since(begun.oldest).any(shown)
+                // What is not found is confirmed.
+                let mut former = former.since(begun.oldest).filter(|name| name.is_some());
+                shown(name) || former.any(shown)
             }
             Operation::GetPost { post } => {
                 let Post { text, former, .. } = &self.posts[*post];
@@ -255,7 +257,8 @@ impl Model {
                     }
                     None => reply.status == 404,
                 };
-                shown(text) || former.since(begun.oldest).any(shown)
+                let mut former = former.since(begun.oldest).filter(|text| text.is_some());
+                shown(text) || former.any(shown)
             }
         };
         if right {
@@ -417,9 +420,9 @@ impl Model {
         if deletes {
             let at = Some(Instant::now());
             *reaction = Reaction { presence: Presence::Absent, known: clock, at };
-        } else if reaction.at.is_some_and(|at| at > begun.oldest) {
-            // The read may be from before or after.
-            return matches!(reply.status, 200 | 404);
+        } else if reply.status == 200 && reaction.at.is_some_and(|at| at > begun.oldest) {
+            // It may have been read before it went.
+            return true;
         }
         let (there, repeated) = if deletes { (204, repeated) } else { (200, false) };
         match before {

@@ -91,7 +91,7 @@ mod tests {
         let like = Operation::GetLike { post: 0, user: 0 };
 
         let far = Duration::from_mins(1);
-        assert_eq!(judged(far, &user, &of_user), [true, true, true, false]);
+        assert_eq!(judged(far, &user, &of_user), [true, true, false, false]);
         assert_eq!(judged(far, &post, &of_post), [true, true, false]);
         assert_eq!(judged(far, &like, &of_like), [true, true, false]);
         let not = Duration::ZERO;
