@@ -6,8 +6,8 @@ use azure_data_cosmos::{
     FeedScope, Query,
     clients::ContainerClient,
     options::{
-        ItemReadOptions, ItemWriteOptions, MaxItemCountHint, OperationOptions,
-        OperationOptionsBuilder, PriorityLevel, QueryOptions, ThroughputControlOptionsBuilder,
+        ItemReadOptions, ItemWriteOptions, MaxItemCountHint, OperationOptions, PriorityLevel,
+        QueryOptions, ReadConsistencyStrategy, ThroughputControlOptionsBuilder,
     },
 };
 use futures::{
@@ -64,7 +64,20 @@ impl Container {
     pub fn in_background(&self) -> Self {
         let low =
             ThroughputControlOptionsBuilder::new().with_priority_level(PriorityLevel::Low).build();
-        let options = OperationOptionsBuilder::new().with_throughput_control(low).build();
+        let mut options = (*self.options).clone();
+        options.throughput_control = Some(low);
+        Self { options: options.into(), ..self.clone() }
+    }
+
+    /// The container whose reads and queries return the latest committed state, also of what
+    /// another instance wrote a moment ago. They cost twice the request units: the store asks a
+    /// quorum of replicas.
+    ///
+    /// Without it a read has Session consistency. It returns at least what this instance has
+    /// written or read before, which may be older than what another instance has written.
+    pub fn latest_committed(&self) -> Self {
+        let mut options = (*self.options).clone();
+        options.read_consistency_strategy = Some(ReadConsistencyStrategy::LatestCommitted);
         Self { options: options.into(), ..self.clone() }
     }
 

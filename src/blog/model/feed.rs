@@ -23,7 +23,8 @@ pub struct FeedHead {
     members: Vec<Member>,
     /// Whether the feed has to be filled up from the posts, because a member of the full feed was
     /// deleted and the posts that follow are not known here. While it is false, the members are
-    /// exactly the newest of all posts whose creation has been delivered.
+    /// exactly the newest of all posts whose creation has been delivered. While it is true, only
+    /// the refill admits posts.
     pub refill: bool,
 }
 
@@ -74,9 +75,11 @@ impl FeedHead {
         self.members.len() == FEED_CAPACITY
     }
 
-    /// Whether a post that is not a member belongs into the feed.
+    /// Whether a post that is not a member belongs into the feed. None does while the feed is to be
+    /// refilled: a late older version of a post could come in where the newest one did not.
     pub fn admits(&self, member: &Member) -> bool {
-        !self.holds(member)
+        !self.refill
+            && !self.holds(member)
             && (!self.is_full() || self.members.last().is_some_and(|oldest| member > oldest))
     }
 
@@ -212,12 +215,12 @@ mod tests {
                     }
                 }
                 if head.refill {
+                    head = head.filled();
                     for member in newest(&existing) {
                         if head.admits(&member) {
                             head = head.admit(member).head;
                         }
                     }
-                    head = head.filled();
                 }
                 prop_assert_eq!(&head.members, &newest(&existing));
             }

@@ -1,6 +1,35 @@
 //! The newest posts in short form, all in one logical partition, for Q6.
+//!
+//! # Why the feed ends right
+//!
+//! The rules of [`crate::projection`] keep a copy true as long as it is there. Copies of this
+//! container come and go with the membership, so four more rules hold.
+//!
+//! 1. *The membership changes only with the head*, under the head's ETag, in one transaction with
+//!    the copies. All changes of the membership form one sequence.
+//! 2. *While the head has the note to refill, only the refill admits posts* ([`refill`]). Without
+//!    the note, no post outside the feed may come in but one that is newer than a member: a gap in
+//!    the full feed and the note are written together.
+//! 3. *The head is read in its latest committed state.* A change of a post that the head does not
+//!    hold and does not admit is acknowledged without any write, so no ETag would catch a stale
+//!    head: an older head may lack a member that a refill has admitted in an older version.
+//! 4. *A tombstone is written for every deleted post*, member or not.
+//!
+//! Take the newest version `n` of a post that is live. Its delivery finds one of three heads:
+//!
+//! - *The head holds the post*: the copy is written, or is there already. A copy that is missing,
+//!   since an operator has deleted it, is created together with the head, so a post that leaves
+//!   the feed meanwhile does not come back.
+//! - *The head admits the post*: the transaction writes version `n`.
+//! - *Neither*: the post is older than 100 members. It comes in only after a gap, which a refill
+//!   fills, and [`refill`] takes no version older than `n` from then on. A late delivery of an older
+//!   version meets rule 2 until then.
+//!
+//! The copies of a batch are read with Session consistency. A stale copy has an older ETag or is
+//! missing, so the store refuses the transaction, and the batch reads again.
 
 mod plan;
+mod refill;
 
 use std::collections::HashMap;
 
@@ -12,11 +41,7 @@ use super::{PostState, post_source, post_state};
 use crate::{
     blog::{
         Blog,
-        model::{
-            FEED_CAPACITY, FEED_PARTITION, FeedHead, FeedMark, HEAD_ID, InFeed, Member, Post,
-            PostCopy, PostsItem,
-        },
-        newest_posts::newest_posts,
+        model::{FEED_PARTITION, FeedHead, FeedMark, HEAD_ID, InFeed, PostCopy, PostsItem},
     },
     cosmos::{Container, ETag, Query, Reason, Scope, StoreError, Transaction},
     projection::{Copied, Effect, Projection},
@@ -24,19 +49,14 @@ use crate::{
 
 /// Keeps `feed` true to the posts: exactly the 100 newest that exist.
 ///
-/// The membership changes only together with the head of the feed, under its ETag, so changes of
-/// the membership never overlap, whoever makes them ([`FeedHead`]). The changes of a batch are
-/// decided upon together and written in one transaction: a batch of new posts costs the head once.
-/// A copy of a member is replaced only by a newer version. A deleted post leaves a mark, so that a
-/// late older version meets it and does not come back.
+/// The changes of a batch are decided upon together and written in one transaction: a batch of new
+/// posts costs the head once. A copy of a member is replaced only by a newer version. A deleted
+/// post leaves a tombstone, so that a late older version meets it and does not come back.
 ///
 /// When a member of the full feed is deleted, the transaction that takes it out leaves a note in
 /// the head, and whoever sees the note next fills the feed up from the posts: a crash between the
 /// two loses nothing.
 pub struct HomeFeed(pub Blog);
-
-/// How often the feed is filled up before that is left to the next change.
-const ROUNDS: usize = 3;
 
 /// Up to so many copies are looked at by point reads, which then cost less than a query.
 const FEW: usize = 4;
@@ -76,107 +96,83 @@ impl Projection for HomeFeed {
         if posts.is_empty() {
             return Ok(effects);
         }
-        let settled = self.settle(&posts).await?;
-        for (place, effect) in places.into_iter().zip(settled.effects) {
+        let (head, settled) = self.settle(&posts).await?;
+        for (place, effect) in places.into_iter().zip(settled) {
             effects[place] = effect;
         }
-        if settled.head.refill {
-            self.refill().await?;
-        }
+        self.refill_if_noted(head).await?;
         Ok(effects)
     }
 }
 
 impl HomeFeed {
     /// Makes the feed true to at most [`Self::GROUP`] posts: reads the head and, when it is about
-    /// any of them, their copies, and writes what differs in one transaction.
-    async fn settle(&self, posts: &[PostState]) -> Result<Settled, StoreError> {
+    /// any of them, their copies, and writes what differs in one transaction. Returns the head as it
+    /// is now, and the effect of each post.
+    async fn settle(&self, posts: &[PostState]) -> Result<(Head, Vec<Effect>), StoreError> {
         let head = self.head().await?;
         if !posts.iter().any(|post| concerns(&head.item, post)) {
-            return Ok(Settled { head: head.item, effects: vec![Effect::Unchanged; posts.len()] });
+            return Ok((head, vec![Effect::Unchanged; posts.len()]));
         }
         let copies = self.copies(posts).await?;
-        let Plan { after, effects, writes, leave } = plan(&head.item, posts, &copies);
-        let mut transaction = Transaction::new(FEED_PARTITION);
-        if after != head.item {
-            transaction = with_head(transaction, after.clone(), &head)?;
+        let plan = plan(&head.item, posts, &copies);
+        let head = self.carry_out(&head, &plan).await?;
+        Ok((head, plan.effects))
+    }
+
+    /// Writes what is planned in one transaction, and returns the head as it is then.
+    ///
+    /// A copy that has to go may be missing already: an operator deleted it. The store names that
+    /// operation, and the transaction is sent again without it. So this looks for no copies that
+    /// are there as a rule. The head is in the transaction, so nobody creates the copy in between.
+    async fn carry_out(&self, head: &Head, plan: &Plan<'_>) -> Result<Head, StoreError> {
+        let with_head = plan.after != head.item || plan.needs_head;
+        if !with_head && plan.writes.is_empty() {
+            return Ok(head.clone());
         }
-        for (post, etag) in &writes {
-            let id = post.author_and_id().1.as_str();
-            transaction = match post {
-                PostState::Live(post) => {
-                    transaction.put(id, &InFeed::new(PostCopy::for_feed(post)), etag.as_ref())?
+        let mut leave: Vec<&str> = plan.leave.iter().map(String::as_str).collect();
+        loop {
+            let mut transaction = Transaction::new(FEED_PARTITION);
+            if with_head {
+                let item = InFeed::new(plan.after.clone());
+                transaction = transaction.put(HEAD_ID, &item, head.etag.as_ref())?;
+            }
+            for (post, etag) in &plan.writes {
+                transaction = write(transaction, post, etag.as_ref())?;
+            }
+            for id in &leave {
+                transaction = transaction.delete(id, None);
+            }
+            let refusal = match self.0.feed.transact(transaction).await {
+                Ok(etags) if with_head => {
+                    return Ok(Head { item: plan.after.clone(), etag: etags.into_iter().next() });
                 }
-                PostState::Deleted(mark) => {
-                    transaction.put(id, &InFeed::new(FeedMark::from(mark)), etag.as_ref())?
-                }
+                Ok(_) => return Ok(head.clone()),
+                Err(refusal) => refusal,
             };
-        }
-        for id in &leave {
-            transaction = transaction.delete(id, None);
-        }
-        // The head never changes without one of these.
-        if !writes.is_empty() {
-            self.0.feed.transact(transaction).await.map_err(|refusal| refusal.error)?;
-        }
-        Ok(Settled { head: after, effects })
-    }
-
-    /// Fills the feed up with the newest posts if there is a note to, and crosses the note out.
-    pub(in crate::blog) async fn refill(&self) -> Result<(), StoreError> {
-        for _ in 0..ROUNDS {
-            let head = self.head().await?.item;
-            if !head.refill {
-                break;
+            if refusal.error.reason != Reason::NotFound {
+                return Err(refusal.error);
             }
-            let newest = self.newest_posts().await?;
-            let are_all = newest.len() < FEED_CAPACITY;
-            // The copies of the members are the business of their own changes.
-            let missing = newest.into_iter().filter(|post| !head.holds(&Member::of(post)));
-            let missing: Vec<_> = missing.map(|post| PostState::Live(Box::new(post))).collect();
-            for posts in missing.chunks(Self::GROUP) {
-                self.bring_in(posts).await?;
+            let first_leave = usize::from(with_head) + plan.writes.len();
+            match refusal.operation.and_then(|operation| operation.checked_sub(first_leave)) {
+                Some(missing) if missing < leave.len() => drop(leave.remove(missing)),
+                // A copy or the head that was read is gone by now.
+                _ => return Err(StoreError::race(refusal.error.answer_lost)),
             }
-            let head = self.head().await?;
-            // Some of them may have been deleted meanwhile: then others take their places, now or,
-            // since the note stays, with the next change.
-            if head.item.is_full() || are_all {
-                let filled = head.item.filled();
-                let done = with_head(Transaction::new(FEED_PARTITION), filled, &head)?;
-                self.0.feed.transact(done).await.map_err(|refusal| refusal.error)?;
-                break;
-            }
-        }
-        Ok(())
-    }
-
-    /// Makes the feed true to posts, together where a transaction has room for them.
-    async fn bring_in(&self, posts: &[PostState]) -> Result<(), StoreError> {
-        match self.settle(posts).await {
-            Err(error) if error.reason == Reason::TooLarge && posts.len() > 1 => {
-                for post in posts.chunks(1) {
-                    self.settle(post).await?;
-                }
-                Ok(())
-            }
-            settled => settled.map(drop),
         }
     }
 
-    /// The newest posts that exist.
-    async fn newest_posts(&self) -> Result<Vec<Post>, StoreError> {
-        newest_posts(&self.0.posts, Some, Member::of).await
-    }
-
+    /// Reads the head in its latest committed state.
     async fn head(&self) -> Result<Head, StoreError> {
-        let stored = self.0.feed.read::<InFeed<FeedHead>>(FEED_PARTITION, HEAD_ID).await?;
+        let feed = self.0.feed.latest_committed();
+        let stored = feed.read::<InFeed<FeedHead>>(FEED_PARTITION, HEAD_ID).await?;
         Ok(match stored {
             Some(stored) => Head { item: stored.item.item, etag: Some(stored.etag) },
             None => Head { item: FeedHead::default(), etag: None },
         })
     }
 
-    /// What stands in the feed for posts, by their ids: copies and marks.
+    /// What stands in the feed for posts, by their ids: copies and tombstones.
     async fn copies(&self, posts: &[PostState]) -> Result<HashMap<String, Copied>, StoreError> {
         #[derive(Deserialize)]
         struct Found {
@@ -209,22 +205,22 @@ impl HomeFeed {
 }
 
 /// The head, and its ETag when it is there.
+#[derive(Clone)]
 struct Head {
     item: FeedHead,
     etag: Option<ETag>,
 }
 
-/// What has come of changes: the head as it is now, and the effect of each.
-struct Settled {
-    head: FeedHead,
-    effects: Vec<Effect>,
-}
-
-/// Adds the change of the head, which fails when the head has changed since it was read.
-fn with_head(
+/// Adds the copy or the tombstone of a post, which fails when what stands there has changed since
+/// it was read.
+fn write(
     transaction: Transaction,
-    changed: FeedHead,
-    read: &Head,
+    post: &PostState,
+    read: Option<&ETag>,
 ) -> Result<Transaction, StoreError> {
-    transaction.put(HEAD_ID, &InFeed::new(changed), read.etag.as_ref())
+    let id = post.author_and_id().1.as_str();
+    match post {
+        PostState::Live(post) => transaction.put(id, &InFeed::new(PostCopy::for_feed(post)), read),
+        PostState::Deleted(mark) => transaction.put(id, &InFeed::new(FeedMark::from(mark)), read),
+    }
 }

@@ -2,6 +2,7 @@
 
 mod dead_letters;
 mod failure_contract;
+mod feed_repairs;
 mod home_feed;
 mod late_deliveries;
 mod post_copies_in_users;

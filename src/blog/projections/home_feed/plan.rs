@@ -15,8 +15,10 @@ pub(super) struct Plan<'a> {
     pub(super) after: FeedHead,
     /// Of each post, in order.
     pub(super) effects: Vec<Effect>,
-    /// The posts whose copy or mark is written, and over what.
+    /// The posts whose copy or tombstone is written, and over what.
     pub(super) writes: Vec<(&'a PostState, Option<ETag>)>,
+    /// Whether the writes hold only under the head as it was read.
+    pub(super) needs_head: bool,
     /// The ids of the members for which there is no more room.
     pub(super) leave: Vec<String>,
 }
@@ -52,7 +54,7 @@ pub(super) fn plan<'a>(
         }
         decided.push((post, place));
     }
-    let (mut effects, mut writes) = (Vec::new(), Vec::new());
+    let (mut effects, mut writes, mut needs_head) = (Vec::new(), Vec::new(), false);
     for (post, place) in decided {
         let stays = match post {
             PostState::Live(post) => after.holds(&Member::of(post)),
@@ -60,6 +62,8 @@ pub(super) fn plan<'a>(
         };
         effects.push(match place {
             Place::Open(etag) if stays => {
+                // A member's copy that is missing: the member may have left meanwhile.
+                needs_head |= etag.is_none() && matches!(post, PostState::Live(_));
                 writes.push((post, etag));
                 Effect::Applied
             }
@@ -72,18 +76,15 @@ pub(super) fn plan<'a>(
     let leave = head.members().iter().map(|member| member.id.as_str());
     let leave = leave.filter(|id| !after.contains(id) && !is_written(id)).map(str::to_owned);
     let leave = leave.collect();
-    Plan { after, effects, writes, leave }
+    Plan { after, effects, writes, needs_head, leave }
 }
 
 /// Where a post is to be written, if the feed is as `head` says and this is `there`.
 fn place(head: &FeedHead, post: &PostState, there: Option<&Copied>) -> Place {
     let version = post.version();
     match post {
-        PostState::Live(post) if head.holds(&Member::of(post)) => match there {
-            Some(_) => Place::of(there, version),
-            // It has left the feed meanwhile.
-            None => Place::Taken(Effect::Unchanged),
-        },
+        // Where its copy is missing, an operator has deleted it.
+        PostState::Live(post) if head.holds(&Member::of(post)) => Place::of(there, version),
         // There may be the mark of this post, or of an earlier one with its id; or the copy of a later
         // one, which is a member already. A copy of this very version is no member, so it is written
         // over, too.
@@ -95,16 +96,16 @@ fn place(head: &FeedHead, post: &PostState, there: Option<&Copied>) -> Place {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
+    use std::{cmp::Reverse, collections::BTreeMap};
 
     use proptest::{collection::vec, prelude::*};
     use serde_json::{from_value, json};
 
     use super::*;
-    use crate::blog::model::{DeletedPost, Post};
+    use crate::blog::model::{DeletedPost, FEED_CAPACITY, Post};
 
-    /// The feed as it is stored: the head, and of each copy or mark the version and whether it is a
-    /// copy.
+    /// The feed as it is stored: the head, and of each copy or tombstone the version and whether it
+    /// is a copy.
     #[derive(Default)]
     struct Feed {
         head: FeedHead,
@@ -113,23 +114,37 @@ mod tests {
 
     impl Feed {
         fn settle(&mut self, posts: &[PostState]) {
+            self.settle_under(&self.head.clone(), posts);
+        }
+
+        /// Fills the feed up from the newest posts that exist, as `refill` does.
+        fn refill(&mut self, newest: &[PostState]) {
+            for posts in newest.chunks(49) {
+                let is_missing = |post: &&PostState| match post {
+                    PostState::Live(post) => !self.head.holds(&Member::of(post)),
+                    PostState::Deleted(_) => false,
+                };
+                let missing: Vec<_> = posts.iter().filter(is_missing).map(copy_of).collect();
+                self.settle_under(&self.head.filled(), &missing);
+            }
+        }
+
+        fn settle_under(&mut self, head: &FeedHead, posts: &[PostState]) {
             let copied = |version| Copied { version, etag: ETag::from("") };
             let copies = self.items.iter().map(|(id, item)| (id.clone(), copied(item.0))).collect();
-            let Plan { after, effects, writes, leave } = plan(&self.head, posts, &copies);
+            let Plan { after, effects, writes, needs_head, leave } = plan(head, posts, &copies);
             assert_eq!(effects.len(), posts.len());
             assert!(1 + writes.len() + leave.len() <= 100, "one transaction");
-            assert!(!writes.is_empty() || after == self.head, "nothing for the head alone");
-            assert!(writes.is_empty() || posts.iter().any(|post| concerns(&self.head, post)));
+            assert!(!writes.is_empty() || after == *head, "nothing for the head alone");
+            assert!(writes.is_empty() || posts.iter().any(|post| concerns(head, post)));
             for (post, _) in writes {
                 let is_copy = matches!(post, PostState::Live(_));
                 let id = post.author_and_id().1.to_string();
-                self.items.insert(id, (post.version(), is_copy));
+                let is_new = self.items.insert(id, (post.version(), is_copy)).is_none();
+                assert!(!is_copy || !is_new || needs_head || after != *head);
             }
             for id in leave {
-                assert!(
-                    self.items.remove(&id).is_some(),
-                    "what is not there fails the transaction"
-                );
+                self.items.remove(&id);
             }
             self.head = after;
         }
@@ -142,6 +157,13 @@ mod tests {
             let mut members: Vec<_> = self.head.members().iter().map(|one| &*one.id).collect();
             members.sort_unstable();
             members
+        }
+    }
+
+    fn copy_of(post: &PostState) -> PostState {
+        match post {
+            PostState::Live(post) => PostState::Live(post.clone()),
+            PostState::Deleted(mark) => PostState::Deleted(mark.clone()),
         }
     }
 
@@ -166,9 +188,10 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
 
+        /// Of each post, 0 is a delete, and 1 an operator who deletes the copy before a change.
         #[test]
         fn changes_come_to_the_same_together_as_one_by_one(
-            batches in vec(vec((0usize..250, 0u8..4), 1..50), 1..12),
+            batches in vec(vec((0usize..250, 0u8..5), 1..50), 1..12),
         ) {
             // Of each post its version and, while it exists, when it was created.
             let mut sources: BTreeMap<usize, (u64, Option<usize>)> = BTreeMap::new();
@@ -183,25 +206,51 @@ mod tests {
                     if what == 0 {
                         *created = None;
                         posts.push(deleted(&id, *version));
-                    } else {
-                        let created = *created.get_or_insert(time * 60 + post % 60);
-                        posts.push(live(&id, *version, created));
+                        continue;
                     }
+                    if what == 1 {
+                        for feed in [&mut together, &mut one_by_one] {
+                            feed.items.retain(|known, item| *known != id || !item.1);
+                        }
+                    }
+                    let created = *created.get_or_insert(time * 60 + post % 60);
+                    posts.push(live(&id, *version, created));
                 }
                 together.settle(&posts);
                 for post in posts.chunks(1) {
                     one_by_one.settle(post);
                 }
-                prop_assert_eq!(&together.head, &one_by_one.head);
-                prop_assert_eq!(together.copies(), together.members());
-                prop_assert_eq!(one_by_one.copies(), one_by_one.members());
-                // Again. Where the feed is to be filled up, what was evicted may come back for now.
-                if !together.head.refill {
-                    let before = together.items.clone();
-                    together.settle(&posts);
-                    prop_assert_eq!(&together.items, &before);
+                let newest = newest(&sources);
+                for feed in [&mut together, &mut one_by_one] {
+                    if feed.head.refill {
+                        feed.refill(&newest);
+                    }
+                    prop_assert_eq!(feed.copies(), feed.members());
+                    let expected: Vec<_> = newest.iter().map(member_of).collect();
+                    prop_assert_eq!(feed.head.members(), &expected);
                 }
+                let before = together.items.clone();
+                together.settle(&posts);
+                prop_assert_eq!(&together.items, &before);
             }
         }
+    }
+
+    fn member_of(post: &PostState) -> Member {
+        match post {
+            PostState::Live(post) => Member::of(post),
+            PostState::Deleted(_) => unreachable!("a post that exists"),
+        }
+    }
+
+    /// The newest posts that exist.
+    fn newest(sources: &BTreeMap<usize, (u64, Option<usize>)>) -> Vec<PostState> {
+        let posts = sources.iter().filter_map(|(post, (version, created))| {
+            Some(live(&format!("p{post}"), *version, (*created)?))
+        });
+        let mut posts: Vec<_> = posts.collect();
+        posts.sort_by_cached_key(|post| Reverse(member_of(post)));
+        posts.truncate(FEED_CAPACITY);
+        posts
     }
 }
