@@ -21,7 +21,8 @@ use crate::{
         },
         model::sizes,
         projections::{
-            HomeFeed, PostCopiesInUsers, PostsIntegrity, RenameOptions, UsernamesInPosts,
+            Background, BackgroundOptions, HomeFeed, PostCopiesInUsers, PostsIntegrity,
+            UsernamesInPosts,
         },
         queries::{
             get_comment, get_feed, get_like, get_post, get_user, list_comments, list_likes,
@@ -95,8 +96,8 @@ pub struct Options {
     pub admission: AdmissionOptions,
     /// How the app knows who calls.
     pub authentication: Authentication,
-    /// How a rename goes about it.
-    pub rename: RenameOptions,
+    /// The budget and the slices of renames and removals.
+    pub background: BackgroundOptions,
     /// How the weekly audit goes about it.
     pub audit: audit::Options,
     /// How long a projection tries again: a host may wait for long, a test may not.
@@ -111,7 +112,7 @@ impl Default for Options {
         Self {
             admission: AdmissionOptions::default(),
             authentication: Authentication::default(),
-            rename: RenameOptions::default(),
+            background: BackgroundOptions::default(),
             audit: audit::Options::default(),
             retry_budget: RETRY_BUDGET,
             combine: true,
@@ -126,13 +127,14 @@ pub fn app(cosmos: &Arc<Cosmos>) -> CustomHandler {
 
 /// The app with other options.
 pub fn app_with(cosmos: &Arc<Cosmos>, options: Options) -> CustomHandler {
-    let Options { admission, authentication, rename, audit, retry_budget, combine } = options;
+    let Options { admission, authentication, background, audit, retry_budget, combine } = options;
     let blog = Blog::new(cosmos).combining(combine);
+    let background = Background::new(background);
     let projections = Projections::new(DeadLetters::new(cosmos), retry_budget)
-        .with(UsernamesInPosts::new(&blog, rename))
+        .with(UsernamesInPosts::new(&blog, &background))
         .with(PostCopiesInUsers(blog.clone()))
         .with(HomeFeed(blog.clone()))
-        .with(PostsIntegrity(blog.clone()));
+        .with(PostsIntegrity::new(&blog, &background));
     let audited = blog.clone();
     let app = CustomHandler::new().trigger(
         audit::FUNCTION,

@@ -14,7 +14,7 @@ use azure_data_cosmos::{AccountReference, RoutingStrategy};
 use custom_handler::logs::Format;
 
 use crate::{
-    blog::{audit, projections::RenameOptions},
+    blog::{audit, projections::BackgroundOptions},
     http::{AdmissionOptions, Authentication},
 };
 
@@ -30,9 +30,9 @@ pub struct Config {
     pub audit: audit::Options,
     /// What is logged and where telemetry goes.
     pub telemetry: TelemetryConfig,
-    /// How renames go about it: `Rename__RequestUnitsPerSecond`, what they may spend, or 0 for no
-    /// limit.
-    pub rename: RenameOptions,
+    /// The work in the background that may have any size: `Background__RequestUnitsPerSecond`, what
+    /// it may spend, or 0 for no limit.
+    pub background: BackgroundOptions,
     /// How the app knows who calls: `Authentication__Mode`, `none` or `easyauth`.
     pub authentication: Authentication,
 }
@@ -108,7 +108,7 @@ impl Config {
                 ..Default::default()
             },
             telemetry: TelemetryConfig { format: format(&setting)?, export: export(&setting) },
-            rename: rename(&setting)?,
+            background: background(&setting)?,
             authentication: authentication(&setting)?,
         })
     }
@@ -154,18 +154,19 @@ fn export(setting: Lookup<'_>) -> Result<bool, ConfigError> {
     }
 }
 
-fn rename(setting: Lookup<'_>) -> Result<RenameOptions, ConfigError> {
-    const NAME: &str = "Rename__RequestUnitsPerSecond";
-    let Some(text) = setting(NAME) else {
-        return Ok(RenameOptions::default());
+fn background(setting: Lookup<'_>) -> Result<BackgroundOptions, ConfigError> {
+    // The second name is older: renames alone had a budget then.
+    let names = ["Background__RequestUnitsPerSecond", "Rename__RequestUnitsPerSecond"];
+    let Some((name, text)) = names.into_iter().find_map(|name| Some((name, setting(name)?))) else {
+        return Ok(BackgroundOptions::default());
     };
     let rate = text.trim().parse::<u32>().map_err(|_| {
         error(format!(
-            "{NAME} must be a whole number: what the renames of an instance may spend in a second, \
-             or 0 for no limit."
+            "{name} must be a whole number: what renames and removals of an instance may spend in a \
+             second, or 0 for no limit."
         ))
     })?;
-    Ok(RenameOptions { request_units_per_second: NonZeroU32::new(rate), ..Default::default() })
+    Ok(BackgroundOptions { request_units_per_second: NonZeroU32::new(rate), ..Default::default() })
 }
 
 /// The mode `easyauth` believes headers that only the platform removes from what callers send, and
@@ -255,20 +256,25 @@ mod tests {
     }
 
     #[test]
-    fn renames_have_a_budget_unless_they_are_told_otherwise() {
-        const NAME: &str = "Rename__RequestUnitsPerSecond";
+    fn the_background_has_a_budget_unless_it_is_told_otherwise() {
+        const NAME: &str = "Background__RequestUnitsPerSecond";
+        const OLD_NAME: &str = "Rename__RequestUnitsPerSecond";
         let rate = |settings: &[(&str, &str)]| {
             let store =
                 ("CosmosConnection", "AccountEndpoint=http://127.0.0.1:8081/;AccountKey=a2V5");
-            let config = read(&[&[store], settings].concat());
-            config.map(|config| config.rename.request_units_per_second.map_or(0, NonZeroU32::get))
+            let config = read(&[&[store], settings].concat())?;
+            let rate = config.background.request_units_per_second;
+            Ok::<_, ConfigError>(rate.map_or(0, NonZeroU32::get))
         };
         assert_eq!(rate(&[]).unwrap(), 400);
-        assert_eq!(rate(&[(NAME, " 2500 ")]).unwrap(), 2_500);
-        assert_eq!(rate(&[(NAME, "0")]).unwrap(), 0);
-        for bad in ["-1", "1.5", "fast", "99999999999"] {
-            let message = rate(&[(NAME, bad)]).unwrap_err().to_string();
-            assert!(message.contains(NAME) && !message.contains(bad), "{message}");
+        assert_eq!(rate(&[(OLD_NAME, "100"), (NAME, " 2500 ")]).unwrap(), 2_500);
+        assert_eq!(rate(&[(OLD_NAME, "100")]).unwrap(), 100);
+        for name in [NAME, OLD_NAME] {
+            assert_eq!(rate(&[(name, "0")]).unwrap(), 0);
+            for bad in ["-1", "1.5", "fast", "99999999999"] {
+                let message = rate(&[(name, bad)]).unwrap_err().to_string();
+                assert!(message.contains(name) && !message.contains(bad), "{message}");
+            }
         }
     }
 

@@ -55,14 +55,14 @@ fn failure(error: &dyn Error) -> ExitCode {
 
 async fn start() -> Result<Shutdown, Box<dyn Error>> {
     let config = Config::from_env()?;
-    let Config { admission, audit, authentication, cosmos, rename, telemetry } = config;
+    let Config { admission, audit, authentication, cosmos, background, telemetry } = config;
     let telemetry = telemetry::start(&telemetry)?;
     let cosmos: Arc<Cosmos> = cosmos.into();
     // Beside listening, not before it: the host hands the first request over only some time after
     // `GET /` is answered, and by then this is done. A request that comes earlier waits for it; when
     // it fails, each request tries for itself.
     let warm_up = tokio::spawn(warm_up(Blog::new(&cosmos)));
-    let options = Options { admission, authentication, audit, rename, ..Default::default() };
+    let options = Options { admission, authentication, audit, background, ..Default::default() };
     let served = app_with(&cosmos, options).serve().await;
     warm_up.abort();
     telemetry.stop().await;

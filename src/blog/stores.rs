@@ -92,6 +92,16 @@ impl Blog {
         }
     }
 
+    /// The blog whose reads return the latest committed state: [`Container::latest_committed`].
+    pub(super) fn latest_committed(&self) -> Self {
+        Self {
+            users: self.users.latest_committed(),
+            posts: self.posts.latest_committed(),
+            feed: self.feed.latest_committed(),
+            ..self.clone()
+        }
+    }
+
     /// The name and version of an author, as of at most half a minute ago.
     pub(super) async fn author(&self, user_id: &UserId) -> Result<Author, ApiError> {
         if let Some((author, since)) = self.authors.get(user_id)

@@ -6,8 +6,8 @@ use azure_data_cosmos::{
     FeedScope, Query,
     clients::ContainerClient,
     options::{
-        ItemReadOptions, ItemWriteOptions, MaxItemCountHint, OperationOptions, PriorityLevel,
-        QueryOptions, ReadConsistencyStrategy, ThroughputControlOptionsBuilder,
+        BatchOptions, ItemReadOptions, ItemWriteOptions, MaxItemCountHint, OperationOptions,
+        PriorityLevel, QueryOptions, ReadConsistencyStrategy, ThroughputControlOptionsBuilder,
     },
 };
 use futures::{
@@ -56,8 +56,7 @@ impl Container {
         self.id
     }
 
-    /// The container for work in the background: reads, queries and writes of single items have low
-    /// priority, so a store that is short of request units refuses them before others.
+    /// The container for work in the background: all its requests have low priority, so a store that is short of request units refuses them before others.
     ///
     /// An account has priorities when it is told to (priority-based execution), and ignores them
     /// otherwise: <https://learn.microsoft.com/azure/cosmos-db/priority-based-execution>.
@@ -181,7 +180,8 @@ impl Container {
     pub async fn transact(&self, transaction: Transaction) -> Result<Vec<ETag>, Refusal> {
         let whole = |error: StoreError| Refusal { operation: None, error };
         let client = self.client().await.map_err(whole)?;
-        let call = client.execute_transactional_batch(transaction.batch, None);
+        let options = BatchOptions::default().with_operation_options((*self.options).clone());
+        let call = client.execute_transactional_batch(transaction.batch, Some(options));
         let done = timed(async {
             let response = call.await?;
             let diagnostics = response.diagnostics();

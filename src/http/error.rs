@@ -55,6 +55,9 @@ pub enum ApiError {
     /// 503: this instance has as many requests as it can work on.
     #[error("too many requests at a time")]
     Overloaded,
+    /// 503: the change feed is still removing the comments and likes of the post that had this id.
+    #[error("the comments and likes of a deleted post are still being removed")]
+    RemovalPending,
     /// The store's fault: 429, 503 or, for a bug, 500.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -165,6 +168,12 @@ impl IntoResponse for ApiError {
                     "This instance works on as many requests as it can. Retry after the time in Retry-After.".into(),
                 )
             }
+            Self::RemovalPending => (
+                S::SERVICE_UNAVAILABLE,
+                "removal-pending",
+                "Removal pending",
+                "The post with this id was deleted, and its comments and likes are still being removed. Retry after the time in Retry-After.".into(),
+            ),
             Self::Internal => internal(),
             Self::Store(error) => of_store(error),
         };

@@ -269,7 +269,9 @@ impl Unfinished {
 
 impl From<&StoreError> for Unfinished {
     fn from(error: &StoreError) -> Self {
-        Self { reason: error.reason, try_again: error.is_race() || error.is_transient() }
+        // A write finds nothing where something was read: it was deleted meanwhile.
+        let lost_race = error.is_race() || error.reason == Reason::NotFound;
+        Self { reason: error.reason, try_again: lost_race || error.is_transient() }
     }
 }
 

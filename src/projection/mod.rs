@@ -64,6 +64,24 @@
 //! waits for any of this. A rename that takes long is acknowledged when a mark is stored that brings
 //! it back, so (b) holds for the mark instead of the user.
 //!
+//! # Why stale reads lose nothing
+//!
+//! Session tokens are not shared between instances, so a read may return an older state than the one
+//! that was delivered. A write always acts on the newest state, under an ETag. So a stale read does
+//! harm only where a change is acknowledged *without a write*, since there seemed nothing to do:
+//!
+//! | read | may it be stale? |
+//! | --- | --- |
+//! | a copy that is to be written ([`Copied::read`]) | yes: versions never fall, so a newer or equal version is a fact; anything else is written, and refused under the older ETag or as an item that exists |
+//! | the source of a delivered change ([`Delivered`]) | no: less than the delivered version is a lost race, after a second read of the latest committed state |
+//! | the items of a rename; the user of a new item | no, both are latest committed: an item is compared with the user after it was written, and a rename looks for items after the user was written. So of two that have not seen each other, each would have read before the other wrote, and written before it read |
+//! | the comments and likes of a deleted post | no, latest committed: none is written after the tombstone, so an empty answer is final |
+//! | the head of the feed, the newest posts of a refill | no, latest committed: [`HomeFeed`](crate::blog::projections::HomeFeed) has the argument |
+//! | the document of a dead letter | no, latest committed: its letter is deleted afterwards |
+//!
+//! The latest committed state is that of the region which is read, at twice the request units. With
+//! one region that is the newest state.
+//!
 //! *Usernames* are the one thing decided outside a projection in two partitions;
 //! `src/blog/usernames.rs` has the argument for them.
 
@@ -71,6 +89,7 @@ mod apply;
 mod batch;
 mod copy;
 mod dead_letter;
+mod delivered;
 mod host_dates;
 mod registry;
 mod replay;
@@ -81,6 +100,7 @@ pub use self::{
     batch::{RETRY_BUDGET, Undelivered, run},
     copy::{Copied, Place, VersionedCopy},
     dead_letter::{DeadLetter, DeadLetters, Settlement, function_of},
+    delivered::Delivered,
     registry::{AnyProjection, Projections},
     replay::{Outcome, Setback},
 };

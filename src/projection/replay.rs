@@ -70,7 +70,9 @@ async fn document<P: Projection>(
     letter: &DeadLetter,
 ) -> Result<Option<Document>, Failure> {
     if let Some((partition, id)) = letter.place() {
-        if let Some(stored) = projection.container().read::<Box<RawValue>>(partition, id).await? {
+        // An older version than the letter's would be applied, and the letter deleted.
+        let latest = projection.container().latest_committed();
+        if let Some(stored) = latest.read::<Box<RawValue>>(partition, id).await? {
             return Ok(Document::from_json(stored.item.get()).ok());
         }
         // A mark goes away by itself, and what it says, as that an item is deleted, still holds.

@@ -14,7 +14,7 @@ use serde_json::Value;
 use tower::ServiceExt;
 use tributary::{
     app::{Options, app_with},
-    blog::projections::RenameOptions,
+    blog::projections::BackgroundOptions,
     cosmos::Cosmos,
     http::Authentication,
 };
@@ -108,8 +108,9 @@ impl World {
     /// What the app does unless a test wants something else. Nobody reads beside a rename here, so
     /// it need not wait.
     pub(crate) fn options() -> Options {
-        let rename = RenameOptions { request_units_per_second: None, ..RenameOptions::default() };
-        Options { rename, ..Options::default() }
+        let background =
+            BackgroundOptions { request_units_per_second: None, ..BackgroundOptions::default() };
+        Options { background, ..Options::default() }
     }
 
     /// The names of the triggers that the app serves.

@@ -15,7 +15,7 @@ use crate::{
     blog::{
         commands::take_name,
         model::{Author, Post, PostCopy, PostId, PostsItem, Reservation, UserId, UsersItem},
-        projections::remove_reactions,
+        projections::remove_some,
         stores::{PostSlot, UserSlot},
         usernames::free,
     },
@@ -149,7 +149,7 @@ impl Looker {
         // The mark of a deleted post tells which of its comments and likes have to go, all at once.
         let post_id = post_id(partition)?;
         if let PostSlot::Deleted(mark) = self.blog.post_slot(&post_id).await? {
-            remove_reactions(&self.blog, &post_id, mark.item.version).await?;
+            remove_some(&self.blog, &post_id, mark.item.version).await?;
             return Ok("deleted what the post left behind");
         }
         self.blog.posts.delete(partition, id, seen).await?;

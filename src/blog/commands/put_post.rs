@@ -10,7 +10,7 @@ use crate::{
             Author, Change, Post, PostContent, PostId, PostText, PostsItem, PublicPost, Title,
             UserId,
         },
-        projections::{PostCopiesInUsers, remove_reactions},
+        projections::{Left, PostCopiesInUsers, remove_some},
         stores::PostSlot,
     },
     cosmos::{ETag, StoreError, Stored, retry},
@@ -102,7 +102,9 @@ async fn save(
             // What is left of the deleted post must not count for the new one, nor stay with an
             // earlier author: the change feed shows the newest version only, and may never show
             // the mark that goes now.
-            remove_reactions(blog, id, mark.item.version).await?;
+            if remove_some(blog, id, mark.item.version).await? == Left::Some {
+                return Err(ApiError::RemovalPending);
+            }
             if mark.item.user_id != text.user_id {
                 let change = PostsItem::DeletedPost(mark.item.clone());
                 PostCopiesInUsers(blog.clone()).apply(&change).await?;

@@ -11,24 +11,26 @@
 //! chain ends: users → posts → copies, and nothing reads the change feed of the copies but to
 //! ignore them.
 
+mod background;
 mod home_feed;
 mod post_copies_in_users;
 mod posts_integrity;
+mod removal;
 mod usernames_in_posts;
 
+pub use background::{Background, BackgroundOptions};
 pub use home_feed::HomeFeed;
 pub use post_copies_in_users::PostCopiesInUsers;
 pub use posts_integrity::PostsIntegrity;
-pub use usernames_in_posts::{RenameOptions, UsernamesInPosts};
+pub use usernames_in_posts::UsernamesInPosts;
 
-pub(super) use posts_integrity::remove_reactions;
+pub(super) use removal::{Left, remove_some};
 
 use super::{
     Blog,
     model::{DeletedPost, Post, PostId, PostsItem, UserId},
-    stores::PostSlot,
 };
-use crate::cosmos::StoreError;
+use crate::{cosmos::StoreError, projection::Delivered};
 
 /// The state of a post that the copies of it follow.
 pub(crate) enum PostState {
@@ -58,11 +60,18 @@ impl PostState {
 async fn post_state(blog: &Blog, change: &PostsItem) -> Result<Option<PostState>, StoreError> {
     match change {
         PostsItem::Post(post) if post.may_be_rewritten() => {
-            Ok(match blog.post_slot(&post.public.post_id).await? {
-                PostSlot::Post(post) => Some(PostState::Live(Box::new(post.item))),
-                PostSlot::Deleted(mark) => Some(PostState::Deleted(mark.item)),
-                PostSlot::Empty => None,
-            })
+            let id = post.public.post_id.as_str();
+            let version = |item: &PostsItem| match item {
+                PostsItem::Post(post) => Some(post.version),
+                PostsItem::DeletedPost(mark) => Some(mark.version),
+                PostsItem::Comment(_) | PostsItem::Like(_) => None,
+            };
+            let stored = Delivered(post.version).read(&blog.posts, (id, id), version).await?;
+            Ok(stored.and_then(|stored| match stored.item {
+                PostsItem::Post(post) => Some(PostState::Live(Box::new(post))),
+                PostsItem::DeletedPost(mark) => Some(PostState::Deleted(mark)),
+                PostsItem::Comment(_) | PostsItem::Like(_) => None,
+            }))
         }
         PostsItem::Post(post) => Ok(Some(PostState::Live(Box::new(post.clone())))),
         PostsItem::DeletedPost(mark) => Ok(Some(PostState::Deleted(mark.clone()))),

@@ -1,13 +1,13 @@
 //! What must hold inside `posts`, and commands alone cannot see to.
 
-use super::usernames_in_posts::rename_item;
+use super::{background::Background, removal::remove_for_a_slice, usernames_in_posts::rename_item};
 use crate::{
     blog::{
         Blog,
         model::{Comment, Like, Post, PostId, PostsItem, UserId},
         stores::UserSlot,
     },
-    cosmos::{Container, Query, Reason, Refusal, Scope, StoreError, Transaction},
+    cosmos::{Container, StoreError},
     projection::{Effect, Projection},
 };
 
@@ -16,9 +16,21 @@ use crate::{
 /// - *Names.* A command reads its user's name, then a rename goes through all items of that user,
 ///   then the command creates its item under the old name. So whoever sees a new item compares its
 ///   name with the user's. If the item came first, the rename has found it; if the rename came
-///   first, this finds the new name. Either order ends right.
-/// - *Deleted posts.* Their comments and likes are removed here, however many there are.
-pub struct PostsIntegrity(pub Blog);
+///   first, this finds the new name. Either order ends right. Both read the latest committed state:
+///   of two that have not seen each other, one would be the first to write and the last to read.
+/// - *Deleted posts.* Their comments and likes are removed here, however many there are: in slices
+///   of time, within the budget that renames have, and with low priority in the store.
+pub struct PostsIntegrity {
+    blog: Blog,
+    background: Background,
+}
+
+impl PostsIntegrity {
+    /// The projection of a blog.
+    pub fn new(blog: &Blog, background: &Background) -> Self {
+        Self { blog: blog.clone(), background: background.clone() }
+    }
+}
 
 impl Projection for PostsIntegrity {
     const FUNCTION: &'static str = "PostsIntegrity";
@@ -26,7 +38,7 @@ impl Projection for PostsIntegrity {
     type Change = PostsItem;
 
     fn container(&self) -> &Container {
-        &self.0.posts
+        &self.blog.posts
     }
 
     fn source(change: &PostsItem) -> Option<(String, u64)> {
@@ -47,7 +59,7 @@ impl Projection for PostsIntegrity {
     async fn apply(&self, change: &PostsItem) -> Result<Effect, StoreError> {
         match change {
             PostsItem::DeletedPost(mark) => {
-                remove_reactions(&self.0, &mark.post_id, mark.version).await
+                remove_for_a_slice(&self.blog.in_background(), &self.background, mark).await
             }
             PostsItem::Post(Post { public, username_version, .. }) => {
                 self.repair(&public.post_id, &public.id, &public.user_id, *username_version).await
@@ -72,54 +84,17 @@ impl PostsIntegrity {
         user_id: &UserId,
         username_version: u64,
     ) -> Result<Effect, StoreError> {
-        let UserSlot::User(user) = self.0.user_slot(user_id).await? else {
+        // A change of the user may be on its way to the replicas, and nobody would look again.
+        let latest = self.blog.latest_committed();
+        let UserSlot::User(user) = latest.user_slot(user_id).await? else {
             return Ok(Effect::Unchanged);
         };
         if user.item.version <= username_version {
             return Ok(Effect::Unchanged);
         }
-        match self.0.posts.read(post_id.as_str(), id).await? {
-            Some(stored) => rename_item(&self.0, stored, &user.item.author()).await,
+        match latest.posts.read(post_id.as_str(), id).await? {
+            Some(stored) => rename_item(&self.blog, stored, &user.item.author()).await,
             None => Ok(Effect::Unchanged),
-        }
-    }
-}
-
-/// How many items a transaction deletes (service limit: 100 operations).
-const BATCH: u32 = 100;
-
-/// Removes the comments and likes that a post had before it was deleted in `version`. Those of a
-/// later post with the same id are newer, and stay.
-pub(in crate::blog) async fn remove_reactions(
-    blog: &Blog,
-    post_id: &PostId,
-    version: u64,
-) -> Result<Effect, StoreError> {
-    let partition = post_id.as_str();
-    let mut effect = Effect::Unchanged;
-    loop {
-        // The order is that of an index, by which the items of the post are found.
-        let query = Query::from(
-            "SELECT TOP @batch VALUE c.id FROM c \
-             WHERE c.postId = @postId AND c.type IN ('comment', 'like') AND c.postVersion < @version \
-             ORDER BY c.postId DESC, c.type DESC, c.creationDate DESC, c.id DESC",
-        )
-        .with_parameter("@postId", post_id)?
-        .with_parameter("@batch", BATCH)?
-        .with_parameter("@version", version)?;
-        let ids: Vec<String> = blog.posts.query(query, Scope::Partition(partition), BATCH).await?;
-        if ids.is_empty() {
-            return Ok(effect);
-        }
-        let delete = |transaction: Transaction, id: &String| transaction.delete(id, None);
-        let deletes = ids.iter().fold(Transaction::new(partition), delete);
-        match blog.posts.transact(deletes).await {
-            // The query had room for more: these were all.
-            Ok(_) if ids.len() < BATCH as usize => return Ok(Effect::Applied),
-            Ok(_) => effect = Effect::Applied,
-            // Another instance was faster with some of them: see what is left.
-            Err(Refusal { error, .. }) if error.reason == Reason::NotFound => {}
-            Err(Refusal { error, .. }) => return Err(error),
         }
     }
 }

@@ -1,20 +1,21 @@
 //! A user's new name on the user's posts, comments and likes.
 
-use std::{num::NonZeroU32, pin::pin, time::Duration};
+use std::{pin::pin, time::Duration};
 
+use backon::{BackoffBuilder, ExponentialBuilder};
 use futures::{StreamExt, TryStreamExt, stream};
 use serde::Deserialize;
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep};
 
+use super::background::Background;
 use crate::{
     blog::{
         Blog,
         model::{Author, PostsItem, Renaming, User, UserId, UsersItem},
-        stores::UserSlot,
         usernames::release,
     },
-    cosmos::{Container, ETag, Pacer, Query, Reason, Scope, StoreError, Stored},
-    projection::{Effect, Projection},
+    cosmos::{Container, ETag, Query, Reason, Scope, StoreError, Stored},
+    projection::{Delivered, Effect, Projection},
 };
 
 /// How many items are read at a time; a page of posts is at most 4 MB (service limit).
@@ -23,24 +24,8 @@ const PAGE: u32 = 100;
 /// How many items are written at a time.
 const WRITES: usize = 8;
 
-/// How a rename goes about it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct RenameOptions {
-    /// What all renames of this process together may spend; `None` is no limit.
-    pub request_units_per_second: Option<NonZeroU32>,
-    /// How long one delivery works on one rename. All renames of a batch together must be done well
-    /// within `functionTimeout`, after which the host kills the process.
-    pub slice: Duration,
-}
-
-impl Default for RenameOptions {
-    /// 400 request units a second leave more than half of what the smallest autoscale container has
-    /// (1,000) to readers, and nine tenths of what a serverless partition has (5,000). They give
-    /// some 35 items of 1 KB a second.
-    fn default() -> Self {
-        Self { request_units_per_second: NonZeroU32::new(400), slice: Duration::from_secs(15) }
-    }
-}
+/// How many retries an item gets in one delivery: some 0.4 s.
+const RETRIES: usize = 8;
 
 /// Keeps the names in `posts` true to the users, after a rename, and sees that the old name is free.
 ///
@@ -55,17 +40,19 @@ impl Default for RenameOptions {
 /// the mark behind everything that has come meanwhile, so a rename of a hundred thousand items
 /// holds up no other. Every slice renames some items unless the budget is spent by others, and the
 /// last one writes no mark, so that ends.
+///
+/// The user is read in the delivered version or a newer one, and the items in their latest committed
+/// state. An item that a stale query missed would be seen by nobody: its own change may have been
+/// compared with the user before the rename.
 pub struct UsernamesInPosts {
     blog: Blog,
-    pacer: Pacer,
-    slice: Duration,
+    background: Background,
 }
 
 impl UsernamesInPosts {
     /// The projection of a blog.
-    pub fn new(blog: &Blog, options: RenameOptions) -> Self {
-        let RenameOptions { request_units_per_second, slice } = options;
-        Self { blog: blog.in_background(), pacer: Pacer::new(request_units_per_second), slice }
+    pub fn new(blog: &Blog, background: &Background) -> Self {
+        Self { blog: blog.in_background(), background: background.clone() }
     }
 }
 
@@ -87,18 +74,23 @@ impl Projection for UsernamesInPosts {
     }
 
     async fn apply(&self, change: &UsersItem) -> Result<Effect, StoreError> {
-        let deadline = Instant::now() + self.slice;
-        let Some((user_id, _)) = of(change) else {
+        let deadline = self.background.deadline();
+        let pacer = &self.background.pacer;
+        let Some((user_id, version)) = of(change) else {
             return Ok(Effect::Unchanged);
         };
         // The name is read again: it may be newer, and the host may have rewritten it.
-        let UserSlot::User(user) = self.pacer.charge(self.blog.user_slot(user_id)).await? else {
+        let (place, version_of) = ((user_id.as_str(), user_id.as_str()), |item: &UsersItem| {
+            if let UsersItem::User(user) = item { Some(user.version) } else { None }
+        });
+        let read = Delivered(version).read(&self.blog.users, place, version_of);
+        let Some(Stored { item: UsersItem::User(user), .. }) = pacer.charge(read).await? else {
             return Ok(Effect::Unchanged);
         };
-        for former in &user.item.former {
-            self.pacer.charge(release(&self.blog, former)).await?;
+        for former in &user.former {
+            pacer.charge(release(&self.blog, former)).await?;
         }
-        let author = user.item.author();
+        let author = user.author();
         let mut effect = Effect::Unchanged;
         loop {
             match self.rename_all(&author, deadline).await? {
@@ -148,16 +140,21 @@ impl UsernamesInPosts {
         )
         .with_parameter("@userId", &author.user_id)?
         .with_parameter("@version", author.version)?;
-        let pages = self.blog.posts.pages::<Found>(query, Scope::Container, PAGE).await?;
+        let posts = self.blog.posts.latest_committed();
+        let pages = posts.pages::<Found>(query, Scope::Container, PAGE).await?;
         let mut pages = pin!(pages);
-        let mut seen = 0;
+        let (mut seen, mut contested) = (0, None);
         loop {
-            let page = match self.pacer.run(deadline, pages.try_next()).await {
+            let page = match self.background.pacer.run(deadline, pages.try_next()).await {
                 Some(page) => page?,
                 None => return Ok(Pass::OutOfTime),
             };
             let Some(page) = page else {
-                return Ok(if seen == 0 { Pass::Empty } else { Pass::Complete });
+                return match contested {
+                    Some(lost_race) => Err(lost_race),
+                    None if seen == 0 => Ok(Pass::Empty),
+                    None => Ok(Pass::Complete),
+                };
             };
             let writes = (seen..).zip(page).map(async |(n, Found { item, etag })| {
                 // The first is tried however late it is, so that every slice gets on.
@@ -166,14 +163,24 @@ impl UsernamesInPosts {
                 }
                 let stored = Stored { item, etag: ETag::from(etag) };
                 let renaming = rename_item(&self.blog, stored, author);
-                self.pacer.run(deadline, renaming).await.transpose().map(|done| done.is_some())
+                self.background
+                    .pacer
+                    .run(deadline, renaming)
+                    .await
+                    .transpose()
+                    .map(|done| done.is_some())
             });
             let mut writes = stream::iter(writes).buffer_unordered(WRITES);
             let mut all_in_time = true;
             // Also when time is over: what has begun ends.
-            while let Some(in_time) = writes.try_next().await? {
+            while let Some(written) = writes.next().await {
                 seen += 1;
-                all_in_time &= in_time;
+                match written {
+                    Ok(in_time) => all_in_time &= in_time,
+                    // Others write this item all the time: the rest does not wait for it.
+                    Err(error) if error.is_race() => contested = Some(error),
+                    Err(error) => return Err(error),
+                }
             }
             if !all_in_time {
                 return Ok(Pass::OutOfTime);
@@ -184,29 +191,43 @@ impl UsernamesInPosts {
     async fn go_on_later(&self, author: &Author) -> Result<(), StoreError> {
         let mark = UsersItem::Renaming(Renaming::to(author));
         let partition = author.user_id.as_str();
-        self.pacer.charge(self.blog.users.upsert(partition, Renaming::ID, &mark)).await?;
+        self.background
+            .pacer
+            .charge(self.blog.users.upsert(partition, Renaming::ID, &mark))
+            .await?;
         tracing::info!(user.id = partition, "A rename goes on with the next delivery");
         Ok(())
     }
 }
 
 /// Puts an author's name on one of the author's items, unless it has that name or a newer one.
+///
+/// Where others write the item all the time, this is a lost race after a few attempts, with back-off
+/// and jitter between them: the change is applied again later.
 pub(super) async fn rename_item(
     blog: &Blog,
     mut stored: Stored<PostsItem>,
     author: &Author,
 ) -> Result<Effect, StoreError> {
+    let mut pauses = ExponentialBuilder::default()
+        .with_min_delay(Duration::from_millis(2))
+        .with_max_delay(Duration::from_millis(64))
+        .with_max_times(RETRIES)
+        .with_jitter()
+        .build();
     while let Some((id, partition, renamed)) = renamed(&stored.item, author) {
-        match blog.posts.replace(&partition, &id, &renamed, &stored.etag).await {
+        let lost_race = match blog.posts.replace(&partition, &id, &renamed, &stored.etag).await {
             Ok(_) => return Ok(Effect::Applied),
             // Gone meanwhile, and its name with it.
             Err(error) if error.reason == Reason::NotFound => break,
             // Commented on, liked or edited meanwhile.
-            Err(error) if error.is_race() => match blog.posts.read(&partition, &id).await? {
-                Some(newer) => stored = newer,
-                None => break,
-            },
+            Err(error) if error.is_race() => error,
             Err(error) => return Err(error),
+        };
+        sleep(pauses.next().ok_or(lost_race)?).await;
+        match blog.posts.latest_committed().read(&partition, &id).await? {
+            Some(newer) => stored = newer,
+            None => break,
         }
     }
     Ok(Effect::Unchanged)

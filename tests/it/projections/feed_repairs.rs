@@ -6,7 +6,7 @@ use tributary_local::cosmos::RequestKind::{Batch, Query};
 use crate::{blog::given, interleavings::held, world::World};
 
 /// A world with 101 posts of Ann, `p000` to `p100`, of which the feed holds the newest 100.
-async fn full_feed() -> World {
+pub(super) async fn full_feed() -> World {
     let world = given::blog().await;
     world.delete("/api/posts/p1").await.expect(204);
     for n in 0..=100 {
@@ -50,7 +50,7 @@ async fn delete_copy(world: &World, id: &str) {
 }
 
 /// The feed shows the newest 100 posts, each as it is.
-async fn the_feed_is_right(world: &World) {
+pub(super) async fn the_feed_is_right(world: &World) {
     let mut posts = world.items("posts").await;
     posts.retain(|item| item["type"] == "post");
     posts.sort_by_key(|post| (post["creationDate"].to_string(), post["id"].to_string()));

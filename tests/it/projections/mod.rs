@@ -7,6 +7,8 @@ mod home_feed;
 mod late_deliveries;
 mod post_copies_in_users;
 mod posts_integrity;
+mod removals_of_any_size;
 mod renames_of_any_size;
 mod texts;
+mod stale_reads;
 mod usernames_in_posts;

@@ -10,7 +10,7 @@ use std::{
 use serde_json::{Value, json};
 use tributary::{
     app::Options,
-    blog::projections::{RenameOptions, UsernamesInPosts},
+    blog::projections::{BackgroundOptions, PostsIntegrity, UsernamesInPosts},
     cosmos::metered,
     projection::{Projection, RETRY_BUDGET},
 };
@@ -19,8 +19,8 @@ use tributary_local::cosmos::RequestKind;
 use crate::world::World;
 
 /// What a change of the app's defaults for renames gives.
-async fn with_rename(world: &World, rename: RenameOptions) -> World {
-    world.with_app(Options { rename, ..World::options() }).await
+async fn with_rename(world: &World, background: BackgroundOptions) -> World {
+    world.with_app(Options { background, ..World::options() }).await
 }
 
 /// A user with a post and comments on it, `items` in all.
@@ -77,7 +77,7 @@ async fn a_long_rename_goes_on_behind_the_changes_that_have_come_meanwhile() {
     let before = world.endpoint.request_count();
 
     // No time at all is enough for one item.
-    let no_time = RenameOptions { slice: Duration::ZERO, ..World::options().rename };
+    let no_time = BackgroundOptions { slice: Duration::ZERO, ..World::options().background };
     let hasty = with_rename(&world, no_time).await;
     hasty.deliver("UsernamesInPosts", &users(&world).await).await.unwrap();
     assert_eq!(names(&world, "bob").await, (1, 0));
@@ -105,7 +105,7 @@ async fn slices_of_a_rename_follow_each_other_until_it_is_done() {
     world.settle().await;
     rename(&world, "ann").await;
     let before = world.endpoint.request_count();
-    let no_time = RenameOptions { slice: Duration::ZERO, ..World::options().rename };
+    let no_time = BackgroundOptions { slice: Duration::ZERO, ..World::options().background };
     with_rename(&world, no_time).await.settle().await;
     assert_eq!(names(&world, "ann").await, (30, 0));
     assert_eq!(replaces(&world, before), 30);
@@ -121,7 +121,7 @@ async fn an_interrupted_rename_writes_hardly_any_item_twice() {
     let users = users(&world).await;
     // The store in the process hardly ever lets a task wait; a budget does.
     let request_units_per_second = NonZeroU32::new(20_000);
-    let rename = RenameOptions { request_units_per_second, ..RenameOptions::default() };
+    let rename = BackgroundOptions { request_units_per_second, ..BackgroundOptions::default() };
     let paced = with_rename(&world, rename).await;
     for crash in 1..=6 {
         let crashed = async {
@@ -149,7 +149,7 @@ async fn a_rename_keeps_to_its_budget() {
     user_with_items(&world, "ann", 60).await;
     rename(&world, "ann").await;
     let request_units_per_second = NonZeroU32::new(1_500);
-    let rename = RenameOptions { request_units_per_second, ..RenameOptions::default() };
+    let rename = BackgroundOptions { request_units_per_second, ..BackgroundOptions::default() };
     let paced = with_rename(&world, rename).await;
     let users = users(&world).await;
     let begin = Instant::now();
@@ -179,7 +179,7 @@ async fn a_rename_gives_way_to_others_in_the_store() {
 }
 
 #[test]
-fn a_batch_of_long_renames_ends_before_the_host_kills_the_process() {
+fn a_batch_of_long_renames_or_removals_ends_before_the_host_kills_the_process() {
     let read = |path: &str| -> Value {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
         serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
@@ -195,10 +195,15 @@ fn a_batch_of_long_renames_ends_before_the_host_kills_the_process() {
         panic!("{host}");
     };
     let timeout = Duration::from_secs((hours * 60 + minutes) * 60 + seconds);
-    let function = read("functions/UsernamesInPosts/function.json");
-    let changes = function["bindings"][0]["maxItemsPerInvocation"].as_u64().unwrap();
-    let slices = changes.div_ceil(UsernamesInPosts::CONCURRENCY as u64);
-    let slice = RenameOptions::default().slice;
-    let longest = slice * u32::try_from(slices).unwrap() + RETRY_BUDGET;
-    assert!(longest < timeout * 3 / 4, "{longest:?} of {timeout:?}");
+    let slice = BackgroundOptions::default().slice;
+    for (function, concurrency) in [
+        (UsernamesInPosts::FUNCTION, UsernamesInPosts::CONCURRENCY),
+        (PostsIntegrity::FUNCTION, PostsIntegrity::CONCURRENCY),
+    ] {
+        let file = read(&format!("functions/{function}/function.json"));
+        let changes = file["bindings"][0]["maxItemsPerInvocation"].as_u64().unwrap();
+        let slices = changes.div_ceil(concurrency as u64);
+        let longest = slice * u32::try_from(slices).unwrap() + RETRY_BUDGET;
+        assert!(longest < timeout * 3 / 4, "{function}: {longest:?} of {timeout:?}");
+    }
 }

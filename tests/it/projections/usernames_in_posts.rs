@@ -1,6 +1,10 @@
-use serde_json::{Value, json};
+use std::time::Duration;
 
-use crate::world::World;
+use futures::FutureExt;
+use serde_json::{Value, json};
+use tributary_local::cosmos::RequestKind;
+
+use crate::{blog::given, world::World};
 
 #[tokio::test]
 async fn a_new_name_reaches_everything_that_the_user_has_written() {
@@ -81,4 +85,51 @@ async fn a_late_older_name_does_not_come_back() {
 async fn user(world: &World) -> Value {
     let items = world.items("users").await;
     items.into_iter().find(|item| item["type"] == "user").unwrap()
+}
+
+#[tokio::test]
+async fn a_post_that_is_written_all_the_time_holds_up_no_other_item_of_a_rename() {
+    let world = given::blog().await;
+    for id in ["bob0", "bob1"] {
+        given::user(&world, id, id).await.expect(201);
+    }
+    given::comment(&world, "p1", "ann", "Well.").await.expect(201);
+    given::user(&world, "ann", "Anna").await.expect(200);
+    let mut users = world.items("users").await;
+    users.retain(|item| item["id"] == "ann");
+    // The host delivers what it cannot do at once again.
+    let hasty = world.with_budget(Duration::ZERO).await;
+    let mut rename = hasty.deliver("UsernamesInPosts", &users).boxed_local();
+    let hold = || world.endpoint.hold(RequestKind::Replace, "posts");
+    // The post and the comment are written at the same time.
+    let (mut next, mut other, mut likes) = (hold(), Some(hold()), 0);
+    let outcome = loop {
+        let arrived = async {
+            next.arrived().await;
+            if let Some(other) = &mut other {
+                other.arrived().await;
+            }
+        };
+        tokio::select! {
+            biased;
+            () = arrived => {}
+            outcome = &mut rename => break outcome,
+        }
+        likes += 1;
+        assert!(likes < 30, "it goes on for ever");
+        given::like(&world, "p1", &format!("bob{}", likes % 2)).await;
+        world.delete(&format!("/api/posts/p1/likes/bob{}", (likes + 1) % 2)).await;
+        next = hold();
+        other = None;
+    };
+    assert!(outcome.is_err(), "it is not acknowledged");
+    let names = async |world: &World| {
+        let post = world.get("/api/posts/p1").await.expect(200).json();
+        let comments = world.list("/api/posts/p1/comments").await;
+        (post["userUsername"].clone(), comments[0]["userUsername"].clone())
+    };
+    assert_eq!(names(&world).await, (json!("Ann"), json!("Anna")));
+    drop((rename, next));
+    world.deliver("UsernamesInPosts", &users).await.unwrap();
+    assert_eq!(names(&world).await, (json!("Anna"), json!("Anna")));
 }

@@ -237,7 +237,7 @@ pub(super) struct Candidates<'a> {
 }
 
 /// Whether the request asks for the latest committed state.
-fn demands_newest(request: &Request) -> bool {
+pub(super) fn demands_newest(request: &Request) -> bool {
     let is = |name: &HeaderName, wanted: &[&str]| {
         let value = request.headers().get_optional_str(name);
         value.is_some_and(|value| wanted.iter().any(|one| value.eq_ignore_ascii_case(one)))

@@ -12,6 +12,7 @@ use serde::Deserialize;
 use super::{
     super::{
         operation::{ContainerPath, PARTITION_KEY, RequestKind},
+        replicas,
         store::{Response, Store},
         written::body_of,
     },
@@ -106,7 +107,9 @@ impl Ledger {
             207 | 304 | 404 | 409 | 412 => Some(LOOK),
             _ => None,
         };
-        if let Some(charge) = charge {
+        // A read of the latest committed state asks a quorum of replicas.
+        let quorum = !kind.is_write() && replicas::demands_newest(request);
+        if let Some(charge) = charge.map(|charge| if quorum { 2.0 * charge } else { charge }) {
             response.headers.insert(REQUEST_CHARGE, format!("{charge:.2}"));
         }
         Ok(response)

@@ -1,0 +1,132 @@
+//! Deleted posts with more comments and likes than one delivery removes.
+
+use std::{
+    num::NonZeroU32,
+    time::{Duration, Instant},
+};
+
+use azure_data_cosmos::TransactionalBatch;
+use serde_json::{Value, json};
+use tributary::{app::Options, blog::projections::BackgroundOptions, cosmos::metered};
+use tributary_local::cosmos::RequestKind::{self, Batch, Query, Replace};
+
+use crate::{blog::given, http::expect::problem, interleavings::held, world::World};
+
+/// A world whose post `p1` was deleted and has left so many likes.
+async fn deleted_post(likes: usize) -> World {
+    let world = given::blog().await;
+    let posts = world.container("posts").await;
+    let ids: Vec<_> = (0..likes).collect();
+    for ids in ids.chunks(100) {
+        let like = |batch: TransactionalBatch, n: &usize| {
+            let like = json!({
+                "id": format!("like:u{n}"), "postId": "p1", "type": "like",
+                "userId": format!("u{n}"), "userUsername": "U", "usernameVersion": 1,
+                "postVersion": 1, "creationDate": "2026-11-21T09:25:54.120Z",
+            });
+            batch.create_item(&like).unwrap()
+        };
+        let batch = ids.iter().fold(TransactionalBatch::new("p1"), like);
+        posts.execute_transactional_batch(batch, None).await.unwrap();
+    }
+    world.delete("/api/posts/p1").await.expect(204);
+    world
+}
+
+/// An instance that gives each change no time at all.
+async fn hasty(world: &World) -> World {
+    let background = BackgroundOptions { slice: Duration::ZERO, ..World::options().background };
+    world.with_app(Options { background, ..World::options() }).await
+}
+
+/// How many likes are left.
+async fn likes(world: &World) -> usize {
+    world.items("posts").await.iter().filter(|item| item["type"] == "like").count()
+}
+
+async fn tombstone(world: &World) -> Value {
+    let items = world.items("posts").await;
+    items.into_iter().find(|item| item["type"] == "deletedPost").unwrap()
+}
+
+async fn deliver(world: &World, tombstone: &Value) {
+    world.deliver("PostsIntegrity", std::slice::from_ref(tombstone)).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_long_removal_goes_on_when_its_tombstone_comes_again() {
+    let world = deleted_post(120).await;
+    let hasty = hasty(&world).await;
+    let mut left = vec![likes(&world).await];
+    let mut now = tombstone(&world).await;
+    loop {
+        deliver(&hasty, &now).await;
+        left.push(likes(&world).await);
+        let before = std::mem::replace(&mut now, tombstone(&world).await);
+        assert_eq!((&now["version"], &now["ttl"]), (&before["version"], &before["ttl"]));
+        if now["_etag"] == before["_etag"] {
+            break;
+        }
+    }
+    assert_eq!(left, [120, 70, 20, 0]);
+}
+
+#[tokio::test]
+async fn the_change_feed_brings_a_long_removal_to_its_end() {
+    let world = deleted_post(230).await;
+    hasty(&world).await.settle().await;
+    assert_eq!(likes(&world).await, 0);
+    let tombstone = tombstone(&world).await;
+    world.settle().await;
+    assert_eq!(self::tombstone(&world).await, tombstone, "it is not written without end");
+}
+
+#[tokio::test]
+async fn a_removal_that_is_killed_anywhere_loses_nothing() {
+    for (kind, container) in [(Query, "posts"), (Batch, "posts"), (Replace, "posts")] {
+        let world = deleted_post(60).await;
+        let tombstone = tombstone(&world).await;
+        let hasty = hasty(&world).await;
+        drop(held((&world, kind, container), deliver(&hasty, &tombstone)).await);
+        // Not acknowledged, so it comes again.
+        deliver(&world, &tombstone).await;
+        assert_eq!(likes(&world).await, 0, "{kind:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_put_with_the_id_of_a_deleted_post_waits_for_a_long_removal() {
+    let world = deleted_post(430).await;
+    let mark = world.endpoint.request_count();
+    let answer = given::post(&world, "p1", "ann").await;
+    assert_eq!(answer.header("retry-after"), "1");
+    assert_eq!(problem(&answer, 503)["type"], "urn:tributary:problem:removal-pending");
+    let requests = world.endpoint.request_count() - mark;
+    assert!(requests <= 12, "{requests} requests keep its caller waiting");
+    assert_eq!(likes(&world).await, 230);
+    // The background goes on meanwhile.
+    deliver(&hasty(&world).await, &tombstone(&world).await).await;
+    assert_eq!(likes(&world).await, 180);
+    let created = given::post(&world, "p1", "ann").await.expect(201).json();
+    assert_eq!(created["likeCount"], 0);
+    assert_eq!(given::counts(&world, "p1").await, [(0, 0), (0, 0)]);
+}
+
+#[tokio::test]
+async fn a_removal_keeps_to_its_budget_and_gives_way_to_others() {
+    let world = deleted_post(200).await;
+    let request_units_per_second = NonZeroU32::new(3_000);
+    let background = BackgroundOptions { request_units_per_second, ..BackgroundOptions::default() };
+    let paced = world.with_app(Options { background, ..World::options() }).await;
+    let tombstone = tombstone(&world).await;
+    let (mark, begin) = (world.endpoint.request_count(), Instant::now());
+    let ((), meter) = metered(deliver(&paced, &tombstone)).await;
+    let (spent, seconds) = (meter.request_units(), begin.elapsed().as_secs_f64());
+    assert_eq!(likes(&world).await, 0);
+    // The last step is not waited for.
+    assert!(spent > 400.0 && seconds >= spent * 0.7 / 3_000.0, "{spent} RU in {seconds} s");
+    let requests = world.endpoint.requests_since(mark);
+    let of_removal = |kind| matches!(kind, RequestKind::Query | RequestKind::Batch);
+    let low = requests.iter().filter(|request| of_removal(request.kind) && request.low_priority);
+    assert!(low.count() >= 8, "{requests:?}");
+}
