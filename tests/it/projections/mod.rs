@@ -9,6 +9,6 @@ mod post_copies_in_users;
 mod posts_integrity;
 mod removals_of_any_size;
 mod renames_of_any_size;
-mod texts;
 mod stale_reads;
+mod texts;
 mod usernames_in_posts;

@@ -3,6 +3,7 @@
 use std::{
     fmt,
     future::pending,
+    path::PathBuf,
     time::{Duration, Instant},
 };
 
@@ -12,7 +13,7 @@ use http::Method;
 use serde_json::json;
 use tokio::time::sleep;
 use tributary_local::{
-    cosmos::{ContainersFile, CosmosEndpoint, EndpointOptions, RequestKind},
+    cosmos::{ContainersFile, CosmosEndpoint, EndpointOptions, RequestKind, RunningServer},
     host::{BuiltApp, Console, FunctionApp, Host, HostOptions},
 };
 use tributary_simulator::{Api as _, Call};
@@ -33,7 +34,7 @@ const OTHERS: [&str; 3] = ["PostCopiesInUsers", "HomeFeed", "PostsIntegrity"];
 const QUIET: Duration = Duration::from_secs(2);
 
 /// When nothing has got on for so long, it never will.
-const STUCK: Duration = Duration::from_mins(2);
+pub(super) const STUCK: Duration = Duration::from_mins(2);
 
 /// Replacements for each item must be fewer than this.
 const MOST_WRITES: f64 = 1.05;
@@ -49,57 +50,81 @@ pub(super) struct Outcome {
     divergences: Vec<String>,
 }
 
+/// The store, the host and the handler of a run.
+pub(super) struct Stage {
+    pub(super) endpoint: CosmosEndpoint,
+    pub(super) database: DatabaseClient,
+    pub(super) host: Host,
+    pub(super) api: HttpApi,
+    pub(super) executable: PathBuf,
+    _server: RunningServer,
+}
+
+impl Stage {
+    /// Starts the store, writes items to it, and starts the host then: its first batches are full,
+    /// and there are few of them.
+    pub(super) async fn start(
+        cli: &Cli,
+        write: impl AsyncFnOnce(&DatabaseClient) -> anyhow::Result<()>,
+    ) -> anyhow::Result<Self> {
+        ensure!(cli.items >= 10, "--items must be at least 10");
+        let endpoint = CosmosEndpoint::in_process(EndpointOptions {
+            partitions: 2,
+            keep_requests: true,
+            ..EndpointOptions::default()
+        })?;
+        let server = endpoint.serve(0).await?;
+        let app = app(cli, &server.connection_string())?;
+        let containers = ContainersFile::read(app.root.join("infra/containers.json"))?;
+        endpoint.provision(DATABASE, &containers).await?;
+        let database = endpoint.client().await?.database_client(DATABASE);
+        write(&database).await?;
+        let options = HostOptions {
+            poll_delay: Some(Duration::from_millis(100)),
+            // Pauses of 2 to 60 ms: who kills a handler every 300 ms wants to meet it at work.
+            retry_scale: 0.001,
+            console: if cli.verbose { Console::stderr() } else { Console::silent() },
+            ..HostOptions::new(&app.folder)
+        };
+        let executable = app.executable();
+        let host = Host::start(app.functions.clone(), &app.settings, options).await?;
+        let api = HttpApi::new(host.url());
+        Ok(Self { endpoint, database, host, api, executable, _server: server })
+    }
+}
+
 /// Renames a user with many items.
 pub(super) async fn run(cli: &Cli) -> anyhow::Result<Outcome> {
-    ensure!(cli.items >= 10, "--items must be at least 10");
-    let endpoint = CosmosEndpoint::in_process(EndpointOptions {
-        partitions: 2,
-        keep_requests: true,
-        ..EndpointOptions::default()
-    })?;
-    let server = endpoint.serve(0).await?;
-    let app = app(cli, &server.connection_string())?;
-    let containers = ContainersFile::read(app.root.join("infra/containers.json"))?;
-    endpoint.provision(DATABASE, &containers).await?;
-    let database = endpoint.client().await?.database_client(DATABASE);
-    // Before the host reads the change feed: then its batches are full, and there are few of them.
-    author::write_items(&database, cli.items).await?;
-    let options = HostOptions {
-        poll_delay: Some(Duration::from_millis(100)),
-        // Pauses of 2 to 60 ms: who kills a handler every 300 ms wants to meet it at work.
-        retry_scale: 0.001,
-        console: if cli.verbose { Console::stderr() } else { Console::silent() },
-        ..HostOptions::new(&app.folder)
-    };
-    let host = Host::start(app.functions.clone(), &app.settings, options).await?;
-    let api = HttpApi::new(host.url());
-    put_user(&api, ANN, BEFORE).await?;
-    put_user(&api, BOB, BOB).await?;
-    quiet(&endpoint).await;
+    let stage =
+        Stage::start(cli, async |database| author::write_items(database, cli.items).await).await?;
+    let Stage { endpoint, database, host, api, .. } = &stage;
+    put_user(api, ANN, BEFORE).await?;
+    put_user(api, BOB, BOB).await?;
+    quiet(endpoint).await;
 
     let before = endpoint.request_count();
-    put_user(&api, ANN, AFTER).await?;
+    put_user(api, ANN, AFTER).await?;
     let begin = Instant::now();
     let mut kills = 0;
     let mut peak = Peak::default();
-    let executable = app.executable();
     tokio::select! {
-        renamed = until_renamed(cli, &endpoint, before, &database) => renamed?,
-        () = kill(cli, &host, &mut kills) => {}
-        () = peak.watch(&executable) => {}
+        renamed = until_renamed(cli, endpoint, before, database) => renamed?,
+        () = kill(cli, host, &mut kills) => {}
+        () = peak.watch(&stage.executable) => {}
         failure = host.failed() => return Err(failure.into()),
     }
     let duration = begin.elapsed();
-    quiet(&endpoint).await;
-    let mut divergences = author::check_names(&database, cli.items).await?;
+    quiet(endpoint).await;
+    let mut divergences = author::check_names(database, cli.items).await?;
     if !cli.alone {
-        divergences.extend(author::check_copies(&database, cli.items).await?);
+        divergences.extend(author::check_copies(database, cli.items).await?);
     }
-    host.stop().await;
+    let replacements = replacements(endpoint, before);
+    stage.host.stop().await;
     Ok(Outcome {
         items: cli.items,
         kills,
-        replacements: replacements(&endpoint, before),
+        replacements,
         duration,
         peak_memory: peak.kibibytes(),
         divergences,
@@ -108,7 +133,7 @@ pub(super) async fn run(cli: &Cli) -> anyhow::Result<Outcome> {
 
 fn app(cli: &Cli, connection: &str) -> anyhow::Result<BuiltApp> {
     let mut app = handler::app(connection)?;
-    app.settings.set("Rename__RequestUnitsPerSecond", cli.request_units.to_string());
+    app.settings.set("Background__RequestUnitsPerSecond", cli.request_units.to_string());
     if cli.alone {
         for name in OTHERS {
             app.settings.set(format!("AzureWebJobs.{name}.Disabled"), "true");
@@ -118,7 +143,7 @@ fn app(cli: &Cli, connection: &str) -> anyhow::Result<BuiltApp> {
     Ok(app)
 }
 
-async fn put_user(api: &HttpApi, id: &str, name: &str) -> anyhow::Result<()> {
+pub(super) async fn put_user(api: &HttpApi, id: &str, name: &str) -> anyhow::Result<()> {
     let call = Call::new(Method::PUT, format!("/api/users/{id}")).body(json!({"username": name}));
     let reply = api.send(call).await.context("the host did not answer")?;
     ensure!(matches!(reply.status, 200 | 201), "the name was refused: {}", reply.body);
@@ -157,7 +182,7 @@ async fn until_renamed(
 }
 
 /// Kills the handler each time that it has lived for so long.
-async fn kill(cli: &Cli, host: &Host, kills: &mut usize) {
+pub(super) async fn kill(cli: &Cli, host: &Host, kills: &mut usize) {
     if cli.kill_every == 0 {
         pending::<()>().await;
     }
@@ -169,7 +194,7 @@ async fn kill(cli: &Cli, host: &Host, kills: &mut usize) {
 }
 
 /// Waits until only the change feeds are read.
-async fn quiet(endpoint: &CosmosEndpoint) {
+pub(super) async fn quiet(endpoint: &CosmosEndpoint) {
     loop {
         let before = endpoint.request_count();
         sleep(QUIET).await;
