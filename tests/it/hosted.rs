@@ -118,7 +118,17 @@ impl Unhosted {
         Self { _handler: handler, console, address }
     }
 
-    /// Sends these bytes and nothing more, and reads what is answered.
+    pub(crate) async fn is_alive(&self) -> bool {
+        let mut stream = TcpStream::connect(&self.address).await.unwrap();
+        let probe = "GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n";
+        stream.write_all(probe.as_bytes()).await.unwrap();
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).await.unwrap();
+        answer.starts_with(b"HTTP/1.1 200 OK")
+    }
+
+    /// Sends these bytes and nothing more, and reads what is answered. A server may close a
+    /// connection whose caller has ended its side.
     pub(crate) async fn send(&self, bytes: &[u8]) -> Vec<u8> {
         let mut stream = TcpStream::connect(&self.address).await.unwrap();
         // The handler may answer and close before it has read everything.
