@@ -17,10 +17,13 @@
 //! - *An operation cannot be done*: what it creates is there already, or what it deletes is not, or has
 //!   changed. The store names only the first of those. So all members are looked up in one query
 //!   (a lone one by a point read), those that cannot be done are told, and the others are sent
-//!   again. A post that was remembered is read before, since it may be deleted by now. Should one
+//!   again. A post that was remembered is read before, since it may be deleted by now, or know one
+//!   of them as carried out by another instance. Should one
 //!   more be refused then, another writer is at work: those left hear of a lost race. So an attempt
-//!   ends after a few requests, whatever the number of such operations. The look sees no older state
-//!   than the refusal, since the SDK carries the session token of that on.
+//!   ends after a few requests, whatever the number of such operations.
+//! - *A replica is behind*, so that the post looks older than it is, or is not there. What is written
+//!   upon it is refused. A command that is refused for what was read comes again, and then its group
+//!   reads the latest committed state ([`confirm`](crate::cosmos::confirm)).
 //! - *The answer of the store is lost.* Either the SDK has repeated the transaction, and its own
 //!   writes were in the way, which the look finds; or all members hear of it, come again, and
 //!   find them then. Both times the member is told that an answer was lost, and recognises its
@@ -34,8 +37,8 @@
 //!   ETag. A group that has another state hands the edit back as a lost race.
 //! - *The same user likes and unlikes at once.* Two operations on one item are never in one group, so
 //!   they are carried out one after the other, in the order of their coming.
-//! - *The transaction is too large.* It is sent in halves, and so on; one that is alone and still too
-//!   large is refused.
+//! - *The transaction is too large, or the partition full.* It is sent in halves, and so on; one that
+//!   is alone then is refused, and the others go on.
 
 use std::{collections::HashMap, mem};
 
@@ -47,7 +50,8 @@ use super::{
 };
 use crate::{
     cosmos::{
-        Combine, Container, ETag, Query, Reason, Refusal, Scope, StoreError, Stored, Transaction,
+        Combine, Container, ETag, Query, Reads, Reason, Refusal, Scope, StoreError, Stored,
+        Transaction,
     },
     http::ApiError,
     values::{CommandId, Timestamp},
@@ -63,12 +67,14 @@ pub(super) struct Operation {
     pub(super) etag: Option<ETag>,
     /// The post, when the command has read it anyway.
     pub(super) seen: Option<Stored<Post>>,
+    /// What its group is to read.
+    pub(super) reads: Reads,
 }
 
 impl Operation {
     /// An operation without conditions.
     pub(super) fn new(change: Change, command: &CommandId) -> Self {
-        Self { change, command: command.clone(), etag: None, seen: None }
+        Self { change, command: command.clone(), etag: None, seen: None, reads: Reads::Session }
     }
 
     /// Returns true if the post has to remember the command, since nothing else tells that it was
@@ -147,7 +153,9 @@ impl Combine for PostGroups {
     ) -> Vec<Outcome> {
         let seen = operations.iter().find_map(|operation| operation.seen.clone());
         let post = remembered.take().or(seen);
-        let mut group = Group::new(&self.0, post_id, operations);
+        let latest = operations.iter().any(|operation| operation.reads == Reads::Latest);
+        let posts = self.0.reading(if latest { Reads::Latest } else { Reads::Session });
+        let mut group = Group::new(posts, post_id, operations);
         match group.settle(post).await {
             Ok(post) => *remembered = post,
             Err(error) => group.fail(&error),
@@ -158,7 +166,7 @@ impl Combine for PostGroups {
 
 /// A group at work.
 struct Group<'a> {
-    posts: &'a Container,
+    posts: Container,
     post_id: &'a PostId,
     operations: Vec<Operation>,
     outcomes: Vec<Option<Outcome>>,
@@ -177,7 +185,7 @@ struct Row {
 }
 
 impl<'a> Group<'a> {
-    fn new(posts: &'a Container, post_id: &'a PostId, operations: Vec<Operation>) -> Self {
+    fn new(posts: Container, post_id: &'a PostId, operations: Vec<Operation>) -> Self {
         let open = (0..operations.len()).collect();
         let outcomes = operations.iter().map(|_| None).collect();
         Self { posts, post_id, operations, outcomes, open, answer_lost: false }
@@ -219,6 +227,10 @@ impl<'a> Group<'a> {
                 Err(refusal) => refusal,
             };
             self.answer_lost |= error.answer_lost;
+            if remembered {
+                // The replica that is asked next may not have heard of what this was refused for.
+                self.posts = self.posts.reading(Reads::Latest);
+            }
             let culprit = operation.and_then(|place| self.items(at_once).nth(place));
             let culprit = culprit.filter(|&one| self.operations[one].is_refused_by(error.reason));
             match (culprit, error.reason) {
@@ -227,14 +239,23 @@ impl<'a> Group<'a> {
                     let Some(post) = self.post(Some(post).filter(|_| !remembered)).await? else {
                         return Ok(None);
                     };
-                    self.look(culprit, &error).await?;
+                    self.recognise(&post);
+                    if self.open.contains(&culprit) {
+                        self.look(culprit, &error).await?;
+                    }
                     if mem::replace(&mut looked, true) && !self.open.is_empty() {
                         return Err(StoreError::race(self.answer_lost));
                     }
                     known = Some(post);
                 }
-                (None, Reason::TooLarge) if at_once > 1 => {
-                    at_once = at_once.div_ceil(2);
+                (None, Reason::TooLarge | Reason::PartitionFull) => {
+                    if at_once > 1 {
+                        at_once = at_once.div_ceil(2);
+                    } else {
+                        // Alone, it is refused for its own sake; a delete behind it is not.
+                        let place = self.open.remove(0);
+                        self.outcomes[place] = Some(Err(error.into()));
+                    }
                     known = Some(post);
                 }
                 // Somebody else has written the post since, or deleted it.
@@ -253,7 +274,7 @@ impl<'a> Group<'a> {
         if known.is_some() {
             return Ok(known);
         }
-        if let PostSlot::Post(post) = post_slot(self.posts, self.post_id).await? {
+        if let PostSlot::Post(post) = post_slot(&self.posts, self.post_id).await? {
             return Ok(Some(post));
         }
         self.settle_all(|_| Some(Err(ApiError::NotFound("post"))));

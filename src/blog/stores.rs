@@ -15,7 +15,7 @@ use super::{
     },
 };
 use crate::{
-    cosmos::{Combiner, Container, Cosmos, ETag, StoreError, Stored},
+    cosmos::{Combiner, Container, Cosmos, ETag, Reads, StoreError, Stored, confirm},
     http::ApiError,
 };
 
@@ -41,6 +41,7 @@ pub struct Blog {
     /// Comments and likes on their way to the store.
     changes: Combiner<PostGroups>,
     combine: bool,
+    reads: Reads,
 }
 
 /// What stands where a user would be.
@@ -68,6 +69,7 @@ impl Blog {
             authors: Arc::new(Cache::new(AUTHORS_REMEMBERED)),
             changes: Combiner::new(PostGroups(posts)),
             combine: true,
+            reads: Reads::Session,
         }
     }
 
@@ -98,8 +100,29 @@ impl Blog {
             users: self.users.latest_committed(),
             posts: self.posts.latest_committed(),
             feed: self.feed.latest_committed(),
+            reads: Reads::Latest,
             ..self.clone()
         }
+    }
+
+    /// The blog whose reads see what [`Reads`] says.
+    pub(super) fn reading(&self, reads: Reads) -> Self {
+        match reads {
+            Reads::Session => self.clone(),
+            Reads::Latest => self.latest_committed(),
+        }
+    }
+
+    /// Refuses a decision to do nothing unless it was made upon the latest state: no write follows
+    /// that the store could refuse.
+    pub(super) fn confirmed(&self) -> Result<(), ApiError> {
+        if self.reads == Reads::Latest { Ok(()) } else { Err(ApiError::Unconfirmed) }
+    }
+
+    /// The name and version of an author, as of at most half a minute ago, for a command that reads
+    /// nothing else before: that there is no such user is confirmed.
+    pub(super) async fn confirmed_author(&self, user_id: &UserId) -> Result<Author, ApiError> {
+        confirm(async |reads| self.reading(reads).author(user_id).await).await
     }
 
     /// The name and version of an author, as of at most half a minute ago.
@@ -152,6 +175,7 @@ impl Blog {
         post_id: &PostId,
         operation: Operation,
     ) -> Result<Done, ApiError> {
+        let operation = Operation { reads: self.reads, ..operation };
         let outcome = if self.combine {
             self.changes.together(post_id.clone(), operation).await.ok()
         } else {

@@ -17,7 +17,9 @@ use futures::{
 use serde::{Serialize, de::DeserializeOwned};
 use tokio::sync::OnceCell;
 
-use super::{Cosmos, ETag, Refusal, StoreError, Transaction, meter::timed, transaction::if_match};
+use super::{
+    Cosmos, ETag, Reads, Refusal, StoreError, Transaction, meter::timed, transaction::if_match,
+};
 
 /// A container, looked up in the account on first use. Cloning is cheap.
 #[derive(Clone)]
@@ -78,6 +80,14 @@ impl Container {
         let mut options = (*self.options).clone();
         options.read_consistency_strategy = Some(ReadConsistencyStrategy::LatestCommitted);
         Self { options: options.into(), ..self.clone() }
+    }
+
+    /// The container whose reads and queries see what [`Reads`] says.
+    pub fn reading(&self, reads: Reads) -> Self {
+        match reads {
+            Reads::Session => self.clone(),
+            Reads::Latest => self.latest_committed(),
+        }
     }
 
     /// Looks the container up, so that the first request need not.
@@ -197,7 +207,10 @@ impl Container {
         match culprit {
             Some((operation, result)) => Err(Refusal {
                 operation: Some(operation),
-                error: StoreError::refused(result.status_code(), &diagnostics),
+                error: StoreError::refused(
+                    (result.status_code(), result.substatus_code()),
+                    &diagnostics,
+                ),
             }),
             None => Ok(response
                 .results()

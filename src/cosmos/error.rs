@@ -2,6 +2,9 @@
 
 use azure_data_cosmos::{CosmosError, SubStatusCode, diagnostics::DiagnosticsContext};
 
+/// 403 with this sub-status: the logical partition has reached 20 GB (service limit).
+const PARTITION_FULL: u32 = 1014;
+
 /// The SDK's code for an item that is not what it was to be read as.
 const UNREADABLE_ITEM: SubStatusCode = SubStatusCode::new(20020);
 
@@ -30,11 +33,14 @@ pub enum Reason {
     PreconditionFailed,
     /// 413: the item is larger than the store takes (2 MB).
     TooLarge,
+    /// 403 with sub-status 1014: the logical partition is full (20 GB). Only deletes help.
+    PartitionFull,
     /// 429: out of request units, after the SDK's own retries.
     Throttled,
     /// 449: a concurrent write to the same item; the operation was not carried out.
     RetryWith,
-    /// 408, 410, 503 or no answer: a write may have been carried out.
+    /// 408, 410, 503 or no answer: a write may have been carried out. And 404 with a sub-status: the
+    /// container is not there (1003), or no replica has the session (1002).
     Unavailable,
     /// Anything else: a bug or a wrong configuration.
     Unexpected,
@@ -72,15 +78,20 @@ impl StoreError {
     }
 
     /// An operation of a transaction that was refused with this status.
-    pub(super) fn refused(status: u16, diagnostics: &DiagnosticsContext) -> Self {
+    pub(super) fn refused(
+        (status, sub_status): (u16, Option<u32>),
+        diagnostics: &DiagnosticsContext,
+    ) -> Self {
         let answer_lost = lost_an_answer(diagnostics);
-        Self { reason: Reason::from_status(status), answer_lost, source: None }
+        Self { reason: Reason::from_status(status, sub_status), answer_lost, source: None }
     }
 }
 
 impl Reason {
-    fn from_status(status: u16) -> Self {
+    fn from_status(status: u16, sub_status: Option<u32>) -> Self {
         match status {
+            403 if sub_status == Some(PARTITION_FULL) => Self::PartitionFull,
+            404 if sub_status.is_some_and(|sub_status| sub_status != 0) => Self::Unavailable,
             404 => Self::NotFound,
             409 => Self::Conflict,
             412 => Self::PreconditionFailed,
@@ -99,7 +110,10 @@ impl From<CosmosError> for StoreError {
         let reason = match error.status().sub_status() {
             // The SDK calls this a 500, but asking again would give the same item.
             Some(UNREADABLE_ITEM) => Reason::Unexpected,
-            _ => Reason::from_status(u16::from(error.status())),
+            sub_status => {
+                let sub_status = sub_status.map(|sub_status| u32::from(sub_status.value()));
+                Reason::from_status(u16::from(error.status()), sub_status)
+            }
         };
         let answer_lost = reason == Reason::Unavailable
             || error.diagnostics().is_some_and(|diagnostics| lost_an_answer(&diagnostics));

@@ -1,4 +1,4 @@
-//! Trying again after a lost race or a lost answer.
+//! Attempts: again after a lost race or a lost answer, and on the latest state before a refusal.
 
 use std::{
     sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed},
@@ -17,22 +17,67 @@ pub trait Retryable {
     /// Whether reading again and deciding anew can help.
     fn is_retryable(&self) -> bool;
 
+    /// Returns true if the error was decided upon a read, which may have been of an old state.
+    fn may_be_stale(&self) -> bool {
+        false
+    }
+
     /// The store's part in it.
     fn of_store(&self) -> Option<&StoreError>;
 }
 
+/// What reads see.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Reads {
+    /// All that this instance has written, or has heard of from the store. What others have written
+    /// may be missing for a moment, since a read asks one replica.
+    #[default]
+    Session,
+    /// All that was committed, by whomever. It asks more than one replica, for twice the request
+    /// units.
+    Latest,
+}
+
+/// What an attempt is told.
+#[derive(Debug, Clone, Copy)]
+pub struct Attempt {
+    /// Whether the answer of an earlier attempt was lost: what is found may be its own write.
+    pub answer_lost: bool,
+    /// What it is to read.
+    pub reads: Reads,
+}
+
+/// Decides upon reads of the session, and if that ends in a refusal which an old state may be the
+/// reason of, once more upon the latest state: so a stale replica costs only where something misses.
+///
+/// What is written needs no such care: it is written under the ETag that was read, or as a new item,
+/// so the store refuses what was decided upon an old state, and [`retry`] decides anew.
+pub async fn confirm<T, E, F, A>(decide: F) -> Result<T, E>
+where
+    E: Retryable,
+    F: Fn(Reads) -> A,
+    A: Future<Output = Result<T, E>>,
+{
+    match decide(Reads::Session).await {
+        Err(error) if error.may_be_stale() => decide(Reads::Latest).await,
+        decided => decided,
+    }
+}
+
 /// Runs `attempt` until it succeeds, fails for good, or has lost too many races.
 ///
-/// `attempt` reads, decides and writes under a precondition, from the beginning each time. It is
-/// told whether the answer of an earlier try was lost: then what it finds may be its own write.
+/// `attempt` reads, decides and writes under a precondition, from the beginning each time. What the
+/// first decides upon a read alone is confirmed ([`confirm`]). All later ones read the latest state:
+/// the same replica would show them again what they have lost the race upon, and it may not have
+/// heard of a write of their own whose answer was lost.
 ///
 /// The pauses double from 2 ms to 256 ms and each is lengthened at random by up to its own length,
 /// so that writers of one item spread out; they end after about 10 s in all. Tries without an answer
 /// end it after three, for each may have taken the SDK's whole patience.
-pub async fn retry<T, E, F, A>(mut attempt: F) -> Result<T, E>
+pub async fn retry<T, E, F, A>(attempt: F) -> Result<T, E>
 where
     E: Retryable,
-    F: FnMut(bool) -> A,
+    F: Fn(Attempt) -> A,
     A: Future<Output = Result<T, E>>,
 {
     let (answer_lost, unanswered) = (AtomicBool::new(false), AtomicU32::new(0));
@@ -42,8 +87,13 @@ where
         .with_total_delay(Some(Duration::from_secs(10)))
         .with_max_times(100)
         .with_jitter();
-    (|| attempt(answer_lost.load(Relaxed)))
-        .retry(pauses)
+    let (attempt, is_first) = (&attempt, AtomicBool::new(true));
+    let one = || {
+        let (answer_lost, is_first) = (answer_lost.load(Relaxed), is_first.swap(false, Relaxed));
+        let attempt = move |reads| attempt(Attempt { answer_lost, reads });
+        async move { if is_first { confirm(attempt).await } else { attempt(Reads::Latest).await } }
+    };
+    one.retry(pauses)
         .when(|error: &E| {
             let store = error.of_store();
             answer_lost.fetch_or(store.is_some_and(|error| error.answer_lost), Relaxed);

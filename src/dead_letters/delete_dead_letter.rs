@@ -3,7 +3,7 @@
 use axum::{extract::State, http::StatusCode};
 
 use crate::{
-    cosmos::{Reason, StoreError, retry},
+    cosmos::{Attempt, Reason, StoreError, retry},
     http::{ApiError, Conditions, Params},
     projection::{DeadLetters, Projections},
     values::CommandId,
@@ -16,7 +16,14 @@ pub async fn delete_dead_letter(
     conditions: Conditions,
     command: CommandId,
 ) -> Result<StatusCode, ApiError> {
-    let attempt = async |_| match delete(projections.letters(), &id, &conditions, &command).await {
+    let attempt = async |attempt: Attempt| match delete(
+        &projections.letters().reading(attempt.reads),
+        &id,
+        &conditions,
+        &command,
+    )
+    .await
+    {
         Err(ApiError::NotFound(_)) if conditions.demands_existence() => {
             Err(ApiError::PreconditionFailed)
         }

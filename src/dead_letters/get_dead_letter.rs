@@ -3,6 +3,7 @@
 use axum::{extract::State, response::Response};
 
 use crate::{
+    cosmos::confirm,
     http::{ApiError, Conditions, Params, found},
     projection::Projections,
 };
@@ -13,7 +14,10 @@ pub async fn get_dead_letter(
     Params(id): Params<String>,
     conditions: Conditions,
 ) -> Result<Response, ApiError> {
-    let letter = projections.letters().read(&id).await?;
-    let letter = letter.ok_or(ApiError::NotFound("dead letter"))?;
-    Ok(found(&conditions, &letter.item, &letter.etag))
+    let find = async |reads| {
+        let letter = projections.letters().reading(reads).read(&id).await?;
+        let letter = letter.ok_or(ApiError::NotFound("dead letter"))?;
+        Ok(found(&conditions, &letter.item, &letter.etag))
+    };
+    confirm(find).await
 }

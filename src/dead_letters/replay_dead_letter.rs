@@ -6,7 +6,7 @@ use axum::{Json, extract::State, http::HeaderMap};
 use serde::Serialize;
 
 use crate::{
-    cosmos::{Reason, StoreError, retry},
+    cosmos::{Attempt, Reads, Reason, StoreError, retry},
     http::{ApiError, Conditions, INVOCATION_ID, Params},
     projection::{Outcome, Projections, Setback},
     values::CommandId,
@@ -48,7 +48,7 @@ pub async fn replay_dead_letter(
         invocation: invocation.unwrap_or_default(),
         reached: OnceLock::new(),
     };
-    let outcome = retry(async |_| replay.attempt().await).await?;
+    let outcome = retry(async |attempt: Attempt| replay.attempt(attempt.reads).await).await??;
     tracing::info!(dead_letter.id = id, ?outcome, "Replayed a dead letter");
     Ok(Json(Replayed { id, outcome }))
 }
@@ -64,16 +64,17 @@ struct Replay<'a> {
 }
 
 impl Replay<'_> {
-    async fn attempt(&self) -> Result<Outcome, ApiError> {
-        let letters = self.projections.letters();
+    /// The inner error is one that no later attempt changes: the change was applied, and failed.
+    async fn attempt(&self, reads: Reads) -> Result<Result<Outcome, ApiError>, ApiError> {
+        let letters = self.projections.letters().reading(reads);
         let letter = letters.read(self.id).await?;
         let settled = letters.settled(self.id, self.command).await?;
         if let Some(outcome) = settled.and_then(|settled| settled.outcome) {
-            return Ok(outcome);
+            return Ok(Ok(outcome));
         }
         let Some(letter) = letter else {
             return match self.reached.get() {
-                Some(outcome) => Ok(*outcome),
+                Some(outcome) => Ok(Ok(*outcome)),
                 None if self.conditions.demands_existence() => Err(ApiError::PreconditionFailed),
                 None => Err(ApiError::NotFound("dead letter")),
             };
@@ -91,15 +92,15 @@ impl Replay<'_> {
                     Err(error) if error.reason == Reason::NotFound => {
                         Err(StoreError::race(error.answer_lost).into())
                     }
-                    settled => Ok(settled.map(|()| outcome)?),
+                    settled => Ok(Ok(settled.map(|()| outcome)?)),
                 }
             }
             Err(Setback::Store(error)) => Err(error.into()),
             Err(Setback::Permanent(failed)) => match letters.replace(&failed, &letter.etag).await {
                 Err(error) if error.reason != Reason::NotFound => Err(error.into()),
-                _ => Err(ApiError::Conflict(
+                _ => Ok(Err(ApiError::Conflict(
                     "It failed again; the `reason` of the dead letter says why.",
-                )),
+                ))),
             },
         }
     }

@@ -52,6 +52,10 @@ pub enum ApiError {
     /// 500: a bug of ours.
     #[error("a bug")]
     Internal,
+    /// A decision to do nothing, on a state that may be old: it is made again on the latest one
+    /// ([`crate::cosmos::confirm`]), and so no caller sees this.
+    #[error("a decision on a state that may be old")]
+    Unconfirmed,
     /// 503: this instance has as many requests as it can work on.
     #[error("too many requests at a time")]
     Overloaded,
@@ -94,6 +98,18 @@ impl Retryable for ApiError {
     /// its own writes when it tries again.
     fn is_retryable(&self) -> bool {
         self.of_store().is_some_and(|error| error.is_race() || error.is_unanswered())
+    }
+
+    /// A refusal by what was read. What the store itself refuses was decided on its newest state.
+    fn may_be_stale(&self) -> bool {
+        matches!(
+            self,
+            Self::NotFound(_)
+                | Self::Conflict(_)
+                | Self::PreconditionFailed
+                | Self::Forbidden(_)
+                | Self::Unconfirmed
+        )
     }
 
     fn of_store(&self) -> Option<&StoreError> {
@@ -174,7 +190,7 @@ impl IntoResponse for ApiError {
                 "Removal pending",
                 "The post with this id was deleted, and its comments and likes are still being removed. Retry after the time in Retry-After.".into(),
             ),
-            Self::Internal => internal(),
+            Self::Internal | Self::Unconfirmed => internal(),
             Self::Store(error) => of_store(error),
         };
         let errors = if let Self::Invalid(errors) = self { errors } else { Vec::new() };
@@ -226,6 +242,16 @@ fn of_store(error: &StoreError) -> Parts {
             "Item too large",
             "The store takes items of at most 2 MB.".into(),
         ),
+        Reason::PartitionFull => {
+            tracing::error!(cause, "A logical partition is full: 20 GB (service limit)");
+            (
+                StatusCode::INSUFFICIENT_STORAGE,
+                "partition-full",
+                "Partition full",
+                "This user or post has no room for more (20 GB). Delete some of its items first."
+                    .into(),
+            )
+        }
         Reason::Unexpected => {
             tracing::error!(cause, "The store answered what it should not");
             internal()

@@ -56,6 +56,10 @@ impl From<StoreError> for Failure {
             Reason::TooLarge => {
                 Self::Permanent("a copy would be larger than the store takes (2 MB)".into())
             }
+            Reason::PartitionFull => Self::Permanent(
+                "the logical partition of a copy is full (20 GB): delete items in it, then replay"
+                    .into(),
+            ),
             Reason::Unexpected => {
                 let cause = error.source().map(ToString::to_string).unwrap_or_default();
                 tracing::error!(cause, "The store answered a projection what it should not");

@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use super::{Outcome, Projection};
 use crate::{
-    cosmos::{Container, Cosmos, ETag, StoreError, Stored, Transaction},
+    cosmos::{Container, Cosmos, ETag, Reads, StoreError, Stored, Transaction},
     values::{CommandId, Timestamp, may_be_rewritten_by_host},
 };
 
@@ -158,6 +158,11 @@ impl DeadLetters {
     /// The dead letters of a database.
     pub fn new(cosmos: &Arc<Cosmos>) -> Self {
         Self(cosmos.container("dead-letters"))
+    }
+
+    /// The dead letters, whose reads see what [`Reads`] says.
+    pub fn reading(&self, reads: Reads) -> Self {
+        Self(self.0.reading(reads))
     }
 
     /// The container, to query it.

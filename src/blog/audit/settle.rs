@@ -112,7 +112,7 @@ impl<'a> Suspects<'a> {
 }
 
 /// Reads again when the store was busy: an audit of an hour does not end for that.
-pub(super) async fn patiently<T, A>(mut look: impl FnMut() -> A) -> Result<T, StoreError>
+pub(super) async fn patiently<T, A>(look: impl Fn() -> A) -> Result<T, StoreError>
 where
     A: Future<Output = Result<T, StoreError>>,
 {

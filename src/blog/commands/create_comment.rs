@@ -12,7 +12,7 @@ use crate::{
         groups::{Done, Operation},
         model::{Change, Comment, CommentContent, CommentId, PostId, PostsItem, UserId},
     },
-    cosmos::{ETag, retry},
+    cosmos::{Attempt, ETag, retry},
     http::{self, Actor, ApiError, Form, FromForm, JsonBody, Params},
     values::{CommandId, Timestamp},
 };
@@ -67,15 +67,15 @@ pub async fn create_comment(
     JsonBody(body): JsonBody<NewComment>,
 ) -> Result<Response, ApiError> {
     actor.must_be(body.user_id.as_str())?;
-    let author = blog.author(&body.user_id).await?;
+    let author = blog.confirmed_author(&body.user_id).await?;
     let id = match &key {
         Some(key) => CommentId::from_key(&post_id, &body.user_id, key),
         None => CommentId::fresh(),
     };
     let comment = Comment::new(&post_id, id, &author, &body.content, Timestamp::now());
-    let attempt = async |_| {
+    let attempt = async |attempt: Attempt| {
         let operation = Operation::new(Change::Comment(comment.clone()), &command);
-        match blog.change(&post_id, operation).await? {
+        match blog.reading(attempt.reads).change(&post_id, operation).await? {
             Done::Written(etag) => Ok(created(&comment, &etag)),
             // By an earlier try, or by an earlier request with this key.
             Done::Exists { item: PostsItem::Comment(stored), etag, .. } => {

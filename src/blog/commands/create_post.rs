@@ -10,7 +10,7 @@ use crate::{
         model::{Post, PostId, PostText},
         stores::PostSlot,
     },
-    cosmos::{Reason, retry},
+    cosmos::{Reads, Reason, retry},
     http::{Actor, ApiError, JsonBody},
 };
 
@@ -24,12 +24,12 @@ pub async fn create_post(
     actor.must_be(text.user_id.as_str())?;
     let id = PostId::parse(Uuid::now_v7().to_string())
         .map_err(|error| ApiError::invalid("id", error.to_string()))?;
-    let author = blog.author(&text.user_id).await?;
+    let author = blog.confirmed_author(&text.user_id).await?;
     let post = Post::new(id, &text, &author);
     retry(async |_| match create(&blog, &post, None).await {
         // Nobody else has an id that was just made: this is our own write, its answer was lost.
         Err(ApiError::Store(error)) if error.reason == Reason::Conflict => {
-            match blog.post_slot(&post.public.post_id).await? {
+            match blog.reading(Reads::Latest).post_slot(&post.public.post_id).await? {
                 PostSlot::Post(stored) => {
                     Ok(super::put_post::created(&stored.item.public, &stored.etag))
                 }

@@ -9,7 +9,7 @@ use crate::{
         Blog,
         model::{User, UserId},
     },
-    cosmos::retry,
+    cosmos::{Attempt, retry},
     http::{Actor, ApiError, Conditions, JsonBody},
     values::CommandId,
 };
@@ -27,7 +27,8 @@ pub async fn create_user(
     let id = UserId::parse(id).map_err(|error| ApiError::invalid("id", error.to_string()))?;
     let user = User::new(id, username);
     let conditional = Conditional { conditions: Conditions::only_create(), command };
-    retry(async |answer_lost| {
+    retry(async |Attempt { answer_lost, reads }| {
+        let blog = blog.reading(reads);
         if answer_lost || actor.user_id().is_some() {
             match save(&blog, &user, &conditional, answer_lost).await {
                 Err(ApiError::PreconditionFailed) => {

@@ -8,7 +8,7 @@ use crate::{
         groups::{Done, Operation},
         model::{Change, CommentId, PostId, PostsItem},
     },
-    cosmos::retry,
+    cosmos::{Attempt, retry},
     http::{Actor, ApiError, Conditions, Params},
     values::CommandId,
 };
@@ -38,7 +38,8 @@ pub(super) async fn remove(
     by: &Actor,
     conditions: &Conditions,
 ) -> Result<StatusCode, ApiError> {
-    let attempt = async || {
+    let attempt = async |reads| {
+        let blog = blog.reading(reads);
         let mut operation = operation.clone();
         if !conditions.is_empty() || *by != Actor::ANYBODY {
             let post = blog.post(post_id).await?;
@@ -59,7 +60,7 @@ pub(super) async fn remove(
             _ => Ok(StatusCode::NO_CONTENT),
         }
     };
-    let attempt = async |answer_lost| match attempt().await {
+    let attempt = async |Attempt { answer_lost, reads }| match attempt(reads).await {
         Err(ApiError::NotFound(_)) if answer_lost => Ok(StatusCode::NO_CONTENT),
         Err(ApiError::NotFound(_)) if conditions.demands_existence() => {
             Err(ApiError::PreconditionFailed)

@@ -8,7 +8,7 @@ use crate::{
         model::{PostId, PostsItem},
         stores::PostSlot,
     },
-    cosmos::retry,
+    cosmos::{Attempt, retry},
     http::{Actor, ApiError, Conditions, Params},
     values::{CommandId, Timestamp},
 };
@@ -23,7 +23,10 @@ pub async fn delete_post(
     conditions: Conditions,
     command: CommandId,
 ) -> Result<StatusCode, ApiError> {
-    retry(async |_| attempt(&blog, &actor, &id, &conditions, &command).await).await
+    let attempt = async |one: Attempt| {
+        attempt(&blog.reading(one.reads), &actor, &id, &conditions, &command).await
+    };
+    retry(attempt).await
 }
 
 async fn attempt(

@@ -8,7 +8,7 @@ use crate::{
         groups::{Done, Operation},
         model::{Change, Like, PostId, PostsItem, UserId},
     },
-    cosmos::{ETag, retry},
+    cosmos::{Attempt, ETag, confirm, retry},
     http::{self, Actor, ApiError, Conditions, Params},
     values::{CommandId, Timestamp},
 };
@@ -23,17 +23,21 @@ pub async fn like_post(
     command: CommandId,
 ) -> Result<Response, ApiError> {
     actor.must_be(user_id.as_str())?;
-    let author = blog.author(&user_id).await?;
+    let author = blog.confirmed_author(&user_id).await?;
     if conditions.demands_existence() {
         // Under this condition a like is found or not, and never created.
-        blog.post(&post_id).await?;
-        let like = blog.like(&post_id, &user_id).await?.ok_or(ApiError::PreconditionFailed)?;
-        return found(&like.item, &like.etag, &conditions);
+        let find = async |reads| {
+            let blog = blog.reading(reads);
+            blog.post(&post_id).await?;
+            let like = blog.like(&post_id, &user_id).await?.ok_or(ApiError::PreconditionFailed)?;
+            found(&like.item, &like.etag, &conditions)
+        };
+        return confirm(find).await;
     }
     let like = Like::new(&post_id, &author, Timestamp::now()).by(command.clone());
-    let attempt = async |_| {
+    let attempt = async |attempt: Attempt| {
         let operation = Operation::new(Change::Like(like.clone()), &command);
-        match blog.change(&post_id, operation).await? {
+        match blog.reading(attempt.reads).change(&post_id, operation).await? {
             Done::Written(etag) => Ok(created(&like, &etag)),
             // An earlier attempt has created it, or the same request, which the host has repeated.
             Done::Exists { item: PostsItem::Like(stored), etag, .. } => {

@@ -13,7 +13,7 @@ use crate::{
         projections::{Left, PostCopiesInUsers, remove_some},
         stores::PostSlot,
     },
-    cosmos::{ETag, StoreError, Stored, retry},
+    cosmos::{Attempt, ETag, StoreError, Stored, retry},
     http::{self, Actor, ApiError, Conditions, Form, FromForm, JsonBody, Params},
     projection::Projection,
     values::{CommandId, Timestamp},
@@ -42,7 +42,10 @@ pub async fn put_post(
 ) -> Result<Response, ApiError> {
     actor.must_be(text.user_id.as_str())?;
     let wanted = Wanted { id, text, command, now: Timestamp::now() };
-    retry(|answer_lost| save(&blog, &wanted, &conditions, answer_lost)).await
+    retry(async |Attempt { answer_lost, reads }| {
+        save(&blog.reading(reads), &wanted, &conditions, answer_lost).await
+    })
+    .await
 }
 
 /// The post as its author wants it.
@@ -128,6 +131,7 @@ async fn edit(
         return Err(ApiError::Conflict("This post belongs to another user."));
     }
     if post.item.has(text) {
+        blog.confirmed()?;
         return Ok(http::item(OK, &post.item.public, &post.etag));
     }
     let mut operation = Operation::new(Change::Edit(id.clone(), text.clone()), command);

@@ -9,7 +9,7 @@ use crate::{
         stores::UserSlot,
         usernames::{give_up, release, reserve},
     },
-    cosmos::{ETag, StoreError, Stored, retry},
+    cosmos::{Attempt, ETag, Reads, StoreError, Stored, retry},
     http::{self, Actor, ApiError, Conditions, Form, FromForm, JsonBody, Params},
     values::{CommandId, Timestamp},
 };
@@ -38,7 +38,10 @@ pub async fn put_user(
     actor.must_be(id.as_str())?;
     let user = User::new(id, username);
     let conditional = Conditional { conditions, command };
-    retry(|answer_lost| save(&blog, &user, &conditional, answer_lost)).await
+    retry(async |Attempt { answer_lost, reads }| {
+        save(&blog.reading(reads), &user, &conditional, answer_lost).await
+    })
+    .await
 }
 
 /// The conditions of a command, and its id, by which its write is known again: the condition does
@@ -113,6 +116,7 @@ async fn rename(
     let Stored { item: user, etag } = user;
     let old_name = user.public.username.clone();
     if old_name == *name {
+        blog.confirmed()?;
         return Ok(http::item(StatusCode::OK, &user.public, &etag));
     }
     let renamed = conditional.sign(user.renamed(name.clone()));
@@ -144,13 +148,17 @@ pub(in crate::blog) async fn take_name(
     let user = user.holding(&reservation);
     match write(blog, &user, read).await {
         Ok(etag) => Ok((user, etag)),
-        Err(error) if error.answer_lost => match blog.user_slot(&user.user_id).await {
-            // No other write names this reservation: this one was carried out.
-            Ok(UserSlot::User(Stored { item, etag })) if item.reservation == user.reservation => {
-                Ok((user, etag))
+        Err(error) if error.answer_lost => {
+            match blog.reading(Reads::Latest).user_slot(&user.user_id).await {
+                // No other write names this reservation: this one was carried out.
+                Ok(UserSlot::User(Stored { item, etag }))
+                    if item.reservation == user.reservation =>
+                {
+                    Ok((user, etag))
+                }
+                _ => Err(error.into()),
             }
-            _ => Err(error.into()),
-        },
+        }
         Err(error) => {
             give_up(blog, &name, &user.user_id, &reservation).await;
             Err(error.into())

@@ -11,7 +11,7 @@ use axum::Json;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::{
-    cosmos::{Container, Query, Scope, StoreError},
+    cosmos::{Container, Query, Scope, StoreError, confirm},
     http::{ApiError, List, PageRequest},
     values::Timestamp,
 };
@@ -52,14 +52,18 @@ impl Children {
         key: impl Fn(&T) -> SortKey,
     ) -> Result<Json<List<T>>, ApiError> {
         let with_parent = page.fetch() + 1;
-        let query = self.query(partition, with_parent, page.after.as_ref())?;
-        let rows: Vec<Row<T>> =
-            container.query(query, Scope::Partition(partition), with_parent).await?;
-        let mut rows = rows.into_iter();
-        match rows.next() {
-            Some(Row { child: None }) => {}
-            _ => return Err(ApiError::NotFound(self.parent)),
-        }
+        let find = async |reads| {
+            let query = self.query(partition, with_parent, page.after.as_ref())?;
+            let scope = Scope::Partition(partition);
+            let rows: Vec<Row<T>> =
+                container.reading(reads).query(query, scope, with_parent).await?;
+            let mut rows = rows.into_iter();
+            match rows.next() {
+                Some(Row { child: None }) => Ok(rows),
+                _ => Err(ApiError::NotFound(self.parent)),
+            }
+        };
+        let rows = confirm(find).await?;
         Ok(Json(page.page(rows.filter_map(|row| row.child).collect(), key)))
     }
 

@@ -7,6 +7,7 @@ use crate::{
         Blog,
         model::{CommentId, PostId},
     },
+    cosmos::confirm,
     http::{ApiError, Conditions, Params, found},
 };
 
@@ -16,8 +17,12 @@ pub async fn get_comment(
     Params((post_id, comment_id)): Params<(PostId, CommentId)>,
     conditions: Conditions,
 ) -> Result<Response, ApiError> {
-    let comment = async { Ok(blog.comment(&post_id, &comment_id).await?) };
-    let (_, comment) = futures::try_join!(blog.post(&post_id), comment)?;
-    let comment = comment.ok_or(ApiError::NotFound("comment"))?;
-    Ok(found(&conditions, &comment.item.public, &comment.etag))
+    let find = async |reads| {
+        let blog = blog.reading(reads);
+        let comment = async { Ok(blog.comment(&post_id, &comment_id).await?) };
+        let (_, comment) = futures::try_join!(blog.post(&post_id), comment)?;
+        let comment = comment.ok_or(ApiError::NotFound("comment"))?;
+        Ok(found(&conditions, &comment.item.public, &comment.etag))
+    };
+    confirm(find).await
 }

@@ -7,6 +7,7 @@ use crate::{
         Blog,
         model::{PostId, UserId},
     },
+    cosmos::confirm,
     http::{ApiError, Conditions, Params, found},
 };
 
@@ -16,8 +17,12 @@ pub async fn get_like(
     Params((post_id, user_id)): Params<(PostId, UserId)>,
     conditions: Conditions,
 ) -> Result<Response, ApiError> {
-    let like = async { Ok(blog.like(&post_id, &user_id).await?) };
-    let (_, like) = futures::try_join!(blog.post(&post_id), like)?;
-    let like = like.ok_or(ApiError::NotFound("like"))?;
-    Ok(found(&conditions, &like.item.public, &like.etag))
+    let find = async |reads| {
+        let blog = blog.reading(reads);
+        let like = async { Ok(blog.like(&post_id, &user_id).await?) };
+        let (_, like) = futures::try_join!(blog.post(&post_id), like)?;
+        let like = like.ok_or(ApiError::NotFound("like"))?;
+        Ok(found(&conditions, &like.item.public, &like.etag))
+    };
+    confirm(find).await
 }

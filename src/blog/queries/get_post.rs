@@ -4,6 +4,7 @@ use axum::{extract::State, response::Response};
 
 use crate::{
     blog::{Blog, model::PostId},
+    cosmos::confirm,
     http::{ApiError, Conditions, Params, found},
 };
 
@@ -13,6 +14,6 @@ pub async fn get_post(
     Params(id): Params<PostId>,
     conditions: Conditions,
 ) -> Result<Response, ApiError> {
-    let post = blog.post(&id).await?;
+    let post = confirm(async |reads| blog.reading(reads).post(&id).await).await?;
     Ok(found(&conditions, &post.item.public, &post.etag))
 }

@@ -4,6 +4,7 @@ use axum::{extract::State, response::Response};
 
 use crate::{
     blog::{Blog, model::UserId, stores::UserSlot},
+    cosmos::confirm,
     http::{ApiError, Conditions, Params, found},
 };
 
@@ -13,8 +14,9 @@ pub async fn get_user(
     Params(id): Params<UserId>,
     conditions: Conditions,
 ) -> Result<Response, ApiError> {
-    match blog.user_slot(&id).await? {
+    let find = async |reads| match blog.reading(reads).user_slot(&id).await? {
         UserSlot::User(user) => Ok(found(&conditions, &user.item.public, &user.etag)),
         UserSlot::Empty | UserSlot::Mark(..) => Err(ApiError::NotFound("user")),
-    }
+    };
+    confirm(find).await
 }

@@ -70,6 +70,48 @@ async fn a_write_that_met_another_is_tried_again() {
     assert_eq!(world.get("/api/posts/p").await.expect(200).json()["commentCount"], 2);
 }
 
+#[tokio::test]
+async fn a_logical_partition_that_is_full_is_a_507_that_says_what_to_do() {
+    let world = world_with_a_post().await;
+    let full = |kind| world.endpoint.inject(Fault::RefusedWith(403, 1014), kind, "posts", 1);
+    let comment = json!({"userId": "ann", "content": "Well."});
+    let text = json!({"userId": "ann", "title": "New", "content": "C"});
+    for (kind, method, path, body) in [
+        (Batch, "POST", "/api/posts/p/comments", Some(comment)),
+        (Batch, "PUT", "/api/posts/p/likes/ann", None),
+        (Replace, "PUT", "/api/posts/p", Some(text.clone())),
+        (Create, "PUT", "/api/posts/q", Some(text)),
+    ] {
+        full(kind);
+        let answer = world.call(method, path, &[], body).await.expect(507);
+        let problem = answer.json();
+        assert_eq!(answer.header("content-type"), "application/problem+json");
+        assert_eq!(problem["type"], "urn:tributary:problem:partition-full");
+        assert!(problem["detail"].as_str().unwrap().contains("Delete"), "{problem}");
+    }
+    // It is not sent again: that would not help.
+    world.call("PUT", "/api/posts/p/likes/ann", &[], None).await.expect(201);
+}
+
+#[tokio::test]
+async fn a_container_that_is_not_there_is_no_item_that_is_not_there() {
+    let comment = json!({"userId": "ann", "content": "Well."});
+    for (sub_status, kind, method, path, body) in [
+        // No replica has the session.
+        (1002, Read, "GET", "/api/posts/p", None),
+        // There is no container.
+        (1003, Read, "GET", "/api/posts/p", None),
+        (1003, Query, "GET", "/api/posts/p/comments", None),
+        (1003, Read, "POST", "/api/posts/p/comments", Some(comment)),
+        (1003, Read, "DELETE", "/api/posts/p", None),
+        (1003, Batch, "PUT", "/api/posts/p/likes/ann", None),
+    ] {
+        let world = world_with_a_post().await;
+        world.endpoint.inject(Fault::RefusedWith(404, sub_status), kind, "posts", 1_000);
+        problem(world.call(method, path, &[], body).await, 503);
+    }
+}
+
 /// A command whose answer from the store is lost, and the status that it ends with all the same.
 struct Lost {
     kind: RequestKind,

@@ -9,5 +9,6 @@ mod lists;
 mod problems;
 mod random_requests;
 mod repeats;
+mod stale_replicas;
 
 pub(crate) mod expect;

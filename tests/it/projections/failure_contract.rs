@@ -107,6 +107,23 @@ async fn what_an_invocation_cannot_apply_in_its_time_is_delivered_again_and_not_
 }
 
 #[tokio::test]
+async fn what_a_full_partition_refuses_is_a_dead_letter_and_a_missing_container_is_waited_for() {
+    let world = given::blog().await;
+    let world = world.with_budget(Duration::from_millis(20)).await;
+    let items = world.items("posts").await;
+    world.endpoint.inject(Fault::RefusedWith(404, 1003), Create, "users", 60);
+    let failures = deliver_until_it_succeeds(&world, "PostCopiesInUsers", &items).await;
+    assert!(failures > 0);
+    assert!(world.items("dead-letters").await.is_empty());
+    given::post(&world, "p2", "ann").await.expect(201);
+    world.endpoint.inject(Fault::RefusedWith(403, 1014), Create, "users", 1);
+    world.deliver("PostCopiesInUsers", &world.items("posts").await).await.unwrap();
+    let letters = world.items("dead-letters").await;
+    let [letter] = letters.as_slice() else { panic!("{letters:?}") };
+    assert!(letter["reason"].as_str().unwrap().contains("20 GB"), "{letter}");
+}
+
+#[tokio::test]
 async fn the_time_is_that_of_the_invocation_and_not_of_each_change() {
     let world = given::blog().await;
     for n in 0..99 {

@@ -1,0 +1,147 @@
+//! What an instance answers whose replica has not heard yet of what another instance has written.
+
+use serde_json::{Value, json};
+use tributary_local::cosmos::{
+    FrozenReplica,
+    RequestKind::{Batch, Read, Replace},
+};
+
+use super::expect::problem;
+use crate::{
+    blog::given,
+    world::{Answer, World},
+};
+
+/// The blog, as instances without its session see it from now on.
+async fn frozen() -> (World, [FrozenReplica; 2]) {
+    let world = given::blog().await;
+    let frozen = ["users", "posts"].map(|container| world.endpoint.freeze_replica(container));
+    (world, frozen)
+}
+
+fn text(user: &str, title: &str) -> Value {
+    json!({"userId": user, "title": title, "content": "C"})
+}
+
+#[tokio::test]
+async fn what_was_just_created_at_another_instance_is_found() {
+    let (world, _frozen) = frozen().await;
+    given::user(&world, "cy", "Cy").await.expect(201);
+    given::post(&world, "p2", "cy").await.expect(201);
+    given::like(&world, "p2", "bob").await.expect(201);
+    let comment = given::comment(&world, "p2", "bob", "Nice").await.expect(201);
+    let comment = comment.header("location");
+    let says = |user: &str| Some(json!({"userId": user, "content": "Well."}));
+    for (method, path, body, status) in [
+        ("GET", "/api/users/cy", None, 200),
+        ("GET", "/api/users/cy/posts", None, 200),
+        ("GET", "/api/posts/p2", None, 200),
+        ("GET", "/api/posts/p2/comments", None, 200),
+        ("GET", "/api/posts/p2/likes", None, 200),
+        ("GET", "/api/posts/p2/likes/bob", None, 200),
+        ("GET", comment, None, 200),
+        ("POST", "/api/posts", Some(text("cy", "T")), 201),
+        ("POST", "/api/posts/p1/comments", says("cy"), 201),
+        ("POST", "/api/posts/p2/comments", says("ann"), 201),
+        ("PUT", "/api/posts/p1/likes/cy", None, 201),
+        ("PUT", "/api/posts/p2/likes/ann", None, 201),
+        ("PUT", "/api/posts/p2/likes/bob", None, 200),
+        ("DELETE", "/api/posts/p2/likes/bob", None, 204),
+        ("DELETE", comment, None, 204),
+        ("PUT", "/api/posts/p2", Some(text("cy", "edited")), 200),
+        ("PUT", "/api/users/cy", Some(json!({"username": "Cyril"})), 200),
+        ("DELETE", "/api/posts/p2", None, 204),
+    ] {
+        // Each comes to an instance that has heard of nothing.
+        let answer = world.second_instance().await.call(method, path, &[], body).await;
+        assert_eq!(answer.status.as_u16(), status, "{method} {path}: {}", answer.text);
+    }
+}
+
+#[tokio::test]
+async fn what_is_nowhere_costs_one_more_read() {
+    let (world, _frozen) = frozen().await;
+    let mark = world.endpoint.request_count();
+    problem(&world.get("/api/posts/none").await, 404);
+    let kinds = world.endpoint.requests_since(mark).into_iter().map(|request| request.kind);
+    assert_eq!(kinds.collect::<Vec<_>>(), [Read, Read]);
+}
+
+#[tokio::test]
+async fn no_command_is_refused_for_a_state_that_is_over() {
+    let (world, _frozen) = frozen().await;
+    let other = async || world.second_instance().await;
+
+    // The ETag is of the newest state.
+    let etag = world.put("/api/posts/p1", text("ann", "newer")).await.expect(200);
+    let if_match = [("if-match", etag.header("etag"))];
+    let body = Some(text("ann", "newest"));
+    other().await.call("PUT", "/api/posts/p1", &if_match, body).await.expect(200);
+    let etag = given::user(&world, "bob", "BOB").await.expect(200);
+    let if_match = [("if-match", etag.header("etag"))];
+    let body = Some(json!({"username": "bOb"}));
+    other().await.call("PUT", "/api/users/bob", &if_match, body).await.expect(200);
+    let like = given::like(&world, "p1", "bob").await.expect(201);
+    let if_match = [("if-match", like.header("etag"))];
+    let path = "/api/posts/p1/likes/bob";
+    other().await.call("PUT", path, &if_match, None).await.expect(200);
+    other().await.call("DELETE", path, &if_match, None).await.expect(204);
+
+    // The post belongs to another user by now, and the name to nobody.
+    world.delete("/api/posts/p1").await.expect(204);
+    given::post(&world, "p1", "bob").await.expect(201);
+    other().await.put("/api/posts/p1", text("bob", "edited")).await.expect(200);
+    given::user(&world, "ann", "Anne").await.expect(200);
+    given::user(&other().await, "cy", "Ann").await.expect(201);
+}
+
+#[tokio::test]
+async fn what_looks_unchanged_is_written_when_it_has_changed_elsewhere() {
+    let (world, frozen) = frozen().await;
+    let other = world.second_instance().await;
+    world.put("/api/posts/p1", text("ann", "newer")).await.expect(200);
+    given::user(&world, "bob", "Robert").await.expect(200);
+
+    // As the replica still shows it.
+    given::post(&other, "p1", "ann").await.expect(200);
+    given::user(&other, "bob", "Bob").await.expect(200);
+    let world = world.second_instance().await;
+    drop(frozen);
+    assert_eq!(world.get("/api/posts/p1").await.json()["title"], "A title");
+    assert_eq!(world.get("/api/users/bob").await.json()["username"], "Bob");
+}
+
+#[tokio::test]
+async fn a_write_upon_a_state_that_is_over_is_made_again_upon_the_newest() {
+    let (world, _frozen) = frozen().await;
+    let other = world.second_instance().await;
+    given::like(&world, "p1", "bob").await.expect(201);
+    // The refusal tells the session, so one more read is enough, and it has not to ask for more.
+    let mark = world.endpoint.request_count();
+    other.put("/api/posts/p1", text("ann", "edited")).await.expect(200);
+    let kinds = world.endpoint.requests_since(mark).into_iter().map(|request| request.kind);
+    assert_eq!(kinds.collect::<Vec<_>>(), [Read, Replace, Read, Replace]);
+    let other = world.second_instance().await;
+    other.get("/api/users/ann").await.expect(200);
+    let mark = world.endpoint.request_count();
+    given::like(&other, "p1", "ann").await.expect(201);
+    let kinds = world.endpoint.requests_since(mark).into_iter().map(|request| request.kind);
+    assert_eq!(kinds.collect::<Vec<_>>(), [Read, Read, Batch, Read, Batch]);
+    assert_eq!(given::counts(&other, "p1").await, [(0, 2), (0, 2)]);
+}
+
+#[tokio::test]
+async fn a_command_that_is_repeated_after_a_restart_is_known_also_behind_a_stale_replica() {
+    let world = given::blog().await;
+    let comment = given::comment(&world, "p1", "bob", "Nice").await.expect(201);
+    given::like(&world, "p1", "bob").await.expect(201);
+    let _frozen = ["users", "posts"].map(|container| world.endpoint.freeze_replica(container));
+    let invoke = async |world: &World, path: &str| -> Answer {
+        world.call("DELETE", path, &[("x-azure-functions-invocationid", path)], None).await
+    };
+    for path in [comment.header("location"), "/api/posts/p1/likes/bob", "/api/posts/p1"] {
+        invoke(&world, path).await.expect(204);
+        invoke(&world.second_instance().await, path).await.expect(204);
+        problem(&world.second_instance().await.delete(path).await, 404);
+    }
+}
