@@ -22,7 +22,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
 use tributary_local::{
-    chaos::{Chaos, Kind, Random},
+    chaos::{Chaos, Kind, Random, repeating},
     cosmos::EndpointOptions,
     host::{Console, FeedOptions, RouterInvoker},
 };
@@ -31,7 +31,7 @@ use tributary_simulator::{Api, Call, Reply, Simulation, check, simulate};
 use crate::{audit, world::World};
 
 const CHAOS: &str = "duplicates=0.3,reorder=0.3,overlap=0.3,crash=0.3,throttle=0.05,\
-                     lost-answer=0.05,split=2";
+                     lost-answer=0.05,stale=0.3,repeat=0.2,split=2";
 
 /// How likely it is that a handler is killed with a request under way, and after how long at most.
 /// The store is in this process and answers at once, so it meets only requests that wait: for a
@@ -48,9 +48,10 @@ struct Instances {
 }
 
 impl Instances {
-    fn of(one: &World, other: &World, seed: u64) -> Self {
+    fn of(one: &World, other: &World, chaos: &Chaos, seed: u64) -> Self {
+        let host = |world: &World| repeating(world.router.clone(), chaos.clone());
         Self {
-            routers: [one.router.clone(), other.router.clone()],
+            routers: [host(one), host(other)],
             asked: AtomicUsize::new(0),
             kills: Mutex::new(Random::stream(seed, 1_000)),
             quiet: AtomicBool::new(false),
@@ -120,7 +121,7 @@ async fn random_commands_under_chaos_end_as_the_model_says() {
         let stop = stop.clone();
         running.spawn(async move { pump.run(stop).await });
     }
-    let instances = Arc::new(Instances::of(&world, &second, seed));
+    let instances = Arc::new(Instances::of(&world, &second, &chaos, seed));
     let simulation = Simulation {
         // More posts than the feed holds.
         world: tributary_simulator::World { clients: 6, users: 3, posts: 30, reuse_ids: true },
@@ -161,6 +162,8 @@ async fn random_commands_under_chaos_end_as_the_model_says() {
     };
     assert!(count(&[Kind::Throttle]) > 0, "{again}: nothing was throttled");
     assert!(count(&[Kind::LostAnswer]) > 0, "{again}: no answer was lost");
+    assert!(count(&[Kind::Stale]) > 0, "{again}: no read was stale");
+    assert!(count(&[Kind::Repeat]) > 0, "{again}: no request was repeated");
     let deliveries = [Kind::Duplicates, Kind::Reorder, Kind::Overlap];
     assert!(count(&deliveries) > 0, "{again}: every batch was delivered as ever");
 }
