@@ -190,7 +190,7 @@ async fn a_dead_letter_that_cannot_be_stored_keeps_its_batch_from_being_acknowle
     let odd = json!({"id": "odd", "postId": "odd", "type": "poem"});
     world.container("posts").await.create_item("odd", "odd", &odd, None).await.unwrap();
     let items = world.items("posts").await;
-    for (status, times) in [(429, 60), (503, 60), (400, 1), (404, 1)] {
+    for (status, times) in [(429, 60), (503, 60), (400, 1), (404, 60)] {
         let fault = Fault::Refused(status);
         let world = world.with_budget(Duration::from_millis(20)).await;
         world.endpoint.inject(fault, Upsert, "dead-letters", times);
