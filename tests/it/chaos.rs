@@ -155,14 +155,14 @@ async fn random_commands_under_chaos_end_as_the_model_says() {
     let letters = world.items("dead-letters").await;
     assert!(letters.is_empty(), "{again}\n{letters:#?}");
     // A run this short meets each of them many times, but for splits and crashes, which wait for
-    // a moment, and for any one way to deliver.
+    // a moment, for any one way to deliver, and for stale reads, which count only where the answer
+    // is another than the newest: that takes a write just before.
     let injected = chaos.injected();
     let count = |wanted: &[Kind]| -> u64 {
         injected.iter().filter(|(kind, _)| wanted.contains(kind)).map(|(_, n)| n).sum()
     };
     assert!(count(&[Kind::Throttle]) > 0, "{again}: nothing was throttled");
     assert!(count(&[Kind::LostAnswer]) > 0, "{again}: no answer was lost");
-    assert!(count(&[Kind::Stale]) > 0, "{again}: no read was stale");
     assert!(count(&[Kind::Repeat]) > 0, "{again}: no request was repeated");
     let deliveries = [Kind::Duplicates, Kind::Reorder, Kind::Overlap];
     assert!(count(&deliveries) > 0, "{again}: every batch was delivered as ever");

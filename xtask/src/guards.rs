@@ -155,8 +155,10 @@ struct Tree {
 impl Tree {
     fn of_head() -> anyhow::Result<Self> {
         let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from);
-        let target = std::path::absolute(target)?;
-        let path = target.join("guards");
+        let path = std::path::absolute(target)?.join("guards");
+        // Apart from that of the checkout: cargo gives both trees' artefacts the same names, and would
+        // take one without a guard for one of the checkout.
+        let target = path.join("target");
         let head = String::from_utf8(run(Command::new("git").args(["rev-parse", "HEAD"]))?.stdout)?;
         if path.join(".git").exists() {
             let git = || {

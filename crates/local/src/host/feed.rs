@@ -133,6 +133,8 @@ pub struct FeedPump {
 
 /// How often the pump looks for partitions that were split.
 const TOPOLOGY_INTERVAL: Duration = Duration::from_secs(5);
+/// How often [`FeedPump::drain`] takes its leases anew.
+const LEASES_TAKEN_ANEW: u32 = 3;
 /// The pause after an error of the store.
 const ERROR_DELAY: Duration = Duration::from_secs(1);
 
@@ -194,10 +196,12 @@ impl FeedPump {
     /// When the store refuses, a batch failed [`FeedOptions::drain_attempts`] times, or a page cannot
     /// be read. The other partitions are drained all the same.
     pub async fn drain(&self) -> Result<usize, FeedError> {
-        let delivered = AtomicUsize::new(0);
+        let (delivered, mut lost) = (AtomicUsize::new(0), 0);
         loop {
             match self.drain_until_split(&delivered).await {
                 Err(FeedError::Split) => {}
+                // The last write of a host that has just ended came between: the lease is taken anew.
+                Err(FeedError::LeaseLost(_)) if lost < LEASES_TAKEN_ANEW => lost += 1,
                 Err(error) => return Err(error),
                 Ok(()) => return Ok(delivered.into_inner()),
             }
