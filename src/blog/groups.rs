@@ -23,7 +23,8 @@
 //!   ends after a few requests, whatever the number of such operations.
 //! - *A replica is behind*, so that the post looks older than it is, or is not there. What is written
 //!   upon it is refused. A command that is refused for what was read comes again, and then its group
-//!   reads the latest committed state ([`confirm`](crate::cosmos::confirm)).
+//!   reads the latest committed state ([`confirm`](crate::cosmos::confirm)). What is found to be there
+//!   is no refusal: before a group says so, it reads the post in that state itself.
 //! - *The answer of the store is lost.* Either the SDK has repeated the transaction, and its own
 //!   writes were in the way, which the look finds; or all members hear of it, come again, and
 //!   find them then. Both times the member is told that an answer was lost, and recognises its
@@ -154,8 +155,10 @@ impl Combine for PostGroups {
         let seen = operations.iter().find_map(|operation| operation.seen.clone());
         let post = remembered.take().or(seen);
         let latest = operations.iter().any(|operation| operation.reads == Reads::Latest);
-        let posts = self.0.reading(if latest { Reads::Latest } else { Reads::Session });
-        let mut group = Group::new(posts, post_id, operations);
+        let mut group = Group::new(self.0.clone(), post_id, operations);
+        if latest {
+            group.read_latest();
+        }
         match group.settle(post).await {
             Ok(post) => *remembered = post,
             Err(error) => group.fail(&error),
@@ -167,6 +170,8 @@ impl Combine for PostGroups {
 /// A group at work.
 struct Group<'a> {
     posts: Container,
+    /// What reads of `posts` see.
+    reads: Reads,
     post_id: &'a PostId,
     operations: Vec<Operation>,
     outcomes: Vec<Option<Outcome>>,
@@ -188,7 +193,8 @@ impl<'a> Group<'a> {
     fn new(posts: Container, post_id: &'a PostId, operations: Vec<Operation>) -> Self {
         let open = (0..operations.len()).collect();
         let outcomes = operations.iter().map(|_| None).collect();
-        Self { posts, post_id, operations, outcomes, open, answer_lost: false }
+        let reads = Reads::Session;
+        Self { posts, reads, post_id, operations, outcomes, open, answer_lost: false }
     }
 
     /// Finds an outcome for each operation, or an error for those that are left. Gives the post as it
@@ -229,14 +235,21 @@ impl<'a> Group<'a> {
             self.answer_lost |= error.answer_lost;
             if remembered {
                 // The replica that is asked next may not have heard of what this was refused for.
-                self.posts = self.posts.reading(Reads::Latest);
+                self.read_latest();
             }
             let culprit = operation.and_then(|place| self.items(at_once).nth(place));
             let culprit = culprit.filter(|&one| self.operations[one].is_refused_by(error.reason));
             match (culprit, error.reason) {
                 (Some(culprit), _) => {
                     // The refusal tells nothing of the post, which may be deleted by now.
-                    let Some(post) = self.post(Some(post).filter(|_| !remembered)).await? else {
+                    let mut certain = Some(post).filter(|_| !remembered);
+                    if self.reads == Reads::Session && self.creates() {
+                        // That something is there is an answer which nobody confirms, and the
+                        // replica that showed the post may be behind.
+                        self.read_latest();
+                        certain = None;
+                    }
+                    let Some(post) = self.post(certain).await? else {
                         return Ok(None);
                     };
                     self.recognise(&post);
@@ -279,6 +292,17 @@ impl<'a> Group<'a> {
         }
         self.settle_all(|_| Some(Err(ApiError::NotFound("post"))));
         Ok(None)
+    }
+
+    /// From now on reads see all that was committed.
+    fn read_latest(&mut self) {
+        self.reads = Reads::Latest;
+        self.posts = self.posts.reading(self.reads);
+    }
+
+    /// Returns true if an open operation creates something.
+    fn creates(&self) -> bool {
+        self.open.iter().any(|&place| self.operations[place].change.creates())
     }
 
     /// Returns true if an open operation can only be carried out on another state of the post.

@@ -192,7 +192,7 @@ async fn a_crowd_that_likes_again_costs_a_few_store_requests() {
     let (first, others) = crowd(&world, like(&world, &users[0]), others).await;
     first.expect(200);
     assert_eq!(statuses(&others), [200; 29]);
-    assert_eq!(kinds(&world, mark), [Read, Batch, Read, Batch, Read, Query]);
+    assert_eq!(kinds(&world, mark), [Read, Batch, Read, Read, Batch, Read, Query]);
     assert_eq!(given::counts(&world, "p1").await, [(0, 30), (0, 30)]);
 }
 

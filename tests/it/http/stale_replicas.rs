@@ -145,3 +145,21 @@ async fn a_command_that_is_repeated_after_a_restart_is_known_also_behind_a_stale
         problem(&world.second_instance().await.delete(path).await, 404);
     }
 }
+
+#[tokio::test]
+async fn who_likes_or_comments_again_on_a_post_that_was_deleted_at_another_instance_finds_no_post()
+{
+    let world = given::blog().await;
+    let key = [("idempotency-key", "k")];
+    let comment = json!({"userId": "bob", "content": "Nice"});
+    let path = "/api/posts/p1/comments";
+    world.call("POST", path, &key, Some(comment.clone())).await.expect(201);
+    given::like(&world, "p1", "bob").await.expect(201);
+    let _frozen = world.endpoint.freeze_replica("posts");
+    world.delete("/api/posts/p1").await.expect(204);
+    // Its comments and likes are there until the change feed removes them.
+    let behind = world.second_instance().await;
+    problem(&behind.call("PUT", "/api/posts/p1/likes/bob", &[], None).await, 404);
+    let behind = world.second_instance().await;
+    problem(&behind.call("POST", path, &key, Some(comment)).await, 404);
+}
