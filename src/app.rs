@@ -20,10 +20,7 @@ use crate::{
             put_post, put_user, unlike_post,
         },
         model::sizes,
-        projections::{
-            Background, BackgroundOptions, HomeFeed, PostCopiesInUsers, PostsIntegrity,
-            UsernamesInPosts,
-        },
+        projections::{HomeFeed, PostCopiesInUsers, PostsIntegrity, UsernamesInPosts},
         queries::{
             get_comment, get_feed, get_like, get_post, get_user, list_comments, list_likes,
             list_user_posts,
@@ -35,7 +32,9 @@ use crate::{
         Admission, AdmissionOptions, Authentication, Footprint, FunctionNames, admit, answered,
         catch_panics, method_not_allowed, no_such_route,
     },
-    projection::{DeadLetter, DeadLetters, Projections, RETRY_BUDGET},
+    projection::{
+        Background, BackgroundOptions, DeadLetter, DeadLetters, Projections, RETRY_BUDGET,
+    },
     telemetry,
 };
 

@@ -14,8 +14,9 @@ use azure_data_cosmos::{AccountReference, RoutingStrategy};
 use custom_handler::logs::Format;
 
 use crate::{
-    blog::{audit, projections::BackgroundOptions},
+    blog::audit,
     http::{AdmissionOptions, Authentication},
+    projection::BackgroundOptions,
 };
 
 /// All settings of the handler.

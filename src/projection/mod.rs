@@ -86,6 +86,7 @@
 //! `src/blog/usernames.rs` has the argument for them.
 
 mod apply;
+mod background;
 mod batch;
 mod copy;
 mod dead_letter;
@@ -97,6 +98,7 @@ mod replay;
 use serde::de::DeserializeOwned;
 
 pub use self::{
+    background::{Background, BackgroundOptions},
     batch::{RETRY_BUDGET, Undelivered, run},
     copy::{Copied, Place, VersionedCopy},
     dead_letter::{DeadLetter, DeadLetters, Settlement, function_of},

@@ -14,9 +14,9 @@ use serde_json::Value;
 use tower::ServiceExt;
 use tributary::{
     app::{Options, app_with},
-    blog::projections::BackgroundOptions,
     cosmos::Cosmos,
     http::Authentication,
+    projection::BackgroundOptions,
 };
 use tributary_local::{
     cosmos::{ContainersFile, CosmosEndpoint, EndpointOptions},

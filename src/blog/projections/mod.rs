@@ -11,14 +11,12 @@
 //! chain ends: users → posts → copies, and nothing reads the change feed of the copies but to
 //! ignore them.
 
-mod background;
 mod home_feed;
 mod post_copies_in_users;
 mod posts_integrity;
 mod removal;
 mod usernames_in_posts;
 
-pub use background::{Background, BackgroundOptions};
 pub use home_feed::HomeFeed;
 pub use post_copies_in_users::PostCopiesInUsers;
 pub use posts_integrity::PostsIntegrity;

@@ -1,6 +1,6 @@
 //! What must hold inside `posts`, and commands alone cannot see to.
 
-use super::{background::Background, removal::remove_for_a_slice, usernames_in_posts::rename_item};
+use super::{removal::remove_for_a_slice, usernames_in_posts::rename_item};
 use crate::{
     blog::{
         Blog,
@@ -8,7 +8,7 @@ use crate::{
         stores::UserSlot,
     },
     cosmos::{Container, StoreError},
-    projection::{Effect, Projection},
+    projection::{Background, Effect, Projection},
 };
 
 /// Keeps `posts` true to itself.

@@ -18,7 +18,6 @@
 
 use tokio::time::Instant;
 
-use super::background::Background;
 use crate::{
     blog::{
         Blog,
@@ -26,7 +25,7 @@ use crate::{
         stores::PostSlot,
     },
     cosmos::{Container, Query, Reason, Refusal, Scope, StoreError, Transaction},
-    projection::Effect,
+    projection::{Background, Effect},
 };
 
 /// How many items one step deletes, in one transaction: some 350 request units, which are spent

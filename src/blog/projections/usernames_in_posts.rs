@@ -7,7 +7,6 @@ use futures::{StreamExt, TryStreamExt, stream};
 use serde::Deserialize;
 use tokio::time::{Instant, sleep};
 
-use super::background::Background;
 use crate::{
     blog::{
         Blog,
@@ -15,7 +14,7 @@ use crate::{
         usernames::release,
     },
     cosmos::{Container, ETag, Query, Reason, Scope, StoreError, Stored},
-    projection::{Delivered, Effect, Projection},
+    projection::{Background, Delivered, Effect, Projection},
 };
 
 /// How many items are read at a time; a page of posts is at most 4 MB (service limit).

@@ -10,8 +10,9 @@ use std::{
 use serde_json::{Value, json};
 use tributary::{
     app::Options,
-    blog::projections::{BackgroundOptions, PostsIntegrity, UsernamesInPosts},
+    blog::projections::{PostsIntegrity, UsernamesInPosts},
     cosmos::metered,
+    projection::BackgroundOptions,
     projection::{Projection, RETRY_BUDGET},
 };
 use tributary_local::cosmos::RequestKind;

@@ -34,7 +34,7 @@ impl Default for BackgroundOptions {
 #[derive(Debug, Clone)]
 pub struct Background {
     /// Lets operations pass at the rate.
-    pub(super) pacer: Arc<Pacer>,
+    pub(crate) pacer: Arc<Pacer>,
     slice: Duration,
 }
 
@@ -46,7 +46,7 @@ impl Background {
     }
 
     /// When the slice of a change that is begun now is over.
-    pub(super) fn deadline(&self) -> Instant {
+    pub(crate) fn deadline(&self) -> Instant {
         Instant::now() + self.slice
     }
 }
