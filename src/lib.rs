@@ -4,7 +4,7 @@
 //! the copies that are made for reading. Read the modules in this order:
 //!
 //! - [`app`]: the whole function app on one screen;
-//! - [`blog`]: the domain, one file for each operation;
+//! - [`blog`], [`webstore`]: the domains, one file for each operation;
 //! - [`projection`]: how a change becomes a copy;
 //! - [`dead_letters`]: what an operator does with changes that cannot;
 //! - [`cosmos`], [`http`]: what all domains share;
@@ -15,6 +15,7 @@ pub mod app;
 pub mod blog;
 pub mod dead_letters;
 pub mod projection;
+pub mod webstore;
 
 pub mod cosmos;
 pub mod http;

@@ -1,4 +1,4 @@
-//! JSON bodies, checked field by field.
+//! JSON bodies: read within a limit, and checked by the type that a handler asks for.
 
 use std::time::Duration;
 
@@ -8,11 +8,10 @@ use axum::{
     http::{HeaderMap, header},
 };
 use http_body_util::{BodyExt, LengthLimitError, Limited};
-use serde_json::{Map, Value};
+use serde_json::Value;
 use tokio::time::timeout;
 
-use super::{ApiError, FieldError};
-use crate::values::Invalid;
+use super::{ApiError, Form, FromForm};
 
 /// The size of a body, in bytes as sent.
 pub(super) const MAX_BODY: usize = 1024 * 1024;
@@ -22,36 +21,6 @@ const ARRIVES_WITHIN: Duration = Duration::from_secs(30);
 
 /// A JSON body that has passed all checks of `T`.
 pub struct JsonBody<T>(pub T);
-
-/// What can be made of the fields of a body.
-pub trait FromForm: Sized {
-    /// Takes the fields it needs; `None` when one of them was not good, and the form knows which.
-    fn from_form(form: &mut Form) -> Option<Self>;
-}
-
-/// The fields of a body, and what was wrong with those taken so far.
-///
-/// A caller learns of all bad fields at once. Fields that nobody takes are ignored.
-pub struct Form {
-    fields: Map<String, Value>,
-    errors: Vec<FieldError>,
-}
-
-impl Form {
-    /// Takes a text that must be there.
-    pub fn text<T>(&mut self, field: &str, parse: fn(String) -> Result<T, Invalid>) -> Option<T> {
-        let parsed = match self.fields.remove(field) {
-            Some(Value::String(text)) => parse(text),
-            Some(_) => Err("must be a string".into()),
-            None => Err("is missing".into()),
-        };
-        parsed
-            .map_err(|Invalid(message)| {
-                self.errors.push(FieldError { field: field.into(), message });
-            })
-            .ok()
-    }
-}
 
 impl<S: Sync, T: FromForm> FromRequest<S> for JsonBody<T> {
     type Rejection = ApiError;
@@ -74,8 +43,10 @@ impl<S: Sync, T: FromForm> FromRequest<S> for JsonBody<T> {
                 )));
             }
         };
-        let mut form = Form { fields, errors: Vec::new() };
-        T::from_form(&mut form).map(Self).ok_or(ApiError::Invalid(form.errors))
+        // What was parsed is UTF-8.
+        let text = str::from_utf8(&bytes).unwrap_or_default();
+        let mut form = Form::new(fields, text);
+        T::from_form(&mut form).map(Self).ok_or_else(|| ApiError::Invalid(form.into_errors()))
     }
 }
 

@@ -1,0 +1,49 @@
+//! The ids of the items.
+
+use uuid::Uuid;
+
+use crate::values::{self, check_id};
+
+values::checked_text!(
+    /// The id of a customer.
+    CustomerId,
+    |text| check_id(&text).map(|()| text)
+);
+
+values::checked_text!(
+    /// The id of an order.
+    OrderId,
+    |text| check_id(&text).map(|()| text)
+);
+
+values::checked_text!(
+    /// The id of a category.
+    CategoryId,
+    |text| check_id(&text).map(|()| text)
+);
+
+values::checked_text!(
+    /// The id of a tag.
+    TagId,
+    |text| check_id(&text).map(|()| text)
+);
+
+values::checked_text!(
+    /// The id of a product within its category.
+    ProductId,
+    |text| check_id(&text).map(|()| text)
+);
+
+impl OrderId {
+    /// Returns a new id.
+    pub fn fresh() -> Self {
+        Self(Uuid::now_v7().to_string())
+    }
+
+    /// Returns the id that an idempotency key of a customer stands for. No id contains a space, so no
+    /// two pairs give one text.
+    pub fn from_key(customer_id: &CustomerId, key: &str) -> Self {
+        let name = format!("order {customer_id} {key}");
+        Self(Uuid::new_v5(&Uuid::NAMESPACE_OID, name.as_bytes()).to_string())
+    }
+}

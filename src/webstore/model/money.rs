@@ -1,0 +1,294 @@
+//! Amounts of money: exact decimals with at most two places, computed in whole cents.
+//!
+//! In JSON an amount is a number. Whoever reads JSON, the store included, may hold a number as a
+//! binary one with 53 bits. That changes no amount: such a number tells apart all decimals of up to
+//! 15 digits, and its shortest text is the decimal that it was made from. So an amount has at most 15
+//! digits, and nothing is computed before it is whole cents again.
+
+use std::{fmt, iter::Sum};
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+use crate::values::Invalid;
+
+/// The most digits that survive a binary number of 53 bits.
+const DIGITS: usize = 15;
+
+/// An amount of at most 9,999,999,999,999.99.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Money {
+    cents: u64,
+}
+
+/// A price: 0 to 1,000,000.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "Money", into = "Money")]
+pub struct Price(Money);
+
+/// How many pieces of a product an order line is for: 1 to 1,000.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "u64", into = "u64")]
+pub struct Quantity(u16);
+
+impl Money {
+    /// The largest amount.
+    pub const MAX: Self = Self { cents: 10_u64.pow(15) - 1 };
+
+    /// Returns the amount of so many cents, or [`Money::MAX`].
+    pub fn from_cents(cents: u64) -> Self {
+        Self { cents: cents.min(Self::MAX.cents) }
+    }
+
+    /// Reads a decimal number as JSON writes it: `19.9`, `1990e-2`.
+    pub fn parse(text: &str) -> Result<Self, Invalid> {
+        cents(text)
+            .map(|cents| Self { cents })
+            .ok_or_else(|| "must be a number from 0 with at most two decimals".into())
+    }
+
+    /// The amount in cents.
+    pub fn cents(self) -> u64 {
+        self.cents
+    }
+}
+
+/// The cents that a decimal number stands for, if it is a whole number of them and not too large.
+fn cents(text: &str) -> Option<u64> {
+    let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
+    let unsigned = mantissa.strip_prefix('-').unwrap_or(mantissa);
+    let (whole, fraction) = unsigned.split_once('.').unwrap_or((unsigned, ""));
+    if whole.is_empty() || !whole.bytes().chain(fraction.bytes()).all(|c| c.is_ascii_digit()) {
+        return None;
+    }
+    let digits = format!("{whole}{fraction}");
+    let digits = digits.trim_start_matches('0');
+    if digits.is_empty() {
+        return Some(0);
+    }
+    if unsigned.len() < mantissa.len() {
+        return None;
+    }
+    let significant = digits.trim_end_matches('0');
+    let dropped = digits.len() - significant.len();
+    // The number is `significant` times ten to the power of `exponent`.
+    let exponent = exponent.parse::<i32>().ok()?;
+    let exponent =
+        i64::from(exponent) + i64::try_from(dropped).ok()? - i64::try_from(fraction.len()).ok()?;
+    let zeros = usize::try_from(exponent + 2).ok()?;
+    if significant.len().checked_add(zeros)? > DIGITS {
+        return None;
+    }
+    let power = 10_u64.checked_pow(u32::try_from(zeros).ok()?)?;
+    significant.parse::<u64>().ok()?.checked_mul(power)
+}
+
+impl fmt::Display for Money {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{:02}", self.cents / 100, self.cents % 100)
+    }
+}
+
+/// An amount beyond [`Money::MAX`] becomes it. No order comes near: 50 lines of 1,000 pieces at
+/// 1,000,000 are 50,000,000,000.
+impl Sum for Money {
+    fn sum<I: Iterator<Item = Self>>(amounts: I) -> Self {
+        let cents = amounts.fold(0_u64, |sum, amount| sum.saturating_add(amount.cents));
+        Self::from_cents(cents)
+    }
+}
+
+impl Serialize for Money {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if self.cents.is_multiple_of(100) {
+            return serializer.serialize_u64(self.cents / 100);
+        }
+        // The quotient of two exact numbers is the binary number nearest to the decimal.
+        #[expect(clippy::cast_precision_loss, reason = "less than 2^53")]
+        let cents = self.cents as f64;
+        serializer.serialize_f64(cents / 100.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for Money {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor;
+
+        impl de::Visitor<'_> for Visitor {
+            type Value = Money;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an amount with at most two decimals")
+            }
+
+            fn visit_u64<E: de::Error>(self, value: u64) -> Result<Money, E> {
+                Money::parse(&value.to_string()).map_err(E::custom)
+            }
+
+            fn visit_i64<E: de::Error>(self, value: i64) -> Result<Money, E> {
+                Money::parse(&value.to_string()).map_err(E::custom)
+            }
+
+            fn visit_f64<E: de::Error>(self, value: f64) -> Result<Money, E> {
+                // The shortest text that means this number.
+                Money::parse(&format!("{value:e}")).map_err(E::custom)
+            }
+        }
+
+        deserializer.deserialize_any(Visitor)
+    }
+}
+
+impl Price {
+    const MAX: Money = Money { cents: 100_000_000 };
+
+    /// Reads a price as JSON writes it.
+    pub fn parse(text: &str) -> Result<Self, Invalid> {
+        Money::parse(text).and_then(Self::try_from).map_err(|_| Self::rule())
+    }
+
+    /// Returns the amount for so many pieces.
+    pub fn times(self, quantity: Quantity) -> Money {
+        Money { cents: self.0.cents * u64::from(quantity.0) }
+    }
+
+    fn rule() -> Invalid {
+        "must be a number from 0 to 1000000 with at most two decimals".into()
+    }
+}
+
+impl TryFrom<Money> for Price {
+    type Error = Invalid;
+
+    fn try_from(amount: Money) -> Result<Self, Invalid> {
+        if amount <= Self::MAX { Ok(Self(amount)) } else { Err(Self::rule()) }
+    }
+}
+
+impl From<Price> for Money {
+    fn from(price: Price) -> Self {
+        price.0
+    }
+}
+
+impl Quantity {
+    /// Reads a quantity as JSON writes it.
+    pub fn parse(text: &str) -> Result<Self, Invalid> {
+        text.parse::<u64>().map_err(|_| Self::rule()).and_then(Self::try_from)
+    }
+
+    fn rule() -> Invalid {
+        "must be a whole number from 1 to 1000".into()
+    }
+}
+
+impl TryFrom<u64> for Quantity {
+    type Error = Invalid;
+
+    fn try_from(number: u64) -> Result<Self, Invalid> {
+        let number = u16::try_from(number).ok().filter(|number| (1..=1_000).contains(number));
+        number.map(Self).ok_or_else(Self::rule)
+    }
+}
+
+impl From<Quantity> for u64 {
+    fn from(quantity: Quantity) -> Self {
+        quantity.0.into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    #[test]
+    fn a_price_is_a_decimal_with_at_most_two_places() {
+        for (text, cents) in [
+            ("0", 0),
+            ("-0", 0),
+            ("0e999999999999", 0),
+            ("19.99", 1_999),
+            ("19.9", 1_990),
+            ("19.990", 1_999),
+            ("1999e-2", 1_999),
+            ("1.999E+1", 1_999),
+            ("1e6", 100_000_000),
+            ("1000000.00", 100_000_000),
+            ("0.01", 1),
+        ] {
+            assert_eq!(Price::parse(text).map(|Price(money)| money.cents), Ok(cents), "{text}");
+        }
+        for text in [
+            "-1",
+            "0.001",
+            "0.1000000000000000055",
+            "1000000.01",
+            "1e7",
+            "1e-3",
+            "1e99999999999",
+            "1e-2147483648",
+            "1e2147483647",
+            "",
+            ".5",
+            "NaN",
+            "inf",
+            "1.5.5",
+            "1e",
+            "0x10",
+            "٣",
+        ] {
+            assert!(Price::parse(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_quantity_is_a_whole_number() {
+        assert!(Quantity::parse("1").is_ok() && Quantity::parse("1000").is_ok());
+        for text in ["0", "1001", "-1", "1.5", "1e2", "99999999999999999999"] {
+            assert!(Quantity::parse(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_dearest_order_is_counted_exactly() {
+        let line = Price::parse("1000000").unwrap().times(Quantity::parse("1000").unwrap());
+        let total: Money = std::iter::repeat_n(line, 50).sum();
+        assert_eq!(json!(total).to_string(), "50000000000");
+    }
+
+    proptest! {
+        #[test]
+        fn an_amount_survives_json_and_binary_numbers(cents in 0..=Money::MAX.cents) {
+            let money = Money { cents };
+            let text = serde_json::to_string(&money).unwrap();
+            prop_assert_eq!(Money::parse(&text).unwrap(), money);
+            prop_assert_eq!(Money::parse(&money.to_string()).unwrap(), money);
+            // Without a detour through text of ours, as the store hands it over.
+            let value: Value = serde_json::from_str(&text).unwrap();
+            prop_assert_eq!(serde_json::from_value::<Money>(value).unwrap(), money);
+            // At most two places, and no exponent.
+            let fraction = text.split_once('.').map_or("", |(_, fraction)| fraction);
+            prop_assert!(fraction.len() <= 2 && !text.contains('e'), "{}", text);
+        }
+
+        #[test]
+        fn a_total_is_what_cents_add_up_to(
+            lines in proptest::collection::vec((0_u64..=100_000_000, 1_u64..=1_000), 1..=50),
+        ) {
+            let amount = |(cents, quantity): &(u64, u64)| {
+                let price: Price = serde_json::from_value(json!(Money { cents: *cents })).unwrap();
+                price.times(Quantity::try_from(*quantity).unwrap())
+            };
+            let total: Money = lines.iter().map(amount).sum();
+            let exact: u128 = lines.iter().map(|(c, q)| u128::from(*c) * u128::from(*q)).sum();
+            prop_assert_eq!(u128::from(total.cents), exact);
+        }
+
+        #[test]
+        fn no_text_makes_it_panic(text in "[0-9eE.+-]{0,40}|.*") {
+            let _ = (Money::parse(&text), Price::parse(&text), Quantity::parse(&text));
+        }
+    }
+}
