@@ -13,6 +13,7 @@ mod blog;
 mod chaos;
 mod costs;
 mod dead_letters;
+mod demo;
 mod functions;
 mod hosted;
 mod http;

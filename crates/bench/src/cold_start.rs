@@ -12,16 +12,12 @@ use std::{
 
 use anyhow::ensure;
 use tributary_local::host::BuiltApp;
-
-use crate::{
-    handler::Handler,
-    http::Call,
-    machine,
-    process::Memory,
-    stats::Sorted,
-    table::{Table, mebibytes, milliseconds},
-    world::World,
+use tributary_tools::{
+    Call, Sorted, Table,
+    figures::{mebibytes, milliseconds},
 };
+
+use crate::{handler::Handler, machine, process::Memory, world::World};
 
 /// How often, and which build.
 #[derive(Debug, clap::Args)]
@@ -65,7 +61,7 @@ pub(crate) async fn run(options: &Options) -> anyhow::Result<()> {
         }
     }
     println!("{} starts each; {}\n", options.starts, machine::line());
-    let mut table = Table::new(&[
+    let mut table = Table::new([
         "build, first request",
         "`GET /` p50, ms",
         "p99",
@@ -102,7 +98,7 @@ fn name_of(build: &Path) -> String {
 pub(crate) async fn start(app: &BuiltApp, build: &Path, path: &str) -> anyhow::Result<Start> {
     let begin = Instant::now();
     let mut handler = Handler::start(app, build, |_| ())?;
-    let mut connection = handler.ready().await?;
+    let connection = handler.ready().await?;
     let ready = begin.elapsed();
     let reply = connection.send(&Call::get(path), "first").await?;
     let answered = begin.elapsed();

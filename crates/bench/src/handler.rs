@@ -1,7 +1,6 @@
 //! The handler's process, started as the Functions host starts it.
 
 use std::{
-    io::ErrorKind,
     net::{Ipv4Addr, SocketAddr, TcpListener},
     path::Path,
     process::Stdio,
@@ -14,11 +13,9 @@ use tokio::{
     process::{Child, Command},
 };
 use tributary_local::host::BuiltApp;
+use tributary_tools::Call;
 
-use crate::{
-    http::{Call, Connection},
-    process::Process,
-};
+use crate::{http::Connection, process::Process};
 
 /// Shorter than this nothing here is measured, and Tokio's timer does not sleep for less.
 const POLL: Duration = Duration::from_millis(1);
@@ -66,14 +63,10 @@ impl Handler {
 
     /// Waits until `GET /` is answered, and gives the connection that it was answered on.
     pub(crate) async fn ready(&mut self) -> anyhow::Result<Connection> {
+        let connection = Connection::new(self.address)?;
         loop {
-            match Connection::open(self.address).await {
-                Ok(mut connection) => {
-                    connection.send(&Call::get("/"), "probe").await?;
-                    return Ok(connection);
-                }
-                Err(error) if error.kind() == ErrorKind::ConnectionRefused => {}
-                Err(error) => return Err(error.into()),
+            if connection.send(&Call::get("/"), "probe").await.is_ok() {
+                return Ok(connection);
             }
             if let Some(status) = self.child.try_wait()? {
                 bail!("the handler ended before it was ready: {status}");

@@ -31,10 +31,9 @@ use tributary::{
 use tributary_local::cosmos::{
     ContainersFile, CosmosEndpoint, EndpointOptions, RequestKind, RunningServer,
 };
-
-use crate::{
-    stats::Sorted,
-    table::{Table, each, milliseconds, number, rate},
+use tributary_tools::{
+    Sorted, Table,
+    figures::{each, milliseconds, number, rate},
 };
 
 /// How it goes about it.
@@ -87,7 +86,7 @@ pub(crate) async fn run(options: &Options) -> anyhow::Result<()> {
         "--commands and --at-once are at least 1"
     );
     let containers = ContainersFile::read(&options.containers)?;
-    let mut table = Table::new(&[
+    let mut table = Table::new([
         "what",
         "at once",
         "way",

@@ -14,8 +14,6 @@ mod process;
 mod world;
 
 mod machine;
-mod stats;
-mod table;
 
 use std::process::ExitCode;
 

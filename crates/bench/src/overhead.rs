@@ -23,13 +23,12 @@ use tokio::{
     runtime,
     sync::mpsc::{UnboundedReceiver, unbounded_channel},
 };
+use tributary_tools::{Call, Sorted, Table, figures::milliseconds};
 
 use crate::{
     handler::Handler,
-    http::{Call, Connection},
+    http::Connection,
     machine,
-    stats::Sorted,
-    table::{Table, milliseconds},
     world::{POSTS, READERS, USERS, World, author, comment, like},
 };
 
@@ -60,12 +59,12 @@ pub(crate) const KINDS: [Kind; 10] = [
     ("Q6 the feed, 100 posts", |_| Call::get("/api/feed")),
     ("C1 sign up", |number| {
         let body = json!({"username": format!("Newcomer {number}")});
-        Call::new(Method::POST, "/api/users").json(&body)
+        Call::new(Method::POST, "/api/users").json(body)
     }),
     ("C2 write a post", |number| {
         let content = "Small streams feed the river that people read from. ".repeat(20);
         let body = json!({"userId": author(number), "title": "One more", "content": content});
-        Call::new(Method::POST, "/api/posts").json(&body)
+        Call::new(Method::POST, "/api/posts").json(body)
     }),
     ("C3 comment", |number| comment(number % POSTS, &format!("r{}", number % READERS))),
     ("C4 like", |number| like(number % POSTS, &format!("r{}", number / POSTS % READERS))),
@@ -166,7 +165,7 @@ fn times(line: &[u8], invocation: &str) -> Option<(Duration, Duration)> {
 }
 
 fn by_kind(took: &[Vec<Took>]) -> Table {
-    let mut table = Table::new(&[
+    let mut table = Table::new([
         "request",
         "answered p50, ms",
         "p99",

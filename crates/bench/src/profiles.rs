@@ -13,15 +13,17 @@ use std::{
 
 use anyhow::{Context as _, ensure};
 use futures::future::try_join_all;
+use tributary_tools::{
+    Call, Sorted, Table,
+    figures::{each, mebibytes, milliseconds, number},
+};
 
 use crate::{
     cold_start::{Start, start},
     handler::Handler,
-    http::{Call, Connection},
+    http::Connection,
     machine,
     overhead::{KINDS, Kind},
-    stats::Sorted,
-    table::{Table, each, mebibytes, milliseconds, number},
     world::World,
 };
 
@@ -96,7 +98,7 @@ pub(crate) async fn run(options: &Options) -> anyhow::Result<()> {
         vec!["opt-level", "executable, MB", "`GET /` p50, ms", "first request p50, ms"];
     columns.extend(["RSS then, MiB", "RSS at the end, MiB"]);
     columns.extend(kinds().map(|(name, _)| *name));
-    let mut table = Table::new(&columns);
+    let mut table = Table::new(columns);
     for (build, handler) in builds.iter().zip(handlers) {
         let memory = handler.process.memory()?.resident;
         table.row(build.row(memory, each_turn * CLIENTS * ROUNDS)?);
@@ -160,7 +162,7 @@ impl Build {
 /// Sends so many requests over each of the connections, one after the other.
 async fn ask(handler: &Handler, call: fn(usize) -> Call, requests: usize) -> anyhow::Result<()> {
     let clients = (0..CLIENTS).map(async |client| {
-        let mut connection = Connection::open(handler.address).await?;
+        let connection = Connection::new(handler.address)?;
         for request in 0..requests {
             let call = call(client + request * CLIENTS);
             let reply = connection.send(&call, "profiles").await?;

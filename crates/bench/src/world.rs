@@ -10,11 +10,9 @@ use tributary_local::{
     cosmos::{ContainersFile, CosmosEndpoint, EndpointOptions, RunningServer},
     host::{BuiltApp, Console, FeedOptions, FeedPump, HttpInvoker, Trigger},
 };
+use tributary_tools::Call;
 
-use crate::{
-    handler::Handler,
-    http::{Call, Connection},
-};
+use crate::{handler::Handler, http::Connection};
 
 const DATABASE: &str = "tributary";
 /// Authors `u0`, `u1`, …, who also comment on and like each other's posts.
@@ -100,7 +98,7 @@ fn users() -> Vec<Call> {
     authors
         .chain(readers)
         .map(|(id, name)| {
-            Call::new(Method::PUT, format!("/api/users/{id}")).json(&json!({"username": name}))
+            Call::new(Method::PUT, format!("/api/users/{id}")).json(json!({"username": name}))
         })
         .collect()
 }
@@ -113,7 +111,7 @@ fn posts() -> Vec<Call> {
 pub(crate) fn post(number: usize, title: &str) -> Call {
     let content = "Small streams feed the river that people read from. ".repeat(20);
     let body = json!({"userId": author(number), "title": title, "content": content});
-    Call::new(Method::PUT, format!("/api/posts/p{number}")).json(&body)
+    Call::new(Method::PUT, format!("/api/posts/p{number}")).json(body)
 }
 
 /// Who has written the post with this number.
@@ -124,7 +122,7 @@ pub(crate) fn author(post: usize) -> String {
 /// Comments on a post: C3.
 pub(crate) fn comment(post: usize, user: &str) -> Call {
     let body = json!({"userId": user, "content": "A comment of a usual length, not too long."});
-    Call::new(Method::POST, format!("/api/posts/p{post}/comments")).json(&body)
+    Call::new(Method::POST, format!("/api/posts/p{post}/comments")).json(body)
 }
 
 /// Likes a post: C4.
@@ -142,7 +140,7 @@ fn reactions() -> Vec<Call> {
 async fn send_all(handler: &Handler, calls: Vec<Call>) -> anyhow::Result<()> {
     let share = calls.len().div_ceil(LOADERS);
     let loaders = calls.chunks(share).map(async |calls| {
-        let mut connection = Connection::open(handler.address).await?;
+        let connection = Connection::new(handler.address)?;
         for call in calls {
             let reply = connection.send(call, "load").await?;
             ensure!(reply.status.is_success(), "{call:?} was answered {}", reply.status);

@@ -13,16 +13,12 @@ use futures::future::try_join_all;
 use http::Method;
 use serde_json::json;
 use tokio::time::interval;
-
-use crate::{
-    handler::Handler,
-    http::{Call, Connection},
-    machine,
-    process::Process,
-    stats::Sorted,
-    table::{Table, each, mebibytes, milliseconds, rate},
-    world::World,
+use tributary_tools::{
+    Call, Sorted, Table,
+    figures::{each, mebibytes, milliseconds, rate},
 };
+
+use crate::{handler::Handler, http::Connection, machine, process::Process, world::World};
 
 /// How long, and which build.
 #[derive(Debug, clap::Args)]
@@ -47,7 +43,7 @@ const LOOK: Duration = Duration::from_millis(5);
 pub(crate) async fn run(options: &Options) -> anyhow::Result<()> {
     let mut world = World::with(vec![authors(), posts()]).await?;
     let executable = options.handler.clone().unwrap_or_else(|| world.app.executable());
-    let mut table = Table::new(&[
+    let mut table = Table::new([
         "clients",
         "`Admission__MemoryMiB`",
         "answers/s",
@@ -67,7 +63,7 @@ pub(crate) async fn run(options: &Options) -> anyhow::Result<()> {
         }
         // A handler of its own: what one leaves behind is not the next one's.
         let mut handler = Handler::start(&world.app, &executable, |_| ())?;
-        let mut connection = handler.ready().await?;
+        let connection = handler.ready().await?;
         connection.send(&Call::get("/api/feed?limit=1"), "first").await?;
         let (idle, cpu) = (handler.process.memory()?.resident, handler.process.cpu_time()?);
         let begin = Instant::now();
@@ -108,13 +104,13 @@ struct Answer {
 async fn ask(handler: &Handler, clients: usize, duration: Duration) -> anyhow::Result<Vec<Answer>> {
     let begin = Instant::now();
     let all = (0..clients).map(async |_| {
-        let mut connection = Connection::open(handler.address).await?;
+        let connection = Connection::new(handler.address)?;
         let mut answers = Vec::new();
         while begin.elapsed() < duration {
             let sent = Instant::now();
             let reply = connection.send(&Call::get("/api/feed"), "feed").await?;
             let is_success = reply.status.is_success();
-            answers.push(Answer { took: sent.elapsed(), bytes: reply.bytes, is_success });
+            answers.push(Answer { took: sent.elapsed(), bytes: reply.body.len(), is_success });
         }
         anyhow::Ok(answers)
     });
@@ -141,7 +137,7 @@ fn authors() -> Vec<Call> {
     let name = |number: usize| format!("{number:0>3}{}", "\u{1f409}".repeat(61));
     let user = |number| {
         let body = json!({"username": name(number)});
-        Call::new(Method::PUT, format!("/api/users/{}", id(number))).json(&body)
+        Call::new(Method::PUT, format!("/api/users/{}", id(number))).json(body)
     };
     (0..POSTS).map(user).collect()
 }
@@ -153,7 +149,7 @@ fn posts() -> Vec<Call> {
     let title = "\u{1}".repeat(200);
     let post = |number| {
         let body = json!({"userId": id(number), "title": title, "content": content});
-        Call::new(Method::PUT, format!("/api/posts/{}", id(number))).json(&body)
+        Call::new(Method::PUT, format!("/api/posts/{}", id(number))).json(body)
     };
     (0..POSTS).map(post).collect()
 }

@@ -13,7 +13,6 @@ use tributary_local::{chaos::ChaosSpec, cosmos::Charges};
 ///
 /// Logs go to stderr. stdout gets one line of JSON when everything is up. Ctrl-C ends everything.
 #[derive(Debug, Parser)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own for the user")]
 #[command(bin_name = "cargo local", version)]
 pub(crate) struct Cli {
     /// Port of the HTTP functions on 127.0.0.1; 0 picks a free one.
@@ -46,9 +45,10 @@ pub(crate) struct Cli {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub feed_poll_ms: Option<u64>,
 
-    /// Load a small readable data set through the API; again and again adds nothing twice.
-    #[arg(long)]
-    pub demo: bool,
+    /// Load small readable data sets through the API: src/<domain>/demo.json of these domains, or
+    /// of all. Again and again adds nothing twice.
+    #[arg(long, value_name = "DOMAIN", num_args = 0..)]
+    pub demo: Option<Vec<String>>,
 
     /// Let things go wrong that go wrong in Azure now and then: kinds with probabilities, such as
     /// duplicates=0.2,reorder=0.2,overlap=0.1,crash=0.01,throttle=0.05,lost-answer=0.02,stale=0.1,

@@ -1,165 +1,273 @@
-//! `--demo`: a small readable data set, loaded through the API like any client would.
+//! Demo data: small readable data sets, loaded through the API like any client would.
 //!
-//! Every request is safe to repeat: items have fixed ids and are only created, comments carry an
-//! `Idempotency-Key`. So loading it again adds nothing twice.
+//! Each domain has one in `src/<domain>/demo.json`:
+//!
+//! ```json
+//! {
+//!   "about": "2 posts of one person",
+//!   "requests": [
+//!     {"create": "users/ada", "body": {"username": "ada"}},
+//!     {"post": "posts/p1/comments", "body": {"userId": "ada", "content": "A comment"}},
+//!     {"put": "posts/p1/likes/ada"}
+//!   ],
+//!   "shows": [{"get": "feed", "items": [{"id": "p1", "commentCount": 1}]}],
+//!   "try": "feed?limit=5"
+//! }
+//! ```
+//!
+//! The requests are sent in their order. Each is safe to repeat, so loading a data set twice adds
+//! nothing twice:
+//!
+//! | request | is sent as |
+//! | --- | --- |
+//! | `create` | `PUT` with `If-None-Match: *`; an item that exists stays as it is |
+//! | `put` | `PUT` |
+//! | `post` | `POST` with an `Idempotency-Key` that is made from path and body |
+//!
+//! Then the loader waits until the lists of `shows` have all these items: the change feed brings
+//! their copies. An item of a list matches when it has the fields that are named, a number that is
+//! at least as large.
 
-mod api;
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
 
-use std::time::{Duration, Instant};
-
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, bail, ensure};
+use http::{Method, StatusCode};
 use serde::Deserialize;
-use serde_json::{Value, json};
-use tributary_local::host::{Console, Keys};
+use serde_json::{Map, Value};
+use tributary_tools::{Call, Client, Reply};
+use uuid::Uuid;
 
-use api::Api;
-
-#[derive(Deserialize)]
-struct DataSet {
-    users: Vec<User>,
-    rename: Rename,
-    posts: Vec<Post>,
+/// The data set of a domain.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Demo {
+    /// The domain: the name of its folder.
+    #[serde(skip)]
+    pub domain: String,
+    /// What is in it, in a few words.
+    pub about: String,
+    requests: Vec<DemoRequest>,
+    shows: Vec<Shown>,
+    /// A request that shows something, such as `feed?limit=5`.
+    #[serde(rename = "try")]
+    pub to_try: String,
 }
 
-#[derive(Deserialize)]
-struct User {
-    id: String,
-    username: String,
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct DemoRequest {
+    #[serde(flatten)]
+    target: Target,
+    #[serde(default)]
+    body: Option<Value>,
 }
 
-#[derive(Deserialize)]
-struct Rename {
-    user: String,
-    to: String,
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Target {
+    Create(String),
+    Put(String),
+    Post(String),
 }
 
-#[derive(Deserialize)]
-struct Post {
-    id: String,
-    by: String,
-    title: String,
-    content: String,
-    comments: Vec<Comment>,
-    likes: Vec<String>,
+/// A list, and what it has in the end.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Shown {
+    get: String,
+    items: Vec<Map<String, Value>>,
 }
 
-#[derive(Deserialize)]
-struct Comment {
-    by: String,
-    text: String,
-}
+/// How long the change feed may take to bring everything.
+const DEADLINE: Duration = Duration::from_mins(1);
+/// How often the lists are read meanwhile.
+const INTERVAL: Duration = Duration::from_millis(250);
 
-/// How long the change feed may take to bring everything into the news feed.
-const FEED_DEADLINE: Duration = Duration::from_mins(1);
-/// How often the news feed is asked meanwhile.
-const FEED_INTERVAL: Duration = Duration::from_millis(250);
-
-/// Loads the data set into the app at `url` and waits until its feed shows it.
-pub(crate) async fn load(url: &str, keys: Option<&Keys>, console: &Console) -> anyhow::Result<()> {
-    let data: DataSet = serde_json::from_str(include_str!("../demo/blog.json"))
-        .context("the demo's data set cannot be read")?;
-    let api = Api::new(url, keys.map(|keys| keys.function.clone()));
-    console.info(&format!("Demo: {} people", data.users.len()));
-    for user in &data.users {
-        api.create(&format!("users/{}", user.id), &json!({ "username": user.username })).await?;
-    }
-    for (index, post) in data.posts.iter().enumerate() {
-        load_post(&api, post).await?;
-        if (index + 1) % 10 == 0 {
-            console.info(&format!("Demo: {} of {} posts", index + 1, data.posts.len()));
-        }
-    }
-    let Rename { user, to } = &data.rename;
-    console.info(&format!("Demo: {user} is now called {to}"));
-    api.put(&format!("users/{user}"), &json!({ "username": to })).await?;
-    console.info("Demo: waiting until the feed shows it all");
-    wait_for_feed(&api, &data).await?;
-    console.success(&format!("Demo: try {url}/api/feed?limit=5"));
-    Ok(())
-}
-
-async fn load_post(api: &Api, post: &Post) -> anyhow::Result<()> {
-    let path = format!("posts/{}", post.id);
-    let body = json!({ "userId": post.by, "title": post.title, "content": post.content });
-    api.create(&path, &body).await?;
-    for (index, comment) in post.comments.iter().enumerate() {
-        let key = format!("demo-{index}");
-        let body = json!({ "userId": comment.by, "content": comment.text });
-        api.post(&format!("{path}/comments"), &key, &body).await?;
-    }
-    for user in &post.likes {
-        api.put(&format!("{path}/likes/{user}"), &Value::Null).await?;
-    }
-    Ok(())
-}
-
-async fn wait_for_feed(api: &Api, data: &DataSet) -> anyhow::Result<()> {
-    let started = Instant::now();
-    loop {
-        let feed = api.get("feed").await?;
-        let items = feed["items"].as_array().map_or(&[][..], Vec::as_slice);
-        let Some(missing) = data.posts.iter().find(|post| !is_shown(post, &data.rename, items))
-        else {
-            return Ok(());
-        };
-        if started.elapsed() > FEED_DEADLINE {
-            bail!(
-                "the feed does not show the demo's post {} as it is after {} s: see above for \
-                 failed invocations",
-                missing.id,
-                FEED_DEADLINE.as_secs()
+impl Demo {
+    /// Reads the data sets of the project in `root`, in the order of their domains' names: those of
+    /// `domains`, or all when it is empty.
+    ///
+    /// # Errors
+    /// When there is none, a domain has none, or one cannot be read.
+    pub fn read_all(root: &Path, domains: &[String]) -> anyhow::Result<Vec<Self>> {
+        let found = files(root);
+        for domain in domains {
+            ensure!(
+                found.iter().any(|(name, _)| name == domain),
+                "--demo {domain}: there is no src/{domain}/demo.json in {}",
+                root.display()
             );
         }
-        tokio::time::sleep(FEED_INTERVAL).await;
+        ensure!(!found.is_empty(), "--demo: there is no src/*/demo.json in {}", root.display());
+        found
+            .into_iter()
+            .filter(|(name, _)| domains.is_empty() || domains.contains(name))
+            .map(|(name, path)| Self::read(name, &path))
+            .collect()
+    }
+
+    fn read(domain: String, path: &Path) -> anyhow::Result<Self> {
+        let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
+        Self::parse(domain, &text).with_context(|| path.display().to_string())
+    }
+
+    fn parse(domain: String, text: &str) -> anyhow::Result<Self> {
+        let demo: Self = serde_json::from_str(text)?;
+        let mut posted = BTreeSet::new();
+        for request in &demo.requests {
+            if let Target::Post(path) = &request.target {
+                let is_new = posted.insert(request.key());
+                ensure!(is_new, "the same POST {path} stands here twice: it would be sent once");
+            }
+        }
+        Ok(Self { domain, ..demo })
+    }
+
+    /// Sends all requests.
+    ///
+    /// # Errors
+    /// When one is not answered as it should be.
+    pub async fn send(&self, client: &Client) -> anyhow::Result<()> {
+        for request in &self.requests {
+            let call = request.call();
+            let (method, path) = (call.method.clone(), call.path.clone());
+            let reply = ask(client, &call).await?;
+            let is_there = matches!(request.target, Target::Create(_))
+                && reply.status == StatusCode::PRECONDITION_FAILED;
+            ensure!(
+                reply.status.is_success() || is_there,
+                "the demo's {method} {path} was answered with {}: {}",
+                reply.status,
+                reply.text()
+            );
+        }
+        Ok(())
+    }
+
+    /// Waits until all lists show what they should.
+    ///
+    /// # Errors
+    /// When one does not in time.
+    pub async fn wait(&self, client: &Client) -> anyhow::Result<()> {
+        let started = Instant::now();
+        for shown in &self.shows {
+            while let Some(missing) = shown.missing(client).await? {
+                if started.elapsed() > DEADLINE {
+                    bail!(
+                        "GET /api/{} does not show {} after {} s: see above for failed invocations",
+                        shown.get,
+                        Value::from(missing.clone()),
+                        DEADLINE.as_secs()
+                    );
+                }
+                tokio::time::sleep(INTERVAL).await;
+            }
+        }
+        Ok(())
     }
 }
 
-/// The feed has the post with all its counts, and with the author's new name.
-fn is_shown(post: &Post, rename: &Rename, items: &[Value]) -> bool {
-    let count = |item: &Value, name: &str| item[name].as_u64().unwrap_or_default();
-    items.iter().any(|item| {
-        item["id"] == post.id
-            && count(item, "commentCount") >= post.comments.len() as u64
-            && count(item, "likeCount") >= post.likes.len() as u64
-            && (post.by != rename.user || item["userUsername"] == rename.to)
+impl DemoRequest {
+    fn call(&self) -> Call {
+        let put = |path: &str| Call::new(Method::PUT, format!("/api/{path}"));
+        let call = match &self.target {
+            Target::Create(path) => put(path).only_creates(),
+            Target::Put(path) => put(path),
+            Target::Post(path) => {
+                Call::new(Method::POST, format!("/api/{path}")).key(self.key().to_string())
+            }
+        };
+        Call { body: self.body.clone(), ..call }
+    }
+
+    /// A key that is the same for the same request only.
+    fn key(&self) -> Uuid {
+        let (Target::Create(path) | Target::Put(path) | Target::Post(path)) = &self.target;
+        let body = self.body.as_ref().map(Value::to_string).unwrap_or_default();
+        Uuid::new_v5(&Uuid::NAMESPACE_URL, format!("{path}\n{body}").as_bytes())
+    }
+}
+
+impl Shown {
+    /// The first item that the list lacks.
+    async fn missing(&self, client: &Client) -> anyhow::Result<Option<&Map<String, Value>>> {
+        let reply = ask(client, &Call::get(format!("/api/{}", self.get))).await?;
+        ensure!(
+            reply.status.is_success(),
+            "the demo's GET /api/{} was answered with {}: {}",
+            self.get,
+            reply.status,
+            reply.text()
+        );
+        let list = reply.json();
+        let items = list["items"].as_array().map_or(&[][..], Vec::as_slice);
+        Ok(self.items.iter().find(|wanted| !items.iter().any(|item| matches(item, wanted))))
+    }
+}
+
+async fn ask(client: &Client, call: &Call) -> anyhow::Result<Reply> {
+    let reply = client.send(call).await;
+    reply.with_context(|| format!("the demo's {} {} got no answer", call.method, call.path))
+}
+
+/// Returns true if the item has all these fields, and numbers that are at least as large: a second
+/// load finds what others have added.
+fn matches(item: &Value, wanted: &Map<String, Value>) -> bool {
+    wanted.iter().all(|(name, wanted)| match (item[name].as_f64(), wanted.as_f64()) {
+        (Some(number), Some(wanted)) => number >= wanted,
+        _ => item[name] == *wanted,
     })
+}
+
+/// The data sets in a project: domain and file.
+fn files(root: &Path) -> Vec<(String, PathBuf)> {
+    let folders = std::fs::read_dir(root.join("src")).into_iter().flatten().flatten();
+    let mut files: Vec<_> = folders
+        .map(|folder| (folder.file_name(), folder.path().join("demo.json")))
+        .filter(|(_, file)| file.is_file())
+        .map(|(name, file)| (name.to_string_lossy().into_owned(), file))
+        .collect();
+    files.sort();
+    files
 }
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
+    use serde_json::json;
 
     use super::*;
 
-    #[test]
-    fn the_data_set_refers_only_to_what_it_creates() {
-        let data: DataSet = serde_json::from_str(include_str!("../demo/blog.json")).unwrap();
-        let users: BTreeSet<_> = data.users.iter().map(|user| &user.id).collect();
-        let posts: BTreeSet<_> = data.posts.iter().map(|post| &post.id).collect();
-        assert_eq!((users.len(), posts.len()), (data.users.len(), data.posts.len()));
-        assert!(users.contains(&data.rename.user));
-        assert!(data.posts.iter().any(|post| post.by == data.rename.user));
-        for post in &data.posts {
-            assert!(users.contains(&post.by));
-            assert!(post.comments.iter().all(|comment| users.contains(&comment.by)));
-            let likes: BTreeSet<_> = post.likes.iter().collect();
-            assert_eq!(likes.len(), post.likes.len(), "{}", post.id);
-            assert!(likes.is_subset(&users));
-        }
+    fn parsed(requests: &Value) -> anyhow::Result<Demo> {
+        let text = json!({ "about": "", "requests": requests, "shows": [], "try": "" });
+        Demo::parse("shop".into(), &text.to_string())
     }
 
     #[test]
-    fn a_post_is_shown_with_its_counts_and_the_new_name() {
-        let data: DataSet = serde_json::from_str(include_str!("../demo/blog.json")).unwrap();
-        let post = data.posts.iter().find(|post| post.by == data.rename.user).unwrap();
-        let item = |name: &str, likes: usize| {
-            json!({ "id": post.id, "commentCount": post.comments.len(), "likeCount": likes,
-                    "userUsername": name })
-        };
-        let (new, likes) = (data.rename.to.as_str(), post.likes.len());
-        assert!(is_shown(post, &data.rename, &[item(new, likes)]));
-        assert!(is_shown(post, &data.rename, &[item(new, likes + 1)]));
-        assert!(!is_shown(post, &data.rename, &[item("before", likes)]));
-        assert!(!is_shown(post, &data.rename, &[]));
+    fn the_same_post_twice_is_refused_since_one_would_be_lost() {
+        let order = |n: u32| json!({ "post": "customers/ann/orders", "body": { "n": n } });
+        parsed(&json!([order(1), order(2)])).unwrap();
+        let error = parsed(&json!([order(1), order(1)])).unwrap_err().to_string();
+        assert!(error.contains("the same POST customers/ann/orders"), "{error}");
+    }
+
+    #[test]
+    fn a_misspelled_field_is_refused() {
+        parsed(&json!([{ "put": "a", "body": {} }])).unwrap();
+        parsed(&json!([{ "putt": "a" }])).unwrap_err();
+    }
+
+    #[test]
+    fn an_item_matches_with_its_fields_and_with_numbers_at_least_as_large() {
+        let wanted = json!({ "id": "p1", "n": 2 });
+        let matches = |item: Value| matches(&item, wanted.as_object().unwrap());
+        assert!(matches(json!({ "id": "p1", "n": 2, "other": null })));
+        assert!(matches(json!({ "id": "p1", "n": 3 })));
+        assert!(!matches(json!({ "id": "p1", "n": 1 })));
+        assert!(!matches(json!({ "id": "p2", "n": 2 })));
+        assert!(!matches(json!({ "id": "p1" })));
     }
 }

@@ -2,8 +2,10 @@
 //!
 //! - [`cosmos`]: a Cosmos DB endpoint that any SDK can use;
 //! - [`host`]: a stand-in for the Azure Functions host;
-//! - [`chaos`]: what goes wrong in both now and then, from a seed.
+//! - [`chaos`]: what goes wrong in both now and then, from a seed;
+//! - [`demo`]: small data sets to look at.
 
 pub mod chaos;
 pub mod cosmos;
+pub mod demo;
 pub mod host;

@@ -2,7 +2,6 @@
 //! stand-in for the Functions host. `cargo local --help` says more.
 
 mod cli;
-mod demo;
 mod launcher;
 mod project;
 mod run;

@@ -11,14 +11,16 @@ use tributary_local::chaos::Chaos;
 use tributary_local::cosmos::{
     self, ContainersFile, CosmosEndpoint, EndpointOptions, RunningServer,
 };
+use tributary_local::demo::Demo;
 use tributary_local::host::{
     self, AuthLevel, Console, FunctionApp, Host, HostOptions, Keys, Settings, Trigger,
 };
 use tributary_package::Layout;
+use tributary_tools::Client;
 
 use crate::cli::Cli;
 use crate::project::Project;
-use crate::{demo, launcher, signals};
+use crate::{launcher, signals};
 
 /// The setting with the database's name, and what it is without the setting.
 const DATABASE: (&str, &str) = ("CosmosDatabase", "tributary");
@@ -46,6 +48,9 @@ async fn steps(cli: Cli, chaos: Option<Chaos>, console: Console) -> anyhow::Resu
         None => Project::find_root().await?,
     };
     let mut settings = read_settings(&root)?;
+    // What is wrong with a data set is said before anything is built.
+    let demos = cli.demo.as_deref().map(|domains| Demo::read_all(&root, domains)).transpose()?;
+    let demos = demos.unwrap_or_default();
     let store = Store::start(&cli, chaos.clone()).await?;
     console.info(&format!("Cosmos DB endpoint: {}", store.url()));
     provision(&root, &settings, &store).await?;
@@ -79,15 +84,32 @@ async fn steps(cli: Cli, chaos: Option<Chaos>, console: Console) -> anyhow::Resu
     };
     let host = Host::start(app.clone(), &settings, options).await?;
     print_functions(&app, &host, keys.as_ref(), &console);
-    if cli.demo {
-        console.hush(true);
-        demo::load(host.url(), keys.as_ref(), &console).await?;
-        console.hush(false);
-    }
+    console.hush(true);
+    load(&demos, host.url(), keys.as_ref(), &console).await?;
+    console.hush(false);
     ready(Some(format!("{}/api", host.url())), store.url())?;
     let failure = host.failed().await;
     host.stop().await;
     bail!(failure);
+}
+
+/// Loads data sets and waits until the app shows them.
+async fn load(
+    demos: &[Demo],
+    url: &str,
+    keys: Option<&Keys>,
+    console: &Console,
+) -> anyhow::Result<()> {
+    let client = Client::new(url)?.with_key(keys.map(|keys| keys.function.clone()));
+    for demo in demos {
+        console.info(&format!("Demo of {}: {}", demo.domain, demo.about));
+        demo.send(&client).await?;
+    }
+    for demo in demos {
+        demo.wait(&client).await?;
+        console.success(&format!("Demo of {}: try {url}/api/{}", demo.domain, demo.to_try));
+    }
+    Ok(())
 }
 
 /// `local.settings.json`, or the example for it; the environment wins, as with Core Tools.

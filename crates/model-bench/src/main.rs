@@ -16,7 +16,6 @@ mod store;
 
 mod calls;
 mod measure;
-mod stats;
 
 mod report;
 

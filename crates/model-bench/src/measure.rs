@@ -9,6 +9,7 @@ use anyhow::Context;
 use serde::Serialize;
 use tributary::{blog::model::Username, cosmos::metered};
 use tributary_local::cosmos::StoreRequest;
+use tributary_tools::{Sorted, mean};
 
 use crate::{
     calls::{Calls, VISITORS},
@@ -16,7 +17,6 @@ use crate::{
     models::Model,
     progress::Progress,
     request::{Request, Version},
-    stats::{mean, percentile},
     store::Database,
 };
 
@@ -157,7 +157,8 @@ fn seen(requests: &[StoreRequest], n_posts: usize) -> Seen {
 }
 
 fn row(request: Request, model: Version, runs: &[Run]) -> Row {
-    let latencies: Vec<f64> = runs.iter().map(|run| run.latency_ms).collect();
+    let latencies: Vec<_> = runs.iter().map(|run| run.latency_ms).collect();
+    let latencies = Sorted::from(latencies);
     let seen: Option<Vec<Seen>> = runs.iter().map(|run| run.seen).collect();
     Row {
         request,
@@ -176,8 +177,8 @@ fn row(request: Request, model: Version, runs: &[Run]) -> Row {
             }
         }),
         request_units: mean(runs.iter().map(|run| run.request_units)),
-        p50_ms: percentile(&latencies, 50),
-        p99_ms: percentile(&latencies, 99),
+        p50_ms: latencies.percentile(50),
+        p99_ms: latencies.percentile(99),
         throttled: runs.iter().map(|run| run.throttled).sum(),
     }
 }

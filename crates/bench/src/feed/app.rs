@@ -13,17 +13,12 @@ use std::{
 use anyhow::{Context as _, ensure};
 use azure_data_cosmos::CosmosClient;
 use futures::future::try_join_all;
-use http::Request;
-use http_body_util::{BodyExt as _, Full};
-use hyper_util::{
-    client::legacy::{Client, connect::HttpConnector},
-    rt::TokioExecutor,
-};
 use serde_json::{Value, json};
 use tributary_local::{
     cosmos::{ContainersFile, CosmosEndpoint, EndpointOptions, RunningServer},
     host::{BuiltApp, Console, FeedOptions, FeedPump, HandlerProcess, HttpInvoker, Invoker},
 };
+use tributary_tools::{Call, Client};
 
 use super::blog::{Blog, USERS, user_id};
 
@@ -37,7 +32,7 @@ pub(super) struct App {
     pub(super) blog: Blog,
     built: BuiltApp,
     client: CosmosClient,
-    http: Client<HttpConnector, Full<bytes::Bytes>>,
+    http: Client,
     log: Console,
     /// How many lines of the log have been read.
     read: AtomicUsize,
@@ -71,12 +66,13 @@ impl App {
         let client = endpoint.client().await?;
         let log = Console::kept();
         let handler = HandlerProcess::start(built.handler(), log.clone());
+        let url = handler.watch().url().await?;
         Ok(Self {
-            url: handler.watch().url().await?,
+            http: Client::new(&url)?,
+            url,
             blog: Blog::open(&client.database_client(DATABASE)).await?,
             built,
             client,
-            http: Client::builder(TokioExecutor::new()).build_http(),
             log,
             read: AtomicUsize::new(0),
             _handler: handler,
@@ -112,15 +108,8 @@ impl App {
         path: &str,
         body: &Value,
     ) -> anyhow::Result<(u16, Value)> {
-        let request = Request::builder()
-            .method(method)
-            .uri(format!("{}{path}", self.url))
-            .header("content-type", "application/json")
-            .body(Full::from(body.to_string()))?;
-        let answer = self.http.request(request).await?;
-        let status = answer.status().as_u16();
-        let body = answer.into_body().collect().await?.to_bytes();
-        Ok((status, serde_json::from_slice(&body).unwrap_or_default()))
+        let reply = self.http.send(&Call::new(method.parse()?, path).json(body.clone())).await?;
+        Ok((reply.status.as_u16(), reply.json()))
     }
 
     /// A pump for a projection.

@@ -20,7 +20,7 @@ use super::{
     blog::{USERS, post_id, user_id},
     drain,
 };
-use crate::{stats::Sorted, table::Table};
+use tributary_tools::{Sorted, Table};
 
 /// Posts that are there before, and get comments and likes.
 const POSTS: usize = 200;
@@ -34,7 +34,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// Measures the lag of the projections that read `posts`.
 pub(super) async fn lag(rate: u32, seconds: u32) -> anyhow::Result<Table> {
     let mut table =
-        Table::new(&["poll delay, ms", "projection", "writes", "p50, ms", "p99, ms", "most, ms"]);
+        Table::new(["poll delay, ms", "projection", "writes", "p50, ms", "p99, ms", "most, ms"]);
     for poll_delay in POLL_DELAYS {
         let lags = under_load(rate, seconds, poll_delay).await?;
         let delay = poll_delay.map_or("1000".into(), |delay| delay.as_millis().to_string());

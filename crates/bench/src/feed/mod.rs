@@ -11,9 +11,10 @@ use futures::future::try_join_all;
 use tributary_local::host::FeedPump;
 
 use self::app::{App, Cost};
-use crate::{
-    machine,
-    table::{Table, each, rate},
+use crate::machine;
+use tributary_tools::{
+    Table,
+    figures::{each, rate},
 };
 
 /// The projections that read `posts`; the fourth reads `users`.
@@ -47,7 +48,7 @@ pub(crate) struct Options {
 pub(crate) async fn run(options: &Options) -> anyhow::Result<()> {
     anyhow::ensure!(options.posts >= 200, "--posts must be at least 200");
     anyhow::ensure!((1..=1_000).contains(&options.rate), "--rate must be between 1 and 1,000");
-    let mut table = Table::new(&[
+    let mut table = Table::new([
         "changes",
         "projection",
         "changes",
@@ -114,7 +115,7 @@ async fn all_together(options: &Options, table: &mut Table) -> anyhow::Result<()
 }
 
 async fn partitions(options: &Options) -> anyhow::Result<Table> {
-    let mut table = Table::new(&["physical partitions", OF_POSTS[0], OF_POSTS[1], OF_POSTS[2]]);
+    let mut table = Table::new(["physical partitions", OF_POSTS[0], OF_POSTS[1], OF_POSTS[2]]);
     for partitions in PARTITIONS {
         let app = App::start(partitions).await?;
         app.users().await?;

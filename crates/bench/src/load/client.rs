@@ -8,9 +8,10 @@ use std::{
 
 use http::Method;
 use tributary_local::chaos::Random;
+use tributary_tools::Call;
 
 use crate::{
-    http::{Call, Connection},
+    http::Connection,
     world::{POSTS, READERS, USERS, comment, like, post},
 };
 
@@ -66,13 +67,13 @@ pub(super) struct Client {
 }
 
 impl Client {
-    pub(super) async fn connect(
+    pub(super) fn new(
         address: SocketAddr,
         workload: Workload,
         number: usize,
     ) -> anyhow::Result<Self> {
         Ok(Self {
-            connection: Connection::open(address).await?,
+            connection: Connection::new(address)?,
             workload,
             random: Random::stream(1, number as u64),
             user: format!("r{}", number % READERS),
@@ -89,12 +90,12 @@ impl Client {
             let begin = Instant::now();
             let reply = self.connection.send(&call, "6f1f0f3a-0000-4000-8000-000000000001").await?;
             tally.durations.push(begin.elapsed());
-            tally.charge += reply.charge;
+            tally.charge += reply.charge();
             tally.refused += usize::from(!reply.status.is_success());
             // What was created is taken away later; a like again has no place of its own.
-            if let Some(place) = reply.location {
-                let made = if call.is_comment() { &mut self.comment } else { &mut self.like };
-                *made = Some(place);
+            if let Some(place) = reply.location() {
+                let made = if is_comment(&call) { &mut self.comment } else { &mut self.like };
+                *made = Some(place.to_owned());
             }
         }
         for path in [self.like.take(), self.comment.take()].into_iter().flatten() {
@@ -126,4 +127,8 @@ impl Client {
             _ => self.comment.take().map_or_else(|| comment(number, &self.user), delete),
         }
     }
+}
+
+fn is_comment(call: &Call) -> bool {
+    call.method == Method::POST && call.path.ends_with("/comments")
 }

@@ -14,12 +14,11 @@ use anyhow::ensure;
 use futures::future::try_join_all;
 
 use self::client::{Client, Tally, Workload};
-use crate::{
-    handler::Handler,
-    machine,
-    stats::{Sorted, slope},
-    table::{Table, mebibytes, milliseconds, thousands},
-    world::World,
+use crate::{handler::Handler, machine, world::World};
+use tributary_tools::{
+    Sorted, Table,
+    figures::{mebibytes, milliseconds, thousands},
+    slope,
 };
 
 /// How long, how many, and which build.
@@ -73,7 +72,7 @@ pub(crate) async fn run(options: &Options) -> anyhow::Result<()> {
 
 /// Both workloads at each number of clients.
 async fn rates(handler: &Handler, duration: Duration) -> anyhow::Result<Table> {
-    let mut table = Table::new(&[
+    let mut table = Table::new([
         "workload",
         "clients",
         "requests/s",
@@ -112,7 +111,7 @@ async fn rates(handler: &Handler, duration: Duration) -> anyhow::Result<Table> {
 /// first tenth, which fills caches and the allocator's arenas.
 async fn memory(handler: &Handler, options: &Options) -> anyhow::Result<(Table, Option<f64>)> {
     let columns = ["requests", "requests/s", "RSS, MiB", "PSS, MiB", "handler's CPU each, µs"];
-    let mut table = Table::new(&columns);
+    let mut table = Table::new(columns);
     let mut points = Vec::new();
     for look in 0..=LOOKS {
         let (begin, cpu) = (Instant::now(), handler.process.cpu_time()?);
@@ -150,9 +149,8 @@ async fn work(
     go_on: impl Fn(usize) -> bool,
 ) -> anyhow::Result<Tally> {
     let go_on = &go_on;
-    let all = (0..clients).map(async |number| {
-        Client::connect(handler.address, workload, number).await?.work(go_on).await
-    });
+    let all = (0..clients)
+        .map(async |number| Client::new(handler.address, workload, number)?.work(go_on).await);
     let tallies = try_join_all(all).await?;
     Ok(tallies.into_iter().fold(Tally::default(), Tally::plus))
 }

@@ -2,10 +2,11 @@
 
 use std::fmt::Write as _;
 
+use tributary_tools::escape;
+
 use super::{
     Report,
     charts::{self, Compared},
-    grid::escape,
     tables::{self, GROWING},
 };
 use crate::request::Request;

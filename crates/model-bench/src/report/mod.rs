@@ -1,6 +1,5 @@
 //! What was measured, as tables, as JSON, and as one HTML file with charts.
 
-mod grid;
 mod tables;
 
 mod charts;

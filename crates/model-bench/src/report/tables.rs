@@ -2,7 +2,9 @@
 
 use std::fmt::Write as _;
 
-use super::{Report, Size, grid::Grid};
+use tributary_tools::Table;
+
+use super::{Report, Size};
 use crate::{
     measure::{Row, Seen},
     request::{Request, Version},
@@ -54,10 +56,10 @@ pub(super) fn markdown(report: &Report) -> String {
         for size in &report.sizes {
             let _ = write!(text, "\n- {}", size.in_words());
         }
-        let _ = write!(text, "\n\n{}", growth(report).markdown());
+        let _ = write!(text, "\n\n{}", growth(report));
     } else {
         for size in &report.sizes {
-            let _ = write!(text, "\n{}:\n\n{}", size.in_words(), requests(size).markdown());
+            let _ = write!(text, "\n{}:\n\n{}", size.in_words(), requests(size));
         }
     }
     text
@@ -79,14 +81,13 @@ pub(super) fn notes(report: &Report) -> String {
 }
 
 /// What each request took.
-pub(super) fn requests(size: &Size) -> Grid {
+pub(super) fn requests(size: &Size) -> Table {
     let mut heads = vec!["REQUEST", "MODEL"];
     heads.extend(MEASURED.iter().map(|(head, _)| *head));
     heads.extend(["RU", "SEED RU", "RATIO", "P50 MS", "P99 MS", "SEED MS", "RUNS"]);
-    Grid {
-        heads: heads.into_iter().map(str::to_owned).collect(),
-        rows: size.rows_in_order().map(cells).collect(),
-    }
+    let mut table = Table::new(heads);
+    size.rows_in_order().map(cells).for_each(|cells| table.row(cells));
+    table
 }
 
 fn cells(row: &Row) -> Vec<String> {
@@ -106,7 +107,7 @@ fn cells(row: &Row) -> Vec<String> {
 }
 
 /// What each request took by the number of users.
-pub(super) fn growth(report: &Report) -> Grid {
+pub(super) fn growth(report: &Report) -> Table {
     let mut heads = vec!["REQUEST".to_owned(), "MODEL".to_owned()];
     for (head, _) in GROWING {
         let sizes = report.sizes.iter().enumerate();
@@ -116,7 +117,7 @@ pub(super) fn growth(report: &Report) -> Grid {
         }));
     }
     heads.push("RU GROW ×".to_owned());
-    let mut rows = Vec::new();
+    let mut table = Table::new(heads);
     for (request, model) in pairs() {
         let at: Option<Vec<&Row>> =
             report.sizes.iter().map(|size| size.row(request, model)).collect();
@@ -131,9 +132,9 @@ pub(super) fn growth(report: &Report) -> Grid {
         if let [first, .., last] = at.as_slice() {
             cells.push(format!("{:.2}", last.request_units / first.request_units));
         }
-        rows.push(cells);
+        table.row(cells);
     }
-    Grid { heads, rows }
+    table
 }
 
 impl Size {
