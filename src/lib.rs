@@ -5,6 +5,7 @@
 //!
 //! - [`app`]: the whole function app on one screen;
 //! - [`blog`], [`webstore`]: the domains, one file for each operation;
+//! - [`engines`]: what the commands and lists of every domain share;
 //! - [`projection`]: how a change becomes a copy;
 //! - [`dead_letters`]: what an operator does with changes that cannot;
 //! - [`cosmos`], [`http`]: what all domains share;
@@ -14,6 +15,7 @@
 pub mod app;
 pub mod blog;
 pub mod dead_letters;
+pub mod engines;
 pub mod projection;
 pub mod webstore;
 

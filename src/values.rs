@@ -176,6 +176,12 @@ macro_rules! checked_text {
             }
         }
 
+        impl AsRef<str> for $name {
+            fn as_ref(&self) -> &str {
+                &self.0
+            }
+        }
+
         impl TryFrom<String> for $name {
             type Error = $crate::values::Invalid;
 

@@ -20,8 +20,8 @@ pub mod projections;
 
 pub mod audit;
 
-mod groups;
 mod newest_posts;
+mod reactions;
 mod stores;
 mod usernames;
 

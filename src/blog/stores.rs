@@ -8,14 +8,15 @@ use std::{
 use quick_cache::sync::Cache;
 
 use super::{
-    groups::{Done, Operation, PostGroups},
     model::{
         Author, Comment, CommentId, DeletedPost, Like, NoUser, Post, PostId, PostsItem, User,
         UserId, UsersItem, like_id,
     },
+    reactions::PostFamily,
 };
 use crate::{
-    cosmos::{Combiner, Container, Cosmos, ETag, Reads, StoreError, Stored, confirm},
+    cosmos::{Container, Cosmos, ETag, Reads, StoreError, Stored, confirm},
+    engines::counted_children::CountedChildren,
     http::ApiError,
 };
 
@@ -39,7 +40,7 @@ pub struct Blog {
     /// user is ever deleted, and an old name carries its version, by which it is recognised.
     authors: Arc<Cache<UserId, (Author, Instant)>>,
     /// Comments and likes on their way to the store.
-    changes: Combiner<PostGroups>,
+    reactions: CountedChildren<PostFamily>,
     combine: bool,
     reads: Reads,
 }
@@ -67,7 +68,7 @@ impl Blog {
             posts: posts.clone(),
             feed: cosmos.container("feed"),
             authors: Arc::new(Cache::new(AUTHORS_REMEMBERED)),
-            changes: Combiner::new(PostGroups(posts)),
+            reactions: CountedChildren::new(posts),
             combine: true,
             reads: Reads::Session,
         }
@@ -168,20 +169,9 @@ impl Blog {
         }
     }
 
-    /// Carries out a change of a post's comments or likes, together with those that come at the
-    /// same time.
-    pub(super) async fn change(
-        &self,
-        post_id: &PostId,
-        operation: Operation,
-    ) -> Result<Done, ApiError> {
-        let operation = Operation { reads: self.reads, ..operation };
-        let outcome = if self.combine {
-            self.changes.together(post_id.clone(), operation).await.ok()
-        } else {
-            self.changes.alone(post_id, operation).await
-        };
-        outcome.unwrap_or(Err(ApiError::Internal))
+    /// Creates, deletes and counts the comments and likes of posts.
+    pub(super) fn reactions(&self) -> CountedChildren<PostFamily> {
+        if self.combine { self.reactions.clone() } else { CountedChildren::new(self.posts.clone()) }
     }
 
     pub(super) async fn comment(

@@ -169,12 +169,6 @@ impl<C: Combine> Combiner<C> {
         share.charge();
         Ok(outcome)
     }
-
-    /// Carries out an operation as a group of its own.
-    pub async fn alone(&self, key: &C::Key, operation: C::Operation) -> Option<C::Outcome> {
-        let mut memory = C::Memory::default();
-        self.0.groups.carry_out(key, vec![operation], &mut memory).await.pop()
-    }
 }
 
 impl<C: Combine> Shared<C> {

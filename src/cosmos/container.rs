@@ -110,7 +110,7 @@ impl Container {
             response.into_model().map(|item| (item, etag))
         });
         match read.await {
-            Ok((item, etag)) => Ok(Some(Stored { item, etag: etag_or_empty(etag.as_ref()) })),
+            Ok((item, etag)) => Ok(Some(Stored { item, etag: given(etag.as_ref())? })),
             Err(error) if error.status().is_not_found() => Ok(None),
             Err(error) => Err(StoreError::of_look(error)),
         }
@@ -127,7 +127,7 @@ impl Container {
         let options = Some(self.write_options());
         let response =
             timed(client.create_item(partition_key.to_owned(), id, item, options)).await?;
-        Ok(etag_or_empty(response.headers().etag()))
+        given(response.headers().etag())
     }
 
     /// Replaces an item; `PreconditionFailed` when it has changed since `etag`, `NotFound` when it
@@ -143,7 +143,7 @@ impl Container {
         let client = self.client().await?;
         let call = client.replace_item(partition_key.to_owned(), id, item, Some(unchanged));
         let response = timed(call).await?;
-        Ok(etag_or_empty(response.headers().etag()))
+        given(response.headers().etag())
     }
 
     /// Creates an item, or replaces it when it has not changed since `etag` was read.
@@ -186,8 +186,9 @@ impl Container {
         Ok(())
     }
 
-    /// Carries out all writes of a transaction or none, and gives the new ETags in order.
-    pub async fn transact(&self, transaction: Transaction) -> Result<Vec<ETag>, Refusal> {
+    /// Carries out all writes of a transaction or none, and returns the new ETags in order; a delete
+    /// has none.
+    pub async fn transact(&self, transaction: Transaction) -> Result<Vec<Option<ETag>>, Refusal> {
         let whole = |error: StoreError| Refusal { operation: None, error };
         let client = self.client().await.map_err(whole)?;
         let options = BatchOptions::default().with_operation_options((*self.options).clone());
@@ -215,7 +216,7 @@ impl Container {
             None => Ok(response
                 .results()
                 .iter()
-                .map(|result| ETag::from(result.etag().unwrap_or_default().to_owned()))
+                .map(|result| result.etag().map(|etag| ETag::from(etag.to_owned())))
                 .collect()),
         }
     }
@@ -265,6 +266,7 @@ impl Container {
     }
 }
 
-fn etag_or_empty(etag: Option<&ETag>) -> ETag {
-    etag.cloned().unwrap_or_else(|| ETag::from(""))
+/// The ETag of a response: every item has one.
+fn given(etag: Option<&ETag>) -> Result<ETag, StoreError> {
+    etag.cloned().ok_or_else(StoreError::unexpected)
 }

@@ -72,6 +72,11 @@ impl StoreError {
         Self { reason: Reason::PreconditionFailed, answer_lost, source: None }
     }
 
+    /// A bug: the store, or the app itself, did what it never should.
+    pub fn unexpected() -> Self {
+        Self { reason: Reason::Unexpected, answer_lost: false, source: None }
+    }
+
     /// The error of a look at the store, which carries nothing out.
     pub(super) fn of_look(error: CosmosError) -> Self {
         Self { answer_lost: false, ..error.into() }

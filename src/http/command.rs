@@ -1,10 +1,15 @@
-//! The id of a command, from the invocation that the Functions host has made of it.
+//! What tells a repeated request from a new one: the invocation of the Functions host, and the
+//! caller's `Idempotency-Key`.
 
 use std::convert::Infallible;
 
-use axum::{extract::FromRequestParts, http::request::Parts};
+use axum::{
+    extract::{FromRequestParts, OptionalFromRequestParts},
+    http::request::Parts,
+};
 
-use crate::values::CommandId;
+use super::ApiError;
+use crate::{engines::idempotency::IdempotencyKey, values::CommandId};
 
 /// The header that the host sets, over one that a client sends. Without a host, a client that sets
 /// it vouches for it.
@@ -22,5 +27,19 @@ impl<S: Sync> FromRequestParts<S> for CommandId {
             Some(id) => Self::of(&format!("{id} {} {}", parts.method, parts.uri.path())),
             None => Self::fresh(),
         })
+    }
+}
+
+/// The header is never required.
+impl<S: Sync> OptionalFromRequestParts<S> for IdempotencyKey {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Option<Self>, ApiError> {
+        let Some(value) = parts.headers.get("idempotency-key") else {
+            return Ok(None);
+        };
+        // What is no ASCII text is refused by the rule, too.
+        let key = IdempotencyKey::parse(value.to_str().unwrap_or_default());
+        key.map(Some).map_err(|error| ApiError::invalid("Idempotency-Key", error.to_string()))
     }
 }

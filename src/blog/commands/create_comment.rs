@@ -1,18 +1,17 @@
 //! C3: `POST /posts/{postId}/comments`.
 
-use axum::{
-    extract::{FromRequestParts, State},
-    http::request::Parts,
-    response::Response,
-};
+use axum::{extract::State, response::Response};
 
 use crate::{
     blog::{
         Blog,
-        groups::{Done, Operation},
-        model::{Change, Comment, CommentContent, CommentId, PostId, PostsItem, UserId},
+        model::{Comment, CommentContent, CommentId, PostId, UserId},
     },
     cosmos::{Attempt, ETag, retry},
+    engines::{
+        counted_children::{Creation, Request},
+        idempotency::IdempotencyKey,
+    },
     http::{self, Actor, ApiError, Form, FromForm, JsonBody, Params},
     values::{CommandId, Timestamp},
 };
@@ -31,38 +30,13 @@ impl FromForm for NewComment {
     }
 }
 
-/// The header `Idempotency-Key`: 1 to 255 printable ASCII characters.
-pub struct IdempotencyKey(Option<String>);
-
-impl<S: Sync> FromRequestParts<S> for IdempotencyKey {
-    type Rejection = ApiError;
-
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
-        let Some(value) = parts.headers.get("idempotency-key") else {
-            return Ok(Self(None));
-        };
-        match value.to_str() {
-            Ok(key)
-                if (1..=255).contains(&key.len())
-                    && key.bytes().all(|c| (0x20..0x7f).contains(&c)) =>
-            {
-                Ok(Self(Some(key.to_owned())))
-            }
-            _ => Err(ApiError::invalid(
-                "Idempotency-Key",
-                "must be 1 to 255 printable ASCII characters",
-            )),
-        }
-    }
-}
-
 /// Creates a comment and counts it, in one transaction: two store requests when nobody else
 /// writes to the post, and one for a user who has not been seen lately.
 pub async fn create_comment(
     State(blog): State<Blog>,
     actor: Actor,
     Params(post_id): Params<PostId>,
-    IdempotencyKey(key): IdempotencyKey,
+    key: Option<IdempotencyKey>,
     command: CommandId,
     JsonBody(body): JsonBody<NewComment>,
 ) -> Result<Response, ApiError> {
@@ -73,22 +47,21 @@ pub async fn create_comment(
         None => CommentId::fresh(),
     };
     let comment = Comment::new(&post_id, id, &author, &body.content, Timestamp::now());
-    let attempt = async |attempt: Attempt| {
-        let operation = Operation::new(Change::Comment(comment.clone()), &command);
-        match blog.reading(attempt.reads).change(&post_id, operation).await? {
-            Done::Written(etag) => Ok(created(&comment, &etag)),
-            // By an earlier try, or by an earlier request with this key.
-            Done::Exists { item: PostsItem::Comment(stored), etag, .. } => {
-                if stored.public.content == comment.public.content {
-                    Ok(created(&stored, &etag))
-                } else {
-                    Err(ApiError::Conflict("This Idempotency-Key was used with another body."))
-                }
+    retry(async |attempt: Attempt| {
+        let request = Request::new(&command, attempt.reads);
+        match blog.reactions().create(&post_id, comment.clone(), request).await? {
+            Creation::Created(etag) => Ok(created(&comment, &etag)),
+            // By an earlier attempt, or by an earlier request with this key.
+            Creation::Exists(stored) if stored.item.public.content == comment.public.content => {
+                Ok(created(&stored.item, &stored.etag))
             }
-            Done::Exists { .. } | Done::Missing { .. } | Done::Edited(_) => Err(ApiError::Internal),
+            Creation::Exists(_) => {
+                Err(ApiError::Conflict("This Idempotency-Key was used with another body."))
+            }
+            Creation::NoParent => Err(ApiError::NotFound("post")),
         }
-    };
-    retry(attempt).await
+    })
+    .await
 }
 
 fn created(comment: &Comment, etag: &ETag) -> Response {

@@ -5,10 +5,11 @@ use axum::{extract::State, http::StatusCode};
 use crate::{
     blog::{
         Blog,
-        groups::{Done, Operation},
-        model::{Change, CommentId, PostId, PostsItem},
+        model::{CommentId, PostId, PostsItem},
+        reactions::ReactionId,
     },
-    cosmos::{Attempt, retry},
+    cosmos::{Attempt, Reads, retry},
+    engines::counted_children::{Deletion, Request},
     http::{Actor, ApiError, Conditions, Params},
     values::CommandId,
 };
@@ -26,41 +27,41 @@ pub async fn delete_comment(
     if comment_id.as_str() == post_id.as_str() {
         return Err(ApiError::NotFound("comment"));
     }
-    let comment = ("comment", Operation::new(Change::DeleteComment(comment_id), &command));
-    remove(&blog, &post_id, comment, &actor, &conditions).await
+    let comment = ("comment", ReactionId::Comment(comment_id));
+    remove(&blog, &post_id, comment, &actor, &conditions, &command).await
 }
 
 /// Deletes a comment or a like that `by` has made, and counts it off.
 pub(super) async fn remove(
     blog: &Blog,
     post_id: &PostId,
-    (name, operation): (&'static str, Operation),
+    (name, id): (&'static str, ReactionId),
     by: &Actor,
     conditions: &Conditions,
+    command: &CommandId,
 ) -> Result<StatusCode, ApiError> {
-    let attempt = async |reads| {
+    let attempt = async |reads: Reads| {
         let blog = blog.reading(reads);
-        let mut operation = operation.clone();
+        let mut request = Request::new(command, reads);
         if !conditions.is_empty() || *by != Actor::ANYBODY {
             let post = blog.post(post_id).await?;
-            if post.item.recent.knows(&operation.command) {
+            if post.item.recent.knows(command) {
                 return Ok(StatusCode::NO_CONTENT);
             }
-            operation.seen = Some(post);
-            let id = operation.change.id();
-            let stored = blog.posts.read::<PostsItem>(post_id.as_str(), &id).await?;
+            let stored = blog.posts.read::<PostsItem>(post_id.as_str(), &id.to_string()).await?;
             let stored = stored.ok_or(ApiError::NotFound(name))?;
             by.must_be(stored.item.user_id().as_str())?;
             conditions.check(Some(&stored.etag))?;
-            operation.etag = Some(stored.etag);
+            request = request.seen(post).if_match(Some(stored.etag));
         }
-        match blog.change(post_id, operation).await? {
-            Done::Missing { answer_lost: false } => Err(ApiError::NotFound(name)),
-            // It was there when an earlier try began, which has deleted it.
-            _ => Ok(StatusCode::NO_CONTENT),
+        match blog.reactions().delete(post_id, id.clone(), request).await? {
+            Deletion::Deleted => Ok(StatusCode::NO_CONTENT),
+            Deletion::Missing => Err(ApiError::NotFound(name)),
+            Deletion::NoParent => Err(ApiError::NotFound("post")),
         }
     };
     let attempt = async |Attempt { answer_lost, reads }| match attempt(reads).await {
+        // It was there when an earlier attempt began, which has deleted it.
         Err(ApiError::NotFound(_)) if answer_lost => Ok(StatusCode::NO_CONTENT),
         Err(ApiError::NotFound(_)) if conditions.demands_existence() => {
             Err(ApiError::PreconditionFailed)

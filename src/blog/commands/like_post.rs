@@ -5,10 +5,10 @@ use axum::{extract::State, http::StatusCode, response::Response};
 use crate::{
     blog::{
         Blog,
-        groups::{Done, Operation},
-        model::{Change, Like, PostId, PostsItem, UserId},
+        model::{Like, PostId, UserId},
     },
     cosmos::{Attempt, ETag, confirm, retry},
+    engines::counted_children::{Creation, Request},
     http::{self, Actor, ApiError, Conditions, Params},
     values::{CommandId, Timestamp},
 };
@@ -35,22 +35,19 @@ pub async fn like_post(
         return confirm(find).await;
     }
     let like = Like::new(&post_id, &author, Timestamp::now()).by(command.clone());
-    let attempt = async |attempt: Attempt| {
-        let operation = Operation::new(Change::Like(like.clone()), &command);
-        match blog.reading(attempt.reads).change(&post_id, operation).await? {
-            Done::Written(etag) => Ok(created(&like, &etag)),
+    retry(async |attempt: Attempt| {
+        let request = Request::new(&command, attempt.reads);
+        match blog.reactions().create(&post_id, like.clone(), request).await? {
+            Creation::Created(etag) => Ok(created(&like, &etag)),
             // An earlier attempt has created it, or the same request, which the host has repeated.
-            Done::Exists { item: PostsItem::Like(stored), etag, .. } => {
-                if stored.command == like.command {
-                    Ok(created(&stored, &etag))
-                } else {
-                    found(&stored, &etag, &conditions)
-                }
+            Creation::Exists(stored) if stored.item.command == like.command => {
+                Ok(created(&stored.item, &stored.etag))
             }
-            Done::Exists { .. } | Done::Missing { .. } | Done::Edited(_) => Err(ApiError::Internal),
+            Creation::Exists(stored) => found(&stored.item, &stored.etag, &conditions),
+            Creation::NoParent => Err(ApiError::NotFound("post")),
         }
-    };
-    retry(attempt).await
+    })
+    .await
 }
 
 /// The answer when the like is there already.

@@ -3,7 +3,8 @@
 //! A command reads, decides, and writes under a precondition; when it loses a race, or the answer
 //! of the store is lost, it starts over ([`crate::cosmos::retry`]). What it creates has an id and
 //! a creation date that do not change between tries, so it recognises its own write. Comments and
-//! likes of one post that come at the same time go together (`blog::groups`).
+//! likes of one post that come at the same time go together
+//! ([`counted_children`](crate::engines::counted_children)).
 //!
 //! Each takes an [`Actor`](crate::http::Actor) and says who that must be.
 

@@ -5,15 +5,14 @@ use axum::{extract::State, http::StatusCode, response::Response};
 use crate::{
     blog::{
         Blog,
-        groups::{Done, Operation},
         model::{
-            Author, Change, Post, PostContent, PostId, PostText, PostsItem, PublicPost, Title,
-            UserId,
+            Author, Post, PostContent, PostId, PostText, PostsItem, PublicPost, Title, UserId,
         },
         projections::{Left, PostCopiesInUsers, remove_some},
         stores::PostSlot,
     },
-    cosmos::{Attempt, ETag, StoreError, Stored, retry},
+    cosmos::{Attempt, ETag, Reads, StoreError, Stored, retry},
+    engines::counted_children::{Edition, Request},
     http::{self, Actor, ApiError, Conditions, Form, FromForm, JsonBody, Params},
     projection::Projection,
     values::{CommandId, Timestamp},
@@ -42,8 +41,8 @@ pub async fn put_post(
 ) -> Result<Response, ApiError> {
     actor.must_be(text.user_id.as_str())?;
     let wanted = Wanted { id, text, command, now: Timestamp::now() };
-    retry(async |Attempt { answer_lost, reads }| {
-        save(&blog.reading(reads), &wanted, &conditions, answer_lost).await
+    retry(async |attempt: Attempt| {
+        save(&blog.reading(attempt.reads), &wanted, &conditions, attempt).await
     })
     .await
 }
@@ -73,7 +72,7 @@ async fn save(
     blog: &Blog,
     wanted: &Wanted,
     conditions: &Conditions,
-    answer_lost: bool,
+    Attempt { answer_lost, reads }: Attempt,
 ) -> Result<Response, ApiError> {
     let Wanted { id, text, command, now } = wanted;
     match blog.post_slot(id).await? {
@@ -88,7 +87,7 @@ async fn save(
         }
         PostSlot::Post(post) => {
             conditions.check(Some(&post.etag))?;
-            edit(blog, post, wanted, conditions).await
+            edit(blog, post, wanted, conditions, reads).await
         }
         PostSlot::Empty => {
             conditions.check(None)?;
@@ -126,6 +125,7 @@ async fn edit(
     post: Stored<Post>,
     Wanted { id, text, command, .. }: &Wanted,
     conditions: &Conditions,
+    reads: Reads,
 ) -> Result<Response, ApiError> {
     if post.item.public.user_id != text.user_id {
         return Err(ApiError::Conflict("This post belongs to another user."));
@@ -134,15 +134,12 @@ async fn edit(
         blog.confirmed()?;
         return Ok(http::item(OK, &post.item.public, &post.etag));
     }
-    let mut operation = Operation::new(Change::Edit(id.clone(), text.clone()), command);
-    operation.etag = Some(post.etag.clone()).filter(|_| conditions.name_a_state());
-    operation.seen = Some(post);
-    match blog.change(id, operation).await {
-        Ok(Done::Edited(post)) => Ok(http::item(OK, &post.item.public, &post.etag)),
-        Ok(_) => Err(ApiError::Internal),
+    let if_match = Some(post.etag.clone()).filter(|_| conditions.name_a_state());
+    let request = Request::new(command, reads).if_match(if_match).seen(post);
+    match blog.reactions().edit(id, text.clone(), request).await? {
+        Edition::Edited(post) => Ok(http::item(OK, &post.item.public, &post.etag)),
         // Deleted meanwhile: to be decided anew.
-        Err(ApiError::NotFound(_)) => Err(StoreError::race(false).into()),
-        Err(error) => Err(error),
+        Edition::NoParent => Err(StoreError::race(false).into()),
     }
 }
 

@@ -6,8 +6,8 @@ use super::delete_comment::remove;
 use crate::{
     blog::{
         Blog,
-        groups::Operation,
-        model::{Change, PostId, UserId},
+        model::{PostId, UserId},
+        reactions::ReactionId,
     },
     http::{Actor, ApiError, Conditions, Params},
     values::CommandId,
@@ -25,6 +25,6 @@ pub async fn unlike_post(
     actor.must_be(user_id.as_str())?;
     // The id says whose like it is.
     let by = Actor::ANYBODY;
-    let like = ("like", Operation::new(Change::DeleteLike(user_id), &command));
-    remove(&blog, &post_id, like, &by, &conditions).await
+    let like = ("like", ReactionId::Like(user_id));
+    remove(&blog, &post_id, like, &by, &conditions, &command).await
 }

@@ -4,22 +4,18 @@
 //! copies: `version` counts the writes of the item itself, `usernameVersion` is the version of the
 //! user that the copied name was taken from.
 
-mod change;
 mod feed;
 mod post;
 mod reaction;
-mod recent;
 pub mod sizes;
 mod user;
 mod username;
 
-pub use change::Change;
 pub use feed::{FEED_CAPACITY, FEED_PARTITION, FeedHead, FeedMark, HEAD_ID, InFeed, Member, Plan};
 pub use post::{
     DeletedPost, Post, PostContent, PostCopy, PostId, PostText, PublicPost, Title, summary,
 };
 pub use reaction::{Comment, CommentContent, CommentId, Like, PublicComment, PublicLike, like_id};
-pub use recent::Recent;
 pub use user::{
     Author, FormerName, NoUser, PublicUser, Renaming, Reservation, User, UserId, UsersItem,
 };

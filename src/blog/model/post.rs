@@ -3,8 +3,11 @@
 use serde::{Deserialize, Serialize};
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::{Author, Change, MARK_TTL_SECONDS, Recent, UserId, Username};
-use crate::values::{self, Timestamp, check_id, check_length, may_be_rewritten_by_host};
+use super::{Author, MARK_TTL_SECONDS, UserId, Username};
+use crate::{
+    engines::idempotency::Recent,
+    values::{self, Timestamp, check_id, check_length, may_be_rewritten_by_host},
+};
 
 values::checked_text!(
     /// The id of a post.
@@ -128,28 +131,14 @@ impl Post {
         self.public.title == text.title.as_str() && self.public.content == text.content.as_str()
     }
 
-    /// Returns the post after these changes: one write, whatever their number.
-    pub fn after<'a>(&self, changes: impl IntoIterator<Item = &'a Change>) -> Self {
-        let mut post = self.next();
-        let (mut comments, mut likes) = (0_i64, 0_i64);
-        for change in changes {
-            match change {
-                Change::Comment(_) => comments += 1,
-                Change::DeleteComment(_) => comments -= 1,
-                Change::Like(_) => likes += 1,
-                Change::DeleteLike(_) => likes -= 1,
-                Change::Edit(_, text) => {
-                    post.public.title = text.title.to_string();
-                    post.public.content = text.content.to_string();
-                }
-            }
-        }
-        post.public.comment_count = post.public.comment_count.saturating_add_signed(comments);
-        post.public.like_count = post.public.like_count.saturating_add_signed(likes);
-        post
+    /// Returns the post with another text, in the same version.
+    pub fn with(mut self, text: &PostText) -> Self {
+        self.public.title = text.title.to_string();
+        self.public.content = text.content.to_string();
+        self
     }
 
-    /// The post with as many comments and likes as were counted.
+    /// Returns the post in its next version, with as many comments and likes as were counted.
     pub fn counted(&self, comment_count: u64, like_count: u64) -> Self {
         let mut post = self.next();
         post.public.comment_count = comment_count;

@@ -4,7 +4,10 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::{Author, PostId, UserId, Username};
-use crate::values::{self, CommandId, Timestamp, check_id, check_length};
+use crate::{
+    engines::idempotency::IdempotencyKey,
+    values::{self, CommandId, Timestamp, check_id, check_length},
+};
 
 values::checked_text!(
     /// The id of a comment.
@@ -89,11 +92,9 @@ impl CommentId {
         Self(Uuid::now_v7().to_string())
     }
 
-    /// The id that an idempotency key stands for. The key belongs to a post and a user; neither id
-    /// contains a space, so no two triples give one text.
-    pub fn from_key(post_id: &PostId, user_id: &UserId, key: &str) -> Self {
-        let name = format!("comment {post_id} {user_id} {key}");
-        Self(Uuid::new_v5(&Uuid::NAMESPACE_OID, name.as_bytes()).to_string())
+    /// Returns the id that an idempotency key stands for. The key belongs to a post and a user.
+    pub fn from_key(post_id: &PostId, user_id: &UserId, key: &IdempotencyKey) -> Self {
+        Self(key.derived_id(&format!("comment {post_id} {user_id}")))
     }
 }
 

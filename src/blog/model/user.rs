@@ -4,8 +4,11 @@ use std::mem;
 
 use serde::{Deserialize, Serialize};
 
-use super::{DeletedPost, MARK_TTL_SECONDS, PostCopy, Recent, Username};
-use crate::values::{self, Timestamp, check_id};
+use super::{DeletedPost, MARK_TTL_SECONDS, PostCopy, Username};
+use crate::{
+    engines::idempotency::Recent,
+    values::{self, Timestamp, check_id},
+};
 
 values::checked_text!(
     /// The id of a user.

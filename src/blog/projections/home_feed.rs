@@ -145,7 +145,10 @@ impl HomeFeed {
             }
             let refusal = match self.0.feed.transact(transaction).await {
                 Ok(etags) if with_head => {
-                    return Ok(Head { item: plan.after.clone(), etag: etags.into_iter().next() });
+                    return Ok(Head {
+                        item: plan.after.clone(),
+                        etag: etags.into_iter().next().flatten(),
+                    });
                 }
                 Ok(_) => return Ok(head.clone()),
                 Err(refusal) => refusal,
