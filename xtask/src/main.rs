@@ -4,6 +4,7 @@
 //! `cargo xtask guards` to see that each guard of `docs/guards.md` is needed, `cargo xtask package`
 //! for what is deployed.
 
+mod docs;
 mod guards;
 mod package;
 mod tour;
@@ -16,10 +17,17 @@ use clap::Parser;
 /// Chores of the workspace.
 #[derive(Parser)]
 enum Task {
-    /// Formatting, lints and documentation, with warnings as errors; the table of guards.
+    /// Formatting, lints and documentation, with warnings as errors; guards and links of the docs.
     Check,
-    /// Runs the commands of the README's tour against `cargo local --demo`.
-    Tour,
+    /// The part of `check` that builds nothing: links, indexes and figures of the documents.
+    Docs,
+    /// Runs the commands of the README's tour and compares their answers with those shown there.
+    Tour {
+        /// Address of a fresh `cargo local --demo` that runs already: http://localhost:7071/api.
+        /// Otherwise one is started.
+        #[arg(long)]
+        api: Option<String>,
+    },
     /// Builds the handler for Azure and writes target/functionapp and target/functionapp.zip.
     Package(package::Options),
     /// Takes each guard of docs/guards.md out of what is committed, and sees its tests fail.
@@ -54,7 +62,8 @@ enum Task {
 fn main() -> ExitCode {
     let result = match Task::parse() {
         Task::Check => check(),
-        Task::Tour => tour::tour(),
+        Task::Docs => docs::check(),
+        Task::Tour { api } => tour::tour(api),
         Task::Package(options) => package::package(&options),
         Task::Guards { filter } => guards::guards(&filter),
         Task::Chaos { arguments } => beside_handler("tributary-chaos", &arguments),
@@ -74,6 +83,7 @@ fn main() -> ExitCode {
 
 fn check() -> anyhow::Result<()> {
     guards::check()?;
+    docs::check()?;
     cargo(&["fmt", "--all", "--check"])?;
     cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])?;
     cargo(&["doc", "--workspace", "--no-deps"])
