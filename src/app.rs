@@ -1,36 +1,22 @@
-//! The whole function app: every route, every trigger. A test holds it against `functions/`.
+//! The whole function app: its domains, the functions of no domain, and how they are served. The
+//! routes of a domain stand in its `mod.rs`. A test compares all of them with `functions/`.
 
 use std::{sync::Arc, time::Duration};
 
-use axum::{
-    Router,
-    extract::FromRef,
-    http::Method,
-    middleware,
-    routing::{MethodRouter, delete, get, post, put},
-};
+use axum::{Extension, Router, middleware};
 use custom_handler::{CustomHandler, TimerInfo, TraceContext};
+use futures::future::join_all;
 
 use crate::{
-    blog::{
-        Blog,
-        audit::{self, audit_blog},
-        commands::{
-            create_comment, create_post, create_user, delete_comment, delete_post, like_post,
-            put_post, put_user, unlike_post,
-        },
-        model::sizes,
-        projections::{HomeFeed, PostCopiesInUsers, PostsIntegrity, UsernamesInPosts},
-        queries::{
-            get_comment, get_feed, get_like, get_post, get_user, list_comments, list_likes,
-            list_user_posts,
-        },
-    },
-    cosmos::Cosmos,
+    blog::{self, audit},
+    config::{ConfigError, Settings},
+    cosmos::{Container, Cosmos},
     dead_letters::{delete_dead_letter, get_dead_letter, list_dead_letters, replay_dead_letter},
+    domain::{BuildDomain, Context, Domain, Timer, bind},
     http::{
-        Admission, AdmissionOptions, Authentication, Footprint, FunctionNames, admit, answered,
-        catch_panics, method_not_allowed, no_such_route,
+        Admission, AdmissionOptions, AuthLevel, Authentication, Footprint, FunctionNames,
+        HttpFunction, admit, answered, catch_panics, delete, get, method_not_allowed,
+        no_such_route, post,
     },
     projection::{
         Background, BackgroundOptions, DeadLetter, DeadLetters, Projections, RETRY_BUDGET,
@@ -38,46 +24,20 @@ use crate::{
     telemetry,
 };
 
-/// The HTTP functions: commands and what is for operators need a function key, queries are for
-/// everybody.
+/// The domains of the app, one line each.
+pub const DOMAINS: &[BuildDomain] = &[blog::domain];
+
+/// The functions of no domain: changes that could not be applied, for operators.
 #[rustfmt::skip]
-pub fn http_functions() -> Vec<HttpFunction> {
-    use AuthLevel::{Anonymous, Function};
-    // How large answers can be. Those of the others are small, or as large as the request's body.
-    let one_post = Footprint::Item(sizes::POST);
-    let posts    = Footprint::Page { item: sizes::SHORT_POST, limit: 20 };
-    let feed     = Footprint::Page { item: sizes::SHORT_POST, limit: 100 };
-    let comments = Footprint::Page { item: sizes::COMMENT, limit: 20 };
-    let likes    = Footprint::Page { item: sizes::LIKE, limit: 20 };
-    let letter   = Footprint::Item(DeadLetter::MAX_RAW);
-    let letters  = Footprint::Page { item: DeadLetter::MAX_SUMMARY, limit: 20 };
+fn shared_functions() -> Vec<HttpFunction<Projections>> {
+    use AuthLevel::Function;
+    let letter  = Footprint::Item(DeadLetter::MAX_RAW);
+    let letters = Footprint::Page { item: DeadLetter::MAX_SUMMARY, limit: 20 };
     vec![
-        // Users: sign up and rename (C1), profile (Q1), posts of an author (Q3).
-        http("CreateUser",    Method::POST,   "/api/users",                              Function,  post(create_user)),
-        http("PutUser",       Method::PUT,    "/api/users/{userId}",                     Function,  put(put_user)),
-        http("GetUser",       Method::GET,    "/api/users/{userId}",                     Anonymous, get(get_user)),
-        http("ListUserPosts", Method::GET,    "/api/users/{userId}/posts",               Anonymous, get(list_user_posts)).answers(posts),
-        // Posts: write and edit (C2), read (Q2), the front page (Q6).
-        http("CreatePost",    Method::POST,   "/api/posts",                              Function,  post(create_post)),
-        http("PutPost",       Method::PUT,    "/api/posts/{postId}",                     Function,  put(put_post)),
-        http("GetPost",       Method::GET,    "/api/posts/{postId}",                     Anonymous, get(get_post)).answers(one_post),
-        http("DeletePost",    Method::DELETE, "/api/posts/{postId}",                     Function,  delete(delete_post)),
-        http("GetFeed",       Method::GET,    "/api/feed",                               Anonymous, get(get_feed)).answers(feed),
-        // Comments: write (C3), read (Q4).
-        http("CreateComment", Method::POST,   "/api/posts/{postId}/comments",             Function,  post(create_comment)),
-        http("ListComments",  Method::GET,    "/api/posts/{postId}/comments",             Anonymous, get(list_comments)).answers(comments),
-        http("GetComment",    Method::GET,    "/api/posts/{postId}/comments/{commentId}", Anonymous, get(get_comment)).answers(one_post),
-        http("DeleteComment", Method::DELETE, "/api/posts/{postId}/comments/{commentId}", Function,  delete(delete_comment)),
-        // Likes: like (C4), who likes it (Q5).
-        http("LikePost",      Method::PUT,    "/api/posts/{postId}/likes/{userId}",       Function,  put(like_post)),
-        http("GetLike",       Method::GET,    "/api/posts/{postId}/likes/{userId}",       Anonymous, get(get_like)).answers(one_post),
-        http("UnlikePost",    Method::DELETE, "/api/posts/{postId}/likes/{userId}",       Function,  delete(unlike_post)),
-        http("ListLikes",     Method::GET,    "/api/posts/{postId}/likes",                Anonymous, get(list_likes)).answers(likes),
-        // Changes that could not be applied: look, apply again, give up.
-        http("ListDeadLetters",  Method::GET,    "/api/dead-letters",                   Function, get(list_dead_letters)).answers(letters),
-        http("GetDeadLetter",    Method::GET,    "/api/dead-letters/{letterId}",        Function, get(get_dead_letter)).answers(letter),
-        http("ReplayDeadLetter", Method::POST,   "/api/dead-letters/{letterId}/replay", Function, post(replay_dead_letter)).answers(letter),
-        http("DeleteDeadLetter", Method::DELETE, "/api/dead-letters/{letterId}",        Function, delete(delete_dead_letter)),
+        get("ListDeadLetters",     "/api/dead-letters",                   Function, list_dead_letters).answers(letters),
+        get("GetDeadLetter",       "/api/dead-letters/{letterId}",        Function, get_dead_letter).answers(letter),
+        post("ReplayDeadLetter",   "/api/dead-letters/{letterId}/replay", Function, replay_dead_letter).answers(letter),
+        delete("DeleteDeadLetter", "/api/dead-letters/{letterId}",        Function, delete_dead_letter),
     ]
 }
 
@@ -88,22 +48,19 @@ pub fn http_functions() -> Vec<HttpFunction> {
 /// host with another order must not open the commands to everybody.
 pub const UNMATCHED: &str = "ZUnmatchedRoute";
 
-/// What can be set on the app.
+/// Settings of the app that belong to no domain.
 #[derive(Debug, Clone, Copy)]
 pub struct Options {
     /// How many requests are worked on at a time, and how much memory they may need.
     pub admission: AdmissionOptions,
     /// How the app knows who calls.
     pub authentication: Authentication,
-    /// The budget and the slices of renames and removals.
+    /// The budget and the slices of background work.
     pub background: BackgroundOptions,
     /// How the weekly audit goes about it.
     pub audit: audit::Options,
-    /// How long a projection tries again: a host may wait for long, a test may not.
+    /// How long a projection retries: a host may wait for long, a test may not.
     pub retry_budget: Duration,
-    /// Whether comments and likes of one post that come at the same time go to the store together;
-    /// otherwise each goes alone, to be compared.
-    pub combine: bool,
 }
 
 impl Default for Options {
@@ -114,122 +71,91 @@ impl Default for Options {
             background: BackgroundOptions::default(),
             audit: audit::Options::default(),
             retry_budget: RETRY_BUDGET,
-            combine: true,
         }
     }
 }
 
-/// The app on a database.
-pub fn app(cosmos: &Arc<Cosmos>) -> CustomHandler {
-    app_with(cosmos, Options::default())
-}
-
-/// The app with other options.
-pub fn app_with(cosmos: &Arc<Cosmos>, options: Options) -> CustomHandler {
-    let Options { admission, authentication, background, audit, retry_budget, combine } = options;
-    let blog = Blog::new(cosmos).combining(combine);
-    let background = Background::new(background);
-    let projections = Projections::new(DeadLetters::new(cosmos), retry_budget)
-        .with(UsernamesInPosts::new(&blog, &background))
-        .with(PostCopiesInUsers(blog.clone()))
-        .with(HomeFeed(blog.clone()))
-        .with(PostsIntegrity::new(&blog, &background));
-    let audited = blog.clone();
-    let app = CustomHandler::new().trigger(
-        audit::FUNCTION,
-        move |_: TimerInfo, host: Option<TraceContext>| {
-            let blog = audited.clone();
-            let work = async move { audit_blog(&blog, audit).await };
-            telemetry::invocation(audit::FUNCTION, "timer", host, Box::pin(work))
-        },
-    );
-    let admission = Admission::new(admission);
-    let functions = http_functions();
-    let routes = functions.iter().map(|function| (function.name, function.route));
-    let app = app.http_functions(routes.chain([(UNMATCHED, "/api/{*rest}")]));
-    projections.serve(app).http(router(Parts { admission, authentication, blog, projections }))
-}
-
-/// What the handlers of HTTP functions take as their `State`.
-struct Parts {
-    admission: Admission,
-    authentication: Authentication,
-    blog: Blog,
+/// The app on a database. Building it sends nothing to the store.
+pub struct App {
+    /// The domains.
+    pub domains: Vec<Domain>,
+    shared: Vec<HttpFunction>,
     projections: Projections,
+    options: Options,
 }
 
-impl FromRef<Arc<Parts>> for Authentication {
-    fn from_ref(parts: &Arc<Parts>) -> Self {
-        parts.authentication
+impl App {
+    /// Builds the app with all of its domains.
+    pub fn new(
+        cosmos: &Arc<Cosmos>,
+        options: Options,
+        settings: Settings<'_>,
+    ) -> Result<Self, ConfigError> {
+        let background = &Background::new(options.background);
+        let context = Context { cosmos, background, settings, audit: options.audit };
+        let domains: Vec<Domain> =
+            DOMAINS.iter().map(|build| build(&context)).collect::<Result<_, _>>()?;
+        let projections = domains.iter().flat_map(|domain| domain.projections.iter().cloned());
+        let letters = DeadLetters::new(cosmos);
+        let projections = Projections::new(letters, options.retry_budget, projections.collect());
+        let shared = bind(shared_functions(), &projections);
+        Ok(Self { domains, shared, projections, options })
+    }
+
+    /// Returns all HTTP functions, in the order of the tables.
+    pub fn http_functions(&self) -> impl Iterator<Item = &HttpFunction> {
+        self.domains.iter().flat_map(|domain| &domain.http_functions).chain(&self.shared)
+    }
+
+    /// Returns a task that connects to the store and looks the containers of all domains up.
+    ///
+    /// It runs beside listening, not before it: the host hands the first request over only some time
+    /// after `GET /` is answered, and by then this is done. An earlier request waits for it. When it
+    /// fails, each request tries for itself.
+    pub fn warm_up(&self) -> impl Future<Output = ()> + Send + use<> {
+        let containers: Vec<Container> =
+            self.domains.iter().flat_map(|domain| domain.containers.iter().cloned()).collect();
+        async move {
+            let results = join_all(containers.iter().map(Container::warm_up)).await;
+            if let Some(error) = results.into_iter().find_map(Result::err) {
+                let reason = error.reason;
+                tracing::warn!(?reason, "The store could not be reached at the start");
+            }
+        }
+    }
+
+    /// Returns what the host calls: every route, every trigger.
+    pub fn into_handler(self) -> CustomHandler {
+        let timers = self.domains.iter().flat_map(|domain| &domain.timers);
+        let app = timers.fold(CustomHandler::new(), serve_timer);
+        let app = self.projections.serve(app);
+        let routes = self.http_functions().map(|function| (function.name, function.route));
+        app.http_functions(routes.chain([(UNMATCHED, "/api/{*rest}")])).http(self.router())
+    }
+
+    fn router(&self) -> Router {
+        let functions = self.http_functions();
+        let names = functions.map(|one| (one.method.clone(), one.route, one.name));
+        let names = FunctionNames::new(names, UNMATCHED);
+        let admission = Admission::new(self.options.admission);
+        self.http_functions()
+            .cloned()
+            .fold(Router::new(), |router, function| {
+                let (route, turn) = (function.route, (admission.clone(), function.footprint));
+                let turn = middleware::from_fn_with_state(turn, admit);
+                router.route(route, function.into_handler().route_layer(turn))
+            })
+            .method_not_allowed_fallback(method_not_allowed)
+            .fallback(no_such_route)
+            .layer(Extension(self.options.authentication))
+            .layer(middleware::from_fn(catch_panics))
+            .layer(middleware::from_fn_with_state(names, answered))
     }
 }
 
-impl FromRef<Arc<Parts>> for Blog {
-    fn from_ref(parts: &Arc<Parts>) -> Self {
-        parts.blog.clone()
-    }
-}
-
-impl FromRef<Arc<Parts>> for Projections {
-    fn from_ref(parts: &Arc<Parts>) -> Self {
-        parts.projections.clone()
-    }
-}
-
-/// A function that the host calls over HTTP, as `functions/` declares it.
-pub struct HttpFunction {
-    /// The folder in `functions/`.
-    pub name: &'static str,
-    /// The method.
-    pub method: Method,
-    /// The route, with a slash in front.
-    pub route: &'static str,
-    /// Whether the host asks for a key.
-    pub auth_level: AuthLevel,
-    footprint: Footprint,
-    handler: MethodRouter<Arc<Parts>>,
-}
-
-impl HttpFunction {
-    fn answers(self, footprint: Footprint) -> Self {
-        Self { footprint, ..self }
-    }
-}
-
-/// Who may call a function.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AuthLevel {
-    /// Everybody.
-    Anonymous,
-    /// Who has a key of the function or of the app.
-    Function,
-}
-
-fn http(
-    name: &'static str,
-    method: Method,
-    route: &'static str,
-    auth_level: AuthLevel,
-    handler: MethodRouter<Arc<Parts>>,
-) -> HttpFunction {
-    HttpFunction { name, method, route, auth_level, footprint: Footprint::Small, handler }
-}
-
-fn router(parts: Parts) -> Router {
-    let functions = http_functions();
-    let names = functions.iter().map(|one| (one.method.clone(), one.route, one.name));
-    let names = FunctionNames::new(names, UNMATCHED);
-    let admission = parts.admission.clone();
-    functions
-        .into_iter()
-        .fold(Router::new(), |router, function| {
-            let turn = (admission.clone(), function.footprint);
-            let handler = function.handler.route_layer(middleware::from_fn_with_state(turn, admit));
-            router.route(function.route, handler)
-        })
-        .method_not_allowed_fallback(method_not_allowed)
-        .fallback(no_such_route)
-        .layer(middleware::from_fn(catch_panics))
-        .layer(middleware::from_fn_with_state(names, answered))
-        .with_state(Arc::new(parts))
+fn serve_timer(app: CustomHandler, timer: &Timer) -> CustomHandler {
+    let (name, timer) = (timer.function, timer.clone());
+    app.trigger(name, move |_: TimerInfo, host: Option<TraceContext>| {
+        telemetry::invocation(name, "timer", host, timer.run())
+    })
 }

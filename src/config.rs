@@ -1,10 +1,11 @@
-//! Settings, read once at the start. The triggers of the Functions host use the same names.
+//! The settings that belong to no domain, read once at the start. The triggers of the Functions host
+//! use the same names. A domain reads its own from [`Settings`].
 
 mod admission;
 mod cosmos;
+mod settings;
 
 use std::{
-    env, fmt,
     num::{NonZeroU32, NonZeroUsize},
     thread,
 };
@@ -13,13 +14,15 @@ use azure_core::http::Url;
 use azure_data_cosmos::{AccountReference, RoutingStrategy};
 use custom_handler::logs::Format;
 
+pub use self::settings::{ConfigError, Settings};
+
 use crate::{
     blog::audit,
     http::{AdmissionOptions, Authentication},
     projection::BackgroundOptions,
 };
 
-/// All settings of the handler.
+/// All settings of the handler but those of its domains.
 #[derive(Debug)]
 pub struct Config {
     /// The database of the account.
@@ -61,11 +64,6 @@ pub struct TelemetryConfig {
     pub export: Result<bool, ConfigError>,
 }
 
-/// A setting that is missing or bad, in one sentence.
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct ConfigError(String);
-
 /// How many threads serve requests: `TOKIO_WORKER_THREADS`, which Tokio would read too, but panic
 /// where it is bad. Without it one for each core but one, at least one.
 ///
@@ -73,71 +71,55 @@ pub struct ConfigError(String);
 /// cost more than they bring, since they wake each other (`docs/performance.md`).
 pub fn worker_threads() -> Result<NonZeroUsize, ConfigError> {
     let cores = thread::available_parallelism().map_or(1, NonZeroUsize::get);
-    threads(&|name| env::var(name).ok(), cores)
+    threads(Settings::ENVIRONMENT, cores)
 }
 
-fn threads(setting: Lookup<'_>, cores: usize) -> Result<NonZeroUsize, ConfigError> {
+fn threads(settings: Settings<'_>, cores: usize) -> Result<NonZeroUsize, ConfigError> {
     const NAME: &str = "TOKIO_WORKER_THREADS";
-    let Some(text) = setting(NAME).filter(|text| !text.trim().is_empty()) else {
+    let Some(text) = settings.text(NAME) else {
         return Ok(NonZeroUsize::new(cores - 1).unwrap_or(NonZeroUsize::MIN));
     };
     let threads = text.trim().parse().ok().filter(|threads: &NonZeroUsize| threads.get() <= 1_024);
     threads.ok_or_else(|| error(format!("{NAME} must be a whole number from 1 to 1024.")))
 }
 
-/// Looks a setting up by its name.
-type Lookup<'a> = &'a dyn Fn(&str) -> Option<String>;
-
 impl Config {
-    /// Reads the settings from the environment.
-    pub fn from_env() -> Result<Self, ConfigError> {
-        Self::read(&|name| env::var(name).ok())
-    }
-
-    /// Reads the settings with a function that looks one up by its name.
-    pub fn read(setting: Lookup<'_>) -> Result<Self, ConfigError> {
-        let setting = |name: &str| setting(name).filter(|value| !value.trim().is_empty());
+    /// Reads the settings that belong to no domain.
+    pub fn read(settings: Settings<'_>) -> Result<Self, ConfigError> {
         Ok(Self {
             cosmos: CosmosConfig {
-                account: cosmos::account(&setting)?,
-                database: setting("CosmosDatabase").unwrap_or_else(|| "tributary".into()),
-                routing: cosmos::routing(&setting),
+                account: cosmos::account(settings)?,
+                database: settings.text("CosmosDatabase").unwrap_or_else(|| "tributary".into()),
+                routing: cosmos::routing(settings),
             },
-            admission: admission::read(&setting)?,
+            admission: admission::read(settings)?,
             audit: audit::Options {
-                repair: switch(&setting, "Audit__Repair")?,
+                repair: settings.switch("Audit__Repair")?,
                 ..Default::default()
             },
-            telemetry: TelemetryConfig { format: format(&setting)?, export: export(&setting) },
-            background: background(&setting)?,
-            authentication: authentication(&setting)?,
+            telemetry: TelemetryConfig { format: format(settings)?, export: export(settings) },
+            background: background(settings)?,
+            authentication: authentication(settings)?,
         })
     }
 }
 
-fn switch(setting: Lookup<'_>, name: &str) -> Result<bool, ConfigError> {
-    match setting(name).map(|value| value.to_lowercase()).as_deref() {
-        None | Some("false") => Ok(false),
-        Some("true") => Ok(true),
-        Some(_) => Err(error(format!("{name} must be true or false."))),
-    }
-}
-
-fn format(setting: Lookup<'_>) -> Result<Format, ConfigError> {
-    let is_local = setting("AZURE_FUNCTIONS_ENVIRONMENT")
+fn format(settings: Settings<'_>) -> Result<Format, ConfigError> {
+    let is_local = settings
+        .text("AZURE_FUNCTIONS_ENVIRONMENT")
         .is_some_and(|environment| environment.eq_ignore_ascii_case("Development"));
     let usual = if is_local { "text" } else { "json" };
-    match setting("Log__Format").map_or(usual.into(), |value| value.to_lowercase()).as_str() {
+    match settings.text("Log__Format").map_or(usual.into(), |value| value.to_lowercase()).as_str() {
         "text" => Ok(Format::Text),
         "json" => Ok(Format::Json),
         _ => Err(error("Log__Format must be json or text.")),
     }
 }
 
-fn export(setting: Lookup<'_>) -> Result<bool, ConfigError> {
+fn export(settings: Settings<'_>) -> Result<bool, ConfigError> {
     const PROTOCOL: &str = "http/protobuf";
-    let endpoint = setting("OTEL_EXPORTER_OTLP_ENDPOINT");
-    let Some(endpoint) = endpoint.filter(|_| switch(setting, "OTEL_SDK_DISABLED") != Ok(true))
+    let endpoint = settings.text("OTEL_EXPORTER_OTLP_ENDPOINT");
+    let Some(endpoint) = endpoint.filter(|_| settings.switch("OTEL_SDK_DISABLED") != Ok(true))
     else {
         return Ok(false);
     };
@@ -146,7 +128,7 @@ fn export(setting: Lookup<'_>) -> Result<bool, ConfigError> {
             "OTEL_EXPORTER_OTLP_ENDPOINT must be a URL such as http://localhost:4318.",
         ));
     }
-    match setting("OTEL_EXPORTER_OTLP_PROTOCOL") {
+    match settings.text("OTEL_EXPORTER_OTLP_PROTOCOL") {
         Some(other) if other != PROTOCOL => Err(error(format!(
             "OTEL_EXPORTER_OTLP_PROTOCOL must be {PROTOCOL}, or not be set: send to the collector's \
              port for HTTP, which is 4318."
@@ -155,10 +137,11 @@ fn export(setting: Lookup<'_>) -> Result<bool, ConfigError> {
     }
 }
 
-fn background(setting: Lookup<'_>) -> Result<BackgroundOptions, ConfigError> {
+fn background(settings: Settings<'_>) -> Result<BackgroundOptions, ConfigError> {
     // The second name is older: renames alone had a budget then.
     let names = ["Background__RequestUnitsPerSecond", "Rename__RequestUnitsPerSecond"];
-    let Some((name, text)) = names.into_iter().find_map(|name| Some((name, setting(name)?))) else {
+    let Some((name, text)) = names.into_iter().find_map(|name| Some((name, settings.text(name)?)))
+    else {
         return Ok(BackgroundOptions::default());
     };
     let rate = text.trim().parse::<u32>().map_err(|_| {
@@ -172,13 +155,13 @@ fn background(setting: Lookup<'_>) -> Result<BackgroundOptions, ConfigError> {
 
 /// The mode `easyauth` believes headers that only the platform removes from what callers send, and
 /// only while its authentication is on: where the platform says that it is not, there is no start.
-fn authentication(setting: Lookup<'_>) -> Result<Authentication, ConfigError> {
-    match setting("Authentication__Mode").map(|value| value.to_lowercase()).as_deref() {
+fn authentication(settings: Settings<'_>) -> Result<Authentication, ConfigError> {
+    match settings.text("Authentication__Mode").map(|value| value.to_lowercase()).as_deref() {
         None | Some("none") => Ok(Authentication::None),
         Some("easyauth") => {
             let names = ["WEBSITE_SITE_NAME", "WEBSITE_INSTANCE_ID"];
-            let in_azure = names.into_iter().any(|name| setting(name).is_some());
-            if in_azure && !switch(setting, "WEBSITE_AUTH_ENABLED")? {
+            let in_azure = names.into_iter().any(|name| settings.text(name).is_some());
+            if in_azure && !settings.switch("WEBSITE_AUTH_ENABLED")? {
                 return Err(error(
                     "Authentication__Mode is easyauth, but App Service Authentication is off: turn \
                      it on for this function app, or anybody could pretend to be any user.",
@@ -190,8 +173,8 @@ fn authentication(setting: Lookup<'_>) -> Result<Authentication, ConfigError> {
     }
 }
 
-fn error(message: impl fmt::Display) -> ConfigError {
-    ConfigError(message.to_string())
+fn error(sentence: impl Into<String>) -> ConfigError {
+    ConfigError::new(sentence)
 }
 
 #[cfg(test)]
@@ -199,9 +182,9 @@ mod tests {
     use super::*;
 
     pub(super) fn read(settings: &[(&str, &str)]) -> Result<Config, ConfigError> {
-        Config::read(&|name| {
+        Config::read(Settings::new(&|name| {
             settings.iter().find(|(n, _)| *n == name).map(|(_, value)| (*value).to_owned())
-        })
+        }))
     }
 
     #[test]
@@ -282,7 +265,7 @@ mod tests {
     #[test]
     fn a_core_is_left_to_the_functions_host() {
         let threads = |text: Option<&str>, cores| {
-            let threads = threads(&|_| text.map(str::to_owned), cores);
+            let threads = threads(Settings::new(&|_| text.map(str::to_owned)), cores);
             threads.map(NonZeroUsize::get).map_err(|error| error.to_string())
         };
         for (cores, expected) in [(1, 1), (2, 1), (4, 3)] {

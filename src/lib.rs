@@ -3,7 +3,8 @@
 //! Commands and queries come in over HTTP; the change feed of Cosmos DB carries every change on to
 //! the copies that are made for reading. Read the modules in this order:
 //!
-//! - [`app`]: the whole function app on one screen;
+//! - [`app`]: the whole function app: its domains, and how they are served;
+//! - [`domain`]: what a domain is, and how to add one;
 //! - [`blog`], [`webstore`]: the domains, one file for each operation;
 //! - [`engines`]: what the commands and lists of every domain share;
 //! - [`projection`]: how a change becomes a copy;
@@ -13,11 +14,14 @@
 //! - [`values`], [`config`]: the small things.
 
 pub mod app;
+pub mod domain;
+
 pub mod blog;
+pub mod webstore;
+
 pub mod dead_letters;
 pub mod engines;
 pub mod projection;
-pub mod webstore;
 
 pub mod cosmos;
 pub mod http;

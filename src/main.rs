@@ -6,9 +6,9 @@ use std::{env, error::Error, process::ExitCode, sync::Arc};
 use custom_handler::Shutdown;
 use tokio::runtime::{Builder, Runtime};
 use tributary::{
-    app::{Options, app_with},
-    blog::{Blog, audit::command},
-    config::{Config, worker_threads},
+    app::{App, Options},
+    blog::audit::command,
+    config::{Config, Settings, worker_threads},
     cosmos::Cosmos,
     telemetry,
 };
@@ -54,24 +54,16 @@ fn failure(error: &dyn Error) -> ExitCode {
 }
 
 async fn start() -> Result<Shutdown, Box<dyn Error>> {
-    let config = Config::from_env()?;
-    let Config { admission, audit, authentication, cosmos, background, telemetry } = config;
-    let telemetry = telemetry::start(&telemetry)?;
-    let cosmos: Arc<Cosmos> = cosmos.into();
-    // Beside listening, not before it: the host hands the first request over only some time after
-    // `GET /` is answered, and by then this is done. A request that comes earlier waits for it; when
-    // it fails, each request tries for itself.
-    let warm_up = tokio::spawn(warm_up(Blog::new(&cosmos)));
+    let settings = Settings::ENVIRONMENT;
+    let Config { admission, audit, authentication, cosmos, background, telemetry } =
+        Config::read(settings)?;
     let options = Options { admission, authentication, audit, background, ..Default::default() };
-    let served = app_with(&cosmos, options).serve().await;
+    let cosmos: Arc<Cosmos> = cosmos.into();
+    let app = App::new(&cosmos, options, settings)?;
+    let telemetry = telemetry::start(&telemetry)?;
+    let warm_up = tokio::spawn(app.warm_up());
+    let served = app.into_handler().serve().await;
     warm_up.abort();
     telemetry.stop().await;
     Ok(served?)
-}
-
-async fn warm_up(blog: Blog) {
-    if let Err(error) = blog.warm_up().await {
-        let reason = error.reason;
-        tracing::warn!(?reason, "The store could not be reached at the start");
-    }
 }

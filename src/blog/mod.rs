@@ -8,7 +8,7 @@
 //! | `feed` | `post` | the 100 newest posts in short form |
 //!
 //! To add an operation: 1. a file in [`commands`] or [`queries`] with one handler and what it
-//! decides; 2. a line in [`crate::app`]; 3. a folder in `functions/` with its `function.json`;
+//! decides; 2. a line in [`http_functions`]; 3. a folder in `functions/` with its `function.json`;
 //! 4. a story in `tests/it/blog/`.
 
 pub mod model;
@@ -26,3 +26,80 @@ mod stores;
 mod usernames;
 
 pub use stores::Blog;
+
+use std::sync::Arc;
+
+use self::{
+    audit::audit_blog,
+    commands::{
+        create_comment, create_post, create_user, delete_comment, delete_post, like_post, put_post,
+        put_user, unlike_post,
+    },
+    model::sizes,
+    projections::{HomeFeed, PostCopiesInUsers, PostsIntegrity, UsernamesInPosts},
+    queries::{
+        get_comment, get_feed, get_like, get_post, get_user, list_comments, list_likes,
+        list_user_posts,
+    },
+};
+use crate::{
+    config::ConfigError,
+    domain::{Context, Domain, Timer, bind},
+    http::{AuthLevel, Footprint, HttpFunction, delete, get, post, put},
+};
+
+/// Returns the blog as a domain of the app.
+pub fn domain(context: &Context<'_>) -> Result<Domain, ConfigError> {
+    let blog = Blog::new(context.cosmos);
+    let (audited, options) = (blog.clone(), context.audit);
+    let audit = move || {
+        let blog = audited.clone();
+        async move { audit_blog(&blog, options).await }
+    };
+    Ok(Domain {
+        http_functions: bind(http_functions(), &blog),
+        projections: vec![
+            Arc::new(UsernamesInPosts::new(&blog, context.background)),
+            Arc::new(PostCopiesInUsers(blog.clone())),
+            Arc::new(HomeFeed(blog.clone())),
+            Arc::new(PostsIntegrity::new(&blog, context.background)),
+        ],
+        timers: vec![Timer::new(audit::FUNCTION, audit)],
+        containers: vec![blog.users, blog.posts, blog.feed],
+        ..Domain::new("blog")
+    })
+}
+
+/// The HTTP functions: commands need a function key, queries are for everybody.
+#[rustfmt::skip]
+fn http_functions() -> Vec<HttpFunction<Blog>> {
+    use AuthLevel::{Anonymous, Function};
+    let one_post = Footprint::Item(sizes::POST);
+    let posts    = Footprint::Page { item: sizes::SHORT_POST, limit: 20 };
+    let feed     = Footprint::Page { item: sizes::SHORT_POST, limit: 100 };
+    let comments = Footprint::Page { item: sizes::COMMENT, limit: 20 };
+    let likes    = Footprint::Page { item: sizes::LIKE, limit: 20 };
+    vec![
+        // Users: sign up and rename (C1), profile (Q1), posts of an author (Q3).
+        post("CreateUser",      "/api/users",                                Function,  create_user),
+        put("PutUser",          "/api/users/{userId}",                       Function,  put_user),
+        get("GetUser",          "/api/users/{userId}",                       Anonymous, get_user),
+        get("ListUserPosts",    "/api/users/{userId}/posts",                 Anonymous, list_user_posts).answers(posts),
+        // Posts: write and edit (C2), read (Q2), the front page (Q6).
+        post("CreatePost",      "/api/posts",                                Function,  create_post),
+        put("PutPost",          "/api/posts/{postId}",                       Function,  put_post),
+        get("GetPost",          "/api/posts/{postId}",                       Anonymous, get_post).answers(one_post),
+        delete("DeletePost",    "/api/posts/{postId}",                       Function,  delete_post),
+        get("GetFeed",          "/api/feed",                                 Anonymous, get_feed).answers(feed),
+        // Comments: write (C3), read (Q4).
+        post("CreateComment",   "/api/posts/{postId}/comments",              Function,  create_comment),
+        get("ListComments",     "/api/posts/{postId}/comments",              Anonymous, list_comments).answers(comments),
+        get("GetComment",       "/api/posts/{postId}/comments/{commentId}",  Anonymous, get_comment).answers(one_post),
+        delete("DeleteComment", "/api/posts/{postId}/comments/{commentId}",  Function,  delete_comment),
+        // Likes: like (C4), who likes it (Q5).
+        put("LikePost",         "/api/posts/{postId}/likes/{userId}",        Function,  like_post),
+        get("GetLike",          "/api/posts/{postId}/likes/{userId}",        Anonymous, get_like).answers(one_post),
+        delete("UnlikePost",    "/api/posts/{postId}/likes/{userId}",        Function,  unlike_post),
+        get("ListLikes",        "/api/posts/{postId}/likes",                 Anonymous, list_likes).answers(likes),
+    ]
+}

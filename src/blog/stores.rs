@@ -79,12 +79,6 @@ impl Blog {
         Self { combine, ..self }
     }
 
-    /// Connects to the store and looks its containers up, so that the first request need not.
-    pub async fn warm_up(&self) -> Result<(), StoreError> {
-        let Self { users, posts, feed, .. } = self;
-        futures::try_join!(users.warm_up(), posts.warm_up(), feed.warm_up()).map(drop)
-    }
-
     /// The blog for work that gives way to others: [`Container::in_background`].
     pub(super) fn in_background(&self) -> Self {
         Self {

@@ -1,22 +1,19 @@
 //! `Admission__…`: how many requests are worked on at a time.
 
-use super::{ConfigError, Lookup, error};
+use std::ops::RangeInclusive;
+
+use super::{ConfigError, Settings};
 use crate::http::AdmissionOptions;
 
-pub(super) fn read(setting: Lookup<'_>) -> Result<AdmissionOptions, ConfigError> {
+const LIMITS: RangeInclusive<u16> = 1..=10_000;
+
+pub(super) fn read(settings: Settings<'_>) -> Result<AdmissionOptions, ConfigError> {
     let default = AdmissionOptions::default();
     Ok(AdmissionOptions {
-        requests: number(setting, "Admission__Requests")?.unwrap_or(default.requests),
-        memory_mib: number(setting, "Admission__MemoryMiB")?.unwrap_or(default.memory_mib),
+        requests: settings.number("Admission__Requests", LIMITS)?.unwrap_or(default.requests),
+        memory_mib: settings.number("Admission__MemoryMiB", LIMITS)?.unwrap_or(default.memory_mib),
         ..default
     })
-}
-
-fn number(setting: Lookup<'_>, name: &str) -> Result<Option<u16>, ConfigError> {
-    let Some(text) = setting(name) else { return Ok(None) };
-    let number = text.trim().parse().ok().filter(|number| (1..=10_000).contains(number));
-    let bad = || error(format!("{name} must be a whole number from 1 to 10000."));
-    number.map(Some).ok_or_else(bad)
 }
 
 #[cfg(test)]

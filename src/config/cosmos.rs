@@ -9,15 +9,15 @@ use azure_identity::{
     UserAssignedId,
 };
 
-use super::{ConfigError, Lookup, error};
+use super::{ConfigError, Settings, error};
 
-pub(super) fn account(setting: Lookup<'_>) -> Result<AccountReference, ConfigError> {
-    if let Some(text) = setting("CosmosConnection") {
-        return with_key(setting, &text);
+pub(super) fn account(settings: Settings<'_>) -> Result<AccountReference, ConfigError> {
+    if let Some(text) = settings.text("CosmosConnection") {
+        return with_key(settings, &text);
     }
-    if let Some(url) = setting("CosmosConnection__accountEndpoint") {
+    if let Some(url) = settings.text("CosmosConnection__accountEndpoint") {
         let endpoint = endpoint(&url, "CosmosConnection__accountEndpoint")?;
-        return Ok(AccountReference::with_credential(endpoint, credential(setting)?));
+        return Ok(AccountReference::with_credential(endpoint, credential(settings)?));
     }
     Err(error(
         "Set CosmosConnection to a connection string (emulators), or \
@@ -25,7 +25,7 @@ pub(super) fn account(setting: Lookup<'_>) -> Result<AccountReference, ConfigErr
     ))
 }
 
-fn with_key(setting: Lookup<'_>, text: &str) -> Result<AccountReference, ConfigError> {
+fn with_key(settings: Settings<'_>, text: &str) -> Result<AccountReference, ConfigError> {
     let mut url = None;
     let mut key = None;
     for part in text.split(';') {
@@ -44,7 +44,7 @@ fn with_key(setting: Lookup<'_>, text: &str) -> Result<AccountReference, ConfigE
         ));
     };
     let endpoint = endpoint(url, "CosmosConnection")?;
-    if !is_emulator(&endpoint, setting("AZURE_COSMOS_EMULATOR_HOST").as_deref()) {
+    if !is_emulator(&endpoint, settings.text("AZURE_COSMOS_EMULATOR_HOST").as_deref()) {
         return Err(error(
             "CosmosConnection has a key, and keys are for emulators only: remove it and set \
              CosmosConnection__accountEndpoint to the account's URL, to be reached with an identity.",
@@ -63,12 +63,12 @@ fn is_emulator(endpoint: &AccountEndpoint, named: Option<&str>) -> bool {
     is_loopback || !is_in_azure && named.is_some_and(|named| named.eq_ignore_ascii_case(&host))
 }
 
-fn endpoint(url: &str, setting: &str) -> Result<AccountEndpoint, ConfigError> {
-    let bad = |_| error(format!("{setting} does not contain a URL of a Cosmos DB account."));
+fn endpoint(url: &str, name: &str) -> Result<AccountEndpoint, ConfigError> {
+    let bad = |_| error(format!("{name} does not contain a URL of a Cosmos DB account."));
     let endpoint: AccountEndpoint = url.parse().map_err(bad)?;
     match endpoint.url().scheme() {
         "https" | "http" => Ok(endpoint),
-        _ => Err(error(format!("The URL in {setting} must begin with https://."))),
+        _ => Err(error(format!("The URL in {name} must begin with https://."))),
     }
 }
 
@@ -83,12 +83,12 @@ enum Identity {
 
 /// An app in Azure has no developer who has signed in; the host's own triggers take its identity
 /// there, too, when the setting is missing.
-fn identity(setting: Lookup<'_>) -> Result<Identity, ConfigError> {
-    let is_in_azure = setting("IDENTITY_ENDPOINT").is_some();
-    match setting(CREDENTIAL).map(|kind| kind.to_lowercase()).as_deref() {
+fn identity(settings: Settings<'_>) -> Result<Identity, ConfigError> {
+    let is_in_azure = settings.text("IDENTITY_ENDPOINT").is_some();
+    match settings.text(CREDENTIAL).map(|kind| kind.to_lowercase()).as_deref() {
         None if !is_in_azure => Ok(Identity::Developer),
         None | Some("managedidentity") => {
-            Ok(Identity::Managed(setting("CosmosConnection__clientId")))
+            Ok(Identity::Managed(settings.text("CosmosConnection__clientId")))
         }
         Some(_) => Err(error(format!("{CREDENTIAL} must be managedidentity, or not be set."))),
     }
@@ -96,8 +96,8 @@ fn identity(setting: Lookup<'_>) -> Result<Identity, ConfigError> {
 
 const CREDENTIAL: &str = "CosmosConnection__credential";
 
-fn credential(setting: Lookup<'_>) -> Result<Arc<dyn TokenCredential>, ConfigError> {
-    Ok(match identity(setting)? {
+fn credential(settings: Settings<'_>) -> Result<Arc<dyn TokenCredential>, ConfigError> {
+    Ok(match identity(settings)? {
         Identity::Managed(client_id) => {
             let user_assigned_id = client_id.map(UserAssignedId::ClientId);
             let options =
@@ -115,11 +115,11 @@ fn credential(setting: Lookup<'_>) -> Result<Arc<dyn TokenCredential>, ConfigErr
 /// `Cosmos__PreferredRegions` in its order; else all regions by their distance from the one that
 /// the app runs in, which App Service names in `REGION_NAME`; else (a laptop, an emulator) in the
 /// account's own order.
-pub(super) fn routing(setting: Lookup<'_>) -> RoutingStrategy {
-    let preferred = setting("Cosmos__PreferredRegions").unwrap_or_default();
+pub(super) fn routing(settings: Settings<'_>) -> RoutingStrategy {
+    let preferred = settings.text("Cosmos__PreferredRegions").unwrap_or_default();
     let preferred = preferred.split(',').map(str::trim).filter(|name| !name.is_empty());
     let preferred: Vec<Region> = preferred.map(|name| Region::from(name.to_owned())).collect();
-    match setting("REGION_NAME") {
+    match settings.text("REGION_NAME") {
         Some(here) if preferred.is_empty() => RoutingStrategy::ProximityTo(Region::from(here)),
         _ => RoutingStrategy::PreferredRegions(preferred),
     }
@@ -133,10 +133,10 @@ mod tests {
     #[test]
     fn the_identity_is_that_of_the_app_in_azure_and_of_the_developer_elsewhere() {
         let who = |settings: &[(&str, &str)]| {
-            identity(&|name| {
+            identity(Settings::new(&|name| {
                 let mut settings = settings.iter();
                 settings.find(|(one, _)| *one == name).map(|(_, value)| (*value).to_owned())
-            })
+            }))
         };
         let named = (CREDENTIAL, "ManagedIdentity");
         let client = ("CosmosConnection__clientId", "an-id");

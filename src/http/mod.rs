@@ -1,5 +1,5 @@
-//! What all routes share: whose turn it is, who calls, bodies in, items and lists out, conditions, errors, what is
-//! said of each request.
+//! What all routes share: the table's lines, admission, who calls, bodies in, items and lists out,
+//! conditions, errors, the log line of each request.
 
 mod admission;
 mod answered;
@@ -8,6 +8,7 @@ mod command;
 mod conditions;
 mod error;
 mod form;
+mod function;
 mod list;
 mod panics;
 mod params;
@@ -21,6 +22,7 @@ pub use command::INVOCATION_ID;
 pub use conditions::Conditions;
 pub use error::{ApiError, FieldError, method_not_allowed, no_such_route};
 pub use form::{Form, FromForm};
+pub use function::{AuthLevel, HttpFunction, delete, get, post, put};
 pub use list::{Filter, List, PageRequest, limit_of};
 pub use panics::catch_panics;
 pub use params::Params;

@@ -20,7 +20,7 @@
 //! 2. What it writes, as a pure function of the change: where that is one copy, as a
 //!    [`VersionedCopy`], which writes itself safely; where it is more, with [`Place`]. Where several
 //!    changes cost less together, [`Projection::apply_all`] gets them in groups.
-//! 3. A line in [`crate::app`].
+//! 3. A line in the `mod.rs` of the domain.
 //! 4. A folder in `functions/` with its own `leaseContainerPrefix`.
 //! 5. A story in `tests/it/` that delivers a batch twice, reversed and late.
 //!

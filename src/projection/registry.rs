@@ -67,16 +67,10 @@ impl<P: Projection> AnyProjection for P {
 }
 
 impl Projections {
-    /// No projections yet; `budget` is how long an invocation tries again what failed for the
-    /// moment.
-    pub fn new(letters: DeadLetters, budget: Duration) -> Self {
-        Self { letters, budget, all: Vec::new() }
-    }
-
-    /// These, and one more.
-    pub fn with(mut self, projection: impl Projection) -> Self {
-        self.all.push(Arc::new(projection));
-        self
+    /// Collects the projections of the app; `budget` is how long an invocation retries transient
+    /// failures.
+    pub fn new(letters: DeadLetters, budget: Duration, all: Vec<Arc<dyn AnyProjection>>) -> Self {
+        Self { letters, budget, all }
     }
 
     /// The app with a trigger for each.

@@ -4,10 +4,10 @@ use std::{collections::BTreeMap, fs, path::PathBuf};
 
 use axum::http::Method;
 use serde_json::Value;
-use tributary::app::{AuthLevel, UNMATCHED, http_functions};
+use tributary::{app::UNMATCHED, http::AuthLevel};
 use tributary_local::host::{FunctionApp, Settings};
 
-use crate::world::World;
+use crate::world::{World, http_functions};
 
 /// All `function.json` files, by the function's name.
 fn folders() -> BTreeMap<String, Value> {

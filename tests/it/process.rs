@@ -227,14 +227,19 @@ fn after_sigterm_the_handler_asks_to_be_started_again() {
 #[tokio::test]
 async fn a_store_that_cannot_be_reached_is_a_503_and_not_the_end() {
     use tower::ServiceExt;
-    use tributary::{app::app, config::Config, cosmos::Cosmos};
-    let config = Config::read(&|name| {
+    use tributary::{
+        app::Options,
+        config::{Config, Settings},
+        cosmos::Cosmos,
+    };
+    let config = Config::read(Settings::new(&|name| {
         let nobody = "AccountEndpoint=http://127.0.0.1:1/;AccountKey=a2V5";
         (name == "CosmosConnection").then(|| nobody.to_owned())
-    });
+    }));
     let cosmos = config.unwrap().cosmos;
     let cosmos: Arc<Cosmos> = cosmos.into();
-    let router = app(&cosmos).into_router().unwrap();
+    let router =
+        crate::world::app(&cosmos, Options::default()).into_handler().into_router().unwrap();
     let request = Request::get("/api/users/ann").body(Body::empty()).unwrap();
     let response = router.oneshot(request).await.unwrap();
     assert_eq!(response.status(), StatusCode::SERVICE_UNAVAILABLE);

@@ -2,7 +2,10 @@
 
 use std::{cell::RefCell, collections::BTreeSet, fs, path::Path};
 
-use tributary::config::Config;
+use tributary::{
+    app::{App, Options},
+    config::{Config, Settings},
+};
 
 #[test]
 fn every_setting_that_is_read_is_in_the_docs() {
@@ -18,12 +21,14 @@ fn every_setting_that_is_read_is_in_the_docs() {
             ("WEBSITE_AUTH_ENABLED", "True"),
         ],
     ] {
-        let read = Config::read(&|name| {
+        let look_up = |name: &str| {
             seen.borrow_mut().insert(name.to_owned());
             let mut settings = settings.iter();
             settings.find(|(one, _)| *one == name).map(|(_, value)| (*value).to_owned())
-        });
-        read.unwrap();
+        };
+        let settings = Settings::new(&look_up);
+        let config = Config::read(settings).unwrap();
+        App::new(&config.cosmos.into(), Options::default(), settings).unwrap();
     }
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/configuration.md");
     let page = fs::read_to_string(page).unwrap();

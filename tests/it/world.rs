@@ -1,21 +1,25 @@
 //! A world of its own for each test: an empty in-memory account and the app on it.
 
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{path::Path, str::FromStr, sync::Arc, time::Duration};
 
 use axum::{
     Router,
     body::{Body, to_bytes},
     http::{HeaderMap, Request, StatusCode},
 };
-use azure_data_cosmos::{ContainerClient, CosmosClient, DatabaseClient, FeedScope, Query};
+use azure_data_cosmos::{
+    AccountEndpoint, AccountReference, ContainerClient, CosmosClient, DatabaseClient, FeedScope,
+    Query,
+};
 use custom_handler::CustomHandler;
 use futures::{TryStreamExt, future::try_join_all};
 use serde_json::Value;
 use tower::ServiceExt;
 use tributary::{
-    app::{Options, app_with},
+    app::{App, Options},
+    config::Settings as AppSettings,
     cosmos::Cosmos,
-    http::Authentication,
+    http::{Authentication, HttpFunction},
     projection::BackgroundOptions,
 };
 use tributary_local::{
@@ -91,8 +95,8 @@ impl World {
 
     /// The same world, seen through an instance with other options.
     pub(crate) async fn with_app(&self, options: Options) -> Self {
-        let app = app_with(&Self::cosmos(&self.endpoint).await, options);
-        Self { router: app.into_router().unwrap(), ..self.clone() }
+        let app = app(&Self::cosmos(&self.endpoint).await, options);
+        Self { router: app.into_handler().into_router().unwrap(), ..self.clone() }
     }
 
     /// The same world, under a host that takes strings that look like dates for dates: an extension
@@ -126,8 +130,21 @@ impl World {
     }
 
     async fn handler(endpoint: &CosmosEndpoint) -> CustomHandler {
-        app_with(&Self::cosmos(endpoint).await, Self::options())
+        app(&Self::cosmos(endpoint).await, Self::options()).into_handler()
     }
+}
+
+/// The app without settings of its domains.
+pub(crate) fn app(cosmos: &Arc<Cosmos>, options: Options) -> App {
+    App::new(cosmos, options, AppSettings::NONE).unwrap()
+}
+
+/// All HTTP functions of the app. No store is asked for them.
+pub(crate) fn http_functions() -> Vec<HttpFunction> {
+    let nowhere = AccountEndpoint::from_str("http://127.0.0.1:1/").unwrap();
+    let nowhere = AccountReference::with_authentication_key(nowhere, "a2V5");
+    let app = app(&Cosmos::new(nowhere, None, DATABASE.into()), Options::default());
+    app.http_functions().cloned().collect()
 }
 
 /// The functions of this project, as a host with these settings besides those for a laptop reads

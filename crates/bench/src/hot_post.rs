@@ -1,5 +1,5 @@
 //! Many who like one post at the same time, or comment on it: with group commit, and with each
-//! command alone (read, transaction, again).
+//! command alone (read, transaction, again), since each client has an instance of the app of its own.
 //!
 //! The app runs in this process and is called through its router; the store is the local endpoint,
 //! in this process too, over HTTP on the loopback interface. Every row has an account of its own,
@@ -24,8 +24,8 @@ use serde_json::{Value, json};
 use tokio::time::timeout_at;
 use tower::ServiceExt;
 use tributary::{
-    app::{self, app_with},
-    config::Config,
+    app::{self, App},
+    config::{Config, Settings},
     cosmos::{Cosmos, metered},
 };
 use tributary_local::cosmos::{
@@ -102,9 +102,9 @@ pub(crate) async fn run(options: &Options) -> anyhow::Result<()> {
     for (kind, name) in [(Kind::Like, "like"), (Kind::Comment, "comment")] {
         for &at_once in &options.at_once {
             let mut rates = Vec::new();
-            for (combine, way) in [(true, "together"), (false, "alone")] {
+            for (way, instances) in [("together", 1), ("alone", at_once)] {
                 eprintln!("{name}, {at_once} at once, {way}");
-                let world = World::new(&containers, combine, options.commands).await?;
+                let world = World::new(&containers, instances, options.commands).await?;
                 let measured = world.measure(kind, at_once, options).await?;
                 rates.push(number(measured.met.done) / measured.elapsed.as_secs_f64());
                 let cells = [name.to_owned(), at_once.to_string(), way.to_owned()];
@@ -123,8 +123,8 @@ pub(crate) async fn run(options: &Options) -> anyhow::Result<()> {
              a second of read, transaction, again."
         );
     }
-    for (combine, way) in [(true, "together"), (false, "alone")] {
-        let world = World::new(&containers, combine, COMPARED_AT).await?;
+    for (way, instances) in [("together", 1), ("alone", COMPARED_AT)] {
+        let world = World::new(&containers, instances, COMPARED_AT).await?;
         let edits = world.edit_beside_likers(options).await?;
         let latencies = Sorted::from(edits.latencies);
         let [p50, slowest] = [latencies.percentile(50), latencies.max()].map(milliseconds);
@@ -176,14 +176,15 @@ impl Measured {
 /// An app on an account of its own, with a post and users.
 struct World {
     endpoint: CosmosEndpoint,
-    router: Router,
+    /// Commands on one instance go together; each instance has a group of its own.
+    instances: Vec<Router>,
     _store: RunningServer,
 }
 
 impl World {
     async fn new(
         containers: &ContainersFile,
-        combine: bool,
+        instances: usize,
         users: usize,
     ) -> anyhow::Result<Arc<Self>> {
         let endpoint = CosmosEndpoint::in_process(EndpointOptions {
@@ -194,21 +195,26 @@ impl World {
         endpoint.provision("tributary", containers).await?;
         let store = endpoint.serve(0).await?;
         let connection = store.connection_string();
-        let config =
-            Config::read(&|name| (name == "CosmosConnection").then(|| connection.clone()))?;
+        let config = Config::read(Settings::new(&|name| {
+            (name == "CosmosConnection").then(|| connection.clone())
+        }))?;
         let cosmos: Arc<Cosmos> = config.cosmos.into();
-        let options = app::Options { combine, ..app::Options::default() };
-        let router = app_with(&cosmos, options).into_router()?;
-        let world = Arc::new(Self { endpoint, router, _store: store });
+        let instance = || -> anyhow::Result<Router> {
+            let app = App::new(&cosmos, app::Options::default(), Settings::NONE)?;
+            Ok(app.into_handler().into_router()?)
+        };
+        let instances = (0..instances).map(|_| instance()).collect::<anyhow::Result<_>>()?;
+        let world = Arc::new(Self { endpoint, instances, _store: store });
         let sign_up = async |user| {
             let body = json!({"username": format!("User {user}")});
-            let (status, _) = world.send("PUT", &format!("/api/users/u{user}"), Some(body)).await?;
+            let (status, _) =
+                world.send(0, "PUT", &format!("/api/users/u{user}"), Some(body)).await?;
             ensure!(status == StatusCode::CREATED, "a user cannot be created: {status}");
             Ok(())
         };
         stream::iter((0..users).map(Ok)).try_for_each_concurrent(16, sign_up).await?;
         let body = json!({"userId": "u0", "title": "Hot", "content": "C".repeat(1_000)});
-        let (status, answer) = world.send("PUT", "/api/posts/hot", Some(body)).await?;
+        let (status, answer) = world.send(0, "PUT", "/api/posts/hot", Some(body)).await?;
         ensure!(status == StatusCode::CREATED, "the post cannot be created: {status} {answer}");
         Ok(world)
     }
@@ -232,7 +238,7 @@ impl World {
                     if Instant::now() >= deadline {
                         break;
                     }
-                    met.send(deadline, world.command(kind, user)).await?;
+                    met.send(deadline, world.command(kind, client, user)).await?;
                 }
                 anyhow::Ok(met)
             }))
@@ -268,8 +274,8 @@ impl World {
                 tokio::spawn(async move {
                     let path = format!("/api/posts/hot/likes/u{user}");
                     while Instant::now() < deadline {
-                        world.send("PUT", &path, None).await?;
-                        world.send("DELETE", &path, None).await?;
+                        world.send(user, "PUT", &path, None).await?;
+                        world.send(user, "DELETE", &path, None).await?;
                     }
                     anyhow::Ok(())
                 })
@@ -279,7 +285,7 @@ impl World {
         while Instant::now() < deadline {
             let title = format!("Edited {} times", met.latencies.len());
             let body = json!({"userId": "u0", "title": title, "content": "C".repeat(1_000)});
-            let edit = async { Ok(self.send("PUT", "/api/posts/hot", Some(body)).await?.0) };
+            let edit = async { Ok(self.send(0, "PUT", "/api/posts/hot", Some(body)).await?.0) };
             met.send(deadline, edit).await?;
         }
         for liker in likers {
@@ -297,12 +303,14 @@ impl World {
         }
     }
 
-    async fn command(&self, kind: Kind, user: usize) -> anyhow::Result<StatusCode> {
+    async fn command(&self, kind: Kind, client: usize, user: usize) -> anyhow::Result<StatusCode> {
         let answer = match kind {
-            Kind::Like => self.send("PUT", &format!("/api/posts/hot/likes/u{user}"), None).await,
+            Kind::Like => {
+                self.send(client, "PUT", &format!("/api/posts/hot/likes/u{user}"), None).await
+            }
             Kind::Comment => {
                 let body = json!({"userId": format!("u{user}"), "content": "Well."});
-                self.send("POST", "/api/posts/hot/comments", Some(body)).await
+                self.send(client, "POST", "/api/posts/hot/comments", Some(body)).await
             }
         };
         Ok(answer?.0)
@@ -314,11 +322,11 @@ impl World {
             Kind::Like => ("likes", "likeCount"),
             Kind::Comment => ("comments", "commentCount"),
         };
-        let (_, post) = self.send("GET", "/api/posts/hot", None).await?;
+        let (_, post) = self.send(0, "GET", "/api/posts/hot", None).await?;
         let (mut listed, mut cursor) = (0, String::new());
         loop {
             let path = format!("/api/posts/hot/{list}?limit=100{cursor}");
-            let (status, page) = self.send("GET", &path, None).await?;
+            let (status, page) = self.send(0, "GET", &path, None).await?;
             ensure!(status == StatusCode::OK, "{path}: {status}");
             listed += page["items"].as_array().map_or(0, Vec::len);
             match page["nextCursor"].as_str() {
@@ -336,6 +344,7 @@ impl World {
 
     async fn send(
         &self,
+        client: usize,
         method: &str,
         path: &str,
         body: Option<Value>,
@@ -343,7 +352,8 @@ impl World {
         let request = Request::builder().method(method).uri(path);
         let request = request.header("content-type", "application/json");
         let body = body.map_or_else(Body::empty, |body| Body::from(body.to_string()));
-        let response = self.router.clone().oneshot(request.body(body)?).await?;
+        let instance = self.instances[client % self.instances.len()].clone();
+        let response = instance.oneshot(request.body(body)?).await?;
         let (parts, body) = response.into_parts();
         let bytes = to_bytes(body, usize::MAX).await?;
         let answer = if bytes.is_empty() { Value::Null } else { serde_json::from_slice(&bytes)? };

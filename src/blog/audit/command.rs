@@ -11,7 +11,11 @@ use super::{
     Options, audit,
     report::{Format, Report},
 };
-use crate::{blog::Blog, config::Config, cosmos::Cosmos};
+use crate::{
+    blog::Blog,
+    config::{Config, Settings},
+    cosmos::Cosmos,
+};
 
 /// What `tributary --help` and `tributary audit --help` print.
 const HELP: &str = "\
@@ -79,7 +83,7 @@ pub fn fail(error: impl std::fmt::Display) -> ExitCode {
 }
 
 async fn report(wish: Wish) -> Result<u8, String> {
-    let config = Config::from_env().map_err(|error| error.to_string())?;
+    let config = Config::read(Settings::ENVIRONMENT).map_err(|error| error.to_string())?;
     let cosmos: Arc<Cosmos> = config.cosmos.into();
     let format = match (wish.json, io::stdout().is_terminal()) {
         (true, _) => Format::Json,

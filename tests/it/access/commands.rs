@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 
 use axum::http::Method;
 use serde_json::{Value, json};
-use tributary::app::{HttpFunction, http_functions};
+use tributary::http::HttpFunction;
 use tributary_local::cosmos::{Fault, RequestKind};
 
 use super::{blog, call_as};
 use crate::{
     http::expect::{free_of_charge, problem},
-    world::World,
+    world::{World, http_functions},
 };
 
 /// A command as a user sends it.

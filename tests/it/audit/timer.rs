@@ -9,19 +9,16 @@ use axum::{
 };
 use serde_json::{Value, json};
 use tower::ServiceExt;
-use tributary::{
-    app::{Options, app_with},
-    blog::audit,
-};
+use tributary::{app::Options, blog::audit};
 use tributary_local::cosmos::{Fault, RequestKind};
 
 use super::{change, findings, remove, small_blog};
-use crate::world::World;
+use crate::world::{self, World};
 
 async fn app(world: &World, repair: bool) -> Router {
     let audit = audit::Options { settle: Duration::ZERO, repair };
     let options = Options { audit, ..World::options() };
-    app_with(&World::cosmos(&world.endpoint).await, options).into_router().unwrap()
+    world::app(&World::cosmos(&world.endpoint).await, options).into_handler().into_router().unwrap()
 }
 
 /// The status and the answer of the function.

@@ -9,7 +9,7 @@ use futures::{
 };
 use proptest::prelude::*;
 use serde_json::json;
-use tributary::{app::Options, cosmos::metered};
+use tributary::cosmos::metered;
 use tributary_local::cosmos::{
     Fault::{self, AnswerLost, Refused},
     RequestKind::{self, Batch, Query, Read, Replace},
@@ -18,7 +18,7 @@ use tributary_local::cosmos::{
 use super::given;
 use crate::{
     http::expect::problem,
-    interleavings::{amid, held},
+    interleavings::held,
     world::{Answer, World},
 };
 
@@ -470,25 +470,6 @@ async fn a_crowd_at_a_store_that_is_busy_is_told_when_to_come_back() {
         assert_eq!(answer.header("retry-after"), "1");
     }
     assert_eq!(given::counts(&world, "p1").await, [(0, 0), (0, 0)]);
-}
-
-#[tokio::test]
-async fn without_combining_each_goes_alone() {
-    let (world, users) = world_with_users(3).await;
-    let world = world.with_app(Options { combine: false, ..World::options() }).await;
-    for user in &users {
-        // The app has seen the user, and its container.
-        world.get(&format!("/api/users/{user}")).await.expect(200);
-        given::like(&world, "p1", user).await.expect(201);
-        unlike(&world, user).await.expect(204);
-    }
-    let other = async {
-        like(&world, &users[1]).await.expect(201);
-    };
-    let mark = world.endpoint.request_count();
-    amid((&world, Batch, "posts"), like(&world, &users[0]), other).await.expect(201);
-    assert_eq!(kinds(&world, mark), [Read, Batch, Read, Batch, Read, Batch]);
-    assert_eq!(given::counts(&world, "p1").await, [(0, 2), (0, 2)]);
 }
 
 /// What one of the users in a random crowd does.

@@ -3,14 +3,14 @@
 use std::{collections::BTreeSet, path::Path};
 
 use serde_json::{Value, json};
-use tributary::app::{UNMATCHED, http_functions};
+use tributary::app::UNMATCHED;
 use tributary_local::{
     cosmos::{Fault, RequestKind, WELL_KNOWN_KEY},
     host::{FunctionApp, Settings, Trigger, wire},
 };
 
 use super::handler::Handler;
-use crate::world::World;
+use crate::world::{World, http_functions};
 
 /// It is in every key and every content that a test sends, in one part of it or another.
 const SECRET: &str = "sesame";

@@ -13,12 +13,13 @@ use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 use tower::ServiceExt;
 use tributary::{
-    app,
+    app::{App, Options},
     blog::model::{
         Author, Comment, CommentContent, FEED_CAPACITY, FEED_PARTITION, FeedHead, HEAD_ID, InFeed,
         Like as StoredLike, Member, Post, PostContent, PostCopy, PostText, PostsItem,
         PublicComment, PublicPost, Title, Username, UsersItem,
     },
+    config::Settings,
     cosmos::Cosmos,
 };
 use tributary_local::cosmos::ContainersFile;
@@ -43,7 +44,8 @@ impl Model for V3 {
     }
 
     fn new(cosmos: &Arc<Cosmos>) -> anyhow::Result<Self> {
-        Ok(Self { router: app::app(cosmos).into_router()? })
+        let app = App::new(cosmos, Options::default(), Settings::NONE)?;
+        Ok(Self { router: app.into_handler().into_router()? })
     }
 
     /// Each comment and like was counted in turn, so the post has a version for each.

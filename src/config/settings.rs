@@ -1,0 +1,69 @@
+//! App settings by their names.
+
+use std::{env, fmt, ops::RangeInclusive, str::FromStr};
+
+/// The app settings. An empty setting is one that is not set.
+#[derive(Clone, Copy)]
+pub struct Settings<'a>(&'a dyn Fn(&str) -> Option<String>);
+
+/// A setting that is missing or bad, in one sentence that never has its value.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct ConfigError(String);
+
+impl ConfigError {
+    /// Creates an error from a sentence that names the setting and says what to do.
+    pub fn new(sentence: impl Into<String>) -> Self {
+        Self(sentence.into())
+    }
+}
+
+impl Settings<'static> {
+    /// The environment, where the Functions host puts app settings.
+    pub const ENVIRONMENT: Self = Self(&variable);
+
+    /// No settings at all: everything has its default.
+    pub const NONE: Self = Self(&nothing);
+}
+
+fn variable(name: &str) -> Option<String> {
+    env::var(name).ok()
+}
+
+fn nothing(_: &str) -> Option<String> {
+    None
+}
+
+impl<'a> Settings<'a> {
+    /// Creates settings from a function that looks one up by its name.
+    pub fn new(look_up: &'a dyn Fn(&str) -> Option<String>) -> Self {
+        Self(look_up)
+    }
+
+    /// Returns a setting as it was written.
+    pub fn text(self, name: &str) -> Option<String> {
+        (self.0)(name).filter(|value| !value.trim().is_empty())
+    }
+
+    /// Returns whether a setting is `true`; one that is not set is `false`.
+    pub fn switch(self, name: &str) -> Result<bool, ConfigError> {
+        match self.text(name).map(|value| value.to_lowercase()).as_deref() {
+            None | Some("false") => Ok(false),
+            Some("true") => Ok(true),
+            Some(_) => Err(ConfigError::new(format!("{name} must be true or false."))),
+        }
+    }
+
+    /// Returns a setting that is a whole number within a range.
+    pub fn number<T: FromStr + PartialOrd + fmt::Display>(
+        self,
+        name: &str,
+        range: RangeInclusive<T>,
+    ) -> Result<Option<T>, ConfigError> {
+        let Some(text) = self.text(name) else { return Ok(None) };
+        let number = text.trim().parse().ok().filter(|number| range.contains(number));
+        let (first, last) = range.into_inner();
+        let sentence = || format!("{name} must be a whole number from {first} to {last}.");
+        number.map(Some).ok_or_else(|| ConfigError::new(sentence()))
+    }
+}

@@ -1,0 +1,120 @@
+//! A domain is one value: everything that it adds to the app.
+//!
+//! To add a domain:
+//!
+//! 1. A folder in `src/`, say `shop`, whose `mod.rs` has its table of routes and
+//!    `pub fn domain(context: &Context<'_>) -> Result<Domain, ConfigError>`.
+//! 2. A line in [`crate::app::DOMAINS`], and `pub mod shop;` in `lib.rs`.
+//! 3. Its containers in `infra/containers.json`, a folder in `functions/` for each function, and its
+//!    stories in `tests/it/shop/`.
+//!
+//! ```ignore
+//! /// The shop in a database. Cloning is cheap.
+//! #[derive(Clone)]
+//! pub struct Shop { products: Container }
+//!
+//! pub fn domain(context: &Context<'_>) -> Result<Domain, ConfigError> {
+//!     let shop = Shop { products: context.cosmos.container("product") };
+//!     Ok(Domain {
+//!         http_functions: bind(http_functions(), &shop),
+//!         projections: vec![Arc::new(CategoryNames::new(&shop, &context.background))],
+//!         containers: vec![shop.products],
+//!         ..Domain::new("shop")
+//!     })
+//! }
+//!
+//! fn http_functions() -> Vec<HttpFunction<Shop>> {
+//!     vec![get("GetProduct", "/api/products/{productId}", Anonymous, get_product)]
+//! }
+//! ```
+//!
+//! Handlers take `State(shop): State<Shop>`. A command takes an [`Actor`](crate::http::Actor), which
+//! knows the app's mode of authentication by itself. A domain knows the shared modules and no other
+//! domain; no shared module knows a domain. A domain reads its own settings from
+//! [`Context::settings`].
+
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+
+use crate::{
+    blog::audit,
+    config::{ConfigError, Settings},
+    cosmos::{Container, Cosmos, StoreError},
+    http::HttpFunction,
+    projection::{AnyProjection, Background},
+};
+
+/// What a domain adds to the app.
+pub struct Domain {
+    /// The name, which is that of its folder in `src/`.
+    pub name: &'static str,
+    /// The HTTP functions, with their state.
+    pub http_functions: Vec<HttpFunction>,
+    /// The projections: a trigger for each, and the replay of its dead letters.
+    pub projections: Vec<Arc<dyn AnyProjection>>,
+    /// The functions that a timer starts.
+    pub timers: Vec<Timer>,
+    /// The containers that the app looks up at its start, so that no request has to.
+    pub containers: Vec<Container>,
+}
+
+/// What a domain is built from.
+#[derive(Clone, Copy)]
+pub struct Context<'a> {
+    /// The database.
+    pub cosmos: &'a Arc<Cosmos>,
+    /// The budget of the background work, one for all domains.
+    pub background: &'a Background,
+    /// The settings of the app, for those of the domain.
+    pub settings: Settings<'a>,
+    /// How an audit goes about it.
+    pub audit: audit::Options,
+}
+
+/// Builds a domain. It sends nothing to the store.
+pub type BuildDomain = fn(&Context<'_>) -> Result<Domain, ConfigError>;
+
+/// A function that a timer starts.
+#[derive(Clone)]
+pub struct Timer {
+    /// The folder in `functions/`.
+    pub function: &'static str,
+    run: Arc<dyn Fn() -> BoxFuture<'static, Result<(), StoreError>> + Send + Sync>,
+}
+
+impl Domain {
+    /// Creates a domain that adds nothing yet.
+    pub fn new(name: &'static str) -> Self {
+        Self {
+            name,
+            http_functions: Vec::new(),
+            projections: Vec::new(),
+            timers: Vec::new(),
+            containers: Vec::new(),
+        }
+    }
+}
+
+impl Timer {
+    /// Creates a timer function; an error makes the invocation fail.
+    pub fn new<F>(function: &'static str, run: impl Fn() -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output = Result<(), StoreError>> + Send + 'static,
+    {
+        Self { function, run: Arc::new(move || Box::pin(run())) }
+    }
+
+    /// Runs the function once.
+    pub fn run(&self) -> BoxFuture<'static, Result<(), StoreError>> {
+        (self.run)()
+    }
+}
+
+/// Gives all functions of a table the state that their handlers take.
+pub fn bind<S: Clone + Send + Sync + 'static>(
+    functions: Vec<HttpFunction<S>>,
+    state: &S,
+) -> Vec<HttpFunction> {
+    functions.into_iter().map(|function| function.with_state(state.clone())).collect()
+}

@@ -1,0 +1,113 @@
+//! HTTP functions: the lines of a table of routes.
+
+use axum::{
+    handler::Handler,
+    http::Method,
+    routing::{self, MethodRouter},
+};
+
+use super::Footprint;
+
+/// A function that the host calls over HTTP, as `functions/` declares it. Its handler takes `S` as
+/// its `State`.
+#[derive(Clone)]
+pub struct HttpFunction<S = ()> {
+    /// The folder in `functions/`.
+    pub name: &'static str,
+    /// The method.
+    pub method: Method,
+    /// The route, with a slash in front.
+    pub route: &'static str,
+    /// Whether the host asks for a key.
+    pub auth_level: AuthLevel,
+    /// How large the answer can be.
+    pub footprint: Footprint,
+    handler: MethodRouter<S>,
+}
+
+/// Who may call a function.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AuthLevel {
+    /// Everybody.
+    Anonymous,
+    /// Callers with a key of the function or of the app.
+    Function,
+}
+
+/// Creates a `GET` function.
+pub fn get<T: 'static, S: Clone + Send + Sync + 'static>(
+    name: &'static str,
+    route: &'static str,
+    auth_level: AuthLevel,
+    handler: impl Handler<T, S>,
+) -> HttpFunction<S> {
+    HttpFunction::new(name, Method::GET, route, auth_level, routing::get(handler))
+}
+
+/// Creates a `POST` function.
+pub fn post<T: 'static, S: Clone + Send + Sync + 'static>(
+    name: &'static str,
+    route: &'static str,
+    auth_level: AuthLevel,
+    handler: impl Handler<T, S>,
+) -> HttpFunction<S> {
+    HttpFunction::new(name, Method::POST, route, auth_level, routing::post(handler))
+}
+
+/// Creates a `PUT` function.
+pub fn put<T: 'static, S: Clone + Send + Sync + 'static>(
+    name: &'static str,
+    route: &'static str,
+    auth_level: AuthLevel,
+    handler: impl Handler<T, S>,
+) -> HttpFunction<S> {
+    HttpFunction::new(name, Method::PUT, route, auth_level, routing::put(handler))
+}
+
+/// Creates a `DELETE` function.
+pub fn delete<T: 'static, S: Clone + Send + Sync + 'static>(
+    name: &'static str,
+    route: &'static str,
+    auth_level: AuthLevel,
+    handler: impl Handler<T, S>,
+) -> HttpFunction<S> {
+    HttpFunction::new(name, Method::DELETE, route, auth_level, routing::delete(handler))
+}
+
+impl<S: Clone + Send + Sync + 'static> HttpFunction<S> {
+    fn new(
+        name: &'static str,
+        method: Method,
+        route: &'static str,
+        auth_level: AuthLevel,
+        handler: MethodRouter<S>,
+    ) -> Self {
+        Self { name, method, route, auth_level, footprint: Footprint::Small, handler }
+    }
+
+    /// Returns the function with a larger answer. Without it the answer is small, or as large as the
+    /// request's body.
+    pub fn answers(self, footprint: Footprint) -> Self {
+        Self { footprint, ..self }
+    }
+
+    /// Returns the function with the state of its handler.
+    pub fn with_state(self, state: S) -> HttpFunction {
+        let Self { name, method, route, auth_level, footprint, handler } = self;
+        HttpFunction {
+            name,
+            method,
+            route,
+            auth_level,
+            footprint,
+            handler: handler.with_state(state),
+        }
+    }
+}
+
+impl HttpFunction {
+    /// Returns the handler as a route of a router.
+    pub fn into_handler(self) -> MethodRouter {
+        self.handler
+    }
+}
