@@ -63,7 +63,7 @@ param alwaysReady array = []
 @description('Names of functions that are switched off, for example [\'AuditBlog\'].')
 param disabledFunctions array = []
 
-@description('Let the weekly audit mend what it finds. Off: it only reports.')
+@description('Let the weekly audit repair what it finds. Off: it only reports.')
 param auditRepair bool = false
 
 @description('Request units a second that the renames of one instance of the app may spend. 0: no limit.')
