@@ -4,11 +4,15 @@
 //! whatever was inserted or deleted meanwhile and whatever the limit. The store's own continuation
 //! tokens would not do: they bind the page size and end pages where the store likes.
 
-use axum::{extract::FromRequestParts, http::request::Parts};
+use axum::{Json, extract::FromRequestParts, http::request::Parts};
 use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use super::ApiError;
+use crate::{
+    cosmos::{Container, confirm},
+    engines::child_list::{ChildList, SortKey},
+};
 
 /// The page that a caller asks for; `K` is the sort key of the list, `F` what it is filtered by.
 #[derive(Debug)]
@@ -67,6 +71,25 @@ impl<K: Serialize, F> PageRequest<K, F> {
             BASE64_URL_SAFE_NO_PAD.encode(cursor)
         });
         List { items, next_cursor }
+    }
+}
+
+impl PageRequest<SortKey> {
+    /// Returns a page of the children in a logical partition; a missing parent is a 404.
+    pub async fn of_children<C: DeserializeOwned + Send + 'static>(
+        self,
+        list: &ChildList,
+        container: &Container,
+        partition: &str,
+        key: impl Fn(&C) -> SortKey,
+    ) -> Result<Json<List<C>>, ApiError> {
+        let find = async |reads| {
+            let container = container.reading(reads);
+            let page = list.page(&container, partition, self.fetch(), self.after.as_ref());
+            page.await?.ok_or(ApiError::NotFound(list.parent))
+        };
+        let children = confirm(find).await?;
+        Ok(Json(self.page(children, key)))
     }
 }
 

@@ -2,23 +2,25 @@
 
 use axum::{Json, extract::State};
 
-use super::children::{Children, SortKey};
 use crate::{
     blog::{
         Blog,
         model::{PostId, PublicComment},
     },
+    engines::child_list::{ChildList, FirstType, ListOrder, SortKey},
     http::{ApiError, List, PageRequest, Params},
 };
 
-const COMMENTS: Children = Children {
+const COMMENTS: ChildList = ChildList {
     key: "postId",
     parent: "post",
     child: "comment",
+    first_type: FirstType::Child,
     types: "c.type IN (@child, @parent)",
+    date: "creationDate",
     shape: "{id: c.id, postId: c.postId, userId: c.userId, userUsername: c.userUsername, \
              content: c.content, creationDate: c.creationDate}",
-    newest_first: false,
+    order: ListOrder::OldestFirst,
 };
 
 /// The comments on a post, oldest first: one query in the post's logical partition.
@@ -28,5 +30,5 @@ pub async fn list_comments(
     page: PageRequest<SortKey>,
 ) -> Result<Json<List<PublicComment>>, ApiError> {
     let key = |comment: &PublicComment| SortKey(comment.creation_date, comment.id.to_string());
-    COMMENTS.list(&blog.posts, post_id.as_str(), page, key).await
+    page.of_children(&COMMENTS, &blog.posts, post_id.as_str(), key).await
 }

@@ -2,23 +2,25 @@
 
 use axum::{Json, extract::State};
 
-use super::children::{Children, SortKey};
 use crate::{
     blog::{
         Blog,
         model::{PostId, PublicLike},
     },
+    engines::child_list::{ChildList, FirstType, ListOrder, SortKey},
     http::{ApiError, List, PageRequest, Params},
 };
 
-const LIKES: Children = Children {
+const LIKES: ChildList = ChildList {
     key: "postId",
     parent: "post",
     child: "like",
+    first_type: FirstType::Child,
     types: "c.type >= @child",
+    date: "creationDate",
     shape: "{id: c.id, postId: c.postId, userId: c.userId, userUsername: c.userUsername, \
              creationDate: c.creationDate}",
-    newest_first: true,
+    order: ListOrder::NewestFirst,
 };
 
 /// The likes of a post, newest first: one query in the post's logical partition.
@@ -28,5 +30,5 @@ pub async fn list_likes(
     page: PageRequest<SortKey>,
 ) -> Result<Json<List<PublicLike>>, ApiError> {
     let key = |like: &PublicLike| SortKey(like.creation_date, like.id.clone());
-    LIKES.list(&blog.posts, post_id.as_str(), page, key).await
+    page.of_children(&LIKES, &blog.posts, post_id.as_str(), key).await
 }

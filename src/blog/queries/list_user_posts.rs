@@ -2,24 +2,26 @@
 
 use axum::{Json, extract::State};
 
-use super::children::{Children, SortKey};
 use crate::{
     blog::{
         Blog,
         model::{PostCopy, PublicPost, UserId},
     },
+    engines::child_list::{ChildList, FirstType, ListOrder, SortKey},
     http::{ApiError, List, PageRequest, Params},
 };
 
-const POSTS: Children = Children {
+const POSTS: ChildList = ChildList {
     key: "userId",
     parent: "user",
     child: "post",
+    first_type: FirstType::Child,
     types: "c.type >= @child",
+    date: "creationDate",
     shape: "{id: c.postId, postId: c.postId, userId: c.userId, userUsername: c.userUsername, \
              title: c.title, content: c.content, commentCount: c.commentCount, \
              likeCount: c.likeCount, creationDate: c.creationDate}",
-    newest_first: true,
+    order: ListOrder::NewestFirst,
 };
 
 /// A user's posts in short form, newest first: one query in the user's logical partition.
@@ -29,5 +31,5 @@ pub async fn list_user_posts(
     page: PageRequest<SortKey>,
 ) -> Result<Json<List<PublicPost>>, ApiError> {
     let key = |post: &PublicPost| SortKey(post.creation_date, PostCopy::id_in_users(&post.post_id));
-    POSTS.list(&blog.users, user_id.as_str(), page, key).await
+    page.of_children(&POSTS, &blog.users, user_id.as_str(), key).await
 }

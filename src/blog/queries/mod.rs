@@ -1,6 +1,5 @@
 //! Queries Q1–Q6: each touches one logical partition, one store request a page.
 
-mod children;
 mod get_comment;
 mod get_feed;
 mod get_like;

@@ -1,0 +1,190 @@
+//! Lists of children under their parent, which lives in the same logical partition.
+//!
+//! One query returns the parent and a page of children, sorted by type, date and id, so that the
+//! parent comes first. A list costs one store request even when it is empty, and a list under a
+//! missing or deleted parent is told from an empty one. The parent's content is read out of the store
+//! only where it is asked for ([`ChildList::with_parent`]).
+//!
+//! # How a domain uses it
+//!
+//! 1. A `const` of [`ChildList`] for each list.
+//! 2. A composite index in `infra/containers.json` over partition key, type, date and id, sorted as
+//!    the query sorts. The filter and the order both begin with the partition key, so the index is
+//!    entered at the first item of the page (`tests/it/infra/indexes.rs`).
+//! 3. The parent has the date, too, whatever its value: a composite index may leave out items that
+//!    lack one of its properties.
+//! 4. The handler takes a [`PageRequest`](crate::http::PageRequest) with a [`SortKey`] and calls its
+//!    `of_children`.
+
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+
+use crate::{
+    cosmos::{Container, Query, Scope, StoreError},
+    values::Timestamp,
+};
+
+/// What a list is of, and how it is sorted.
+pub struct ChildList {
+    /// The property that is the partition key.
+    pub key: &'static str,
+    /// The parent's type, and its name for a 404.
+    pub parent: &'static str,
+    /// The children's type.
+    pub child: &'static str,
+    /// Which of the two types comes first in the alphabet.
+    pub first_type: FirstType,
+    /// The filter that keeps only parent and children. One range where no other type is between
+    /// the two: that is one index lookup instead of two.
+    pub types: &'static str,
+    /// The property with the date of a child.
+    pub date: &'static str,
+    /// The projection of a child, as an object of Cosmos DB SQL.
+    pub shape: &'static str,
+    /// Which children come first.
+    pub order: ListOrder,
+}
+
+/// Which type comes first in the alphabet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FirstType {
+    /// The type of the children.
+    Child,
+    /// The type of the parent.
+    Parent,
+}
+
+/// Which children come first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ListOrder {
+    /// The newest.
+    NewestFirst,
+    /// The oldest.
+    OldestFirst,
+}
+
+/// Where a page of a list ends: date and id of its last item, as the store sorts them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SortKey(pub Timestamp, pub String);
+
+/// A parent and a page of its children.
+#[derive(Debug)]
+pub struct Children<P, C> {
+    /// The parent.
+    pub parent: P,
+    /// The children, at most as many as were asked for.
+    pub children: Vec<C>,
+}
+
+/// The part of a parent that a list without it reads.
+#[derive(Deserialize)]
+struct NotRead {}
+
+#[derive(Deserialize)]
+struct Row<P, C> {
+    parent: Option<P>,
+    child: Option<C>,
+}
+
+impl ChildList {
+    /// Returns at most `most` children of a logical partition, from the beginning or after `after`;
+    /// `None` when there is no parent.
+    pub async fn page<C: DeserializeOwned + Send + 'static>(
+        &self,
+        container: &Container,
+        partition: &str,
+        most: u32,
+        after: Option<&SortKey>,
+    ) -> Result<Option<Vec<C>>, StoreError> {
+        let query = self.query(partition, most, after, None)?;
+        let found = Self::find::<NotRead, C>(container, partition, most, query).await?;
+        Ok(found.map(|(_, children)| children))
+    }
+
+    /// Returns the parent, in a `shape` as an object of Cosmos DB SQL, with its first `most` children;
+    /// `None` when there is no parent.
+    pub async fn with_parent<P, C>(
+        &self,
+        container: &Container,
+        partition: &str,
+        most: u32,
+        shape: &str,
+    ) -> Result<Option<Children<P, C>>, StoreError>
+    where
+        P: DeserializeOwned + Send + 'static,
+        C: DeserializeOwned + Send + 'static,
+    {
+        let query = self.query(partition, most, None, Some(shape))?;
+        let found = Self::find(container, partition, most, query).await?;
+        let Some((Some(parent), children)) = found else {
+            return Ok(None);
+        };
+        Ok(Some(Children { parent, children }))
+    }
+
+    /// Returns what the first row says of the parent, and the children; `None` when the first row is
+    /// of a child, or there is none.
+    async fn find<P, C>(
+        container: &Container,
+        partition: &str,
+        most: u32,
+        query: Query,
+    ) -> Result<Option<(Option<P>, Vec<C>)>, StoreError>
+    where
+        P: DeserializeOwned + Send + 'static,
+        C: DeserializeOwned + Send + 'static,
+    {
+        let scope = Scope::Partition(partition);
+        let rows: Vec<Row<P, C>> = container.query(query, scope, most.saturating_add(1)).await?;
+        let mut rows = rows.into_iter();
+        Ok(match rows.next() {
+            Some(Row { parent, child: None }) => {
+                Some((parent, rows.filter_map(|row| row.child).collect()))
+            }
+            _ => None,
+        })
+    }
+
+    fn query(
+        &self,
+        partition: &str,
+        most: u32,
+        after: Option<&SortKey>,
+        parent_shape: Option<&str>,
+    ) -> Result<Query, StoreError> {
+        let Self { key, date, types, shape, .. } = self;
+        let (order, later) = match self.order {
+            ListOrder::NewestFirst => ("DESC", '<'),
+            ListOrder::OldestFirst => ("ASC", '>'),
+        };
+        let type_order = match self.first_type {
+            FirstType::Child => "DESC",
+            FirstType::Parent => "ASC",
+        };
+        // The range on the date alone is what the index can seek.
+        let page = match after {
+            None => String::new(),
+            Some(_) => format!(
+                "AND (c.type = @parent OR (c.{date} {later}= @date \
+                 AND (c.{date} {later} @date OR c.id {later} @id)))"
+            ),
+        };
+        let parent = match parent_shape {
+            None => String::new(),
+            Some(shape) => format!(", (c.type = @parent ? {shape} : undefined) AS parent"),
+        };
+        let text = format!(
+            "SELECT TOP @top (c.type = @child ? {shape} : undefined) AS child{parent} FROM c \
+             WHERE c.{key} = @partition AND {types} {page} \
+             ORDER BY c.{key} DESC, c.type {type_order}, c.{date} {order}, c.id {order}"
+        );
+        let mut query = Query::from(text)
+            .with_parameter("@top", most.saturating_add(1))?
+            .with_parameter("@partition", partition)?
+            .with_parameter("@child", self.child)?
+            .with_parameter("@parent", self.parent)?;
+        if let Some(SortKey(date, id)) = after {
+            query = query.with_parameter("@date", date)?.with_parameter("@id", id)?;
+        }
+        Ok(query)
+    }
+}
