@@ -17,7 +17,7 @@ param location string = deployment().location
 @maxLength(90)
 param resourceGroupName string = ''
 
-@description('Object id of a developer or operator who may read and write the data, for example with tributary audit. Empty: nobody but the app.')
+@description('Object id of a developer or operator who may read and write the data, for example with tributary audit. Empty: only the app.')
 param principalId string = ''
 
 @description('Tags for every resource, besides azd-env-name.')
@@ -27,11 +27,11 @@ param tags object = {}
 @minLength(1)
 param databaseName string = 'tributary'
 
-@description('How the store is paid: serverless (by request) or autoscale (by the hour, for each container). Decide before the first deployment.')
+@description('How you pay for the store: serverless (by request) or autoscale (by the hour, for each container). Decide before the first deployment.')
 @allowed(['serverless', 'autoscale'])
 param capacityMode string = 'serverless'
 
-@description('Highest request units a second of each container with autoscale; the lowest that is paid for is a tenth of it.')
+@description('Highest request units a second of each container with autoscale; you pay for at least a tenth of it.')
 @minValue(1000)
 param autoscaleMaxThroughput int = 1000
 
@@ -52,7 +52,7 @@ param backupRetention string = 'Continuous7Days'
 @allowed([512, 2048, 4096])
 param instanceMemoryMB int = 2048
 
-@description('Most instances that the app may scale out to: the ceiling of what it can cost.')
+@description('Most instances that the app scales out to. It bounds the cost.')
 @minValue(40)
 @maxValue(1000)
 param maximumInstanceCount int = 40
@@ -70,7 +70,7 @@ param auditRepair bool = false
 @minValue(0)
 param renameRequestUnitsPerSecond int = 400
 
-@description('Who may send commands. none: who has a function key. easyauth: also, the caller signed in with Entra ID must be the user named in the command.')
+@description('Who may send commands. none: holders of a function key. easyauth: they must also be signed in with Entra ID as the user named in the command.')
 @allowed(['none', 'easyauth'])
 param authenticationMode string = 'none'
 
@@ -101,7 +101,7 @@ param logRetentionDays int = 30
 @minValue(-1)
 param logDailyCapGb int = -1
 
-@description('Log every single request to the store (CDBDataPlaneRequests). Costly: switch it on to look into something, then off.')
+@description('Log every single request to the store (CDBDataPlaneRequests). Costly: switch it on for an investigation only.')
 param logDataPlaneRequests bool = false
 
 @description('Create the alert rules.')
