@@ -59,7 +59,7 @@ pub fn domain(context: &Context<'_>) -> Result<Domain, ConfigError> {
     Ok(Domain {
         http_functions: bind(http_functions(), &blog),
         projections: vec![
-            Arc::new(UsernamesInPosts::new(&blog, context.background)),
+            Arc::new(UsernamesInPosts::of(&blog, context.background)),
             Arc::new(PostCopiesInUsers(blog.clone())),
             Arc::new(HomeFeed(blog.clone())),
             Arc::new(PostsIntegrity::new(&blog, context.background)),

@@ -53,16 +53,7 @@
 //!   changes form one sequence, and each decides on the head that it replaces. A delete that opens a
 //!   gap leaves a note in the same transaction, so a crash before the refill loses nothing (ADR 1).
 //!
-//! *Names* are copied by commands, too, into items that do not exist when the rename looks for them.
-//! A command reads name `a` of version `u`, a rename writes `u + 1` and then looks for items with
-//! an older name, the command creates its item. If the item is there when the rename looks, the
-//! rename finds it. If not, it is created after `u + 1` was written; its own change is delivered
-//! after that, and [`PostsIntegrity`](crate::blog::projections::PostsIntegrity) compares it with the
-//! user and mends it. Both write under the item's ETag and only over an older version of the name,
-//! so neither undoes the other, or a later rename. An edit, comment or like that comes between
-//! replaces the same ETag, so one of the two looks again and keeps what the other wrote. No command
-//! waits for any of this. A rename that takes long is acknowledged when a mark is stored that brings
-//! it back, so (b) holds for the mark instead of the user.
+//! Values with many embedded copies have an argument of their own: [`fan_out`].
 //!
 //! # Why stale reads lose nothing
 //!
@@ -74,7 +65,7 @@
 //! | --- | --- |
 //! | a copy that is to be written ([`Copied::read`]) | yes: versions never fall, so a newer or equal version is a fact; anything else is written, and refused under the older ETag or as an item that exists |
 //! | the source of a delivered change ([`Delivered`]) | no: less than the delivered version is a lost race, after a second read of the latest committed state |
-//! | the items of a rename; the user of a new item | no, both are latest committed: an item is compared with the user after it was written, and a rename looks for items after the user was written. So of two that have not seen each other, each would have read before the other wrote, and written before it read |
+//! | the targets of a [`fan_out`]; the source of a new target | no, both are latest committed |
 //! | the comments and likes of a deleted post | no, latest committed: none is written after the tombstone, so an empty answer is final |
 //! | the head of the feed, the newest posts of a refill | no, latest committed: [`HomeFeed`](crate::blog::projections::HomeFeed) has the argument |
 //! | the document of a dead letter | no, latest committed: its letter is deleted afterwards |
@@ -91,6 +82,7 @@ mod batch;
 mod copy;
 mod dead_letter;
 mod delivered;
+pub mod fan_out;
 mod host_dates;
 mod registry;
 mod replay;

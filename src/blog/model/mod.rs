@@ -47,6 +47,44 @@ impl PostsItem {
             Self::DeletedPost(mark) => &mark.user_id,
         }
     }
+
+    /// The name on the item; a tombstone has none.
+    pub fn name(&self) -> Option<CopiedName<'_>> {
+        let (post_id, id, version) = match self {
+            Self::Post(Post { public, username_version, .. }) => {
+                (&public.post_id, public.id.as_str(), *username_version)
+            }
+            Self::Comment(Comment { public, username_version, .. }) => {
+                (&public.post_id, public.id.as_str(), *username_version)
+            }
+            Self::Like(Like { public, username_version, .. }) => {
+                (&public.post_id, public.id.as_str(), *username_version)
+            }
+            Self::DeletedPost(_) => return None,
+        };
+        Some(CopiedName { post_id, id, version })
+    }
+
+    /// Returns the item under its user's newer name.
+    pub fn renamed(&self, author: &Author) -> Self {
+        match self {
+            Self::Post(post) => Self::Post(post.renamed(author)),
+            Self::Comment(comment) => Self::Comment(comment.renamed(author)),
+            Self::Like(like) => Self::Like(like.renamed(author)),
+            Self::DeletedPost(tombstone) => Self::DeletedPost(tombstone.clone()),
+        }
+    }
+}
+
+/// Which item has a copy of its user's name, and of which version.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CopiedName<'a> {
+    /// The partition key of the item.
+    pub post_id: &'a PostId,
+    /// The id of the item.
+    pub id: &'a str,
+    /// The version of the user that the name was taken from.
+    pub version: u64,
 }
 
 /// How long the mark of a deleted item stays, in seconds: 30 days.

@@ -20,7 +20,7 @@ mod usernames_in_posts;
 pub use home_feed::HomeFeed;
 pub use post_copies_in_users::PostCopiesInUsers;
 pub use posts_integrity::PostsIntegrity;
-pub use usernames_in_posts::UsernamesInPosts;
+pub use usernames_in_posts::{Usernames, UsernamesInPosts};
 
 pub(super) use removal::{Left, remove_some};
 

@@ -58,7 +58,7 @@
 //!    writes then.
 //! 6. *A crash in the middle* leaves the transaction done or not done. No caller has had an answer.
 //! 7. *The host repeats a command*, side by side with the first or after a crash. The transaction
-//!    that deletes something leaves the command in the parent ([`Recent`]), and so does an edit under
+//!    that deletes something leaves the command in the parent ([`Recent`](super::idempotency::Recent)), and so does an edit under
 //!    a condition. A group answers such a command as carried out. A child knows by its id, or by a
 //!    command of its own, who created it.
 //! 8. *An edit under a condition* is decided upon one state of the parent: its caller has compared
