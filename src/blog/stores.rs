@@ -39,9 +39,8 @@ pub struct Blog {
     /// Names of authors, so that a comment costs no read of its user. Being wrong is harmless: no
     /// user is ever deleted, and an old name carries its version, by which it is recognised.
     authors: Arc<Cache<UserId, (Author, Instant)>>,
-    /// Comments and likes on their way to the store.
-    reactions: CountedChildren<PostFamily>,
-    combine: bool,
+    /// Creates, deletes and counts the comments and likes of posts.
+    pub(super) reactions: CountedChildren<PostFamily>,
     reads: Reads,
 }
 
@@ -69,14 +68,8 @@ impl Blog {
             feed: cosmos.container("feed"),
             authors: Arc::new(Cache::new(AUTHORS_REMEMBERED)),
             reactions: CountedChildren::new(posts),
-            combine: true,
             reads: Reads::Session,
         }
-    }
-
-    /// The blog with or without group commit.
-    pub fn combining(self, combine: bool) -> Self {
-        Self { combine, ..self }
     }
 
     /// The blog for work that gives way to others: [`Container::in_background`].
@@ -161,11 +154,6 @@ impl Blog {
             PostSlot::Post(post) => Ok(post),
             PostSlot::Empty | PostSlot::Deleted(_) => Err(ApiError::NotFound("post")),
         }
-    }
-
-    /// Creates, deletes and counts the comments and likes of posts.
-    pub(super) fn reactions(&self) -> CountedChildren<PostFamily> {
-        if self.combine { self.reactions.clone() } else { CountedChildren::new(self.posts.clone()) }
     }
 
     pub(super) async fn comment(

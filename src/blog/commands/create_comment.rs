@@ -49,7 +49,7 @@ pub async fn create_comment(
     let comment = Comment::new(&post_id, id, &author, &body.content, Timestamp::now());
     retry(async |attempt: Attempt| {
         let request = Request::new(&command, attempt.reads);
-        match blog.reactions().create(&post_id, comment.clone(), request).await? {
+        match blog.reactions.create(&post_id, comment.clone(), request).await? {
             Creation::Created(etag) => Ok(created(&comment, &etag)),
             // By an earlier attempt, or by an earlier request with this key.
             Creation::Exists(stored) if stored.item.public.content == comment.public.content => {

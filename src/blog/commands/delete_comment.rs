@@ -54,7 +54,7 @@ pub(super) async fn remove(
             conditions.check(Some(&stored.etag))?;
             request = request.seen(post).if_match(Some(stored.etag));
         }
-        match blog.reactions().delete(post_id, id.clone(), request).await? {
+        match blog.reactions.delete(post_id, id.clone(), request).await? {
             Deletion::Deleted => Ok(StatusCode::NO_CONTENT),
             Deletion::Missing => Err(ApiError::NotFound(name)),
             Deletion::NoParent => Err(ApiError::NotFound("post")),

@@ -37,7 +37,7 @@ pub async fn like_post(
     let like = Like::new(&post_id, &author, Timestamp::now()).by(command.clone());
     retry(async |attempt: Attempt| {
         let request = Request::new(&command, attempt.reads);
-        match blog.reactions().create(&post_id, like.clone(), request).await? {
+        match blog.reactions.create(&post_id, like.clone(), request).await? {
             Creation::Created(etag) => Ok(created(&like, &etag)),
             // An earlier attempt has created it, or the same request, which the host has repeated.
             Creation::Exists(stored) if stored.item.command == like.command => {

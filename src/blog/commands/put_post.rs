@@ -136,7 +136,7 @@ async fn edit(
     }
     let if_match = Some(post.etag.clone()).filter(|_| conditions.name_a_state());
     let request = Request::new(command, reads).if_match(if_match).seen(post);
-    match blog.reactions().edit(id, text.clone(), request).await? {
+    match blog.reactions.edit(id, text.clone(), request).await? {
         Edition::Edited(post) => Ok(http::item(OK, &post.item.public, &post.etag)),
         // Deleted meanwhile: to be decided anew.
         Edition::NoParent => Err(StoreError::race(false).into()),
