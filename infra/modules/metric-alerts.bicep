@@ -24,7 +24,7 @@ var always = [
   { key: 'app-http-5xx', on: functions, metric: 'Http5xx', dimensions: [], aggregation: 'Total', operator: 'GreaterThan', threshold: 10, window: 'PT5M', severity: 1, says: 'More than 10 requests in 5 minutes were answered with a server error.' }
   { key: 'app-response-time', on: functions, metric: 'HttpResponseTime', dimensions: [], aggregation: 'Average', operator: 'GreaterThan', threshold: 2, window: 'PT15M', severity: 2, says: 'Answers took more than 2 seconds on average over 15 minutes.' }
   { key: 'app-cpu', on: functions, metric: 'CpuPercentage', dimensions: [], aggregation: 'Average', operator: 'GreaterThan', threshold: 85, window: 'PT15M', severity: 3, says: 'The instances used more than 85 % of their processors over 15 minutes.' }
-  { key: 'app-executions', on: functions, metric: 'OnDemandFunctionExecutionCount', dimensions: [], aggregation: 'Total', operator: 'GreaterThan', threshold: executionsPerHour, window: 'PT1H', severity: 2, says: 'More functions ran in an hour on instances on demand than the budget allows.' }
+  { key: 'app-executions', on: functions, metric: 'OnDemandFunctionExecutionCount', dimensions: [], aggregation: 'Total', operator: 'GreaterThan', threshold: executionsPerHour, window: 'PT1H', severity: 2, says: 'More executions in an hour on on-demand instances than the budget allows.' }
   { key: 'app-instances', on: functions, metric: 'InstanceCount', dimensions: [], aggregation: 'Average', operator: 'GreaterThan', threshold: maximumInstanceCount * 8 / 10, window: 'PT15M', severity: 2, says: 'The app ran on more than 80 % of the instances it may have, on average over 15 minutes.' }
 ]
 // Serverless has no request units to use up.
@@ -34,7 +34,7 @@ var withAutoscale = [
 // Azure counts the executions on instances that are always ready apart from the others, and one rule
 // cannot add two metrics.
 var withAlwaysReady = [
-  { key: 'app-executions-always-ready', on: functions, metric: 'AlwaysReadyFunctionExecutionCount', dimensions: [], aggregation: 'Total', operator: 'GreaterThan', threshold: executionsPerHour, window: 'PT1H', severity: 2, says: 'More functions ran in an hour on instances that are always ready than the budget allows.' }
+  { key: 'app-executions-always-ready', on: functions, metric: 'AlwaysReadyFunctionExecutionCount', dimensions: [], aggregation: 'Total', operator: 'GreaterThan', threshold: executionsPerHour, window: 'PT1H', severity: 2, says: 'More executions in an hour on always-ready instances than the budget allows.' }
 ]
 var rules = concat(always, autoscale ? withAutoscale : [], hasAlwaysReady ? withAlwaysReady : [])
 
