@@ -21,11 +21,11 @@ use crate::{
     projection::{
         Background, BackgroundOptions, DeadLetter, DeadLetters, Projections, RETRY_BUDGET,
     },
-    telemetry,
+    telemetry, webstore,
 };
 
 /// The domains of the app, one line each.
-pub const DOMAINS: &[BuildDomain] = &[blog::domain];
+pub const DOMAINS: &[BuildDomain] = &[blog::domain, webstore::domain];
 
 /// The functions of no domain: changes that could not be applied, for operators.
 #[rustfmt::skip]

@@ -40,6 +40,9 @@ pub enum ApiError {
     /// 409: it contradicts what is stored; a sentence that says how.
     #[error("{0}")]
     Conflict(&'static str),
+    /// 409: other items refer to it; a sentence that says how many.
+    #[error("{0}")]
+    InUse(String),
     /// 412: a condition of the caller does not hold.
     #[error("a precondition failed")]
     PreconditionFailed,
@@ -157,6 +160,7 @@ impl IntoResponse for ApiError {
                 "This route has other methods; `Allow` lists them.".into(),
             ),
             Self::Conflict(detail) => (S::CONFLICT, "conflict", "Conflict", (*detail).into()),
+            Self::InUse(detail) => (S::CONFLICT, "in-use", "In use", detail.clone()),
             Self::PreconditionFailed => (
                 S::PRECONDITION_FAILED,
                 "precondition-failed",

@@ -23,4 +23,5 @@ mod process;
 mod projections;
 mod settings;
 mod telemetry;
+mod webstore;
 mod world;

@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// The header that the platform sends for a user who signed in with Microsoft Entra.
-pub(super) const PRINCIPAL_ID: &str = "X-MS-CLIENT-PRINCIPAL-ID";
+pub(crate) const PRINCIPAL_ID: &str = "X-MS-CLIENT-PRINCIPAL-ID";
 
 /// The blog of [`given::blog`] with Bob's comment `p1/comments/{id}` and Bob's like of `p1`, behind
 /// App Service Authentication; and the id of the comment.
@@ -24,7 +24,7 @@ pub(super) async fn blog() -> (World, String) {
 }
 
 /// A request of a user, or of nobody.
-pub(super) async fn call_as(
+pub(crate) async fn call_as(
     world: &World,
     user: Option<&str>,
     (method, path, body): (&str, &str, Option<Value>),

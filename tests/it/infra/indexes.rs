@@ -13,13 +13,16 @@ use super::{root, text};
 use crate::{
     audit,
     blog::given::{comment, like, post, user},
+    webstore,
     world::World,
 };
 
 /// Filters that need no index, by container and property.
-const EVALUATED_ON_ITEMS: [(&str, &str); 1] = [
+const EVALUATED_ON_ITEMS: [(&str, &str); 2] = [
     // Of a deleted post, all comments and likes are older, but for those of a later one.
     ("posts", "postVersion"),
+    // Of a renamed tag, all products have an older name at first.
+    ("product", "tags/[]/version"),
 ];
 
 /// All items of the feed are one logical partition, so its key would find them all.
@@ -109,6 +112,7 @@ async fn asked() -> Vec<Asked> {
     world.get("/api/feed").await.expect(200);
     world.delete("/api/posts/p2").await.expect(204);
     world.settle().await;
+    webstore::every_query::ask(&world).await;
     audit::repair_all(&world).await;
     let requests = world.endpoint.requests().into_iter();
     let asked = requests.filter_map(|request| {
@@ -218,15 +222,25 @@ fn lookup(text: &str) -> Lookup {
     let words: Vec<&str> = spaced.split_whitespace().collect();
     let order_at = words.iter().position(|word| *word == "ORDER").unwrap_or(words.len());
     let filter_at = words.iter().position(|word| *word == "WHERE").unwrap_or(order_at);
+    // An element of an array, `JOIN t IN c.tags`, by its alias and the path of the array.
+    let joined = words.windows(4).find(|four| four[0] == "JOIN" && four[2] == "IN");
+    let joined = joined.and_then(|four| Some((four[1], four[3].strip_prefix("c.")?)));
+    let path_of = |word: &str| {
+        let (alias, path) = word.split_once('.')?;
+        match joined {
+            Some((element, array)) if alias == element => Some(format!("{array}/[]/{path}")),
+            _ => (alias == "c").then(|| path.to_owned()),
+        }
+    };
     let (mut equal, mut others, mut depth) = (BTreeSet::new(), BTreeSet::new(), 0);
     for pair in words[filter_at..order_at].windows(2) {
         match pair[0] {
             "(" => depth += 1,
             ")" => depth -= 1,
             word => {
-                let Some(path) = word.strip_prefix("c.") else { continue };
+                let Some(path) = path_of(word) else { continue };
                 let of = if depth == 0 && pair[1] == "=" { &mut equal } else { &mut others };
-                of.insert(path.to_owned());
+                of.insert(path);
             }
         }
     }
@@ -293,4 +307,8 @@ fn a_query_is_taken_apart() {
     let order = sorted.map(|(path, descending)| (path.to_owned(), descending)).to_vec();
     let expected = Lookup { equal: paths(&["a"]), others: paths(&["b", "d", "e"]), order };
     assert_eq!(lookup(text), expected);
+
+    let text = "SELECT VALUE c FROM c JOIN t IN c.tags WHERE t.id = @id AND t.version < 2";
+    let (equal, others) = (paths(&["tags/[]/id"]), paths(&["tags/[]/version"]));
+    assert_eq!(lookup(text), Lookup { equal, others, order: Vec::new() });
 }

@@ -10,7 +10,10 @@ use tributary_local::{
 };
 
 use super::handler::Handler;
-use crate::world::{World, http_functions};
+use crate::{
+    webstore,
+    world::{World, http_functions},
+};
 
 /// It is in every key and every content that a test sends, in one part of it or another.
 const SECRET: &str = "sesame";
@@ -125,6 +128,9 @@ async fn good_requests(talk: &Talk) {
     }
     for path in [comment.as_str(), "/api/posts/p/likes/bob", "/api/posts/q"] {
         talk.call("DELETE", path, "").await;
+    }
+    for (method, path, body, _) in webstore::requests::catalog("Sesame text") {
+        talk.json(method, path, &body.unwrap_or_default()).await;
     }
 }
 

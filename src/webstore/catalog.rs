@@ -1,0 +1,172 @@
+//! Where the catalog keeps its items.
+
+use std::sync::Arc;
+
+use futures::TryStreamExt;
+
+use super::model::{
+    CategoryId, Label, LabelCopy, LabelItem, LabelKind, Product, ProductId, ProductItem, TagId,
+};
+use crate::cosmos::{Container, Cosmos, ETag, Query, Reads, Scope, StoreError, Stored};
+
+/// How many ids a page of a count holds.
+const COUNT_PAGE: u32 = 1_000;
+
+/// The containers of the catalog. Cloning is cheap.
+#[derive(Clone)]
+pub struct Catalog {
+    /// Products, each in the partition of its category.
+    pub products: Container,
+    /// Categories and tags, each kind in one partition.
+    pub labels: Container,
+    pub(super) reads: Reads,
+}
+
+impl Catalog {
+    /// The catalog in a database.
+    pub fn new(cosmos: &Arc<Cosmos>) -> Self {
+        Self {
+            products: cosmos.container("product"),
+            labels: cosmos.container("productMeta"),
+            reads: Reads::Session,
+        }
+    }
+
+    /// The catalog whose reads see what [`Reads`] says.
+    pub(super) fn reading(&self, reads: Reads) -> Self {
+        let [products, labels] = [&self.products, &self.labels].map(|one| one.reading(reads));
+        Self { products, labels, reads }
+    }
+
+    /// The catalog whose reads return the latest committed state.
+    pub(super) fn latest_committed(&self) -> Self {
+        self.reading(Reads::Latest)
+    }
+
+    /// What stands in the place of a category or a tag.
+    pub(super) async fn label(
+        &self,
+        kind: LabelKind,
+        id: &str,
+    ) -> Result<Option<Stored<LabelItem>>, StoreError> {
+        self.labels.read(kind.as_str(), id).await
+    }
+
+    /// A category or a tag; `None` where there is none.
+    pub(super) async fn live_label(
+        &self,
+        kind: LabelKind,
+        id: &str,
+    ) -> Result<Option<Stored<Label>>, StoreError> {
+        Ok(match self.label(kind, id).await? {
+            Some(Stored { item: LabelItem::Live(item), etag }) => Some(Stored { item, etag }),
+            _ => None,
+        })
+    }
+
+    /// The tags with these ids, as far as there are such: one query in the partition of the tags.
+    pub(super) async fn tags(&self, ids: &[TagId]) -> Result<Vec<Label>, StoreError> {
+        let Some(count) = u32::try_from(ids.len()).ok().filter(|count| *count > 0) else {
+            return Ok(Vec::new());
+        };
+        let names: Vec<String> = (0..ids.len()).map(|n| format!("@id{n}")).collect();
+        let text = format!("SELECT * FROM c WHERE c.id IN ({})", names.join(", "));
+        let mut query = Query::from(text);
+        for (name, id) in names.into_iter().zip(ids) {
+            query = query.with_parameter(name, id)?;
+        }
+        let scope = Scope::Partition(LabelKind::Tag.as_str());
+        let found: Vec<LabelItem> = self.labels.query(query, scope, count).await?;
+        let live = found.into_iter().filter_map(|item| match item {
+            LabelItem::Live(tag) => Some(tag),
+            LabelItem::Deleted(_) | LabelItem::Renaming(_) => None,
+        });
+        Ok(live.collect())
+    }
+
+    /// Writes a category or a tag that a product uses, where `found` is its tombstone, or nothing.
+    pub(super) async fn bring_back(
+        &self,
+        kind: LabelKind,
+        copy: &LabelCopy,
+        found: Option<Stored<LabelItem>>,
+    ) -> Result<Label, StoreError> {
+        let (label, read) = match found {
+            Some(Stored { item: LabelItem::Live(label), .. }) => return Ok(label),
+            Some(Stored { item: LabelItem::Deleted(it), etag }) => (it.revived(), Some(etag)),
+            // No label has the id of a continuation.
+            Some(Stored { item: LabelItem::Renaming(_), .. }) | None => (copy.proved(kind), None),
+        };
+        let item = LabelItem::Live(label.clone());
+        self.labels.put(kind.as_str(), &copy.id, &item, read.as_ref()).await?;
+        tracing::info!(
+            label.kind = kind.as_str(),
+            label.id = copy.id,
+            "A deleted category or tag is back: a product uses it"
+        );
+        Ok(label)
+    }
+
+    /// What stands in the place of a product.
+    pub(super) async fn place(
+        &self,
+        category_id: &CategoryId,
+        id: &ProductId,
+    ) -> Result<Option<Stored<ProductItem>>, StoreError> {
+        self.products.read(category_id.as_str(), id.as_str()).await
+    }
+
+    /// A product; `None` where there is none.
+    pub(super) async fn product(
+        &self,
+        category_id: &CategoryId,
+        id: &ProductId,
+    ) -> Result<Option<Stored<Product>>, StoreError> {
+        let place = self.place(category_id, id).await?;
+        Ok(place.and_then(|Stored { item, etag }| Some(Stored { item: item.live()?, etag })))
+    }
+
+    /// Writes what takes the place of a product, which was read before.
+    pub(super) async fn write(
+        &self,
+        item: &ProductItem,
+        read: Option<&ETag>,
+    ) -> Result<ETag, StoreError> {
+        let (category_id, id, _) = item.key();
+        self.products.put(category_id.as_str(), id.as_str(), item, read).await
+    }
+
+    /// Returns how many products have this category or tag. That of a category is one query in its
+    /// partition; the products of a tag are in all partitions.
+    pub(super) async fn uses(&self, kind: LabelKind, id: &str) -> Result<usize, StoreError> {
+        let (query, scope) = using(kind, id)?;
+        let pages = self.products.pages::<String>(query, scope, COUNT_PAGE).await?;
+        pages.try_fold(0, async |count, page| Ok(count + page.len())).await
+    }
+
+    /// Returns true if a product has this category or tag.
+    pub(super) async fn is_used(&self, kind: LabelKind, id: &str) -> Result<bool, StoreError> {
+        let (query, scope) = using(kind, id)?;
+        let mut pages = self.products.pages::<String>(query, scope, 1).await?;
+        while let Some(page) = pages.try_next().await? {
+            if !page.is_empty() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+/// The ids of the products that have a category or a tag. Tombstones have neither.
+fn using(kind: LabelKind, id: &str) -> Result<(Query, Scope<'_>), StoreError> {
+    let (text, scope) = match kind {
+        LabelKind::Category => (
+            "SELECT VALUE c.id FROM c WHERE c.categoryId = @id AND c.categoryVersion > 0",
+            Scope::Partition(id),
+        ),
+        LabelKind::Tag => {
+            ("SELECT VALUE c.id FROM c JOIN t IN c.tags WHERE t.id = @id", Scope::Container)
+        }
+    };
+    Ok((Query::from(text).with_parameter("@id", id)?, scope))
+}

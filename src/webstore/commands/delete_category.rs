@@ -1,0 +1,24 @@
+//! `DELETE /categories/{categoryId}`.
+
+use axum::{extract::State, response::Response};
+
+use super::label::LabelCommand;
+use crate::{
+    http::{ApiError, Conditions, Params},
+    values::CommandId,
+    webstore::{
+        catalog::Catalog,
+        model::{CategoryId, LabelKind},
+    },
+};
+
+/// Deletes a category that no product uses.
+pub async fn delete_category(
+    State(catalog): State<Catalog>,
+    Params(id): Params<CategoryId>,
+    conditions: Conditions,
+    command: CommandId,
+) -> Result<Response, ApiError> {
+    let (kind, id) = (LabelKind::Category, id.as_str());
+    LabelCommand { kind, id, conditions: &conditions, command: &command }.delete(&catalog).await
+}

@@ -1,0 +1,24 @@
+//! `DELETE /tags/{tagId}`.
+
+use axum::{extract::State, response::Response};
+
+use super::label::LabelCommand;
+use crate::{
+    http::{ApiError, Conditions, Params},
+    values::CommandId,
+    webstore::{
+        catalog::Catalog,
+        model::{LabelKind, TagId},
+    },
+};
+
+/// Deletes a tag that no product uses.
+pub async fn delete_tag(
+    State(catalog): State<Catalog>,
+    Params(id): Params<TagId>,
+    conditions: Conditions,
+    command: CommandId,
+) -> Result<Response, ApiError> {
+    let (kind, id) = (LabelKind::Tag, id.as_str());
+    LabelCommand { kind, id, conditions: &conditions, command: &command }.delete(&catalog).await
+}

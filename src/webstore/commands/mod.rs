@@ -1,0 +1,30 @@
+//! The commands of the WebStore: each writes one logical partition, in one transaction. The exception
+//! is a move, which writes two (`webstore::moves`).
+
+mod label;
+
+mod delete_category;
+mod delete_tag;
+mod put_category;
+mod put_tag;
+
+mod delete_product;
+mod move_product;
+mod put_product;
+
+pub use delete_category::delete_category;
+pub use delete_product::delete_product;
+pub use delete_tag::delete_tag;
+pub use move_product::move_product;
+pub use put_category::put_category;
+pub use put_product::put_product;
+pub use put_tag::put_tag;
+
+use super::catalog::Catalog;
+use crate::{cosmos::Reads, http::ApiError};
+
+/// Refuses a decision to do nothing unless it was made upon the latest state: no write follows that
+/// the store could refuse.
+fn confirmed(catalog: &Catalog) -> Result<(), ApiError> {
+    if catalog.reads == Reads::Latest { Ok(()) } else { Err(ApiError::Unconfirmed) }
+}

@@ -1,0 +1,108 @@
+//! `POST /categories/{categoryId}/products/{productId}/move`.
+
+use axum::{extract::State, http::StatusCode, response::Response};
+
+use super::confirmed;
+use crate::{
+    cosmos::{Attempt, StoreError, Stored, retry},
+    http::{self, ApiError, Form, FromForm, JsonBody, Params},
+    webstore::{
+        catalog::Catalog,
+        model::{CategoryId, Departure, LabelKind, Product, ProductId, ProductItem},
+        moves::{self, MoveOutcome},
+    },
+};
+
+/// The body: the new category.
+pub struct NewCategory(CategoryId);
+
+impl FromForm for NewCategory {
+    fn from_form(form: &mut Form) -> Option<Self> {
+        form.text("categoryId", CategoryId::parse).map(Self)
+    }
+}
+
+const TAKEN: ApiError = ApiError::Conflict(
+    "The new category has another product with this id. Delete one of the two first.",
+);
+
+/// Moves a product to another category: six store requests. [`moves`] has the argument why it is
+/// neither lost nor doubled.
+pub async fn move_product(
+    State(catalog): State<Catalog>,
+    Params((from, id)): Params<(CategoryId, ProductId)>,
+    JsonBody(NewCategory(to)): JsonBody<NewCategory>,
+) -> Result<Response, ApiError> {
+    let attempt = async |one: Attempt| {
+        let catalog = catalog.reading(one.reads);
+        match catalog.place(&from, &id).await? {
+            Some(Stored { item: ProductItem::Product(product), etag }) => {
+                begin(&catalog, Stored { item: *product, etag }, &to).await
+            }
+            place => moved_before(&catalog, place.map(|it| it.item), (&from, &id), &to).await,
+        }
+    };
+    retry(attempt).await
+}
+
+/// Moves a product that is in the old category.
+async fn begin(
+    catalog: &Catalog,
+    Stored { item: product, etag }: Stored<Product>,
+    to: &CategoryId,
+) -> Result<Response, ApiError> {
+    let (from, id) = (&product.category_id, &product.id);
+    if let Some(departure) = &product.departure {
+        // This very move, by an earlier attempt or caller, or another one, which comes first.
+        return match moves::end(catalog, from, id, departure).await? {
+            MoveOutcome::Arrived(Some(product)) if departure.to == *to => Ok(answer(&product)),
+            MoveOutcome::Refused if departure.to == *to => Err(TAKEN),
+            _ => Err(StoreError::race(false).into()),
+        };
+    }
+    if from == to {
+        confirmed(catalog)?;
+        return Ok(answer(&Stored { item: product, etag }));
+    }
+    let category = async {
+        let label = catalog.live_label(LabelKind::Category, to.as_str()).await?;
+        label.ok_or(ApiError::NotFound("category"))
+    };
+    let place = async { Ok(catalog.place(to, id).await?) };
+    let (category, target) = futures::try_join!(category, place)?;
+    if target.as_ref().is_some_and(|target| matches!(target.item, ProductItem::Product(_))) {
+        return Err(TAKEN);
+    }
+    let departure = Departure::new(to, &category.item);
+    let product = product.with_departure(Some(departure.clone()));
+    let etag = catalog.write(&product.clone().into(), Some(&etag)).await?;
+    let source = Stored { item: product, etag };
+    match moves::end_from(catalog, source, &departure, target).await? {
+        MoveOutcome::Arrived(Some(product)) => Ok(answer(&product)),
+        MoveOutcome::Refused => Err(TAKEN),
+        MoveOutcome::Arrived(None) | MoveOutcome::Over => Err(StoreError::race(false).into()),
+    }
+}
+
+/// Answers a repeated move: the product has come from the old category, and is in the new one.
+async fn moved_before(
+    catalog: &Catalog,
+    place: Option<ProductItem>,
+    (from, id): (&CategoryId, &ProductId),
+    to: &CategoryId,
+) -> Result<Response, ApiError> {
+    let left = match &place {
+        Some(ProductItem::DeletedProduct(tombstone)) => tombstone.moved_to.as_ref() == Some(to),
+        _ => false,
+    };
+    let has_come = |product: &Product| {
+        let arrival = product.arrival.as_ref();
+        left || arrival.is_some_and(|arrival| arrival.accepted && arrival.from == *from)
+    };
+    let product = catalog.product(to, id).await?.filter(|product| has_come(&product.item));
+    product.map(|product| answer(&product)).ok_or(ApiError::NotFound("product"))
+}
+
+fn answer(product: &Stored<Product>) -> Response {
+    http::item(StatusCode::OK, &product.item.public(), &product.etag)
+}

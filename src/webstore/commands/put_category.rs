@@ -1,0 +1,25 @@
+//! `PUT /categories/{categoryId}`.
+
+use axum::{extract::State, response::Response};
+
+use super::label::{LabelCommand, LabelName};
+use crate::{
+    http::{ApiError, Conditions, JsonBody, Params},
+    values::CommandId,
+    webstore::{
+        catalog::Catalog,
+        model::{CategoryId, LabelKind},
+    },
+};
+
+/// Creates a category or renames one. The change feed brings a new name to the products.
+pub async fn put_category(
+    State(catalog): State<Catalog>,
+    Params(id): Params<CategoryId>,
+    conditions: Conditions,
+    command: CommandId,
+    JsonBody(LabelName(name)): JsonBody<LabelName>,
+) -> Result<Response, ApiError> {
+    let (kind, id) = (LabelKind::Category, id.as_str());
+    LabelCommand { kind, id, conditions: &conditions, command: &command }.put(&catalog, &name).await
+}

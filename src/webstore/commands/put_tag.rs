@@ -1,0 +1,25 @@
+//! `PUT /tags/{tagId}`.
+
+use axum::{extract::State, response::Response};
+
+use super::label::{LabelCommand, LabelName};
+use crate::{
+    http::{ApiError, Conditions, JsonBody, Params},
+    values::CommandId,
+    webstore::{
+        catalog::Catalog,
+        model::{LabelKind, TagId},
+    },
+};
+
+/// Creates a tag or renames one. The change feed brings a new name to the products.
+pub async fn put_tag(
+    State(catalog): State<Catalog>,
+    Params(id): Params<TagId>,
+    conditions: Conditions,
+    command: CommandId,
+    JsonBody(LabelName(name)): JsonBody<LabelName>,
+) -> Result<Response, ApiError> {
+    let (kind, id) = (LabelKind::Tag, id.as_str());
+    LabelCommand { kind, id, conditions: &conditions, command: &command }.put(&catalog, &name).await
+}

@@ -1,0 +1,253 @@
+//! Categories and tags: names that products carry copies of.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    engines::idempotency::Recent,
+    values::{self, CommandId, Timestamp, check_length},
+};
+
+values::checked_text!(
+    /// The name of a category, a tag or a product: 1 to 200 characters.
+    Name,
+    |text| check_length(&text, 1, 200).map(|()| text)
+);
+
+impl Name {
+    /// Returns a text by which a store sorts names by code point.
+    ///
+    /// A store may compare UTF-16 code units, among which those of U+10000 and above come before
+    /// U+E000. So every character from U+D7FF is written as U+D7FF and six digits.
+    pub fn sort_key(&self) -> String {
+        const ESCAPE: char = '\u{d7ff}';
+        let mut key = String::with_capacity(self.as_str().len());
+        for character in self.as_str().chars() {
+            if character < ESCAPE {
+                key.push(character);
+            } else {
+                key.push(ESCAPE);
+                key.extend(format!("{:06x}", u32::from(character)).chars());
+            }
+        }
+        key
+    }
+}
+
+/// How long a tombstone of the catalog stays, in seconds: 30 days, as long as a change feed may be
+/// behind.
+pub const TOMBSTONE_TTL_SECONDS: u32 = 30 * 24 * 60 * 60;
+
+/// The two kinds of labels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum LabelKind {
+    /// A product has one category, which is its partition key.
+    Category,
+    /// A product has any number of tags.
+    Tag,
+}
+
+impl LabelKind {
+    /// The partition key of all labels of this kind, and the word for them.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Category => "category",
+            Self::Tag => "tag",
+        }
+    }
+}
+
+/// The items of the container `productMeta`.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(tag = "state", rename_all = "camelCase")]
+pub enum LabelItem {
+    /// A category or a tag.
+    Live(Label),
+    /// The tombstone of one.
+    Deleted(DeletedLabel),
+    /// The continuation of a rename.
+    Renaming(LabelRenaming),
+}
+
+/// A category or a tag.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Label {
+    /// The partition key.
+    #[serde(rename = "type")]
+    pub kind: LabelKind,
+    /// What the API shows.
+    #[serde(flatten)]
+    pub public: PublicLabel,
+    /// [`Name::sort_key`] of the name.
+    pub sort_name: String,
+    /// Raised by each write.
+    pub version: u64,
+    /// The command that created the label.
+    pub created_by: CommandId,
+    /// The commands that were lately carried out on the label.
+    #[serde(default, skip_serializing_if = "Recent::is_empty")]
+    pub recent: Recent,
+}
+
+/// What the API shows of a category or a tag.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PublicLabel {
+    /// Chosen by the caller.
+    pub id: String,
+    /// As the caller wrote it.
+    pub name: Name,
+}
+
+/// The tombstone of a category or a tag.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DeletedLabel {
+    /// The partition key.
+    #[serde(rename = "type")]
+    pub kind: LabelKind,
+    /// The id of the label.
+    pub id: String,
+    /// The name of the label, for a label that comes back.
+    pub name: Name,
+    /// One above the version of the label that was deleted.
+    pub version: u64,
+    /// The commands that were lately carried out on the label, the one that deleted it among them.
+    #[serde(default, skip_serializing_if = "Recent::is_empty")]
+    pub recent: Recent,
+    /// Seconds until the tombstone goes away.
+    pub ttl: u32,
+}
+
+/// The continuation that a rename leaves when its slice of time is over.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LabelRenaming {
+    /// The partition key.
+    #[serde(rename = "type")]
+    pub kind: LabelKind,
+    /// No id of a label has a colon.
+    pub id: String,
+    /// The label that was renamed.
+    pub label_id: String,
+    /// The version of the label whose name is brought to the products.
+    pub version: u64,
+    ttl: u32,
+}
+
+/// What a product keeps of its category or of a tag.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LabelCopy {
+    /// The id of the label.
+    pub id: String,
+    /// The name as of `version`.
+    pub name: Name,
+    /// The version of the label that the name was taken from.
+    pub version: u64,
+}
+
+impl LabelItem {
+    /// Kind, id and version of the label.
+    pub fn key(&self) -> (LabelKind, &str, u64) {
+        match self {
+            Self::Live(label) => (label.kind, &label.public.id, label.version),
+            Self::Deleted(tombstone) => (tombstone.kind, &tombstone.id, tombstone.version),
+            Self::Renaming(it) => (it.kind, &it.label_id, it.version),
+        }
+    }
+}
+
+impl Label {
+    /// A new label.
+    pub fn new(kind: LabelKind, id: String, name: Name, command: &CommandId) -> Self {
+        let (sort_name, created_by) = (name.sort_key(), command.clone());
+        let (public, recent) = (PublicLabel { id, name }, Recent::default());
+        Self { kind, public, sort_name, version: 1, created_by, recent }
+    }
+
+    /// Returns the label in the place of a deleted one with the same id: copies of that one are
+    /// older.
+    pub fn following(mut self, deleted: &DeletedLabel) -> Self {
+        self.version = deleted.version + 1;
+        self.recent = deleted.recent.clone();
+        self
+    }
+
+    /// Returns the label under a new name, which a command gives it.
+    pub fn renamed(mut self, name: Name, command: &CommandId) -> Self {
+        self.sort_name = name.sort_key();
+        self.public.name = name;
+        self.version += 1;
+        self.recent.remember([command.clone()], Timestamp::now());
+        self
+    }
+
+    /// Returns the tombstone that the label leaves when a command deletes it.
+    pub fn deleted(self, command: &CommandId) -> DeletedLabel {
+        let Self { kind, public: PublicLabel { id, name }, version, mut recent, .. } = self;
+        recent.remember([command.clone()], Timestamp::now());
+        let (version, ttl) = (version + 1, TOMBSTONE_TTL_SECONDS);
+        DeletedLabel { kind, id, name, version, recent, ttl }
+    }
+
+    /// What products keep of this label.
+    pub fn copy(&self) -> LabelCopy {
+        let PublicLabel { id, name } = self.public.clone();
+        LabelCopy { id, name, version: self.version }
+    }
+}
+
+impl LabelRenaming {
+    /// The continuation of the rename to the present name of a label.
+    pub fn of(label: &Label) -> Self {
+        let (label_id, ttl) = (label.public.id.clone(), TOMBSTONE_TTL_SECONDS);
+        let id = format!("renaming:{label_id}");
+        Self { kind: label.kind, id, label_id, version: label.version, ttl }
+    }
+}
+
+impl DeletedLabel {
+    /// Returns the label that comes back, since a product uses it.
+    pub fn revived(&self) -> Label {
+        let command = CommandId::fresh();
+        Label::new(self.kind, self.id.clone(), self.name.clone(), &command).following(self)
+    }
+}
+
+impl LabelCopy {
+    /// Returns the label that a product proves, where not even its tombstone is left.
+    pub fn proved(&self, kind: LabelKind) -> Label {
+        let label = Label::new(kind, self.id.clone(), self.name.clone(), &CommandId::fresh());
+        Label { version: self.version + 1, ..label }
+    }
+
+    /// Takes over the name of `label`, if this is an older copy of it. Returns true if it was.
+    pub fn update(&mut self, label: &Label) -> bool {
+        let is_older = self.id == label.public.id && self.version < label.version;
+        if is_older {
+            *self = label.copy();
+        }
+        is_older
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn names_are_sorted_by_code_point_whatever_a_store_compares(
+            a in "[a-b\u{d7fe}-\u{e001}\u{fffe}-\u{10001}\u{10ffff}]{1,3}",
+            b in "[a-b\u{d7fe}-\u{e001}\u{fffe}-\u{10001}\u{10ffff}]{1,3}",
+        ) {
+            let by_code_point = a.chars().cmp(b.chars());
+            let [a, b] = [a, b].map(|text| Name::parse(text).unwrap().sort_key());
+            prop_assert_eq!(a.encode_utf16().cmp(b.encode_utf16()), by_code_point);
+            prop_assert_eq!(a.cmp(&b), by_code_point);
+        }
+    }
+}

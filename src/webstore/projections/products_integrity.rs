@@ -1,0 +1,142 @@
+//! What must hold for each product, and commands alone cannot see to.
+
+use std::collections::{BTreeSet, HashMap};
+
+use futures::future::try_join_all;
+
+use crate::{
+    cosmos::{Container, StoreError, Stored},
+    projection::{Effect, Projection},
+    webstore::{
+        catalog::Catalog,
+        model::{
+            CategoryId, Label, LabelCopy, LabelItem, LabelKind, Product, ProductId, ProductItem,
+            TagId,
+        },
+        moves::{self, MoveOutcome},
+    },
+};
+
+/// Keeps products true to their categories and tags, and ends moves.
+///
+/// - *Names.* A command reads the name of a category or a tag, then a rename goes through all
+///   products that carry it, then the command writes its product with the old name. So whoever sees
+///   a new state of a product compares its names. If the product came first, the rename has found
+///   it; if the rename came first, this finds the new name. Both read the latest committed state.
+/// - *Categories and tags in use exist.* [`super::LabelNames`] has the argument.
+/// - *Moves.* A product that waits for its move to end is moved: [`crate::webstore::moves`].
+///
+/// A change costs one read of its category and one query of its tags; changes that come together
+/// share both.
+pub struct ProductsIntegrity(Catalog);
+
+impl ProductsIntegrity {
+    /// The projection of a catalog.
+    pub fn new(catalog: &Catalog) -> Self {
+        Self(catalog.latest_committed())
+    }
+}
+
+/// The categories and tags of some products, by kind and id.
+type Labels = HashMap<(LabelKind, String), Label>;
+
+impl Projection for ProductsIntegrity {
+    const FUNCTION: &'static str = "ProductsIntegrity";
+    const PARTITION_KEY: &'static str = "categoryId";
+    const GROUP: usize = 25;
+    type Change = ProductItem;
+
+    fn container(&self) -> &Container {
+        &self.0.products
+    }
+
+    fn source(change: &ProductItem) -> Option<(String, u64)> {
+        let (category_id, id, version) = change.key();
+        Some((format!("{category_id} {id}"), version))
+    }
+
+    async fn apply(&self, change: &ProductItem) -> Result<Effect, StoreError> {
+        let effects = self.apply_all(&[change]).await?;
+        Ok(effects.into_iter().next().unwrap_or(Effect::Unchanged))
+    }
+
+    async fn apply_all(&self, changes: &[&ProductItem]) -> Result<Vec<Effect>, StoreError> {
+        let waits = |product: &&Product| product.departure.is_none();
+        let products = changes.iter().filter_map(|change| match change {
+            ProductItem::Product(product) => Some(&**product),
+            ProductItem::DeletedProduct(_) => None,
+        });
+        let labels = self.labels(products.filter(waits)).await?;
+        let mut effects = Vec::with_capacity(changes.len());
+        for change in changes {
+            effects.push(match change {
+                ProductItem::Product(product) => self.look_after(product, &labels).await?,
+                ProductItem::DeletedProduct(_) => Effect::Unchanged,
+            });
+        }
+        Ok(effects)
+    }
+}
+
+impl ProductsIntegrity {
+    async fn look_after(&self, product: &Product, labels: &Labels) -> Result<Effect, StoreError> {
+        let (category_id, id) = (&product.category_id, &product.id);
+        if let Some(departure) = &product.departure {
+            return match moves::end(&self.0, category_id, id, departure).await? {
+                MoveOutcome::Over => Ok(Effect::Unchanged),
+                MoveOutcome::Arrived(_) | MoveOutcome::Refused => Ok(Effect::Applied),
+            };
+        }
+        let is_true = |(kind, copy): (LabelKind, LabelCopy)| {
+            labels.get(&(kind, copy.id)).is_some_and(|label| label.version <= copy.version)
+        };
+        if product.labels().all(is_true) {
+            return Ok(Effect::Unchanged);
+        }
+        self.repair(category_id, id).await
+    }
+
+    /// Brings a product, in its latest state, the names that its category and tags have now, and
+    /// brings back those that do not exist.
+    async fn repair(&self, category_id: &CategoryId, id: &ProductId) -> Result<Effect, StoreError> {
+        let Some(Stored { item: before, etag }) = self.0.product(category_id, id).await? else {
+            return Ok(Effect::Unchanged);
+        };
+        let (mut product, mut effect) = (before.clone(), Effect::Unchanged);
+        for (kind, copy) in before.labels() {
+            let label = match self.0.label(kind, &copy.id).await? {
+                Some(Stored { item: LabelItem::Live(label), .. }) => label,
+                missing => {
+                    effect = Effect::Applied;
+                    self.0.bring_back(kind, &copy, missing).await?
+                }
+            };
+            product = product.relabelled(&label).unwrap_or(product);
+        }
+        if product.version > before.version {
+            self.0.write(&product.into(), Some(&etag)).await?;
+            effect = Effect::Applied;
+        }
+        Ok(effect)
+    }
+
+    /// Reads the categories and the tags of these products.
+    async fn labels(&self, products: impl Iterator<Item = &Product>) -> Result<Labels, StoreError> {
+        let (mut categories, mut tags) = (BTreeSet::new(), BTreeSet::new());
+        for product in products {
+            categories.insert(product.category_id.clone());
+            tags.extend(product.tags.iter().filter_map(|tag| TagId::parse(tag.id.clone()).ok()));
+        }
+        let category = |id: CategoryId| async move {
+            self.0.live_label(LabelKind::Category, id.as_str()).await
+        };
+        let tags: Vec<TagId> = tags.into_iter().collect();
+        let (categories, tags) = futures::try_join!(
+            try_join_all(categories.into_iter().map(category)),
+            self.0.tags(&tags),
+        )?;
+        let categories = categories.into_iter().flatten().map(|stored| stored.item);
+        let key = |label: &Label| (label.kind, label.public.id.clone());
+        Ok(categories.chain(tags).map(|label| (key(&label), label)).collect())
+    }
+}

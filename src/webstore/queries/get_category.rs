@@ -1,0 +1,21 @@
+//! `GET /categories/{categoryId}`.
+
+use axum::{extract::State, response::Response};
+
+use super::label;
+use crate::{
+    http::{ApiError, Conditions, Params},
+    webstore::{
+        catalog::Catalog,
+        model::{CategoryId, LabelKind},
+    },
+};
+
+/// A category: one point read.
+pub async fn get_category(
+    State(catalog): State<Catalog>,
+    Params(id): Params<CategoryId>,
+    conditions: Conditions,
+) -> Result<Response, ApiError> {
+    label::get(&catalog, LabelKind::Category, id.as_str(), &conditions).await
+}

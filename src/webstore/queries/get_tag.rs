@@ -1,0 +1,21 @@
+//! `GET /tags/{tagId}`.
+
+use axum::{extract::State, response::Response};
+
+use super::label;
+use crate::{
+    http::{ApiError, Conditions, Params},
+    webstore::{
+        catalog::Catalog,
+        model::{LabelKind, TagId},
+    },
+};
+
+/// A tag: one point read.
+pub async fn get_tag(
+    State(catalog): State<Catalog>,
+    Params(id): Params<TagId>,
+    conditions: Conditions,
+) -> Result<Response, ApiError> {
+    label::get(&catalog, LabelKind::Tag, id.as_str(), &conditions).await
+}

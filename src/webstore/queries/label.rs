@@ -1,0 +1,49 @@
+//! What categories and tags have in common.
+
+use axum::{Json, response::Response};
+
+use super::name_key::NameKey;
+use crate::{
+    cosmos::{Query, Scope, StoreError, confirm},
+    http::{ApiError, Conditions, List, PageRequest, found},
+    webstore::{
+        catalog::Catalog,
+        model::{LabelKind, PublicLabel},
+    },
+};
+
+/// A category or a tag: one point read.
+pub(super) async fn get(
+    catalog: &Catalog,
+    kind: LabelKind,
+    id: &str,
+    conditions: &Conditions,
+) -> Result<Response, ApiError> {
+    let find = async |reads| {
+        let label = catalog.reading(reads).live_label(kind, id).await?;
+        label.ok_or(ApiError::NotFound(kind.as_str()))
+    };
+    let label = confirm(find).await?;
+    Ok(found(conditions, &label.item.public, &label.etag))
+}
+
+/// All labels of a kind by name: one query in their partition.
+pub(super) async fn list(
+    catalog: &Catalog,
+    kind: LabelKind,
+    page: PageRequest<NameKey>,
+) -> Result<Json<List<PublicLabel>>, ApiError> {
+    let query = query(kind, page.fetch(), page.after.as_ref())?;
+    let labels = catalog.labels.query(query, Scope::Partition(kind.as_str()), page.fetch()).await?;
+    Ok(Json(page.page(labels, |label: &PublicLabel| NameKey::new(&label.name, &label.id))))
+}
+
+fn query(kind: LabelKind, top: u32, after: Option<&NameKey>) -> Result<Query, StoreError> {
+    let text = format!(
+        "SELECT TOP @top c.id, c.name FROM c WHERE c.type = @type AND c.state = 'live' {} \
+         ORDER BY c.type ASC, c.state ASC, c.sortName ASC, c.id ASC",
+        NameKey::filter(after)
+    );
+    let query = Query::from(text).with_parameter("@top", top)?.with_parameter("@type", kind)?;
+    NameKey::parameters(after, query)
+}

@@ -1,0 +1,20 @@
+//! The queries of the WebStore: each is one store request in one logical partition, top customers
+//! excepted.
+
+mod label;
+mod name_key;
+
+mod get_category;
+mod get_tag;
+mod list_categories;
+mod list_tags;
+
+mod get_product;
+mod list_products;
+
+pub use get_category::get_category;
+pub use get_product::get_product;
+pub use get_tag::get_tag;
+pub use list_categories::list_categories;
+pub use list_products::list_products;
+pub use list_tags::list_tags;
