@@ -44,6 +44,7 @@ use futures::{StreamExt, TryStreamExt, stream};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use tokio::time::{Instant, sleep};
 
+pub use super::Origin;
 use super::{Background, Delivered, Effect, Projection};
 use crate::cosmos::{Container, ETag, Query, Reason, Scope, StoreError, Stored};
 
@@ -107,24 +108,6 @@ pub trait FanOut: Send + Sync + 'static {
     }
 }
 
-/// Where a source is, and which version of it was delivered.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Origin {
-    /// The logical partition of the source.
-    pub partition: String,
-    /// The id of the source.
-    pub id: String,
-    /// The version that was delivered.
-    pub version: u64,
-}
-
-impl Origin {
-    /// The source with this partition key and id.
-    pub fn new(partition: &str, id: &str, version: u64) -> Self {
-        Self { partition: partition.to_owned(), id: id.to_owned(), version }
-    }
-}
-
 /// A target as it is to be written.
 pub struct Update<T> {
     /// The logical partition of the target.
@@ -173,9 +156,8 @@ impl<F: FanOut> Projection for FanOutProjection<F> {
     /// A continuation and its source ask for the same, so one of them in a batch is enough. A source
     /// in its first version has no older copies.
     fn source(change: &F::Change) -> Option<(String, u64)> {
-        let Origin { partition, id, version } =
-            F::origin(change).filter(|origin| origin.version > 1)?;
-        Some((if partition == id { id } else { format!("{partition} {id}") }, version))
+        let origin = F::origin(change).filter(|origin| origin.version > 1)?;
+        Some((origin.name(), origin.version))
     }
 
     async fn apply(&self, change: &F::Change) -> Result<Effect, StoreError> {

@@ -17,12 +17,14 @@
 //! # To write a projection
 //!
 //! 1. A type with [`Projection`], one file in the `projections` folder of the domain.
-//! 2. What it writes, as a pure function of the change: where that is one copy, as a
-//!    [`VersionedCopy`], which writes itself safely; where it is more, with [`Place`]. Where several
+//! 2. What it writes, as a pure function of the change. It is one of a few shapes, which carry what is
+//!    hard about it: a [`VersionedCopy`] of one source, an [`aggregate`], a [`fan_out`].
+//!    Where it is neither, it writes with [`Place`]. Where several
 //!    changes cost less together, [`Projection::apply_all`] gets them in groups.
 //! 3. A line in the `mod.rs` of the domain.
 //! 4. A folder in `functions/` with its own `leaseContainerPrefix`.
-//! 5. A story in `tests/it/` that delivers a batch twice, reversed and late.
+//! 5. A line in `tests/it/` that puts it under the proof (`tests/it/proof.rs`): duplicate, late and
+//!    reversed deliveries, to two instances, of sources whose ids come again under other owners.
 //!
 //! # Why the copies end true
 //!
@@ -76,6 +78,7 @@
 //! *Usernames* are the one thing decided outside a projection in two partitions;
 //! `src/blog/usernames.rs` has the argument for them.
 
+pub mod aggregate;
 mod apply;
 mod background;
 mod batch;
@@ -84,6 +87,7 @@ mod dead_letter;
 mod delivered;
 pub mod fan_out;
 mod host_dates;
+mod origin;
 mod registry;
 mod replay;
 
@@ -95,6 +99,7 @@ pub use self::{
     copy::{Copied, Place, VersionedCopy},
     dead_letter::{DeadLetter, DeadLetters, Settlement, function_of},
     delivered::Delivered,
+    origin::Origin,
     registry::{AnyProjection, Projections},
     replay::{Outcome, Setback},
 };

@@ -21,6 +21,7 @@ mod infra;
 mod interleavings;
 mod process;
 mod projections;
+mod proof;
 mod settings;
 mod telemetry;
 mod webstore;

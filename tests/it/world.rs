@@ -30,7 +30,7 @@ use tributary_local::{
     },
 };
 
-const DATABASE: &str = "tributary";
+const DATABASE: &str = World::DATABASE;
 
 /// The app on an empty account, in this process.
 #[derive(Clone)]
@@ -50,6 +50,9 @@ pub(crate) struct Answer {
 }
 
 impl World {
+    /// The database of all containers.
+    pub(crate) const DATABASE: &str = "tributary";
+
     pub(crate) async fn new() -> Self {
         Self::with_partitions(1).await
     }

@@ -25,5 +25,6 @@ mod list_user_posts;
 
 mod counts;
 mod crowds;
+mod proofs;
 
 pub(crate) mod given;

@@ -1,0 +1,152 @@
+//! The shapes under the proof, on the posts of the blog.
+
+use std::{collections::HashMap, sync::Arc};
+
+use serde_json::{Value, json};
+use tributary::{
+    blog::model::{
+        Author, Post, PostContent, PostId, PostText, PostsItem, Title, UserId, Username,
+    },
+    cosmos::{Container, Cosmos, StoreError, Stored},
+    projection::{
+        Effect, Origin, Projection,
+        aggregate::{Aggregate, Contribution},
+    },
+};
+
+use crate::proof::{self, Sources, totals_are_true, totals_container};
+
+/// How many posts a user has.
+struct PostCounts {
+    posts: Container,
+    counts: Container,
+}
+
+impl PostCounts {
+    fn of(cosmos: &Arc<Cosmos>) -> Self {
+        Self { posts: cosmos.container("posts"), counts: cosmos.container("post-counts") }
+    }
+}
+
+impl Aggregate for PostCounts {
+    const FUNCTION: &'static str = "PostCounts";
+    const PARTITION_KEY: &'static str = "postId";
+    type Change = PostsItem;
+
+    fn sources(&self) -> &Container {
+        &self.posts
+    }
+
+    fn totals(&self) -> &Container {
+        &self.counts
+    }
+
+    fn origin(change: &PostsItem) -> Option<Origin> {
+        let (id, version) = match change {
+            PostsItem::Post(post) => (&post.public.post_id, post.version),
+            PostsItem::DeletedPost(tombstone) => (&tombstone.post_id, tombstone.version),
+            PostsItem::Comment(_) | PostsItem::Like(_) => return None,
+        };
+        Some(Origin::new(id.as_str(), id.as_str(), version))
+    }
+
+    fn contribution(change: &PostsItem) -> Option<Contribution> {
+        match change {
+            PostsItem::Post(post) => Some(Contribution::one(post.public.user_id.as_str())),
+            _ => None,
+        }
+    }
+}
+
+/// The same, as someone may build it who knows neither duplicates nor ids that come again: a post
+/// counts when it appears, and counts off when its tombstone does.
+struct NaiveCounts(PostCounts);
+
+impl Projection for NaiveCounts {
+    const FUNCTION: &'static str = "NaiveCounts";
+    const PARTITION_KEY: &'static str = "postId";
+    type Change = PostsItem;
+
+    fn container(&self) -> &Container {
+        &self.0.posts
+    }
+
+    fn source(change: &PostsItem) -> Option<(String, u64)> {
+        PostCounts::origin(change).map(|origin| (origin.name(), origin.version))
+    }
+
+    async fn apply(&self, change: &PostsItem) -> Result<Effect, StoreError> {
+        let (user_id, difference) = match change {
+            PostsItem::Post(post) if post.version == 1 => (&post.public.user_id, 1),
+            PostsItem::DeletedPost(tombstone) => (&tombstone.user_id, -1),
+            _ => return Ok(Effect::Unchanged),
+        };
+        let key = user_id.as_str();
+        let total: Option<Stored<Value>> = self.0.counts.read(key, "total").await?;
+        let (value, etag) = match &total {
+            Some(total) => (total.item["value"].as_i64().unwrap_or_default(), Some(&total.etag)),
+            None => (0, None),
+        };
+        let total = json!({"id": "total", "key": key, "value": value + difference});
+        self.0.counts.put(key, "total", &total, etag).await?;
+        Ok(Effect::Applied)
+    }
+}
+
+/// Posts, as the commands of the blog write them.
+#[derive(Default)]
+struct Posts(HashMap<u8, PostsItem>);
+
+impl Sources for Posts {
+    const CONTAINER: &'static str = "posts";
+    const PARTITION_KEY: &'static str = "postId";
+
+    fn write(&mut self, source: u8, owner: u8) -> Value {
+        let user_id = UserId::parse(format!("u{owner}")).unwrap();
+        let username = Username::parse(format!("User {owner}")).unwrap();
+        let author = Author { user_id: user_id.clone(), username, version: 1 };
+        let title = Title::parse("T".into()).unwrap();
+        let text = PostText { user_id, title, content: PostContent::parse("C".into()).unwrap() };
+        let id = PostId::parse(format!("p{source}")).unwrap();
+        let post = match self.0.get(&source) {
+            Some(PostsItem::Post(post)) => post.counted(post.public.comment_count + 1, 0),
+            Some(PostsItem::DeletedPost(tombstone)) => {
+                Post::new(id, &text, &author).following(tombstone)
+            }
+            _ => Post::new(id, &text, &author),
+        };
+        self.set(source, PostsItem::Post(post))
+    }
+
+    fn delete(&mut self, source: u8) -> Option<Value> {
+        let Some(PostsItem::Post(post)) = self.0.get(&source) else {
+            return None;
+        };
+        let tombstone = PostsItem::DeletedPost(post.deleted());
+        Some(self.set(source, tombstone))
+    }
+}
+
+impl Posts {
+    fn set(&mut self, source: u8, item: PostsItem) -> Value {
+        let state = serde_json::to_value(&item).unwrap();
+        self.0.insert(source, item);
+        state
+    }
+}
+
+#[test]
+fn an_aggregate_ends_as_its_definition_says() {
+    proof::aggregate::<Posts, _>("post-counts", PostCounts::of).unwrap();
+}
+
+#[test]
+fn a_count_that_knows_neither_duplicates_nor_ids_that_come_again_does_not_pass() {
+    let proven = proof::holds::<Posts>(
+        &json!([totals_container("post-counts")]),
+        |cosmos| Arc::new(NaiveCounts(PostCounts::of(cosmos))),
+        async |world, last| totals_are_true::<PostCounts>(&world.items("post-counts").await, last),
+    );
+    let error = proven.unwrap_err();
+    assert!(error.contains("the total of u"), "{error}");
+}
