@@ -166,7 +166,7 @@ impl<S: Sources> Proof<S> {
 pub(crate) fn holds<S: Sources>(
     containers: &Value,
     build: impl Fn(&Arc<Cosmos>) -> Arc<dyn AnyProjection>,
-    truth: impl AsyncFn(&World, &[Value]) -> Result<(), String>,
+    truth: &impl AsyncFn(&World, &[Value]) -> Result<(), String>,
 ) -> Result<(), String> {
     let containers = ContainersFile::parse(&json!({"containers": containers}).to_string()).unwrap();
     let config = Config { cases: 16, max_shrink_iters: 100, ..Config::default() };
@@ -211,7 +211,7 @@ pub(crate) fn aggregate<S: Sources, A: Aggregate>(
     let build = |cosmos: &Arc<Cosmos>| -> Arc<dyn AnyProjection> {
         Arc::new(AggregateProjection(build(cosmos)))
     };
-    holds::<S>(&json!([totals_container(totals)]), build, async |world, last| {
+    holds::<S>(&json!([totals_container(totals)]), build, &async |world, last| {
         totals_are_true::<A>(&world.items(totals).await, last)
     })
 }

@@ -145,7 +145,7 @@ fn a_count_that_knows_neither_duplicates_nor_ids_that_come_again_does_not_pass()
     let proven = proof::holds::<Posts>(
         &json!([totals_container("post-counts")]),
         |cosmos| Arc::new(NaiveCounts(PostCounts::of(cosmos))),
-        async |world, last| totals_are_true::<PostCounts>(&world.items("post-counts").await, last),
+        &async |world, last| totals_are_true::<PostCounts>(&world.items("post-counts").await, last),
     );
     let error = proven.unwrap_err();
     assert!(error.contains("the total of u"), "{error}");
