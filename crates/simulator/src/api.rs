@@ -1,23 +1,11 @@
-//! The way to the blog: over a socket, or to a router in the process.
+//! The way to the app: over a socket, or to a router in the process.
 
 use futures::future::BoxFuture;
-use http::{HeaderMap, Method, StatusCode, header::RETRY_AFTER};
+use http::{HeaderMap, StatusCode, header::RETRY_AFTER};
 use serde_json::Value;
+use tributary_tools::Call;
 
-/// A request.
-#[derive(Clone, Debug)]
-pub struct Call {
-    /// The method.
-    pub method: Method,
-    /// Path and query.
-    pub path: String,
-    /// `Idempotency-Key`.
-    pub key: Option<String>,
-    /// The JSON body.
-    pub body: Option<Value>,
-}
-
-/// An answer.
+/// An answer, as a model judges it.
 #[derive(Clone, Debug)]
 pub struct Reply {
     /// The status.
@@ -32,19 +20,6 @@ pub struct Reply {
 pub trait Api: Send + Sync {
     /// Sends a request; `None` when no answer came.
     fn send(&self, call: Call) -> BoxFuture<'_, Option<Reply>>;
-}
-
-impl Call {
-    /// A request without a body.
-    pub fn new(method: Method, path: impl Into<String>) -> Self {
-        Self { method, path: path.into(), key: None, body: None }
-    }
-
-    /// The same with a body.
-    #[must_use]
-    pub fn body(self, body: Value) -> Self {
-        Self { body: Some(body), ..self }
-    }
 }
 
 impl Reply {

@@ -1,50 +1,39 @@
 //! After quiet: what the audit finds, and what is left after its repair.
 
 use std::{
-    collections::HashMap,
     process::Stdio,
     time::{Duration, Instant},
 };
 
 use anyhow::{Context as _, ensure};
-use azure_data_cosmos::{DatabaseClient, Query};
+use azure_data_cosmos::DatabaseClient;
 use serde_json::Value;
 use tributary_local::host::BuiltApp;
-use tributary_simulator::{Model, Reservation};
-
-use crate::run::items;
+use tributary_simulator::Workload;
 
 /// How old a reservation must be for the audit to call it leaked (docs/audit.md), and a bit.
 const LEAKED_AFTER: Duration = Duration::from_secs(11);
 
 /// What the audits of a seed came to.
 pub(crate) struct Audited {
-    /// Reservations that killed handlers left behind.
-    pub(crate) reservations_left: usize,
+    /// Findings that chaos explains: what killed handlers left behind.
+    pub(crate) explained: usize,
     /// Everything else that was found, and what a repair did not mend, a sentence each.
     pub(crate) divergences: Vec<String>,
 }
 
-/// Audits, repairs, and audits again. The first audit may find reservations that killed handlers
-/// left, and nothing else; the last may find nothing.
+/// Audits, repairs, and audits again. The first audit may find what the workload explains, and
+/// nothing else; the last may find nothing.
 pub(crate) async fn audit(
     app: &BuiltApp,
     database: &DatabaseClient,
-    model: &Model,
+    model: &impl Workload,
     quiet_since: Instant,
 ) -> anyhow::Result<Audited> {
     tokio::time::sleep(LEAKED_AFTER.saturating_sub(quiet_since.elapsed())).await;
-    let owners = owners(database).await?;
-    let mut divergences = Vec::new();
-    let mut left = Vec::new();
-    for finding in findings(app, &[]).await? {
-        let partition = finding["partitionKey"].as_str().unwrap_or_default();
-        match owners.get(partition).filter(|_| finding["kind"] == "reservation-leaked") {
-            Some(reservation) => left.push(reservation.clone()),
-            None => divergences.push(format!("audit: {finding}")),
-        }
-    }
-    divergences.extend(model.unexplained(&left));
+    let found = findings(app, &[]).await?;
+    let mut divergences = model.unexplained(database, &found).await?;
+    let explained = found.len().saturating_sub(divergences.len());
 
     for finding in findings(app, &["--repair"]).await? {
         if finding["repair"]["mended"] != true {
@@ -53,7 +42,7 @@ pub(crate) async fn audit(
     }
     let after = findings(app, &[]).await?;
     divergences.extend(after.iter().map(|finding| format!("after the repair: {finding}")));
-    Ok(Audited { reservations_left: left.len(), divergences })
+    Ok(Audited { explained, divergences })
 }
 
 /// What `tributary audit` finds, as JSON. Nothing moves any more, so nothing has to settle.
@@ -82,17 +71,4 @@ async fn findings(app: &BuiltApp, arguments: &[&str]) -> anyhow::Result<Vec<Valu
         "the audit's summary is not that of its findings: {summary}"
     );
     Ok(lines)
-}
-
-/// The reservations of names, by their logical partitions.
-async fn owners(database: &DatabaseClient) -> anyhow::Result<HashMap<String, Reservation>> {
-    let query = Query::from("SELECT * FROM c WHERE c.type = 'username'");
-    let reservations = items(database, "users", query).await?;
-    let text = |item: &Value, field: &str| item[field].as_str().unwrap_or_default().to_owned();
-    let reservation = |item: &Value| {
-        let partition = text(item, "userId");
-        let name = partition.strip_prefix("username:").unwrap_or_default().to_owned();
-        (partition, Reservation { name, owner: text(item, "owner") })
-    };
-    Ok(reservations.iter().map(reservation).collect())
 }

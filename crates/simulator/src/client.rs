@@ -5,16 +5,16 @@ use std::{
     time::Duration,
 };
 
+use anyhow::Context as _;
 use futures::future::join_all;
 use tributary_local::chaos::Random;
+use tributary_tools::Call;
 
-use crate::{Api, Call, Model, Operation, Reply, World};
+use crate::{Api, Reply, Workload};
 
 /// What the clients do.
 #[derive(Clone, Debug)]
 pub struct Simulation {
-    /// How many of everything there are.
-    pub world: World,
     /// How many operations in all.
     pub operations: usize,
     /// What all choices come from.
@@ -23,8 +23,6 @@ pub struct Simulation {
     pub patience: Duration,
     /// Whether handlers are killed, so that the host may answer 500 for one.
     pub crashes: bool,
-    /// How far a query may be behind: its instance may read what another has just replaced.
-    pub behind: Duration,
 }
 
 /// What the clients met.
@@ -46,13 +44,24 @@ pub struct Tally {
 const MOST_TRIES: usize = 300;
 /// More wrong answers tell nothing new.
 const MOST_WRONG: usize = 20;
+/// The most of what the model knows that is shown, in bytes.
+const MOST_KNOWN: usize = 1_000;
 
-/// Lets all clients work until their operations are done, and gives the model of what is known.
-pub async fn simulate(api: Arc<dyn Api>, simulation: &Simulation) -> (Model, Tally) {
-    let model = Arc::new(Mutex::new(Model::new(simulation.world, simulation.behind)));
-    let clients = (0..simulation.world.clients).map(|number| {
+/// Lets all clients work until their operations are done. Returns the model of what is known.
+///
+/// # Errors
+/// Never, once all clients have ended.
+pub async fn simulate<W: Workload>(
+    api: Arc<dyn Api>,
+    workload: W,
+    simulation: &Simulation,
+) -> anyhow::Result<(W, Tally)> {
+    let clients = workload.clients();
+    let model = Arc::new(Mutex::new(workload));
+    let clients = (0..clients).map(|number| {
         let client = Client {
             number,
+            operations: simulation.operations.div_ceil(clients),
             random: Random::stream(simulation.seed, 100 + number as u64),
             api: api.clone(),
             model: model.clone(),
@@ -68,24 +77,24 @@ pub async fn simulate(api: Arc<dyn Api>, simulation: &Simulation) -> (Model, Tal
             Err(error) => all.wrong.push(format!("client {number} ended early: {error}")),
         }
     }
-    let empty = Mutex::new(Model::new(simulation.world, simulation.behind));
-    let model = Arc::try_unwrap(model).unwrap_or(empty);
-    (model.into_inner().unwrap_or_else(PoisonError::into_inner), all)
+    let model = Arc::into_inner(model).context("a client still runs")?;
+    Ok((model.into_inner().unwrap_or_else(PoisonError::into_inner), all))
 }
 
-struct Client {
+struct Client<W> {
     number: usize,
+    /// How many operations it does.
+    operations: usize,
     random: Random,
     api: Arc<dyn Api>,
-    model: Arc<Mutex<Model>>,
+    model: Arc<Mutex<W>>,
     simulation: Simulation,
     tally: Tally,
 }
 
-impl Client {
+impl<W: Workload> Client<W> {
     async fn work(mut self) -> Tally {
-        let Simulation { operations, world, .. } = self.simulation;
-        for _ in 0..operations.div_ceil(world.clients) {
+        for _ in 0..self.operations {
             self.operate().await;
             if self.tally.wrong.len() >= MOST_WRONG {
                 break;
@@ -98,10 +107,9 @@ impl Client {
         let (operation, begun, call) = {
             let mut random = self.random.fork();
             let mut model = self.model();
-            let world = self.simulation.world;
-            let operation = Operation::random(world, self.number, &mut model, &mut random);
+            let operation = model.next(self.number, &mut random);
             let begun = model.begin(&operation);
-            let call = operation.call(&model);
+            let call = model.call(&operation);
             (operation, begun, call)
         };
         let killed = self.tally.killed;
@@ -109,12 +117,18 @@ impl Client {
         let (number, killed) = (self.number, self.tally.killed - killed);
         let mut model = self.model();
         model.was_killed(&operation, killed);
-        let right = model.finish(number, &operation, &begun, &reply, repeated);
-        drop(model);
-        match right {
-            Ok(()) => self.tally.acknowledged += 1,
-            Err(wrong) => self.tally.wrong.push(wrong),
+        if model.finish(number, &operation, &begun, &reply, repeated) {
+            drop(model);
+            self.tally.acknowledged += 1;
+            return;
         }
+        let mut known = model.known(&operation);
+        drop(model);
+        known.truncate(known.floor_char_boundary(MOST_KNOWN));
+        let Reply { status, body, .. } = reply;
+        self.tally.wrong.push(format!(
+            "{operation:?} (sent again: {repeated}) was answered {status} {body}; known: {known}"
+        ));
     }
 
     /// Sends a request until its outcome is known; tells whether it was sent more than once.
@@ -146,7 +160,7 @@ impl Client {
         }
     }
 
-    fn model(&self) -> MutexGuard<'_, Model> {
+    fn model(&self) -> MutexGuard<'_, W> {
         self.model.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -167,6 +181,7 @@ mod tests {
     use http::{HeaderMap, StatusCode, header::RETRY_AFTER};
 
     use super::*;
+    use crate::blog::{Blog, Size};
 
     /// Answers with a status and a `Retry-After`, and with 200 when it is asked again.
     struct Busy(Mutex<Option<Reply>>);
@@ -186,23 +201,22 @@ mod tests {
             headers.insert(RETRY_AFTER, text.parse().unwrap());
         }
         let busy = Busy(Mutex::new(Some(Reply::new(status, &headers, b"{}"))));
-        let world = World { clients: 1, users: 1, posts: 1, reuse_ids: false };
+        let size = Size { clients: 1, users: 1, posts: 1, reuse_ids: false };
         let mut client = Client {
             number: 0,
+            operations: 1,
             random: Random::stream(1, 1),
             api: Arc::new(busy),
-            model: Arc::new(Mutex::new(Model::new(world, Duration::ZERO))),
+            model: Arc::new(Mutex::new(Blog::new(size, Duration::ZERO))),
             simulation: Simulation {
-                world,
                 operations: 1,
                 seed: 1,
                 patience: Duration::ZERO,
                 crashes: false,
-                behind: Duration::ZERO,
             },
             tally: Tally::default(),
         };
-        client.ask(&Call::new(http::Method::GET, "/api/feed")).await;
+        client.ask(&Call::get("/api/feed")).await;
         client.tally
     }
 

@@ -7,10 +7,16 @@ mod outcome;
 mod rename;
 mod run;
 
-use std::process::ExitCode;
+use std::{process::ExitCode, time::Duration};
 
-use clap::Parser;
-use tributary_local::chaos::ChaosSpec;
+use clap::{Parser, ValueEnum};
+use tributary_local::chaos::{ChaosSpec, Kind};
+use tributary_simulator::{
+    blog::{self, Blog},
+    webstore::{self, WebStore},
+};
+
+use outcome::Outcome;
 
 /// Runs random commands under chaos, compares every query with a reference model, and audits.
 ///
@@ -20,6 +26,10 @@ use tributary_local::chaos::ChaosSpec;
 #[derive(Clone, Debug, Parser)]
 #[command(bin_name = "cargo xtask chaos")]
 pub(crate) struct Cli {
+    /// The domain whose workload runs.
+    #[arg(long, value_enum, default_value_t)]
+    pub domain: Domain,
+
     /// The first seed.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
@@ -54,13 +64,29 @@ pub(crate) struct Cli {
     pub verbose: bool,
 }
 
+/// A domain with a workload.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Domain {
+    #[default]
+    Blog,
+    #[value(name = "webstore")]
+    WebStore,
+}
+
+/// How far a stale read is behind at most (docs/chaos.md), and a second on a busy machine.
+const MOST_BEHIND: Duration = Duration::from_secs(3);
+
 impl Cli {
     /// The command that runs one seed again.
     pub(crate) fn command(&self, seed: u64) -> String {
         let new_ids = if self.new_ids { " --new-ids" } else { "" };
         let no_audit = if self.no_audit { " --no-audit" } else { "" };
+        let domain = match self.domain {
+            Domain::Blog => "",
+            Domain::WebStore => " --domain webstore",
+        };
         format!(
-            "cargo xtask chaos --seed {seed} --seeds 1 --operations {} --chaos {}{new_ids}{no_audit}",
+            "cargo xtask chaos{domain} --seed {seed} --seeds 1 --operations {} --chaos {}{new_ids}{no_audit}",
             self.operations, self.chaos
         )
     }
@@ -87,12 +113,28 @@ async fn main() -> ExitCode {
     }
 }
 
+/// Runs one seed of the workload of the domain.
+async fn seed_of(cli: &Cli, chaos: &ChaosSpec, seed: u64) -> anyhow::Result<Outcome> {
+    let is_stale = chaos.probability(Kind::Stale) > 0.0;
+    let behind = if is_stale { MOST_BEHIND } else { Duration::ZERO };
+    match cli.domain {
+        Domain::Blog => {
+            let size = blog::Size { clients: 8, users: 5, posts: 20, reuse_ids: !cli.new_ids };
+            run::run(cli, chaos, seed, Blog::new(size, behind)).await
+        }
+        Domain::WebStore => {
+            let size = webstore::Size { clients: 8, customers: 3, labels: 3, products: 20 };
+            run::run(cli, chaos, seed, WebStore::new(size, behind)).await
+        }
+    }
+}
+
 async fn seeds(cli: &Cli) -> anyhow::Result<bool> {
     let chaos: ChaosSpec = cli.chaos.parse()?;
     let mut all_right = true;
     print!("{}", outcome::HEADER);
     for seed in cli.seed..cli.seed.saturating_add(cli.seeds) {
-        let right = match run::run(cli, &chaos, seed).await {
+        let right = match seed_of(cli, &chaos, seed).await {
             Ok(outcome) => {
                 println!("{outcome}");
                 outcome.is_right()

@@ -7,7 +7,7 @@ use tributary_simulator::Tally;
 
 /// The head of the table.
 pub(crate) const HEADER: &str = "\
-| seed | acknowledged | wrong | 429 | 503 | killed | duplicates | reorder | overlap | crash | throttle | lost-answer | split | stale | repeat | dead letters | reservations left | divergences | s |
+| seed | acknowledged | wrong | 429 | 503 | killed | duplicates | reorder | overlap | crash | throttle | lost-answer | split | stale | repeat | dead letters | explained findings | divergences | s |
 | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |
 ";
 
@@ -20,9 +20,9 @@ pub(crate) struct Outcome {
     pub(crate) tally: Tally,
     pub(crate) injected: Vec<(Kind, u64)>,
     pub(crate) dead_letters: Vec<String>,
-    /// Reservations that killed handlers left behind, which the repair released; `None` when
-    /// nobody looked.
-    pub(crate) reservations_left: Option<usize>,
+    /// Findings of the audit that chaos explains, which the repair mended; `None` when nobody
+    /// looked.
+    pub(crate) explained: Option<usize>,
     pub(crate) divergences: Vec<String>,
     pub(crate) duration: Duration,
 }
@@ -44,10 +44,10 @@ impl fmt::Display for Outcome {
         for (_, count) in &self.injected {
             write!(f, " {count} |")?;
         }
-        let left = self.reservations_left.map_or_else(|| "-".into(), |left| left.to_string());
+        let explained = self.explained.map_or_else(|| "-".into(), |n| n.to_string());
         write!(
             f,
-            " {} | {left} | {} | {:.0} |",
+            " {} | {explained} | {} | {:.0} |",
             self.dead_letters.len(),
             self.divergences.len(),
             self.duration.as_secs_f64()
@@ -75,7 +75,7 @@ mod tests {
             tally: Tally::default(),
             injected: Chaos::new("crash=0.1".parse().unwrap_or_default(), 1).injected(),
             dead_letters: Vec::new(),
-            reservations_left: Some(3),
+            explained: Some(3),
             divergences: Vec::new(),
             duration: Duration::from_secs(1),
         }
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn reservations_that_are_explained_are_all_that_a_seed_may_leave() {
+    fn what_is_explained_is_all_that_a_seed_may_leave() {
         assert!(outcome().is_right());
         let one = || vec!["one".to_owned()];
         assert!(!Outcome { divergences: one(), ..outcome() }.is_right());

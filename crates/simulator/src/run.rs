@@ -5,8 +5,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use azure_data_cosmos::{DatabaseClient, FeedScope, Query};
-use futures::{TryStreamExt as _, future::try_join_all};
+use azure_data_cosmos::DatabaseClient;
+use futures::future::try_join_all;
 use serde_json::Value;
 use tributary_local::{
     chaos::{Chaos, ChaosSpec, Kind},
@@ -16,7 +16,7 @@ use tributary_local::{
         Trigger,
     },
 };
-use tributary_simulator::{Simulation, World, check, simulate};
+use tributary_simulator::{Simulation, Workload, items, simulate};
 
 use crate::{
     Cli,
@@ -27,11 +27,13 @@ use crate::{
 
 const DATABASE: &str = "tributary";
 
-/// How far a stale read is behind at most (docs/chaos.md), and a second on a busy machine.
-const MOST_BEHIND: Duration = Duration::from_secs(3);
-
-/// Runs one seed.
-pub(crate) async fn run(cli: &Cli, spec: &ChaosSpec, seed: u64) -> anyhow::Result<Outcome> {
+/// Runs one seed of a workload.
+pub(crate) async fn run<W: Workload>(
+    cli: &Cli,
+    spec: &ChaosSpec,
+    seed: u64,
+    workload: W,
+) -> anyhow::Result<Outcome> {
     let started = Instant::now();
     let chaos = Chaos::new(spec.clone(), seed);
     let options = EndpointOptions { chaos: Some(chaos.clone()), ..EndpointOptions::default() };
@@ -40,7 +42,7 @@ pub(crate) async fn run(cli: &Cli, spec: &ChaosSpec, seed: u64) -> anyhow::Resul
     let app = handler::app(&server.connection_string())?;
     let containers = ContainersFile::read(app.root.join("infra/containers.json"))?;
     endpoint.provision(DATABASE, &containers).await?;
-    let console = if cli.verbose { Console::stderr() } else { Console::silent() };
+    let console = if cli.verbose { Console::verbose() } else { Console::silent() };
 
     let options = HostOptions {
         poll_delay: Some(Duration::from_millis(100)),
@@ -51,15 +53,14 @@ pub(crate) async fn run(cli: &Cli, spec: &ChaosSpec, seed: u64) -> anyhow::Resul
     };
     let host = Host::start(app.functions.clone(), &app.settings, options).await?;
     let simulation = Simulation {
-        world: World { clients: 8, users: 5, posts: 20, reuse_ids: !cli.new_ids },
         operations: cli.operations,
         seed,
         patience: Duration::from_millis(100),
         crashes: spec.probability(Kind::Crash) > 0.0,
-        behind: if spec.probability(Kind::Stale) > 0.0 { MOST_BEHIND } else { Duration::ZERO },
     };
+    let api = Arc::new(HttpApi::new(host.url())?);
     let (model, tally) = tokio::select! {
-        done = simulate(Arc::new(HttpApi::new(host.url())), &simulation) => done,
+        done = simulate(api, workload, &simulation) => done?,
         failure = host.failed() => return Err(failure.into()),
     };
     chaos.stop();
@@ -70,17 +71,17 @@ pub(crate) async fn run(cli: &Cli, spec: &ChaosSpec, seed: u64) -> anyhow::Resul
     let handler = HandlerProcess::start(app.handler(), console.clone());
     let url = handler.watch().url().await?;
     drain(&endpoint, &app, &url, &console).await?;
-    let api = HttpApi::new(&url);
+    let api = HttpApi::new(&url)?;
     let database = endpoint.client().await?.database_client(DATABASE);
-    let mut divergences = check(&api, &model).await;
-    let mut reservations_left = None;
+    let mut divergences = model.check(&api).await;
+    let mut explained = None;
     if !cli.no_audit {
         let audited = audit(&app, &database, &model, quiet_since).await?;
-        reservations_left = Some(audited.reservations_left);
+        explained = Some(audited.explained);
         divergences.extend(audited.divergences);
         // A repair takes nothing away that was acknowledged.
         drain(&endpoint, &app, &url, &console).await?;
-        let after = check(&api, &model).await;
+        let after = model.check(&api).await;
         divergences.extend(after.into_iter().map(|differs| format!("after the repair: {differs}")));
     }
     handler.stop().await;
@@ -89,7 +90,7 @@ pub(crate) async fn run(cli: &Cli, spec: &ChaosSpec, seed: u64) -> anyhow::Resul
         tally,
         injected: chaos.injected(),
         dead_letters: dead_letters(&database).await?,
-        reservations_left,
+        explained,
         divergences,
         duration: started.elapsed(),
     })
@@ -121,20 +122,9 @@ async fn drain(
 
 /// What is in the container of dead letters: nothing that goes wrong here is for good.
 async fn dead_letters(database: &DatabaseClient) -> anyhow::Result<Vec<String>> {
-    let letters = items(database, "dead-letters", Query::from("SELECT * FROM c")).await?;
+    let letters = items(database, "dead-letters", "SELECT * FROM c").await?;
     let text = |letter: &Value| {
         format!("{} {}: {}", letter["function"], letter["documentId"], letter["reason"])
     };
     Ok(letters.iter().map(text).collect())
-}
-
-/// What a query of a whole container gives.
-pub(crate) async fn items(
-    database: &DatabaseClient,
-    container: &str,
-    query: Query,
-) -> anyhow::Result<Vec<Value>> {
-    let container = database.container_client(container, None).await?;
-    let items = container.query_items(query, FeedScope::full_container(), None).await?;
-    Ok(items.try_collect().await?)
 }

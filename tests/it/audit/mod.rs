@@ -16,7 +16,7 @@ use tributary::blog::{
     Blog,
     audit::{Finding, Kind, Listener, Options, Summary, audit},
 };
-use tributary_simulator::Reservation;
+use tributary_simulator::blog::Reservation;
 
 use crate::{
     blog::given::{comment, like, post, user},

@@ -89,6 +89,7 @@ struct State {
     stopped: AtomicBool,
     streams: [Mutex<Random>; KINDS.len()],
     injected: [AtomicU64; KINDS.len()],
+    reads_of_replicas: AtomicU64,
 }
 
 impl Chaos {
@@ -96,7 +97,13 @@ impl Chaos {
     pub fn new(spec: ChaosSpec, seed: u64) -> Self {
         let streams = KINDS.map(|kind| Mutex::new(Random::stream(seed, kind as u64)));
         let injected = KINDS.map(|_| AtomicU64::new(0));
-        Self(Arc::new(State { spec, stopped: AtomicBool::new(false), streams, injected }))
+        Self(Arc::new(State {
+            spec,
+            stopped: AtomicBool::new(false),
+            streams,
+            injected,
+            reads_of_replicas: AtomicU64::new(0),
+        }))
     }
 
     /// What was asked for.
@@ -113,6 +120,12 @@ impl Chaos {
     pub fn injected(&self) -> Vec<(Kind, u64)> {
         let count = |kind: Kind| (kind, self.0.injected[kind as usize].load(Ordering::Relaxed));
         KINDS.into_iter().map(count).collect()
+    }
+
+    /// How many reads were sent to replicas that lag. [`Kind::Stale`] counts those of them whose
+    /// answer was another than the newest, which takes a write just before.
+    pub fn reads_of_replicas(&self) -> u64 {
+        self.0.reads_of_replicas.load(Ordering::Relaxed)
     }
 
     /// The table of what was injected.
@@ -142,6 +155,11 @@ impl Chaos {
     /// Whether [`Chaos::stop`] was called.
     pub(crate) fn is_stopped(&self) -> bool {
         self.0.stopped.load(Ordering::Relaxed)
+    }
+
+    /// Counts a read that is sent to replicas that lag.
+    pub(crate) fn note_read_of_replica(&self) {
+        self.0.reads_of_replicas.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Counts what was injected, with a line at debug level: `RUST_LOG=tributary_local::chaos=debug`.

@@ -3,8 +3,7 @@
 use azure_data_cosmos::{DatabaseClient, Query};
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 use serde_json::{Value, json};
-
-use crate::run;
+use tributary_simulator::items as find;
 
 pub(super) const ANN: &str = "ann";
 pub(super) const BEFORE: &str = "Ann";
@@ -78,7 +77,7 @@ pub(super) async fn is_renamed(database: &DatabaseClient) -> anyhow::Result<bool
     let query =
         Query::from("SELECT TOP 1 c.id FROM c WHERE c.userId = @userId AND c.usernameVersion < 2")
             .with_parameter("@userId", ANN)?;
-    let old = run::items(database, "posts", query).await?;
+    let old = find(database, "posts", query).await?;
     Ok(old.is_empty())
 }
 
@@ -87,12 +86,12 @@ pub(super) async fn check_names(
     database: &DatabaseClient,
     items: usize,
 ) -> anyhow::Result<Vec<String>> {
-    let stored = run::items(database, "posts", "SELECT * FROM c".into()).await?;
+    let stored = find(database, "posts", "SELECT * FROM c").await?;
     let mut wrong = wrong_names("posts", &stored);
     let old = |item: &&Value| item["userId"] == ANN && item["usernameVersion"] != 2;
     wrong.extend(stored.iter().filter(old).map(|item| format!("old version of name: {item}")));
     compare(&mut wrong, "items of Ann", of_ann(&stored), items);
-    let letters = run::items(database, "dead-letters", "SELECT * FROM c".into()).await?;
+    let letters = find(database, "dead-letters", "SELECT * FROM c").await?;
     wrong.extend(letters.iter().map(|letter| format!("dead letter: {}", letter["reason"])));
     Ok(wrong)
 }
@@ -104,11 +103,11 @@ pub(super) async fn check_copies(
 ) -> anyhow::Result<Vec<String>> {
     let posts = items.div_ceil(UNDER_A_POST);
     let query = "SELECT * FROM c WHERE c.type = 'post'";
-    let in_users = run::items(database, "users", query.into()).await?;
+    let in_users = find(database, "users", query).await?;
     let mut wrong = wrong_names("users", &in_users);
     compare(&mut wrong, "copies in users", in_users.len(), posts);
     compare(&mut wrong, "copies of Ann's posts", of_ann(&in_users), posts.div_ceil(2));
-    let mut in_feed = run::items(database, "feed", query.into()).await?;
+    let mut in_feed = find(database, "feed", query).await?;
     // Its head is no post.
     in_feed.retain(|item| item["title"].is_string());
     wrong.extend(wrong_names("feed", &in_feed));

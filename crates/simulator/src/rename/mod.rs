@@ -1,10 +1,12 @@
 //! `cargo xtask rename`: a user with many items is renamed, and the handler is killed again and
-//! again meanwhile; with `--delete`, a post with many likes is deleted instead. `docs/renames.md` tells how to read its output.
+//! again meanwhile; with `--delete`, a post with many likes is deleted instead. `docs/renames.md`
+//! tells how to read its output.
 
 mod author;
 mod memory;
 mod removal;
 mod run;
+mod stage;
 
 use std::process::ExitCode;
 

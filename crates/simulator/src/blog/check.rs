@@ -2,32 +2,31 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use http::Method;
 use serde_json::Value;
 
-use crate::{
-    Api, Call, Model, Reply,
-    model::Presence,
+use super::{
+    Blog,
     operation::{user_id, user_path},
+    reactions::Presence,
 };
+use crate::{Api, comparison::Comparison};
 
 /// How many posts the feed shows, and how much of a content a short post.
 const FEED: usize = 100;
 const SUMMARY: usize = 200;
 
 /// Asks Q1 to Q6 about everything and gives what differs from the model, a sentence each.
-pub async fn check(api: &dyn Api, model: &Model) -> Vec<String> {
-    let mut check = Check { api, model, divergences: Vec::new() };
+pub(super) async fn check(api: &dyn Api, model: &Blog) -> Vec<String> {
+    let mut check = Check { model, it: Comparison::new(api) };
     check.users().await;
     let posts = check.posts().await;
     check.copies(&posts).await;
-    check.divergences
+    check.it.end()
 }
 
 struct Check<'a> {
-    api: &'a dyn Api,
-    model: &'a Model,
-    divergences: Vec<String>,
+    model: &'a Blog,
+    it: Comparison<'a>,
 }
 
 impl Check<'_> {
@@ -35,13 +34,17 @@ impl Check<'_> {
     async fn users(&mut self) {
         let mut keys: HashMap<String, usize> = HashMap::new();
         for (number, user) in self.model.users.iter().enumerate() {
-            let shown = self.get(&user_path(number)).await;
+            let shown = self.it.get(&user_path(number)).await;
             let name = shown.as_ref().and_then(|shown| shown["username"].as_str());
-            self.same(&format!("name of {}", user_id(number)), &name, &user.name.as_deref());
+            self.it.same(&format!("name of {}", user_id(number)), &name, &user.name.as_deref());
             if let Some(name) = name
                 && let Some(other) = keys.insert(name.to_lowercase(), number)
             {
-                self.differs(format!("{} and {} are both {name}", user_id(other), user_id(number)));
+                self.it.differs(format!(
+                    "{} and {} are both {name}",
+                    user_id(other),
+                    user_id(number)
+                ));
             }
         }
     }
@@ -51,24 +54,28 @@ impl Check<'_> {
         let mut all = Vec::new();
         for (number, post) in self.model.posts.iter().enumerate() {
             let what = self.model.post_id(number);
-            let shown = self.get(&self.model.post_path(number)).await;
+            let shown = self.it.get(&self.model.post_path(number)).await;
             let (text, shown) = match (&post.text, shown) {
                 (None, None) => continue,
                 (Some(text), Some(shown)) => (text, shown),
                 (Some(_), None) => {
-                    self.differs(format!("{what} was acknowledged and is lost"));
+                    self.it.differs(format!("{what} was acknowledged and is lost"));
                     continue;
                 }
                 (None, Some(_)) => {
-                    self.differs(format!("{what} was deleted and is there"));
+                    self.it.differs(format!("{what} was deleted and is there"));
                     continue;
                 }
             };
-            self.same(&format!("title of {what}"), &shown["title"], &text.title.as_str().into());
+            self.it.same(&format!("title of {what}"), &shown["title"], &text.title.as_str().into());
             let content = text.content.as_str().into();
-            self.same(&format!("content of {what}"), &shown["content"], &content);
-            self.same(&format!("date of {what}"), &shown["creationDate"], &text.creation_date);
-            self.same(&format!("author of {what}"), &shown["userId"], &user_id(text.author).into());
+            self.it.same(&format!("content of {what}"), &shown["content"], &content);
+            self.it.same(&format!("date of {what}"), &shown["creationDate"], &text.creation_date);
+            self.it.same(
+                &format!("author of {what}"),
+                &shown["userId"],
+                &user_id(text.author).into(),
+            );
             self.name(&what, &shown);
             self.comments(number, &shown).await;
             self.likes(number, &shown).await;
@@ -79,8 +86,8 @@ impl Check<'_> {
 
     async fn comments(&mut self, post: usize, shown: &Value) {
         let what = format!("comments on {}", self.model.post_id(post));
-        let list = self.list(&format!("{}/comments", self.model.post_path(post))).await;
-        self.same(&format!("count of {what}"), &shown["commentCount"], &list.len().into());
+        let list = self.it.list(&format!("{}/comments", self.model.post_path(post))).await;
+        self.it.same(&format!("count of {what}"), &shown["commentCount"], &list.len().into());
         self.sorted(&what, &list, false);
         let comments = self.model.comments.iter().filter(|comment| comment.post == post);
         let comments = comments.filter_map(|comment| {
@@ -92,8 +99,8 @@ impl Check<'_> {
 
     async fn likes(&mut self, post: usize, shown: &Value) {
         let what = format!("likes of {}", self.model.post_id(post));
-        let list = self.list(&format!("{}/likes", self.model.post_path(post))).await;
-        self.same(&format!("count of {what}"), &shown["likeCount"], &list.len().into());
+        let list = self.it.list(&format!("{}/likes", self.model.post_path(post))).await;
+        self.it.same(&format!("count of {what}"), &shown["likeCount"], &list.len().into());
         self.sorted(&what, &list, true);
         let likes = self.model.likes.iter().filter(|((of, _), _)| *of == post);
         let likes = likes.map(|((_, user), like)| (user_id(*user), (like.presence, (*user, None))));
@@ -112,16 +119,20 @@ impl Check<'_> {
         for item in list {
             let id = item[key].as_str().unwrap_or_default();
             if !seen.insert(id) {
-                self.differs(format!("{id} is twice among the {what}"));
+                self.it.differs(format!("{id} is twice among the {what}"));
             }
             match expected.get(id) {
                 None | Some((Presence::Absent, _)) => {
-                    self.differs(format!("{id} is among the {what}, and should not"));
+                    self.it.differs(format!("{id} is among the {what}, and should not"));
                 }
                 Some((_, (user, content))) => {
-                    self.same(&format!("user of {what}"), &item["userId"], &user_id(*user).into());
+                    self.it.same(
+                        &format!("user of {what}"),
+                        &item["userId"],
+                        &user_id(*user).into(),
+                    );
                     if let Some(content) = content {
-                        self.same(
+                        self.it.same(
                             &format!("content of {what}"),
                             &item["content"],
                             &(*content).into(),
@@ -133,7 +144,7 @@ impl Check<'_> {
         }
         for (id, (presence, _)) in expected {
             if *presence == Presence::Present && !seen.contains(id.as_str()) {
-                self.differs(format!("{id} was acknowledged, and is not among the {what}"));
+                self.it.differs(format!("{id} was acknowledged, and is not among the {what}"));
             }
         }
     }
@@ -148,12 +159,12 @@ impl Check<'_> {
                 continue;
             }
             let id = user_id(user);
-            let list = self.list(&format!("{}/posts", user_path(user))).await;
+            let list = self.it.list(&format!("{}/posts", user_path(user))).await;
             let own = newest.iter().filter(|post| post["userId"] == *id);
             let own: Vec<Value> = own.map(|post| short(post)).collect();
             self.same_list(&format!("posts of {id}"), &list, &own);
         }
-        let feed = self.get("/api/feed?limit=100").await.unwrap_or_default();
+        let feed = self.it.get("/api/feed?limit=100").await.unwrap_or_default();
         let feed = feed["items"].as_array().cloned().unwrap_or_default();
         let expected: Vec<Value> = newest.iter().take(FEED).map(|post| short(post)).collect();
         self.same_list("the feed", &feed, &expected);
@@ -165,7 +176,7 @@ impl Check<'_> {
         let number = id.strip_prefix('u').and_then(|number| number.parse::<usize>().ok());
         let user = number.and_then(|number| self.model.users.get(number));
         let name = user.and_then(|user| user.name.as_deref());
-        self.same(&format!("name of {id} in {what}"), &item["userUsername"].as_str(), &name);
+        self.it.same(&format!("name of {id} in {what}"), &item["userUsername"].as_str(), &name);
     }
 
     fn sorted(&mut self, what: &str, list: &[Value], newest_first: bool) {
@@ -175,7 +186,7 @@ impl Check<'_> {
             keys.reverse();
         }
         if !keys.is_sorted() {
-            self.differs(format!("the {what} are not in order"));
+            self.it.differs(format!("the {what} are not in order"));
         }
     }
 
@@ -184,47 +195,11 @@ impl Check<'_> {
             list.iter().map(|item| text(item, "id").to_owned()).collect()
         };
         if ids(list) != ids(expected) {
-            self.same(what, &ids(list), &ids(expected));
+            self.it.same(what, &ids(list), &ids(expected));
             return;
         }
         for (item, expected) in list.iter().zip(expected) {
-            self.same(what, item, expected);
-        }
-    }
-
-    fn same<T: PartialEq + std::fmt::Debug>(&mut self, what: &str, shown: &T, expected: &T) {
-        if shown != expected {
-            self.differs(format!("{what}: {shown:?}, and should be {expected:?}"));
-        }
-    }
-
-    fn differs(&mut self, what: String) {
-        self.divergences.push(what);
-    }
-
-    /// All items of a list, following `nextCursor`.
-    async fn list(&mut self, path: &str) -> Vec<Value> {
-        let mut items = Vec::new();
-        let mut cursor = String::new();
-        while let Some(page) = self.get(&format!("{path}?limit=100{cursor}")).await {
-            items.extend_from_slice(page["items"].as_array().map_or(&[][..], Vec::as_slice));
-            match page["nextCursor"].as_str() {
-                Some(next) => cursor = format!("&cursor={next}"),
-                None => break,
-            }
-        }
-        items
-    }
-
-    /// The answer to a query; `None` for a 404.
-    async fn get(&mut self, path: &str) -> Option<Value> {
-        match self.api.send(Call::new(Method::GET, path)).await {
-            Some(Reply { status: 200, body, .. }) => Some(body),
-            Some(Reply { status: 404, .. }) => None,
-            other => {
-                self.differs(format!("GET {path} was answered {other:?}"));
-                None
-            }
+            self.it.same(what, item, expected);
         }
     }
 }

@@ -1,6 +1,12 @@
 //! Names that are reserved for a user who does not use them.
 
-use crate::{Model, operation::user_id};
+use std::collections::HashMap;
+
+use azure_data_cosmos::DatabaseClient;
+use serde_json::Value;
+
+use super::{Blog, operation::user_id};
+use crate::items;
 
 /// A name and the user for whom it is reserved.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -11,13 +17,13 @@ pub struct Reservation {
     pub owner: String,
 }
 
-impl Model {
+impl Blog {
     /// What no killed handler explains of reservations that nobody uses, a sentence each.
     ///
     /// A handler that is killed while it gives a user a name leaves one reservation at most: of the
     /// new name when it came no further, or of the old one. So the user once asked for the name and
     /// does not have it, and no user has left more than there were kills.
-    pub fn unexplained(&self, left: &[Reservation]) -> Vec<String> {
+    pub fn unexplained_reservations(&self, left: &[Reservation]) -> Vec<String> {
         let mut kills: Vec<usize> = self.users.iter().map(|user| user.killed).collect();
         let mut is_explained = |Reservation { name, owner }: &Reservation| {
             let Some(user) = (0..self.users.len()).find(|user| user_id(*user) == *owner) else {
@@ -39,27 +45,63 @@ impl Model {
     }
 }
 
+/// What no killed handler explains of the audit's findings. The audit may find reservations of names,
+/// and nothing else.
+pub(super) async fn unexplained(
+    blog: &Blog,
+    database: &DatabaseClient,
+    findings: &[Value],
+) -> anyhow::Result<Vec<String>> {
+    let owners = owners(database).await?;
+    let (mut left, mut unexplained) = (Vec::new(), Vec::new());
+    for finding in findings {
+        let partition = finding["partitionKey"].as_str().unwrap_or_default();
+        match owners.get(partition).filter(|_| finding["kind"] == "reservation-leaked") {
+            Some(reservation) => left.push(reservation.clone()),
+            None => unexplained.push(format!("audit: {finding}")),
+        }
+    }
+    unexplained.extend(blog.unexplained_reservations(&left));
+    Ok(unexplained)
+}
+
+/// The reservations of names, by their logical partitions.
+async fn owners(database: &DatabaseClient) -> anyhow::Result<HashMap<String, Reservation>> {
+    let query = "SELECT * FROM c WHERE c.type = 'username'";
+    let reservations = items(database, "users", query).await?;
+    let text = |item: &Value, field: &str| item[field].as_str().unwrap_or_default().to_owned();
+    let reservation = |item: &Value| {
+        let partition = text(item, "userId");
+        let name = partition.strip_prefix("username:").unwrap_or_default().to_owned();
+        (partition, Reservation { name, owner: text(item, "owner") })
+    };
+    Ok(reservations.iter().map(reservation).collect())
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::{Operation, Reply, World};
+    use crate::{
+        Reply, Workload as _,
+        blog::{Operation, Size},
+    };
 
     fn reservation(name: &str, owner: &str) -> Reservation {
         Reservation { name: name.into(), owner: owner.into() }
     }
 
     /// User 0 was given the names in turn, the last after so many kills.
-    fn model(names: &[&str], kills: usize) -> Model {
-        let world = World { clients: 1, users: 2, posts: 1, reuse_ids: true };
-        let mut model = Model::new(world, std::time::Duration::ZERO);
+    fn model(names: &[&str], kills: usize) -> Blog {
+        let size = Size { clients: 1, users: 2, posts: 1, reuse_ids: true };
+        let mut model = Blog::new(size, std::time::Duration::ZERO);
         for (n, name) in names.iter().enumerate() {
             let operation = Operation::PutUser { user: 0, name: (*name).to_owned() };
             let begun = model.begin(&operation);
             let status = if n == 0 { 201 } else { 200 };
             let reply = Reply { status, body: json!({"username": name}), retry_after: None };
-            assert_eq!(model.finish(0, &operation, &begun, &reply, false), Ok(()));
+            assert!(model.finish(0, &operation, &begun, &reply, false));
             model.was_killed(&operation, if n + 1 == names.len() { kills } else { 0 });
         }
         model
@@ -68,7 +110,10 @@ mod tests {
     #[test]
     fn a_kill_explains_one_name_that_its_user_asked_for_and_does_not_have() {
         let old = reservation("ann", "u0");
-        assert_eq!(model(&["Ann", "Annie"], 1).unexplained(std::slice::from_ref(&old)), [""; 0]);
+        assert_eq!(
+            model(&["Ann", "Annie"], 1).unexplained_reservations(std::slice::from_ref(&old)),
+            [""; 0]
+        );
         for (kills, left) in [
             (0, vec![old.clone()]),
             (1, vec![old.clone(), reservation("ann", "u0")]),
@@ -77,7 +122,11 @@ mod tests {
             (1, vec![reservation("ann", "u1")]),
             (1, vec![reservation("ann", "somebody")]),
         ] {
-            assert_eq!(model(&["Ann", "Annie"], kills).unexplained(&left).len(), 1, "{left:?}");
+            assert_eq!(
+                model(&["Ann", "Annie"], kills).unexplained_reservations(&left).len(),
+                1,
+                "{left:?}"
+            );
         }
     }
 }

@@ -3,12 +3,13 @@
 use http::Method;
 use serde_json::json;
 use tributary_local::chaos::Random;
+use tributary_tools::Call;
 
-use crate::{Call, Model};
+use super::Blog;
 
 /// How many of everything there are.
 #[derive(Clone, Copy, Debug)]
-pub struct World {
+pub struct Size {
     /// Clients at work at the same time.
     pub clients: usize,
     /// Users of each client.
@@ -22,7 +23,7 @@ pub struct World {
 /// Names that all users fight for: fewer would only be conflicts.
 const NAMES: usize = 120;
 
-/// One operation of a client. Numbers are those of users, posts and comments in the [`Model`].
+/// One operation of a client. Numbers are those of users, posts and comments in the [`Blog`].
 #[derive(Clone, Debug)]
 #[expect(missing_docs, reason = "the names say it")]
 pub enum Operation {
@@ -39,7 +40,7 @@ pub enum Operation {
     GetLike { post: usize, user: usize },
 }
 
-impl World {
+impl Size {
     fn own_user(self, client: usize, random: &mut Random) -> usize {
         client * self.users + random.index(self.users)
     }
@@ -58,10 +59,11 @@ impl World {
 
 impl Operation {
     /// The next operation of a client.
-    pub fn random(world: World, client: usize, model: &mut Model, random: &mut Random) -> Self {
-        let user = world.own_user(client, random);
-        let own = world.own_post(client, random);
-        let post = world.any_post(random);
+    pub(super) fn random(client: usize, model: &mut Blog, random: &mut Random) -> Self {
+        let size = model.size;
+        let user = size.own_user(client, random);
+        let own = size.own_post(client, random);
+        let post = size.any_post(random);
         let number = random.below(1_000_000);
         match random.below(100) {
             0..8 => Self::PutUser { user, name: name(random) },
@@ -88,42 +90,41 @@ impl Operation {
     }
 
     /// The request.
-    pub fn call(&self, model: &Model) -> Call {
+    pub(super) fn call(&self, model: &Blog) -> Call {
         match self {
             Self::PutUser { user, name } => {
-                Call::new(Method::PUT, user_path(*user)).body(json!({"username": name}))
+                Call::new(Method::PUT, user_path(*user)).json(json!({"username": name}))
             }
             Self::PutPost { post, author, title, content } => {
                 let body = json!({"userId": user_id(*author), "title": title, "content": content});
-                Call::new(Method::PUT, model.post_path(*post)).body(body)
+                Call::new(Method::PUT, model.post_path(*post)).json(body)
             }
             Self::DeletePost { post } => Call::new(Method::DELETE, model.post_path(*post)),
             Self::PutComment { comment } => {
-                let it = model.comment(*comment);
+                let it = &model.comments[*comment];
                 let path = format!("{}/comments", model.post_path(it.post));
                 let body = json!({"userId": user_id(it.user), "content": it.content});
-                let key = Some(format!("comment-{comment}"));
-                Call { key, ..Call::new(Method::POST, path).body(body) }
+                Call::new(Method::POST, path).json(body).key(format!("comment-{comment}"))
             }
             Self::DeleteComment { comment } => {
-                Call::new(Method::DELETE, model.comment(*comment).path())
+                Call::new(Method::DELETE, model.comments[*comment].path())
             }
             Self::Like { post, user } => Call::new(Method::PUT, model.like_path(*post, *user)),
             Self::Unlike { post, user } => Call::new(Method::DELETE, model.like_path(*post, *user)),
-            Self::GetUser { user } => Call::new(Method::GET, user_path(*user)),
-            Self::GetPost { post } => Call::new(Method::GET, model.post_path(*post)),
-            Self::GetComment { comment } => Call::new(Method::GET, model.comment(*comment).path()),
-            Self::GetLike { post, user } => Call::new(Method::GET, model.like_path(*post, *user)),
+            Self::GetUser { user } => Call::get(user_path(*user)),
+            Self::GetPost { post } => Call::get(model.post_path(*post)),
+            Self::GetComment { comment } => Call::get(model.comments[*comment].path()),
+            Self::GetLike { post, user } => Call::get(model.like_path(*post, *user)),
         }
     }
 }
 
 /// The id of a user.
-pub(crate) fn user_id(user: usize) -> String {
+pub(super) fn user_id(user: usize) -> String {
     format!("u{user}")
 }
 
-pub(crate) fn user_path(user: usize) -> String {
+pub(super) fn user_path(user: usize) -> String {
     format!("/api/users/{}", user_id(user))
 }
 

@@ -1,0 +1,67 @@
+//! The queries of a comparison.
+
+use serde_json::Value;
+use tributary_tools::Call;
+
+use crate::{Api, Reply};
+
+/// Asks an API, and keeps what differs from a model, a sentence each.
+pub(crate) struct Comparison<'a> {
+    api: &'a dyn Api,
+    divergences: Vec<String>,
+}
+
+impl<'a> Comparison<'a> {
+    /// Creates one that has found nothing yet.
+    pub(crate) fn new(api: &'a dyn Api) -> Self {
+        Self { api, divergences: Vec::new() }
+    }
+
+    /// Returns what differs.
+    pub(crate) fn end(self) -> Vec<String> {
+        self.divergences
+    }
+
+    /// Notes what differs.
+    pub(crate) fn differs(&mut self, what: String) {
+        self.divergences.push(what);
+    }
+
+    /// Notes two values that should be the same and are not.
+    pub(crate) fn same<T: PartialEq + std::fmt::Debug>(
+        &mut self,
+        what: &str,
+        shown: &T,
+        expected: &T,
+    ) {
+        if shown != expected {
+            self.differs(format!("{what}: {shown:?}, and should be {expected:?}"));
+        }
+    }
+
+    /// Asks for all items of a list, following `nextCursor`.
+    pub(crate) async fn list(&mut self, path: &str) -> Vec<Value> {
+        let mut items = Vec::new();
+        let mut cursor = String::new();
+        while let Some(page) = self.get(&format!("{path}?limit=100{cursor}")).await {
+            items.extend_from_slice(page["items"].as_array().map_or(&[][..], Vec::as_slice));
+            match page["nextCursor"].as_str() {
+                Some(next) => cursor = format!("&cursor={next}"),
+                None => break,
+            }
+        }
+        items
+    }
+
+    /// Returns the answer to a query; `None` for a 404.
+    pub(crate) async fn get(&mut self, path: &str) -> Option<Value> {
+        match self.api.send(Call::get(path)).await {
+            Some(Reply { status: 200, body, .. }) => Some(body),
+            Some(Reply { status: 404, .. }) => None,
+            other => {
+                self.differs(format!("GET {path} was answered {other:?}"));
+                None
+            }
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! What a rename and a removal share: the store, the host, the killer, and the wait for the end.
+
+use std::{
+    future::pending,
+    path::PathBuf,
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context as _, bail, ensure};
+use azure_data_cosmos::DatabaseClient;
+use http::Method;
+use serde_json::json;
+use tokio::time::sleep;
+use tributary_local::{
+    cosmos::{ContainersFile, CosmosEndpoint, EndpointOptions, RequestKind, RunningServer},
+    host::{BuiltApp, Console, FunctionApp, Host, HostOptions},
+};
+use tributary_simulator::Api as _;
+use tributary_tools::Call;
+
+use super::{Cli, memory::Peak};
+use crate::handler::{self, HttpApi};
+
+const DATABASE: &str = "tributary";
+
+/// The other functions that read a change feed.
+const OTHERS: [&str; 3] = ["PostCopiesInUsers", "HomeFeed", "PostsIntegrity"];
+
+/// When the app has had nothing to do for so long, it has nothing more to do.
+const QUIET: Duration = Duration::from_secs(2);
+
+/// When nothing has got on for so long, it never will.
+const STUCK: Duration = Duration::from_mins(2);
+
+/// The store, the host and the handler of a run.
+pub(super) struct Stage {
+    pub(super) endpoint: CosmosEndpoint,
+    pub(super) database: DatabaseClient,
+    pub(super) host: Host,
+    pub(super) api: HttpApi,
+    executable: PathBuf,
+    kill_every: Duration,
+    _server: RunningServer,
+}
+
+/// What a long work in the background took.
+pub(super) struct Worked {
+    pub(super) duration: Duration,
+    /// How often the handler was killed meanwhile.
+    pub(super) kills: usize,
+    /// How many requests of its kind it has sent, those that were refused included.
+    pub(super) sent: usize,
+    /// In KiB, the most of all handlers.
+    pub(super) peak_memory: Option<u64>,
+}
+
+impl Stage {
+    /// Starts the store, writes items to it, and starts the host then: its first batches are full,
+    /// and there are few of them.
+    pub(super) async fn start(
+        cli: &Cli,
+        write: impl AsyncFnOnce(&DatabaseClient) -> anyhow::Result<()>,
+    ) -> anyhow::Result<Self> {
+        ensure!(cli.items >= 10, "--items must be at least 10");
+        let endpoint = CosmosEndpoint::in_process(EndpointOptions {
+            partitions: 2,
+            keep_requests: true,
+            ..EndpointOptions::default()
+        })?;
+        let server = endpoint.serve(0).await?;
+        let app = app(cli, &server.connection_string())?;
+        let containers = ContainersFile::read(app.root.join("infra/containers.json"))?;
+        endpoint.provision(DATABASE, &containers).await?;
+        let database = endpoint.client().await?.database_client(DATABASE);
+        write(&database).await?;
+        let options = HostOptions {
+            poll_delay: Some(Duration::from_millis(100)),
+            // Pauses of 2 to 60 ms: a handler that is killed every 300 ms is to be met at work.
+            retry_scale: 0.001,
+            console: if cli.verbose { Console::verbose() } else { Console::silent() },
+            ..HostOptions::new(&app.folder)
+        };
+        let executable = app.executable();
+        let host = Host::start(app.functions.clone(), &app.settings, options).await?;
+        let api = HttpApi::new(host.url())?;
+        let kill_every = Duration::from_millis(cli.kill_every);
+        Ok(Self { endpoint, database, host, api, executable, kill_every, _server: server })
+    }
+
+    /// Signs a user up, or gives it another name.
+    pub(super) async fn put_user(&self, id: &str, name: &str) -> anyhow::Result<()> {
+        let call = Call::new(Method::PUT, format!("/api/users/{id}"));
+        let reply = self.api.send(call.json(json!({"username": name}))).await;
+        let reply = reply.context("the host did not answer")?;
+        ensure!(matches!(reply.status, 200 | 201), "the name was refused: {}", reply.body);
+        Ok(())
+    }
+
+    /// Begins a work by a request and waits until it is done, while the handler is killed again and
+    /// again. The work sends requests of a kind to `posts`; it is stuck when no more of them come.
+    pub(super) async fn work(
+        &self,
+        kind: RequestKind,
+        begin: impl AsyncFnOnce() -> anyhow::Result<()>,
+        is_done: impl AsyncFn(usize) -> anyhow::Result<bool>,
+    ) -> anyhow::Result<Worked> {
+        let before = self.endpoint.request_count();
+        begin().await?;
+        let began = Instant::now();
+        let (mut kills, mut peak) = (0, Peak::default());
+        tokio::select! {
+            done = self.until_done(kind, before, is_done) => done?,
+            () = self.kill(&mut kills) => {}
+            () = peak.watch(&self.executable) => {}
+            failure = self.host.failed() => return Err(failure.into()),
+        }
+        let duration = began.elapsed();
+        self.quiet().await;
+        let sent = self.sent(kind, before);
+        Ok(Worked { duration, kills, sent, peak_memory: peak.kibibytes() })
+    }
+
+    async fn until_done(
+        &self,
+        kind: RequestKind,
+        since: usize,
+        is_done: impl AsyncFn(usize) -> anyhow::Result<bool>,
+    ) -> anyhow::Result<()> {
+        let mut progress = (0, Instant::now());
+        loop {
+            sleep(Duration::from_millis(200)).await;
+            let sent = self.sent(kind, since);
+            if is_done(sent).await? {
+                return Ok(());
+            }
+            if sent > progress.0 {
+                progress = (sent, Instant::now());
+            }
+            if progress.1.elapsed() >= STUCK {
+                bail!("the work is stuck after {sent} requests");
+            }
+        }
+    }
+
+    /// How many requests of a kind were sent to `posts`, those that were refused included.
+    fn sent(&self, kind: RequestKind, since: usize) -> usize {
+        let requests = self.endpoint.requests_since(since);
+        let of_kind = requests.iter().filter(|request| request.kind == kind);
+        of_kind.filter(|request| request.container == "posts").count()
+    }
+
+    /// Kills the handler each time that it has lived for so long.
+    async fn kill(&self, kills: &mut usize) {
+        if self.kill_every.is_zero() {
+            pending::<()>().await;
+        }
+        while self.host.crash_after(self.kill_every).await {
+            *kills += 1;
+        }
+        // The handler has failed for good, which the host tells.
+        pending::<()>().await;
+    }
+
+    /// Waits until only the change feeds are read.
+    pub(super) async fn quiet(&self) {
+        loop {
+            let before = self.endpoint.request_count();
+            sleep(QUIET).await;
+            let requests = self.endpoint.requests_since(before);
+            if requests.iter().all(|request| request.kind == RequestKind::ChangeFeed) {
+                return;
+            }
+        }
+    }
+}
+
+impl Worked {
+    /// The time, the memory and what is wrong, for the end of a line and the lines after it.
+    pub(super) fn in_words(&self, divergences: &[String]) -> String {
+        let memory = self.peak_memory.map_or_else(
+            || "memory unknown".to_owned(),
+            |kibibytes| format!("at most {} MiB of memory", kibibytes / 1024),
+        );
+        let seconds = self.duration.as_secs_f64();
+        let mut words = format!("{seconds:.1} s, {memory}, {} divergences", divergences.len());
+        for line in divergences.iter().take(20) {
+            words.push_str("\n  differs: ");
+            words.push_str(line);
+        }
+        words
+    }
+}
+
+fn app(cli: &Cli, connection: &str) -> anyhow::Result<BuiltApp> {
+    let mut app = handler::app(connection)?;
+    app.settings.set("Background__RequestUnitsPerSecond", cli.request_units.to_string());
+    if cli.alone {
+        for name in OTHERS {
+            app.settings.set(format!("AzureWebJobs.{name}.Disabled"), "true");
+        }
+        app.functions = FunctionApp::load(&app.root, &app.settings)?;
+    }
+    Ok(app)
+}
