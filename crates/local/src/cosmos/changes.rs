@@ -18,7 +18,7 @@ use azure_core::{
         headers::{ETAG, HeaderName},
     },
 };
-use azure_data_cosmos_driver::CosmosError;
+use azure_data_cosmos::CosmosError;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json, value::RawValue};
 use time::{OffsetDateTime, format_description::well_known::Rfc2822};

@@ -20,7 +20,7 @@ use azure_core::http::{
     Method, Request,
     headers::{HeaderValue, IF_MATCH},
 };
-use azure_data_cosmos_driver::CosmosError;
+use azure_data_cosmos::CosmosError;
 use serde::Deserialize;
 use serde_json::Value;
 

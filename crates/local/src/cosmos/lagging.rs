@@ -13,9 +13,8 @@ use std::{
 };
 
 use azure_core::http::Url;
-use azure_data_cosmos_driver::in_memory_emulator::EmulatorStore;
 
-use super::replicas::Replica;
+use super::backend::{Backend, Region};
 use crate::chaos::{Chaos, Kind, Random};
 
 /// How far each of the replicas is behind, at most, in milliseconds.
@@ -33,7 +32,7 @@ pub(super) struct Lagging {
 
 #[derive(Debug)]
 struct Lag {
-    replica: Replica,
+    replica: Region,
     most_ms: u64,
 }
 
@@ -49,7 +48,7 @@ impl Lagging {
     pub(super) fn of(chaos: Option<&Chaos>, base_url: &Url) -> Option<Self> {
         let chaos = chaos.filter(|chaos| chaos.spec().probability(Kind::Stale) > 0.0)?.clone();
         let lag = |(number, most_ms)| {
-            let replica = Replica::new(&format!("Replica {number}"), base_url)?;
+            let replica = Region::replica(&format!("Replica {number}"), base_url)?;
             Some(Lag { replica, most_ms })
         };
         let replicas: Vec<_> = MOST_BEHIND_MS.into_iter().enumerate().filter_map(lag).collect();
@@ -65,7 +64,7 @@ impl Lagging {
     }
 
     /// All of them.
-    pub(super) fn replicas(&self) -> impl Iterator<Item = &Replica> {
+    pub(super) fn replicas(&self) -> impl Iterator<Item = &Region> {
         self.replicas.iter().map(|lag| &lag.replica)
     }
 
@@ -78,7 +77,7 @@ impl Lagging {
     }
 
     /// Lets each replica that is due show the present moment. The caller keeps writes out.
-    pub(super) fn refresh(&self, emulator: &EmulatorStore) {
+    pub(super) fn refresh(&self, backend: &dyn Backend) {
         if self.caught_up.load(Ordering::SeqCst) > 0 {
             return;
         }
@@ -86,8 +85,8 @@ impl Lagging {
         let Moments { random, of } = &mut *self.moments();
         for (lag, (since, until)) in self.replicas.iter().zip(of) {
             if *until <= now {
-                emulator.resume_replication(&lag.replica.name);
-                emulator.pause_replication(&lag.replica.name);
+                backend.resume(&lag.replica.name);
+                backend.pause(&lag.replica.name);
                 *since = now;
                 *until = now + Duration::from_millis(1 + random.below(lag.most_ms));
             }
@@ -95,7 +94,7 @@ impl Lagging {
     }
 
     /// The replicas that a read sees, when chaos wants it to: the one that is most behind first.
-    pub(super) fn roll(&self) -> Vec<Replica> {
+    pub(super) fn roll(&self) -> Vec<Region> {
         if self.caught_up.load(Ordering::SeqCst) > 0 || self.chaos.roll(Kind::Stale).is_none() {
             return Vec::new();
         }
@@ -107,10 +106,10 @@ impl Lagging {
     }
 
     /// Lets all replicas have all writes, also those to come. The caller keeps writes out.
-    pub(super) fn catch_up(&self, emulator: &EmulatorStore) {
+    pub(super) fn catch_up(&self, backend: &dyn Backend) {
         self.caught_up.fetch_add(1, Ordering::SeqCst);
         for replica in self.replicas() {
-            emulator.resume_replication(&replica.name);
+            backend.resume(&replica.name);
         }
     }
 

@@ -2,9 +2,9 @@
 //!
 //! It answers the Cosmos DB REST API (NoSQL) on 127.0.0.1, so any Cosmos DB SDK can use it, or
 //! serves the Rust SDK within the process, without a socket. The data lives in memory, in the
-//! emulator that the Rust SDK's team tests the SDK with; this module is the only place of the
-//! workspace that touches that emulator, since its interface is internal to the SDK and changes
-//! without notice.
+//! emulator that the Rust SDK's team tests the SDK with. That emulator stands behind a trait of ours,
+//! `backend::Backend`, and one file names its types, `emulator.rs`: its interface is internal to the
+//! SDK and changes without notice. `in_process.rs` is the SDK's transport for tests, internal too.
 //!
 //! ```no_run
 //! # use tributary_local::cosmos::{ContainersFile, CosmosEndpoint, EndpointOptions};
@@ -33,12 +33,14 @@
 
 mod account;
 mod authorization;
+mod backend;
 mod changes;
 mod charge;
 mod containers;
 mod containers_file;
 mod create_container;
 mod dialects;
+mod emulator;
 mod endpoint;
 mod error;
 mod expiry;

@@ -3,7 +3,8 @@
 //! Source: <https://learn.microsoft.com/azure/cosmos-db/nosql/query/pagination>.
 
 use azure_core::http::Request;
-use azure_data_cosmos_driver::{CosmosError, binary_json};
+use azure_data_cosmos::CosmosError;
+use azure_data_cosmos_driver::binary_json;
 use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
 

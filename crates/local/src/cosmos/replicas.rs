@@ -5,9 +5,9 @@
 //! partition. A client knows only the tokens of its own requests, so it may miss what another
 //! client has just written. Source: <https://learn.microsoft.com/azure/cosmos-db/consistency-levels>.
 //!
-//! Here a replica is a second region of the emulator, which the account does not show. The writes
+//! Here a replica is a second region of the backend, which the account does not show. The writes
 //! go to it in their order, and stay in its queue while it is paused. A read is sent to it first;
-//! where its session token asks for more, the emulator refuses it with 404 and sub-status 1002,
+//! where its session token asks for more, the backend refuses it with 404 and sub-status 1002,
 //! and the newest state answers. Writes, their preconditions, and the change feed know no replica.
 
 use std::{
@@ -19,12 +19,10 @@ use std::{
 };
 
 use azure_core::http::{Request, Url, headers::HeaderName};
-use azure_data_cosmos_driver::in_memory_emulator::{
-    EmulatorStore, ReplicationConfig, SeedingPolicy, VirtualRegion,
-};
 use tokio::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use super::{
+    backend::{Backend, Region},
     lagging::Lagging,
     operation::RequestKind,
     store::{Response, Store},
@@ -43,17 +41,10 @@ const REGION_ID: u64 = 0;
 /// How long a freeze waits for the writes under way: they do not wait for anything.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// A region of the emulator that is behind.
-#[derive(Clone, Debug)]
-pub(super) struct Replica {
-    pub(super) name: String,
-    url: Url,
-}
-
 /// The replicas of an account.
 #[derive(Debug)]
 pub(super) struct Replicas {
-    emulator: Arc<EmulatorStore>,
+    backend: Arc<dyn Backend>,
     base_url: Url,
     frozen: Mutex<Vec<Frozen>>,
     n_frozen: AtomicUsize,
@@ -65,14 +56,14 @@ pub(super) struct Replicas {
 #[derive(Debug)]
 struct Frozen {
     container: String,
-    replica: Replica,
+    replica: Region,
 }
 
 /// A replica of one container that gets no more writes, until this is dropped.
 #[derive(Debug)]
 pub struct FrozenReplica {
     store: Arc<Store>,
-    replica: Replica,
+    replica: Region,
 }
 
 impl Drop for FrozenReplica {
@@ -81,20 +72,16 @@ impl Drop for FrozenReplica {
     }
 }
 
-impl Replica {
-    /// The replica of an account with this address.
-    pub(super) fn new(name: &str, base_url: &Url) -> Option<Self> {
+impl Region {
+    /// A replica of the account with this address.
+    pub(super) fn replica(name: &str, base_url: &Url) -> Option<Self> {
         let mut url = base_url.clone();
         let host = format!("{}.localhost", name.replace(' ', "-").to_lowercase());
         url.set_host(Some(&host)).ok()?;
         Some(Self { name: name.to_owned(), url })
     }
 
-    pub(super) fn region(&self) -> VirtualRegion {
-        VirtualRegion::new(&self.name, self.url.clone())
-    }
-
-    /// The request, addressed to this replica.
+    /// The request, addressed to this region.
     pub(super) fn request(&self, request: &Request) -> Request {
         let mut url = self.url.clone();
         url.set_path(request.url().path());
@@ -106,19 +93,10 @@ impl Replica {
     }
 }
 
-/// How writes get to replicas: at once or, while one is paused, into a queue that does not fill up.
-pub(super) fn replication() -> ReplicationConfig {
-    ReplicationConfig::immediate().with_max_buffered_replications(usize::MAX - 1)
-}
-
 impl Replicas {
-    pub(super) fn new(
-        emulator: Arc<EmulatorStore>,
-        base_url: Url,
-        lagging: Option<Lagging>,
-    ) -> Self {
+    pub(super) fn new(backend: Arc<dyn Backend>, base_url: Url, lagging: Option<Lagging>) -> Self {
         Self {
-            emulator,
+            backend,
             base_url,
             frozen: Mutex::default(),
             n_frozen: AtomicUsize::new(0),
@@ -163,7 +141,7 @@ impl Replicas {
         };
         if lagging.is_due() {
             let _alone = self.alone().await;
-            lagging.refresh(&self.emulator);
+            lagging.refresh(&*self.backend);
         }
         Candidates { replicas: lagging.roll(), by_chance: Some(lagging.chaos()) }
     }
@@ -173,7 +151,7 @@ impl Replicas {
     pub(super) async fn catch_up(&self) -> (RwLockWriteGuard<'_, ()>, Option<CaughtUp>) {
         let alone = self.alone().await;
         let caught_up = self.lagging.as_ref().map(|lagging| {
-            lagging.catch_up(&self.emulator);
+            lagging.catch_up(&*self.backend);
             CaughtUp(lagging.clone())
         });
         (alone, caught_up)
@@ -183,9 +161,9 @@ impl Replicas {
         self.frozen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn thaw(&self, replica: &Replica) {
+    fn thaw(&self, replica: &Region) {
         self.frozen().retain(|one| one.replica.name != replica.name);
-        if let Err(error) = self.emulator.remove_region(&replica.name) {
+        if let Err(error) = self.backend.remove_region(&replica.name) {
             tracing::warn!(%error, "a frozen replica could not be removed");
         }
     }
@@ -206,10 +184,10 @@ pub(super) fn freeze(store: &Arc<Store>, container: &str) -> FrozenReplica {
         std::thread::yield_now();
     };
     let number = replicas.n_frozen.fetch_add(1, Ordering::Relaxed);
-    let replica = Replica::new(&format!("Frozen {number}"), &replicas.base_url);
+    let replica = Region::replica(&format!("Frozen {number}"), &replicas.base_url);
     let frozen = replica.and_then(|replica| {
-        replicas.emulator.add_region(replica.region(), SeedingPolicy::Immediate).ok()?;
-        replicas.emulator.pause_replication(&replica.name);
+        replicas.backend.add_region(&replica).ok()?;
+        replicas.backend.pause(&replica.name);
         Some(replica)
     });
     let replica = frozen.expect("a replica can be frozen unless a partition splits");
@@ -231,7 +209,7 @@ impl Drop for CaughtUp {
 /// The replicas that a request may see.
 #[derive(Debug, Default)]
 pub(super) struct Candidates<'a> {
-    pub(super) replicas: Vec<Replica>,
+    pub(super) replicas: Vec<Region>,
     /// Set when chaos has chosen them.
     pub(super) by_chance: Option<&'a Chaos>,
 }

@@ -12,7 +12,7 @@ use azure_core::{
     Bytes,
     http::{Method, Request, headers::HeaderName},
 };
-use azure_data_cosmos_driver::CosmosError;
+use azure_data_cosmos::CosmosError;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, value::RawValue};
 

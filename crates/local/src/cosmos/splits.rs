@@ -5,9 +5,7 @@ use std::{
     time::Duration,
 };
 
-use azure_data_cosmos_driver::in_memory_emulator::EmulatorStore;
-
-use super::{operation::ContainerPath, replicas::Replicas};
+use super::{backend::Backend, operation::ContainerPath, replicas::Replicas};
 use crate::chaos::{Chaos, Kind, Random};
 
 /// A split comes after at most this many writes to the account since the one before.
@@ -41,38 +39,34 @@ impl Splits {
     /// Counts a write; when a split is due, a partition of the container written to splits.
     pub(super) async fn after_write(
         &self,
-        store: &Arc<EmulatorStore>,
+        backend: &Arc<dyn Backend>,
         replicas: &Replicas,
         path: &ContainerPath,
     ) {
         let Some(mut random) = self.due() else {
             return;
         };
-        let ContainerPath { database, container } = path;
-        // All partitions have all of no parents.
-        let partitions = store.child_partition_ids(database, container, &[]);
+        let partitions = backend.partitions(path);
         let Some(&partition) = partitions.get(random.index(partitions.len())) else {
             return;
         };
         let locked = Duration::from_millis(random.below(MOST_LOCKED_MS));
-        // The emulator takes what any region knows for the beginning of the new partitions.
+        // The backend takes what any region knows for the beginning of the new partitions.
         let (alone, caught_up) = replicas.catch_up().await;
-        // By storage, or through the middle when there is only one logical partition.
-        if store.split_partition_by_storage(database, container, partition, locked).is_err() {
-            store.split_partition(database, container, partition, locked);
-        }
+        backend.split(path, partition, locked);
         drop(alone);
         if let Some(caught_up) = caught_up {
-            let (store, path) = (Arc::clone(store), path.clone());
+            let (backend, path) = (Arc::clone(backend), path.clone());
             tokio::spawn(async move {
-                store.wait_for_split(&path.database, &path.container, partition).await;
+                backend.split_done(&path, partition).await;
                 drop(caught_up);
             });
         }
         self.chaos.note(
             Kind::Split,
             format_args!(
-                "partition {partition} of {container}, locked for {} ms",
+                "partition {partition} of {}, locked for {} ms",
+                path.container,
                 locked.as_millis()
             ),
         );

@@ -1,31 +1,31 @@
-//! The store: the SDK's in-memory emulator and what this module adds to it.
+//! The store: a backend and what this module adds to it.
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::{
+    sync::Arc,
+    time::{SystemTime, UNIX_EPOCH},
+};
 
-use azure_core::{
-    Bytes,
-    http::{Method, Request, Url, headers::Headers},
-};
-use azure_data_cosmos_driver::{
-    CosmosError,
-    in_memory_emulator::{InMemoryEmulatorHttpClient, VirtualAccountConfig, VirtualRegion},
-};
+use azure_core::http::{Method, Request, Url};
+use azure_data_cosmos::CosmosError;
 use serde_json::Value;
 use tokio::sync::Mutex;
 
 use super::{
-    account, changes,
+    account,
+    backend::{Backend, Region},
+    changes,
     charge::{Charges, Ledger},
     containers::Containers,
     create_container,
     dialects::{strip_trailing_slash, wrap_bare_patch},
+    emulator::Emulator,
     expiry::Expiry,
     faults::{Fault, Faults},
     holds::Holds,
     lagging::Lagging,
     operation::{ContainerPath, ContainersChange, Operation, PARTITION_KEY, RequestKind},
     pages,
-    replicas::{self, Replica, Replicas},
+    replicas::{self, Replicas},
     requests::{RequestLog, StoreAnswer, StoreRequest},
     rids,
     slices::ITEM_COUNT,
@@ -37,23 +37,16 @@ use crate::chaos::{Chaos, Kind};
 /// The one region of the account.
 pub(super) const REGION: &str = "East US";
 
-/// Where the emulator believes itself to be. Requests are addressed to it whatever socket they
+/// Where the backend believes itself to be. Requests are addressed to it whatever socket they
 /// came from, and the Rust SDK accepts plain HTTP for this host.
 const BASE_URL: &str = "http://localhost:8081/";
 
-/// An answer whose body is complete.
-pub(super) struct Response {
-    pub(super) status: u16,
-    pub(super) headers: Headers,
-    pub(super) body: Bytes,
-    /// Items that were loaded for it, where the ledger has found that out.
-    pub(super) items_loaded: Option<u32>,
-}
+pub(super) use super::backend::Response;
 
 /// The in-memory account.
 #[derive(Debug)]
 pub(super) struct Store {
-    pub(super) emulator: InMemoryEmulatorHttpClient,
+    pub(super) backend: Arc<dyn Backend>,
     pub(super) requests: RequestLog,
     pub(super) partitions: u32,
     pub(super) faults: Faults,
@@ -79,14 +72,12 @@ impl Store {
         let base_url = Url::parse(BASE_URL)
             .map_err(|error| CosmosError::builder().with_message(error.to_string()).build())?;
         let lagging = Lagging::of(chaos.as_ref(), &base_url);
-        let mut regions = vec![VirtualRegion::new(REGION, base_url.clone())];
-        regions.extend(lagging.iter().flat_map(Lagging::replicas).map(Replica::region));
-        let account =
-            VirtualAccountConfig::new(regions)?.with_replication_config(replicas::replication());
-        let emulator = InMemoryEmulatorHttpClient::try_new(account)?;
+        let mut regions = vec![Region { name: REGION.to_owned(), url: base_url.clone() }];
+        regions.extend(lagging.iter().flat_map(Lagging::replicas).cloned());
+        let backend: Arc<dyn Backend> = Arc::new(Emulator::new(&regions)?);
         Ok(Self {
-            replicas: Replicas::new(emulator.store(), base_url.clone(), lagging),
-            emulator,
+            replicas: Replicas::new(Arc::clone(&backend), base_url.clone(), lagging),
+            backend,
             containers: Containers::default(),
             requests: RequestLog::new(keep_requests),
             partitions,
@@ -157,7 +148,7 @@ impl Store {
         if let Some(splits) = &self.splits
             && kind.is_write()
         {
-            splits.after_write(&self.emulator.store(), &self.replicas, container).await;
+            splits.after_write(&self.backend, &self.replicas, container).await;
         }
         met.map_or(response, |met| Ok(met.answer()))
     }
@@ -172,6 +163,9 @@ impl Store {
         request: &Request,
     ) -> Result<Response, CosmosError> {
         let candidates = self.replicas.of(kind, &container.container, request).await;
+        if let (Some(chaos), [_, ..]) = (candidates.by_chance, &candidates.replicas[..]) {
+            chaos.note_read_of_replica();
+        }
         for replica in &candidates.replicas {
             let behind = replica.request(request);
             let mut response = self.charged(kind, container, item, &behind).await?;
@@ -193,7 +187,7 @@ impl Store {
         self.charged(kind, container, item, request).await
     }
 
-    /// Has the emulator answer a data-plane request, and says what it costs.
+    /// Has the backend answer a data-plane request, and says what it costs.
     async fn charged(
         &self,
         kind: RequestKind,
@@ -267,7 +261,7 @@ impl Store {
         Request::new(url, method)
     }
 
-    /// Has the emulator answer a data-plane request.
+    /// Has the backend answer a data-plane request.
     pub(super) async fn answer(
         &self,
         kind: RequestKind,
@@ -283,16 +277,9 @@ impl Store {
         }
     }
 
-    /// Asks the emulator directly: nothing is counted or learned.
+    /// Asks the backend directly: nothing is counted or learned.
     pub(super) async fn send(&self, request: &Request) -> Result<Response, CosmosError> {
-        let answer = self.emulator.execute_request(request).await?;
-        let (status, headers, body) = answer.deconstruct();
-        let body = body.collect().await.map_err(|error| {
-            CosmosError::builder()
-                .with_message(format!("the emulator's answer cannot be read: {error}"))
-                .build()
-        })?;
-        Ok(Response { status: u16::from(status), headers, body, items_loaded: None })
+        self.backend.send(request).await
     }
 }
 

@@ -6,7 +6,7 @@ use std::{
 };
 
 use azure_core::http::{Method, Request, headers::HeaderName};
-use azure_data_cosmos_driver::CosmosError;
+use azure_data_cosmos::CosmosError;
 use serde::Deserialize;
 
 use super::{

@@ -79,8 +79,6 @@ fn partitions(store: &Store, container: &ContainerPath, request: &Request) -> u3
     if names_partition_key(request) || has(&RANGE_ID) || has(&RANGE_START) {
         return 1;
     }
-    let ContainerPath { database, container } = container;
-    // All partitions have all of no parents.
-    let all = store.emulator.store().child_partition_ids(database, container, &[]);
+    let all = store.backend.partitions(container);
     u32::try_from(all.len().max(1)).unwrap_or(u32::MAX)
 }
