@@ -133,8 +133,6 @@ pub struct FeedPump {
 
 /// How often the pump looks for partitions that were split.
 const TOPOLOGY_INTERVAL: Duration = Duration::from_secs(5);
-/// How often [`FeedPump::drain`] takes its leases anew.
-const LEASES_TAKEN_ANEW: u32 = 3;
 /// The pause after an error of the store.
 const ERROR_DELAY: Duration = Duration::from_secs(1);
 
@@ -162,16 +160,13 @@ impl FeedPump {
         })
     }
 
-    /// Delivers changes until `stop`. Errors of the store are printed, and then it goes on.
+    /// Delivers changes until `stop`. Errors of the store are printed, and then it goes on. When it
+    /// returns, nothing of it is under way any more: it invokes no handler and writes no lease.
     pub async fn run(&self, stop: CancellationToken) {
         let console = &self.options.console;
         let mut last_error = String::new();
-        loop {
-            let error = tokio::select! {
-                () = stop.cancelled() => return,
-                ended = self.run_until_split() => ended.err(),
-            };
-            let Some(error) = error else { continue };
+        while !stop.is_cancelled() {
+            let Err(error) = self.run_until_split(&stop).await else { continue };
             let text = format!("{}: {}", self.function.name, chain(&error));
             // The same error each second would hide all else.
             if text != last_error {
@@ -196,12 +191,10 @@ impl FeedPump {
     /// When the store refuses, a batch failed [`FeedOptions::drain_attempts`] times, or a page cannot
     /// be read. The other partitions are drained all the same.
     pub async fn drain(&self) -> Result<usize, FeedError> {
-        let (delivered, mut lost) = (AtomicUsize::new(0), 0);
+        let delivered = AtomicUsize::new(0);
         loop {
             match self.drain_until_split(&delivered).await {
                 Err(FeedError::Split) => {}
-                // The last write of a host that has just ended came between: the lease is taken anew.
-                Err(FeedError::LeaseLost(_)) if lost < LEASES_TAKEN_ANEW => lost += 1,
                 Err(error) => return Err(error),
                 Ok(()) => return Ok(delivered.into_inner()),
             }
@@ -218,36 +211,48 @@ impl FeedPump {
         future::join_all(workers).await.into_iter().collect()
     }
 
-    /// Ends when the physical partitions changed, or with an error.
-    async fn run_until_split(&self) -> Result<(), FeedError> {
+    /// Ends when the physical partitions changed, at `stop`, or with an error.
+    async fn run_until_split(&self, stop: &CancellationToken) -> Result<(), FeedError> {
+        let workers = tokio::select! {
+            () = stop.cancelled() => return Ok(()),
+            workers = self.workers() => workers?,
+        };
         let finish = CancellationToken::new();
         let mut running = JoinSet::new();
         let mut look = None;
-        for worker in self.workers().await? {
+        for worker in workers {
             look.get_or_insert_with(|| (worker.container.clone(), worker.topology.clone()));
             running.spawn(worker.run(self.poll_delay(), finish.clone()));
         }
-        loop {
+        let ended = loop {
             tokio::select! {
+                () = stop.cancelled() => break Ok(()),
                 Some(ended) = running.join_next() => match ended {
-                    Ok(Err(FeedError::Split)) => break,
-                    // Dropping the set ends the other workers; an invocation in flight comes again.
-                    Ok(Err(error)) => return Err(error),
-                    _ => return Ok(()),
+                    Ok(ended) => break ended,
+                    // It panicked.
+                    Err(_) => break Ok(()),
                 },
                 // A partition without changes notices nothing by itself.
                 () = tokio::time::sleep(TOPOLOGY_INTERVAL) => {
-                    if let Some((container, topology)) = &look
-                        && feed_ranges(container).await? != **topology
-                    {
-                        break;
+                    if let Some((container, topology)) = &look {
+                        match feed_ranges(container).await {
+                            Ok(ranges) if ranges == **topology => {}
+                            Ok(_) => break Err(FeedError::Split),
+                            Err(error) => break Err(error),
+                        }
                     }
                 }
             }
+        };
+        if matches!(ended, Err(FeedError::Split)) {
+            finish.cancel();
+            while running.join_next().await.is_some() {}
+            return Ok(());
         }
-        finish.cancel();
-        while running.join_next().await.is_some() {}
-        Ok(())
+        // An invocation in flight comes again. A worker that is aborted may still be at a write in
+        // another thread: the lease would change under who takes it next.
+        running.shutdown().await;
+        ended
     }
 
     /// A worker for each lease.

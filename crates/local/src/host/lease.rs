@@ -18,6 +18,9 @@ use time::format_description::well_known::Rfc3339;
 use super::feed::FeedError;
 use super::function::CosmosTrigger;
 
+/// How often a lease is taken that others have written meanwhile.
+const ATTEMPTS: u32 = 10;
+
 /// A lease item as it is stored.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct LeaseItem {
@@ -148,9 +151,18 @@ impl Leases {
     }
 
     async fn take(&self, mut lease: Lease) -> Result<Lease, FeedError> {
-        if lease.item.owner != self.owner {
+        let mut attempt = 1;
+        while lease.item.owner != self.owner {
+            let id = lease.item.id.clone();
             lease.item.owner.clone_from(&self.owner);
-            self.replace(&mut lease).await?;
+            match self.replace(&mut lease).await {
+                // Its last owner has written it, or it was read from a replica that is behind.
+                Err(error @ FeedError::LeaseLost(_)) if attempt < ATTEMPTS => {
+                    lease = self.read(&id).await?.ok_or(error)?;
+                    attempt += 1;
+                }
+                replaced => replaced?,
+            }
         }
         Ok(lease)
     }
@@ -171,25 +183,30 @@ impl Leases {
         match self.container.create_item(&item.id, &item.id, &item, None).await {
             Ok(response) => Ok(Lease { etag: response.headers().etag().cloned(), item }),
             Err(error) if error.status().is_conflict() => {
-                let etag = self.written(&item).await?.ok_or(error)?;
-                Ok(Lease { item, etag: Some(etag) })
+                Ok(self.written(&item).await?.ok_or(error)?)
             }
             Err(error) => Err(error.into()),
         }
     }
 
-    /// The ETag of a lease item if it is as this host wanted it. Then the answer to the write was
-    /// lost, and the SDK has repeated it on its own.
-    async fn written(&self, wanted: &LeaseItem) -> Result<Option<Etag>, FeedError> {
-        let id = &wanted.id;
-        let stored = match self.container.read_item(id.clone(), id, None).await {
-            Ok(response) => response.into_model::<StoredLease>()?,
-            Err(error) if error.status().is_not_found() => return Ok(None),
-            Err(error) => return Err(error.into()),
-        };
-        let StoredLease { item, etag } = stored;
-        let same = item.owner == wanted.owner && item.timestamp == wanted.timestamp;
-        Ok(same.then(|| Etag::from(etag)))
+    async fn read(&self, id: &str) -> Result<Option<Lease>, FeedError> {
+        match self.container.read_item(id.to_owned(), id, None).await {
+            Ok(response) => {
+                let StoredLease { item, etag } = response.into_model()?;
+                Ok(Some(Lease { item, etag: Some(Etag::from(etag)) }))
+            }
+            Err(error) if error.status().is_not_found() => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The lease item if it is as this host wanted it. Then the answer to the write was lost, and
+    /// the SDK has repeated it on its own.
+    async fn written(&self, wanted: &LeaseItem) -> Result<Option<Lease>, FeedError> {
+        let stored = self.read(&wanted.id).await?;
+        Ok(stored.filter(|Lease { item, .. }| {
+            item.owner == wanted.owner && item.timestamp == wanted.timestamp
+        }))
     }
 
     async fn replace(&self, lease: &mut Lease) -> Result<(), FeedError> {
@@ -205,8 +222,8 @@ impl Leases {
                 Ok(())
             }
             Err(error) if error.status().is_precondition_failed() => {
-                let etag = self.written(item).await?;
-                lease.etag = Some(etag.ok_or_else(|| FeedError::LeaseLost(item.id.clone()))?);
+                let written = self.written(item).await?;
+                *lease = written.ok_or_else(|| FeedError::LeaseLost(item.id.clone()))?;
                 Ok(())
             }
             Err(error) => Err(error.into()),

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use time::OffsetDateTime;
-use tokio_util::sync::CancellationToken;
 
 use super::console::Console;
 use super::function::{Function, TimerTrigger};
@@ -15,13 +14,12 @@ const LONGEST_SLEEP: Duration = Duration::from_secs(30);
 /// A run that starts later than this is past due.
 const TOLERANCE: Duration = Duration::from_secs(1);
 
-/// Runs a function on its schedule until `stop`.
+/// Runs a function on its schedule, for as long as it has times to come.
 pub(super) async fn run(
     function: Function,
     timer: TimerTrigger,
     invoker: std::sync::Arc<dyn Invoker>,
     console: Console,
-    stop: CancellationToken,
 ) {
     let last = || timer.last_run.get();
     if timer.run_on_startup {
@@ -37,10 +35,7 @@ pub(super) async fn run(
             if left.is_zero() {
                 break;
             }
-            tokio::select! {
-                () = stop.cancelled() => return,
-                () = tokio::time::sleep(left.min(LONGEST_SLEEP)) => {}
-            }
+            tokio::time::sleep(left.min(LONGEST_SLEEP)).await;
         }
         let late = OffsetDateTime::now_utc() - due;
         let next = timer.schedule.next(due);

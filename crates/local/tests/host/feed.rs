@@ -1,14 +1,18 @@
 //! The pump of a `cosmosDBTrigger`.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::time::Duration;
 
 use azure_data_cosmos::{FeedScope, Query};
-use futures::TryStreamExt as _;
+use bytes::Bytes;
+use futures::future::{self, BoxFuture};
+use futures::{FutureExt as _, TryStreamExt as _};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use tributary_local::cosmos::{Fault, RequestKind};
-use tributary_local::host::FeedOptions;
+use tributary_local::host::{FeedOptions, FeedPump, InvocationResult, Invoker, RouterInvoker};
 
 use crate::support::{
     Handler, Received, Reply, Store, cosmos_function, eventually, feed_options, function,
@@ -351,4 +355,64 @@ async fn a_running_trigger_reads_such_a_page_again_and_again() {
     .await;
     stop.cancel();
     tokio::time::timeout(Duration::from_secs(5), running).await.unwrap().unwrap();
+}
+
+/// A handler that holds its thread, as a write to the store in this process does.
+#[derive(Default)]
+struct Busy {
+    begun: AtomicUsize,
+    ended: AtomicUsize,
+}
+
+impl Invoker for Busy {
+    fn invoke<'a>(&'a self, _: &'a str, _: &'a str, _: Bytes) -> BoxFuture<'a, InvocationResult> {
+        self.begun.fetch_add(1, SeqCst);
+        std::thread::sleep(Duration::from_millis(200));
+        self.ended.fetch_add(1, SeqCst);
+        future::pending().boxed()
+    }
+}
+
+// What is only aborted goes on in its thread until it waits for something: a worker that wrote its
+// checkpoint then took the lease from the next pump.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_pump_that_was_stopped_has_nothing_under_way() {
+    let store = Store::new(1).await;
+    store.put("p1", json!({})).await;
+    let busy = Arc::new(Busy::default());
+    let function = function(&cosmos_function());
+    let pump =
+        FeedPump::new(store.client.clone(), &function, busy.clone(), feed_options()).unwrap();
+    let stop = CancellationToken::new();
+    let running = tokio::spawn({
+        let stop = stop.clone();
+        async move { pump.run(stop).await }
+    });
+    eventually("an invocation begins", async || (busy.begun.load(SeqCst) > 0).then_some(())).await;
+    stop.cancel();
+    running.await.unwrap();
+    assert_eq!(busy.ended.load(SeqCst), busy.begun.load(SeqCst));
+}
+
+#[tokio::test]
+async fn a_lease_is_taken_whoever_writes_it_meanwhile() {
+    let store = Store::new(1).await;
+    store.put("p1", json!({})).await;
+    let handler = Handler::default();
+    let function = function(&cosmos_function());
+    store.pump(&function, &handler, feed_options()).drain().await.unwrap();
+    store.put("p2", json!({})).await;
+    // The lease is read as it was, and its owner has written it since.
+    let behind = store.endpoint.freeze_replica("leases");
+    let mut lease = leases(&store).await.remove(0);
+    lease["timestamp"] = "later".into();
+    let id = lease["id"].as_str().unwrap().to_owned();
+    store.leases.upsert_item(id.clone(), &id, &lease, None).await.unwrap();
+
+    let other = store.endpoint.client().await.unwrap();
+    let invoker = Arc::new(RouterInvoker(handler.router()));
+    let pump = FeedPump::new(other, &function, invoker, feed_options()).unwrap();
+    assert_eq!(pump.drain().await.unwrap(), 1);
+    drop(behind);
+    assert_eq!(all_ids(&handler.received()), ["p1", "p2"]);
 }
