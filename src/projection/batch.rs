@@ -7,7 +7,7 @@ use std::{
 };
 
 use backon::{BackoffBuilder, ExponentialBuilder};
-use custom_handler::{Document, Documents, InvocationId};
+use custom_handler::{Document, Documents, InvocationId, Outcome};
 use futures::{FutureExt, StreamExt, future::BoxFuture, stream};
 use tokio::time::{Instant, sleep};
 
@@ -46,7 +46,7 @@ pub async fn run<P: Projection>(
     budget: Duration,
     Documents(documents): Documents,
     InvocationId(invocation): InvocationId,
-) -> Result<(), Undelivered> {
+) -> Result<Outcome, Undelivered> {
     let started = Instant::now();
     let stamps: Vec<Stamps> = documents.iter().filter_map(|one| one.parse().ok()).collect();
     host_dates::report(&stamps);
@@ -86,8 +86,17 @@ pub async fn run<P: Projection>(
     let lag = Duration::from_millis(lag_ms);
     telemetry::batch(P::FUNCTION, &telemetry::Batch { outcomes, lag, cost });
     match failures.first() {
-        None => Ok(()),
+        None => Ok(Outcome::new().done(in_words(applied, dead_letters))),
         Some(first) => Err(Undelivered { failed: failures.len(), changes, first: *first }),
+    }
+}
+
+/// What a batch has come to, for the console of a developer; nothing when it changed nothing.
+fn in_words(applied: usize, dead_letters: usize) -> String {
+    match (applied, dead_letters) {
+        (0, 0) => String::new(),
+        (applied, 0) => format!("{applied} applied"),
+        (applied, letters) => format!("{applied} applied, {letters} to the dead letters"),
     }
 }
 

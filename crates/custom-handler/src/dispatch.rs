@@ -1,11 +1,11 @@
 //! Who answers a request: a trigger, the HTTP functions, or the readiness probe.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::{Request, State};
-use axum::http::{Method, StatusCode};
+use axum::http::{HeaderName, HeaderValue, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 
 use crate::builder::is_function_name;
@@ -17,14 +17,26 @@ struct App {
     http: HttpFunctions,
     http_names: HashSet<String>,
     triggers: HashMap<String, Trigger>,
+    /// The names of all functions, separated by commas; `None` when the HTTP functions have not
+    /// been named.
+    functions: Option<HeaderValue>,
 }
+
+/// The functions of this app, for a host on a developer's machine that compares them with its
+/// folders.
+const FUNCTIONS: HeaderName = HeaderName::from_static("x-custom-handler-functions");
 
 pub(crate) fn router(http: Router, http_names: Vec<String>, triggers: Vec<Trigger>) -> Router {
     let triggers = triggers.into_iter().map(|trigger| (trigger.name().to_owned(), trigger));
+    let triggers: HashMap<_, _> = triggers.collect();
+    let names: BTreeSet<&str> =
+        http_names.iter().chain(triggers.keys()).map(String::as_str).collect();
+    let names = names.into_iter().collect::<Vec<_>>().join(",");
     let app = App {
+        functions: HeaderValue::try_from(names).ok().filter(|_| !http_names.is_empty()),
         http: HttpFunctions::new(http),
         http_names: http_names.into_iter().collect(),
-        triggers: triggers.collect(),
+        triggers,
     };
     // One fallback instead of routes: what is not a trigger's own `POST` belongs untouched to the
     // HTTP functions, whatever its method and path, and so do their 404 and 405.
@@ -51,7 +63,11 @@ async fn answer(app: Arc<App>, request: Request) -> Response {
         return response;
     }
     if is_probe {
-        return "The function app is ready.\n".into_response();
+        let mut ready = "The function app is ready.\n".into_response();
+        if let Some(functions) = &app.functions {
+            ready.headers_mut().insert(FUNCTIONS, functions.clone());
+        }
+        return ready;
     }
     match called {
         Some(name) if app.http_names.contains(&name) && !from_outside => host_too_old(&name),

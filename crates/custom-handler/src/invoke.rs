@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use axum::body::Body;
 use axum::extract::Request;
-use axum::http::{StatusCode, header};
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use tracing::{Instrument, Span};
 
@@ -14,6 +14,9 @@ use crate::outcome::{Answer, Outcome};
 use crate::trace::TraceContext;
 use crate::trigger::Trigger;
 use crate::{logs, panics};
+
+/// What an invocation has done, for the console of a host on a developer's machine.
+const DONE: HeaderName = HeaderName::from_static("x-custom-handler-done");
 
 /// Why an invocation failed: the status for the host and the words for the log.
 #[derive(Debug, thiserror::Error)]
@@ -84,7 +87,11 @@ fn success(outcome: Outcome, span: &Span) -> Result<Response, Failure> {
         return_value: outcome.return_value,
     };
     let body = serde_json::to_vec(&answer).map_err(Failure::Outcome)?;
-    Ok(([(header::CONTENT_TYPE, "application/json")], body).into_response())
+    let mut response = ([(header::CONTENT_TYPE, "application/json")], body).into_response();
+    if let Some(done) = outcome.done.and_then(|done| HeaderValue::try_from(done).ok()) {
+        response.headers_mut().insert(DONE, done);
+    }
+    Ok(response)
 }
 
 impl Failure {

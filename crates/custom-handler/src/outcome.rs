@@ -22,6 +22,9 @@ pub struct Outcome {
     pub outputs: Map<String, Value>,
     /// The value of the output binding named `$return`; null without one.
     pub return_value: Value,
+    /// What was done, in a few words, for the console of a host on a developer's machine; empty when
+    /// there was nothing to do. The Functions host does not read it.
+    pub done: Option<String>,
 }
 
 /// What a handler may return: `()`, an [`Outcome`], or a `Result` of either with an error that can
@@ -51,6 +54,13 @@ impl Outcome {
     #[must_use]
     pub fn output(mut self, binding: impl Into<String>, value: impl Into<Value>) -> Self {
         self.outputs.insert(binding.into(), value.into());
+        self
+    }
+
+    /// Says in a few words of ASCII what was done; empty when there was nothing to do.
+    #[must_use]
+    pub fn done(mut self, done: impl Into<String>) -> Self {
+        self.done = Some(done.into());
         self
     }
 

@@ -3,7 +3,8 @@
 //! `POST /api/control` with `{"reply": "ok" | "fail" | "empty" | "text" | "hang", "times": n}` says
 //! how the next invocations are answered, `POST /api/exit/{code}` ends the process, and
 //! `GET /api/recorded` lists what it got. `ECHO_EXIT` ends it at the start, `ECHO_SILENT` keeps it
-//! from listening, `ECHO_CHILD` names a file to write a child's process id to.
+//! from listening, `ECHO_CHILD` names a file to write a child's process id to,
+//! `ECHO_FUNCTIONS` are the functions that it says it serves.
 
 use std::collections::BTreeMap;
 use std::process::{Command, exit};
@@ -48,7 +49,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     let port: u16 = std::env::var("FUNCTIONS_CUSTOMHANDLER_PORT")?.parse()?;
     let router = Router::new()
-        .route("/", get(|| async { "ready" }))
+        .route("/", get(ready))
         .route("/api/control", post(set_control))
         .route("/api/exit/{code}", post(end))
         .route("/api/recorded", get(recorded))
@@ -57,6 +58,15 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         .with_state(App::default());
     axum::serve(TcpListener::bind(("127.0.0.1", port)).await?, router).await?;
     Ok(())
+}
+
+async fn ready() -> impl IntoResponse {
+    let mut headers = HeaderMap::new();
+    let functions = std::env::var("ECHO_FUNCTIONS").ok();
+    if let Some(functions) = functions.and_then(|functions| functions.try_into().ok()) {
+        headers.insert("x-custom-handler-functions", functions);
+    }
+    (headers, "ready")
 }
 
 async fn set_control(State(app): State<App>, Json(control): Json<Control>) -> StatusCode {

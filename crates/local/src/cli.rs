@@ -13,6 +13,7 @@ use tributary_local::{chaos::ChaosSpec, cosmos::Charges};
 ///
 /// Logs go to stderr. stdout gets one line of JSON when everything is up. Ctrl-C ends everything.
 #[derive(Debug, Parser)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own for the user")]
 #[command(bin_name = "cargo local", version)]
 pub(crate) struct Cli {
     /// Port of the HTTP functions on 127.0.0.1; 0 picks a free one.
@@ -59,6 +60,10 @@ pub(crate) struct Cli {
     /// What --chaos decides with: the same number gives the same decisions.
     #[arg(long, value_name = "N", requires = "chaos", default_value_t = 1)]
     pub seed: u64,
+
+    /// Print every line: of the handler, and of each invocation with its id.
+    #[arg(long, short)]
+    pub verbose: bool,
 
     /// Build the handler with optimisations.
     #[arg(long)]

@@ -29,7 +29,7 @@ const CONNECTION: &str = "CosmosConnection";
 
 /// Runs until it is asked to end.
 pub(crate) async fn run(cli: Cli) -> anyhow::Result<()> {
-    let console = Console::stderr();
+    let console = if cli.verbose { Console::verbose() } else { Console::stderr() };
     let chaos = cli.chaos.clone().map(|spec| Chaos::new(spec, cli.seed));
     // Whatever is under way is dropped when the signal comes, and dropping ends its processes.
     let ended = tokio::select! {
@@ -55,6 +55,10 @@ async fn steps(cli: Cli, chaos: Option<Chaos>, console: Console) -> anyhow::Resu
     console.info(&format!("Cosmos DB endpoint: {}", store.url()));
     provision(&root, &settings, &store).await?;
     if cli.cosmos_only {
+        if store.own.is_some() {
+            console
+                .info(&format!("In another terminal: cargo local --cosmos '{}'", store.connection));
+        }
         ready(None, store.url())?;
         return if store.own.is_some() { std::future::pending().await } else { Ok(()) };
     }

@@ -1,4 +1,12 @@
-//! The lines that Core Tools prints.
+//! The console: one line for a request, one for a batch, and whatever went wrong.
+//!
+//! | line | without `-v` | with `-v` |
+//! | --- | --- | --- |
+//! | an HTTP request | method, path, status, time, request units | as Core Tools print it, with the invocation id |
+//! | a batch or timer that succeeded | what the handler says that it did; nothing when it did nothing | as Core Tools print it |
+//! | a failed request or invocation | with its invocation id and the reason | the same |
+//! | the handler's lines of level info and below | left out | shown |
+//! | the handler's other lines: warnings, errors, `println!` | shown | shown |
 
 use std::io::Write as _;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,26 +23,41 @@ use time::macros::format_description;
 pub struct Console {
     kept: Option<Arc<Mutex<Vec<String>>>>,
     quiet: bool,
+    verbose: bool,
     hushed: Arc<AtomicBool>,
 }
 
+/// An invocation that ended, or a request.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Ended<'a> {
+    pub(super) function: &'a str,
+    /// The invocation id.
+    pub(super) id: &'a str,
+    pub(super) duration: Duration,
+}
+
 impl Console {
-    /// Lines go to stderr.
+    /// Creates a console on stderr with a line for each request and batch.
     pub fn stderr() -> Self {
         Self::default()
     }
 
-    /// Lines go nowhere.
+    /// Creates a console on stderr with every line.
+    pub fn verbose() -> Self {
+        Self { verbose: true, ..Self::default() }
+    }
+
+    /// Creates a console whose lines go nowhere.
     pub fn silent() -> Self {
         Self { quiet: true, ..Self::default() }
     }
 
-    /// Lines are kept for [`Console::lines`].
+    /// Creates a console that keeps every line for [`Console::lines`].
     pub fn kept() -> Self {
-        Self { kept: Some(Arc::default()), quiet: true, hushed: Arc::default() }
+        Self { kept: Some(Arc::default()), quiet: true, verbose: true, ..Self::default() }
     }
 
-    /// The lines that were kept.
+    /// Returns the lines that were kept.
     pub fn lines(&self) -> Vec<String> {
         self.kept
             .as_ref()
@@ -48,63 +71,98 @@ impl Console {
         self.hushed.store(hushed, Ordering::Relaxed);
     }
 
-    /// A line of the handler's stdout.
+    fn is_hushed(&self) -> bool {
+        self.hushed.load(Ordering::Relaxed)
+    }
+
+    /// Prints a line of the handler's stdout.
     pub(super) fn handler(&self, line: &str) {
-        if !self.hushed.load(Ordering::Relaxed) {
+        if !is_routine(line) || (self.verbose && !self.is_hushed()) {
             self.plain(&format!("handler | {line}"));
         }
     }
 
-    /// A line that came with the answer to an invocation.
+    /// Prints a line that came with the answer to an invocation.
     pub(super) fn log(&self, line: &str) {
-        if !self.hushed.load(Ordering::Relaxed) {
+        if self.verbose && !self.is_hushed() {
             self.info(line);
         }
     }
 
-    /// A line without a time.
+    /// Prints a line without a time.
     pub fn plain(&self, text: &str) {
         self.write(Style::new(), text);
     }
 
-    /// A heading or a name.
+    /// Prints a heading or a name.
     pub fn heading(&self, text: &str) {
         self.write(AnsiColor::Yellow.on_default(), text);
     }
 
-    /// Something that went on.
+    /// Prints something that went on.
     pub fn info(&self, text: &str) {
         self.write(Style::new(), &stamped(text));
     }
 
-    /// Something that was done.
+    /// Prints something that was done.
     pub fn success(&self, text: &str) {
         self.write(AnsiColor::Green.on_default(), &stamped(text));
     }
 
-    /// Something to look at.
+    /// Prints something to look at.
     pub fn warn(&self, text: &str) {
         self.write(AnsiColor::Yellow.on_default(), &stamped(text));
     }
 
-    /// Something that failed.
+    /// Prints something that failed.
     pub fn error(&self, text: &str) {
         self.write(AnsiColor::Red.on_default(), &stamped(text));
     }
 
-    /// One line for an invocation that ended; `note` is what else there is to say.
-    pub fn executed(&self, function: &str, ok: bool, id: &str, duration: Duration, note: &str) {
-        let outcome = if ok { "Succeeded" } else { "Failed" };
-        let space = if note.is_empty() { "" } else { " " };
-        let text = format!(
-            "Executed 'Functions.{function}' ({outcome}, Id={id}, Duration={}ms){space}{note}",
-            duration.as_millis()
-        );
-        if !ok {
-            self.error(&text);
-        } else if !self.hushed.load(Ordering::Relaxed) {
-            self.success(&text);
+    /// Prints the line of a request (`GET /api/feed`) that was answered.
+    pub(super) fn answered(
+        &self,
+        ended: Ended<'_>,
+        request: &str,
+        status: u16,
+        charge: Option<&str>,
+    ) {
+        if self.is_hushed() {
+            return;
         }
+        let answer = format!("{request} → {status}");
+        if self.verbose {
+            return self.success(&ended.as_core_tools("Succeeded", &answer));
+        }
+        let charge = charge.map_or_else(String::new, |charge| format!(", {charge} RU"));
+        let line = format!("{answer} in {} ms{charge}", ended.duration.as_millis());
+        match status {
+            ..400 => self.success(&line),
+            400..500 => self.warn(&line),
+            _ => self.error(&format!("{line} (Id={})", ended.id)),
+        }
+    }
+
+    /// Prints the line of an invocation that succeeded. `what` it was about: `2 documents`; `done`
+    /// is what the handler says that it did, nothing when it is empty.
+    pub(super) fn succeeded(&self, ended: Ended<'_>, what: &str, done: Option<&str>) {
+        if self.is_hushed() {
+            return;
+        }
+        if self.verbose {
+            return self.success(&ended.as_core_tools("Succeeded", what));
+        }
+        let (function, ms) = (ended.function, ended.duration.as_millis());
+        match done {
+            Some("") => {}
+            Some(done) => self.info(&format!("{function}: {what}, {done} in {ms} ms")),
+            None => self.info(&format!("{function}: {what} in {ms} ms")),
+        }
+    }
+
+    /// Prints the line of a request or an invocation that failed, and why.
+    pub(super) fn failed(&self, ended: Ended<'_>, reason: &str) {
+        self.error(&ended.as_core_tools("Failed", reason));
     }
 
     fn write(&self, style: Style, text: &str) {
@@ -114,10 +172,34 @@ impl Console {
             lines.push(text.to_owned());
         }
         if !self.quiet {
-            // Nothing can be done when stderr is closed.
+            // A closed stderr is not an error.
             let _ = writeln!(anstream::stderr().lock(), "{style}{text}{style:#}");
         }
     }
+}
+
+impl Ended<'_> {
+    fn as_core_tools(self, outcome: &str, note: &str) -> String {
+        let Self { function, id, duration } = self;
+        let ms = duration.as_millis();
+        format!("Executed 'Functions.{function}' ({outcome}, Id={id}, Duration={ms}ms) {note}")
+            .trim_end()
+            .to_owned()
+    }
+}
+
+/// Returns true for a log line of level info or below, in either format of the `custom-handler`
+/// crate. Any other line has a reason that its author knows.
+fn is_routine(line: &str) -> bool {
+    let level = if line.starts_with('{') {
+        let line: serde_json::Value = serde_json::from_str(line).unwrap_or_default();
+        line["level"].as_str().map(str::to_owned)
+    } else {
+        let mut words = line.split_whitespace();
+        let time = words.next().filter(|word| word.contains('T') && word.ends_with('Z'));
+        time.and(words.next()).map(str::to_owned)
+    };
+    level.is_some_and(|level| ["INFO", "DEBUG", "TRACE"].contains(&level.as_str()))
 }
 
 fn stamped(text: &str) -> String {
@@ -125,4 +207,66 @@ fn stamped(text: &str) -> String {
         format_description!("[year]-[month]-[day]T[hour]:[minute]:[second].[subsecond digits:3]Z");
     let now = OffsetDateTime::now_utc().format(format).unwrap_or_default();
     format!("[{now}] {text}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_lines_of_a_known_level_are_routine() {
+        for routine in [
+            "2026-11-22T13:00:00.123456Z  INFO request{method=\"GET\"}: tributary: Answered",
+            "2026-11-22T13:00:00.123456Z DEBUG tributary: more",
+            "{\"timestamp\":\"2026-11-22T13:00:00Z\",\"level\":\"INFO\",\"message\":\"Answered\"}",
+        ] {
+            assert!(is_routine(routine), "{routine}");
+        }
+        for shown in [
+            "2026-11-22T13:00:00.123456Z  WARN tributary: a change waits",
+            "2026-11-22T13:00:00.123456Z ERROR tributary: it failed",
+            "{\"level\":\"WARN\"}",
+            "{not JSON",
+            "INFO without a time",
+            "[src/blog/mod.rs:12] user = 3",
+            "",
+        ] {
+            assert!(!is_routine(shown), "{shown}");
+        }
+    }
+
+    #[test]
+    fn a_console_that_is_not_verbose_has_a_line_for_what_was_done() {
+        let console = Console { verbose: false, ..Console::kept() };
+        let duration = Duration::from_millis(7);
+        let ended = Ended { function: "HomeFeed", id: "one", duration };
+        console.answered(ended, "PUT /api/posts/p1", 201, Some("12.5"));
+        console.answered(ended, "GET /api/posts/p2", 404, None);
+        console.answered(ended, "GET /api/posts/p3", 500, None);
+        console.succeeded(ended, "2 documents", Some("1 applied"));
+        console.succeeded(ended, "2 documents", Some(""));
+        console.succeeded(ended, "timer", None);
+        console.failed(ended, "1 document: the handler answered 500");
+        console.handler("2026-11-22T13:00:00.123456Z  INFO tributary: Answered a request");
+        console.handler("2026-11-22T13:00:00.123456Z  WARN tributary: a change waits");
+        console.log("a line of the answer");
+        let lines = console.lines();
+        let without_times: Vec<_> = lines
+            .iter()
+            .map(|line| line.split_once("] ").map_or(&**line, |(_, text)| text))
+            .collect();
+        assert_eq!(
+            without_times,
+            [
+                "PUT /api/posts/p1 → 201 in 7 ms, 12.5 RU",
+                "GET /api/posts/p2 → 404 in 7 ms",
+                "GET /api/posts/p3 → 500 in 7 ms (Id=one)",
+                "HomeFeed: 2 documents, 1 applied in 7 ms",
+                "HomeFeed: timer in 7 ms",
+                "Executed 'Functions.HomeFeed' (Failed, Id=one, Duration=7ms) \
+                 1 document: the handler answered 500",
+                "handler | 2026-11-22T13:00:00.123456Z  WARN tributary: a change waits",
+            ]
+        );
+    }
 }

@@ -13,7 +13,7 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use tower::ServiceExt as _;
 
-use super::console::Console;
+use super::console::{Console, Ended};
 use super::function::Function;
 use super::wire::{self, Answer, Attempt, Failure};
 
@@ -122,7 +122,9 @@ fn request(
 fn read(parts: &http::response::Parts, body: &[u8]) -> InvocationResult {
     let content_type = parts.headers.get(header::CONTENT_TYPE);
     let content_type = content_type.and_then(|value| value.to_str().ok()).unwrap_or_default();
-    wire::read_answer(parts.status.as_u16(), content_type, body)
+    let answer = wire::read_answer(parts.status.as_u16(), content_type, body)?;
+    let done = parts.headers.get(wire::DONE).and_then(|value| value.to_str().ok());
+    Ok(Answer { done: done.map(str::to_owned), ..answer })
 }
 
 fn unreachable(error: &(dyn std::error::Error + 'static)) -> Failure {
@@ -173,9 +175,10 @@ pub(super) async fn run(
     loop {
         let started = Instant::now();
         let result = invoker.invoke(&function.name, &id, body(&attempt).into()).await;
+        let ended = Ended { function: &function.name, id: &id, duration: started.elapsed() };
         let failure = match result {
             Ok(answer) => {
-                console.executed(&function.name, true, &id, started.elapsed(), note);
+                console.succeeded(ended, note, answer.done.as_deref());
                 for line in &answer.logs {
                     console.log(line);
                 }
@@ -183,14 +186,7 @@ pub(super) async fn run(
             }
             Err(failure) => failure,
         };
-        let text = format!("{note}: {failure}");
-        console.executed(
-            &function.name,
-            false,
-            &id,
-            started.elapsed(),
-            text.trim_start_matches(": "),
-        );
+        console.failed(ended, format!("{note}: {failure}").trim_start_matches(": "));
         let Some(delay) =
             function.retry.as_ref().and_then(|policy| policy.delay(attempt.retry_count))
         else {

@@ -71,6 +71,7 @@ mod proxy;
 mod request_body;
 mod request_path;
 pub mod routes;
+mod served;
 mod server;
 mod settings;
 mod timer;

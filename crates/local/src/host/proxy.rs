@@ -19,7 +19,7 @@ use axum::response::{IntoResponse as _, Response};
 use futures::stream;
 use hyper_util::client::legacy::Error;
 
-use super::console::Console;
+use super::console::{Console, Ended};
 use super::invoke::{HandlerClient, chain};
 use super::process::HandlerWatch;
 use super::request_body::RequestBody;
@@ -39,6 +39,8 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(250);
 
 /// The host's name for an invocation id, beside [`wire::INVOCATION_ID`].
 const MS_INVOCATION_ID: HeaderName = HeaderName::from_static("x-ms-invocation-id");
+/// What an answer says that the store charged for it.
+const REQUEST_CHARGE: HeaderName = HeaderName::from_static("x-ms-request-charge");
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
 const FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
@@ -74,15 +76,19 @@ impl Proxy<'_> {
             Ok(answer) => answer,
             Err(_) => Err(format!("no answer within {} s", ACTIVITY_TIMEOUT.as_secs())),
         };
-        let (response, note) = match answer {
+        let ended = Ended { function, id: &id, duration: started.elapsed() };
+        match answer {
             Ok(response) => {
-                let note = format!("{what} → {}", response.status().as_u16());
-                (Ok(response), note)
+                let charge = response.headers().get(&REQUEST_CHARGE);
+                let charge = charge.and_then(|charge| charge.to_str().ok());
+                self.console.answered(ended, &what, response.status().as_u16(), charge);
+                response
             }
-            Err(reason) => (Err(()), format!("{what} → 500: {reason}")),
-        };
-        self.console.executed(function, response.is_ok(), &id, started.elapsed(), &note);
-        response.unwrap_or_else(|()| StatusCode::INTERNAL_SERVER_ERROR.into_response())
+            Err(reason) => {
+                self.console.failed(ended, &format!("{what} → 500: {reason}"));
+                StatusCode::INTERNAL_SERVER_ERROR.into_response()
+            }
+        }
     }
 
     async fn exchange(&self, request: Request, id: &str) -> Result<Response, String> {

@@ -14,6 +14,7 @@ use futures::future::BoxFuture;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
 
 use super::app::FunctionApp;
 use super::connection;
@@ -25,6 +26,7 @@ use super::invoke::{HandlerClient, HttpInvoker, InvocationResult, Invoker, handl
 use super::json::ConfigError;
 use super::keys::Keys;
 use super::process::{HandlerError, HandlerOptions, HandlerProcess, HandlerWatch};
+use super::served;
 use super::settings::Settings;
 use super::timer;
 use super::wire::Failure;
@@ -103,7 +105,10 @@ pub struct Host {
     handlers: Vec<HandlerProcess>,
     watches: Vec<HandlerWatch>,
     stop: CancellationToken,
-    tasks: JoinSet<()>,
+    /// They end at `stop`, each with what it has under way.
+    triggers: JoinSet<()>,
+    /// It ends when it is dropped.
+    _front: AbortOnDropHandle<()>,
 }
 
 impl Host {
@@ -148,6 +153,13 @@ impl Host {
         }
 
         let client = handler_client();
+        if let Some(watch) = watches.first()
+            && let Some(served) = served::ask(&client, &watch.url().await?).await
+        {
+            for mismatch in served::mismatches(&app, &served) {
+                options.console.warn(&mismatch);
+            }
+        }
         let invoker = |watch: &HandlerWatch| -> Arc<dyn Invoker> {
             Arc::new(HandlerInvoker {
                 handler: watch.clone(),
@@ -163,16 +175,16 @@ impl Host {
             apart: apart.first().map(invoker),
         };
         let stop = CancellationToken::new();
-        let mut tasks = JoinSet::new();
-        start_triggers(&app, &clients, &invokers, &options, &stop, &mut tasks)?;
+        let mut triggers = JoinSet::new();
+        start_triggers(&app, &clients, &invokers, &options, &stop, &mut triggers)?;
         let front = Front::new(app, serving.to_vec(), client, first, options)?;
         let router = Router::new().fallback(serve).with_state(Arc::new(front));
-        tasks.spawn(async move {
+        let front = tokio::spawn(async move {
             // It ends only with the task.
             let _ = axum::serve(listener, router).await;
         });
-        let url = format!("http://{address}");
-        Ok(Self { url, handlers, watches, stop, tasks })
+        let (url, front) = (format!("http://{address}"), AbortOnDropHandle::new(front));
+        Ok(Self { url, handlers, watches, stop, triggers, _front: front })
     }
 
     /// Where the HTTP functions are: `http://127.0.0.1:7071`.
@@ -207,7 +219,7 @@ impl Host {
         for handler in self.handlers {
             handler.stop().await;
         }
-        self.tasks.shutdown().await;
+        while self.triggers.join_next().await.is_some() {}
     }
 }
 
@@ -285,13 +297,13 @@ fn start_triggers(
                 tasks.spawn(async move { pump.run(stop).await });
             }
             Trigger::Timer(timer) => {
-                tasks.spawn(timer::run(
-                    function.clone(),
-                    timer.clone(),
-                    invokers.first.clone(),
-                    options.console.clone(),
-                    stop.clone(),
-                ));
+                let (function, timer) = (function.clone(), timer.clone());
+                let (invoker, console) = (invokers.first.clone(), options.console.clone());
+                let stop = stop.clone();
+                tasks.spawn(async move {
+                    let timer = timer::run(function, timer, invoker, console);
+                    stop.run_until_cancelled(timer).await;
+                });
             }
         }
     }

@@ -15,6 +15,9 @@ use super::newtonsoft::{DateParsing, Exception, quoted, write_page};
 pub const CONTENT_TYPE: &str = "application/json; charset=utf-8";
 /// The header with the id of an invocation; a retry has the same one.
 pub const INVOCATION_ID: &str = "x-azure-functions-invocationid";
+/// The header of an answer in which the handler says what it did, for this console. The Functions
+/// host does not read it.
+pub const DONE: &str = "x-custom-handler-done";
 /// The header with the version of the host.
 pub const HOST_VERSION: &str = "x-azure-functions-hostversion";
 /// The version that this stand-in gives: that of the host which `tests/recorded/` is from.
@@ -88,6 +91,8 @@ pub fn timer(function: &Function, status: Option<&TimerStatus>, attempt: &Attemp
 pub struct Answer {
     /// The log lines that it returned.
     pub logs: Vec<String>,
+    /// What it says that it did; empty when there was nothing to do.
+    pub done: Option<String>,
 }
 
 /// Why an invocation failed.
@@ -151,7 +156,7 @@ pub fn read_answer(status: u16, content_type: &str, body: &[u8]) -> Result<Answe
             .collect(),
         Some(_) => return Err(Failure::Body(status, "Logs is not a list".to_owned())),
     };
-    Ok(Answer { logs })
+    Ok(Answer { logs, done: None })
 }
 
 /// .NET's `DateTime.MinValue`.

@@ -304,13 +304,13 @@ fn a_bad_file_is_named() {
     assert!(stderr.contains("error: Bad/function.json: bindings must hold"), "{stderr}");
 }
 
-#[tokio::test]
-async fn functions_invocations_and_keys_are_printed() {
+/// What `cargo local` prints on stderr while a key is missing once and a request is answered.
+async fn printed(arguments: &[&str]) -> (String, String) {
     let app = staged(&[
         ("Change", http_function("api/change", &["get", "post"], "function")),
         ("Rest", http_function("api/{*path}", &[], "anonymous")),
     ]);
-    let arguments = [&FREE_PORTS[..], &["--enable-auth"]].concat();
+    let arguments = [&FREE_PORTS[..], &["--enable-auth"], arguments].concat();
     let mut running = Running::start(&app, &arguments);
     let mut stderr = running.child.stderr.take().unwrap();
     let api = running.ready()["api"].as_str().unwrap().to_owned();
@@ -319,16 +319,68 @@ async fn functions_invocations_and_keys_are_printed() {
     running.end_by("-INT");
     let mut text = String::new();
     stderr.read_to_string(&mut text).unwrap();
+    (text, api)
+}
+
+#[tokio::test]
+async fn functions_requests_and_keys_are_printed() {
+    let (text, api) = printed(&[]).await;
     for expected in [
         &format!("\tChange: [GET,POST] {api}/change (key)") as &str,
         &format!("\tRest: {api}/{{*path}}"),
         "\tFunction key: ",
-        "Executed 'Functions.Rest' (Succeeded, Id=",
-        "GET /api/other → 418",
+        "GET /api/other → 418 in ",
         "handler | echo handler starts",
         "handler ! a warning from the echo handler",
     ] {
         assert!(text.contains(expected), "{expected:?} is not in {text}");
+    }
+    assert!(!text.contains("Executed"), "{text}");
+    assert!(!text.contains('\u{1b}'), "no colours into a pipe");
+}
+
+#[tokio::test]
+async fn a_verbose_console_has_the_lines_of_core_tools() {
+    let (text, _) = printed(&["-v"]).await;
+    for expected in ["Executed 'Functions.Rest' (Succeeded, Id=", "GET /api/other → 418"] {
+        assert!(text.contains(expected), "{expected:?} is not in {text}");
+    }
+}
+
+#[tokio::test]
+async fn a_function_that_the_handler_or_the_host_does_not_know_is_warned_of() {
+    let app = staged(&[
+        ("Rest", http_function("api/{*path}", &[], "anonymous")),
+        ("Left", http_function("api/left", &[], "anonymous")),
+    ]);
+    let values = serde_json::json!({ "Values": { "ECHO_FUNCTIONS": "Fresh,Rest" } });
+    app.write("local.settings.json", &values);
+    let mut running = Running::start(&app, &FREE_PORTS);
+    let mut stderr = running.child.stderr.take().unwrap();
+    running.ready();
+    running.end_by("-INT");
+    let mut text = String::new();
+    stderr.read_to_string(&mut text).unwrap();
+    for expected in [
+        "Fresh has no folder: the handler serves it, and the host never calls it. Add \
+         functions/Fresh/function.json",
+        "Left has a folder, and the handler does not serve it",
+    ] {
+        assert!(text.contains(expected), "{expected:?} is not in {text}");
+    }
+    assert!(!text.contains("Rest has"), "{text}");
+}
+
+#[test]
+fn a_demo_that_is_not_there_is_one_clear_sentence() {
+    let app = app();
+    for (arguments, named) in [
+        (&["--demo"][..], "error: --demo: there is no src/*/demo.json in "),
+        (&["--demo", "shop"], "error: --demo shop: there is no src/shop/demo.json in "),
+    ] {
+        let (code, stdout, stderr) = finished(&app, &[&FREE_PORTS[..], arguments].concat());
+        assert_eq!((code, stdout.as_str()), (Some(1), ""));
+        assert!(stderr.contains(named), "{stderr}");
     }
 }
 
