@@ -102,22 +102,30 @@ impl ProductsIntegrity {
         let Some(Stored { item: before, etag }) = self.0.product(category_id, id).await? else {
             return Ok(Effect::Unchanged);
         };
-        let (mut product, mut effect) = (before.clone(), Effect::Unchanged);
+        let (mut labels, mut missing) = (Vec::new(), Vec::new());
         for (kind, copy) in before.labels() {
-            let label = match self.0.label(kind, &copy.id).await? {
-                Some(Stored { item: LabelItem::Live(label), .. }) => label,
-                missing => {
-                    effect = Effect::Applied;
-                    self.0.bring_back(kind, &copy, missing).await?
-                }
-            };
-            product = product.relabelled(&label).unwrap_or(product);
+            match self.0.label(kind, &copy.id).await? {
+                Some(Stored { item: LabelItem::Live(label), .. }) => labels.push(label),
+                found => missing.push((kind, copy, found)),
+            }
         }
-        if product.version > before.version {
+        // It may have lost a tag before the tag was deleted.
+        let brings_back = !missing.is_empty();
+        if brings_back
+            && self.0.product(category_id, id).await?.map(|now| now.etag) != Some(etag.clone())
+        {
+            return Err(StoreError::race(false));
+        }
+        for (kind, copy, found) in missing {
+            labels.push(self.0.bring_back(kind, &copy, found).await?);
+        }
+        let renamed = |product: Product, label| product.relabelled(label).unwrap_or(product);
+        let product = labels.iter().fold(before.clone(), renamed);
+        let is_older = product.version > before.version;
+        if is_older {
             self.0.write(&product.into(), Some(&etag)).await?;
-            effect = Effect::Applied;
         }
-        Ok(effect)
+        Ok(if is_older || brings_back { Effect::Applied } else { Effect::Unchanged })
     }
 
     /// Reads the categories and the tags of these products.

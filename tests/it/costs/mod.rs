@@ -2,9 +2,10 @@
 //! tables, which are the budget: a request that costs more fails here, and so does one that costs
 //! less, until the documents say so.
 
+mod at_rest;
 mod background;
 mod blog;
-mod tables;
+pub(crate) mod tables;
 
 use axum::http::Method;
 use serde_json::{Value, json};
@@ -133,12 +134,12 @@ async fn cost(world: &World, asked: Asked) -> Cost {
 }
 
 /// Leases and looks at a change feed where nothing is new cost by the hour, not by the change.
-fn is_caused_by_a_change(request: &StoreRequest) -> bool {
+pub(crate) fn is_caused_by_a_change(request: &StoreRequest) -> bool {
     let status = request.answer.as_ref().map_or(0, |answer| answer.status);
     request.container != "leases" && (request.kind != RequestKind::ChangeFeed || status == 200)
 }
 
-fn charge(requests: &[StoreRequest]) -> f64 {
+pub(crate) fn charge(requests: &[StoreRequest]) -> f64 {
     let answers = requests.iter().filter_map(|request| request.answer.as_ref());
     answers.fold(0.0, |sum, answer| sum + answer.request_units)
 }

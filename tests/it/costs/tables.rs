@@ -31,7 +31,7 @@ pub(super) fn check(costs: &[Cost]) {
     assert!(wrong.is_empty(), "docs/costs.md has another budget; its tables are above:\n{wrong}");
 }
 
-fn document(path: &str) -> String {
+pub(crate) fn document(path: &str) -> String {
     fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap()
 }
 
@@ -95,7 +95,7 @@ fn article(costs: &[Cost]) -> String {
 }
 
 /// Where a table is not as the one with its head in a document: a sentence for each cell.
-fn differences(table: &str, document: &str) -> Vec<String> {
+pub(crate) fn differences(table: &str, document: &str) -> Vec<String> {
     let mut lines = table.lines();
     let head = lines.next().unwrap_or_default();
     let columns = cells(head);

@@ -10,6 +10,7 @@ mod move_product;
 mod put_product;
 
 mod access;
+mod costs;
 mod label_names;
 mod products_integrity;
 mod random_moves;

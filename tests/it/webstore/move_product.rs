@@ -287,3 +287,40 @@ async fn a_category_that_is_deleted_while_a_product_moves_there_comes_back() {
     world.get("/api/categories/parts").await.expect(200);
     assert_eq!(places(&world, "b1").await, at("parts", 1_000));
 }
+
+/// The target keeps the outcome of the move, in its tombstone too.
+#[tokio::test]
+async fn a_product_deleted_where_it_has_just_arrived_stays_deleted() {
+    let world = shop::shop().await;
+    let cut_off = async {
+        moved(&world, "bikes", "b1", "parts").await;
+    };
+    killed_at_write(&world, &[Replace, Create, Replace], cut_off).await;
+    world.delete(&path("parts", "b1")).await.expect(204);
+    world.settle().await;
+    assert!(places(&world, "b1").await.is_empty());
+}
+
+/// A new product keeps the outcome, too, and a later move ends the earlier one first.
+#[tokio::test]
+async fn an_outcome_is_replaced_only_when_its_move_has_ended() {
+    for again in [false, true] {
+        let world = shop::shop().await;
+        label(&world, "categories/tools", "Tools").await.expect(201);
+        product(&world, "tools", "b1", 3, &[]).await.expect(201);
+        let cut_off = async {
+            moved(&world, "bikes", "b1", "parts").await;
+        };
+        killed_at_write(&world, &[Replace, Create, Replace], cut_off).await;
+        world.delete(&path("parts", "b1")).await.expect(204);
+        if again {
+            product(&world, "parts", "b1", 4, &[]).await.expect(201);
+            world.settle().await;
+            assert_eq!(places(&world, "b1").await, [at("parts", 4), at("tools", 3)].concat());
+            continue;
+        }
+        moved(&world, "tools", "b1", "parts").await.expect(200);
+        world.settle().await;
+        assert_eq!(places(&world, "b1").await, at("parts", 3));
+    }
+}
