@@ -8,11 +8,12 @@ use custom_handler::{CustomHandler, TimerInfo, TraceContext};
 use futures::future::join_all;
 
 use crate::{
-    blog::{self, audit},
+    audit::{self, Audit},
+    blog,
     config::{ConfigError, Settings},
     cosmos::{Container, Cosmos},
     dead_letters::{delete_dead_letter, get_dead_letter, list_dead_letters, replay_dead_letter},
-    domain::{BuildDomain, Context, Domain, Timer, bind},
+    domain::{BuildDomain, Context, Domain, bind},
     http::{
         Admission, AdmissionOptions, AuthLevel, Authentication, Footprint, FunctionNames,
         HttpFunction, admit, answered, catch_panics, delete, get, method_not_allowed,
@@ -57,7 +58,7 @@ pub struct Options {
     pub authentication: Authentication,
     /// The budget and the slices of background work.
     pub background: BackgroundOptions,
-    /// How the weekly audit goes about it.
+    /// How the timers audit.
     pub audit: audit::Options,
     /// How long a projection retries: a host may wait for long, a test may not.
     pub retry_budget: Duration,
@@ -92,7 +93,7 @@ impl App {
         settings: Settings<'_>,
     ) -> Result<Self, ConfigError> {
         let background = &Background::new(options.background);
-        let context = Context { cosmos, background, settings, audit: options.audit };
+        let context = Context { cosmos, background, settings };
         let domains: Vec<Domain> =
             DOMAINS.iter().map(|build| build(&context)).collect::<Result<_, _>>()?;
         let projections = domains.iter().flat_map(|domain| domain.projections.iter().cloned());
@@ -105,6 +106,11 @@ impl App {
     /// Returns all HTTP functions, in the order of the tables.
     pub fn http_functions(&self) -> impl Iterator<Item = &HttpFunction> {
         self.domains.iter().flat_map(|domain| &domain.http_functions).chain(&self.shared)
+    }
+
+    /// Returns the audits, each with the name of its domain.
+    pub fn audits(&self) -> impl Iterator<Item = (&'static str, &Audit)> {
+        self.domains.iter().filter_map(|domain| Some((domain.name, domain.audit.as_ref()?)))
     }
 
     /// Returns a task that connects to the store and looks the containers of all domains up.
@@ -126,8 +132,10 @@ impl App {
 
     /// Returns what the host calls: every route, every trigger.
     pub fn into_handler(self) -> CustomHandler {
-        let timers = self.domains.iter().flat_map(|domain| &domain.timers);
-        let app = timers.fold(CustomHandler::new(), serve_timer);
+        let audits = self.audits();
+        let app = audits.fold(CustomHandler::new(), |app, (_, audit)| {
+            serve_audit(app, audit.clone(), self.options.audit)
+        });
         let app = self.projections.serve(app);
         let routes = self.http_functions().map(|function| (function.name, function.route));
         app.http_functions(routes.chain([(UNMATCHED, "/api/{*rest}")])).http(self.router())
@@ -153,9 +161,12 @@ impl App {
     }
 }
 
-fn serve_timer(app: CustomHandler, timer: &Timer) -> CustomHandler {
-    let (name, timer) = (timer.function, timer.clone());
+/// An audit is a function that a timer starts.
+fn serve_audit(app: CustomHandler, audit: Audit, options: audit::Options) -> CustomHandler {
+    let name = audit.function;
     app.trigger(name, move |_: TimerInfo, host: Option<TraceContext>| {
-        telemetry::invocation(name, "timer", host, timer.run())
+        let audit = audit.clone();
+        let work = async move { audit.run_into_log(options).await };
+        telemetry::invocation(name, "timer", host, Box::pin(work))
     })
 }

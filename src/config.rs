@@ -11,57 +11,41 @@ use std::{
 };
 
 use azure_core::http::Url;
-use azure_data_cosmos::{AccountReference, RoutingStrategy};
 use custom_handler::logs::Format;
 
 pub use self::settings::{ConfigError, Settings};
 
 use crate::{
-    blog::audit,
+    audit,
+    cosmos::CosmosOptions,
     http::{AdmissionOptions, Authentication},
     projection::BackgroundOptions,
+    telemetry::TelemetryOptions,
 };
 
 /// All settings of the handler but those of its domains.
 #[derive(Debug)]
 pub struct Config {
-    /// The database of the account.
-    pub cosmos: CosmosConfig,
+    /// The account: `CosmosConnection…`; its database, `CosmosDatabase` or `tributary`; and its
+    /// regions, `Cosmos__PreferredRegions`.
+    pub cosmos: CosmosOptions,
     /// How many requests are worked on at a time, and how much memory they may need:
     /// `Admission__Requests` and `Admission__MemoryMiB`.
     pub admission: AdmissionOptions,
-    /// How the weekly audit goes about it: `Audit__Repair`, `true` to mend what it finds.
+    /// How the timers audit: `Audit__Repair`, `true` to repair the findings.
     pub audit: audit::Options,
     /// What is logged and where telemetry goes.
-    pub telemetry: TelemetryConfig,
+    ///
+    /// - `Log__Format`: `json` or `text`. Without it, text where Core Tools or `cargo local` runs the
+    ///   handler (they set `AZURE_FUNCTIONS_ENVIRONMENT` to `Development`), and JSON elsewhere.
+    /// - `OTEL_EXPORTER_OTLP_ENDPOINT` exports, unless `OTEL_SDK_DISABLED` is `true`. The exporter
+    ///   reads its other settings itself.
+    pub telemetry: TelemetryOptions,
     /// The work in the background that may have any size: `Background__RequestUnitsPerSecond`, what
     /// it may spend, or 0 for no limit.
     pub background: BackgroundOptions,
     /// How the app knows who calls: `Authentication__Mode`, `none` or `easyauth`.
     pub authentication: Authentication,
-}
-
-/// Where the store is and who we are there.
-#[derive(Debug)]
-pub struct CosmosConfig {
-    /// The account and its credential.
-    pub account: AccountReference,
-    /// `CosmosDatabase`; `tributary` when it is not set.
-    pub database: String,
-    /// Which of the account's regions is asked first.
-    pub routing: RoutingStrategy,
-}
-
-/// What is logged and where telemetry goes.
-#[derive(Debug)]
-pub struct TelemetryConfig {
-    /// `Log__Format`: `json` or `text`. Without it, text where Core Tools or `cargo local` runs the
-    /// handler (they set `AZURE_FUNCTIONS_ENVIRONMENT` to `Development`), and JSON elsewhere.
-    pub format: Format,
-    /// Whether traces and metrics are exported: when `OTEL_EXPORTER_OTLP_ENDPOINT` is set and
-    /// `OTEL_SDK_DISABLED` is not `true`. An error says why they cannot be, which is no reason not to
-    /// serve. The exporter reads its other settings itself.
-    pub export: Result<bool, ConfigError>,
 }
 
 /// How many threads serve requests: `TOKIO_WORKER_THREADS`, which Tokio would read too, but panic
@@ -87,7 +71,7 @@ impl Config {
     /// Reads the settings that belong to no domain.
     pub fn read(settings: Settings<'_>) -> Result<Self, ConfigError> {
         Ok(Self {
-            cosmos: CosmosConfig {
+            cosmos: CosmosOptions {
                 account: cosmos::account(settings)?,
                 database: settings.text("CosmosDatabase").unwrap_or_else(|| "tributary".into()),
                 routing: cosmos::routing(settings),
@@ -97,7 +81,10 @@ impl Config {
                 repair: settings.switch("Audit__Repair")?,
                 ..Default::default()
             },
-            telemetry: TelemetryConfig { format: format(settings)?, export: export(settings) },
+            telemetry: TelemetryOptions {
+                format: format(settings)?,
+                export: export(settings).map_err(|error| error.to_string()),
+            },
             background: background(settings)?,
             authentication: authentication(settings)?,
         })
@@ -224,7 +211,7 @@ mod tests {
             ),
             (&[endpoint, ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")], "OTEL_EXPORTER_OTLP_PROTOCOL"),
         ] {
-            let message = export(&[&[store], bad].concat()).unwrap_err().to_string();
+            let message = export(&[&[store], bad].concat()).unwrap_err();
             assert!(message.contains(named), "{message}");
         }
     }

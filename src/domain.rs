@@ -35,12 +35,10 @@
 
 use std::sync::Arc;
 
-use futures::future::BoxFuture;
-
 use crate::{
-    blog::audit,
+    audit::Audit,
     config::{ConfigError, Settings},
-    cosmos::{Container, Cosmos, StoreError},
+    cosmos::{Container, Cosmos},
     http::HttpFunction,
     projection::{AnyProjection, Background},
 };
@@ -53,8 +51,8 @@ pub struct Domain {
     pub http_functions: Vec<HttpFunction>,
     /// The projections: a trigger for each, and the replay of its dead letters.
     pub projections: Vec<Arc<dyn AnyProjection>>,
-    /// The functions that a timer starts.
-    pub timers: Vec<Timer>,
+    /// The audit: a timer function, and a part of `tributary audit`.
+    pub audit: Option<Audit>,
     /// The containers that the app looks up at its start, so that no request has to.
     pub containers: Vec<Container>,
 }
@@ -68,20 +66,10 @@ pub struct Context<'a> {
     pub background: &'a Background,
     /// The settings of the app, for those of the domain.
     pub settings: Settings<'a>,
-    /// How an audit goes about it.
-    pub audit: audit::Options,
 }
 
 /// Builds a domain. It sends nothing to the store.
 pub type BuildDomain = fn(&Context<'_>) -> Result<Domain, ConfigError>;
-
-/// A function that a timer starts.
-#[derive(Clone)]
-pub struct Timer {
-    /// The folder in `functions/`.
-    pub function: &'static str,
-    run: Arc<dyn Fn() -> BoxFuture<'static, Result<(), StoreError>> + Send + Sync>,
-}
 
 impl Domain {
     /// Creates a domain that adds nothing yet.
@@ -90,24 +78,9 @@ impl Domain {
             name,
             http_functions: Vec::new(),
             projections: Vec::new(),
-            timers: Vec::new(),
+            audit: None,
             containers: Vec::new(),
         }
-    }
-}
-
-impl Timer {
-    /// Creates a timer function; an error makes the invocation fail.
-    pub fn new<F>(function: &'static str, run: impl Fn() -> F + Send + Sync + 'static) -> Self
-    where
-        F: Future<Output = Result<(), StoreError>> + Send + 'static,
-    {
-        Self { function, run: Arc::new(move || Box::pin(run())) }
-    }
-
-    /// Runs the function once.
-    pub fn run(&self) -> BoxFuture<'static, Result<(), StoreError>> {
-        (self.run)()
     }
 }
 

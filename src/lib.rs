@@ -8,6 +8,7 @@
 //! - [`blog`], [`webstore`]: the domains, one file for each operation;
 //! - [`engines`]: what the commands and lists of every domain share;
 //! - [`projection`]: how a change becomes a copy;
+//! - [`audit`]: how everything that is stored twice is compared and repaired;
 //! - [`dead_letters`]: what an operator does with changes that cannot;
 //! - [`cosmos`], [`http`]: what all domains share;
 //! - [`telemetry`]: what is logged, traced and measured;
@@ -20,6 +21,8 @@ pub mod blog;
 pub mod webstore;
 
 pub mod dead_letters;
+
+pub mod audit;
 pub mod engines;
 pub mod projection;
 

@@ -1,21 +1,43 @@
 //! The handler that the Functions host runs: settings, logs, app, serve. `tributary audit` audits
-//! the blog instead.
+//! the domains instead.
 
-use std::{env, error::Error, process::ExitCode, sync::Arc};
+use std::{error::Error, process::ExitCode, sync::Arc};
 
+use clap::{Parser, Subcommand};
 use custom_handler::Shutdown;
 use tokio::runtime::{Builder, Runtime};
 use tributary::{
     app::{App, Options},
-    blog::audit::command,
-    config::{Config, Settings, worker_threads},
+    audit::{Audit, command},
+    config::{Config, ConfigError, Settings, worker_threads},
     cosmos::Cosmos,
     telemetry,
 };
 
+/// The handler of the Tributary function app
+///
+/// Without a command it serves the Functions host, which starts it so.
+#[derive(Parser)]
+#[command(name = "tributary")]
+struct CommandLine {
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Audit(command::Arguments),
+}
+
 fn main() -> ExitCode {
+    let CommandLine { command } = CommandLine::parse();
     match runtime() {
-        Ok(runtime) => runtime.block_on(run()),
+        Ok(runtime) => runtime.block_on(async {
+            match command {
+                None => serve().await,
+                Some(Command::Audit(arguments)) => audit(&arguments).await,
+            }
+        }),
         Err(error) => failure(&*error),
     }
 }
@@ -23,21 +45,6 @@ fn main() -> ExitCode {
 fn runtime() -> Result<Runtime, Box<dyn Error>> {
     let threads = worker_threads()?.get();
     Ok(Builder::new_multi_thread().worker_threads(threads).enable_all().build()?)
-}
-
-async fn run() -> ExitCode {
-    let mut arguments = env::args_os().skip(1).map(|text| text.to_string_lossy().into_owned());
-    match arguments.next().as_deref() {
-        None => serve().await,
-        Some("audit") => command::run(arguments).await,
-        Some("-h" | "--help") => {
-            command::help();
-            ExitCode::SUCCESS
-        }
-        Some(other) => command::fail(format!(
-            "there is no command {other:?}: `tributary --help` lists what there is"
-        )),
-    }
 }
 
 async fn serve() -> ExitCode {
@@ -66,4 +73,19 @@ async fn start() -> Result<Shutdown, Box<dyn Error>> {
     warm_up.abort();
     telemetry.stop().await;
     Ok(served?)
+}
+
+async fn audit(arguments: &command::Arguments) -> ExitCode {
+    match audits() {
+        Ok(audits) => command::run(&audits, arguments).await,
+        Err(error) => command::fail(error),
+    }
+}
+
+/// Returns the audit of each domain.
+fn audits() -> Result<Vec<(&'static str, Audit)>, ConfigError> {
+    let settings = Settings::ENVIRONMENT;
+    let cosmos: Arc<Cosmos> = Config::read(settings)?.cosmos.into();
+    let app = App::new(&cosmos, Options::default(), settings)?;
+    Ok(app.audits().map(|(name, audit)| (name, audit.clone())).collect())
 }

@@ -30,7 +30,6 @@ pub use stores::Blog;
 use std::sync::Arc;
 
 use self::{
-    audit::audit_blog,
     commands::{
         create_comment, create_post, create_user, delete_comment, delete_post, like_post, put_post,
         put_user, unlike_post,
@@ -44,18 +43,13 @@ use self::{
 };
 use crate::{
     config::ConfigError,
-    domain::{Context, Domain, Timer, bind},
+    domain::{Context, Domain, bind},
     http::{AuthLevel, Footprint, HttpFunction, delete, get, post, put},
 };
 
 /// Returns the blog as a domain of the app.
 pub fn domain(context: &Context<'_>) -> Result<Domain, ConfigError> {
     let blog = Blog::new(context.cosmos);
-    let (audited, options) = (blog.clone(), context.audit);
-    let audit = move || {
-        let blog = audited.clone();
-        async move { audit_blog(&blog, options).await }
-    };
     Ok(Domain {
         http_functions: bind(http_functions(), &blog),
         projections: vec![
@@ -64,7 +58,7 @@ pub fn domain(context: &Context<'_>) -> Result<Domain, ConfigError> {
             Arc::new(HomeFeed(blog.clone())),
             Arc::new(PostsIntegrity::new(&blog, context.background)),
         ],
-        timers: vec![Timer::new(audit::FUNCTION, audit)],
+        audit: Some(audit::audit(&blog)),
         containers: vec![blog.users, blog.posts, blog.feed],
         ..Domain::new("blog")
     })

@@ -9,7 +9,6 @@ use azure_data_cosmos::{
 use tokio::sync::OnceCell;
 
 use super::{Container, StoreError, meter::MeterHandler};
-use crate::config::CosmosConfig;
 
 /// How long one store operation may take with all the retries of the SDK.
 ///
@@ -39,9 +38,20 @@ pub struct Cosmos {
     client: OnceCell<CosmosClient>,
 }
 
-impl From<CosmosConfig> for Arc<Cosmos> {
-    fn from(config: CosmosConfig) -> Self {
-        let CosmosConfig { account, database, routing } = config;
+/// Where the store is and who the app is there.
+#[derive(Debug)]
+pub struct CosmosOptions {
+    /// The account and its credential.
+    pub account: AccountReference,
+    /// The database.
+    pub database: String,
+    /// Which of the account's regions is asked first.
+    pub routing: RoutingStrategy,
+}
+
+impl From<CosmosOptions> for Arc<Cosmos> {
+    fn from(options: CosmosOptions) -> Self {
+        let CosmosOptions { account, database, routing } = options;
         Cosmos { account, runtime: None, database, routing, client: OnceCell::new() }.into()
     }
 }
@@ -69,7 +79,7 @@ impl Cosmos {
     ) -> Result<azure_data_cosmos::clients::ContainerClient, StoreError> {
         let client = self.client.get_or_try_init(|| self.connect()).await?;
         let container = client.database_client(&self.database).container_client(id, None).await;
-        container.map_err(StoreError::of_look)
+        container.map_err(|error| StoreError::of_container(id, error))
     }
 
     /// What is not set here is right as it is:

@@ -1,5 +1,7 @@
 //! What can go wrong in the store, by what a caller can do about it.
 
+use std::fmt;
+
 use azure_data_cosmos::{CosmosError, SubStatusCode, diagnostics::DiagnosticsContext};
 
 /// 403 with this sub-status: the logical partition has reached 20 GB (service limit).
@@ -10,7 +12,7 @@ const UNREADABLE_ITEM: SubStatusCode = SubStatusCode::new(20020);
 
 /// An operation that the store did not carry out, or whose answer was lost.
 #[derive(Debug, Clone, thiserror::Error)]
-#[error("the store refused the operation: {reason:?}")]
+#[error("the store refused the operation: {reason}")]
 pub struct StoreError {
     /// What a caller can do about it.
     pub reason: Reason,
@@ -42,8 +44,33 @@ pub enum Reason {
     /// 408, 410, 503 or no answer: a write may have been carried out. And 404 with a sub-status: the
     /// container is not there (1003), or no replica has the session (1002).
     Unavailable,
+    /// The account or its database has no such container.
+    NoContainer(&'static str),
     /// Anything else: a bug or a wrong configuration.
     Unexpected,
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NotFound => "there is no such item",
+            Self::Conflict => "there is an item with this id already",
+            Self::PreconditionFailed => "the item has changed since it was read",
+            Self::TooLarge => "the item is larger than 2 MB",
+            Self::PartitionFull => "the logical partition is full (20 GB)",
+            Self::Throttled => "throttled: out of request units",
+            Self::RetryWith => "a concurrent write of the same item",
+            Self::Unavailable => "unavailable: no answer, or no permission",
+            Self::NoContainer(id) => {
+                return write!(
+                    f,
+                    "there is no container `{id}` in the database: create it as \
+                     infra/containers.json defines it"
+                );
+            }
+            Self::Unexpected => "an unexpected answer of the store",
+        })
+    }
 }
 
 impl StoreError {
@@ -52,9 +79,13 @@ impl StoreError {
         matches!(self.reason, Reason::PreconditionFailed | Reason::Conflict | Reason::RetryWith)
     }
 
-    /// The same operation can succeed later without anything else changing.
+    /// Returns true if the same operation can succeed later without another decision. A container
+    /// may be created meanwhile.
     pub fn is_transient(&self) -> bool {
-        matches!(self.reason, Reason::Throttled | Reason::RetryWith | Reason::Unavailable)
+        matches!(
+            self.reason,
+            Reason::Throttled | Reason::RetryWith | Reason::Unavailable | Reason::NoContainer(_)
+        )
     }
 
     /// The store did not answer, or not each time that the SDK asked.
@@ -80,6 +111,13 @@ impl StoreError {
     /// The error of a look at the store, which carries nothing out.
     pub(super) fn of_look(error: CosmosError) -> Self {
         Self { answer_lost: false, ..error.into() }
+    }
+
+    /// The error of looking a container up.
+    pub(super) fn of_container(id: &'static str, error: CosmosError) -> Self {
+        let is_missing = u16::from(error.status()) == 404;
+        let error = Self::of_look(error);
+        if is_missing { Self { reason: Reason::NoContainer(id), ..error } } else { error }
     }
 
     /// An operation of a transaction that was refused with this status.

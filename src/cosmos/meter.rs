@@ -14,7 +14,7 @@ use azure_data_cosmos::diagnostics::{
 };
 use futures::{FutureExt, future::BoxFuture};
 
-use crate::telemetry::StoreOperation;
+use crate::telemetry::{Cost, StoreOperation};
 
 tokio::task_local! {
     static METER: Arc<Meter>;
@@ -30,6 +30,16 @@ pub struct Meter {
     used: AtomicBool,
     /// The meter of the work that this one's is a part of.
     whole: Option<Arc<Meter>>,
+}
+
+impl From<&Meter> for Cost {
+    fn from(meter: &Meter) -> Self {
+        Self {
+            request_units: meter.request_units(),
+            requests: meter.requests(),
+            throttled: meter.throttled(),
+        }
+    }
 }
 
 impl Meter {

@@ -13,7 +13,7 @@ mod transaction;
 
 pub use azure_core::http::Etag as ETag;
 pub use azure_data_cosmos::Query;
-pub use client::Cosmos;
+pub use client::{Cosmos, CosmosOptions};
 pub use combiner::{Combine, Combiner, Panicked};
 pub use container::{Container, Scope, Stored};
 pub use error::{Reason, StoreError};

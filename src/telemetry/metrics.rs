@@ -9,7 +9,6 @@ use opentelemetry::{
 };
 
 use super::span::SCOPE;
-use crate::cosmos::Meter;
 
 /// Made at first use: by then `start` has installed the provider.
 static INSTRUMENTS: LazyLock<Instruments> = LazyLock::new(Instruments::new);
@@ -65,16 +64,6 @@ pub struct Cost {
     pub requests: u64,
     /// Those of them that it has refused with a 429.
     pub throttled: u64,
-}
-
-impl From<&Meter> for Cost {
-    fn from(meter: &Meter) -> Self {
-        Self {
-            request_units: meter.request_units(),
-            requests: meter.requests(),
-            throttled: meter.throttled(),
-        }
-    }
 }
 
 impl Cost {

@@ -16,7 +16,7 @@ mod store;
 
 use std::{sync::LazyLock, time::Duration};
 
-use custom_handler::logs;
+use custom_handler::logs::{self, Format};
 use tokio_util::task::TaskTracker;
 use tracing::Instrument;
 
@@ -25,7 +25,6 @@ pub use self::{
     span::{Place, Span, invocation},
     store::StoreOperation,
 };
-use crate::config::TelemetryConfig;
 
 /// Levels where there is no `RUST_LOG`: the SDK tells of every account that it connects to.
 const LEVELS: &str = "info,azure_data_cosmos_driver=warn";
@@ -43,18 +42,28 @@ pub fn afterwards(tell: impl FnOnce() + Send + 'static) {
     AFTERWARDS.spawn(async { tell() }.in_current_span());
 }
 
+/// What is logged and where telemetry goes.
+#[derive(Debug)]
+pub struct TelemetryOptions {
+    /// How log lines look.
+    pub format: Format,
+    /// Whether traces and metrics are exported. An error says why they cannot be; the app serves all
+    /// the same.
+    pub export: Result<bool, String>,
+}
+
 /// What has to be stopped in the end.
 #[must_use = "what is not exported yet is lost without `stop`"]
 pub struct Telemetry(Option<export::Providers>);
 
 /// Begins to log, and to export when the settings say so.
-pub fn start(config: &TelemetryConfig) -> Result<Telemetry, logs::InitError> {
-    let format = config.format;
+pub fn start(options: &TelemetryOptions) -> Result<Telemetry, logs::InitError> {
+    let format = options.format;
     logs::init_with(&logs::Options { levels: LEVELS, verbose: VERBOSE, format })?;
-    let providers = match &config.export {
+    let providers = match &options.export {
         Ok(false) => Ok(None),
         Ok(true) => export::start().map(Some),
-        Err(error) => Err(error.to_string()),
+        Err(reason) => Err(reason.clone()),
     };
     Ok(Telemetry(providers.unwrap_or_else(|reason| {
         tracing::warn!(reason, "Traces and metrics are not exported");

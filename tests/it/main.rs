@@ -19,6 +19,7 @@ mod hosted;
 mod http;
 mod infra;
 mod interleavings;
+mod layers;
 mod process;
 mod projections;
 mod proof;

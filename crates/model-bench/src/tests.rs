@@ -3,10 +3,12 @@
 use std::{sync::Arc, time::Duration};
 
 use clap::Parser;
-use tributary::blog::{
-    Blog,
-    audit::{self, Finding, Listener, audit},
-    model::{PublicComment, PublicPost, Username},
+use tributary::{
+    audit::{self, Finding, Listener},
+    blog::{
+        self, Blog,
+        model::{PublicComment, PublicPost, Username},
+    },
 };
 
 use crate::{
@@ -153,7 +155,8 @@ async fn what_is_loaded_into_v3_is_what_the_product_would_have() {
     let (_, database) = loaded::<V3>(&data).await;
     let mut kept = Kept(Vec::new());
     let options = audit::Options { settle: Duration::ZERO, repair: false };
-    let summary = audit(&Blog::new(&database.cosmos), options, &mut kept).await.unwrap();
+    let audit = blog::audit::audit(&Blog::new(&database.cosmos));
+    let summary = audit.run(options, &mut kept).await.unwrap();
     assert_eq!(kept.0, []);
     let (comments, likes) = data.reactions();
     // Users have a reservation each, posts a copy.

@@ -36,8 +36,8 @@ pub(crate) async fn audit(
     let explained = found.len().saturating_sub(divergences.len());
 
     for finding in findings(app, &["--repair"]).await? {
-        if finding["repair"]["mended"] != true {
-            divergences.push(format!("not mended: {finding}"));
+        if finding["repair"]["repaired"] != true {
+            divergences.push(format!("not repaired: {finding}"));
         }
     }
     let after = findings(app, &[]).await?;

@@ -4,8 +4,7 @@ use std::cmp::Ordering;
 
 use serde_json::Value;
 
-use super::finding::Kind;
-use crate::blog::model::PostCopy;
+use crate::{audit::Kind, blog::model::PostCopy};
 
 /// Returns what is wrong with a copy, and what was expected and found.
 ///
@@ -17,11 +16,11 @@ pub(super) fn compare(
     stored: &Value,
 ) -> Option<(Kind, (String, String))> {
     let (kind, words) = match found.version.cmp(&expected.version) {
-        Ordering::Less => (Kind::CopyOlder, version(found.version)),
-        Ordering::Greater => (Kind::CopyNewer, version(found.version)),
+        Ordering::Less => (Kind::COPY_OLDER, version(found.version)),
+        Ordering::Greater => (Kind::COPY_NEWER, version(found.version)),
         Ordering::Equal => match differing_fields(expected, stored).as_slice() {
             [] => return None,
-            fields => (Kind::CopyDifferent, format!("another {}", fields.join(", "))),
+            fields => (Kind::COPY_DIFFERENT, format!("another {}", fields.join(", "))),
         },
     };
     Some((kind, (version(expected.version), words)))

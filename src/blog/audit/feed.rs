@@ -1,4 +1,4 @@
-//! Looking at `feed`: its head, its members, and their copies.
+//! Checks of `feed`: its head, its members, and their copies.
 
 use std::collections::HashMap;
 
@@ -6,11 +6,12 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{
+    Kinds,
+    checks::BlogChecks,
     copies::{compare, version},
-    finding::{Finding, Kind, Suspect, Target},
-    look::{Looker, Slot, read},
 };
 use crate::{
+    audit::{Finding, Kind, Slot, Suspect, Target, read},
     blog::{
         model::{FEED_PARTITION, FeedHead, HEAD_ID, InFeed, Member, Post, PostCopy, PostsItem},
         newest_posts::newest_posts,
@@ -18,20 +19,20 @@ use crate::{
     cosmos::{Query, Scope, StoreError, Stored},
 };
 
-/// How many copies are looked at: ten times as many as the feed should have. What is beyond is
+/// How many copies are checked: ten times as many as the feed should have. What is beyond is
 /// found by the next audit.
 const COPIES: u32 = 1_000;
 
 /// How many items a page has.
 const PAGE: u32 = 100;
 
-impl Looker {
-    /// Holds the whole feed against the newest posts. The posts are read first, then the head,
-    /// then the copies.
+impl BlogChecks {
+    /// Compares the whole feed with the newest posts. The posts are read first, then the head, then
+    /// the copies.
     ///
     /// A member that 100 posts are newer than needs no finding of its own: one of those posts is
     /// missing then, and takes its place.
-    pub(super) async fn look_at_feed(&self) -> Result<Vec<Suspect>, StoreError> {
+    pub(super) async fn check_feed(&self) -> Result<Vec<Suspect>, StoreError> {
         let newest = self.newest_posts().await?;
         let (head, head_etag) =
             match read::<InFeed<FeedHead>>(&self.blog.feed, FEED_PARTITION, HEAD_ID).await? {
@@ -39,7 +40,7 @@ impl Looker {
                 Slot::Empty => (FeedHead::default(), String::new()),
                 Slot::Unreadable(etag) => {
                     let words = ("the head of the feed", "something else");
-                    return Ok(vec![suspect(Kind::Unreadable, HEAD_ID, words, etag.to_string())]);
+                    return Ok(vec![suspect(Kind::UNREADABLE, HEAD_ID, words, etag.to_string())]);
                 }
             };
         let mut copies = self.copies_in_feed().await?;
@@ -47,7 +48,7 @@ impl Looker {
         let mut suspects = Vec::new();
         if head.refill {
             let words = ("a feed that is filled up", "a note to fill it up");
-            suspects.push(suspect(Kind::RefillPending, HEAD_ID, words, head_etag));
+            suspects.push(suspect(Kinds::REFILL_PENDING, HEAD_ID, words, head_etag));
         }
         for expected in &newest {
             let id = &expected.public.id;
@@ -58,12 +59,12 @@ impl Looker {
                 if *found != member {
                     let found = found.creation_date.to_string();
                     let evidence = format!("{date} {found}");
-                    suspects.push(suspect(Kind::MemberDifferent, id, (date, found), evidence));
+                    suspects.push(suspect(Kinds::MEMBER_DIFFERENT, id, (date, found), evidence));
                 }
-                suspects.extend(look_at_member(expected, copies.remove(id)));
+                suspects.extend(check_member(expected, copies.remove(id)));
             } else if head.admits(&member) && !head.refill {
                 let words = (version(expected.version), "no member");
-                suspects.push(suspect(Kind::MemberMissing, id, words, date));
+                suspects.push(suspect(Kinds::MEMBER_MISSING, id, words, date));
             }
         }
         let others = head.members().iter().filter(|m| newest.iter().all(|n| n.public.id != m.id));
@@ -71,11 +72,11 @@ impl Looker {
             let copy = copies.remove(id);
             match read::<PostsItem>(&self.blog.posts, id, id).await? {
                 Slot::Item(Stored { item: PostsItem::Post(post), .. }) => {
-                    suspects.extend(look_at_member(&PostCopy::for_feed(&post), copy));
+                    suspects.extend(check_member(&PostCopy::for_feed(&post), copy));
                 }
                 Slot::Unreadable(_) => {}
                 _ => suspects.push(suspect(
-                    Kind::MemberExtra,
+                    Kinds::MEMBER_EXTRA,
                     id,
                     ("no member", "a member, but no post"),
                     creation_date.to_string(),
@@ -86,10 +87,10 @@ impl Looker {
         let strays = copies.into_iter().map(|(id, copy)| match copy {
             Copy { item: Some(copy), etag, .. } => {
                 let words = ("none".to_owned(), format!("{} of no member", version(copy.version)));
-                suspect(Kind::CopyExtra, &id, words, etag)
+                suspect(Kind::COPY_EXTRA, &id, words, etag)
             }
             Copy { item: None, etag, .. } => {
-                suspect(Kind::Unreadable, &id, ("a copy of a post", "something else"), etag)
+                suspect(Kind::UNREADABLE, &id, ("a copy of a post", "something else"), etag)
             }
         });
         Ok(strays.chain(suspects).collect())
@@ -105,7 +106,7 @@ impl Looker {
         newest_posts(&self.blog.posts, short, member_of).await
     }
 
-    /// The copies in the feed, by id, without the marks of deleted posts.
+    /// The copies in the feed, by id, without the tombstones of deleted posts.
     async fn copies_in_feed(&self) -> Result<HashMap<String, Copy>, StoreError> {
         let query = Query::from("SELECT TOP @copies * FROM c WHERE IS_DEFINED(c.creationDate)")
             .with_parameter("@copies", COPIES)?;
@@ -131,18 +132,18 @@ struct Copy {
     etag: String,
 }
 
-fn look_at_member(expected: &PostCopy, copy: Option<Copy>) -> Option<Suspect> {
+fn check_member(expected: &PostCopy, copy: Option<Copy>) -> Option<Suspect> {
     let id = &expected.public.id;
     match copy {
         Some(Copy { item: Some(found), stored, etag }) => {
             compare(expected, &found, &stored).map(|(kind, words)| suspect(kind, id, words, etag))
         }
         Some(Copy { item: None, etag, .. }) => {
-            Some(suspect(Kind::Unreadable, id, ("a copy of a post", "something else"), etag))
+            Some(suspect(Kind::UNREADABLE, id, ("a copy of a post", "something else"), etag))
         }
         None => {
             let words = (version(expected.version), "none");
-            Some(suspect(Kind::CopyMissing, id, words, expected.public.creation_date.to_string()))
+            Some(suspect(Kind::COPY_MISSING, id, words, expected.public.creation_date.to_string()))
         }
     }
 }
@@ -162,5 +163,5 @@ fn suspect(
         found: found.into(),
         repair: None,
     };
-    Suspect { target: Target::Feed, finding, evidence: evidence.into() }
+    Suspect { target: Target::Group("feed"), finding, evidence: evidence.into() }
 }

@@ -1,4 +1,4 @@
-//! Looking at `posts`: counts, names, comments and likes without a post; and the copies in `users`.
+//! Checks of `posts`: counts, names, comments and likes without a post; and the copies in `users`.
 
 use std::{pin::pin, time::Duration};
 
@@ -7,11 +7,12 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{
+    Kinds,
+    checks::{BlogChecks, KnownAuthor, Parent},
     copies::{compare, version},
-    finding::{Kind, Suspect},
-    look::{Looker, Parent, Raw, Slot, read},
 };
 use crate::{
+    audit::{AuditedItem, Kind, Slot, Suspect, read},
     blog::model::{Post, PostCopy, PostId, PostsItem, UserId, Username, UsersItem},
     cosmos::{Query, Scope, StoreError, Stored},
     values::Timestamp,
@@ -44,11 +45,11 @@ enum Reaction {
     Like,
 }
 
-impl Looker {
-    pub(super) async fn look_at_posts_item(
+impl BlogChecks {
+    pub(super) async fn check_posts_item(
         &self,
         item: PostsItem,
-        raw: &Raw,
+        audited: &AuditedItem,
         fresh: bool,
     ) -> Result<Vec<Suspect>, StoreError> {
         let mut suspects = Vec::new();
@@ -57,33 +58,37 @@ impl Looker {
                 self.remember(&post.public.post_id, &item);
                 let (public, name_version) = (&post.public, post.username_version);
                 let name = (&public.user_id, &public.user_username, name_version);
-                suspects.extend(self.look_at_counts(post, raw).await?);
-                suspects.extend(self.look_at_name(name, raw, fresh).await?);
-                suspects.extend(self.look_at_copy(post, raw).await?);
+                suspects.extend(self.check_counts(post, audited).await?);
+                suspects.extend(self.check_name(name, audited, fresh).await?);
+                suspects.extend(self.check_copy(post, audited).await?);
             }
             PostsItem::Comment(comment) => {
                 let public = &comment.public;
                 let name = (&public.user_id, &public.user_username, comment.username_version);
                 let parent = (&public.post_id, public.creation_date);
-                suspects.extend(self.look_at_name(name, raw, fresh).await?);
-                suspects.extend(self.look_at_parent(parent, raw, fresh).await?);
+                suspects.extend(self.check_name(name, audited, fresh).await?);
+                suspects.extend(self.check_parent(parent, audited, fresh).await?);
             }
             PostsItem::Like(like) => {
                 let public = &like.public;
                 let name = (&public.user_id, &public.user_username, like.username_version);
                 let parent = (&public.post_id, public.creation_date);
-                suspects.extend(self.look_at_name(name, raw, fresh).await?);
-                suspects.extend(self.look_at_parent(parent, raw, fresh).await?);
+                suspects.extend(self.check_name(name, audited, fresh).await?);
+                suspects.extend(self.check_parent(parent, audited, fresh).await?);
             }
-            PostsItem::DeletedPost(mark) => self.remember(&mark.post_id, &item),
+            PostsItem::DeletedPost(tombstone) => self.remember(&tombstone.post_id, &item),
         }
         Ok(suspects)
     }
 
     /// Every transaction that creates or deletes a comment or like replaces the post: when the
     /// post is the same before and after the counting, nothing came between.
-    async fn look_at_counts(&self, post: &Post, raw: &Raw) -> Result<Option<Suspect>, StoreError> {
-        let (mut public, mut etag) = (post.public.clone(), raw.etag.clone());
+    async fn check_counts(
+        &self,
+        post: &Post,
+        audited: &AuditedItem,
+    ) -> Result<Option<Suspect>, StoreError> {
+        let (mut public, mut etag) = (post.public.clone(), audited.etag.clone());
         for _ in 0..SNAPSHOTS {
             let said = Counts { comments: public.comment_count, likes: public.like_count };
             let counted = self.count(&public.post_id, public.creation_date).await?;
@@ -102,12 +107,16 @@ impl Looker {
                 let evidence =
                     [off(said.comments, counted.comments), off(said.likes, counted.likes)];
                 let words = (counted.to_string(), said.to_string());
-                return Ok(Some(raw.suspect(Kind::CountDiffers, words, format!("{evidence:?}"))));
+                return Ok(Some(audited.suspect(
+                    Kind::COUNT_DIFFERS,
+                    words,
+                    format!("{evidence:?}"),
+                )));
             }
             (public, etag) = (after.public, now.to_string());
         }
         let words = ("counts at rest", "counts that change");
-        Ok(Some(raw.suspect(Kind::CountDiffers, words, etag)))
+        Ok(Some(audited.suspect(Kind::COUNT_DIFFERS, words, etag)))
     }
 
     /// How many comments and likes a post that was created then has; those of an earlier post with
@@ -139,68 +148,76 @@ impl Looker {
         Ok(counts)
     }
 
-    async fn look_at_name(
+    async fn check_name(
         &self,
         (user_id, name, name_version): (&UserId, &Username, u64),
-        raw: &Raw,
+        audited: &AuditedItem,
         fresh: bool,
     ) -> Result<Option<Suspect>, StoreError> {
         let found = format!("{} of {}", quoted(name), version(name_version));
         Ok(match self.author(user_id, fresh).await? {
-            Slot::Item(Stored { item: user, .. })
-                if (&user.username, user.version) == (name, name_version) =>
-            {
+            KnownAuthor::Author(user) if (&user.username, user.version) == (name, name_version) => {
                 None
             }
-            Slot::Item(Stored { item: user, .. }) => {
+            KnownAuthor::Author(user) => {
                 let expected = format!("{} of {}", quoted(&user.username), version(user.version));
                 let evidence = format!("{expected} {found}");
-                Some(raw.suspect(Kind::NameDiffers, (expected, found), evidence))
+                Some(audited.suspect(Kind::NAME_DIFFERS, (expected, found), evidence))
             }
-            Slot::Empty => {
+            KnownAuthor::Missing => {
                 let words = (format!("user {user_id}"), "no such user");
-                Some(raw.suspect(Kind::UserMissing, words, found))
+                Some(audited.suspect(Kinds::USER_MISSING, words, found))
             }
-            Slot::Unreadable(_) => None,
+            KnownAuthor::Unreadable => None,
         })
     }
 
-    async fn look_at_parent(
+    async fn check_parent(
         &self,
         (post_id, created): (&PostId, Timestamp),
-        raw: &Raw,
+        audited: &AuditedItem,
         fresh: bool,
     ) -> Result<Option<Suspect>, StoreError> {
         Ok(match self.parent(post_id, fresh).await? {
             Parent::Gone => {
                 let words = (format!("post {post_id}"), "no such post");
-                Some(raw.suspect(Kind::Orphan, words, &raw.etag))
+                Some(audited.suspect(Kind::ORPHAN, words, &audited.etag))
             }
             Parent::Live { created: post_created, .. }
                 if created < post_created.before(LONGEST_COMMAND) =>
             {
                 let words = (format!("created after {post_created}"), created.to_string());
-                Some(raw.suspect(Kind::StaleReaction, words, &raw.etag))
+                Some(audited.suspect(Kinds::STALE_REACTION, words, &audited.etag))
             }
-            Parent::Live { .. } | Parent::Unknown => None,
+            Parent::Live { .. } | Parent::Unreadable => None,
         })
     }
 
-    async fn look_at_copy(&self, post: &Post, raw: &Raw) -> Result<Option<Suspect>, StoreError> {
+    async fn check_copy(
+        &self,
+        post: &Post,
+        audited: &AuditedItem,
+    ) -> Result<Option<Suspect>, StoreError> {
         let public = &post.public;
         let id = PostCopy::id_in_users(&public.post_id);
         let at = ("users", public.user_id.to_string(), id.clone());
         let copy: Slot<Value> = read(&self.blog.users, public.user_id.as_str(), &id).await?;
         let missing = |found: String, evidence: String| {
             let words = (version(post.version), found);
-            Some(raw.suspect_at(Kind::CopyMissing, at.clone(), words, evidence))
+            Some(audited.suspect_at(Kind::COPY_MISSING, at.clone(), words, evidence))
         };
         Ok(match copy {
             Slot::Item(Stored { item, etag }) => match UsersItem::deserialize(&item) {
-                Ok(UsersItem::Post(copy)) => compare(&PostCopy::for_users(post), &copy, &item)
-                    .map(|(kind, words)| raw.suspect_at(kind, at.clone(), words, etag.to_string())),
-                Ok(UsersItem::DeletedPost(mark)) => {
-                    let found = format!("the mark of a deleted post of {}", version(mark.version));
+                Ok(UsersItem::Post(copy)) => {
+                    compare(&PostCopy::for_users(post), &copy, &item).map(|(kind, words)| {
+                        audited.suspect_at(kind, at.clone(), words, etag.to_string())
+                    })
+                }
+                Ok(UsersItem::DeletedPost(tombstone)) => {
+                    let found = format!(
+                        "the tombstone of a deleted post of {}",
+                        version(tombstone.version)
+                    );
                     missing(found, etag.to_string())
                 }
                 Ok(_) => missing("another item".into(), etag.to_string()),

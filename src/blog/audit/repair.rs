@@ -1,17 +1,11 @@
-//! Mending what was found, with the guards that commands and projections use.
-//!
-//! Each write is made under the ETag, or the absence, of what it replaces. A copy is read before
-//! its source, so what is written is never older than what it replaces; whoever writes in between
-//! makes the write fail, and then everything is looked at again.
-
-use std::time::Duration;
+//! Repairs of posts and users, with the guards that commands and projections use.
 
 use super::{
-    finding::{Kind, Repair, Suspect, Target},
-    look::{Looker, Slot, read},
-    settle::patiently,
+    Kinds,
+    checks::{BlogChecks, KnownAuthor},
 };
 use crate::{
+    audit::{Kind, Obstacle, RepairResult, Slot, Suspect, Target, read},
     blog::{
         commands::take_name,
         model::{Author, Post, PostCopy, PostId, PostsItem, Reservation, UserId, UsersItem},
@@ -19,71 +13,32 @@ use crate::{
         stores::{PostSlot, UserSlot},
         usernames::free,
     },
-    cosmos::{ETag, Reason, StoreError, Stored},
+    cosmos::{ETag, Stored},
     http::ApiError,
 };
 
-/// How often a repair that lost a race is begun again.
-const TRIES: usize = 10;
-
-/// The pause before that.
-const BREATH: Duration = Duration::from_millis(20);
-
-/// Why a repair did nothing.
-pub(super) enum Obstacle {
-    /// Somebody else has written: look again.
-    Race,
-    /// No program can decide this.
-    ForAPerson(&'static str),
-    Store(StoreError),
-}
-
-/// What was done, in words.
-pub(super) type Deed = Result<&'static str, Obstacle>;
-
-/// Mends one divergence, and looks whether it is gone. One that is another by now, since somebody
-/// has written, perhaps another repair, is mended as it is: each write is guarded.
-pub(super) async fn mend(looker: &Looker, suspect: &Suspect) -> Result<Repair, StoreError> {
-    let not_mended = |why: String| Repair { mended: false, what: why };
-    let mut what = "it was mended meanwhile";
-    for _ in 0..TRIES {
-        let now = patiently(|| looker.look_again(&suspect.target)).await?;
-        let Some(left) = now.iter().find(|now| now.is_left_of(suspect)) else {
-            return Ok(Repair { mended: true, what: what.to_owned() });
-        };
-        match act(looker, left).await {
-            Ok(deed) => what = deed,
-            Err(Obstacle::Race) => tokio::time::sleep(BREATH).await,
-            Err(Obstacle::ForAPerson(why)) => return Ok(not_mended(why.to_owned())),
-            Err(Obstacle::Store(error)) if error.is_transient() => return Err(error),
-            Err(Obstacle::Store(error)) => {
-                return Ok(not_mended(format!("the store refused it: {:?}", error.reason)));
-            }
-        }
-    }
-    Ok(not_mended("others write it all the time: audit again when they are done".to_owned()))
-}
-
-async fn act(looker: &Looker, suspect: &Suspect) -> Deed {
-    // What has to go, goes as it was looked at.
+pub(super) async fn repair(checks: &BlogChecks, suspect: &Suspect) -> RepairResult {
+    // A deletion deletes the state that was checked.
     let seen = ETag::from(suspect.evidence.clone());
     let (partition, id) = match &suspect.target {
-        Target::Feed => return super::repair_feed::act(looker, &suspect.finding, &seen).await,
+        Target::Group(_) => {
+            return super::repair_feed::repair(checks, &suspect.finding, &seen).await;
+        }
         Target::Item { partition_key, id, .. } => (partition_key.as_str(), id.as_str()),
     };
-    let blog = &looker.blog;
+    let blog = &checks.blog;
     match suspect.finding.kind {
-        Kind::CountDiffers => looker.write_counts(&post_id(partition)?).await,
-        Kind::NameDiffers => looker.write_name(partition, id).await,
-        Kind::Orphan | Kind::StaleReaction => looker.remove_reaction(partition, id, &seen).await,
-        Kind::CopyMissing | Kind::CopyOlder | Kind::CopyNewer | Kind::CopyDifferent => {
-            looker.write_copy(&post_id(partition)?).await
+        Kind::COUNT_DIFFERS => checks.write_counts(&post_id(partition)?).await,
+        Kind::NAME_DIFFERS => checks.write_name(partition, id).await,
+        Kind::ORPHAN | Kinds::STALE_REACTION => checks.remove_reaction(partition, id, &seen).await,
+        Kind::COPY_MISSING | Kind::COPY_OLDER | Kind::COPY_NEWER | Kind::COPY_DIFFERENT => {
+            checks.write_copy(&post_id(partition)?).await
         }
-        Kind::CopyExtra => {
+        Kind::COPY_EXTRA => {
             blog.users.delete(partition, id, &seen).await?;
             Ok("deleted the copy")
         }
-        Kind::ReservationLeaked => {
+        Kinds::RESERVATION_LEAKED => {
             match read::<UsersItem>(&blog.users, partition, Reservation::ID).await? {
                 Slot::Item(Stored { item: UsersItem::Username(item), etag }) => {
                     free(blog, &Stored { item, etag }).await?;
@@ -92,7 +47,7 @@ async fn act(looker: &Looker, suspect: &Suspect) -> Deed {
                 _ => Err(Obstacle::Race),
             }
         }
-        Kind::ReservationMissing | Kind::ReservationForeign => {
+        Kinds::RESERVATION_MISSING | Kinds::RESERVATION_FOREIGN => {
             let user_id = UserId::parse(partition.to_owned()).map_err(|_| Obstacle::Race)?;
             let UserSlot::User(user) = blog.user_slot(&user_id).await? else {
                 return Err(Obstacle::Race);
@@ -100,23 +55,17 @@ async fn act(looker: &Looker, suspect: &Suspect) -> Deed {
             take_name(blog, user.item, Some(&user.etag)).await?;
             Ok("reserved the name")
         }
-        Kind::NameTwice => {
+        Kinds::NAME_TWICE => {
             Err(Obstacle::ForAPerson("two users have this name: rename one of them"))
         }
-        Kind::UserMissing => Err(Obstacle::ForAPerson("its user is gone: restore or delete it")),
-        Kind::Unreadable
-        | Kind::MemberMissing
-        | Kind::MemberDifferent
-        | Kind::MemberExtra
-        | Kind::RefillPending => {
-            Err(Obstacle::ForAPerson("nobody can say what it was: restore or delete it"))
-        }
+        Kinds::USER_MISSING => Err(Obstacle::ForAPerson("its user is gone: restore or delete it")),
+        _ => Err(Obstacle::ForAPerson("nobody can say what it was: restore or delete it")),
     }
 }
 
-impl Looker {
+impl BlogChecks {
     /// Counts again. Every new comment or like replaces the post, and this write would fail.
-    async fn write_counts(&self, id: &PostId) -> Deed {
+    async fn write_counts(&self, id: &PostId) -> RepairResult {
         let PostSlot::Post(post) = self.blog.post_slot(id).await? else {
             return Err(Obstacle::Race);
         };
@@ -126,7 +75,7 @@ impl Looker {
         Ok("wrote the counts")
     }
 
-    async fn write_name(&self, partition: &str, id: &str) -> Deed {
+    async fn write_name(&self, partition: &str, id: &str) -> RepairResult {
         let Slot::Item(stored) = read::<PostsItem>(&self.blog.posts, partition, id).await? else {
             return Err(Obstacle::Race);
         };
@@ -137,7 +86,7 @@ impl Looker {
             PostsItem::DeletedPost(_) => return Err(Obstacle::Race),
         };
         // Read after the item: it is at least as new.
-        let Slot::Item(Stored { item: author, .. }) = self.author(user_id, true).await? else {
+        let KnownAuthor::Author(author) = self.author(user_id, true).await? else {
             return Err(Obstacle::Race);
         };
         let renamed = under_name(&stored.item, &author);
@@ -145,11 +94,11 @@ impl Looker {
         Ok("wrote the name")
     }
 
-    async fn remove_reaction(&self, partition: &str, id: &str, seen: &ETag) -> Deed {
-        // The mark of a deleted post tells which of its comments and likes have to go, all at once.
+    async fn remove_reaction(&self, partition: &str, id: &str, seen: &ETag) -> RepairResult {
+        // The tombstone of a post tells which of its comments and likes have to go, all at once.
         let post_id = post_id(partition)?;
-        if let PostSlot::Deleted(mark) = self.blog.post_slot(&post_id).await? {
-            remove_some(&self.blog, &post_id, mark.item.version).await?;
+        if let PostSlot::Deleted(tombstone) = self.blog.post_slot(&post_id).await? {
+            remove_some(&self.blog, &post_id, tombstone.item.version).await?;
             return Ok("deleted what the post left behind");
         }
         self.blog.posts.delete(partition, id, seen).await?;
@@ -157,7 +106,7 @@ impl Looker {
     }
 
     /// Writes the copy of a post in the partition of its author.
-    async fn write_copy(&self, post_id: &PostId) -> Deed {
+    async fn write_copy(&self, post_id: &PostId) -> RepairResult {
         // The author never changes, but for a post of another user under the id of a deleted one.
         let PostSlot::Post(post) = self.blog.post_slot(post_id).await? else {
             return Err(Obstacle::Race);
@@ -205,16 +154,6 @@ fn under_name(item: &PostsItem, author: &Author) -> PostsItem {
 fn post_id(partition: &str) -> Result<PostId, Obstacle> {
     let reason = "its partition key is no id of a post: delete it";
     PostId::parse(partition.to_owned()).map_err(|_| Obstacle::ForAPerson(reason))
-}
-
-impl From<StoreError> for Obstacle {
-    fn from(error: StoreError) -> Self {
-        if error.is_race() || error.reason == Reason::NotFound {
-            Self::Race
-        } else {
-            Self::Store(error)
-        }
-    }
 }
 
 impl From<ApiError> for Obstacle {

@@ -1,11 +1,8 @@
-//! Mending the feed. The membership changes only with the head, under its ETag.
+//! Repairs of the feed. The membership changes only with the head, under its ETag.
 
-use super::{
-    finding::{Finding, Kind},
-    look::{Looker, Slot, read},
-    repair::{Deed, Obstacle},
-};
+use super::{Kinds, checks::BlogChecks};
 use crate::{
+    audit::{Finding, Kind, Obstacle, RepairResult, Slot, read},
     blog::{
         model::{
             FEED_PARTITION, FeedHead, FeedMark, HEAD_ID, InFeed, Member, PostCopy, PostId,
@@ -14,35 +11,35 @@ use crate::{
         projections::HomeFeed,
         stores::PostSlot,
     },
-    cosmos::{ETag, Refusal, StoreError, Stored, Transaction},
+    cosmos::{ETag, StoreError, Stored, Transaction},
     projection::Projection,
 };
 
-pub(super) async fn act(looker: &Looker, finding: &Finding, seen: &ETag) -> Deed {
+pub(super) async fn repair(checks: &BlogChecks, finding: &Finding, seen: &ETag) -> RepairResult {
     let id = finding.id.as_str();
     match finding.kind {
-        Kind::RefillPending => {
-            HomeFeed(looker.blog.clone()).refill().await?;
+        Kinds::REFILL_PENDING => {
+            HomeFeed(checks.blog.clone()).refill().await?;
             Ok("filled the feed up")
         }
-        Kind::MemberMissing => looker.admit(id).await,
-        Kind::MemberDifferent => looker.readmit(id).await,
-        Kind::MemberExtra => looker.take_out(id).await,
-        Kind::CopyExtra => {
+        Kinds::MEMBER_MISSING => checks.admit(id).await,
+        Kinds::MEMBER_DIFFERENT => checks.readmit(id).await,
+        Kinds::MEMBER_EXTRA => checks.take_out(id).await,
+        Kind::COPY_EXTRA => {
             // Of no member: readers should not see it.
-            looker.blog.feed.delete(FEED_PARTITION, id, seen).await?;
+            checks.blog.feed.delete(FEED_PARTITION, id, seen).await?;
             Ok("deleted the copy")
         }
-        Kind::Unreadable if id == HEAD_ID => Err(Obstacle::ForAPerson(
+        Kind::UNREADABLE if id == HEAD_ID => Err(Obstacle::ForAPerson(
             "nobody can say who the members were: delete the head and all copies, and restart the lease of HomeFeed",
         )),
-        _ => looker.write_member(id).await,
+        _ => checks.write_member(id).await,
     }
 }
 
-impl Looker {
+impl BlogChecks {
     /// Delivers the post to the projection once more.
-    async fn admit(&self, id: &str) -> Deed {
+    async fn admit(&self, id: &str) -> RepairResult {
         let PostSlot::Post(post) = self.blog.post_slot(&post_id(id)?).await? else {
             return Err(Obstacle::Race);
         };
@@ -52,7 +49,7 @@ impl Looker {
 
     /// Takes a member out and in again under its right date. If the feed was full, others may
     /// belong into it now.
-    async fn readmit(&self, id: &str) -> Deed {
+    async fn readmit(&self, id: &str) -> RepairResult {
         let (head, head_etag) = self.head().await?;
         let etag = self.in_feed(id).await?;
         let PostSlot::Post(post) = self.blog.post_slot(&post_id(id)?).await? else {
@@ -68,7 +65,7 @@ impl Looker {
     }
 
     /// Takes a member out that is no post, and fills the feed up.
-    async fn take_out(&self, id: &str) -> Deed {
+    async fn take_out(&self, id: &str) -> RepairResult {
         let (head, head_etag) = self.head().await?;
         let copy = self.in_feed(id).await?;
         let transaction = Transaction::new(FEED_PARTITION).replace(
@@ -91,7 +88,7 @@ impl Looker {
     }
 
     /// Writes the copy of a member, as long as it is one.
-    async fn write_member(&self, id: &str) -> Deed {
+    async fn write_member(&self, id: &str) -> RepairResult {
         let (head, head_etag) = self.head().await?;
         let etag = self.in_feed(id).await?;
         let PostSlot::Post(post) = self.blog.post_slot(&post_id(id)?).await? else {
@@ -127,10 +124,4 @@ impl Looker {
 fn post_id(id: &str) -> Result<PostId, Obstacle> {
     PostId::parse(id.to_owned())
         .map_err(|_| Obstacle::ForAPerson("its id is no id of a post: delete it"))
-}
-
-impl From<Refusal> for Obstacle {
-    fn from(refusal: Refusal) -> Self {
-        refusal.error.into()
-    }
 }

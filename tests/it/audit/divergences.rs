@@ -1,4 +1,4 @@
-//! Each kind of divergence, made by hand: it is found, it alone, and mended.
+//! Each kind of divergence, made by hand: it is found, it alone, and repaired.
 
 use futures::future::{BoxFuture, FutureExt, join_all};
 use serde_json::{Value, json};
@@ -43,7 +43,7 @@ async fn hold(case: Case) {
 
     let (repaired, summary) = audit_within(&world, std::time::Duration::ZERO, true).await;
     assert_eq!(summary.findings, found.len() as u64, "{repaired:?}");
-    assert_eq!(summary.mended, mended, "{repaired:?}");
+    assert_eq!(summary.repaired, mended, "{repaired:?}");
     world.settle().await;
     let after = findings(&world).await;
     assert_eq!(after.len() as u64, found.len() as u64 - mended, "{found:?} left {after:?}");
@@ -431,7 +431,7 @@ async fn a_copy_of_the_right_version_with_another_text() {
             change(&world, place, fields.clone()).await;
             assert_eq!(findings(&world).await, [found], "{fields}");
             let (_, summary) = audit_within(&world, std::time::Duration::ZERO, true).await;
-            assert_eq!((summary.findings, summary.mended), (1, 1), "{fields}");
+            assert_eq!((summary.findings, summary.repaired), (1, 1), "{fields}");
         }
         assert!(findings(&world).await.is_empty());
     }

@@ -4,9 +4,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 use tokio::sync::Notify;
-use tributary::blog::{
-    Blog,
-    audit::{Finding, Listener, Options, audit},
+use tributary::{
+    audit::{Finding, Listener, Options},
+    blog::{self, Blog},
 };
 
 use super::{audit_within, findings, in_short, insert, remove, stray_like};
@@ -97,7 +97,7 @@ async fn an_audit_beside_live_traffic_reports_only_what_stands() {
     let mut found: Vec<_> = findings.iter().map(in_short).collect();
     found.sort();
     assert_eq!(found, ["copy-missing users cy post:p2", "count-differs posts p1 p1"]);
-    assert!(findings.iter().all(|one| one.repair.as_ref().unwrap().mended), "{findings:?}");
+    assert!(findings.iter().all(|one| one.repair.as_ref().unwrap().repaired), "{findings:?}");
 
     world.settle().await;
     let (after, _) = audit_within(&world, Duration::ZERO, false).await;
@@ -134,7 +134,8 @@ async fn audit_around(world: &World, meanwhile: impl Future<Output = ()>) -> Vec
         read.notified().await;
         meanwhile.await;
     };
-    let audit = Box::pin(audit(&blog, options, &mut watch));
+    let audit = blog::audit::audit(&blog);
+    let audit = Box::pin(audit.run(options, &mut watch));
     futures::join!(audit, meanwhile).0.unwrap();
     watch.found.concat()
 }
@@ -180,7 +181,7 @@ async fn however_much_is_wrong_only_some_of_it_waits_together() {
     let mut watch = Watch { items: u64::MAX, read: &Notify::new(), found: Vec::new() };
     let blog = Blog::new(&World::cosmos(&world.endpoint).await);
     let options = Options { settle: Duration::ZERO, repair: false };
-    audit(&blog, options, &mut watch).await.unwrap();
+    blog::audit::audit(&blog).run(options, &mut watch).await.unwrap();
     let together: Vec<_> = watch.found.iter().map(Vec::len).collect();
     assert_eq!(together, [1_000, 50]);
 }

@@ -12,9 +12,9 @@ use std::{collections::HashMap, time::Duration};
 
 use azure_data_cosmos::ContainerClient;
 use serde_json::{Value, json};
-use tributary::blog::{
-    Blog,
-    audit::{Finding, Kind, Listener, Options, Summary, audit},
+use tributary::{
+    audit::{Finding, Listener, Options, Summary},
+    blog::{self, Blog, audit::Kinds},
 };
 use tributary_simulator::blog::Reservation;
 
@@ -36,7 +36,8 @@ impl Listener for Kept {
 async fn audit_within(world: &World, settle: Duration, repair: bool) -> (Vec<Finding>, Summary) {
     let blog = Blog::new(&World::cosmos(&world.endpoint).await);
     let mut kept = Kept::default();
-    let summary = audit(&blog, Options { settle, repair }, &mut kept).await.unwrap();
+    let audit = blog::audit::audit(&blog);
+    let summary = audit.run(Options { settle, repair }, &mut kept).await.unwrap();
     assert_eq!(summary.findings, kept.0.len() as u64);
     (kept.0, summary)
 }
@@ -71,7 +72,7 @@ pub(crate) async fn leaked_reservations(world: &World) -> Vec<Reservation> {
     world.settle().await;
     let (findings, _) = audit_within(world, Duration::ZERO, false).await;
     let leaked = findings.iter().map(|finding| {
-        assert_eq!(finding.kind, Kind::ReservationLeaked, "{finding:?}");
+        assert_eq!(finding.kind, Kinds::RESERVATION_LEAKED, "{finding:?}");
         let name = finding.partition_key.strip_prefix("username:").unwrap().to_owned();
         Reservation { name, owner: owners[&finding.partition_key].clone() }
     });
@@ -81,7 +82,7 @@ pub(crate) async fn leaked_reservations(world: &World) -> Vec<Reservation> {
 /// Mends everything, after which there is nothing to find.
 pub(crate) async fn repair_all(world: &World) {
     let (found, summary) = audit_within(world, Duration::ZERO, true).await;
-    assert_eq!(summary.mended, summary.findings, "{found:?}");
+    assert_eq!(summary.repaired, summary.findings, "{found:?}");
     world.settle().await;
     assert_eq!(findings(world).await, [""; 0]);
 }

@@ -4,6 +4,7 @@ use std::process::Output;
 
 use serde_json::Value;
 use tokio::process::Command;
+use tributary::{audit::Kind, blog::audit::Kinds};
 
 use super::{remove, small_blog};
 
@@ -54,12 +55,12 @@ async fn the_exit_code_tells_and_the_report_says_what() {
     let lines: Vec<Value> = out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(lines.len(), 3, "{out}");
     for finding in &lines[..2] {
-        assert_eq!(finding["repair"]["mended"], true, "{finding}");
+        assert_eq!(finding["repair"]["repaired"], true, "{finding}");
         assert_eq!(finding["container"], "users");
         assert_eq!(finding["partitionKey"], "ann");
     }
     assert_eq!(lines[2]["summary"]["findings"], 2);
-    assert_eq!(lines[2]["summary"]["mended"], 2);
+    assert_eq!(lines[2]["summary"]["repaired"], 2);
     assert!(lines[2]["summary"]["requestUnits"].as_f64().unwrap() > 0.0);
 
     let (code, out, _) = audit(&connection, &["--settle", "0", "--json"]).await;
@@ -73,15 +74,14 @@ async fn the_exit_code_tells_and_the_report_says_what() {
         .unwrap();
     let (code, out, _) = audit(&connection, &["--settle", "0", "--repair"]).await;
     assert_eq!(code, 1, "{out}");
-    assert!(out.contains("not mended"), "{out}");
+    assert!(out.contains("not repaired"), "{out}");
 }
 
 #[tokio::test]
 async fn an_audit_that_cannot_begin_is_one_sentence_and_code_2() {
     for (connection, arguments, named) in [
         ("", &[][..], "CosmosConnection"),
-        ("AccountEndpoint=http://127.0.0.1:1/;AccountKey=a2V5", &["--fix"], "--fix"),
-        ("AccountEndpoint=http://127.0.0.1:1/;AccountKey=a2V5", &[], "Unavailable"),
+        ("AccountEndpoint=http://127.0.0.1:1/;AccountKey=a2V5", &[], "unavailable"),
     ] {
         let (code, out, err) = audit(connection, arguments).await;
         assert_eq!((code, out.as_str()), (2, ""), "{err}");
@@ -91,8 +91,54 @@ async fn an_audit_that_cannot_begin_is_one_sentence_and_code_2() {
 }
 
 #[tokio::test]
+async fn a_bad_argument_is_named_with_the_usage() {
+    for (arguments, named) in [
+        (&["--fix"][..], "--fix"),
+        (&["now"], "now"),
+        (&["--settle"], "--settle"),
+        (&["--settle", "soon"], "a number of seconds"),
+    ] {
+        let (code, out, err) = audit("", arguments).await;
+        assert_eq!((code, out.as_str()), (2, ""), "{err}");
+        assert!(err.contains(named), "{err}");
+    }
+}
+
+#[tokio::test]
 async fn help_needs_no_settings() {
     let (code, out, _) = audit("", &["--help"]).await;
     assert_eq!(code, 0);
     assert!(out.contains("--repair") && out.contains("Exit code"), "{out}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_domain_is_audited_alone_and_an_unknown_one_is_named() {
+    let world = small_blog().await;
+    let server = world.endpoint.serve(0).await.unwrap();
+    let connection = server.connection_string();
+    let (code, out, err) =
+        audit(&connection, &["--settle", "0", "--json", "--domain", "blog"]).await;
+    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    let (code, out, err) = audit(&connection, &["--domain", "shops"]).await;
+    assert_eq!((code, out.as_str()), (2, ""), "{err}");
+    assert!(err.contains("blog") && err.lines().count() == 1, "{err}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_missing_container_is_called_that() {
+    let world = small_blog().await;
+    world.container("feed").await.delete(None).await.unwrap();
+    let server = world.endpoint.serve(0).await.unwrap();
+    let (code, out, err) = audit(&server.connection_string(), &["--settle", "0"]).await;
+    assert_eq!((code, out.as_str()), (2, ""), "{err}");
+    assert!(err.contains("there is no container `feed`"), "{err}");
+}
+
+#[test]
+fn the_docs_have_each_kind() {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/audit.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    for kind in Kind::SHARED.iter().chain(&Kinds::ALL) {
+        assert!(page.contains(&format!("`{kind}`")), "docs/audit.md does not have {kind}");
+    }
 }

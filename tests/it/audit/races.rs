@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures::join;
 use serde_json::json;
-use tributary::blog::audit::Kind;
+use tributary::audit::Kind;
 use tributary_local::cosmos::RequestKind::{self, Batch, Create, Delete, Query, Read, Replace};
 
 use super::{
@@ -29,7 +29,7 @@ async fn repair_amid(
     damage(&world).await;
     let repair = audit_within(&world, Duration::ZERO, true);
     let (found, summary) = amid((&world, kind, container), repair, meanwhile(&world)).await;
-    assert!(summary.findings > 0 && summary.mended == summary.findings, "{found:?}");
+    assert!(summary.findings > 0 && summary.repaired == summary.findings, "{found:?}");
     world.settle().await;
     assert_eq!(findings(&world).await, [""; 0], "{found:?}");
     world
@@ -59,7 +59,7 @@ async fn repair_too_late(
         // There is nothing left to look at.
         result = &mut repair => result,
     };
-    assert_eq!((found.len(), summary.mended), (1, 1), "{found:?}");
+    assert_eq!((found.len(), summary.repaired), (1, 1), "{found:?}");
     assert_eq!(findings(&world).await, [""; 0]);
 }
 
@@ -200,7 +200,7 @@ async fn counts_that_change_whenever_they_are_taken_are_no_divergence() {
         _ = comments => unreachable!("it has no end"),
     };
     // The copies are not kept up to date here.
-    assert!(found.iter().all(|one| one.kind != Kind::CountDiffers), "{found:?}");
+    assert!(found.iter().all(|one| one.kind != Kind::COUNT_DIFFERS), "{found:?}");
     assert!(summary.unsettled > 0, "else this test shows nothing");
 }
 

@@ -9,7 +9,7 @@ use axum::{
 };
 use serde_json::{Value, json};
 use tower::ServiceExt;
-use tributary::{app::Options, blog::audit};
+use tributary::{app::Options, audit};
 use tributary_local::cosmos::{Fault, RequestKind};
 
 use super::{change, findings, remove, small_blog};

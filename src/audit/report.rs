@@ -8,7 +8,7 @@ use std::{
 
 use super::{Finding, Listener, Summary};
 
-/// How often the progress is told.
+/// How often the progress is reported.
 const PROGRESS: Duration = Duration::from_secs(5);
 
 /// How a report looks.
@@ -22,7 +22,7 @@ pub(super) enum Format {
     Json,
 }
 
-/// Writes findings as they come, so that however many there are, none is kept.
+/// Writes findings as they come, and keeps none.
 pub(super) struct Report<O, E> {
     out: O,
     err: E,
@@ -38,7 +38,7 @@ impl<O: Write + Send, E: Write + Send> Report<O, E> {
         Self { out, err, format, begin: now, told: now, broken: None }
     }
 
-    /// Writes the summary, and tells whether everything could be written.
+    /// Writes the summary. An error means that the report is not complete.
     pub(super) fn end(mut self, summary: &Summary) -> io::Result<()> {
         if let Some(error) = self.broken.take() {
             return Err(error);
@@ -73,21 +73,21 @@ impl<O: Write + Send, E: Write + Send> Listener for Report<O, E> {
         }
         self.told = Instant::now();
         let rate = items as f64 / self.begin.elapsed().as_secs_f64();
-        // Who cannot hear it does not miss it.
+        // A closed stderr is not an error.
         let _ = writeln!(self.err, "{items} items read, {rate:.0} a second");
     }
 }
 
 /// The summary as one line.
 pub(super) fn in_words(summary: &Summary) -> String {
-    let Summary { items, findings, mended, unsettled, request_units, duration_ms, .. } = summary;
+    let Summary { items, findings, repaired, unsettled, request_units, duration_ms, .. } = summary;
     let mut line = match findings {
         0 => "No divergences".to_owned(),
         1 => "1 divergence".to_owned(),
         _ => format!("{findings} divergences"),
     };
-    if *mended > 0 {
-        let _ = write!(line, ", {mended} mended");
+    if *repaired > 0 {
+        let _ = write!(line, ", {repaired} repaired");
     }
     if *unsettled > 0 {
         let _ = write!(line, ", {unsettled} suspects that kept changing");
@@ -126,8 +126,8 @@ fn table(findings: &[Finding], colours: bool) -> String {
     let widths: Vec<usize> = (0..columns).map(width).collect();
     let mut text = line(&COLUMNS.map(str::to_owned), &widths, if colours { BOLD } else { "" });
     for (row, finding) in rows.iter().zip(findings) {
-        let mended = finding.repair.as_ref().is_some_and(|repair| repair.mended);
-        let colour = match (colours, mended) {
+        let repaired = finding.repair.as_ref().is_some_and(|repair| repair.repaired);
+        let colour = match (colours, repaired) {
             (false, _) => "",
             (true, true) => GREEN,
             (true, false) => RED,
@@ -162,10 +162,10 @@ fn line(cells: &[String; 7], widths: &[usize], colour: &str) -> String {
 
 fn row(finding: &Finding) -> [String; 7] {
     let repair = finding.repair.as_ref().map_or_else(String::new, |repair| {
-        if repair.mended { repair.what.clone() } else { format!("not mended: {}", repair.what) }
+        if repair.repaired { repair.what.clone() } else { format!("not repaired: {}", repair.what) }
     });
     let Finding { kind, container, partition_key, id, expected, found, .. } = finding;
-    let cells = [kind.name(), container, partition_key, id, expected, found, &repair];
+    let cells = [kind.name, container, partition_key, id, expected, found, &repair];
     cells.map(printable)
 }
 
@@ -177,7 +177,7 @@ fn printable(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::blog::audit::{Kind, Repair};
+    use crate::audit::{Kind, Repair};
 
     fn findings() -> Vec<Finding> {
         let finding = |kind, id: &str, repair| Finding {
@@ -189,10 +189,10 @@ mod tests {
             found: "no\u{1b}[31m".into(),
             repair,
         };
-        let mended = Repair { mended: true, what: "wrote the counts".into() };
+        let repaired = Repair { repaired: true, what: "wrote the counts".into() };
         vec![
-            finding(Kind::CountDiffers, "p1", Some(mended)),
-            finding(Kind::Orphan, "a longer id", None),
+            finding(Kind::COUNT_DIFFERS, "p1", Some(repaired)),
+            finding(Kind::ORPHAN, "a longer id", None),
         ]
     }
 

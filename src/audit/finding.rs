@@ -1,0 +1,168 @@
+//! What an audit finds.
+
+use std::fmt;
+
+use serde::{Serialize, Serializer};
+
+/// A divergence, in ids, names, versions and numbers: never in contents.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Finding {
+    /// What is wrong.
+    pub kind: Kind,
+    /// The container of the item.
+    pub container: &'static str,
+    /// The logical partition of the item.
+    pub partition_key: String,
+    /// The item that is wrong, or missing.
+    pub id: String,
+    /// What its source says.
+    pub expected: String,
+    /// What is stored.
+    pub found: String,
+    /// The outcome of the repair, when the audit repairs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub repair: Option<Repair>,
+}
+
+/// What a repair did.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Repair {
+    /// Whether the divergence is gone.
+    pub repaired: bool,
+    /// What was done, or why nothing could be.
+    pub what: String,
+}
+
+/// A kind of divergence; `docs/audit.md` says what each means. A domain has kinds of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Kind {
+    /// The kind as tables and JSON show it.
+    pub name: &'static str,
+    matter: &'static str,
+    repaired_last: bool,
+}
+
+impl Kind {
+    /// A count is not the number of the children.
+    pub const COUNT_DIFFERS: Self = Self::new("count-differs");
+    /// An embedded name is not that of its source.
+    pub const NAME_DIFFERS: Self = Self::new("name-differs");
+    /// A child whose parent does not exist.
+    pub const ORPHAN: Self = Self::new("orphan");
+    /// A source without its copy.
+    pub const COPY_MISSING: Self = Self::new("copy-missing");
+    /// A copy that should not exist.
+    pub const COPY_EXTRA: Self = Self::new("copy-extra").of_matter(Self::COPY_MISSING);
+    /// A copy of an older version.
+    pub const COPY_OLDER: Self = Self::new("copy-older").of_matter(Self::COPY_MISSING);
+    /// A copy of a version that the source has not reached.
+    pub const COPY_NEWER: Self = Self::new("copy-newer").of_matter(Self::COPY_MISSING);
+    /// A copy of the right version with another content.
+    pub const COPY_DIFFERENT: Self = Self::new("copy-different").of_matter(Self::COPY_MISSING);
+    /// An item that cannot be read.
+    pub const UNREADABLE: Self = Self::new("unreadable");
+
+    /// The kinds that any domain can have.
+    pub const SHARED: [Self; 9] = [
+        Self::COUNT_DIFFERS,
+        Self::NAME_DIFFERS,
+        Self::ORPHAN,
+        Self::COPY_MISSING,
+        Self::COPY_EXTRA,
+        Self::COPY_OLDER,
+        Self::COPY_NEWER,
+        Self::COPY_DIFFERENT,
+        Self::UNREADABLE,
+    ];
+
+    /// Creates a kind.
+    pub const fn new(name: &'static str) -> Self {
+        Self { name, matter: name, repaired_last: false }
+    }
+
+    /// Returns a kind that turns into `first`, and back, when somebody writes: as long as an item has
+    /// one of them, the other is not repaired.
+    pub const fn of_matter(self, first: Self) -> Self {
+        Self { matter: first.matter, ..self }
+    }
+
+    /// Returns a kind that is repaired after all others that were found with it.
+    pub const fn repaired_last(self) -> Self {
+        Self { repaired_last: true, ..self }
+    }
+
+    pub(super) fn is_repaired_last(self) -> bool {
+        self.repaired_last
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+impl Serialize for Kind {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name)
+    }
+}
+
+/// Where a divergence was seen, and is checked again.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Target {
+    /// An item, with what is derived from it.
+    Item {
+        /// The container.
+        container: &'static str,
+        /// The logical partition.
+        partition_key: String,
+        /// The id.
+        id: String,
+    },
+    /// A [check of many items](super::Checks::check_group), by its name.
+    Group(&'static str),
+}
+
+/// A divergence that may only be a change on its way.
+#[derive(Debug, Clone)]
+pub struct Suspect {
+    /// Where to check again.
+    pub target: Target,
+    /// What is reported when the suspicion stands.
+    pub finding: Finding,
+    /// What must not change for the suspicion to stand: the state of the copy, which the change feed
+    /// would have changed by now. Of an item that should not exist, its ETag.
+    pub evidence: String,
+}
+
+impl Finding {
+    /// Returns true if the divergence was repaired.
+    pub fn is_repaired(&self) -> bool {
+        self.repair.as_ref().is_some_and(|repair| repair.repaired)
+    }
+
+    /// Returns true if `other` is wrong in the same way in the same place.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        self.kind == other.kind && self.place() == other.place()
+    }
+
+    fn place(&self) -> (&str, &str, &str) {
+        (self.container, &self.partition_key, &self.id)
+    }
+}
+
+impl Suspect {
+    /// Returns true if `other` is the same divergence in the same state.
+    pub(super) fn stands_in(&self, other: &Self) -> bool {
+        self.finding.is_same(&other.finding) && self.evidence == other.evidence
+    }
+
+    /// Returns true if `other`, or another kind of its matter, is still wrong here.
+    pub(super) fn remains_of(&self, other: &Self) -> bool {
+        let (now, before) = (&self.finding, &other.finding);
+        let same_matter = now.kind.matter == before.kind.matter;
+        now.place() == before.place() && (same_matter || now.kind == Kind::UNREADABLE)
+    }
+}

@@ -1,0 +1,94 @@
+//! Items as an audit reads them: one broken item must not end the audit.
+
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::{Finding, Kind, Suspect, Target};
+use crate::cosmos::{Container, ETag, StoreError, Stored};
+
+/// An item of a container that the audit reads from end to end.
+#[derive(Debug, Clone)]
+pub struct AuditedItem {
+    /// The container.
+    pub container: &'static str,
+    /// The logical partition.
+    pub partition_key: String,
+    /// The id.
+    pub id: String,
+    /// The ETag.
+    pub etag: String,
+    /// The item as it is stored.
+    pub stored: Value,
+}
+
+/// An item that was read, if its text made sense.
+#[derive(Debug)]
+pub enum Slot<T> {
+    /// There is no item.
+    Empty,
+    /// There is an item that is no `T`.
+    Unreadable(ETag),
+    /// There is an item.
+    Item(Stored<T>),
+}
+
+/// Reads an item of which nothing is expected.
+pub async fn read<T: DeserializeOwned>(
+    container: &Container,
+    partition_key: &str,
+    id: &str,
+) -> Result<Slot<T>, StoreError> {
+    Ok(match container.read::<Value>(partition_key, id).await? {
+        None => Slot::Empty,
+        Some(Stored { item, etag }) => match serde_json::from_value(item) {
+            Ok(item) => Slot::Item(Stored { item, etag }),
+            Err(_) => Slot::Unreadable(etag),
+        },
+    })
+}
+
+impl AuditedItem {
+    pub(super) fn new(container: &'static str, partition_key: &str, stored: Value) -> Self {
+        let text = |name: &str| stored[name].as_str().unwrap_or_default().to_owned();
+        let (partition_key, id, etag) = (text(partition_key), text("id"), text("_etag"));
+        Self { container, partition_key, id, etag, stored }
+    }
+
+    /// Returns the item as a `T`, or the suspicion that it cannot be read.
+    pub fn parse<T: DeserializeOwned>(&self) -> Result<T, Vec<Suspect>> {
+        T::deserialize(&self.stored).map_err(|_| {
+            let words = (format!("an item of {}", self.container), "something else");
+            vec![self.suspect(Kind::UNREADABLE, words, &self.etag)]
+        })
+    }
+
+    /// Returns a suspicion about this item: what is expected and found, and the evidence.
+    pub fn suspect(
+        &self,
+        kind: Kind,
+        (expected, found): (impl Into<String>, impl Into<String>),
+        evidence: impl Into<String>,
+    ) -> Suspect {
+        let place = (self.container, self.partition_key.clone(), self.id.clone());
+        self.suspect_at(kind, place, (expected, found), evidence)
+    }
+
+    /// Returns a suspicion about what is derived from this item: container, partition and id of the
+    /// derived item.
+    pub fn suspect_at(
+        &self,
+        kind: Kind,
+        (container, partition_key, id): (&'static str, String, String),
+        (expected, found): (impl Into<String>, impl Into<String>),
+        evidence: impl Into<String>,
+    ) -> Suspect {
+        let target = Target::Item {
+            container: self.container,
+            partition_key: self.partition_key.clone(),
+            id: self.id.clone(),
+        };
+        let (expected, found) = (expected.into(), found.into());
+        let finding = Finding { kind, container, partition_key, id, expected, found, repair: None };
+        Suspect { target, finding, evidence: evidence.into() }
+    }
+}

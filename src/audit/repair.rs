@@ -1,0 +1,73 @@
+//! Repairs, with the guards that commands and projections use.
+//!
+//! Each write is made under the ETag, or the absence, of what it replaces. A copy is read before
+//! its source, so the new copy is never older than the one that it replaces. A write that comes
+//! between makes the repair fail; then everything is checked again.
+
+use std::time::Duration;
+
+use super::{
+    Checks,
+    finding::{Repair, Suspect},
+    settle::{check_again, patiently},
+};
+use crate::cosmos::{Reason, Refusal, StoreError};
+
+/// How often a repair that lost a race is begun again.
+const ATTEMPTS: usize = 10;
+
+/// The pause before that.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// Why a repair did nothing.
+#[derive(Debug)]
+pub enum Obstacle {
+    /// A lost race: check again.
+    Race,
+    /// No program can decide this; a sentence that says what to do.
+    ForAPerson(&'static str),
+    /// The store refused it.
+    Store(StoreError),
+}
+
+/// What was done, in words.
+pub type RepairResult = Result<&'static str, Obstacle>;
+
+/// Repairs one divergence, and checks that it is gone. One that has changed its kind meanwhile, since
+/// somebody has written, perhaps another repair, is repaired as it is now: each write is guarded.
+pub(super) async fn repair<C: Checks>(checks: &C, suspect: &Suspect) -> Result<Repair, StoreError> {
+    let not_repaired = |why: String| Repair { repaired: false, what: why };
+    let mut what = "it was repaired meanwhile";
+    for _ in 0..ATTEMPTS {
+        let now = patiently(|| check_again(checks, &suspect.target)).await?;
+        let Some(remains) = now.iter().find(|now| now.remains_of(suspect)) else {
+            return Ok(Repair { repaired: true, what: what.to_owned() });
+        };
+        match checks.repair(remains).await {
+            Ok(done) => what = done,
+            Err(Obstacle::Race) => tokio::time::sleep(PAUSE).await,
+            Err(Obstacle::ForAPerson(why)) => return Ok(not_repaired(why.to_owned())),
+            Err(Obstacle::Store(error)) if error.is_transient() => return Err(error),
+            Err(Obstacle::Store(error)) => {
+                return Ok(not_repaired(format!("the store refused it: {:?}", error.reason)));
+            }
+        }
+    }
+    Ok(not_repaired("it keeps changing: audit again when the writers are done".to_owned()))
+}
+
+impl From<StoreError> for Obstacle {
+    fn from(error: StoreError) -> Self {
+        if error.is_race() || error.reason == Reason::NotFound {
+            Self::Race
+        } else {
+            Self::Store(error)
+        }
+    }
+}
+
+impl From<Refusal> for Obstacle {
+    fn from(refusal: Refusal) -> Self {
+        refusal.error.into()
+    }
+}

@@ -1,0 +1,140 @@
+//! The checks of a blog, and what they remember.
+
+use quick_cache::sync::Cache;
+
+use super::repair;
+use crate::{
+    audit::{AuditedItem, Checks, RepairResult, Slot, Suspect, read},
+    blog::{
+        Blog,
+        model::{Author, PostId, PostsItem, Reservation, UserId, UsersItem},
+    },
+    cosmos::{Container, StoreError, Stored},
+    values::Timestamp,
+};
+
+/// How many users and how many posts are remembered between two checks; some 200 bytes each.
+const REMEMBERED: usize = 10_000;
+
+/// Checks items. What it remembers of users and posts may be old: that can only raise a suspicion,
+/// and a suspect is checked again with `fresh` reads.
+pub(super) struct BlogChecks {
+    pub(super) blog: Blog,
+    authors: Cache<UserId, KnownAuthor>,
+    parents: Cache<PostId, Parent>,
+}
+
+/// What is known of a user.
+#[derive(Debug, Clone)]
+pub(super) enum KnownAuthor {
+    Author(Author),
+    Missing,
+    /// There is a user who cannot be read.
+    Unreadable,
+}
+
+/// What comments, likes and copies need to know of their post.
+#[derive(Debug, Clone)]
+pub(super) enum Parent {
+    Live {
+        user_id: UserId,
+        created: Timestamp,
+    },
+    Gone,
+    /// There is an item that cannot be read.
+    Unreadable,
+}
+
+impl Checks for BlogChecks {
+    const GROUPS: &'static [&'static str] = &["feed"];
+
+    fn containers(&self) -> Vec<(&Container, &'static str)> {
+        vec![(&self.blog.posts, "postId"), (&self.blog.users, "userId")]
+    }
+
+    async fn check_item(
+        &self,
+        item: &AuditedItem,
+        fresh: bool,
+    ) -> Result<Vec<Suspect>, StoreError> {
+        if item.container == self.blog.posts.id() {
+            match item.parse() {
+                Ok(parsed) => self.check_posts_item(parsed, item, fresh).await,
+                Err(unreadable) => Ok(unreadable),
+            }
+        } else {
+            match item.parse() {
+                Ok(parsed) => self.check_users_item(parsed, item, fresh).await,
+                Err(unreadable) => Ok(unreadable),
+            }
+        }
+    }
+
+    async fn check_group(&self, _feed: &'static str) -> Result<Vec<Suspect>, StoreError> {
+        self.check_feed().await
+    }
+
+    async fn repair(&self, suspect: &Suspect) -> RepairResult {
+        repair::repair(self, suspect).await
+    }
+
+    /// The partition of a reservation is a username.
+    fn may_log_partition_key(partition_key: &str) -> bool {
+        !partition_key.starts_with(Reservation::PREFIX)
+    }
+}
+
+impl BlogChecks {
+    pub(super) fn new(blog: Blog) -> Self {
+        Self { blog, authors: Cache::new(REMEMBERED), parents: Cache::new(REMEMBERED) }
+    }
+
+    /// Returns the name and version of a user.
+    pub(super) async fn author(
+        &self,
+        user_id: &UserId,
+        fresh: bool,
+    ) -> Result<KnownAuthor, StoreError> {
+        if !fresh && let Some(known) = self.authors.get(user_id) {
+            return Ok(known);
+        }
+        let known = match read(&self.blog.users, user_id.as_str(), user_id.as_str()).await? {
+            Slot::Item(Stored { item: UsersItem::User(user), .. }) => {
+                KnownAuthor::Author(user.author())
+            }
+            Slot::Unreadable(_) => return Ok(KnownAuthor::Unreadable),
+            Slot::Item(_) | Slot::Empty => KnownAuthor::Missing,
+        };
+        self.authors.insert(user_id.clone(), known.clone());
+        Ok(known)
+    }
+
+    /// Returns what is known of a post.
+    pub(super) async fn parent(&self, id: &PostId, fresh: bool) -> Result<Parent, StoreError> {
+        if !fresh && let Some(known) = self.parents.get(id) {
+            return Ok(known);
+        }
+        let parent = match read(&self.blog.posts, id.as_str(), id.as_str()).await? {
+            Slot::Item(Stored { item, .. }) => parent_of(&item),
+            Slot::Unreadable(_) => Parent::Unreadable,
+            Slot::Empty => Parent::Gone,
+        };
+        self.parents.insert(id.clone(), parent.clone());
+        Ok(parent)
+    }
+
+    /// Remembers a post that was read for its own sake.
+    pub(super) fn remember(&self, id: &PostId, item: &PostsItem) {
+        self.parents.insert(id.clone(), parent_of(item));
+    }
+}
+
+fn parent_of(item: &PostsItem) -> Parent {
+    match item {
+        PostsItem::Post(post) => Parent::Live {
+            user_id: post.public.user_id.clone(),
+            created: post.public.creation_date,
+        },
+        PostsItem::DeletedPost(_) | PostsItem::Comment(_) | PostsItem::Like(_) => Parent::Gone,
+    }
+}
