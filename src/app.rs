@@ -11,7 +11,7 @@ use crate::{
     audit::{self, Audit},
     blog,
     config::{ConfigError, Settings},
-    cosmos::{Container, Cosmos},
+    cosmos::{Container, Cosmos, Reason, StoreError},
     dead_letters::{delete_dead_letter, get_dead_letter, list_dead_letters, replay_dead_letter},
     domain::{BuildDomain, Context, Domain, bind},
     http::{
@@ -123,8 +123,14 @@ impl App {
             self.domains.iter().flat_map(|domain| domain.containers.iter().cloned()).collect();
         async move {
             let results = join_all(containers.iter().map(Container::warm_up)).await;
-            if let Some(error) = results.into_iter().find_map(Result::err) {
-                let reason = error.reason;
+            let mut unreachable = None;
+            for StoreError { reason, .. } in results.into_iter().filter_map(Result::err) {
+                match reason {
+                    Reason::NoContainer(container) => tracing::error!(container, "{reason}"),
+                    reason => unreachable = Some(reason),
+                }
+            }
+            if let Some(reason) = unreachable {
                 tracing::warn!(?reason, "The store could not be reached at the start");
             }
         }

@@ -23,6 +23,7 @@
 mod finding;
 mod item;
 
+mod again;
 mod repair;
 mod settle;
 
@@ -43,10 +44,10 @@ use serde_json::Value;
 
 use self::settle::Suspects;
 pub use self::{
+    again::patiently,
     finding::{Finding, Kind, Repair, Suspect, Target},
     item::{AuditedItem, Slot, read},
     repair::{Obstacle, RepairResult},
-    settle::patiently,
 };
 use crate::cosmos::{Container, Query, Scope, StoreError, metered};
 
@@ -225,7 +226,7 @@ impl<C: Checks> Pass<'_, C> {
             self.container(container, partition_key).await?;
         }
         for group in C::GROUPS {
-            let suspects = settle::patiently(|| self.checks.check_group(group)).await?;
+            let suspects = patiently(|| self.checks.check_group(group)).await?;
             self.suspects.add(suspects);
         }
         self.settle().await
@@ -243,7 +244,7 @@ impl<C: Checks> Pass<'_, C> {
             let checks = self.checks;
             let checked = page.into_iter().map(async |item: Value| {
                 let item = AuditedItem::new(container.id(), partition_key, item);
-                settle::patiently(|| checks.check_item(&item, false)).await
+                patiently(|| checks.check_item(&item, false)).await
             });
             let mut checked = stream::iter(checked).buffer_unordered(AT_ONCE);
             while let Some(suspects) = checked.try_next().await? {

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use super::{
     Checks,
+    again::{check_again, patiently},
     finding::{Repair, Suspect},
-    settle::{check_again, patiently},
 };
 use crate::cosmos::{Reason, Refusal, StoreError};
 

@@ -8,7 +8,7 @@ use azure_data_cosmos::{
 };
 use tokio::sync::OnceCell;
 
-use super::{Container, StoreError, meter::MeterHandler};
+use super::{StoreError, meter::MeterHandler};
 
 /// How long one store operation may take with all the retries of the SDK.
 ///
@@ -66,11 +66,6 @@ impl Cosmos {
     ) -> Arc<Self> {
         let routing = RoutingStrategy::PreferredRegions(Vec::new());
         Arc::new(Self { account, runtime, database, routing, client: OnceCell::new() })
-    }
-
-    /// A container of the database.
-    pub fn container(self: &Arc<Self>, id: &'static str) -> Container {
-        Container::new(Arc::clone(self), id)
     }
 
     pub(super) async fn container_client(

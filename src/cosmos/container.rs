@@ -48,8 +48,15 @@ pub enum Scope<'a> {
     Container,
 }
 
+impl Cosmos {
+    /// Returns a container of the database. It is looked up on first use.
+    pub fn container(self: &Arc<Self>, id: &'static str) -> Container {
+        Container::new(Arc::clone(self), id)
+    }
+}
+
 impl Container {
-    pub(super) fn new(cosmos: Arc<Cosmos>, id: &'static str) -> Self {
+    fn new(cosmos: Arc<Cosmos>, id: &'static str) -> Self {
         Self { cosmos, id, client: Arc::default(), options: Arc::default() }
     }
 

@@ -18,6 +18,7 @@ pub struct Summary {
     /// It is in the id, and a word that SQL may take for its own.
     #[serde(skip_deserializing)]
     function: String,
+    container: Option<String>,
     document_id: Option<String>,
     partition_key: Option<String>,
     raw_truncated: bool,
@@ -69,7 +70,7 @@ fn query(top: u32, after: Option<&SortKey>) -> Result<Query, StoreError> {
         Some(_) => "WHERE c.failedAt <= @at AND (c.failedAt < @at OR c.id < @id)",
     };
     let mut query = Query::from(format!(
-        "SELECT TOP @top c.id, c.documentId, c.partitionKey, c.rawTruncated, c.reason, \
+        "SELECT TOP @top c.id, c.container, c.documentId, c.partitionKey, c.rawTruncated, c.reason, \
          c.invocationId, c.failedAt FROM c {page} ORDER BY c.failedAt DESC, c.id DESC"
     ))
     .with_parameter("@top", top)?;

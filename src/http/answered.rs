@@ -7,13 +7,14 @@ use std::{
 
 use axum::{
     extract::{MatchedPath, Request, State},
-    http::{HeaderName, HeaderValue, Method},
+    http::{HeaderName, HeaderValue, Method, StatusCode},
     middleware::Next,
     response::Response,
 };
 use custom_handler::TraceContext;
 use opentelemetry::KeyValue;
 
+use super::{INVOCATION_ID, error::bug_of_invocation};
 use crate::{
     cosmos::metered,
     telemetry::{self, Cost, Span, milliseconds},
@@ -59,6 +60,8 @@ pub async fn answered(
     let method = name_of(request.method());
     let function = functions.find(request.method(), &route);
     let host = TraceContext::from_headers(request.headers());
+    let invocation = request.headers().get(INVOCATION_ID).and_then(|id| id.to_str().ok());
+    let invocation = invocation.map(str::to_owned);
     let span = Span::of_request(format!("{method} {route}").trim_end().to_owned(), host.as_ref());
 
     let (mut response, meter) = span.around(metered(next.run(request))).await;
@@ -66,6 +69,11 @@ pub async fn answered(
     let (duration, ended) = (started.elapsed(), SystemTime::now());
     let (cost, status) = (Cost::from(&*meter), response.status());
     let used_the_store = meter.used_the_store();
+    if status == StatusCode::INTERNAL_SERVER_ERROR
+        && let Some(invocation) = &invocation
+    {
+        *response.body_mut() = bug_of_invocation(invocation);
+    }
     telemetry::afterwards(move || {
         tracing::info!(
             function,

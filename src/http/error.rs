@@ -2,6 +2,7 @@
 
 use axum::{
     Json,
+    body::Body,
     http::{HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
@@ -15,6 +16,9 @@ const RETRY_AFTER: HeaderValue = HeaderValue::from_static("1");
 /// How a caller who is no browser signs in: with a token of the identity provider. RFC 9110 wants
 /// this header on every 401.
 const CHALLENGE: HeaderValue = HeaderValue::from_static("Bearer");
+
+/// How many characters of an invocation id are returned; the host's have 36.
+const MAX_INVOCATION_ID: usize = 100;
 
 /// Why a request was not carried out.
 #[derive(Debug, thiserror::Error)]
@@ -124,6 +128,7 @@ impl Retryable for ApiError {
 }
 
 #[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
 struct Problem {
     r#type: String,
     title: &'static str,
@@ -131,6 +136,8 @@ struct Problem {
     detail: String,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     errors: Vec<FieldError>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    invocation_id: Option<String>,
 }
 
 impl IntoResponse for ApiError {
@@ -204,6 +211,7 @@ impl IntoResponse for ApiError {
             status: status.as_u16(),
             detail,
             errors,
+            invocation_id: None,
         };
         let mut response = (status, Json(problem)).into_response();
         let headers = response.headers_mut();
@@ -224,6 +232,20 @@ type Parts = (StatusCode, &'static str, &'static str, String);
 fn internal() -> Parts {
     let detail = "Something is wrong on our side. It has been logged.".into();
     (StatusCode::INTERNAL_SERVER_ERROR, "internal", "Internal error", detail)
+}
+
+/// Returns the body of a 500 with the id under which the log has its cause.
+pub(super) fn bug_of_invocation(invocation_id: &str) -> Body {
+    let (status, slug, title, detail) = internal();
+    let problem = Problem {
+        r#type: format!("urn:tributary:problem:{slug}"),
+        title,
+        status: status.as_u16(),
+        detail,
+        errors: Vec::new(),
+        invocation_id: Some(invocation_id.chars().take(MAX_INVOCATION_ID).collect()),
+    };
+    serde_json::to_vec(&problem).unwrap_or_default().into()
 }
 
 /// What a caller may know of the store's errors; the log gets the rest.

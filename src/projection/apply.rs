@@ -5,7 +5,7 @@ use std::{error::Error, panic::AssertUnwindSafe};
 use custom_handler::Document;
 use futures::FutureExt;
 
-use super::{Effect, Projection};
+use super::{Effect, Projection, unreadable};
 use crate::cosmos::{Reason, StoreError};
 
 /// Why a change was not applied.
@@ -17,12 +17,14 @@ pub(super) enum Failure {
     Transient(StoreError),
 }
 
-/// Reads a document of the change feed, or says why it cannot be read.
-pub(super) fn read<P: Projection>(document: &Document) -> Result<P::Change, String> {
+/// Reads a document of the change feed, or says which field cannot be read.
+pub(super) fn read<P: Projection>(
+    container: &str,
+    document: &Document,
+) -> Result<P::Change, String> {
     document.parse().map_err(|error| {
-        // The message may quote values: the line and column are enough to find them.
-        let (line, column) = (error.line(), error.column());
-        format!("not an item of this container (line {line}, column {column})")
+        let defect = unreadable::defect::<P::Change>(document, &error);
+        format!("not an item of `{container}`: {defect}")
     })
 }
 
@@ -62,7 +64,8 @@ impl From<StoreError> for Failure {
             ),
             Reason::Unexpected => {
                 let cause = error.source().map(ToString::to_string).unwrap_or_default();
-                tracing::error!(cause, "The store answered a projection what it should not");
+                // The copy is named by the line of `Copied::read`, where it is a copy that cannot be read.
+                tracing::error!(cause, "The store gave a projection an unexpected answer");
                 Self::Permanent(
                     "a copy that is there cannot be read, or the store refused one; see the log"
                         .into(),

@@ -30,9 +30,12 @@ use crate::{
 /// `function.json`).
 pub const RETRY_BUDGET: Duration = Duration::from_secs(30);
 
+/// How many changes of a batch are named in the log when they are retried.
+const WARNINGS: usize = 10;
+
 /// Why a batch has to be delivered again.
 #[derive(Debug, thiserror::Error)]
-#[error("{failed} of {changes} changes were not applied; the first: {first:?}")]
+#[error("{failed} of {changes} changes were not applied; the first: {first}")]
 pub struct Undelivered {
     failed: usize,
     changes: usize,
@@ -51,7 +54,7 @@ pub async fn run<P: Projection>(
     let stamps: Vec<Stamps> = documents.iter().filter_map(|one| one.parse().ok()).collect();
     host_dates::report(&stamps);
     let (delivered, lag_ms) = (documents.len(), lag_ms(&stamps));
-    let Collapsed { tasks, older } = collapse::<P>(documents);
+    let Collapsed { tasks, older } = collapse::<P>(projection.container().id(), documents);
     let changes = tasks.len();
     let batch = Batch { projection, letters, budget, invocation: &invocation };
     let (Tally { done, failures }, meter) = metered(batch.work_off(tasks)).await;
@@ -139,7 +142,7 @@ impl<P: Projection> Batch<'_, P> {
             .with_jitter()
             .build();
         let mut tally = Tally { done: Vec::with_capacity(tasks.len()), failures: Vec::new() };
-        let mut group = P::GROUP;
+        let (mut group, mut first_round) = (P::GROUP, true);
         loop {
             let mut failed = Vec::new();
             for (task, result) in self.round(tasks, group, deadline).await {
@@ -153,6 +156,13 @@ impl<P: Projection> Batch<'_, P> {
             if failed.is_empty() || Instant::now() + pause >= deadline {
                 tally.failures.extend(failed.iter().map(|(_, reason)| *reason));
                 return tally;
+            }
+            if first_round {
+                failed
+                    .iter()
+                    .take(WARNINGS)
+                    .for_each(|(task, reason)| warn_of_retry(task, *reason));
+                first_round = false;
             }
             sleep(pause).await;
             tasks = failed.into_iter().map(|(task, _)| task).collect();
@@ -232,10 +242,28 @@ impl<P: Projection> Batch<'_, P> {
             },
             Err(reason) => reason.clone(),
         };
-        let letter = DeadLetter::new::<P>(self.invocation, &task.document, reason);
+        let letter = DeadLetter::new(self.projection, self.invocation, &task.document, reason);
         self.letters.store(&letter).await?;
         Ok(Fate::DeadLetter)
     }
+}
+
+/// Names a change that lost a race: one that does so again and again is found in the log by its id.
+/// Throttling is counted instead (`store.throttled`).
+fn warn_of_retry<C>(task: &Task<C>, reason: Reason) {
+    #[derive(serde::Deserialize)]
+    struct Identified {
+        id: String,
+    }
+    if reason == Reason::Throttled {
+        return;
+    }
+    let document = task.document.parse::<Identified>().ok();
+    tracing::warn!(
+        document.id = document.map(|document| document.id),
+        %reason,
+        "A change is retried"
+    );
 }
 
 /// A task, and what has come of trying it.
@@ -291,12 +319,12 @@ struct Collapsed<C> {
 }
 
 /// Keeps the newest change of each source, and every document that cannot be read.
-fn collapse<P: Projection>(documents: Vec<Document>) -> Collapsed<P::Change> {
+fn collapse<P: Projection>(container: &str, documents: Vec<Document>) -> Collapsed<P::Change> {
     let mut tasks: Vec<Task<P::Change>> = Vec::with_capacity(documents.len());
     let mut newest: HashMap<String, (usize, u64)> = HashMap::new();
     let mut older = 0;
     for document in documents {
-        let change = match read::<P>(&document) {
+        let change = match read::<P>(container, &document) {
             Ok(change) => change,
             Err(reason) => {
                 tasks.push(Task { document, change: Err(reason) });

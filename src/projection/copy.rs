@@ -64,7 +64,17 @@ impl Copied {
         struct Version {
             version: u64,
         }
-        let there: Option<Stored<Version>> = container.read(partition, id).await?;
+        let there: Option<Stored<Version>> =
+            container.read(partition, id).await.inspect_err(|error| {
+                if error.reason == Reason::Unexpected {
+                    tracing::error!(
+                        container = container.id(),
+                        partition_key = partition,
+                        id,
+                        "A copy cannot be read"
+                    );
+                }
+            })?;
         Ok(there.map(|Stored { item, etag }| Self { version: item.version, etag }))
     }
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-use super::{Outcome, Projection};
+use super::Projection;
 use crate::{
     cosmos::{Container, Cosmos, ETag, Reads, StoreError, Stored, Transaction},
     values::{CommandId, Timestamp, may_be_rewritten_by_host},
@@ -23,6 +23,8 @@ pub struct DeadLetter {
     pub id: String,
     /// The function that could not apply it; the partition key.
     pub function: String,
+    /// The container of the document. Letters of older versions of the app have none.
+    pub container: Option<String>,
     /// The id of the document, when it could be read.
     pub document_id: Option<String>,
     /// The document's partition key, when it could be read.
@@ -51,8 +53,13 @@ impl DeadLetter {
     /// and a partition key (2 KiB) of which JSON may escape each character, and the other fields.
     pub const MAX_SUMMARY: usize = 6 * (Self::MAX_REASON + 1_023 + 2_048) + 1_024;
 
-    /// A dead letter for a change that `P` could not apply.
-    pub fn new<P: Projection>(invocation_id: &str, document: &Document, reason: String) -> Self {
+    /// Creates the dead letter of a change that a projection could not apply.
+    pub fn new<P: Projection>(
+        projection: &P,
+        invocation_id: &str,
+        document: &Document,
+        reason: String,
+    ) -> Self {
         let fields: Map<String, Value> = document.parse().unwrap_or_default();
         let field = |name: &str| fields.get(name).and_then(Value::as_str).map(str::to_owned);
         let (document_id, partition_key) = (field("id"), field(P::PARTITION_KEY));
@@ -64,6 +71,7 @@ impl DeadLetter {
         Self {
             id: format!("{function}.{}", Uuid::new_v5(&Uuid::NAMESPACE_OID, name.as_bytes())),
             function: function.to_owned(),
+            container: Some(projection.container().id().to_owned()),
             document_id,
             partition_key,
             raw: String::new(),
@@ -113,6 +121,18 @@ fn beginning(mut text: String, bytes: usize) -> String {
 
 /// How long a settlement is kept, in seconds: longer than the host repeats a request.
 const SETTLEMENT_TTL_SECONDS: u32 = 60;
+
+/// The outcome of a replay that settles its dead letter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Outcome {
+    /// Copies were written.
+    Applied,
+    /// The copies were as they should be, or newer.
+    Unchanged,
+    /// The document is not there any more: there is nothing to copy.
+    Gone,
+}
 
 /// The note that a command leaves which has settled a dead letter, for its repetition by the host. It
 /// is an item of its own, since the change may fail anew meanwhile, and have a letter again.
@@ -174,6 +194,7 @@ impl DeadLetters {
     pub async fn store(&self, letter: &DeadLetter) -> Result<(), StoreError> {
         self.0.upsert(&letter.function, &letter.id, letter).await?;
         tracing::warn!(
+            container = letter.container,
             document.id = letter.document_id,
             dead_letter.id = letter.id,
             reason = letter.reason,

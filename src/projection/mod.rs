@@ -90,6 +90,7 @@ mod host_dates;
 mod origin;
 mod registry;
 mod replay;
+mod unreadable;
 
 use serde::de::DeserializeOwned;
 
@@ -97,11 +98,11 @@ pub use self::{
     background::{Background, BackgroundOptions},
     batch::{RETRY_BUDGET, Undelivered, run},
     copy::{Copied, Place, VersionedCopy},
-    dead_letter::{DeadLetter, DeadLetters, Settlement, function_of},
+    dead_letter::{DeadLetter, DeadLetters, Outcome, Settlement, function_of},
     delivered::Delivered,
     origin::Origin,
     registry::{AnyProjection, Projections},
-    replay::{Outcome, Setback},
+    replay::Setback,
 };
 use crate::cosmos::{Container, StoreError};
 

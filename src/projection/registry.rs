@@ -6,9 +6,9 @@ use custom_handler::{CustomHandler, Documents, InvocationId, TraceContext};
 use futures::{FutureExt, future::BoxFuture};
 
 use super::{
-    DeadLetter, DeadLetters, Projection,
+    DeadLetter, DeadLetters, Outcome, Projection,
     batch::{self, Undelivered},
-    replay::{self, Outcome, Setback},
+    replay::{self, Setback},
 };
 use crate::telemetry;
 

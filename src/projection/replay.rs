@@ -1,26 +1,13 @@
 //! A dead letter is applied again, when its cause is mended.
 
 use custom_handler::Document;
-use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::{
-    DeadLetter, Effect, Projection,
+    DeadLetter, Effect, Outcome, Projection,
     apply::{Failure, apply, read},
 };
 use crate::cosmos::StoreError;
-
-/// What a replay has come to. In each case the letter has done its service.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum Outcome {
-    /// Copies were written.
-    Applied,
-    /// The copies were as they should be, or newer.
-    Unchanged,
-    /// The document is not there any more: there is nothing to copy.
-    Gone,
-}
 
 /// Why the letter stays.
 #[derive(Debug)]
@@ -50,7 +37,7 @@ pub(super) async fn replay<P: Projection>(
         Err(Failure::Transient(error)) => return Err(Setback::Store(error)),
         Err(Failure::Permanent(reason)) => return Err(again(letter.clone(), reason)),
     };
-    let applied = match read::<P>(&document) {
+    let applied = match read::<P>(projection.container().id(), &document) {
         // A document that is of no interest any more.
         Ok(change) if P::source(&change).is_none() => Ok(Effect::Unchanged),
         Ok(change) => apply(projection, &change).await,

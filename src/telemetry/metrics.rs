@@ -8,7 +8,7 @@ use opentelemetry::{
     metrics::{Counter, Histogram},
 };
 
-use super::span::SCOPE;
+use super::SCOPE;
 
 /// Made at first use: by then `start` has installed the provider.
 static INSTRUMENTS: LazyLock<Instruments> = LazyLock::new(Instruments::new);

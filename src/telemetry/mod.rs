@@ -26,6 +26,9 @@ pub use self::{
     store::StoreOperation,
 };
 
+/// The name under which everything is recorded.
+const SCOPE: &str = "tributary";
+
 /// Levels where there is no `RUST_LOG`: the SDK tells of every account that it connects to.
 const LEVELS: &str = "info,azure_data_cosmos_driver=warn";
 

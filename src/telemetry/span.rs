@@ -12,10 +12,7 @@ use opentelemetry::{
 
 use tracing::Instrument;
 
-use super::metrics;
-
-/// The name under which everything is recorded.
-pub(super) const SCOPE: &str = "tributary";
+use super::{SCOPE, metrics};
 
 /// A span that has begun. It ends with [`Span::end`], or when a request is dropped with it.
 pub struct Span(Context);

@@ -7,7 +7,7 @@ use opentelemetry::{
     trace::{Span as _, SpanKind, Status, TraceContextExt, Tracer},
 };
 
-use super::{metrics, span::SCOPE};
+use super::{SCOPE, metrics};
 
 /// An operation of the store that is over, with all the retries of the SDK.
 ///

@@ -1,15 +1,14 @@
-//! The checks of a blog, and what they remember.
+//! What the checks of a blog remember.
 
 use quick_cache::sync::Cache;
 
-use super::repair;
 use crate::{
-    audit::{AuditedItem, Checks, RepairResult, Slot, Suspect, read},
+    audit::{Slot, read},
     blog::{
         Blog,
-        model::{Author, PostId, PostsItem, Reservation, UserId, UsersItem},
+        model::{Author, PostId, PostsItem, UserId, UsersItem},
     },
-    cosmos::{Container, StoreError, Stored},
+    cosmos::{StoreError, Stored},
     values::Timestamp,
 };
 
@@ -43,45 +42,6 @@ pub(super) enum Parent {
     Gone,
     /// There is an item that cannot be read.
     Unreadable,
-}
-
-impl Checks for BlogChecks {
-    const GROUPS: &'static [&'static str] = &["feed"];
-
-    fn containers(&self) -> Vec<(&Container, &'static str)> {
-        vec![(&self.blog.posts, "postId"), (&self.blog.users, "userId")]
-    }
-
-    async fn check_item(
-        &self,
-        item: &AuditedItem,
-        fresh: bool,
-    ) -> Result<Vec<Suspect>, StoreError> {
-        if item.container == self.blog.posts.id() {
-            match item.parse() {
-                Ok(parsed) => self.check_posts_item(parsed, item, fresh).await,
-                Err(unreadable) => Ok(unreadable),
-            }
-        } else {
-            match item.parse() {
-                Ok(parsed) => self.check_users_item(parsed, item, fresh).await,
-                Err(unreadable) => Ok(unreadable),
-            }
-        }
-    }
-
-    async fn check_group(&self, _feed: &'static str) -> Result<Vec<Suspect>, StoreError> {
-        self.check_feed().await
-    }
-
-    async fn repair(&self, suspect: &Suspect) -> RepairResult {
-        repair::repair(self, suspect).await
-    }
-
-    /// The partition of a reservation is a username.
-    fn may_log_partition_key(partition_key: &str) -> bool {
-        !partition_key.starts_with(Reservation::PREFIX)
-    }
 }
 
 impl BlogChecks {

@@ -21,11 +21,53 @@ mod repair_feed;
 
 use self::checks::BlogChecks;
 pub use self::kinds::Kinds;
-use super::Blog;
-use crate::audit::Audit;
+use super::{Blog, model::Reservation};
+use crate::{
+    audit::{Audit, AuditedItem, Checks, RepairResult, Suspect},
+    cosmos::{Container, StoreError},
+};
 
 /// Returns the audit of a blog.
 pub fn audit(blog: &Blog) -> Audit {
     let blog = blog.clone();
     Audit::new("AuditBlog", move || BlogChecks::new(blog.clone()))
+}
+
+impl Checks for BlogChecks {
+    const GROUPS: &'static [&'static str] = &["feed"];
+
+    fn containers(&self) -> Vec<(&Container, &'static str)> {
+        vec![(&self.blog.posts, "postId"), (&self.blog.users, "userId")]
+    }
+
+    async fn check_item(
+        &self,
+        item: &AuditedItem,
+        fresh: bool,
+    ) -> Result<Vec<Suspect>, StoreError> {
+        if item.container == self.blog.posts.id() {
+            match item.parse() {
+                Ok(parsed) => self.check_posts_item(parsed, item, fresh).await,
+                Err(unreadable) => Ok(unreadable),
+            }
+        } else {
+            match item.parse() {
+                Ok(parsed) => self.check_users_item(parsed, item, fresh).await,
+                Err(unreadable) => Ok(unreadable),
+            }
+        }
+    }
+
+    async fn check_group(&self, _feed: &'static str) -> Result<Vec<Suspect>, StoreError> {
+        self.check_feed().await
+    }
+
+    async fn repair(&self, suspect: &Suspect) -> RepairResult {
+        repair::repair(self, suspect).await
+    }
+
+    /// The partition of a reservation is a username.
+    fn may_log_partition_key(partition_key: &str) -> bool {
+        !partition_key.starts_with(Reservation::PREFIX)
+    }
 }

@@ -4,6 +4,7 @@
 //! copies: `version` counts the writes of the item itself, `usernameVersion` is the version of the
 //! user that the copied name was taken from.
 
+mod author;
 mod feed;
 mod post;
 mod reaction;
@@ -11,14 +12,13 @@ pub mod sizes;
 mod user;
 mod username;
 
+pub use author::{Author, UserId};
 pub use feed::{FEED_CAPACITY, FEED_PARTITION, FeedHead, FeedMark, HEAD_ID, InFeed, Member, Plan};
 pub use post::{
     DeletedPost, Post, PostContent, PostCopy, PostId, PostText, PublicPost, Title, summary,
 };
 pub use reaction::{Comment, CommentContent, CommentId, Like, PublicComment, PublicLike, like_id};
-pub use user::{
-    Author, FormerName, NoUser, PublicUser, Renaming, Reservation, User, UserId, UsersItem,
-};
+pub use user::{FormerName, NoUser, PublicUser, Renaming, Reservation, User, UsersItem};
 pub use username::Username;
 
 use serde::{Deserialize, Serialize};

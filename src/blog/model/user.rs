@@ -4,17 +4,8 @@ use std::mem;
 
 use serde::{Deserialize, Serialize};
 
-use super::{DeletedPost, MARK_TTL_SECONDS, PostCopy, Username};
-use crate::{
-    engines::idempotency::Recent,
-    values::{self, Timestamp, check_id},
-};
-
-values::checked_text!(
-    /// The id of a user.
-    UserId,
-    |text| check_id(&text).map(|()| text)
-);
+use super::{Author, DeletedPost, MARK_TTL_SECONDS, PostCopy, UserId, Username};
+use crate::{engines::idempotency::Recent, values::Timestamp};
 
 /// The items of the container `users`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -106,17 +97,6 @@ pub struct Renaming {
     /// The version of the user whose name is being brought to the items.
     pub version: u64,
     ttl: u32,
-}
-
-/// What copies keep of their author.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Author {
-    /// The author's id.
-    pub user_id: UserId,
-    /// The name as of `version`.
-    pub username: Username,
-    /// The version of the user that the name was taken from.
-    pub version: u64,
 }
 
 impl User {

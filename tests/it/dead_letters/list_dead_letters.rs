@@ -57,6 +57,7 @@ async fn all_of_them_come_once_newest_first_without_their_documents() {
             assert_eq!(
                 members(&letter),
                 [
+                    "container",
                     "documentId",
                     "failedAt",
                     "function",

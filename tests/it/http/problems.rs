@@ -243,3 +243,17 @@ async fn the_charge_is_the_sum_over_all_store_requests() {
     // The same read costs the same: nothing of the requests before is counted.
     assert!((charge(world.get("/api/posts/p1").await.expect(200)) - alone).abs() < 0.001);
 }
+
+#[tokio::test]
+async fn a_bug_has_the_id_of_the_invocation_that_the_log_has_its_cause_under() {
+    let world = World::new().await;
+    let bad = json!({"id": "bad", "postId": "bad", "type": "post", "title": "secret"});
+    world.container("posts").await.create_item("bad", "bad", &bad, None).await.unwrap();
+    let host = [("x-azure-functions-invocationid", "an-invocation")];
+    let answer = world.call("GET", "/api/posts/bad", &host, None).await.expect(500);
+    assert_eq!(answer.json()["invocationId"], "an-invocation");
+    assert_eq!(answer.json()["type"], "urn:tributary:problem:internal");
+    assert!(!answer.text.contains("secret"), "{}", answer.text);
+    let answer = world.get("/api/posts/bad").await.expect(500);
+    assert!(answer.json().get("invocationId").is_none());
+}

@@ -74,6 +74,15 @@ async fn a_store_that_is_away_at_the_start_is_a_warning_and_the_handler_is_ready
 }
 
 #[tokio::test]
+async fn a_container_that_is_missing_at_the_start_is_named() {
+    let world = World::new().await;
+    world.container("feed").await.delete(None).await.unwrap();
+    let handler = Handler::start(&world, &[]).await;
+    let line = handler.line("there is no container `feed` in the database").await;
+    assert_eq!((&line["level"], &line["container"]), (&json!("ERROR"), &json!("feed")));
+}
+
+#[tokio::test]
 async fn a_batch_is_one_line_with_its_lag_and_its_dead_letters() {
     let (_world, [_, batch, letter]) = lines().await;
     for (field, value) in [

@@ -1,0 +1,54 @@
+//! Checks once more: of a target, and of a store that was throttled.
+
+use serde_json::Value;
+
+use super::{
+    AuditedItem, Checks,
+    finding::{Suspect, Target},
+};
+use crate::cosmos::{Retryable, StoreError, Stored, retry};
+
+/// Checks a target again, with nothing remembered.
+pub(super) async fn check_again<C: Checks>(
+    checks: &C,
+    target: &Target,
+) -> Result<Vec<Suspect>, StoreError> {
+    let (container, partition_key, id) = match target {
+        Target::Group(group) => return checks.check_group(group).await,
+        Target::Item { container, partition_key, id } => (container, partition_key, id),
+    };
+    let containers = checks.containers();
+    let known = containers.into_iter().find(|(known, _)| known.id() == *container);
+    let Some((container, key)) = known else { return Ok(Vec::new()) };
+    match container.read::<Value>(partition_key, id).await? {
+        Some(Stored { item, .. }) => {
+            let item = AuditedItem::new(container.id(), key, item);
+            checks.check_item(&item, true).await
+        }
+        None => Ok(Vec::new()),
+    }
+}
+
+/// Retries when the store was throttled or unavailable: an audit of an hour does not end for that.
+pub async fn patiently<T, A>(check: impl Fn() -> A) -> Result<T, StoreError>
+where
+    A: Future<Output = Result<T, StoreError>>,
+{
+    let attempt = |_| {
+        let check = check();
+        async { check.await.map_err(Transient) }
+    };
+    retry(attempt).await.map_err(|Transient(error)| error)
+}
+
+struct Transient(StoreError);
+
+impl Retryable for Transient {
+    fn is_retryable(&self) -> bool {
+        self.0.is_transient()
+    }
+
+    fn of_store(&self) -> Option<&StoreError> {
+        Some(&self.0)
+    }
+}
