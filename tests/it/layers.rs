@@ -46,7 +46,7 @@ fn no_module_imports_a_higher_layer_or_another_domain() {
     let wrong: Vec<String> = imports_of_the_app()
         .iter()
         .filter(|import| !is_allowed(import))
-        .map(|i| i.to_string())
+        .map(ToString::to_string)
         .collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
@@ -239,8 +239,8 @@ fn imports(file: &Path, from: &[String], source: &str) -> Vec<Import> {
 }
 
 /// Reads the rest of a path, with all that is in its braces; returns the token behind it.
-fn tree<'a>(
-    tokens: &[(usize, &'a str)],
+fn tree(
+    tokens: &[(usize, &str)],
     mut at: usize,
     base: &mut Vec<String>,
     found: &mut Vec<(usize, Vec<String>)>,
@@ -298,8 +298,8 @@ fn tokens(source: &str) -> Vec<(usize, &str)> {
                 ends
             });
             end.unwrap_or_default() + 2
-        } else if rest.starts_with("'\\") {
-            2 + rest[2..].chars().next().map_or(0, char::len_utf8)
+        } else if let Some(escaped) = rest.strip_prefix("'\\") {
+            2 + escaped.chars().next().map_or(0, char::len_utf8)
         } else if first == '\'' && rest.chars().nth(2) == Some('\'') {
             rest.char_indices().nth(3).map_or(rest.len(), |(end, _)| end)
         } else if is_name(first) {
