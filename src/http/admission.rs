@@ -35,7 +35,7 @@ use tokio::{
     time::timeout,
 };
 
-use super::{ApiError, body::MAX_BODY, limit_of};
+use super::{ApiError, body::MAX_BODY, limit_of, parameter_of};
 
 /// The memory that a request may need without a reservation.
 const SMALL: usize = 128 * 1024;
@@ -72,6 +72,15 @@ pub enum Footprint {
     Small,
     /// An item that has, or whose handler reads one that has, at most so many bytes.
     Item(usize),
+    /// One item, and more when the query string has a parameter.
+    ItemWith {
+        /// The most bytes of the item.
+        item: usize,
+        /// The parameter.
+        parameter: &'static str,
+        /// The most bytes of what the parameter adds.
+        more: usize,
+    },
     /// A list.
     Page {
         /// The most bytes of an item of the list, as JSON.
@@ -87,6 +96,12 @@ impl Footprint {
         let answer = match self {
             Self::Small => 0,
             Self::Item(bytes) => bytes,
+            Self::ItemWith { item, parameter, more } => {
+                match parameter_of(request.uri().query(), parameter) {
+                    Ok(Some(_)) => item + more,
+                    _ => item,
+                }
+            }
             // A bad limit is refused without a look into the store.
             Self::Page { item, limit } => {
                 limit_of(request.uri().query(), limit).map_or(0, |limit| limit as usize * item)

@@ -121,10 +121,13 @@ fn scope(path: &str, filter: &impl Serialize) -> Result<String, ApiError> {
 
 /// The `limit` of a query string, 1 to 100.
 pub fn limit_of(query: Option<&str>, default: u32) -> Result<u32, ApiError> {
-    match parameters(query)?.into_iter().find(|(name, _)| name == "limit") {
-        Some((_, text)) => limit_from(&text),
-        None => Ok(default),
-    }
+    parameter_of(query, "limit")?.map_or(Ok(default), |text| limit_from(&text))
+}
+
+/// Returns a parameter of a query string.
+pub fn parameter_of(query: Option<&str>, name: &str) -> Result<Option<String>, ApiError> {
+    let mut parameters = parameters(query)?.into_iter();
+    Ok(parameters.find(|(known, _)| known == name).map(|(_, text)| text))
 }
 
 fn parameters(query: Option<&str>) -> Result<Vec<(String, String)>, ApiError> {

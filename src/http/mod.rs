@@ -23,7 +23,7 @@ pub use conditions::Conditions;
 pub use error::{ApiError, FieldError, method_not_allowed, no_such_route};
 pub use form::{Form, FromForm};
 pub use function::{AuthLevel, HttpFunction, delete, get, post, put};
-pub use list::{Filter, List, PageRequest, limit_of};
+pub use list::{Filter, List, PageRequest, limit_of, parameter_of};
 pub use panics::catch_panics;
 pub use params::Params;
 pub use principal::{Actor, Authentication};

@@ -1,10 +1,10 @@
 //! Dead letters: changes that can never be applied, kept for a person to look at.
 
-use std::sync::Arc;
+use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
 
 use custom_handler::Document;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, value::RawValue};
 use uuid::Uuid;
 
 use super::Projection;
@@ -29,7 +29,7 @@ pub struct DeadLetter {
     pub document_id: Option<String>,
     /// The document's partition key, when it could be read.
     pub partition_key: Option<String>,
-    /// The document as it was delivered last.
+    /// The document as it was delivered last, without [`Projection::SECRETS`].
     pub raw: String,
     /// Whether `raw` was cut.
     pub raw_truncated: bool,
@@ -80,7 +80,7 @@ impl DeadLetter {
             invocation_id: invocation_id.to_owned(),
             failed_at: Timestamp::now(),
         }
-        .with_raw(document)
+        .with_document::<P>(document)
     }
 
     /// The letter after a replay that failed for `reason`.
@@ -90,9 +90,9 @@ impl DeadLetter {
         Self { reason, invocation_id, failed_at: Timestamp::now(), ..self }
     }
 
-    /// The letter with another state of its document.
-    pub(super) fn with_raw(&self, document: &Document) -> Self {
-        let raw = document.raw();
+    /// The letter with another state of its document, which is kept without its secrets.
+    pub(super) fn with_document<P: Projection>(&self, document: &Document) -> Self {
+        let raw = without(document, P::SECRETS);
         let kept = raw.floor_char_boundary(Self::MAX_RAW);
         Self { raw: raw[..kept].to_owned(), raw_truncated: kept < raw.len(), ..self.clone() }
     }
@@ -110,6 +110,21 @@ impl DeadLetter {
     pub(super) fn is_of_a_mark(&self) -> bool {
         let fields: Map<String, Value> = serde_json::from_str(&self.raw).unwrap_or_default();
         fields.get("ttl").is_some_and(Value::is_u64)
+    }
+}
+
+/// The text of a document without some of its properties. A document that is no object has none, and
+/// what cannot be read as JSON is not kept at all.
+fn without<'a>(document: &'a Document, secrets: &[&str]) -> Cow<'a, str> {
+    if secrets.is_empty() {
+        return document.raw().into();
+    }
+    match document.parse::<BTreeMap<String, Box<RawValue>>>() {
+        Ok(mut properties) => {
+            properties.retain(|name, _| !secrets.contains(&name.as_str()));
+            serde_json::to_string(&properties).unwrap_or_default().into()
+        }
+        Err(_) => Cow::default(),
     }
 }
 

@@ -112,6 +112,8 @@ pub trait Projection: Send + Sync + 'static {
     const FUNCTION: &'static str;
     /// The property of the items that is the partition key of their container.
     const PARTITION_KEY: &'static str;
+    /// The properties of the items that a dead letter does not keep, such as a password.
+    const SECRETS: &'static [&'static str] = &[];
     /// How many changes, or groups of them, are applied at a time.
     const CONCURRENCY: usize = 16;
     /// How many changes [`Projection::apply_all`] gets at once.

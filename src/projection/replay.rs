@@ -47,7 +47,7 @@ pub(super) async fn replay<P: Projection>(
         Ok(Effect::Applied) => Ok(Outcome::Applied),
         Ok(Effect::Unchanged | Effect::Older) => Ok(Outcome::Unchanged),
         Err(Failure::Transient(error)) => Err(Setback::Store(error)),
-        Err(Failure::Permanent(reason)) => Err(again(letter.with_raw(&document), reason)),
+        Err(Failure::Permanent(reason)) => Err(again(letter.with_document::<P>(&document), reason)),
     }
 }
 

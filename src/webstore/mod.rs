@@ -2,6 +2,8 @@
 //!
 //! | container | logical partition | items |
 //! | --- | --- | --- |
+//! | `customer` | a customer | the customer, with addresses and password; its orders |
+//! | `leaderboard` | `customer` | customers by the number of their orders |
 //! | `product` | a category | its products |
 //! | `productMeta` | `category`, `tag` | all categories; all tags |
 //!
@@ -15,9 +17,12 @@ pub mod queries;
 pub mod projections;
 
 mod catalog;
+mod customers;
+mod hashing;
 mod moves;
 
 pub use catalog::Catalog;
+pub use customers::Customers;
 
 use std::sync::Arc;
 
@@ -25,12 +30,15 @@ use axum::extract::FromRef;
 
 use self::{
     commands::{
-        delete_category, delete_product, delete_tag, move_product, put_category, put_product,
-        put_tag,
+        create_order, delete_category, delete_order, delete_product, delete_tag, move_product,
+        put_category, put_customer, put_password, put_product, put_tag, verify_password,
     },
-    model::{LABEL_BYTES, PRODUCT_BYTES},
-    projections::{LabelNames, ProductsIntegrity},
-    queries::{get_category, get_product, get_tag, list_categories, list_products, list_tags},
+    model::{LABEL_BYTES, PRODUCT_BYTES, sizes},
+    projections::{LabelNames, Leaderboard, ProductsIntegrity},
+    queries::{
+        INCLUDED_ORDERS, get_category, get_customer, get_order, get_product, get_tag,
+        get_top_customers, list_categories, list_orders, list_products, list_tags,
+    },
 };
 use crate::{
     config::ConfigError,
@@ -42,6 +50,7 @@ use crate::{
 #[derive(Clone)]
 pub struct WebStore {
     catalog: Catalog,
+    customers: Customers,
 }
 
 impl FromRef<WebStore> for Catalog {
@@ -50,28 +59,51 @@ impl FromRef<WebStore> for Catalog {
     }
 }
 
+impl FromRef<WebStore> for Customers {
+    fn from_ref(store: &WebStore) -> Self {
+        store.customers.clone()
+    }
+}
+
 /// Returns the WebStore as a domain of the app.
 pub fn domain(context: &Context<'_>) -> Result<Domain, ConfigError> {
     let catalog = Catalog::new(context.cosmos);
-    let store = WebStore { catalog: catalog.clone() };
+    let customers = Customers::new(context.cosmos);
+    let store = WebStore { catalog: catalog.clone(), customers: customers.clone() };
     Ok(Domain {
         http_functions: bind(http_functions(), &store),
         projections: vec![
             Arc::new(LabelNames::new(&catalog, context.background)),
             Arc::new(ProductsIntegrity::new(&catalog)),
+            Arc::new(Leaderboard(customers.clone())),
         ],
-        containers: vec![catalog.products, catalog.labels],
+        containers: vec![
+            catalog.products,
+            catalog.labels,
+            customers.customers,
+            customers.leaderboard,
+        ],
         ..Domain::new("webstore")
     })
 }
 
-/// The HTTP functions: commands need a function key, queries are for everybody.
+/// The HTTP functions: commands need a function key, and so do queries of what belongs to a customer.
+/// Queries of the catalog are for everybody.
 #[rustfmt::skip]
 fn http_functions() -> Vec<HttpFunction<WebStore>> {
     use AuthLevel::{Anonymous, Function};
     let labels   = Footprint::Page { item: LABEL_BYTES, limit: 20 };
     let product  = Footprint::Item(PRODUCT_BYTES);
     let products = Footprint::Page { item: PRODUCT_BYTES, limit: 20 };
+    let customer = Footprint::Item(sizes::CUSTOMER);
+    let order    = Footprint::Item(sizes::ORDER);
+    let orders   = Footprint::Page { item: sizes::ORDER, limit: 20 };
+    let included = Footprint::ItemWith {
+        item: sizes::CUSTOMER,
+        parameter: "include",
+        more: INCLUDED_ORDERS as usize * sizes::ORDER,
+    };
+    let ranking  = Footprint::Page { item: sizes::CUSTOMER, limit: 10 };
     vec![
         // Categories and tags.
         put("PutCategory",       "/api/categories/{categoryId}",                            Function,  put_category),
@@ -88,5 +120,17 @@ fn http_functions() -> Vec<HttpFunction<WebStore>> {
         get("ListProducts",      "/api/categories/{categoryId}/products",                   Anonymous, list_products).answers(products),
         post("MoveProduct",      "/api/categories/{categoryId}/products/{productId}/move",  Function,  move_product).answers(product),
         delete("DeleteProduct",  "/api/categories/{categoryId}/products/{productId}",       Function,  delete_product).answers(product),
+        // Customers and their passwords. A customer is never deleted: its orders are the shop's books.
+        put("PutCustomer",       "/api/customers/{customerId}",                             Function,  put_customer).answers(customer),
+        get("GetCustomer",       "/api/customers/{customerId}",                             Function,  get_customer).answers(included),
+        put("PutPassword",       "/api/customers/{customerId}/password",                    Function,  put_password).answers(customer),
+        post("VerifyPassword",   "/api/customers/{customerId}/password/verify",             Function,  verify_password).answers(customer),
+        // Orders.
+        post("CreateOrder",      "/api/customers/{customerId}/orders",                      Function,  create_order).answers(order),
+        get("ListOrders",        "/api/customers/{customerId}/orders",                      Function,  list_orders).answers(orders),
+        get("GetOrder",          "/api/customers/{customerId}/orders/{orderId}",            Function,  get_order).answers(order),
+        delete("DeleteOrder",    "/api/customers/{customerId}/orders/{orderId}",            Function,  delete_order),
+        // Reports.
+        get("GetTopCustomers",   "/api/reports/top-customers",                              Function,  get_top_customers).answers(ranking),
     ]
 }

@@ -12,13 +12,25 @@ mod delete_product;
 mod move_product;
 mod put_product;
 
+mod put_customer;
+mod put_password;
+mod verify_password;
+
+mod create_order;
+mod delete_order;
+
+pub use create_order::create_order;
 pub use delete_category::delete_category;
+pub use delete_order::delete_order;
 pub use delete_product::delete_product;
 pub use delete_tag::delete_tag;
 pub use move_product::move_product;
 pub use put_category::put_category;
+pub use put_customer::put_customer;
+pub use put_password::put_password;
 pub use put_product::put_product;
 pub use put_tag::put_tag;
+pub use verify_password::verify_password;
 
 use super::catalog::Catalog;
 use crate::{cosmos::Reads, http::ApiError};

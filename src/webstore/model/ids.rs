@@ -2,7 +2,10 @@
 
 use uuid::Uuid;
 
-use crate::values::{self, check_id};
+use crate::{
+    engines::idempotency::IdempotencyKey,
+    values::{self, check_id},
+};
 
 values::checked_text!(
     /// The id of a customer.
@@ -40,10 +43,8 @@ impl OrderId {
         Self(Uuid::now_v7().to_string())
     }
 
-    /// Returns the id that an idempotency key of a customer stands for. No id contains a space, so no
-    /// two pairs give one text.
-    pub fn from_key(customer_id: &CustomerId, key: &str) -> Self {
-        let name = format!("order {customer_id} {key}");
-        Self(Uuid::new_v5(&Uuid::NAMESPACE_OID, name.as_bytes()).to_string())
+    /// Returns the id that an idempotency key of a customer stands for.
+    pub fn from_key(customer_id: &CustomerId, key: &IdempotencyKey) -> Self {
+        Self(key.derived_id(&format!("order {customer_id}")))
     }
 }

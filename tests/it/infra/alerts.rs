@@ -10,8 +10,8 @@ use serde_json::Value;
 
 use super::{bicep::Bicep, root, text};
 
-/// The functions that answer 201 and write to no container that a trigger reads.
-const WRITE_NOTHING_WATCHED: [&str; 1] = ["ReplayDeadLetter"];
+/// The functions that never answer 201, or write to no container that a trigger reads.
+const WRITE_NOTHING_WATCHED: [&str; 3] = ["ReplayDeadLetter", "PutPassword", "VerifyPassword"];
 
 const METRIC_ALERTS: &str = "infra/modules/metric-alerts.bicep";
 const LOG_ALERTS: &str = "infra/modules/log-alerts.bicep";

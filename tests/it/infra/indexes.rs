@@ -25,8 +25,8 @@ const EVALUATED_ON_ITEMS: [(&str, &str); 2] = [
     ("product", "tags/[]/version"),
 ];
 
-/// All items of the feed are one logical partition, so its key would find them all.
-const ONE_PARTITION: &str = "feed";
+/// All items of these are one logical partition, so its key would find them all.
+const ONE_PARTITION: [&str; 2] = ["feed", "leaderboard"];
 
 /// A path of an index, and whether it is descending.
 type Sorted = (String, bool);
@@ -291,7 +291,11 @@ fn unserved(policy: &Policy, asked: &Asked) -> Vec<String> {
     missing.extend(filters.map(|path| format!("filter {path}")));
     // Ids find few items: that of a comment one, that of a like the user's likes of other posts.
     let by_id = others.contains("id");
-    if asked.in_partition && container != ONE_PARTITION && !by_id && !served.contains(key) {
+    if asked.in_partition
+        && !ONE_PARTITION.contains(&container.as_str())
+        && !by_id
+        && !served.contains(key)
+    {
         missing.push(format!("partition key {key}"));
     }
     let Asked { text, .. } = asked;

@@ -132,6 +132,16 @@ async fn good_requests(talk: &Talk) {
     for (method, path, body, _) in webstore::requests::catalog("Sesame text") {
         talk.json(method, path, &body.unwrap_or_default()).await;
     }
+    let mut order = String::new();
+    for (method, path, body) in webstore::requests::shelf("Sesame text") {
+        order = talk.json(method, path, &body).await;
+    }
+    let order: Value = serde_json::from_str(&order).unwrap();
+    let order = order["id"].as_str().unwrap();
+    for (method, path, body, _) in webstore::requests::customers("Sesame text", order) {
+        talk.json(method, &path, &body.unwrap_or_default()).await;
+    }
+    talk.call("GET", "/api/reports/top-customers", "").await;
 }
 
 /// Every route with what it does not take.
@@ -140,12 +150,14 @@ async fn bad_requests(talk: &Talk) {
     for function in http_functions() {
         let path = function.route.replace("{postId}", "p").replace("{userId}", "ann");
         let path = path.replace("{commentId}", "c").replace("{letterId}", "HomeFeed.no");
+        let path = path.replace("{customerId}", "ann").replace("{orderId}", "o");
         let method = function.method.as_str();
         for body in [
             r#"{"username": "sesame", "title": "#,
             r#"["sesame"]"#,
             r#"{"username": 5, "userId": ["sesame"], "title": {"sesame": 1}, "content": null}"#,
             r#"{"userId": "sesame?", "title": "", "content": "sesame", "sesame": "sesame"}"#,
+            r#"{"password": "sesame but wrong", "items": [{"productId": "sesame"}]}"#,
             "sesame",
             &long,
         ] {

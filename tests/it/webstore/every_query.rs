@@ -1,9 +1,12 @@
 //! Every query of the WebStore, asked: `infra/indexes.rs` looks for the index of each.
 
-use super::shop::{self, label, moved, product};
+use super::{
+    given::{self, line},
+    shop::{self, label, moved, product},
+};
 use crate::{http::expect::problem, world::World};
 
-/// Asks every query of the catalog.
+/// Asks every query of the WebStore.
 pub(crate) async fn ask(world: &World) {
     shop::stocked(world.clone()).await;
     for id in ["b2", "b3"] {
@@ -22,4 +25,28 @@ pub(crate) async fn ask(world: &World) {
     label(world, "tags/none", "None").await.expect(201);
     world.delete("/api/tags/none").await.expect(204);
     world.settle().await;
+    customers(world).await;
+}
+
+/// Asks every query of customers and orders.
+async fn customers(world: &World) {
+    given::shop_in(world.clone()).await;
+    let lines = [line("c1", "p1", 1), line("c1", "p2", 1)];
+    for _ in 0..2 {
+        given::order_of(world, "ann", &lines).await.expect(201);
+    }
+    let path = "/api/customers/ann/orders?limit=1";
+    let page = world.get(path).await.expect(200).json();
+    let cursor = page["nextCursor"].as_str().unwrap();
+    world.get(&format!("{path}&cursor={cursor}")).await.expect(200);
+    for path in [
+        "customers/ann?include=orders",
+        "reports/top-customers?source=query",
+        "reports/top-customers?source=leaderboard",
+    ] {
+        world.get(&format!("/api/{path}")).await.expect(200);
+    }
+    // Of those who come at once under one key, some find the order.
+    let order = || given::order_once(world, "k", "ann", &lines);
+    tokio::join!(order(), order(), order());
 }

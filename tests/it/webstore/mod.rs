@@ -9,12 +9,29 @@ mod list_products;
 mod move_product;
 mod put_product;
 
+mod get_customer;
+mod put_customer;
+mod put_password;
+mod verify_password;
+
+mod create_order;
+mod delete_order;
+mod list_orders;
+
+mod leaderboard;
+mod top_customers;
+
 mod access;
 mod costs;
+mod counts;
+mod customer_costs;
 mod label_names;
+mod late_deliveries;
 mod products_integrity;
 mod random_moves;
+mod secrets;
 
 pub(crate) mod every_query;
+pub(crate) mod given;
 pub(crate) mod requests;
 pub(crate) mod shop;

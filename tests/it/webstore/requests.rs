@@ -32,3 +32,44 @@ pub(crate) fn catalog(secret: &str) -> Vec<(&'static str, &'static str, Option<V
         ("DELETE", "/api/tags/red", None, 204),
     ]
 }
+
+/// One request of each function of customers and orders, in an order in which all of them succeed
+/// where the customer `ann` has the order `order` already, and [`shelf`] is stocked.
+pub(crate) fn customers(
+    secret: &str,
+    order: &str,
+) -> Vec<(&'static str, String, Option<Value>, u16)> {
+    let address = json!({"addressLine1": secret, "addressLine2": secret, "city": secret,
+        "state": secret, "country": secret, "zipCode": secret});
+    let ann = json!({"title": secret, "firstName": secret, "lastName": secret,
+        "emailAddress": format!("{secret}@example.com"), "phoneNumber": secret,
+        "addresses": [address]});
+    let password = json!({"password": format!("{secret} and so on")});
+    let lines = json!({"items": [{"productId": "s1", "categoryId": "shelf", "quantity": 1}]});
+    let at = |path: &str| format!("/api/customers/ann{path}");
+    vec![
+        ("PUT", at(""), Some(ann), 200),
+        ("GET", at("?include=orders"), None, 200),
+        ("PUT", at("/password"), Some(password.clone()), 204),
+        ("POST", at("/password/verify"), Some(password), 204),
+        ("POST", at("/orders"), Some(lines), 201),
+        ("GET", at("/orders"), None, 200),
+        ("GET", at(&format!("/orders/{order}")), None, 200),
+        ("DELETE", at(&format!("/orders/{order}")), None, 204),
+    ]
+}
+
+/// What has to be there before [`customers`]: a product, the customer `ann`, and an order, which is
+/// the last of them.
+pub(crate) fn shelf(secret: &str) -> [(&'static str, &'static str, Value); 4] {
+    let product = json!({"sku": secret, "name": secret, "price": 9.99, "tagIds": []});
+    let ann = json!({"firstName": secret, "lastName": secret, "emailAddress": "a@b",
+        "addresses": []});
+    let lines = json!({"items": [{"productId": "s1", "categoryId": "shelf", "quantity": 1}]});
+    [
+        ("PUT", "/api/categories/shelf", json!({"name": secret})),
+        ("PUT", "/api/categories/shelf/products/s1", product),
+        ("PUT", "/api/customers/ann", ann),
+        ("POST", "/api/customers/ann/orders", lines),
+    ]
+}

@@ -1,0 +1,84 @@
+//! `POST /customers/{customerId}/orders`.
+
+use axum::{extract::State, response::Response};
+
+use crate::{
+    cosmos::{Attempt, Stored, retry},
+    engines::{
+        counted_children::{Creation, Request},
+        idempotency::IdempotencyKey,
+    },
+    http::{self, Actor, ApiError, Form, FromForm, JsonBody, Params},
+    values::CommandId,
+    webstore::{
+        Customers,
+        model::{
+            CategoryId, CustomerId, MAX_LINES, NewLine, NewOrder, OrderId, ProductId, Quantity,
+            SalesOrder,
+        },
+    },
+};
+
+impl FromForm for NewOrder {
+    fn from_form(form: &mut Form) -> Option<Self> {
+        form.objects("items", 1..=MAX_LINES).map(Self)
+    }
+}
+
+impl FromForm for NewLine {
+    fn from_form(form: &mut Form) -> Option<Self> {
+        let product_id = form.text("productId", ProductId::parse);
+        let category_id = form.text("categoryId", CategoryId::parse);
+        let quantity = form.number("quantity", Quantity::parse);
+        Some(Self { product_id: product_id?, category_id: category_id?, quantity: quantity? })
+    }
+}
+
+/// Creates an order and counts it, in one transaction, with the names and prices that its products
+/// have now: three store requests, and one more for each category beyond the first.
+pub async fn create_order(
+    State(customers): State<Customers>,
+    actor: Actor,
+    Params(customer_id): Params<CustomerId>,
+    key: Option<IdempotencyKey>,
+    command: CommandId,
+    JsonBody(wanted): JsonBody<NewOrder>,
+) -> Result<Response, ApiError> {
+    actor.must_be(customer_id.as_str())?;
+    let from_key = |key| OrderId::from_key(&customer_id, key);
+    let id = key.as_ref().map_or_else(OrderId::fresh, from_key);
+    retry(async |Attempt { reads, .. }| {
+        let customers = customers.reading(reads);
+        let products = customers.products_of(&wanted).await?;
+        let Some(order) = wanted.priced(id.clone(), customer_id.clone(), &products) else {
+            // A product may have gone since an earlier request with this key.
+            let known = match &key {
+                Some(_) => customers.order(&customer_id, &id).await?,
+                None => None,
+            };
+            return known.map_or(Err(ApiError::NotFound("product")), |it| repeated(&it, &wanted));
+        };
+        let request = Request::new(&command, reads);
+        match customers.orders.create(&customer_id, order.clone(), request).await? {
+            Creation::Created(etag) => Ok(created(&Stored { item: order, etag })),
+            // By an earlier attempt, or by an earlier request with this key.
+            Creation::Exists(stored) => repeated(&stored, &wanted),
+            Creation::NoParent => Err(ApiError::NotFound("customer")),
+        }
+    })
+    .await
+}
+
+/// The answer to a request whose order exists: names and prices may be others by now.
+fn repeated(stored: &Stored<SalesOrder>, wanted: &NewOrder) -> Result<Response, ApiError> {
+    if stored.item.request == wanted.digest() {
+        Ok(created(stored))
+    } else {
+        Err(ApiError::Conflict("This Idempotency-Key was used with another body."))
+    }
+}
+
+fn created(Stored { item: SalesOrder { public, .. }, etag }: &Stored<SalesOrder>) -> Response {
+    let location = format!("/api/customers/{}/orders/{}", public.customer_id, public.id);
+    http::created(&location, public, etag)
+}

@@ -1,0 +1,61 @@
+//! `PUT /customers/{customerId}/password`.
+
+use axum::{extract::State, http::StatusCode};
+
+use crate::{
+    cosmos::{Attempt, Reads, retry},
+    engines::counted_children::{Edition, Request},
+    http::{Actor, ApiError, Conditions, Form, FromForm, JsonBody, Params},
+    values::CommandId,
+    webstore::{
+        Customers,
+        model::{CustomerEdit, CustomerId, HashError, Password},
+    },
+};
+
+impl FromForm for Password {
+    fn from_form(form: &mut Form) -> Option<Self> {
+        form.text("password", Self::parse)
+    }
+}
+
+/// Sets the password of a customer: two store requests, and a hash in its turn.
+pub async fn put_password(
+    State(customers): State<Customers>,
+    actor: Actor,
+    Params(id): Params<CustomerId>,
+    conditions: Conditions,
+    command: CommandId,
+    JsonBody(password): JsonBody<Password>,
+) -> Result<StatusCode, ApiError> {
+    actor.must_be(id.as_str())?;
+    let hash = customers.hashing.hash(password).await.map_err(not_hashed)?;
+    let attempt = async |reads: Reads| {
+        let customers = customers.reading(reads);
+        let mut request = Request::new(&command, reads);
+        if !conditions.is_empty() {
+            let stored = customers.customer(&id).await?.ok_or(ApiError::NotFound("customer"))?;
+            if stored.item.recent.knows(&command) {
+                return Ok(StatusCode::NO_CONTENT);
+            }
+            conditions.check(Some(&stored.etag))?;
+            request = request.if_match(Some(stored.etag.clone())).seen(stored);
+        }
+        match customers.orders.edit(&id, CustomerEdit::Password(hash.clone()), request).await? {
+            Edition::Edited(_) => Ok(StatusCode::NO_CONTENT),
+            Edition::NoParent => Err(ApiError::NotFound("customer")),
+        }
+    };
+    retry(async |Attempt { reads, .. }| match attempt(reads).await {
+        Err(ApiError::NotFound(_)) if conditions.demands_existence() => {
+            Err(ApiError::PreconditionFailed)
+        }
+        result => result,
+    })
+    .await
+}
+
+pub(super) fn not_hashed(error: HashError) -> ApiError {
+    tracing::error!(%error, "A password could not be hashed: no memory, or a damaged hash");
+    ApiError::Internal
+}

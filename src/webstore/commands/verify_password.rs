@@ -1,0 +1,34 @@
+//! `POST /customers/{customerId}/password/verify`.
+
+use axum::{extract::State, http::StatusCode};
+
+use super::put_password::not_hashed;
+use crate::{
+    cosmos::Reads,
+    http::{Actor, ApiError, JsonBody, Params},
+    webstore::{
+        Customers,
+        model::{CustomerId, Password},
+    },
+};
+
+/// Compares a password with that of a customer: one store request, and a hash in its turn.
+///
+/// A wrong password, a customer without one, and no such customer are one answer, and take the same:
+/// one read and one hash. The read is of the latest committed state, so an old password ends at once,
+/// at every instance.
+pub async fn verify_password(
+    State(customers): State<Customers>,
+    actor: Actor,
+    Params(id): Params<CustomerId>,
+    JsonBody(password): JsonBody<Password>,
+) -> Result<StatusCode, ApiError> {
+    actor.must_be(id.as_str())?;
+    let stored = customers.reading(Reads::Latest).customer(&id).await?;
+    let known = stored.and_then(|stored| stored.item.password);
+    if customers.hashing.verify(known, password).await.map_err(not_hashed)? {
+        Ok(StatusCode::NO_CONTENT)
+    } else {
+        Err(ApiError::Unauthorized("The customer or the password is not right."))
+    }
+}

@@ -1,0 +1,91 @@
+//! Hashing of passwords, one at a time.
+//!
+//! A hash takes 46 MiB and some 50 ms of a processor (`model/password.rs`), and an instance has one
+//! processor as a rule. So hashes wait for their turn, first come, first served, and are made beside
+//! the threads that answer requests. How many wait is bounded by the admission of requests.
+
+use std::sync::Arc;
+
+use tokio::sync::Semaphore;
+
+use super::model::{HashError, Password, PasswordHash};
+
+/// The hashing of an instance. Cloning is cheap.
+#[derive(Clone)]
+pub(super) struct Hashing(Arc<Semaphore>);
+
+impl Default for Hashing {
+    fn default() -> Self {
+        Self(Arc::new(Semaphore::new(1)))
+    }
+}
+
+impl Hashing {
+    /// Hashes a new password.
+    pub(super) async fn hash(&self, password: Password) -> Result<PasswordHash, HashError> {
+        self.in_turn(move || PasswordHash::new(&password)).await
+    }
+
+    /// Returns true if `known` is the hash of this password; [`PasswordHash::is_of`].
+    pub(super) async fn verify(
+        &self,
+        known: Option<PasswordHash>,
+        password: Password,
+    ) -> Result<bool, HashError> {
+        self.in_turn(move || PasswordHash::is_of(known.as_ref(), &password)).await
+    }
+
+    async fn in_turn<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> Result<T, HashError> + Send + 'static,
+    ) -> Result<T, HashError> {
+        let turn = Arc::clone(&self.0).acquire_owned().await.map_err(|_| HashError)?;
+        let work = move || {
+            // It is kept to the end, also where nobody waits for the result any more.
+            let _turn = turn;
+            work()
+        };
+        tokio::task::spawn_blocking(work).await.unwrap_or(Err(HashError))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+
+    use futures::future::join_all;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn one_hash_is_made_at_a_time_also_of_callers_who_have_gone() {
+        let (hashing, at_work) = (Hashing::default(), Arc::new(AtomicUsize::new(0)));
+        let (started, running) = std::sync::mpsc::channel();
+        let work = || {
+            let (at_work, started) = (Arc::clone(&at_work), started.clone());
+            hashing.in_turn(move || {
+                assert_eq!(at_work.fetch_add(1, SeqCst), 0);
+                let _ = started.send(());
+                std::thread::sleep(std::time::Duration::from_millis(20));
+                at_work.fetch_sub(1, SeqCst);
+                Ok(())
+            })
+        };
+        // The first caller goes when its work has begun.
+        let mut gone = Box::pin(work());
+        while running.try_recv().is_err() {
+            tokio::select! { biased; _ = &mut gone => break, () = tokio::task::yield_now() => {} }
+        }
+        drop(gone);
+        assert!(join_all((0..4).map(|_| work())).await.into_iter().all(|done| done.is_ok()));
+        assert_eq!(hashing.0.available_permits(), 1);
+    }
+
+    #[tokio::test]
+    async fn work_that_panics_is_an_error_and_gives_its_turn_back() {
+        let hashing = Hashing::default();
+        let panicked: Result<(), _> = hashing.in_turn(|| panic!("a bug")).await;
+        assert_eq!(panicked, Err(HashError));
+        assert_eq!(hashing.in_turn(|| Ok(5)).await, Ok(5));
+    }
+}

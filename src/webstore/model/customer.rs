@@ -1,0 +1,224 @@
+//! Customers.
+
+use serde::{Deserialize, Serialize};
+
+use super::{CustomerId, PasswordHash, SalesOrder};
+use crate::{
+    engines::idempotency::{Recent, Remembers},
+    values::{self, Timestamp, check_length, may_be_rewritten_by_host},
+};
+
+values::checked_text!(
+    /// A title or a part of a name: 1 to 200 characters.
+    PersonName,
+    |text| check_length(&text, 1, 200).map(|()| text)
+);
+
+values::checked_text!(
+    /// A part of an address: 1 to 200 characters.
+    AddressPart,
+    |text| check_length(&text, 1, 200).map(|()| text)
+);
+
+values::checked_text!(
+    /// A phone number: at most 40 characters.
+    PhoneNumber,
+    |text| check_length(&text, 0, 40).map(|()| text)
+);
+
+values::checked_text!(
+    /// An e-mail address: at most 254 characters with one `@` inside.
+    EmailAddress,
+    |text| {
+        let parts: Vec<&str> = text.split('@').collect();
+        match parts.as_slice() {
+            [name, host] if !name.is_empty() && !host.is_empty() => {
+                check_length(&text, 3, 254).map(|()| text)
+            }
+            _ => Err("must be an e-mail address, with one '@' inside".into()),
+        }
+    }
+);
+
+/// The most addresses of a customer.
+pub const MAX_ADDRESSES: usize = 10;
+
+/// The items of the container `customer`, as commands read and write them.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "camelCase")]
+pub enum CustomerItem {
+    /// A customer, with the hash of the password.
+    Customer(Box<Customer>),
+    /// An order of the customer of its partition.
+    SalesOrder(SalesOrder),
+}
+
+/// A customer as it is stored. Answers, copies and findings are made of [`PublicCustomer`], which has
+/// no place for a password.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Customer {
+    /// What the API shows.
+    #[serde(flatten)]
+    pub public: PublicCustomer,
+    /// Raised by each write of the customer.
+    pub version: u64,
+    /// Equal to `creationDate`. Orders are listed by their `orderDate` together with their customer,
+    /// and a composite index may leave out items that lack one of its properties.
+    order_date: Timestamp,
+    /// The hash of the password, once one is set.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub password: Option<PasswordHash>,
+    /// The commands that were lately carried out on the customer.
+    #[serde(default, skip_serializing_if = "Recent::is_empty")]
+    pub recent: Recent,
+}
+
+/// What the API shows of a customer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PublicCustomer {
+    /// Chosen by the caller.
+    pub id: CustomerId,
+    /// The partition key; equal to the id.
+    pub customer_id: CustomerId,
+    /// What the customer says.
+    #[serde(flatten)]
+    pub details: CustomerDetails,
+    /// How many orders the customer has.
+    pub sales_order_count: u64,
+    /// When the customer was created.
+    pub creation_date: Timestamp,
+}
+
+/// What a customer says of itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CustomerDetails {
+    /// Such as `Dr.`
+    pub title: Option<PersonName>,
+    /// The first name.
+    pub first_name: PersonName,
+    /// The last name.
+    pub last_name: PersonName,
+    /// The e-mail address.
+    pub email_address: EmailAddress,
+    /// The phone number.
+    pub phone_number: Option<PhoneNumber>,
+    /// At most [`MAX_ADDRESSES`].
+    pub addresses: Vec<Address>,
+}
+
+/// An address.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Address {
+    /// Street and number.
+    pub address_line1: AddressPart,
+    /// What does not fit into the first line.
+    pub address_line2: Option<AddressPart>,
+    /// The city.
+    pub city: AddressPart,
+    /// The state or province.
+    pub state: AddressPart,
+    /// The country.
+    pub country: AddressPart,
+    /// The postal code.
+    pub zip_code: AddressPart,
+}
+
+/// What a caller changes of a customer.
+#[derive(Debug, Clone)]
+pub enum CustomerEdit {
+    /// What the customer says of itself.
+    Details(Box<CustomerDetails>),
+    /// The password.
+    Password(PasswordHash),
+}
+
+impl Customer {
+    /// Returns a new customer, as of now.
+    pub fn new(id: CustomerId, details: CustomerDetails) -> Self {
+        let creation_date = Timestamp::now();
+        Self {
+            public: PublicCustomer {
+                id: id.clone(),
+                customer_id: id,
+                details,
+                sales_order_count: 0,
+                creation_date,
+            },
+            version: 1,
+            order_date: creation_date,
+            password: None,
+            recent: Recent::default(),
+        }
+    }
+
+    /// Returns the customer with another number of orders.
+    pub fn counted(&self, sales_order_count: u64) -> Self {
+        let mut customer = Self { version: self.version + 1, ..self.clone() };
+        customer.public.sales_order_count = sales_order_count;
+        customer
+    }
+
+    /// Returns the customer with an edit, in the same version.
+    pub fn with(mut self, edit: &CustomerEdit) -> Self {
+        match edit {
+            CustomerEdit::Details(details) => self.public.details = (**details).clone(),
+            CustomerEdit::Password(hash) => self.password = Some(hash.clone()),
+        }
+        self
+    }
+}
+
+impl Remembers for Customer {
+    fn recent(&self) -> &Recent {
+        &self.recent
+    }
+
+    fn recent_mut(&mut self) -> &mut Recent {
+        &mut self.recent
+    }
+}
+
+impl CustomerDetails {
+    /// Returns true if the Functions host may have rewritten a text on its way through a trigger, so
+    /// that the customer must be read again before it is copied.
+    pub fn may_be_rewritten(&self) -> bool {
+        let Self { title, first_name, last_name, email_address, phone_number, addresses } = self;
+        let names = [title.as_ref(), Some(first_name), Some(last_name)];
+        let names = names.into_iter().flatten().map(PersonName::as_str);
+        let phone = phone_number.iter().map(PhoneNumber::as_str);
+        let parts = addresses.iter().flat_map(Address::parts).map(AddressPart::as_str);
+        names
+            .chain([email_address.as_str()])
+            .chain(phone)
+            .chain(parts)
+            .any(may_be_rewritten_by_host)
+    }
+}
+
+impl Address {
+    fn parts(&self) -> impl Iterator<Item = &AddressPart> {
+        let Self { address_line1, address_line2, city, state, country, zip_code } = self;
+        [address_line1, city, state, country, zip_code].into_iter().chain(address_line2)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_email_address_has_one_at_sign_inside() {
+        let longest = format!("{}@{}", "a".repeat(64), "b".repeat(189));
+        for good in ["a@b", "ann@example.com", "änn@exämple", longest.as_str()] {
+            assert!(EmailAddress::parse(good.into()).is_ok(), "{good}");
+        }
+        let too_long = format!("{longest}b");
+        for bad in ["", "a", "@", "@b", "a@", "a@b@c", "a@@b", too_long.as_str()] {
+            assert!(EmailAddress::parse(bad.into()).is_err(), "{bad}");
+        }
+    }
+}

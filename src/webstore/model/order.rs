@@ -1,0 +1,188 @@
+//! Sales orders.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use super::{CategoryId, CustomerId, Money, OrderId, Price, ProductId, Quantity};
+use crate::values::{CommandId, Timestamp};
+
+/// The most lines of an order.
+pub const MAX_LINES: usize = 50;
+
+/// An order as it is stored.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SalesOrder {
+    /// What the API shows.
+    #[serde(flatten)]
+    pub public: PublicOrder,
+    /// What was ordered, as [`NewOrder::digest`] tells: a repeated request is known by it.
+    pub request: CommandId,
+}
+
+/// What the API shows of an order. Names and prices are those of the day of the order.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PublicOrder {
+    /// Made by the server.
+    pub id: OrderId,
+    /// The partition key.
+    pub customer_id: CustomerId,
+    /// When the order was created.
+    pub order_date: Timestamp,
+    /// What was ordered, line by line.
+    pub items: Vec<OrderLine>,
+    /// What the lines add up to.
+    pub total: Money,
+}
+
+/// A line of an order.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct OrderLine {
+    /// The product.
+    pub product_id: ProductId,
+    /// Its stock-keeping unit.
+    pub sku: String,
+    /// Its name.
+    pub name: String,
+    /// Its price.
+    pub price: Price,
+    /// How many pieces.
+    pub quantity: Quantity,
+}
+
+/// What a customer orders: 1 to [`MAX_LINES`] lines.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewOrder(pub Vec<NewLine>);
+
+/// A line of what a customer orders.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewLine {
+    /// The product.
+    pub product_id: ProductId,
+    /// The category of the product, which is the partition key of its item.
+    pub category_id: CategoryId,
+    /// How many pieces.
+    pub quantity: Quantity,
+}
+
+/// An item of the container `product`, as an order reads it.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(tag = "type", rename_all = "camelCase")]
+pub enum OrderableItem {
+    /// A product.
+    Product(OrderedProduct),
+    /// Such as a tombstone.
+    #[serde(other)]
+    Other,
+}
+
+/// What an order copies of a product.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct OrderedProduct {
+    /// The id.
+    pub id: ProductId,
+    /// The stock-keeping unit.
+    pub sku: String,
+    /// The name.
+    pub name: String,
+    /// The price.
+    pub price: Price,
+}
+
+/// The products of an order by category and id.
+pub type OrderedProducts = BTreeMap<(CategoryId, ProductId), OrderedProduct>;
+
+impl NewOrder {
+    /// Returns the products that are ordered, each once, by category.
+    pub fn products(&self) -> BTreeMap<&CategoryId, BTreeSet<&ProductId>> {
+        let mut products: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
+        for NewLine { product_id, category_id, .. } in &self.0 {
+            products.entry(category_id).or_default().insert(product_id);
+        }
+        products
+    }
+
+    /// Returns what tells this order from one with other lines. No id contains a space.
+    pub fn digest(&self) -> CommandId {
+        let line = |NewLine { product_id, category_id, quantity }: &NewLine| {
+            format!("{category_id} {product_id} {}", u64::from(*quantity))
+        };
+        CommandId::of(&self.0.iter().map(line).collect::<Vec<_>>().join("\n"))
+    }
+
+    /// Returns the order with names and prices; `None` when a product is missing.
+    pub fn priced(
+        &self,
+        id: OrderId,
+        customer_id: CustomerId,
+        products: &OrderedProducts,
+    ) -> Option<SalesOrder> {
+        let line = |NewLine { product_id, category_id, quantity }: &NewLine| {
+            let product = products.get(&(category_id.clone(), product_id.clone()))?;
+            let OrderedProduct { id, sku, name, price } = product.clone();
+            Some(OrderLine { product_id: id, sku, name, price, quantity: *quantity })
+        };
+        let items: Vec<OrderLine> = self.0.iter().map(line).collect::<Option<_>>()?;
+        let total = items.iter().map(|line| line.price.times(line.quantity)).sum();
+        let order_date = Timestamp::now();
+        let public = PublicOrder { id, customer_id, order_date, items, total };
+        Some(SalesOrder { public, request: self.digest() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{from_value, json};
+
+    use super::*;
+
+    fn line(category: &str, product: &str, quantity: u64) -> NewLine {
+        NewLine {
+            product_id: ProductId::parse(product.into()).unwrap(),
+            category_id: CategoryId::parse(category.into()).unwrap(),
+            quantity: Quantity::try_from(quantity).unwrap(),
+        }
+    }
+
+    fn products(known: &[(&str, &str, f64)]) -> OrderedProducts {
+        let product = |(category, id, price): &(&str, &str, f64)| {
+            let category = CategoryId::parse((*category).into()).unwrap();
+            let product = json!({"id": id, "sku": "S", "name": category.as_str(), "price": price});
+            let product: OrderedProduct = from_value(product).unwrap();
+            ((category, product.id.clone()), product)
+        };
+        known.iter().map(product).collect()
+    }
+
+    #[test]
+    fn two_lines_may_name_one_product_and_two_categories_one_id() {
+        let order = NewOrder(vec![line("a", "1", 2), line("b", "1", 1), line("a", "1", 3)]);
+        let known = products(&[("a", "1", 0.1), ("b", "1", 19.99)]);
+        let id = OrderId::fresh();
+        let ann = CustomerId::parse("ann".into()).unwrap();
+        let priced = order.priced(id, ann.clone(), &known).unwrap().public;
+        assert_eq!(priced.total, Money::from_cents(2_049));
+        let lines: Vec<_> = priced.items.iter().map(|line| line.name.as_str()).collect();
+        assert_eq!(lines, ["a", "b", "a"]);
+        let some = products(&[("a", "1", 0.1)]);
+        assert_eq!(order.priced(OrderId::fresh(), ann, &some), None);
+    }
+
+    #[test]
+    fn an_order_is_told_from_every_other() {
+        let order = NewOrder(vec![line("a", "1", 2), line("b", "1", 1)]);
+        assert_eq!(order.digest(), order.clone().digest());
+        for other in [
+            vec![line("b", "1", 1), line("a", "1", 2)],
+            vec![line("a", "1", 2)],
+            vec![line("a", "1", 3), line("b", "1", 1)],
+            vec![line("b", "1", 2), line("b", "1", 1)],
+            vec![line("a", "2", 2), line("b", "1", 1)],
+        ] {
+            assert_ne!(order.digest(), NewOrder(other).digest());
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! Passwords: Argon2id, with a salt for each.
+//!
+//! The costs are the first that OWASP recommends (Password Storage Cheat Sheet: 46 MiB, one pass, one
+//! lane). They are part of each hash, as its [`Scheme`]: a new scheme is another variant, and old
+//! hashes are still compared by their own.
+
+use std::fmt;
+
+use argon2::{Algorithm, Argon2, Params, Version};
+use base64::{Engine, prelude::BASE64_STANDARD_NO_PAD};
+use serde::{Deserialize, Serialize};
+use subtle::ConstantTimeEq;
+use unicode_normalization::UnicodeNormalization;
+
+use crate::values::{Invalid, check_length};
+
+const SALT_BYTES: usize = 16;
+const HASH_BYTES: usize = 32;
+
+/// A password as somebody typed it: 12 to 128 characters.
+///
+/// It is neither shown nor stored. Two ways of typing one text are one password: its normal form
+/// (NFC) is hashed.
+#[derive(Clone)]
+pub struct Password(String);
+
+/// The hash of a password, with all that is needed to compare another with it.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PasswordHash {
+    scheme: Scheme,
+    salt: String,
+    hash: String,
+}
+
+/// How a password is hashed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+enum Scheme {
+    /// Argon2id, version 1.3: 46 MiB, one pass, one lane.
+    #[serde(rename = "argon2id$v=19$m=47104,t=1,p=1")]
+    M47104T1P1,
+}
+
+/// The scheme of new hashes.
+const CURRENT: Scheme = Scheme::M47104T1P1;
+
+/// A password could not be hashed: there is no memory for it, or a hash is stored that is none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the password could not be hashed")]
+pub struct HashError;
+
+impl Password {
+    /// Applies the rule of the type.
+    pub fn parse(text: String) -> Result<Self, Invalid> {
+        check_length(&text, 12, 128).map(|()| Self(text))
+    }
+}
+
+impl PasswordHash {
+    /// Hashes a new password under a random salt.
+    pub fn new(password: &Password) -> Result<Self, HashError> {
+        let mut salt = [0; SALT_BYTES];
+        getrandom::fill(&mut salt).map_err(|_| HashError)?;
+        let hash = CURRENT.hash(password, &salt)?;
+        let [salt, hash] = [&salt[..], &hash].map(|bytes| BASE64_STANDARD_NO_PAD.encode(bytes));
+        Ok(Self { scheme: CURRENT, salt, hash })
+    }
+
+    /// Returns true if `known` is the hash of this password. Without a hash it takes the same time,
+    /// and is false.
+    pub fn is_of(known: Option<&Self>, password: &Password) -> Result<bool, HashError> {
+        let Some(Self { scheme, salt, hash }) = known else {
+            CURRENT.hash(password, &[0; SALT_BYTES])?;
+            return Ok(false);
+        };
+        let [salt, hash] =
+            [salt, hash].map(|text| BASE64_STANDARD_NO_PAD.decode(text).map_err(|_| HashError));
+        let given = scheme.hash(password, &salt?)?;
+        Ok(given.ct_eq(&hash?).into())
+    }
+}
+
+impl Scheme {
+    fn hash(self, password: &Password, salt: &[u8]) -> Result<[u8; HASH_BYTES], HashError> {
+        let Self::M47104T1P1 = self;
+        let params = Params::new(47_104, 1, 1, Some(HASH_BYTES)).map_err(|_| HashError)?;
+        let argon2 = Argon2::new(Algorithm::Argon2id, Version::V0x13, params);
+        let text: String = password.0.nfc().collect();
+        let mut hash = [0; HASH_BYTES];
+        argon2
+            .hash_password_into(text.as_bytes(), salt, &mut hash)
+            .map(|()| hash)
+            .map_err(|_| HashError)
+    }
+}
+
+impl fmt::Debug for Password {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Password")
+    }
+}
+
+impl fmt::Debug for PasswordHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("PasswordHash")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn password(text: &str) -> Password {
+        Password::parse(text.into()).unwrap()
+    }
+
+    #[test]
+    fn a_hash_is_of_its_password_only_and_each_has_a_salt() {
+        let right = password("correct horse battery");
+        let [one, other] = [(); 2].map(|()| PasswordHash::new(&right).unwrap());
+        assert_ne!(one, other);
+        assert_eq!(PasswordHash::is_of(Some(&one), &right), Ok(true));
+        assert_eq!(PasswordHash::is_of(Some(&one), &password("correct horse bathroom")), Ok(false));
+        assert_eq!(PasswordHash::is_of(None, &right), Ok(false));
+    }
+
+    #[test]
+    fn a_stored_hash_is_that_of_other_implementations() {
+        // python3: argon2.low_level.hash_secret_raw(b"correct horse battery", b"0123456789abcdef",
+        // time_cost=1, memory_cost=47104, parallelism=1, hash_len=32, type=Type.ID)
+        let stored = json!({
+            "scheme": "argon2id$v=19$m=47104,t=1,p=1",
+            "salt": "MDEyMzQ1Njc4OWFiY2RlZg",
+            "hash": "cDtm0GHgMrI7n/5Ah8aDOcx4YgJ/geJqc4eVUcXYnrg",
+        });
+        let stored: PasswordHash = serde_json::from_value(stored).unwrap();
+        assert_eq!(
+            PasswordHash::is_of(Some(&stored), &password("correct horse battery")),
+            Ok(true)
+        );
+    }
+
+    #[test]
+    fn a_password_is_the_same_however_its_letters_are_composed() {
+        let composed = PasswordHash::new(&password("ma\u{f1}ana ma\u{f1}ana")).unwrap();
+        let decomposed = password("man\u{303}ana man\u{303}ana");
+        assert_eq!(PasswordHash::is_of(Some(&composed), &decomposed), Ok(true));
+    }
+
+    #[test]
+    fn a_damaged_hash_is_an_error_and_matches_nothing() {
+        for (salt, hash) in [("", ""), ("?", "AA"), ("MDEyMzQ1Njc4OWFiY2RlZg", "?")] {
+            let stored =
+                json!({"scheme": "argon2id$v=19$m=47104,t=1,p=1", "salt": salt, "hash": hash});
+            let stored: PasswordHash = serde_json::from_value(stored).unwrap();
+            let compared = PasswordHash::is_of(Some(&stored), &password("correct horse battery"));
+            assert_eq!(compared, Err(HashError), "{salt} {hash}");
+        }
+    }
+
+    #[test]
+    fn neither_a_password_nor_its_hash_is_shown() {
+        let password = password("correct horse battery");
+        let hash = PasswordHash::new(&password).unwrap();
+        assert_eq!(format!("{password:?} {hash:?}"), "Password PasswordHash");
+    }
+
+    #[test]
+    fn a_password_has_12_to_128_characters() {
+        for (length, good) in [(11, false), (12, true), (128, true), (129, false)] {
+            assert_eq!(Password::parse("ä".repeat(length)).is_ok(), good, "{length}");
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! How large the items of an answer can be as JSON, in bytes: what the limits of their fields allow.
+
+use super::{MAX_ADDRESSES, MAX_LINES};
+
+/// The most bytes that JSON takes for one character: a control character is `\u0000`. Others are
+/// written in UTF-8, in at most four bytes.
+const CHARACTER: usize = 6;
+const ID: usize = 128;
+const NAME: usize = 200 * CHARACTER;
+const SKU: usize = 64 * CHARACTER;
+/// Names of the fields, numbers, the date, the comma behind the item.
+const REST: usize = 256;
+/// The same of an address or a line.
+const PART_REST: usize = 96;
+
+const ADDRESS: usize = 6 * NAME + PART_REST;
+/// A customer.
+pub const CUSTOMER: usize =
+    2 * ID + 3 * NAME + (254 + 40) * CHARACTER + MAX_ADDRESSES * ADDRESS + REST;
+const LINE: usize = ID + SKU + NAME + PART_REST;
+/// An order.
+pub const ORDER: usize = 2 * ID + MAX_LINES * LINE + REST;
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::webstore::model::{PublicCustomer, PublicOrder};
+
+    #[test]
+    fn no_item_is_larger_than_its_bound_and_the_bound_is_close() {
+        let (id, date) = ("a".repeat(ID), "2026-11-21T09:25:54.120Z");
+        let name = "\u{1}".repeat(200);
+        let address = json!({"addressLine1": name, "addressLine2": name, "city": name, "state": name,
+            "country": name, "zipCode": name});
+        let email = format!("{}@\u{1}", "\u{1}".repeat(252));
+        let customer = json!({"id": id, "customerId": id, "title": name, "firstName": name,
+            "lastName": name, "emailAddress": email, "phoneNumber": "\u{1}".repeat(40),
+            "addresses": vec![address; MAX_ADDRESSES], "salesOrderCount": u64::MAX,
+            "creationDate": date});
+        let line = json!({"productId": id, "sku": "\u{1}".repeat(64), "name": name,
+            "price": 999_999.99, "quantity": 1_000});
+        let order = json!({"id": id, "customerId": id, "orderDate": date,
+            "items": vec![line; MAX_LINES], "total": 49_999_999_999.99});
+
+        let customer: PublicCustomer = serde_json::from_value(customer).unwrap();
+        let order: PublicOrder = serde_json::from_value(order).unwrap();
+        let customer = serde_json::to_vec(&customer).unwrap().len();
+        let order = serde_json::to_vec(&order).unwrap().len();
+        for (size, bound) in [(customer, CUSTOMER), (order, ORDER)] {
+            assert!(size < bound && bound * 96 < size * 100, "{size} of {bound}");
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! `GET /customers/{customerId}`.
+
+use axum::{
+    Json,
+    extract::{RawQuery, State},
+    response::{IntoResponse, Response},
+};
+use serde::Serialize;
+
+use super::list_orders::ORDERS;
+use crate::{
+    cosmos::{Reads, confirm},
+    engines::child_list::Children,
+    http::{Actor, ApiError, Conditions, Params, found, parameter_of},
+    webstore::{
+        Customers,
+        model::{CustomerId, PublicCustomer, PublicOrder},
+    },
+};
+
+/// How many orders are included.
+pub const INCLUDED_ORDERS: u32 = 100;
+
+/// A customer as an object of Cosmos DB SQL. The password is not read out of the store.
+const CUSTOMER: &str = "{id: c.id, customerId: c.customerId, title: c.title, \
+    firstName: c.firstName, lastName: c.lastName, emailAddress: c.emailAddress, \
+    phoneNumber: c.phoneNumber, addresses: c.addresses, salesOrderCount: c.salesOrderCount, \
+    creationDate: c.creationDate}";
+
+/// A customer with the newest orders.
+#[derive(Serialize)]
+struct WithOrders {
+    customer: PublicCustomer,
+    orders: Vec<PublicOrder>,
+}
+
+/// A customer: one point read. With `include=orders` the customer and at most 100 orders, newest
+/// first: one query in the customer's logical partition.
+pub async fn get_customer(
+    State(customers): State<Customers>,
+    actor: Actor,
+    Params(id): Params<CustomerId>,
+    RawQuery(query): RawQuery,
+    conditions: Conditions,
+) -> Result<Response, ApiError> {
+    actor.must_be(id.as_str())?;
+    let included = parameter_of(query.as_deref(), "include")?;
+    match included.as_deref() {
+        None => {
+            let find = async |reads| {
+                let customer = customers.reading(reads).public_customer(&id).await?;
+                let customer = customer.ok_or(ApiError::NotFound("customer"))?;
+                Ok(found(&conditions, &customer.item, &customer.etag))
+            };
+            confirm(find).await
+        }
+        Some("orders") => {
+            let find = async |reads| with_orders(&customers, &id, reads).await;
+            Ok(Json(confirm(find).await?).into_response())
+        }
+        Some(_) => Err(ApiError::invalid("include", "must be `orders`")),
+    }
+}
+
+async fn with_orders(
+    customers: &Customers,
+    id: &CustomerId,
+    reads: Reads,
+) -> Result<WithOrders, ApiError> {
+    let container = customers.customers.reading(reads);
+    let list = ORDERS.with_parent(&container, id.as_str(), INCLUDED_ORDERS, CUSTOMER);
+    let Children { parent, children } = list.await?.ok_or(ApiError::NotFound("customer"))?;
+    Ok(WithOrders { customer: parent, orders: children })
+}

@@ -1,0 +1,28 @@
+//! `GET /customers/{customerId}/orders/{orderId}`.
+
+use axum::{extract::State, response::Response};
+
+use crate::{
+    cosmos::confirm,
+    http::{Actor, ApiError, Conditions, Params, found},
+    webstore::{
+        Customers,
+        model::{CustomerId, OrderId},
+    },
+};
+
+/// An order: one point read.
+pub async fn get_order(
+    State(customers): State<Customers>,
+    actor: Actor,
+    Params((customer_id, id)): Params<(CustomerId, OrderId)>,
+    conditions: Conditions,
+) -> Result<Response, ApiError> {
+    actor.must_be(customer_id.as_str())?;
+    let find = async |reads| {
+        let order = customers.reading(reads).order(&customer_id, &id).await?;
+        let order = order.ok_or(ApiError::NotFound("order"))?;
+        Ok(found(&conditions, &order.item.public, &order.etag))
+    };
+    confirm(find).await
+}

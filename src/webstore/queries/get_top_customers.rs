@@ -1,0 +1,43 @@
+//! `GET /reports/top-customers`.
+
+use axum::{
+    extract::{RawQuery, State},
+    http::header::CONTENT_TYPE,
+    response::IntoResponse,
+};
+
+use crate::{
+    cosmos::{JsonText, Query, Scope},
+    http::{ApiError, limit_of, parameter_of},
+    webstore::{Customers, model::LEADERBOARD_PARTITION},
+};
+
+/// The customers with the most orders, at most 100; equal counts by id.
+///
+/// `source=query`, the default, asks all partitions of the customers: at least one store request for
+/// each physical partition. `source=leaderboard` asks the one partition of the leaderboard, which is
+/// behind by as much as the change feed.
+pub async fn get_top_customers(
+    State(customers): State<Customers>,
+    RawQuery(query): RawQuery,
+) -> Result<impl IntoResponse, ApiError> {
+    let limit = limit_of(query.as_deref(), 10)?;
+    let source = parameter_of(query.as_deref(), "source")?;
+    let (container, scope) = match source.as_deref() {
+        None | Some("query") => (&customers.customers, Scope::Container),
+        Some("leaderboard") => (&customers.leaderboard, Scope::Partition(LEADERBOARD_PARTITION)),
+        Some(_) => {
+            return Err(ApiError::invalid("source", "must be `query` or `leaderboard`"));
+        }
+    };
+    // Orders have no count of orders. What the store adds to each item is not read, and no password.
+    let query = Query::from(
+        "SELECT TOP @limit c.id, c.customerId, c.title, c.firstName, c.lastName, c.emailAddress, \
+         c.phoneNumber, c.addresses, c.salesOrderCount, c.creationDate FROM c \
+         WHERE c.type = 'customer' ORDER BY c.salesOrderCount DESC, c.id ASC",
+    );
+    let query = query.with_parameter("@limit", limit).map_err(crate::cosmos::StoreError::from)?;
+    let found: Vec<JsonText> = container.query(query, scope, limit).await?;
+    let body = JsonText::array("{\"items\":", found, "}");
+    Ok(([(CONTENT_TYPE, "application/json")], body))
+}

@@ -1,0 +1,37 @@
+//! `GET /customers/{customerId}/orders`.
+
+use axum::{Json, extract::State};
+
+use crate::{
+    engines::child_list::{ChildList, FirstType, ListOrder, SortKey},
+    http::{Actor, ApiError, List, PageRequest, Params},
+    webstore::{
+        Customers,
+        model::{CustomerId, PublicOrder},
+    },
+};
+
+/// The orders of a customer, newest first. In the alphabet a `salesOrder` comes after its `customer`.
+pub(super) const ORDERS: ChildList = ChildList {
+    key: "customerId",
+    parent: "customer",
+    child: "salesOrder",
+    first_type: FirstType::Parent,
+    types: "c.type >= @parent",
+    date: "orderDate",
+    shape: "{id: c.id, customerId: c.customerId, orderDate: c.orderDate, items: c.items, \
+             total: c.total}",
+    order: ListOrder::NewestFirst,
+};
+
+/// A page of a customer's orders: one query in the customer's logical partition.
+pub async fn list_orders(
+    State(customers): State<Customers>,
+    actor: Actor,
+    Params(id): Params<CustomerId>,
+    page: PageRequest<SortKey>,
+) -> Result<Json<List<PublicOrder>>, ApiError> {
+    actor.must_be(id.as_str())?;
+    let key = |order: &PublicOrder| SortKey(order.order_date, order.id.to_string());
+    page.of_children(&ORDERS, &customers.customers, id.as_str(), key).await
+}

@@ -1,0 +1,62 @@
+use tributary_local::cosmos::RequestKind::Query;
+
+use super::{given, leaderboard::ranking};
+use crate::{http::expect::bad_fields, world::World};
+
+#[tokio::test]
+async fn the_customers_with_the_most_orders_come_first_and_equal_ones_by_id() {
+    // From all partitions they come in one order.
+    let world = given::shop_in(World::with_partitions(4).await).await;
+    for n in 0..12 {
+        let id = format!("c{:02}", (n * 5) % 12);
+        given::customer(&world, &id).await.expect(201);
+        for _ in 0..n % 3 {
+            given::order(&world, &id).await.expect(201);
+        }
+    }
+    world.settle().await;
+    let ranked = ranking(&world, "query").await;
+    let mut sorted = ranked.clone();
+    sorted.sort_by(|(id, count), (other, more)| more.cmp(count).then_with(|| id.cmp(other)));
+    assert_eq!((ranked.len(), &ranked), (10, &sorted));
+    assert_eq!(ranking(&world, "leaderboard").await, ranked);
+
+    let all = world.get("/api/reports/top-customers?limit=100").await.expect(200).json();
+    let ids: Vec<_> = all["items"].as_array().unwrap().iter().map(|item| &item["id"]).collect();
+    assert_eq!(ids.len(), 14);
+    let one = world.get("/api/reports/top-customers?limit=1").await.expect(200).json();
+    assert_eq!(one["items"].as_array().unwrap().len(), 1);
+    let whole = world.get(&format!("/api/customers/{}", ranked[0].0)).await.expect(200).json();
+    assert_eq!(one["items"][0], whole);
+}
+
+#[tokio::test]
+async fn the_leaderboard_is_one_request_in_one_partition() {
+    let world = given::shop_in(World::with_partitions(4).await).await;
+    world.settle().await;
+    ranking(&world, "leaderboard").await;
+    let mark = world.endpoint.request_count();
+    ranking(&world, "leaderboard").await;
+    let requests = world.endpoint.requests_since(mark);
+    assert!(requests.len() == 1 && requests[0].kind == Query && requests[0].names_partition_key);
+    let mark = world.endpoint.request_count();
+    ranking(&world, "query").await;
+    let requests = world.endpoint.requests_since(mark);
+    assert!(requests.len() >= 4 && requests.iter().all(|request| request.container == "customer"));
+}
+
+#[tokio::test]
+async fn a_bad_parameter_is_named() {
+    let world = World::new().await;
+    for (query, field) in [
+        ("limit=0", "limit"),
+        ("limit=101", "limit"),
+        ("limit=x", "limit"),
+        ("source=", "source"),
+        ("source=Query", "source"),
+    ] {
+        let answer = world.get(&format!("/api/reports/top-customers?{query}")).await;
+        assert_eq!(bad_fields(&answer), [field]);
+    }
+    assert_eq!(ranking(&world, "query").await, []);
+}
