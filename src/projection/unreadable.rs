@@ -28,7 +28,7 @@ pub(super) fn defect<T: DeserializeOwned>(
     };
     let original = message(fields.clone());
     if let Some(field) = original.as_deref().and_then(missing_field) {
-        return format!("{} has no `{field}`", kind(&fields));
+        return format!("{} has no `{field}`", kind::<T>(&fields));
     }
     let without = |field: &String| {
         let mut others = fields.clone();
@@ -51,14 +51,19 @@ pub(super) fn defect<T: DeserializeOwned>(
         [] => format!("it cannot be read (line {line}, column {column})"),
         bad => {
             let names: Vec<String> = bad.iter().map(|(field, _)| format!("`{field}`")).collect();
-            format!("{} has a wrong value in {}", kind(&fields), names.join(" or "))
+            format!("{} has a wrong value in {}", kind::<T>(&fields), names.join(" or "))
         }
     }
 }
 
-/// The kind of item. A type that the parser went beyond is one of ours, and no content.
-fn kind(fields: &Map<String, Value>) -> String {
-    match fields.get(TYPE).and_then(Value::as_str) {
+/// The kind of item. A type that the parser went beyond is one of ours, and no content: the parser
+/// would have stopped at another.
+fn kind<T: DeserializeOwned>(fields: &Map<String, Value>) -> String {
+    let mut unknown = fields.clone();
+    unknown.insert(TYPE.into(), "".into());
+    let stops = serde_json::from_value::<T>(unknown.into())
+        .is_err_and(|error| error.to_string().starts_with("unknown variant"));
+    match fields.get(TYPE).and_then(Value::as_str).filter(|_| stops) {
         Some(kind) => format!("a `{kind}`"),
         None => "it".into(),
     }
@@ -99,10 +104,30 @@ mod tests {
         likes: Option<u64>,
     }
 
+    /// Its kind is told by another field, and the type may be anything.
+    #[derive(Debug, Deserialize)]
+    #[serde(tag = "state", rename_all = "camelCase")]
+    #[expect(dead_code, reason = "it is read and never used")]
+    enum Label {
+        Live { r#type: String, name: String },
+    }
+
     fn defect_of(document: &Value) -> String {
+        defect_in::<Item>(document)
+    }
+
+    fn defect_in<T: DeserializeOwned>(document: &Value) -> String {
         let text = document.to_string();
-        let error = serde_json::from_str::<Item>(&text).unwrap_err();
-        defect::<Item>(&Document::from_json(text.as_str()).unwrap(), &error)
+        let error = serde_json::from_str::<T>(&text).err().unwrap();
+        defect::<T>(&Document::from_json(text.as_str()).unwrap(), &error)
+    }
+
+    #[test]
+    fn a_type_that_the_parser_does_not_check_is_not_told() {
+        let label = json!({"type": "secret", "name": "N"});
+        assert_eq!(defect_in::<Label>(&label), "it has no `state`");
+        let label = json!({"type": "secret", "state": "live"});
+        assert_eq!(defect_in::<Label>(&label), "it has no `name`");
     }
 
     #[test]

@@ -16,6 +16,8 @@ pub mod queries;
 
 pub mod projections;
 
+pub mod audit;
+
 mod catalog;
 mod customers;
 mod hashing;
@@ -77,6 +79,7 @@ pub fn domain(context: &Context<'_>) -> Result<Domain, ConfigError> {
             Arc::new(ProductsIntegrity::new(&catalog)),
             Arc::new(Leaderboard(customers.clone())),
         ],
+        audit: Some(audit::audit(&catalog)),
         containers: vec![
             catalog.products,
             catalog.labels,

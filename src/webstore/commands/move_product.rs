@@ -26,8 +26,8 @@ const TAKEN: ApiError = ApiError::Conflict(
     "The new category has another product with this id. Delete one of the two first.",
 );
 
-/// Moves a product to another category: six store requests. [`moves`] has the argument why it is
-/// neither lost nor doubled.
+/// Moves a product to another category: six store requests. `webstore/moves.rs` has the argument
+/// why it is neither lost nor doubled.
 pub async fn move_product(
     State(catalog): State<Catalog>,
     Params((from, id)): Params<(CategoryId, ProductId)>,

@@ -221,15 +221,6 @@ impl LabelCopy {
         let label = Label::new(kind, self.id.clone(), self.name.clone(), &CommandId::fresh());
         Label { version: self.version + 1, ..label }
     }
-
-    /// Takes over the name of `label`, if this is an older copy of it. Returns true if it was.
-    pub fn update(&mut self, label: &Label) -> bool {
-        let is_older = self.id == label.public.id && self.version < label.version;
-        if is_older {
-            *self = label.copy();
-        }
-        is_older
-    }
 }
 
 #[cfg(test)]

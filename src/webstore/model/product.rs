@@ -284,17 +284,30 @@ impl Product {
     /// Returns the product with the newer name of its category or of a tag; `None` where it has that
     /// name or a newer one, or is not of that label.
     pub fn relabelled(&self, label: &Label) -> Option<Self> {
+        self.with_copy(label, |copy| copy.version < label.version)
+    }
+
+    /// Returns the product with the name of its category or of a tag, whatever its copy says; `None`
+    /// where the copy is true, or the product is not of that label.
+    pub fn named_after(&self, label: &Label) -> Option<Self> {
+        self.with_copy(label, |copy| *copy != label.copy())
+    }
+
+    fn with_copy(&self, label: &Label, is_due: impl Fn(&LabelCopy) -> bool) -> Option<Self> {
+        let is_due = |copy: &LabelCopy| copy.id == label.public.id && is_due(copy);
         let mut product = self.next();
-        let changed = match label.kind {
-            LabelKind::Category => {
-                let mut copy = self.category();
-                let changed = copy.update(label);
-                (product.category_name, product.category_version) = (copy.name, copy.version);
-                changed
+        match label.kind {
+            LabelKind::Category if is_due(&self.category()) => {
+                product.category_name = label.public.name.clone();
+                product.category_version = label.version;
             }
-            LabelKind::Tag => product.tags.iter_mut().any(|tag| tag.update(label)),
-        };
-        changed.then_some(product)
+            LabelKind::Category => return None,
+            LabelKind::Tag => {
+                let copy = product.tags.iter_mut().find(|copy| is_due(copy))?;
+                *copy = label.copy();
+            }
+        }
+        Some(product)
     }
 
     /// What the product keeps of its category.

@@ -10,7 +10,7 @@ use crate::{
     },
 };
 
-/// Brings new names to the products ([`NamesInProducts`]), and brings a deleted category or tag back
+/// Brings new names to the products (`names_in_products.rs`), and brings a deleted category or tag back
 /// that a product uses.
 ///
 /// Both kinds of labels share one trigger, since a trigger costs request units at rest

@@ -24,7 +24,7 @@ use crate::{
 ///   a new state of a product compares its names. If the product came first, the rename has found
 ///   it; if the rename came first, this finds the new name. Both read the latest committed state.
 /// - *Categories and tags in use exist.* [`super::LabelNames`] has the argument.
-/// - *Moves.* A product that waits for its move to end is moved: [`crate::webstore::moves`].
+/// - *Moves.* A product that waits for its move to end is moved (`webstore/moves.rs`).
 ///
 /// A change costs one read of its category and one query of its tags; changes that come together
 /// share both.

@@ -22,6 +22,7 @@ mod leaderboard;
 mod top_customers;
 
 mod access;
+mod audit;
 mod costs;
 mod counts;
 mod customer_costs;
@@ -29,6 +30,7 @@ mod label_names;
 mod late_deliveries;
 mod products_integrity;
 mod random_moves;
+mod renames_under_edits;
 mod secrets;
 
 pub(crate) mod every_query;

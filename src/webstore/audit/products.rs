@@ -1,0 +1,112 @@
+//! Checks of a product, and their repairs.
+
+use super::{Kinds, StoreChecks};
+use crate::{
+    audit::{AuditedItem, Kind, Obstacle, RepairResult, Slot, Suspect, read},
+    cosmos::{StoreError, Stored},
+    webstore::{
+        model::{CategoryId, LabelCopy, LabelItem, LabelKind, Product, ProductId},
+        moves,
+    },
+};
+
+/// What is known of a category or a tag.
+#[derive(Debug, Clone)]
+pub(super) enum KnownLabel {
+    Live(LabelCopy),
+    Missing,
+    /// There is an item that cannot be read, which is a finding of its own.
+    Unreadable,
+}
+
+impl StoreChecks {
+    /// Compares the names on a product with its category and its tags. A name differs when its text
+    /// or its version does.
+    pub(super) async fn check_product(
+        &self,
+        product: &Product,
+        item: &AuditedItem,
+        fresh: bool,
+    ) -> Result<Vec<Suspect>, StoreError> {
+        let mut suspects = Vec::new();
+        if let Some(departure) = &product.departure {
+            let words = ("no departure", format!("a departure to {}", departure.to));
+            suspects.push(item.suspect(Kinds::MOVE_PENDING, words, &item.etag));
+        }
+        let (mut missing, mut expected, mut found) = (Vec::new(), Vec::new(), Vec::new());
+        for (kind, copy) in product.labels() {
+            let version = |version| format!("{} {} in version {version}", kind.as_str(), copy.id);
+            match self.label(kind, &copy.id, fresh).await? {
+                KnownLabel::Missing => missing.push(format!("{} {}", kind.as_str(), copy.id)),
+                KnownLabel::Live(label) if label != copy => {
+                    expected.push(version(label.version));
+                    found.push(version(copy.version));
+                }
+                KnownLabel::Live(_) | KnownLabel::Unreadable => {}
+            }
+        }
+        if !missing.is_empty() {
+            let missing = missing.join(", ");
+            let words = (missing.clone(), "none");
+            suspects.push(item.suspect(Kinds::LABEL_MISSING, words, missing));
+        }
+        if !expected.is_empty() {
+            let words = (expected.join(", "), found.join(", "));
+            suspects.push(item.suspect(Kind::NAME_DIFFERS, words, &item.etag));
+        }
+        Ok(suspects)
+    }
+
+    async fn label(
+        &self,
+        kind: LabelKind,
+        id: &str,
+        fresh: bool,
+    ) -> Result<KnownLabel, StoreError> {
+        let key = (kind, id.to_owned());
+        if !fresh && let Some(known) = self.labels.get(&key) {
+            return Ok(known);
+        }
+        let known = match read(&self.catalog.labels, kind.as_str(), id).await? {
+            Slot::Item(Stored { item: LabelItem::Live(label), .. }) => {
+                KnownLabel::Live(label.copy())
+            }
+            Slot::Unreadable(_) => return Ok(KnownLabel::Unreadable),
+            Slot::Item(_) | Slot::Empty => KnownLabel::Missing,
+        };
+        self.labels.insert(key, known.clone());
+        Ok(known)
+    }
+
+    /// Brings missing categories and tags back, and writes the names of all of them.
+    pub(super) async fn write_names(&self, place: (&str, &str)) -> RepairResult {
+        let catalog = self.catalog.latest_committed();
+        let (category_id, id) = parse(place)?;
+        let stored = catalog.product(&category_id, &id).await?.ok_or(Obstacle::Race)?;
+        let mut product = stored.item.clone();
+        for (kind, copy) in stored.item.labels() {
+            let found = catalog.label(kind, &copy.id).await?;
+            let label = catalog.bring_back(kind, &copy, found).await?;
+            product = product.named_after(&label).unwrap_or(product);
+        }
+        if product.version > stored.item.version {
+            catalog.write(&product.into(), Some(&stored.etag)).await?;
+        }
+        Ok("wrote the names of its category and its tags, which exist")
+    }
+
+    pub(super) async fn end_move(&self, place: (&str, &str)) -> RepairResult {
+        let catalog = self.catalog.latest_committed();
+        let (category_id, id) = parse(place)?;
+        let product = catalog.product(&category_id, &id).await?.ok_or(Obstacle::Race)?;
+        let departure = product.item.departure.ok_or(Obstacle::Race)?;
+        moves::end(&catalog, &category_id, &id, &departure).await?;
+        Ok("ended the move")
+    }
+}
+
+fn parse((category_id, id): (&str, &str)) -> Result<(CategoryId, ProductId), Obstacle> {
+    let category_id = CategoryId::parse(category_id.to_owned()).map_err(|_| Obstacle::Race)?;
+    let id = ProductId::parse(id.to_owned()).map_err(|_| Obstacle::Race)?;
+    Ok((category_id, id))
+}
