@@ -20,6 +20,7 @@
 //! [`Checks::repair`], under the ETag that was read; 4. a story in `tests/it/` and a row in
 //! `docs/audit.md`.
 
+mod aggregate;
 mod finding;
 mod item;
 
@@ -45,6 +46,7 @@ use serde_json::Value;
 use self::settle::Suspects;
 pub use self::{
     again::patiently,
+    aggregate::AggregateChecks,
     finding::{Finding, Kind, Repair, Suspect, Target},
     item::{AuditedItem, Slot, read},
     repair::{Obstacle, RepairResult},

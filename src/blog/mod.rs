@@ -20,6 +20,7 @@ pub mod projections;
 
 pub mod audit;
 
+mod leftovers;
 mod newest_posts;
 mod reactions;
 mod stores;
@@ -35,7 +36,7 @@ use self::{
         put_user, unlike_post,
     },
     model::sizes,
-    projections::{HomeFeed, PostCopiesInUsers, PostsIntegrity, UsernamesInPosts},
+    projections::{HomeFeed, PostCopies, PostsIntegrity, UsernamesInPosts},
     queries::{
         get_comment, get_feed, get_like, get_post, get_user, list_comments, list_likes,
         list_user_posts,
@@ -45,6 +46,7 @@ use crate::{
     config::ConfigError,
     domain::{Context, Domain, bind},
     http::{AuthLevel, Footprint, HttpFunction, delete, get, post, put},
+    projection::copies::CopyProjection,
 };
 
 /// Returns the blog as a domain of the app.
@@ -54,7 +56,7 @@ pub fn domain(context: &Context<'_>) -> Result<Domain, ConfigError> {
         http_functions: bind(http_functions(), &blog),
         projections: vec![
             Arc::new(UsernamesInPosts::of(&blog, context.background)),
-            Arc::new(PostCopiesInUsers(blog.clone())),
+            Arc::new(CopyProjection(PostCopies(blog.clone()))),
             Arc::new(HomeFeed(blog.clone())),
             Arc::new(PostsIntegrity::new(&blog, context.background)),
         ],

@@ -1,6 +1,8 @@
 //! The comments and likes of a post, which counts them.
 
-use super::model::{Comment, CommentId, Like, Post, PostId, PostText, PostsItem, UserId, like_id};
+use super::model::{
+    Comment, CommentId, DeletedPost, Like, Post, PostId, PostText, PostsItem, User, UserId, like_id,
+};
 use crate::engines::{
     counted_children::{CHILD_BYTES, Changes, Family},
     idempotency::{Recent, Remembers},
@@ -90,6 +92,26 @@ impl Family for PostFamily {
 }
 
 impl Remembers for Post {
+    fn recent(&self) -> &Recent {
+        &self.recent
+    }
+
+    fn recent_mut(&mut self) -> &mut Recent {
+        &mut self.recent
+    }
+}
+
+impl Remembers for DeletedPost {
+    fn recent(&self) -> &Recent {
+        &self.recent
+    }
+
+    fn recent_mut(&mut self) -> &mut Recent {
+        &mut self.recent
+    }
+}
+
+impl Remembers for User {
     fn recent(&self) -> &Recent {
         &self.recent
     }

@@ -15,9 +15,8 @@ use super::{
     reactions::PostFamily,
 };
 use crate::{
-    cosmos::{Container, Cosmos, ETag, Reads, StoreError, Stored, confirm},
-    engines::counted_children::CountedChildren,
-    http::ApiError,
+    cosmos::{Container, Cosmos, ETag, Reads, Retryable, StoreError, Stored, confirm},
+    engines::{command::Place, counted_children::CountedChildren},
 };
 
 /// How many authors are remembered; some 200 bytes each.
@@ -41,22 +40,46 @@ pub struct Blog {
     authors: Arc<Cache<UserId, (Author, Instant)>>,
     /// Creates, deletes and counts the comments and likes of posts.
     pub(super) reactions: CountedChildren<PostFamily>,
-    reads: Reads,
+    /// What reads of the containers see.
+    pub(super) reads: Reads,
+}
+
+/// Why the blog does not do what was asked for.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum BlogError {
+    /// There is no such user.
+    #[error("there is no such user")]
+    NoUser,
+    /// There is no such post.
+    #[error("there is no such post")]
+    NoPost,
+    /// Another user has the name, or is about to take it.
+    #[error("the name is taken")]
+    NameTaken,
+    /// The store's part.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl Retryable for BlogError {
+    fn is_retryable(&self) -> bool {
+        self.of_store().is_some_and(|error| error.is_race() || error.is_unanswered())
+    }
+
+    fn may_be_stale(&self) -> bool {
+        matches!(self, Self::NoUser | Self::NoPost | Self::NameTaken)
+    }
+
+    fn of_store(&self) -> Option<&StoreError> {
+        if let Self::Store(error) = self { Some(error) } else { None }
+    }
 }
 
 /// What stands where a user would be.
-pub(super) enum UserSlot {
-    Empty,
-    Mark(ETag, NoUser),
-    User(Stored<User>),
-}
+pub(super) type UserSlot = Place<User, NoUser>;
 
 /// What stands where a post would be.
-pub(super) enum PostSlot {
-    Empty,
-    Deleted(Stored<DeletedPost>),
-    Post(Stored<Post>),
-}
+pub(super) type PostSlot = Place<Post, DeletedPost>;
 
 impl Blog {
     /// The blog in a database.
@@ -101,28 +124,22 @@ impl Blog {
         }
     }
 
-    /// Refuses a decision to do nothing unless it was made upon the latest state: no write follows
-    /// that the store could refuse.
-    pub(super) fn confirmed(&self) -> Result<(), ApiError> {
-        if self.reads == Reads::Latest { Ok(()) } else { Err(ApiError::Unconfirmed) }
-    }
-
     /// The name and version of an author, as of at most half a minute ago, for a command that reads
     /// nothing else before: that there is no such user is confirmed.
-    pub(super) async fn confirmed_author(&self, user_id: &UserId) -> Result<Author, ApiError> {
+    pub(super) async fn confirmed_author(&self, user_id: &UserId) -> Result<Author, BlogError> {
         confirm(async |reads| self.reading(reads).author(user_id).await).await
     }
 
     /// The name and version of an author, as of at most half a minute ago.
-    pub(super) async fn author(&self, user_id: &UserId) -> Result<Author, ApiError> {
+    pub(super) async fn author(&self, user_id: &UserId) -> Result<Author, BlogError> {
         if let Some((author, since)) = self.authors.get(user_id)
             && since.elapsed() < AUTHOR_AGE
         {
             return Ok(author);
         }
         match self.user_slot(user_id).await? {
-            UserSlot::User(user) => Ok(self.remember(&user.item)),
-            UserSlot::Empty | UserSlot::Mark(..) => Err(ApiError::NotFound("user")),
+            UserSlot::Live(user) => Ok(self.remember(&user.item)),
+            UserSlot::Empty | UserSlot::Deleted(_) => Err(BlogError::NoUser),
         }
     }
 
@@ -137,11 +154,22 @@ impl Blog {
         let stored = self.users.read(user_id.as_str(), user_id.as_str()).await?;
         Ok(match stored {
             Some(Stored { item: UsersItem::User(item), etag }) => {
-                UserSlot::User(Stored { item, etag })
+                UserSlot::Live(Stored { item, etag })
             }
-            Some(Stored { item: UsersItem::NoUser(mark), etag }) => UserSlot::Mark(etag, mark),
+            Some(Stored { item: UsersItem::NoUser(item), etag }) => {
+                UserSlot::Deleted(Stored { item, etag })
+            }
             _ => UserSlot::Empty,
         })
+    }
+
+    pub(super) async fn write_user(
+        &self,
+        user: &User,
+        read: Option<&ETag>,
+    ) -> Result<ETag, StoreError> {
+        let id = user.user_id.as_str();
+        self.users.put(id, id, &UsersItem::User(user.clone()), read).await
     }
 
     pub(super) async fn post_slot(&self, post_id: &PostId) -> Result<PostSlot, StoreError> {
@@ -149,10 +177,10 @@ impl Blog {
     }
 
     /// A post that exists.
-    pub(super) async fn post(&self, post_id: &PostId) -> Result<Stored<Post>, ApiError> {
+    pub(super) async fn post(&self, post_id: &PostId) -> Result<Stored<Post>, BlogError> {
         match self.post_slot(post_id).await? {
-            PostSlot::Post(post) => Ok(post),
-            PostSlot::Empty | PostSlot::Deleted(_) => Err(ApiError::NotFound("post")),
+            PostSlot::Live(post) => Ok(post),
+            PostSlot::Empty | PostSlot::Deleted(_) => Err(BlogError::NoPost),
         }
     }
 
@@ -185,7 +213,7 @@ impl Blog {
 pub(super) async fn post_slot(posts: &Container, post_id: &PostId) -> Result<PostSlot, StoreError> {
     let stored = posts.read(post_id.as_str(), post_id.as_str()).await?;
     Ok(match stored {
-        Some(Stored { item: PostsItem::Post(item), etag }) => PostSlot::Post(Stored { item, etag }),
+        Some(Stored { item: PostsItem::Post(item), etag }) => PostSlot::Live(Stored { item, etag }),
         Some(Stored { item: PostsItem::DeletedPost(item), etag }) => {
             PostSlot::Deleted(Stored { item, etag })
         }

@@ -1,22 +1,4 @@
-//! Unique usernames.
-//!
-//! A name belongs to whoever holds its reservation, an item in a logical partition of its own, and
-//! has a user item with that name. The two are in different partitions, so no transaction covers
-//! both, and a crash between the two writes leaves a reservation that nobody uses. Others may take
-//! such a name, but never while its owner could still complete the second write:
-//!
-//! - the owner reads its user, writes the reservation, and then writes the user under the ETag it
-//!   has read (or as a new item);
-//! - who wants to take the name over reads the reservation, then *fences* the owner by writing the
-//!   owner's user unchanged (or a mark where there is none), which changes its ETag, and then
-//!   replaces the reservation under the ETag it has read.
-//!
-//! Take an owner's reservation `r`, written after it read its user at `e`, and a taker that read
-//! `r`. If the owner's write comes before the taker reads the user, the taker finds the name in
-//! use and gives up. If it comes later, it meets the fence, and fails: `e` is no longer the ETag.
-//! The owner then starts over and writes the reservation again, and one of the two finds it
-//! changed. So no two users ever have one name, however slow either is; the pause before a
-//! take-over only saves both the trouble.
+//! Unique usernames: each is a [unique value](crate::engines::unique_claim) of one user.
 //!
 //! A rename gives the old name back once the user has the new one. Where it cannot, since it is
 //! killed or the store refuses, the user item still says which name that was, and
@@ -25,107 +7,94 @@
 
 use super::{
     Blog,
-    model::{FormerName, NoUser, Reservation, UserId, Username, UsersItem},
-    stores::UserSlot,
+    model::{FormerName, NoUser, Reservation, User, UserId, UsersItem},
+    stores::{BlogError, UserSlot},
 };
 use crate::{
-    cosmos::{ETag, Reason, StoreError, Stored},
-    http::ApiError,
-    values::Timestamp,
+    cosmos::{Container, ETag, Reads, StoreError, Stored},
+    engines::unique_claim::{self, Reserved, UniqueValue, free, give_up, reserve},
 };
 
-/// How long a reservation without a user is left alone: commands rarely take longer.
-const PENDING_MILLIS: u64 = 10_000;
+/// The names of the users of a container.
+struct Names<'a>(&'a Container);
 
-/// Reserves a name for a user, whose item the caller has read before (or knows to be new) and
-/// writes after. Gives the ETag of the reservation.
-pub(super) async fn reserve(
+impl UniqueValue for Names<'_> {
+    const ID: &'static str = Reservation::ID;
+    type Item = UsersItem;
+    type Owner = UserId;
+
+    fn container(&self) -> &Container {
+        self.0
+    }
+
+    fn partition(key: &str) -> String {
+        Reservation::partition(key)
+    }
+
+    fn item(key: &str, reserved: &Reserved<UserId>) -> UsersItem {
+        UsersItem::Username(Reservation::new(key, reserved))
+    }
+
+    fn reserved(item: &UsersItem) -> Option<Reserved<UserId>> {
+        if let UsersItem::Username(reservation) = item {
+            Some(reservation.reserved())
+        } else {
+            None
+        }
+    }
+
+    fn has(item: &UsersItem, key: &str) -> bool {
+        matches!(item, UsersItem::User(user) if user.public.username.key() == key)
+    }
+
+    fn no_owner(owner: &UserId) -> UsersItem {
+        UsersItem::NoUser(NoUser::new(owner))
+    }
+}
+
+/// Reserves the name of a user and writes the user, who was read before.
+pub(super) async fn take_name(
     blog: &Blog,
-    name: &Username,
-    owner: &UserId,
-) -> Result<ETag, ApiError> {
-    let partition = Reservation::partition(name);
-    let ours = UsersItem::Username(Reservation::new(name, owner));
-    match blog.users.create(&partition, Reservation::ID, &ours).await {
-        Err(error) if error.reason == Reason::Conflict => {
-            let Some(held) = blog.users.read::<UsersItem>(&partition, Reservation::ID).await?
-            else {
-                return Err(error.into()); // Released meanwhile: the caller tries again.
-            };
-            if let Stored { item: UsersItem::Username(held), .. } = &held
-                && held.owner != *owner
-            {
-                fence(blog, &name.key(), held).await?;
-            }
-            match blog.users.replace(&partition, Reservation::ID, &ours, &held.etag).await {
-                Err(gone) if gone.reason == Reason::NotFound => Err(error.into()), // The same.
-                written => Ok(written?),
-            }
-        }
-        written => Ok(written?),
-    }
-}
-
-/// Gives a name back that its user no longer has. If somebody has it by now, be it the same user,
-/// its reservation is another, and stays.
-pub(super) async fn release(blog: &Blog, former: &FormerName) -> Result<(), StoreError> {
-    let partition = Reservation::partition(&former.username);
-    let reservation = ETag::from(former.reservation.clone());
-    match blog.users.delete(&partition, Reservation::ID, &reservation).await {
-        Err(error) if !matches!(error.reason, Reason::NotFound | Reason::PreconditionFailed) => {
-            Err(error)
-        }
-        _ => Ok(()),
-    }
-}
-
-/// Lets others take over a name at once that its owner has reserved, but not taken. It is not
-/// released: another command of the same owner may be about to take it.
-pub(super) async fn give_up(blog: &Blog, name: &Username, owner: &UserId, reservation: &ETag) {
-    let partition = Reservation::partition(name);
-    let given_up = UsersItem::Username(Reservation::new(name, owner).given_up());
-    // When this fails, others have to wait for a moment.
-    let _ = blog.users.replace(&partition, Reservation::ID, &given_up, reservation).await;
-}
-
-/// Whether a reservation, unless its owner has the name, was left behind by a crash. One that was
-/// given up says itself that nobody needs to wait for it.
-pub(super) fn is_leaked(held: &Reservation) -> bool {
-    !is_pending(held) && held.reserved_at != Timestamp::EPOCH
-}
-
-/// Deletes a reservation whose owner neither has the name nor can still take it: as a take-over,
-/// but for nobody. A conflict when the owner has the name.
-pub(super) async fn free(blog: &Blog, held: &Stored<Reservation>) -> Result<(), ApiError> {
-    let Stored { item: held, etag } = held;
-    fence(blog, held.key(), held).await?;
-    let partition = format!("{}{}", Reservation::PREFIX, held.key());
-    Ok(blog.users.delete(&partition, Reservation::ID, etag).await?)
-}
-
-fn is_pending(held: &Reservation) -> bool {
-    Timestamp::now().millis_since(held.reserved_at) < PENDING_MILLIS
-}
-
-/// Makes sure that the holder of a reservation neither has the name nor can still take it.
-async fn fence(blog: &Blog, key: &str, held: &Reservation) -> Result<(), ApiError> {
-    const TAKEN: ApiError = ApiError::Conflict("This username is taken.");
-    let holder = held.owner.as_str();
-    let slot = blog.user_slot(&held.owner).await?;
-    if let UserSlot::User(user) = &slot
-        && user.item.public.username.key() == key
-    {
-        return Err(TAKEN);
-    }
-    if is_pending(held) {
-        return Err(TAKEN);
-    }
-    tracing::info!(user.id = holder, "Taking over a username that was reserved but not used");
-    let (fence, etag) = match slot {
-        UserSlot::User(user) => (UsersItem::User(user.item), Some(user.etag)),
-        UserSlot::Mark(etag, mark) => (UsersItem::NoUser(mark), Some(etag)),
-        UserSlot::Empty => (UsersItem::NoUser(NoUser::new(&held.owner)), None),
+    user: User,
+    read: Option<&ETag>,
+) -> Result<(User, ETag), BlogError> {
+    let names = Names(&blog.users);
+    let name = user.public.username.key();
+    let unique_claim::Reservation::Made(reservation) =
+        reserve(&names, &name, &user.user_id).await?
+    else {
+        return Err(BlogError::NameTaken);
     };
-    blog.users.put(holder, holder, &fence, etag.as_ref()).await?;
-    Ok(())
+    let user = user.holding(&reservation);
+    match blog.write_user(&user, read).await {
+        Ok(etag) => Ok((user, etag)),
+        Err(error) if error.answer_lost => {
+            match blog.reading(Reads::Latest).user_slot(&user.user_id).await {
+                // No other write names this reservation: this one was carried out.
+                Ok(UserSlot::Live(Stored { item, etag }))
+                    if item.reservation == user.reservation =>
+                {
+                    Ok((user, etag))
+                }
+                _ => Err(error.into()),
+            }
+        }
+        Err(error) => {
+            give_up(&names, &name, &user.user_id, &reservation).await;
+            Err(error.into())
+        }
+    }
+}
+
+/// Gives a name back that its user no longer has.
+pub(super) async fn release(blog: &Blog, former: &FormerName) -> Result<(), StoreError> {
+    let reservation = ETag::from(former.reservation.clone());
+    unique_claim::release(&Names(&blog.users), &former.username.key(), &reservation).await
+}
+
+/// Deletes a reservation that was left behind, unless its owner has the name.
+pub(super) async fn free_name(blog: &Blog, held: &Stored<Reservation>) -> Result<(), BlogError> {
+    let reserved = Stored { item: held.item.reserved(), etag: held.etag.clone() };
+    let freed = free(&Names(&blog.users), held.item.key(), &reserved).await?;
+    if freed { Ok(()) } else { Err(BlogError::NameTaken) }
 }

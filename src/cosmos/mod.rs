@@ -20,5 +20,5 @@ pub use error::{Reason, StoreError};
 pub use json::JsonText;
 pub use meter::{Meter, metered};
 pub use pacer::Pacer;
-pub use retry::{Attempt, Reads, Retryable, confirm, retry};
+pub use retry::{Attempt, Reads, Retryable, Unconfirmed, confirm, retry};
 pub use transaction::{Refusal, Transaction};

@@ -38,6 +38,19 @@ pub enum Reads {
     Latest,
 }
 
+impl Reads {
+    /// Refuses a decision to do nothing unless it was made upon the latest state: no write follows
+    /// that the store could refuse.
+    pub fn confirmed(self) -> Result<(), Unconfirmed> {
+        if self == Self::Latest { Ok(()) } else { Err(Unconfirmed) }
+    }
+}
+
+/// A decision to do nothing was made upon a state that may be old: [`confirm`] makes it again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a decision upon a state that may be old")]
+pub struct Unconfirmed;
+
 /// What an attempt is told.
 #[derive(Debug, Clone, Copy)]
 pub struct Attempt {

@@ -24,9 +24,7 @@ pub async fn delete_dead_letter(
     )
     .await
     {
-        Err(ApiError::NotFound(_)) if conditions.demands_existence() => {
-            Err(ApiError::PreconditionFailed)
-        }
+        Err(ApiError::NotFound(what)) => Err(conditions.missing(what)),
         result => result,
     };
     retry(attempt).await

@@ -75,8 +75,7 @@ impl Replay<'_> {
         let Some(letter) = letter else {
             return match self.reached.get() {
                 Some(outcome) => Ok(Ok(*outcome)),
-                None if self.conditions.demands_existence() => Err(ApiError::PreconditionFailed),
-                None => Err(ApiError::NotFound("dead letter")),
+                None => Err(self.conditions.missing("dead letter")),
             };
         };
         self.conditions.check(Some(&letter.etag))?;

@@ -4,9 +4,15 @@
 //! | engine | what it keeps true |
 //! | --- | --- |
 //! | [`child_list`] | a page of children is of a parent that exists, in one query |
+//! | [`command`] | a command that puts or deletes one item knows its own write |
 //! | [`counted_children`] | a parent counts its children, whoever creates and deletes them at once |
 //! | [`idempotency`] | a repeated command is carried out once |
+//! | [`tombstone`] | a deleted item does not come back |
+//! | [`unique_claim`] | a value has one owner |
 
 pub mod child_list;
+pub mod command;
 pub mod counted_children;
 pub mod idempotency;
+pub mod tombstone;
+pub mod unique_claim;

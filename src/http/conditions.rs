@@ -47,6 +47,16 @@ impl Conditions {
         self.if_match.is_some()
     }
 
+    /// Returns the error for an item that does not exist: 412 where the caller demands that it does,
+    /// otherwise 404.
+    pub fn missing(&self, what: &'static str) -> ApiError {
+        if self.demands_existence() {
+            ApiError::PreconditionFailed
+        } else {
+            ApiError::NotFound(what)
+        }
+    }
+
     /// Whether the caller makes no condition at all.
     pub fn is_empty(&self) -> bool {
         self.if_match.is_none() && self.if_none_match.is_none()

@@ -8,7 +8,7 @@ use axum::{
 };
 use serde::Serialize;
 
-use crate::cosmos::{Reason, Retryable, StoreError};
+use crate::cosmos::{Reason, Retryable, StoreError, Unconfirmed};
 
 /// Seconds that a caller should wait before it tries again after a 429 or 503.
 const RETRY_AFTER: HeaderValue = HeaderValue::from_static("1");
@@ -97,6 +97,12 @@ impl ApiError {
     /// One field with a bad value.
     pub fn invalid(field: impl Into<String>, message: impl Into<String>) -> Self {
         Self::Invalid(vec![FieldError { field: field.into(), message: message.into() }])
+    }
+}
+
+impl From<Unconfirmed> for ApiError {
+    fn from(_: Unconfirmed) -> Self {
+        Self::Unconfirmed
     }
 }
 

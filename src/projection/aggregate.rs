@@ -8,7 +8,8 @@
 //!    definition: what one source, in one state, adds to which key. It is a pure function.
 //! 3. [`AggregateProjection`] of it is a line among the projections of the domain.
 //! 4. A query reads the number by [`total`]: one point read.
-//! 5. A line in `tests/it/` puts it under the proof, and [`check`] is the audit's part.
+//! 5. A line in `tests/it/` puts it under the proof (`tests/it/proof.rs`). The audit checks and repairs
+//!    it from the same definition ([`AggregateChecks`](crate::audit::AggregateChecks)).
 //!
 //! | item of the container | logical partition | says |
 //! | --- | --- | --- |
@@ -32,7 +33,7 @@
 //!    keys as pending in the same write, before any share changes.
 //! 4. *Each pending key gets the share of the version in the holder*: its amount for the key of the
 //!    contribution, and nothing for any other. A share takes newer versions only, and a share of
-//!    nothing stays for 30 days. So a slow delivery of an older version finds a newer share and stops.
+//!    nothing stays as long as a tombstone. So a slow delivery of an older version finds a newer share and stops.
 //! 5. *A key leaves the pending ones* under the ETag of the holder, when the shares of all of them
 //!    have that version. A newer version that came between has taken over the list.
 //! 6. *A crash anywhere* leaves the pending keys in the holder. The delivery was not acknowledged; the
@@ -41,20 +42,21 @@
 //!    same total all the time, it is a lost race after a few attempts, and the change is applied again
 //!    later.
 
-use std::{collections::BTreeSet, time::Duration};
+use std::{cmp::Ordering, collections::BTreeSet, time::Duration};
 
 use backon::{ExponentialBuilder, Retryable};
+use futures::TryStreamExt;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use super::{Delivered, Effect, Origin, Projection};
 use crate::{
-    cosmos::{Container, Reason, StoreError, Stored, Transaction},
+    cosmos::{Container, Query, Reason, Scope, StoreError, Stored, Transaction},
+    engines::tombstone,
     values::may_be_rewritten_by_host,
 };
 
-/// How long a share or a holder without a contribution stays, in seconds: 30 days, as long as a
-/// change feed may be behind.
-const EMPTY_TTL_SECONDS: u32 = 30 * 24 * 60 * 60;
+/// How many amounts are read at a time.
+const PAGE: u32 = 1_000;
 
 /// How many retries a total gets in one delivery: some 0.4 s.
 const RETRIES: usize = 8;
@@ -130,8 +132,10 @@ pub struct Holder {
 pub struct Share {
     id: String,
     key: String,
-    version: u64,
-    amount: i64,
+    /// The version of the source.
+    pub version: u64,
+    /// How much.
+    pub amount: i64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     ttl: Option<u32>,
 }
@@ -141,16 +145,27 @@ pub struct Share {
 pub struct Total {
     id: String,
     key: String,
-    value: i64,
+    /// The sum.
+    pub value: i64,
 }
 
 impl Total {
-    const ID: &'static str = "total";
+    /// The id of a total in the partition of its key.
+    pub const ID: &'static str = "total";
 }
 
 impl Share {
-    fn id(source: &str) -> String {
-        format!("of {source}")
+    const PREFIX: &'static str = "of ";
+
+    /// Returns the id of the share of a source in the partition of a key.
+    pub fn id(source: &str) -> String {
+        format!("{}{source}", Self::PREFIX)
+    }
+
+    /// Returns partition key and id of the source; `None` when the id is not that of a share.
+    pub fn source(id: &str) -> Option<(&str, &str)> {
+        let name = id.strip_prefix(Self::PREFIX)?;
+        Some(name.split_once(' ').unwrap_or((name, name)))
     }
 }
 
@@ -175,7 +190,7 @@ impl Holder {
             let keys = [&earlier, &contribution].into_iter().flatten().map(|one| one.key.clone());
             pending.extend(keys);
         }
-        let ttl = contribution.is_none().then_some(EMPTY_TTL_SECONDS);
+        let ttl = contribution.is_none().then_some(tombstone::TTL_SECONDS);
         Self { id, key, version, contribution, pending, ttl }
     }
 
@@ -298,18 +313,27 @@ async fn share(
     let id = Share::id(source);
     let (before, total) =
         futures::try_join!(totals.read::<Share>(key, &id), totals.read::<Total>(key, Total::ID))?;
-    let (known, etag) = before.map(|before| (before.item, before.etag)).unzip();
-    match &known {
-        Some(known) if known.version > holder.version => return Ok(Effect::Older),
-        Some(known) if known.version == holder.version => return Ok(Effect::Unchanged),
-        _ => {}
+    match before.as_ref().map(|before| before.item.version.cmp(&holder.version)) {
+        Some(Ordering::Greater) => return Ok(Effect::Older),
+        Some(Ordering::Equal) => return Ok(Effect::Unchanged),
+        Some(Ordering::Less) | None => {}
     }
-    let amount = holder.amount(key);
-    let ttl = (amount == 0).then_some(EMPTY_TTL_SECONDS);
-    let version = holder.version;
-    let share = Share { id: id.clone(), key: key.to_owned(), version, amount, ttl };
+    write_share(totals, (key, &id), (holder.version, holder.amount(key)), (before, total)).await
+}
+
+/// Writes the share with this id in one key, of this version and amount, over what was read, and the
+/// total, in one transaction.
+async fn write_share(
+    totals: &Container,
+    (key, id): (&str, &str),
+    (version, amount): (u64, i64),
+    (before, total): (Option<Stored<Share>>, Option<Stored<Total>>),
+) -> Result<Effect, StoreError> {
+    let (known, etag) = before.map(|before| (before.item, before.etag)).unzip();
+    let ttl = (amount == 0).then_some(tombstone::TTL_SECONDS);
+    let share = Share { id: id.to_owned(), key: key.to_owned(), version, amount, ttl };
     let difference = amount.saturating_sub(known.map_or(0, |known| known.amount));
-    let mut transaction = Transaction::new(key).put(&id, &share, etag.as_ref())?;
+    let mut transaction = Transaction::new(key).put(id, &share, etag.as_ref())?;
     if difference != 0 {
         let (total, etag) = total.map(|total| (total.item, total.etag)).unzip();
         let value = total.map_or(0, |total| total.value).saturating_add(difference);
@@ -322,4 +346,46 @@ async fn share(
         Err(refusal) if refusal.error.reason == Reason::NotFound => Err(StoreError::race(false)),
         Err(refusal) => Err(refusal.error),
     }
+}
+
+/// Returns the sum of the shares of a key, page by page.
+pub(crate) async fn sum_of_shares(totals: &Container, key: &str) -> Result<i64, StoreError> {
+    let text = "SELECT VALUE c.amount FROM c WHERE c.key = @key AND IS_DEFINED(c.amount)";
+    let query = Query::from(text).with_parameter("@key", key)?;
+    let totals = totals.latest_committed();
+    let pages = totals.pages::<i64>(query, Scope::Partition(key), PAGE).await?;
+    let add = async |sum: i64, page: Vec<i64>| Ok(page.into_iter().fold(sum, i64::saturating_add));
+    pages.try_fold(0, add).await
+}
+
+/// Writes a share as its definition says, whatever its version, and the total with it: the repair of
+/// an audit.
+pub(crate) async fn repair_share(
+    totals: &Container,
+    (key, id): (&str, &str),
+    version: u64,
+    amount: i64,
+) -> Result<Effect, StoreError> {
+    let before = totals.read::<Share>(key, id).await?;
+    let total = totals.read::<Total>(key, Total::ID).await?;
+    if before.as_ref().is_some_and(|before| before.item.amount == amount) {
+        return Ok(Effect::Unchanged);
+    }
+    let version = before.as_ref().map_or(version, |before| before.item.version.max(version));
+    write_share(totals, (key, id), (version, amount), (before, total)).await
+}
+
+/// Writes the total of a key as the sum of its shares: the repair of an audit. A share that changes
+/// meanwhile changes the total, so the store refuses this write.
+pub(crate) async fn repair_total(totals: &Container, key: &str) -> Result<(), StoreError> {
+    let (value, etag) = match totals.read::<Total>(key, Total::ID).await? {
+        Some(total) => (total.item.value, Some(total.etag)),
+        None => (0, None),
+    };
+    let sum = sum_of_shares(totals, key).await?;
+    if sum != value || etag.is_none() {
+        let total = Total { id: Total::ID.into(), key: key.to_owned(), value: sum };
+        totals.put(key, Total::ID, &total, etag.as_ref()).await?;
+    }
+    Ok(())
 }

@@ -18,7 +18,7 @@
 //!
 //! 1. A type with [`Projection`], one file in the `projections` folder of the domain.
 //! 2. What it writes, as a pure function of the change. It is one of a few shapes, which carry what is
-//!    hard about it: a [`VersionedCopy`] of one source, an [`aggregate`], a [`fan_out`].
+//!    hard about it: [`copies`] of one source, an [`aggregate`], a [`fan_out`].
 //!    Where it is neither, it writes with [`Place`]. Where several
 //!    changes cost less together, [`Projection::apply_all`] gets them in groups.
 //! 3. A line in the `mod.rs` of the domain.
@@ -76,12 +76,13 @@
 //! one region that is the newest state.
 //!
 //! *Usernames* are the one thing decided outside a projection in two partitions;
-//! `src/blog/usernames.rs` has the argument for them.
+//! [`unique_claim`](crate::engines::unique_claim) has the argument for them.
 
 pub mod aggregate;
 mod apply;
 mod background;
 mod batch;
+pub mod copies;
 mod copy;
 mod dead_letter;
 mod delivered;
@@ -89,6 +90,7 @@ pub mod fan_out;
 mod host_dates;
 mod origin;
 mod registry;
+pub mod removal;
 mod replay;
 mod unreadable;
 

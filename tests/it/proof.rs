@@ -7,7 +7,7 @@
 //! middle. Most states are delivered never. In the end the last state of each source is delivered,
 //! which is all that the change feed promises; and then everything once more, backwards.
 //!
-//! [`holds`] takes any projection; [`aggregate`] compares by the definition of the shape. To put a
+//! [`holds`] takes any projection; [`copies`] and [`aggregate`] compare by the definition of the shape. To put a
 //! projection of your own under the proof: [`Sources`] for its container, if there is none yet, and
 //! one line.
 
@@ -33,6 +33,7 @@ use tributary::{
     projection::{
         AnyProjection, DeadLetters,
         aggregate::{Aggregate, AggregateProjection},
+        copies::{Copies, CopyProjection},
     },
 };
 use tributary_local::cosmos::ContainersFile;
@@ -168,13 +169,12 @@ pub(crate) fn holds<S: Sources>(
     build: impl Fn(&Arc<Cosmos>) -> Arc<dyn AnyProjection>,
     truth: &impl AsyncFn(&World, &[Value]) -> Result<(), String>,
 ) -> Result<(), String> {
-    let containers = ContainersFile::parse(&json!({"containers": containers}).to_string()).unwrap();
     let config = Config { cases: 16, max_shrink_iters: 100, ..Config::default() };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let proven = TestRunner::new(config).run(&steps(), |steps| {
         let proven = runtime.block_on(async {
             let world = World::new().await;
-            world.endpoint.provision(World::DATABASE, &containers).await.unwrap();
+            provision(&world, containers).await;
             let cosmos =
                 [World::cosmos(&world.endpoint).await, World::cosmos(&world.endpoint).await];
             let mut proof = Proof {
@@ -202,6 +202,30 @@ pub(crate) fn holds<S: Sources>(
     proven.map_err(|error| error.to_string())
 }
 
+/// Puts copies under the proof: what stands in their container, but for tombstones, is what the
+/// definition says of the last states of the sources.
+pub(crate) fn copies<S: Sources, C: Copies>(
+    copies: &'static str,
+    build: impl Fn(&Arc<Cosmos>) -> C,
+) -> Result<(), String> {
+    let build = |cosmos: &Arc<Cosmos>| -> Arc<dyn AnyProjection> {
+        Arc::new(CopyProjection(build(cosmos)))
+    };
+    let shown = |item: &Value| {
+        let mut item = item.as_object().cloned().unwrap_or_default();
+        item.retain(|name, _| !name.starts_with('_'));
+        (!item.contains_key("ttl")).then(|| Value::Object(item).to_string())
+    };
+    holds::<S>(&json!([]), build, &async |world, last| {
+        let states = last.iter().map(|state| serde_json::from_value(state.clone()).unwrap());
+        let defined = states.flat_map(|state: C::Change| C::copies_of(&state));
+        let defined = defined.map(|copy| serde_json::to_value(copy.item).unwrap());
+        let expected: BTreeSet<String> = defined.filter_map(|copy| shown(&copy)).collect();
+        let found = world.items(copies).await.iter().filter_map(shown).collect();
+        if expected == found { Ok(()) } else { Err(format!("{found:?}, not {expected:?}")) }
+    })
+}
+
 /// Puts an aggregate under the proof: each total is the sum of what its definition says of the last
 /// states of the sources.
 pub(crate) fn aggregate<S: Sources, A: Aggregate>(
@@ -214,6 +238,13 @@ pub(crate) fn aggregate<S: Sources, A: Aggregate>(
     holds::<S>(&json!([totals_container(totals)]), build, &async |world, last| {
         totals_are_true::<A>(&world.items(totals).await, last)
     })
+}
+
+/// Adds containers to a world.
+pub(crate) async fn provision(world: &World, containers: &Value) {
+    let text = json!({"containers": containers}).to_string();
+    let containers = ContainersFile::parse(&text).unwrap();
+    world.endpoint.provision(World::DATABASE, &containers).await.unwrap();
 }
 
 /// A container for totals, as `infra/containers.json` has it.

@@ -7,14 +7,13 @@ use super::{
 use crate::{
     audit::{Kind, Obstacle, RepairResult, Slot, Suspect, Target, read},
     blog::{
-        commands::take_name,
-        model::{Author, Post, PostCopy, PostId, PostsItem, Reservation, UserId, UsersItem},
-        projections::remove_some,
-        stores::{PostSlot, UserSlot},
-        usernames::free,
+        leftovers::Leftovers,
+        model::{Post, PostCopy, PostId, PostsItem, Reservation, UserId, UsersItem},
+        stores::{BlogError, PostSlot, UserSlot},
+        usernames::{free_name, take_name},
     },
     cosmos::{ETag, Stored},
-    http::ApiError,
+    projection::removal::remove_some,
 };
 
 pub(super) async fn repair(checks: &BlogChecks, suspect: &Suspect) -> RepairResult {
@@ -41,7 +40,7 @@ pub(super) async fn repair(checks: &BlogChecks, suspect: &Suspect) -> RepairResu
         Kinds::RESERVATION_LEAKED => {
             match read::<UsersItem>(&blog.users, partition, Reservation::ID).await? {
                 Slot::Item(Stored { item: UsersItem::Username(item), etag }) => {
-                    free(blog, &Stored { item, etag }).await?;
+                    free_name(blog, &Stored { item, etag }).await?;
                     Ok("deleted the reservation")
                 }
                 _ => Err(Obstacle::Race),
@@ -49,7 +48,7 @@ pub(super) async fn repair(checks: &BlogChecks, suspect: &Suspect) -> RepairResu
         }
         Kinds::RESERVATION_MISSING | Kinds::RESERVATION_FOREIGN => {
             let user_id = UserId::parse(partition.to_owned()).map_err(|_| Obstacle::Race)?;
-            let UserSlot::User(user) = blog.user_slot(&user_id).await? else {
+            let UserSlot::Live(user) = blog.user_slot(&user_id).await? else {
                 return Err(Obstacle::Race);
             };
             take_name(blog, user.item, Some(&user.etag)).await?;
@@ -66,7 +65,7 @@ pub(super) async fn repair(checks: &BlogChecks, suspect: &Suspect) -> RepairResu
 impl BlogChecks {
     /// Counts again. Every new comment or like replaces the post, and this write would fail.
     async fn write_counts(&self, id: &PostId) -> RepairResult {
-        let PostSlot::Post(post) = self.blog.post_slot(id).await? else {
+        let PostSlot::Live(post) = self.blog.post_slot(id).await? else {
             return Err(Obstacle::Race);
         };
         let counts = self.count(id, post.item.public.creation_date).await?;
@@ -89,7 +88,7 @@ impl BlogChecks {
         let KnownAuthor::Author(author) = self.author(user_id, true).await? else {
             return Err(Obstacle::Race);
         };
-        let renamed = under_name(&stored.item, &author);
+        let renamed = stored.item.renamed(&author);
         self.replace(partition, id, renamed, &stored.etag).await?;
         Ok("wrote the name")
     }
@@ -98,7 +97,7 @@ impl BlogChecks {
         // The tombstone of a post tells which of its comments and likes have to go, all at once.
         let post_id = post_id(partition)?;
         if let PostSlot::Deleted(tombstone) = self.blog.post_slot(&post_id).await? {
-            remove_some(&self.blog, &post_id, tombstone.item.version).await?;
+            remove_some(&Leftovers(&self.blog.posts), &tombstone.item).await?;
             return Ok("deleted what the post left behind");
         }
         self.blog.posts.delete(partition, id, seen).await?;
@@ -108,7 +107,7 @@ impl BlogChecks {
     /// Writes the copy of a post in the partition of its author.
     async fn write_copy(&self, post_id: &PostId) -> RepairResult {
         // The author never changes, but for a post of another user under the id of a deleted one.
-        let PostSlot::Post(post) = self.blog.post_slot(post_id).await? else {
+        let PostSlot::Live(post) = self.blog.post_slot(post_id).await? else {
             return Err(Obstacle::Race);
         };
         let author = post.item.public.user_id.clone();
@@ -125,7 +124,7 @@ impl BlogChecks {
 
     async fn post_of(&self, post_id: &PostId, author: &UserId) -> Result<Post, Obstacle> {
         match self.blog.post_slot(post_id).await? {
-            PostSlot::Post(post) if post.item.public.user_id == *author => Ok(post.item),
+            PostSlot::Live(post) if post.item.public.user_id == *author => Ok(post.item),
             _ => Err(Obstacle::Race),
         }
     }
@@ -142,24 +141,15 @@ impl BlogChecks {
     }
 }
 
-fn under_name(item: &PostsItem, author: &Author) -> PostsItem {
-    match item {
-        PostsItem::Post(post) => PostsItem::Post(post.renamed(author)),
-        PostsItem::Comment(comment) => PostsItem::Comment(comment.renamed(author)),
-        PostsItem::Like(like) => PostsItem::Like(like.renamed(author)),
-        PostsItem::DeletedPost(mark) => PostsItem::DeletedPost(mark.clone()),
-    }
-}
-
 fn post_id(partition: &str) -> Result<PostId, Obstacle> {
     let reason = "its partition key is no id of a post: delete it";
     PostId::parse(partition.to_owned()).map_err(|_| Obstacle::ForAPerson(reason))
 }
 
-impl From<ApiError> for Obstacle {
-    fn from(error: ApiError) -> Self {
+impl From<BlogError> for Obstacle {
+    fn from(error: BlogError) -> Self {
         match error {
-            ApiError::Store(error) => error.into(),
+            BlogError::Store(error) => error.into(),
             // Another user has the name, or somebody has just reserved it.
             _ => Self::Race,
         }

@@ -40,7 +40,7 @@ pub(super) async fn repair(checks: &BlogChecks, finding: &Finding, seen: &ETag) 
 impl BlogChecks {
     /// Delivers the post to the projection once more.
     async fn admit(&self, id: &str) -> RepairResult {
-        let PostSlot::Post(post) = self.blog.post_slot(&post_id(id)?).await? else {
+        let PostSlot::Live(post) = self.blog.post_slot(&post_id(id)?).await? else {
             return Err(Obstacle::Race);
         };
         HomeFeed(self.blog.clone()).apply(&PostsItem::Post(post.item)).await?;
@@ -52,7 +52,7 @@ impl BlogChecks {
     async fn readmit(&self, id: &str) -> RepairResult {
         let (head, head_etag) = self.head().await?;
         let etag = self.in_feed(id).await?;
-        let PostSlot::Post(post) = self.blog.post_slot(&post_id(id)?).await? else {
+        let PostSlot::Live(post) = self.blog.post_slot(&post_id(id)?).await? else {
             return Err(Obstacle::Race);
         };
         let head = head.remove(id).admit(Member::of(&post.item)).head;
@@ -74,7 +74,7 @@ impl BlogChecks {
             &head_etag,
         )?;
         let transaction = match (self.blog.post_slot(&post_id(id)?).await?, copy) {
-            (PostSlot::Post(_), _) => return Err(Obstacle::Race),
+            (PostSlot::Live(_), _) => return Err(Obstacle::Race),
             (PostSlot::Deleted(mark), copy) => {
                 let mark = InFeed::new(FeedMark::from(&mark.item));
                 transaction.put(id, &mark, copy.as_ref())?
@@ -91,7 +91,7 @@ impl BlogChecks {
     async fn write_member(&self, id: &str) -> RepairResult {
         let (head, head_etag) = self.head().await?;
         let etag = self.in_feed(id).await?;
-        let PostSlot::Post(post) = self.blog.post_slot(&post_id(id)?).await? else {
+        let PostSlot::Live(post) = self.blog.post_slot(&post_id(id)?).await? else {
             return Err(Obstacle::Race);
         };
         if !head.contains(id) {

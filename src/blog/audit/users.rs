@@ -6,10 +6,7 @@ use super::{
 };
 use crate::{
     audit::{AuditedItem, Kind, Slot, Suspect, read},
-    blog::{
-        model::{PostCopy, Reservation, User, UserId, UsersItem},
-        usernames::is_leaked,
-    },
+    blog::model::{PostCopy, Reservation, User, UserId, UsersItem},
     cosmos::{StoreError, Stored},
 };
 
@@ -39,7 +36,7 @@ impl BlogChecks {
     ) -> Result<Option<Suspect>, StoreError> {
         let name = &user.public.username;
         let expected = format!("{:?} reserved for {}", name.as_str(), user.user_id);
-        let partition = Reservation::partition(name);
+        let partition = Reservation::partition(&name.key());
         let slot: Slot<UsersItem> = read(&self.blog.users, &partition, Reservation::ID).await?;
         let (kind, found, etag) = match slot {
             Slot::Item(Stored { item: UsersItem::Username(held), .. })
@@ -68,7 +65,7 @@ impl BlogChecks {
         held: &Reservation,
         audited: &AuditedItem,
     ) -> Result<Option<Suspect>, StoreError> {
-        if !is_leaked(held) || self.user_has_name(&held.owner, held.key()).await? {
+        if !held.reserved().is_leaked() || self.user_has_name(&held.owner, held.key()).await? {
             return Ok(None);
         }
         let words =

@@ -30,7 +30,7 @@ pub async fn create_post(
         // Nobody else has an id that was just made: this is our own write, its answer was lost.
         Err(ApiError::Store(error)) if error.reason == Reason::Conflict => {
             match blog.reading(Reads::Latest).post_slot(&post.public.post_id).await? {
-                PostSlot::Post(stored) => {
+                PostSlot::Live(stored) => {
                     Ok(super::put_post::created(&stored.item.public, &stored.etag))
                 }
                 _ => Err(error.into()),

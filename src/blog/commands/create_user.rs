@@ -27,10 +27,10 @@ pub async fn create_user(
     let id = UserId::parse(id).map_err(|error| ApiError::invalid("id", error.to_string()))?;
     let user = User::new(id, username);
     let conditional = Conditional { conditions: Conditions::only_create(), command };
-    retry(async |Attempt { answer_lost, reads }| {
-        let blog = blog.reading(reads);
-        if answer_lost || actor.user_id().is_some() {
-            match save(&blog, &user, &conditional, answer_lost).await {
+    retry(async |attempt: Attempt| {
+        let blog = blog.reading(attempt.reads);
+        if attempt.answer_lost || actor.user_id().is_some() {
+            match save(&blog, &user, &conditional, attempt).await {
                 Err(ApiError::PreconditionFailed) => {
                     Err(ApiError::Conflict("You are a user already: PUT changes your name."))
                 }

@@ -63,9 +63,7 @@ pub(super) async fn remove(
     let attempt = async |Attempt { answer_lost, reads }| match attempt(reads).await {
         // It was there when an earlier attempt began, which has deleted it.
         Err(ApiError::NotFound(_)) if answer_lost => Ok(StatusCode::NO_CONTENT),
-        Err(ApiError::NotFound(_)) if conditions.demands_existence() => {
-            Err(ApiError::PreconditionFailed)
-        }
+        Err(ApiError::NotFound(what)) => Err(conditions.missing(what)),
         result => result,
     };
     retry(attempt).await

@@ -6,9 +6,9 @@ use crate::{
     blog::{
         Blog,
         model::{PostId, PostsItem},
-        stores::PostSlot,
     },
     cosmos::{Attempt, retry},
+    engines::command::Delete,
     http::{Actor, ApiError, Conditions, Params},
     values::{CommandId, Timestamp},
 };
@@ -36,18 +36,10 @@ async fn attempt(
     conditions: &Conditions,
     command: &CommandId,
 ) -> Result<StatusCode, ApiError> {
-    let post = match blog.post_slot(id).await? {
-        // By an earlier attempt, or by the same request, which the host has repeated. There may be a
-        // new post by now, which stays.
-        PostSlot::Deleted(tombstone) if tombstone.item.recent.knows(command) => {
-            return Ok(StatusCode::NO_CONTENT);
-        }
-        PostSlot::Post(post) if post.item.recent.knows(command) => {
-            return Ok(StatusCode::NO_CONTENT);
-        }
-        PostSlot::Post(post) => post,
-        _ if conditions.demands_existence() => return Err(ApiError::PreconditionFailed),
-        _ => return Err(ApiError::NotFound("post")),
+    let post = match blog.post_slot(id).await?.delete(command) {
+        Delete::Live(post) => post,
+        Delete::Done => return Ok(StatusCode::NO_CONTENT),
+        Delete::Missing => return Err(conditions.missing("post")),
     };
     actor.must_be(post.item.public.user_id.as_str())?;
     conditions.check(Some(&post.etag))?;

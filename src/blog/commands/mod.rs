@@ -28,4 +28,16 @@ pub use put_post::put_post;
 pub use put_user::put_user;
 pub use unlike_post::unlike_post;
 
-pub(super) use put_user::take_name;
+use super::stores::BlogError;
+use crate::http::ApiError;
+
+impl From<BlogError> for ApiError {
+    fn from(error: BlogError) -> Self {
+        match error {
+            BlogError::NoUser => Self::NotFound("user"),
+            BlogError::NoPost => Self::NotFound("post"),
+            BlogError::NameTaken => Self::Conflict("This username is taken."),
+            BlogError::Store(error) => error.into(),
+        }
+    }
+}

@@ -5,16 +5,18 @@ use axum::{extract::State, http::StatusCode, response::Response};
 use crate::{
     blog::{
         Blog,
+        leftovers::Leftovers,
         model::{
             Author, Post, PostContent, PostId, PostText, PostsItem, PublicPost, Title, UserId,
         },
-        projections::{Left, PostCopiesInUsers, remove_some},
-        stores::PostSlot,
     },
     cosmos::{Attempt, ETag, Reads, StoreError, Stored, retry},
-    engines::counted_children::{Edition, Request},
+    engines::{
+        command::{self, Put},
+        counted_children::{Edition, Request},
+    },
     http::{self, Actor, ApiError, Conditions, Form, FromForm, JsonBody, Params},
-    projection::Projection,
+    projection::removal::{Remaining, remove_some},
     values::{CommandId, Timestamp},
 };
 
@@ -59,8 +61,14 @@ impl Wanted {
     fn post(&self, author: &Author) -> Post {
         Post::new(self.id.clone(), &self.text, author).created_at(self.now)
     }
+}
 
-    /// Returns true if this is the post that an earlier attempt has created.
+impl command::Wanted<Post> for Wanted {
+    fn has_created(&self, post: &Post) -> bool {
+        // In the place of a tombstone, the date may be later than this clock.
+        post.public.creation_date >= self.now
+    }
+
     fn is(&self, post: &Post) -> bool {
         post.public.creation_date == self.now
             && post.public.user_id == self.text.user_id
@@ -72,24 +80,17 @@ async fn save(
     blog: &Blog,
     wanted: &Wanted,
     conditions: &Conditions,
-    Attempt { answer_lost, reads }: Attempt,
+    attempt: Attempt,
 ) -> Result<Response, ApiError> {
     let Wanted { id, text, command, now } = wanted;
-    match blog.post_slot(id).await? {
-        // By an earlier attempt: others may have edited the post since.
-        PostSlot::Post(post) if post.item.recent.knows(command) => {
-            let Stored { item: Post { public, .. }, etag } = post;
-            let is_new = public.creation_date >= *now;
-            Ok(if is_new { created(&public, &etag) } else { http::item(OK, &public, &etag) })
-        }
-        PostSlot::Post(post) if answer_lost && wanted.is(&post.item) => {
-            Ok(created(&post.item.public, &post.etag))
-        }
-        PostSlot::Post(post) => {
+    match blog.post_slot(id).await?.put(command, attempt, wanted) {
+        Put::Created(post) => Ok(created(&post.item.public, &post.etag)),
+        Put::Edited(post) => Ok(http::item(OK, &post.item.public, &post.etag)),
+        Put::Edit(post) => {
             conditions.check(Some(&post.etag))?;
-            edit(blog, post, wanted, conditions, reads).await
+            edit(blog, post, wanted, conditions, attempt.reads).await
         }
-        PostSlot::Empty => {
+        Put::Create(None) => {
             conditions.check(None)?;
             let author = blog.author(&text.user_id).await?;
             let mut post = wanted.post(&author);
@@ -98,18 +99,14 @@ async fn save(
             }
             create(blog, &post, None).await
         }
-        PostSlot::Deleted(mark) => {
+        Put::Create(Some(mark)) => {
             conditions.check(None)?;
             let author = blog.author(&text.user_id).await?;
-            // What is left of the deleted post must not count for the new one, nor stay with an
-            // earlier author: the change feed shows the newest version only, and may never show
-            // the mark that goes now.
-            if remove_some(blog, id, mark.item.version).await? == Left::Some {
+            // What is left of the deleted post must not count for the new one: the change feed shows
+            // the newest version only, and may never show the tombstone that goes now.
+            let leftovers = Leftovers(&blog.posts);
+            if remove_some(&leftovers, &mark.item).await? == Remaining::Some {
                 return Err(ApiError::RemovalPending);
-            }
-            if mark.item.user_id != text.user_id {
-                let change = PostsItem::DeletedPost(mark.item.clone());
-                PostCopiesInUsers(blog.clone()).apply(&change).await?;
             }
             let mut post = wanted.post(&author).following(&mark.item);
             post.recent.remember([command.clone()], *now);
@@ -131,7 +128,7 @@ async fn edit(
         return Err(ApiError::Conflict("This post belongs to another user."));
     }
     if post.item.has(text) {
-        blog.confirmed()?;
+        reads.confirmed()?;
         return Ok(http::item(OK, &post.item.public, &post.etag));
     }
     let if_match = Some(post.etag.clone()).filter(|_| conditions.name_a_state());

@@ -5,11 +5,11 @@ use axum::{extract::State, http::StatusCode, response::Response};
 use crate::{
     blog::{
         Blog,
-        model::{User, UserId, Username, UsersItem},
-        stores::UserSlot,
-        usernames::{give_up, release, reserve},
+        model::{User, UserId, Username},
+        usernames::{release, take_name},
     },
-    cosmos::{Attempt, ETag, Reads, StoreError, Stored, retry},
+    cosmos::{Attempt, ETag, Stored, retry},
+    engines::command::{Put, Wanted},
     http::{self, Actor, ApiError, Conditions, Form, FromForm, JsonBody, Params},
     values::{CommandId, Timestamp},
 };
@@ -38,8 +38,8 @@ pub async fn put_user(
     actor.must_be(id.as_str())?;
     let user = User::new(id, username);
     let conditional = Conditional { conditions, command };
-    retry(async |Attempt { answer_lost, reads }| {
-        save(&blog.reading(reads), &user, &conditional, answer_lost).await
+    retry(async |attempt: Attempt| {
+        save(&blog.reading(attempt.reads), &user, &conditional, attempt).await
     })
     .await
 }
@@ -66,34 +66,32 @@ pub(super) async fn save(
     blog: &Blog,
     wanted: &User,
     conditional: &Conditional,
-    answer_lost: bool,
+    attempt: Attempt,
 ) -> Result<Response, ApiError> {
     let conditions = &conditional.conditions;
-    match blog.user_slot(&wanted.user_id).await? {
-        // By an earlier attempt: there may have been other renames since.
-        UserSlot::User(user) if user.item.recent.knows(&conditional.command) => {
-            let is_new = user.item.public.creation_date == wanted.public.creation_date;
-            Ok(if is_new {
-                created(blog, &user.item, &user.etag)
-            } else {
-                http::item(StatusCode::OK, &user.item.public, &user.etag)
-            })
-        }
-        UserSlot::Empty => {
+    let slot = blog.user_slot(&wanted.user_id).await?;
+    match slot.put(&conditional.command, attempt, wanted) {
+        Put::Created(user) => Ok(created(blog, &user.item, &user.etag)),
+        Put::Edited(user) => Ok(http::item(StatusCode::OK, &user.item.public, &user.etag)),
+        Put::Create(tombstone) => {
             conditions.check(None)?;
-            create(blog, conditional.sign(wanted.clone()), None).await
+            let tombstone = tombstone.map(|tombstone| tombstone.etag);
+            create(blog, conditional.sign(wanted.clone()), tombstone.as_ref()).await
         }
-        UserSlot::Mark(etag, _) => {
-            conditions.check(None)?;
-            create(blog, conditional.sign(wanted.clone()), Some(&etag)).await
-        }
-        UserSlot::User(user) if answer_lost && user.item.public == wanted.public => {
-            Ok(created(blog, &user.item, &user.etag))
-        }
-        UserSlot::User(user) => {
+        Put::Edit(user) => {
             conditions.check(Some(&user.etag))?;
             rename(blog, user, &wanted.public.username, conditional).await
         }
+    }
+}
+
+impl Wanted<User> for User {
+    fn has_created(&self, user: &User) -> bool {
+        user.public.creation_date == self.public.creation_date
+    }
+
+    fn is(&self, user: &User) -> bool {
+        user.public == self.public
     }
 }
 
@@ -116,12 +114,12 @@ async fn rename(
     let Stored { item: user, etag } = user;
     let old_name = user.public.username.clone();
     if old_name == *name {
-        blog.confirmed()?;
+        blog.reads.confirmed()?;
         return Ok(http::item(StatusCode::OK, &user.public, &etag));
     }
     let renamed = conditional.sign(user.renamed(name.clone()));
     let (renamed, etag) = if old_name.key() == name.key() {
-        let etag = write(blog, &renamed, Some(&etag)).await?;
+        let etag = blog.write_user(&renamed, Some(&etag)).await?;
         (renamed, etag)
     } else {
         let (renamed, etag) = take_name(blog, renamed, Some(&etag)).await?;
@@ -135,40 +133,6 @@ async fn rename(
     };
     blog.remember(&renamed);
     Ok(http::item(StatusCode::OK, &renamed.public, &etag))
-}
-
-/// Reserves the name of a user and writes the user, who was read before.
-pub(in crate::blog) async fn take_name(
-    blog: &Blog,
-    user: User,
-    read: Option<&ETag>,
-) -> Result<(User, ETag), ApiError> {
-    let name = user.public.username.clone();
-    let reservation = reserve(blog, &name, &user.user_id).await?;
-    let user = user.holding(&reservation);
-    match write(blog, &user, read).await {
-        Ok(etag) => Ok((user, etag)),
-        Err(error) if error.answer_lost => {
-            match blog.reading(Reads::Latest).user_slot(&user.user_id).await {
-                // No other write names this reservation: this one was carried out.
-                Ok(UserSlot::User(Stored { item, etag }))
-                    if item.reservation == user.reservation =>
-                {
-                    Ok((user, etag))
-                }
-                _ => Err(error.into()),
-            }
-        }
-        Err(error) => {
-            give_up(blog, &name, &user.user_id, &reservation).await;
-            Err(error.into())
-        }
-    }
-}
-
-async fn write(blog: &Blog, user: &User, read: Option<&ETag>) -> Result<ETag, StoreError> {
-    let id = user.user_id.as_str();
-    blog.users.put(id, id, &UsersItem::User(user.clone()), read).await
 }
 
 fn created(blog: &Blog, user: &User, etag: &ETag) -> Response {

@@ -86,9 +86,3 @@ pub struct CopiedName<'a> {
     /// The version of the user that the name was taken from.
     pub version: u64,
 }
-
-/// How long the mark of a deleted item stays, in seconds: 30 days.
-///
-/// It must outlast every delivery of an older version of the item: a change feed that is further
-/// behind than this has lost its leases long before.
-pub const MARK_TTL_SECONDS: u32 = 30 * 24 * 60 * 60;

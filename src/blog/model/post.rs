@@ -3,9 +3,12 @@
 use serde::{Deserialize, Serialize};
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::{Author, MARK_TTL_SECONDS, UserId, Username};
+use super::{Author, UserId, Username};
 use crate::{
-    engines::idempotency::Recent,
+    engines::{
+        idempotency::Recent,
+        tombstone::{self, FormerOwners},
+    },
     values::{self, Timestamp, check_id, check_length, may_be_rewritten_by_host},
 };
 
@@ -51,6 +54,9 @@ pub struct Post {
     /// The commands that were lately carried out on the post.
     #[serde(default, skip_serializing_if = "Recent::is_empty")]
     pub recent: Recent,
+    /// The authors of earlier posts with this id.
+    #[serde(default, skip_serializing_if = "FormerOwners::is_empty")]
+    pub former_authors: FormerOwners,
 }
 
 /// What the API shows of a post; with a summary for its content, of a short post.
@@ -106,6 +112,7 @@ impl Post {
             version: 1,
             username_version: author.version,
             recent: Recent::default(),
+            former_authors: FormerOwners::default(),
         }
     }
 
@@ -120,6 +127,8 @@ impl Post {
     pub fn following(mut self, deleted: &DeletedPost) -> Self {
         self.version = deleted.version + 1;
         self.recent = deleted.recent.clone();
+        let (before, now) = (deleted.user_id.as_str(), self.public.user_id.as_str());
+        self.former_authors = deleted.former_authors.followed_by(before, deleted.version, now);
         if let Some(earlier) = deleted.post_creation_date {
             self.public.creation_date = self.public.creation_date.max(earlier.next());
         }
@@ -163,7 +172,8 @@ impl Post {
             version: self.version + 1,
             post_creation_date: Some(self.public.creation_date),
             recent: self.recent.clone(),
-            ttl: MARK_TTL_SECONDS,
+            former_authors: self.former_authors.clone(),
+            ttl: tombstone::TTL_SECONDS,
         }
     }
 
@@ -201,14 +211,26 @@ pub struct DeletedPost {
     /// `posts` only.
     #[serde(default, skip_serializing_if = "Recent::is_empty")]
     pub recent: Recent,
-    /// Seconds until the mark goes away.
+    /// The authors of earlier posts with this id. In `posts` only.
+    #[serde(default, skip_serializing_if = "FormerOwners::is_empty")]
+    pub former_authors: FormerOwners,
+    /// Seconds until the tombstone goes away.
     pub ttl: u32,
 }
 
 impl DeletedPost {
-    /// Returns the tombstone of the copy with this id: only readers of the source need its memory.
-    pub fn of_copy(&self, id: String) -> Self {
-        Self { id, post_creation_date: None, recent: Recent::default(), ..self.clone() }
+    /// Returns the tombstone of a copy: only readers of the source need its memory.
+    pub fn of_copy(id: String, post_id: &PostId, author: UserId, version: u64) -> Self {
+        Self {
+            id,
+            post_id: post_id.clone(),
+            user_id: author,
+            version,
+            post_creation_date: None,
+            recent: Recent::default(),
+            former_authors: FormerOwners::default(),
+            ttl: tombstone::TTL_SECONDS,
+        }
     }
 }
 

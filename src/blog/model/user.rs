@@ -4,8 +4,11 @@ use std::mem;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Author, DeletedPost, MARK_TTL_SECONDS, PostCopy, UserId, Username};
-use crate::{engines::idempotency::Recent, values::Timestamp};
+use super::{Author, DeletedPost, PostCopy, UserId, Username};
+use crate::{
+    engines::{idempotency::Recent, tombstone, unique_claim::Reserved},
+    values::Timestamp,
+};
 
 /// The items of the container `users`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -157,7 +160,7 @@ impl Renaming {
     /// The mark of the rename to an author's present name.
     pub fn to(author: &Author) -> Self {
         let (user_id, version) = (author.user_id.clone(), author.version);
-        Self { id: Self::ID.into(), user_id, version, ttl: MARK_TTL_SECONDS }
+        Self { id: Self::ID.into(), user_id, version, ttl: tombstone::TTL_SECONDS }
     }
 }
 
@@ -172,7 +175,7 @@ pub struct Reservation {
     /// The user who has, or is just about to take, the name.
     pub owner: UserId,
     /// When the owner reserved it last.
-    pub reserved_at: Timestamp,
+    reserved_at: Timestamp,
 }
 
 impl Reservation {
@@ -182,14 +185,20 @@ impl Reservation {
     /// What the logical partitions of reservations begin with.
     pub const PREFIX: &'static str = "username:";
 
-    /// Reserves a name for a user, as of now.
-    pub fn new(username: &Username, owner: &UserId) -> Self {
+    /// Creates the reservation of a [`Username::key`].
+    pub fn new(key: &str, reserved: &Reserved<UserId>) -> Self {
         Self {
             id: Self::ID.into(),
-            user_id: Self::partition(username),
-            owner: owner.clone(),
-            reserved_at: Timestamp::now(),
+            user_id: Self::partition(key),
+            owner: reserved.owner.clone(),
+            reserved_at: reserved.since.unwrap_or(Timestamp::EPOCH),
         }
+    }
+
+    /// Returns who has the name, and since when. A name that was given up was reserved in 1970.
+    pub fn reserved(&self) -> Reserved<UserId> {
+        let since = Some(self.reserved_at).filter(|since| *since != Timestamp::EPOCH);
+        Reserved { owner: self.owner.clone(), since }
     }
 
     /// The [`Username::key`] of the name.
@@ -197,14 +206,9 @@ impl Reservation {
         self.user_id.strip_prefix(Self::PREFIX).unwrap_or_default()
     }
 
-    /// The reservation of an owner who does not go on to take the name.
-    pub fn given_up(self) -> Self {
-        Self { reserved_at: Timestamp::EPOCH, ..self }
-    }
-
-    /// The logical partition of the reservation of a name.
-    pub fn partition(username: &Username) -> String {
-        format!("{}{}", Self::PREFIX, username.key())
+    /// The logical partition of the reservation of a [`Username::key`].
+    pub fn partition(key: &str) -> String {
+        format!("{}{key}", Self::PREFIX)
     }
 }
 

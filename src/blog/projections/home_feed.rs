@@ -184,7 +184,7 @@ impl HomeFeed {
             #[serde(rename = "_etag")]
             etag: String,
         }
-        let ids = posts.iter().map(|post| post.author_and_id().1.as_str());
+        let ids = posts.iter().map(|post| post.id().as_str());
         if posts.len() <= FEW {
             let reads = ids.clone().map(|id| Copied::read(&self.0.feed, FEED_PARTITION, id));
             let copies = try_join_all(reads).await?;
@@ -221,7 +221,7 @@ fn write(
     post: &PostState,
     read: Option<&ETag>,
 ) -> Result<Transaction, StoreError> {
-    let id = post.author_and_id().1.as_str();
+    let id = post.id().as_str();
     match post {
         PostState::Live(post) => transaction.put(id, &InFeed::new(PostCopy::for_feed(post)), read),
         PostState::Deleted(mark) => transaction.put(id, &InFeed::new(FeedMark::from(mark)), read),

@@ -14,19 +14,16 @@
 mod home_feed;
 mod post_copies_in_users;
 mod posts_integrity;
-mod removal;
 mod usernames_in_posts;
 
 pub use home_feed::HomeFeed;
-pub use post_copies_in_users::PostCopiesInUsers;
+pub use post_copies_in_users::{PostCopies, PostCopiesInUsers};
 pub use posts_integrity::PostsIntegrity;
 pub use usernames_in_posts::{Usernames, UsernamesInPosts};
 
-pub(super) use removal::{Left, remove_some};
-
 use super::{
     Blog,
-    model::{DeletedPost, Post, PostId, PostsItem, UserId},
+    model::{DeletedPost, Post, PostId, PostsItem},
 };
 use crate::{cosmos::StoreError, projection::Delivered};
 
@@ -44,10 +41,10 @@ impl PostState {
         }
     }
 
-    fn author_and_id(&self) -> (&UserId, &PostId) {
+    fn id(&self) -> &PostId {
         match self {
-            Self::Live(post) => (&post.public.user_id, &post.public.post_id),
-            Self::Deleted(mark) => (&mark.user_id, &mark.post_id),
+            Self::Live(post) => &post.public.post_id,
+            Self::Deleted(mark) => &mark.post_id,
         }
     }
 }

@@ -1,48 +1,80 @@
 //! Posts in short form in the partition of their author, for Q3.
 
-use super::{PostState, post_source, post_state};
 use crate::{
     blog::{
         Blog,
-        model::{PostCopy, PostsItem, UsersItem},
+        model::{DeletedPost, PostCopy, PostsItem, UserId, UsersItem},
     },
-    cosmos::{Container, StoreError},
-    projection::{Effect, Projection, VersionedCopy},
+    cosmos::Container,
+    engines::tombstone::FormerOwner,
+    projection::{
+        Origin, VersionedCopy,
+        copies::{Copies, CopyProjection},
+    },
 };
 
 /// Keeps the copies of posts in `users` true to the posts.
-///
-/// Each copy, and the mark of a deleted one, is a [`VersionedCopy`].
-pub struct PostCopiesInUsers(pub Blog);
+pub type PostCopiesInUsers = CopyProjection<PostCopies>;
 
-impl Projection for PostCopiesInUsers {
+/// The short posts in `users`.
+pub struct PostCopies(pub Blog);
+
+impl Copies for PostCopies {
     const FUNCTION: &'static str = "PostCopiesInUsers";
     const PARTITION_KEY: &'static str = "postId";
     type Change = PostsItem;
+    type Copy = UsersItem;
 
-    fn container(&self) -> &Container {
+    fn sources(&self) -> &Container {
         &self.0.posts
     }
 
-    fn source(change: &PostsItem) -> Option<(String, u64)> {
-        post_source(change)
+    fn copies(&self) -> &Container {
+        &self.0.users
     }
 
-    async fn apply(&self, change: &PostsItem) -> Result<Effect, StoreError> {
-        match post_state(&self.0, change).await? {
-            Some(state) => copy_of(&state).write(&self.0.users).await,
-            None => Ok(Effect::Unchanged),
-        }
+    fn origin(change: &PostsItem) -> Option<Origin> {
+        let (id, version) = match change {
+            PostsItem::Post(post) => (&post.public.post_id, post.version),
+            PostsItem::DeletedPost(tombstone) => (&tombstone.post_id, tombstone.version),
+            PostsItem::Comment(_) | PostsItem::Like(_) => return None,
+        };
+        Some(Origin::new(id.as_str(), id.as_str(), version))
     }
-}
 
-/// The copy of a post in the partition of its author.
-fn copy_of(state: &PostState) -> VersionedCopy<UsersItem> {
-    let (author, post_id) = state.author_and_id();
-    let id = PostCopy::id_in_users(post_id);
-    let item = match state {
-        PostState::Live(post) => UsersItem::Post(PostCopy::for_users(post)),
-        PostState::Deleted(mark) => UsersItem::DeletedPost(mark.of_copy(id.clone())),
-    };
-    VersionedCopy { partition: author.to_string(), id, version: state.version(), item }
+    fn copies_of(change: &PostsItem) -> Vec<VersionedCopy<UsersItem>> {
+        let (post_id, author, version, former) = match change {
+            PostsItem::Post(post) => {
+                let public = &post.public;
+                (&public.post_id, &public.user_id, post.version, &post.former_authors)
+            }
+            PostsItem::DeletedPost(it) => {
+                (&it.post_id, &it.user_id, it.version, &it.former_authors)
+            }
+            PostsItem::Comment(_) | PostsItem::Like(_) => return Vec::new(),
+        };
+        let id = PostCopy::id_in_users(post_id);
+        let tombstone = |author: UserId, version| {
+            UsersItem::DeletedPost(DeletedPost::of_copy(id.clone(), post_id, author, version))
+        };
+        let copy = |partition: &str, version, item| VersionedCopy {
+            partition: partition.to_owned(),
+            id: id.clone(),
+            version,
+            item,
+        };
+        let item = match change {
+            PostsItem::Post(post) => UsersItem::Post(PostCopy::for_users(post)),
+            _ => tombstone(author.clone(), version),
+        };
+        let former = former.iter().filter_map(|FormerOwner { id, version }| {
+            let item = tombstone(UserId::parse(id.clone()).ok()?, *version);
+            Some(copy(id, *version, item))
+        });
+        [copy(author.as_str(), version, item)].into_iter().chain(former).collect()
+    }
+
+    fn may_be_rewritten(change: &PostsItem) -> bool {
+        matches!(change, PostsItem::Post(post) if post.may_be_rewritten())
+    }
 }

@@ -1,13 +1,14 @@
 //! What must hold inside `posts`, and commands alone cannot see to.
 
-use super::{removal::remove_for_a_slice, usernames_in_posts::Usernames};
+use super::usernames_in_posts::Usernames;
 use crate::{
     blog::{
         Blog,
+        leftovers::Leftovers,
         model::{CopiedName, PostsItem},
     },
     cosmos::{Container, StoreError},
-    projection::{Background, Effect, Projection, fan_out::repair},
+    projection::{Background, Effect, Projection, fan_out::repair, removal::remove_for_a_slice},
 };
 
 /// Keeps `posts` true to itself.
@@ -52,8 +53,8 @@ impl Projection for PostsIntegrity {
 
     async fn apply(&self, change: &PostsItem) -> Result<Effect, StoreError> {
         if let PostsItem::DeletedPost(tombstone) = change {
-            return remove_for_a_slice(&self.blog.in_background(), &self.background, tombstone)
-                .await;
+            let posts = self.blog.posts.in_background();
+            return remove_for_a_slice(&Leftovers(&posts), &self.background, tombstone).await;
         }
         let Some(CopiedName { post_id, id, version }) = change.name() else {
             return Ok(Effect::Unchanged);

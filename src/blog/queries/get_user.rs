@@ -15,8 +15,8 @@ pub async fn get_user(
     conditions: Conditions,
 ) -> Result<Response, ApiError> {
     let find = async |reads| match blog.reading(reads).user_slot(&id).await? {
-        UserSlot::User(user) => Ok(found(&conditions, &user.item.public, &user.etag)),
-        UserSlot::Empty | UserSlot::Mark(..) => Err(ApiError::NotFound("user")),
+        UserSlot::Live(user) => Ok(found(&conditions, &user.item.public, &user.etag)),
+        UserSlot::Empty | UserSlot::Deleted(_) => Err(ApiError::NotFound("user")),
     };
     confirm(find).await
 }

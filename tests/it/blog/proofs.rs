@@ -1,11 +1,14 @@
 //! The shapes under the proof, on the posts of the blog.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use serde_json::{Value, json};
 use tributary::{
-    blog::model::{
-        Author, Post, PostContent, PostId, PostText, PostsItem, Title, UserId, Username,
+    audit::{AggregateChecks, Audit, Finding, Listener, Options},
+    blog::{
+        Blog,
+        model::{Author, Post, PostContent, PostId, PostText, PostsItem, Title, UserId, Username},
+        projections::PostCopies,
     },
     cosmos::{Container, Cosmos, StoreError, Stored},
     projection::{
@@ -14,7 +17,11 @@ use tributary::{
     },
 };
 
-use crate::proof::{self, Sources, totals_are_true, totals_container};
+use crate::{
+    blog::given,
+    proof::{self, Sources, totals_are_true, totals_container},
+    world::World,
+};
 
 /// How many posts a user has.
 struct PostCounts {
@@ -136,6 +143,11 @@ impl Posts {
 }
 
 #[test]
+fn copies_end_as_their_definition_says() {
+    proof::copies::<Posts, _>("users", |cosmos| PostCopies(Blog::new(cosmos))).unwrap();
+}
+
+#[test]
 fn an_aggregate_ends_as_its_definition_says() {
     proof::aggregate::<Posts, _>("post-counts", PostCounts::of).unwrap();
 }
@@ -149,4 +161,55 @@ fn a_count_that_knows_neither_duplicates_nor_ids_that_come_again_does_not_pass()
     );
     let error = proven.unwrap_err();
     assert!(error.contains("the total of u"), "{error}");
+}
+
+#[derive(Default)]
+struct Findings(Vec<String>);
+
+impl Listener for Findings {
+    fn findings(&mut self, findings: &[Finding]) {
+        let words = |one: &Finding| format!("{} {} {}", one.kind, one.partition_key, one.id);
+        self.0.extend(findings.iter().map(words));
+    }
+}
+
+/// The findings of the audit, sorted.
+async fn audited(world: &World, repair: bool) -> Vec<String> {
+    let cosmos = World::cosmos(&world.endpoint).await;
+    let audit = Audit::new("AuditCounts", move || AggregateChecks::new(PostCounts::of(&cosmos)));
+    let options = Options { settle: Duration::from_millis(20), repair };
+    let mut findings = Findings::default();
+    let summary = audit.run(options, &mut findings).await.unwrap();
+    assert!(!repair || summary.is_clean(), "{:?}", findings.0);
+    findings.0.sort();
+    findings.0
+}
+
+#[tokio::test]
+async fn the_audit_checks_and_repairs_an_aggregate_from_its_definition() {
+    let world = given::blog().await;
+    proof::provision(&world, &json!([totals_container("post-counts")])).await;
+    given::post(&world, "p2", "bob").await.expect(201);
+    // Nobody has counted.
+    let missing = ["copy-missing ann of p1", "copy-missing bob of p2"];
+    assert_eq!(audited(&world, false).await, missing);
+    assert_eq!(audited(&world, true).await, missing);
+    assert_eq!(audited(&world, false).await, [""; 0]);
+    let last = world.items("posts").await;
+    totals_are_true::<PostCounts>(&world.items("post-counts").await, &last).unwrap();
+
+    // Somebody has counted as it should not be done.
+    let counts = world.container("post-counts").await;
+    let total = json!({"id": "total", "key": "ann", "value": 7});
+    counts.upsert_item("ann", "total", &total, None).await.unwrap();
+    let share = json!({"id": "of p2", "key": "ann", "version": 1, "amount": 1});
+    counts.upsert_item("ann", "of p2", &share, None).await.unwrap();
+    counts.delete_item("bob", "of p2", None).await.unwrap();
+    let found = audited(&world, true).await;
+    let expected = ["copy-extra ann of p2", "copy-missing bob of p2", "count-differs ann total"];
+    assert!(expected.iter().all(|one| found.iter().any(|found| found == one)), "{found:?}");
+    // What a repair has changed is checked by the next audit.
+    audited(&world, true).await;
+    assert_eq!(audited(&world, false).await, [""; 0]);
+    totals_are_true::<PostCounts>(&world.items("post-counts").await, &last).unwrap();
 }

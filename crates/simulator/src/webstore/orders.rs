@@ -177,8 +177,7 @@ impl WebStore {
         let existed = shown.is_some();
         order.former.push(shown);
         match reply.status {
-            // When the store's answer to a delete is lost, the app cannot know that there was nothing.
-            204 => true,
+            204 => existed,
             404 => !existed || again,
             _ => false,
         }

@@ -44,7 +44,7 @@ pub(super) fn plan<'a>(
     let mut after = head.clone();
     let mut decided = Vec::with_capacity(posts.len());
     for post in posts {
-        let id = post.author_and_id().1.as_str();
+        let id = post.id().as_str();
         let place = place(&after, post, copies.get(id));
         if let Place::Open(_) = place {
             after = match post {
@@ -71,8 +71,7 @@ pub(super) fn plan<'a>(
             Place::Taken(effect) => effect,
         });
     }
-    let is_written =
-        |id: &str| writes.iter().any(|(post, _)| post.author_and_id().1.as_str() == id);
+    let is_written = |id: &str| writes.iter().any(|(post, _)| post.id().as_str() == id);
     let leave = head.members().iter().map(|member| member.id.as_str());
     let leave = leave.filter(|id| !after.contains(id) && !is_written(id)).map(str::to_owned);
     let leave = leave.collect();
@@ -139,7 +138,7 @@ mod tests {
             assert!(writes.is_empty() || posts.iter().any(|post| concerns(head, post)));
             for (post, _) in writes {
                 let is_copy = matches!(post, PostState::Live(_));
-                let id = post.author_and_id().1.to_string();
+                let id = post.id().to_string();
                 let is_new = self.items.insert(id, (post.version(), is_copy)).is_none();
                 assert!(!is_copy || !is_new || needs_head || after != *head);
             }

@@ -1,0 +1,168 @@
+//! The audit of an aggregate, from its definition: no domain adds code for it.
+//!
+//! | item | check | repair |
+//! | --- | --- | --- |
+//! | a source | its share is what the definition says | the projection applies the source; then the share and its total in one transaction |
+//! | a share | its source contributes to this key | the share becomes nothing, and the total with it |
+//! | a total | it is the sum of the shares | the sum, under the ETag of the total |
+//!
+//! A domain whose audit has other checks, too, calls [`AggregateChecks::check_item`] and
+//! [`AggregateChecks::repair`] from its own: those give nothing for what is not theirs.
+
+use super::{AuditedItem, Checks, Kind, Obstacle, RepairResult, Suspect, Target};
+use crate::{
+    cosmos::{Container, StoreError, Stored},
+    projection::{
+        Projection,
+        aggregate::{
+            Aggregate, AggregateProjection, Contribution, Share, Total, repair_share, repair_total,
+            sum_of_shares,
+        },
+    },
+};
+
+/// The checks of one aggregate.
+pub struct AggregateChecks<A>(AggregateProjection<A>);
+
+impl<A: Aggregate> AggregateChecks<A> {
+    /// The checks of an aggregate.
+    pub fn new(aggregate: A) -> Self {
+        Self(AggregateProjection(aggregate))
+    }
+
+    fn totals(&self) -> &Container {
+        self.0.0.totals()
+    }
+
+    /// Checks that the share of a source is what the definition says.
+    async fn check_source(&self, audited: &AuditedItem) -> Result<Vec<Suspect>, StoreError> {
+        let change: A::Change = match audited.parse() {
+            Ok(change) => change,
+            Err(unreadable) => return Ok(unreadable),
+        };
+        let (Some(origin), Some(Contribution { key, amount })) =
+            (A::origin(&change), A::contribution(&change))
+        else {
+            return Ok(Vec::new());
+        };
+        let id = Share::id(&origin.name());
+        let share: Option<Stored<Share>> = self.totals().read(&key, &id).await?;
+        let (kind, found, etag) = match share {
+            Some(share) if share.item.amount == amount => return Ok(Vec::new()),
+            Some(share) => {
+                (Kind::COPY_DIFFERENT, share.item.amount.to_string(), share.etag.to_string())
+            }
+            None => (Kind::COPY_MISSING, "none".to_owned(), String::new()),
+        };
+        let place = (self.totals().id(), key, id);
+        let evidence = format!("{} {etag}", audited.etag);
+        Ok(vec![audited.suspect_at(kind, place, (amount.to_string(), found), evidence)])
+    }
+
+    /// Checks that a share has a source that contributes to its key, and that a total has the sum.
+    async fn check_total(&self, audited: &AuditedItem) -> Result<Vec<Suspect>, StoreError> {
+        let key = &audited.partition_key;
+        if let Some(place) = Share::source(&audited.id) {
+            let share: Share = match audited.parse() {
+                Ok(share) => share,
+                Err(unreadable) => return Ok(unreadable),
+            };
+            let contributes = self
+                .contribution(place)
+                .await?
+                .is_some_and(|(_, contribution)| contribution.key == *key);
+            let mut suspects = Vec::new();
+            if share.amount != 0 && !contributes {
+                let words = ("none", share.amount.to_string());
+                suspects.push(audited.suspect(Kind::COPY_EXTRA, words, &audited.etag));
+            }
+            let total: Option<Stored<Total>> = self.totals().read(key, Total::ID).await?;
+            if share.amount != 0 && total.is_none() {
+                let place = (self.totals().id(), key.clone(), Total::ID.to_owned());
+                let words = ("a total", "none");
+                suspects.push(audited.suspect_at(Kind::COUNT_DIFFERS, place, words, ""));
+            }
+            return Ok(suspects);
+        }
+        if audited.id != Total::ID {
+            return Ok(Vec::new());
+        }
+        // The total is read before its shares.
+        let Some(total) = self.totals().read::<Total>(key, Total::ID).await? else {
+            return Ok(Vec::new());
+        };
+        let sum = sum_of_shares(self.totals(), key).await?;
+        if total.item.value == sum {
+            return Ok(Vec::new());
+        }
+        let words = (sum.to_string(), total.item.value.to_string());
+        let evidence = format!("{} {sum}", total.etag);
+        Ok(vec![audited.suspect(Kind::COUNT_DIFFERS, words, evidence)])
+    }
+
+    /// Returns what a source contributes now, in its latest committed state, and its version.
+    async fn contribution(
+        &self,
+        (partition, id): (&str, &str),
+    ) -> Result<Option<(u64, Contribution)>, StoreError> {
+        let sources = self.0.0.sources().latest_committed();
+        let source: Option<Stored<A::Change>> = sources.read(partition, id).await?;
+        Ok(source.and_then(|source| {
+            Some((A::origin(&source.item)?.version, A::contribution(&source.item)?))
+        }))
+    }
+
+    async fn repair_share(&self, key: &str, id: &str) -> RepairResult {
+        let Some((partition, source_id)) = Share::source(id) else {
+            return Err(Obstacle::Race);
+        };
+        let sources = self.0.0.sources().latest_committed();
+        let source: Option<Stored<A::Change>> = sources.read(partition, source_id).await?;
+        if let Some(source) = &source {
+            self.0.apply(&source.item).await?;
+        }
+        let version = source.as_ref().and_then(|source| A::origin(&source.item));
+        let version = version.map_or(0, |origin| origin.version);
+        let contribution = source.and_then(|source| A::contribution(&source.item));
+        let amount = contribution.filter(|one| one.key == key).map_or(0, |one| one.amount);
+        repair_share(self.totals(), (key, id), version, amount).await?;
+        Ok("wrote the share and its total")
+    }
+}
+
+impl<A: Aggregate> Checks for AggregateChecks<A> {
+    fn containers(&self) -> Vec<(&Container, &'static str)> {
+        vec![(self.0.0.sources(), A::PARTITION_KEY), (self.totals(), "key")]
+    }
+
+    async fn check_item(
+        &self,
+        audited: &AuditedItem,
+        _fresh: bool,
+    ) -> Result<Vec<Suspect>, StoreError> {
+        if audited.container == self.0.0.sources().id() {
+            self.check_source(audited).await
+        } else if audited.container == self.totals().id() {
+            self.check_total(audited).await
+        } else {
+            Ok(Vec::new())
+        }
+    }
+
+    async fn repair(&self, suspect: &Suspect) -> RepairResult {
+        let finding = &suspect.finding;
+        if finding.container != self.totals().id() || matches!(suspect.target, Target::Group(_)) {
+            return Err(Obstacle::ForAPerson("this is not a part of the aggregate"));
+        }
+        match finding.kind {
+            Kind::COUNT_DIFFERS => {
+                repair_total(self.totals(), &finding.partition_key).await?;
+                Ok("wrote the total")
+            }
+            Kind::COPY_MISSING | Kind::COPY_DIFFERENT | Kind::COPY_EXTRA => {
+                self.repair_share(&finding.partition_key, &finding.id).await
+            }
+            _ => Err(Obstacle::ForAPerson("it cannot be read: delete it, and replay its source")),
+        }
+    }
+}

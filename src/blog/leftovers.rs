@@ -1,0 +1,45 @@
+//! The comments and likes that a deleted post has left.
+
+use super::model::{DeletedPost, PostsItem};
+use crate::{
+    cosmos::{Container, Query, StoreError},
+    projection::removal::Removal,
+};
+
+/// What the deleted posts of a container have left. Those of a later post with the same id are newer,
+/// and stay.
+pub(super) struct Leftovers<'a>(pub(super) &'a Container);
+
+impl Removal for Leftovers<'_> {
+    type Item = PostsItem;
+    type Tombstone = DeletedPost;
+
+    fn container(&self) -> &Container {
+        self.0
+    }
+
+    fn place(tombstone: &DeletedPost) -> (&str, &str, u64) {
+        let post_id = tombstone.post_id.as_str();
+        (post_id, post_id, tombstone.version)
+    }
+
+    fn children(tombstone: &DeletedPost, at_most: u32) -> Result<Query, StoreError> {
+        // The order is that of an index, by which the items of the post are found.
+        let query = Query::from(
+            "SELECT TOP @batch VALUE c.id FROM c \
+             WHERE c.postId = @postId AND c.type IN ('comment', 'like') AND c.postVersion < @version \
+             ORDER BY c.postId DESC, c.type DESC, c.creationDate DESC, c.id DESC",
+        );
+        let query = query.with_parameter("@postId", &tombstone.post_id)?;
+        let query = query.with_parameter("@batch", at_most)?;
+        Ok(query.with_parameter("@version", tombstone.version)?)
+    }
+
+    fn tombstone(item: PostsItem) -> Option<DeletedPost> {
+        if let PostsItem::DeletedPost(tombstone) = item { Some(tombstone) } else { None }
+    }
+
+    fn item(tombstone: DeletedPost) -> PostsItem {
+        PostsItem::DeletedPost(tombstone)
+    }
+}

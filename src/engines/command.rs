@@ -1,0 +1,106 @@
+//! A command that puts or deletes one item: what it finds under the id, and what follows from that.
+//!
+//! A command may find its own write: the response of the store was lost and the command retries, or
+//! the host has repeated the request. [`Place::put`] and [`Place::delete`] tell such a write from
+//! another's, before any condition is checked, as the condition of a command that was carried out
+//! holds no longer.
+//!
+//! 1. *The item, or its tombstone, remembers the command*
+//!    ([`idempotency`](super::idempotency)): it was carried out, whatever others have written since.
+//! 2. *A response was lost, and the item is as the command creates it*, by values that no other
+//!    command gives, such as the moment of its creation: it was created by an earlier attempt. This
+//!    spares an unconditional creation the memory.
+//! 3. *Neither*: the command decides upon what it finds, and the store refuses the write if that has
+//!    changed.
+//!
+//! The handler checks its conditions for [`Put::Create`], [`Put::Edit`] and [`Delete::Live`], and
+//! answers [`Delete::Missing`] by `Conditions::missing`.
+
+use super::idempotency::Remembers;
+use crate::{
+    cosmos::{Attempt, Stored},
+    values::CommandId,
+};
+
+/// What stands under the id of an item.
+#[derive(Debug, Clone)]
+pub enum Place<T, D> {
+    /// Nothing, or nothing that matters.
+    Empty,
+    /// The tombstone of a deleted item.
+    Deleted(Stored<D>),
+    /// The item.
+    Live(Stored<T>),
+}
+
+/// What a command wants to put.
+pub trait Wanted<T> {
+    /// Returns true if this command, or an earlier attempt at it, has created the item, whoever has
+    /// edited it since.
+    fn has_created(&self, item: &T) -> bool;
+
+    /// Returns true if the item is as this command creates it.
+    fn is(&self, item: &T) -> bool;
+}
+
+/// How a command goes on that puts an item.
+#[derive(Debug)]
+pub enum Put<T, D> {
+    /// The command was carried out: it has created the item.
+    Created(Stored<T>),
+    /// The command was carried out: it has edited the item.
+    Edited(Stored<T>),
+    /// There is no item: create it, in the place of its tombstone if there is one.
+    Create(Option<Stored<D>>),
+    /// There is an item: edit it.
+    Edit(Stored<T>),
+}
+
+/// How a command goes on that deletes an item.
+#[derive(Debug)]
+pub enum Delete<T> {
+    /// The command was carried out. There may be a new item by now, which stays.
+    Done,
+    /// There is an item: delete it.
+    Live(Stored<T>),
+    /// There is no item.
+    Missing,
+}
+
+impl<T: Remembers, D> Place<T, D> {
+    /// Decides how a command goes on that puts an item here.
+    pub fn put(self, command: &CommandId, attempt: Attempt, wanted: &impl Wanted<T>) -> Put<T, D> {
+        match self {
+            Self::Live(stored) if stored.item.recent().knows(command) => {
+                if wanted.has_created(&stored.item) {
+                    Put::Created(stored)
+                } else {
+                    Put::Edited(stored)
+                }
+            }
+            Self::Live(stored) if attempt.answer_lost && wanted.is(&stored.item) => {
+                Put::Created(stored)
+            }
+            Self::Live(stored) => Put::Edit(stored),
+            Self::Deleted(tombstone) => Put::Create(Some(tombstone)),
+            Self::Empty => Put::Create(None),
+        }
+    }
+
+    /// Returns the item.
+    pub fn live(self) -> Option<Stored<T>> {
+        if let Self::Live(stored) = self { Some(stored) } else { None }
+    }
+}
+
+impl<T: Remembers, D: Remembers> Place<T, D> {
+    /// Decides how a command goes on that deletes the item.
+    pub fn delete(self, command: &CommandId) -> Delete<T> {
+        match self {
+            Self::Live(stored) if stored.item.recent().knows(command) => Delete::Done,
+            Self::Deleted(tombstone) if tombstone.item.recent().knows(command) => Delete::Done,
+            Self::Live(stored) => Delete::Live(stored),
+            Self::Deleted(_) | Self::Empty => Delete::Missing,
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! Tombstones: what a deleted item leaves in its place.
+//!
+//! | rule | reason |
+//! | --- | --- |
+//! | It has the id of the item and the version after its last | the change feed carries it to every copy as one more version; a late older version does not bring a copy back |
+//! | A new item takes its place under its ETag, in the version after it | copies of the deleted item are older than those of the new one |
+//! | It has the time to live of [`TTL_SECONDS`]; its copies get theirs later | it outlasts every delivery of an older version, and no copy of it goes first |
+//! | It keeps the commands that the item remembers ([`idempotency`](super::idempotency)) | a repeated delete is recognised |
+//! | An item of another owner in its place keeps the [`FormerOwners`] | copies that stand with an owner are removed there, too |
+//!
+//! Children of a deleted parent are removed by [`removal`](crate::projection::removal).
+
+use serde::{Deserialize, Serialize};
+
+/// How long a tombstone stays, in seconds: 30 days.
+///
+/// It must outlast every delivery of an older version of the item: a change feed that is further
+/// behind than this has lost its leases long before.
+pub const TTL_SECONDS: u32 = 30 * 24 * 60 * 60;
+
+/// The owners that an item had before the present one, each until it was deleted: an id that comes
+/// again under another owner leaves copies with the earlier ones, and the change feed may never show
+/// the tombstone between the two.
+///
+/// The item and its tombstone keep the list, with
+/// `#[serde(default, skip_serializing_if = "FormerOwners::is_empty")]`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct FormerOwners(Vec<FormerOwner>);
+
+/// An owner that an item had before.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FormerOwner {
+    /// The id of the owner.
+    pub id: String,
+    /// The version of the tombstone by which it lost the item.
+    pub version: u64,
+}
+
+impl FormerOwners {
+    /// Returns true if the item has always had the owner that it has.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Returns the owners, the last one last.
+    pub fn iter(&self) -> impl Iterator<Item = &FormerOwner> {
+        self.0.iter()
+    }
+
+    /// Returns the former owners of an item that `next` creates in the place of the tombstone that
+    /// `deleted` has left in `version`.
+    pub fn followed_by(&self, deleted: &str, version: u64, next: &str) -> Self {
+        let last = FormerOwner { id: deleted.to_owned(), version };
+        let earlier = self.0.iter().filter(|owner| owner.id != deleted).cloned();
+        Self(earlier.chain([last]).filter(|owner| owner.id != next).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_item_knows_each_of_its_former_owners_once_and_none_that_has_it_again() {
+        let of = |owners: &FormerOwners| -> Vec<(String, u64)> {
+            owners.iter().map(|owner| (owner.id.clone(), owner.version)).collect()
+        };
+        let owners = FormerOwners::default().followed_by("ann", 2, "ann");
+        assert!(owners.is_empty());
+        let owners = owners.followed_by("ann", 4, "bob").followed_by("bob", 6, "cid");
+        assert_eq!(of(&owners), [("ann".to_owned(), 4), ("bob".to_owned(), 6)]);
+        let owners = owners.followed_by("cid", 8, "ann");
+        assert_eq!(of(&owners), [("bob".to_owned(), 6), ("cid".to_owned(), 8)]);
+    }
+}

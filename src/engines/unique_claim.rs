@@ -1,0 +1,193 @@
+//! Values that one owner at a time has: the name of a user.
+//!
+//! A value belongs to the owner that holds its reservation and whose own item has the value. The
+//! reservation is an item in a logical partition of its own, so that two who want one value meet at
+//! one item, and owners spread over all partitions.
+//!
+//! # How a domain uses it
+//!
+//! 1. A type with the container implements [`UniqueValue`]; reservations and owners are in the same
+//!    container. A value is compared by its key, such as its text in lower case.
+//! 2. A command reads the owner's item, calls [`reserve`], and writes the item under the ETag that
+//!    was read (or as a new one). If that write fails for good, it calls [`give_up`].
+//! 3. The owner's item keeps the ETag of the reservation, and that of each value that it has given
+//!    up, until [`release`] has deleted the reservation: after the write, or by the change feed where
+//!    the command was killed.
+//! 4. The audit deletes what is [leaked](Reserved::is_leaked) by [`free`].
+//!
+//! # Why two owners never have one value
+//!
+//! 1. The reservation and the owner's item are in two partitions, so no transaction covers both. A
+//!    crash between the two writes leaves a reservation that nobody uses.
+//! 2. Another owner may take such a value over, after a pause. It reads the reservation, then *fences*
+//!    the first owner by writing the first owner's item unchanged (or a tombstone where there is
+//!    none), which changes its ETag, and then replaces the reservation under the ETag that it read.
+//! 3. Take a reservation `r`, written after its owner read its item at `e`, and another owner that
+//!    read `r`. If the first owner writes its item before the other reads it, the other finds the
+//!    value in use and gives up.
+//! 4. If the first owner writes later, it meets the fence and fails, as `e` is no longer the ETag. It
+//!    starts over and writes the reservation again, and one of the two finds the reservation changed.
+//! 5. So correctness needs no clock. The pause before a take-over only saves both the trouble.
+
+use serde::{Serialize, de::DeserializeOwned};
+
+use crate::{
+    cosmos::{Container, ETag, Reason, StoreError, Stored},
+    values::Timestamp,
+};
+
+/// How long a reservation without an owner's item is left alone: commands rarely take longer.
+const PENDING_MILLIS: u64 = 10_000;
+
+/// Values of which each has one owner.
+pub trait UniqueValue: Sync {
+    /// The id of a reservation within its own logical partition.
+    const ID: &'static str;
+    /// An item of the container, with its type.
+    type Item: Serialize + DeserializeOwned + Send + Sync;
+    /// The id of an owner, which is the partition key of its item, too.
+    type Owner: AsRef<str> + Clone + PartialEq + Send + Sync;
+
+    /// The container of reservations and owners.
+    fn container(&self) -> &Container;
+
+    /// Returns the logical partition of the reservation of a key.
+    fn partition(key: &str) -> String;
+
+    /// Returns the item of a reservation.
+    fn item(key: &str, reserved: &Reserved<Self::Owner>) -> Self::Item;
+
+    /// Returns the reservation, unless the item is something else.
+    fn reserved(item: &Self::Item) -> Option<Reserved<Self::Owner>>;
+
+    /// Returns true if this item of an owner has the value.
+    fn has(item: &Self::Item, key: &str) -> bool;
+
+    /// Returns the tombstone of an owner that does not exist. It goes away long after any command has
+    /// ended.
+    fn no_owner(owner: &Self::Owner) -> Self::Item;
+}
+
+/// Who has a value, or is about to take it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reserved<O> {
+    /// The owner.
+    pub owner: O,
+    /// When the owner reserved the value last; `None` when the owner has given it up since.
+    pub since: Option<Timestamp>,
+}
+
+/// The outcome of a reservation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reservation {
+    /// The value is reserved, under this ETag.
+    Made(ETag),
+    /// Another owner has the value, or is about to take it.
+    Taken,
+}
+
+/// Whether the holder of a reservation was fenced.
+enum Fence {
+    /// The holder neither has the value nor can still take it.
+    Up,
+    /// The holder has the value, or may be about to take it.
+    Refused,
+}
+
+impl<O> Reserved<O> {
+    /// Returns true if the reservation, unless its owner has the value, was left behind by a crash.
+    /// One that was given up needs no wait, and the next owner replaces it.
+    pub fn is_leaked(&self) -> bool {
+        self.since.is_some() && !self.is_pending()
+    }
+
+    fn is_pending(&self) -> bool {
+        self.since.is_some_and(|since| Timestamp::now().millis_since(since) < PENDING_MILLIS)
+    }
+}
+
+/// Reserves a value for an owner, whose item the caller has read before (or knows to be new) and
+/// writes after.
+pub async fn reserve<U: UniqueValue>(
+    values: &U,
+    key: &str,
+    owner: &U::Owner,
+) -> Result<Reservation, StoreError> {
+    let (container, partition) = (values.container(), U::partition(key));
+    let since = Some(Timestamp::now());
+    let ours = U::item(key, &Reserved { owner: owner.clone(), since });
+    let conflict = match container.create(&partition, U::ID, &ours).await {
+        Err(error) if error.reason == Reason::Conflict => error,
+        written => return written.map(Reservation::Made),
+    };
+    let Some(held) = container.read::<U::Item>(&partition, U::ID).await? else {
+        return Err(conflict); // Released meanwhile: the caller retries.
+    };
+    if let Some(reserved) = U::reserved(&held.item)
+        && reserved.owner != *owner
+        && let Fence::Refused = fence(values, key, &reserved).await?
+    {
+        return Ok(Reservation::Taken);
+    }
+    match container.replace(&partition, U::ID, &ours, &held.etag).await {
+        Err(gone) if gone.reason == Reason::NotFound => Err(conflict), // The same.
+        written => written.map(Reservation::Made),
+    }
+}
+
+/// Gives a value back that its owner no longer has. If somebody has it by now, be it the same owner,
+/// its reservation is another, and stays.
+pub async fn release<U: UniqueValue>(
+    values: &U,
+    key: &str,
+    reservation: &ETag,
+) -> Result<(), StoreError> {
+    match values.container().delete(&U::partition(key), U::ID, reservation).await {
+        Err(error) if !matches!(error.reason, Reason::NotFound | Reason::PreconditionFailed) => {
+            Err(error)
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Lets others take over a value at once that its owner has reserved, but not taken. The reservation
+/// is not deleted: another command of the same owner may be about to take the value.
+pub async fn give_up<U: UniqueValue>(values: &U, key: &str, owner: &U::Owner, reservation: &ETag) {
+    let given_up = U::item(key, &Reserved { owner: owner.clone(), since: None });
+    // When this fails, others have to wait for a moment.
+    let _ = values.container().replace(&U::partition(key), U::ID, &given_up, reservation).await;
+}
+
+/// Deletes a reservation whose owner neither has the value nor can still take it: as a take-over, but
+/// for nobody. Returns false when the owner has the value, or may be about to take it.
+pub async fn free<U: UniqueValue>(
+    values: &U,
+    key: &str,
+    held: &Stored<Reserved<U::Owner>>,
+) -> Result<bool, StoreError> {
+    if let Fence::Refused = fence(values, key, &held.item).await? {
+        return Ok(false);
+    }
+    values.container().delete(&U::partition(key), U::ID, &held.etag).await?;
+    Ok(true)
+}
+
+/// Makes sure that the holder of a reservation neither has the value nor can still take it.
+async fn fence<U: UniqueValue>(
+    values: &U,
+    key: &str,
+    held: &Reserved<U::Owner>,
+) -> Result<Fence, StoreError> {
+    let (container, holder) = (values.container(), held.owner.as_ref());
+    let slot = container.read::<U::Item>(holder, holder).await?;
+    if slot.as_ref().is_some_and(|slot| U::has(&slot.item, key)) || held.is_pending() {
+        return Ok(Fence::Refused);
+    }
+    tracing::info!(owner.id = holder, "Taking over a value that was reserved but not used");
+    let (fence, etag) = match slot {
+        Some(Stored { item, etag }) => (item, Some(etag)),
+        None => (U::no_owner(&held.owner), None),
+    };
+    container.put(holder, holder, &fence, etag.as_ref()).await?;
+    Ok(Fence::Up)
+}

@@ -1,0 +1,172 @@
+//! The removal of the children that a deleted parent has left in its logical partition.
+//!
+//! # How a domain uses it
+//!
+//! 1. A deleted parent leaves a tombstone under its id, with the version after its last. Each child
+//!    keeps the version of the parent that counted it first, so a child of a later parent with the
+//!    same id is newer than the tombstone
+//!    ([`counted_children`](crate::engines::counted_children)).
+//! 2. A type with the container implements [`Removal`]: the query of the children that are older than
+//!    the tombstone.
+//! 3. The projection that reads the change feed of the parents calls [`remove_for_a_slice`] for a
+//!    tombstone.
+//! 4. A command that puts a new parent in the place of the tombstone calls [`remove_some`] first, and
+//!    goes on only when nothing is left.
+//!
+//! # Why no child stays for good
+//!
+//! 1. Every child is written in one transaction with its live parent. So once the tombstone stands in
+//!    the place of the parent, no further child of that parent comes.
+//! 2. A step queries the latest committed state: a query that finds nothing has missed nothing, and
+//!    the removal is over for good.
+//! 3. The tombstone is acknowledged only when a query has found nothing more, or when it was written
+//!    again. Then the change feed delivers it again, and the removal goes on: also after a crash at
+//!    any point.
+//! 4. A new parent takes the place of the tombstone only after a query has found nothing, under the
+//!    ETag of the tombstone. So a tombstone is never replaced while a removal needs it.
+//! 5. Steps of several instances, of a command and of the audit may meet. The store refuses all but
+//!    one of two transactions that delete the same item, and the other one queries again.
+
+use serde::{Serialize, de::DeserializeOwned};
+use tokio::time::Instant;
+
+use super::{Background, Effect};
+use crate::cosmos::{Container, Query, Reason, Refusal, Scope, StoreError, Stored, Transaction};
+
+/// How many items one step deletes, in one transaction: some 350 request units, which are spent
+/// at once (service limit: 100 operations).
+const STEP: u32 = 50;
+
+/// How many steps a request takes. More would keep its caller waiting.
+const STEPS_IN_REQUEST: usize = 4;
+
+/// What a deleted parent leaves, and where.
+pub trait Removal: Sync {
+    /// An item of the container, with its type.
+    type Item: Serialize + DeserializeOwned + Send + Sync;
+    /// The tombstone of a parent.
+    type Tombstone: Clone + Send + Sync;
+
+    /// The container of parents and children.
+    fn container(&self) -> &Container;
+
+    /// Returns partition key, id and version of a tombstone.
+    fn place(tombstone: &Self::Tombstone) -> (&str, &str, u64);
+
+    /// Returns the query of the ids of at most so many children that are older than the tombstone.
+    fn children(tombstone: &Self::Tombstone, at_most: u32) -> Result<Query, StoreError>;
+
+    /// Returns the tombstone, unless the item is something else.
+    fn tombstone(item: Self::Item) -> Option<Self::Tombstone>;
+
+    /// Returns the item of a tombstone.
+    fn item(tombstone: Self::Tombstone) -> Self::Item;
+}
+
+/// Whether children of a deleted parent are left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Remaining {
+    /// There are none, for good.
+    Nothing,
+    /// There may be some.
+    Some,
+}
+
+/// The outcome of one step.
+enum Step {
+    /// There was nothing.
+    Empty,
+    /// These were all.
+    Last,
+    /// There may be more.
+    Full,
+}
+
+/// Removes at most a few hundred children of a deleted parent: for a request, whose caller waits.
+pub async fn remove_some<R: Removal>(
+    removal: &R,
+    tombstone: &R::Tombstone,
+) -> Result<Remaining, StoreError> {
+    for _ in 0..STEPS_IN_REQUEST {
+        if !matches!(step(removal, tombstone).await?, Step::Full) {
+            return Ok(Remaining::Nothing);
+        }
+    }
+    Ok(Remaining::Some)
+}
+
+/// Removes the children of a deleted parent for a slice of time, and then writes the tombstone again
+/// if some are left.
+pub async fn remove_for_a_slice<R: Removal>(
+    removal: &R,
+    background: &Background,
+    tombstone: &R::Tombstone,
+) -> Result<Effect, StoreError> {
+    let deadline = background.deadline();
+    let mut effect = Effect::Unchanged;
+    // The first step waits for no other: most parents need no second one.
+    let mut next = background.pacer.charge(step(removal, tombstone)).await;
+    loop {
+        match next? {
+            Step::Empty => return Ok(effect),
+            Step::Last => return Ok(Effect::Applied),
+            Step::Full => effect = Effect::Applied,
+        }
+        if Instant::now() >= deadline {
+            break;
+        }
+        match background.pacer.run(deadline, step(removal, tombstone)).await {
+            Some(done) => next = done,
+            None => break,
+        }
+    }
+    background.pacer.charge(continue_later(removal, tombstone)).await?;
+    Ok(effect)
+}
+
+/// Deletes up to [`STEP`] children that a parent had before it was deleted.
+async fn step<R: Removal>(removal: &R, tombstone: &R::Tombstone) -> Result<Step, StoreError> {
+    let (partition, ..) = R::place(tombstone);
+    let container = removal.container().latest_committed();
+    let query = R::children(tombstone, STEP)?;
+    let ids: Vec<String> = container.query(query, Scope::Partition(partition), STEP).await?;
+    if ids.is_empty() {
+        return Ok(Step::Empty);
+    }
+    let delete = |transaction: Transaction, id: &String| transaction.delete(id, None);
+    let deletes = ids.iter().fold(Transaction::new(partition), delete);
+    match container.transact(deletes).await {
+        // The query had room for more: these were all.
+        Ok(_) if ids.len() < STEP as usize => Ok(Step::Last),
+        // Another instance has deleted some of them: the next query tells what is left.
+        Err(Refusal { error, .. }) if error.reason != Reason::NotFound => Err(error),
+        _ => Ok(Step::Full),
+    }
+}
+
+/// Writes the tombstone again, so that the change feed delivers it again.
+async fn continue_later<R: Removal>(
+    removal: &R,
+    tombstone: &R::Tombstone,
+) -> Result<(), StoreError> {
+    let (partition, id, version) = R::place(tombstone);
+    let container = removal.container();
+    let stored = container.latest_committed().read::<R::Item>(partition, id).await?;
+    let (item, etag) = match stored {
+        // Its time to live is over.
+        None => (tombstone.clone(), None),
+        Some(Stored { item, etag }) => match R::tombstone(item) {
+            // This is delivered, too, and takes what is older with it.
+            Some(newer) if R::place(&newer).2 > version => return Ok(()),
+            Some(same) => (same, Some(etag)),
+            // Not before all is removed: so the next query finds nothing.
+            None => return Err(StoreError::race(false)),
+        },
+    };
+    container.put(partition, id, &R::item(item), etag.as_ref()).await?;
+    tracing::info!(
+        document.id = id,
+        "The removal of the children of a deleted parent goes on with the next delivery"
+    );
+    Ok(())
+}
