@@ -47,10 +47,10 @@ pub struct Blog {
 /// Why the blog does not do what was asked for.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum BlogError {
-    /// There is no such user.
+    /// This user does not exist.
     #[error("there is no such user")]
     NoUser,
-    /// There is no such post.
+    /// This post does not exist.
     #[error("there is no such post")]
     NoPost,
     /// Another user has the name, or is about to take it.

@@ -79,10 +79,10 @@ impl Replay<'_> {
             };
         };
         self.conditions.check(Some(&letter.etag))?;
-        let projection = self
-            .projections
-            .of_function(&letter.item.function)
-            .ok_or(ApiError::Conflict("The app has no such function any more."))?;
+        let projection =
+            self.projections.of_function(&letter.item.function).ok_or(ApiError::Conflict(
+                "The app no longer has the function of this dead letter. Delete the dead letter.",
+            ))?;
         match projection.replay(&letter.item, self.invocation).await {
             Ok(outcome) => {
                 let outcome = *self.reached.get_or_init(|| outcome);
@@ -98,7 +98,7 @@ impl Replay<'_> {
             Err(Setback::Permanent(failed)) => match letters.replace(&failed, &letter.etag).await {
                 Err(error) if error.reason != Reason::NotFound => Err(error.into()),
                 _ => Ok(Err(ApiError::Conflict(
-                    "It failed again; the `reason` of the dead letter says why.",
+                    "The change failed again. See `reason` of the dead letter.",
                 ))),
             },
         }

@@ -67,7 +67,7 @@ async fn read(body: Body) -> Result<bytes::Bytes, ApiError> {
     match timeout(ARRIVES_WITHIN, Limited::new(body, MAX_BODY).collect()).await {
         Ok(Ok(collected)) => Ok(collected.to_bytes()),
         Ok(Err(error)) if error.is::<LengthLimitError>() => Err(ApiError::TooLarge),
-        Ok(Err(_)) => Err(ApiError::Malformed("The body ended too early.".into())),
+        Ok(Err(_)) => Err(ApiError::Malformed("The body is incomplete. Send it again.".into())),
         Err(_) => Err(ApiError::Malformed(format!(
             "The body did not arrive within {} seconds.",
             ARRIVES_WITHIN.as_secs()

@@ -157,20 +157,20 @@ impl IntoResponse for ApiError {
                 S::BAD_REQUEST,
                 "validation",
                 "Validation failed",
-                "Some values are not valid; `errors` says which and why.".into(),
+                "Some values are not valid. `errors` names each field and its rule.".into(),
             ),
             Self::Unauthorized(detail) => {
                 (S::UNAUTHORIZED, "unauthorized", "Unauthorized", (*detail).into())
             }
             Self::Forbidden(detail) => (S::FORBIDDEN, "forbidden", "Forbidden", (*detail).into()),
             Self::NotFound(what) => {
-                (S::NOT_FOUND, "not-found", "Not found", format!("There is no such {what}."))
+                (S::NOT_FOUND, "not-found", "Not found", format!("This {what} does not exist."))
             }
             Self::MethodNotAllowed => (
                 S::METHOD_NOT_ALLOWED,
                 "method-not-allowed",
                 "Method not allowed",
-                "This route has other methods; `Allow` lists them.".into(),
+                "This route does not have this method. Use one of those in `Allow`.".into(),
             ),
             Self::Conflict(detail) => (S::CONFLICT, "conflict", "Conflict", (*detail).into()),
             Self::InUse(detail) => (S::CONFLICT, "in-use", "In use", detail.clone()),
@@ -178,13 +178,13 @@ impl IntoResponse for ApiError {
                 S::PRECONDITION_FAILED,
                 "precondition-failed",
                 "Precondition failed",
-                "The item is not in the state that If-Match or If-None-Match asks for. Read it again.".into(),
+                "The condition in If-Match or If-None-Match failed: the item has another state. Read the item, then retry with its ETag.".into(),
             ),
             Self::TooLarge => (
                 S::PAYLOAD_TOO_LARGE,
                 "body-too-large",
                 "Body too large",
-                "The body may have at most 1 MiB.".into(),
+                "The body is larger than 1 MiB. Send a smaller one.".into(),
             ),
             Self::UnsupportedMediaType => (
                 S::UNSUPPORTED_MEDIA_TYPE,
@@ -193,19 +193,19 @@ impl IntoResponse for ApiError {
                 "Send the body as JSON with the header `Content-Type: application/json`.".into(),
             ),
             Self::Overloaded => {
-                tracing::warn!("Refused a request: too many are being worked on");
+                tracing::warn!("Refused a request: the limit of concurrent requests is reached");
                 (
                     S::SERVICE_UNAVAILABLE,
                     "overloaded",
                     "Too many requests at a time",
-                    "This instance works on as many requests as it can. Retry after the time in Retry-After.".into(),
+                    "This instance has reached its limit of concurrent requests. Retry after the seconds in `Retry-After`.".into(),
                 )
             }
             Self::RemovalPending => (
                 S::SERVICE_UNAVAILABLE,
                 "removal-pending",
                 "Removal pending",
-                "The post with this id was deleted, and its comments and likes are still being removed. Retry after the time in Retry-After.".into(),
+                "The removal of the deleted post with this id has not finished. Retry after the seconds in `Retry-After`.".into(),
             ),
             Self::Internal | Self::Unconfirmed => internal(),
             Self::Store(error) => of_store(error),
@@ -236,7 +236,7 @@ impl IntoResponse for ApiError {
 type Parts = (StatusCode, &'static str, &'static str, String);
 
 fn internal() -> Parts {
-    let detail = "Something is wrong on our side. It has been logged.".into();
+    let detail = "The server failed to process this request, and logged the error.".into();
     (StatusCode::INTERNAL_SERVER_ERROR, "internal", "Internal error", detail)
 }
 
@@ -265,14 +265,14 @@ fn of_store(error: &StoreError) -> Parts {
                 StatusCode::TOO_MANY_REQUESTS,
                 "throttled",
                 "Too many requests",
-                "The store is at its limit. Try again after the time in Retry-After.".into(),
+                "The store throttles requests. Retry after the seconds in `Retry-After`.".into(),
             )
         }
         Reason::TooLarge => (
             StatusCode::PAYLOAD_TOO_LARGE,
             "item-too-large",
             "Item too large",
-            "The store takes items of at most 2 MB.".into(),
+            "The item would be larger than 2 MB, the limit of the store. Send less text.".into(),
         ),
         Reason::PartitionFull => {
             tracing::error!(cause, "A logical partition is full: 20 GB (service limit)");
@@ -280,12 +280,12 @@ fn of_store(error: &StoreError) -> Parts {
                 StatusCode::INSUFFICIENT_STORAGE,
                 "partition-full",
                 "Partition full",
-                "This user or post has no room for more (20 GB). Delete some of its items first."
+                "This user or post has reached the store's limit of 20 GB. Delete some of its items, then retry."
                     .into(),
             )
         }
         Reason::Unexpected => {
-            tracing::error!(cause, "The store answered what it should not");
+            tracing::error!(cause, "The store returned an unexpected error");
             internal()
         }
         // What is left of a race here was lost many times over: as good as unavailable.
@@ -295,8 +295,7 @@ fn of_store(error: &StoreError) -> Parts {
                 StatusCode::SERVICE_UNAVAILABLE,
                 "unavailable",
                 "Service unavailable",
-                "The store cannot be used just now. Try again after the time in Retry-After."
-                    .into(),
+                "The store is unavailable. Retry after the seconds in `Retry-After`.".into(),
             )
         }
     }

@@ -44,7 +44,7 @@ impl Actor {
     pub fn must_be(&self, user_id: &str) -> Result<(), ApiError> {
         match &self.0 {
             Some(own) if own != user_id => Err(ApiError::Forbidden(
-                "Only the user whose this is may do it, and you are signed in as another.",
+                "Only the owner may change this. You are signed in as another user.",
             )),
             _ => Ok(()),
         }
@@ -93,8 +93,9 @@ const ENTRA: &str = "aad";
 /// More than a platform lets through.
 const MAX_HEADER: usize = 32 * 1024;
 
-const UNREADABLE: ApiError =
-    ApiError::Unauthorized("The headers of App Service Authentication are not as it writes them.");
+const UNREADABLE: ApiError = ApiError::Unauthorized(
+    "The headers of App Service Authentication are not valid. Sign in again.",
+);
 
 /// The user that the caller is: the id that Microsoft Entra gave, or `<provider>.<id>` when another
 /// provider did. No id of Entra has a dot, so no two callers are one user.
@@ -114,13 +115,13 @@ fn user_id(headers: &HeaderMap) -> Result<String, ApiError> {
         Some(id) => format!("{provider}.{id}"),
         None if principal.is_some() => return Err(UNREADABLE),
         None => {
-            return Err(ApiError::Unauthorized("Sign in first: this command acts for a user."));
+            return Err(ApiError::Unauthorized("This command acts for a user. Sign in first."));
         }
     };
     match check_id(&user_id) {
         Ok(()) => Ok(user_id),
         Err(_) => Err(ApiError::Forbidden(
-            "You are signed in, but the id that your identity provider gave you cannot be the id of a user here.",
+            "Your identity provider's id cannot be a user id: it must be 1 to 128 letters, digits, '.', '_' or '-'.",
         )),
     }
 }

@@ -31,9 +31,9 @@ pub async fn create_user(
         let blog = blog.reading(attempt.reads);
         if attempt.answer_lost || actor.user_id().is_some() {
             match save(&blog, &user, &conditional, attempt).await {
-                Err(ApiError::PreconditionFailed) => {
-                    Err(ApiError::Conflict("You are a user already: PUT changes your name."))
-                }
+                Err(ApiError::PreconditionFailed) => Err(ApiError::Conflict(
+                    "Your user exists already. Change its name with `PUT /api/users/{userId}`.",
+                )),
                 result => result,
             }
         } else {

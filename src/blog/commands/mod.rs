@@ -36,7 +36,9 @@ impl From<BlogError> for ApiError {
         match error {
             BlogError::NoUser => Self::NotFound("user"),
             BlogError::NoPost => Self::NotFound("post"),
-            BlogError::NameTaken => Self::Conflict("This username is taken."),
+            BlogError::NameTaken => {
+                Self::Conflict("Another user has this username. Choose another one.")
+            }
             BlogError::Store(error) => error.into(),
         }
     }

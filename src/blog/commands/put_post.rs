@@ -125,7 +125,9 @@ async fn edit(
     reads: Reads,
 ) -> Result<Response, ApiError> {
     if post.item.public.user_id != text.user_id {
-        return Err(ApiError::Conflict("This post belongs to another user."));
+        return Err(ApiError::Conflict(
+            "This post belongs to another user. Choose another id, or sign in as its author to change it.",
+        ));
     }
     if post.item.has(text) {
         reads.confirmed()?;

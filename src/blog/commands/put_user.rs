@@ -127,7 +127,7 @@ async fn rename(
             && let Err(error) = release(blog, former).await
         {
             let reason = error.reason;
-            tracing::info!(?reason, "The old username is left to the change feed to give back");
+            tracing::info!(?reason, "The change feed will release the old username");
         }
         (renamed, etag)
     };

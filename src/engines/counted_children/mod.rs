@@ -189,7 +189,7 @@ pub enum Creation<C> {
 pub enum Deletion {
     /// The child was deleted, now or by an earlier attempt.
     Deleted,
-    /// There is no such child.
+    /// This child does not exist.
     Missing,
     /// There is no parent.
     NoParent,

@@ -112,10 +112,10 @@ async fn an_unknown_product_or_customer_is_a_404_and_nothing_is_counted() {
         vec![line("c1", "p1", 1), line("c1", "p2", 1)],
     ] {
         let problem = problem(&order_of(&world, "ann", &lines).await, 404);
-        assert_eq!(problem["detail"], "There is no such product.");
+        assert_eq!(problem["detail"], "This product does not exist.");
     }
     let problem = problem(&given::order(&world, "eve").await, 404);
-    assert_eq!(problem["detail"], "There is no such customer.");
+    assert_eq!(problem["detail"], "This customer does not exist.");
     assert_eq!(counts(&world, "ann").await, (0, 0));
 }
 
