@@ -59,10 +59,13 @@ pub(super) fn defect<T: DeserializeOwned>(
 /// The kind of item. A type that the parser went beyond is one of ours, and no content: the parser
 /// would have stopped at another.
 fn kind<T: DeserializeOwned>(fields: &Map<String, Value>) -> String {
+    let is_refused = |fields: Map<String, Value>| {
+        serde_json::from_value::<T>(fields.into())
+            .is_err_and(|error| error.to_string().starts_with("unknown variant"))
+    };
     let mut unknown = fields.clone();
     unknown.insert(TYPE.into(), "".into());
-    let stops = serde_json::from_value::<T>(unknown.into())
-        .is_err_and(|error| error.to_string().starts_with("unknown variant"));
+    let stops = is_refused(unknown) && !is_refused(fields.clone());
     match fields.get(TYPE).and_then(Value::as_str).filter(|_| stops) {
         Some(kind) => format!("a `{kind}`"),
         None => "it".into(),
@@ -120,6 +123,25 @@ mod tests {
         let text = document.to_string();
         let error = serde_json::from_str::<T>(&text).err().unwrap();
         defect::<T>(&Document::from_json(text.as_str()).unwrap(), &error)
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[serde(tag = "state", rename_all = "camelCase")]
+    #[expect(dead_code, reason = "it is read and never used")]
+    enum Checked {
+        Live { r#type: CheckedKind },
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    enum CheckedKind {
+        Tag,
+    }
+
+    #[test]
+    fn a_type_that_the_parser_refuses_is_not_told() {
+        let label = json!({"type": "secret", "state": "live"});
+        assert!(!defect_in::<Checked>(&label).contains("secret"));
     }
 
     #[test]

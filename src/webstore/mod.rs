@@ -79,7 +79,7 @@ pub fn domain(context: &Context<'_>) -> Result<Domain, ConfigError> {
             Arc::new(ProductsIntegrity::new(&catalog)),
             Arc::new(Leaderboard(customers.clone())),
         ],
-        audit: Some(audit::audit(&catalog)),
+        audit: Some(audit::audit(&catalog, &customers)),
         containers: vec![
             catalog.products,
             catalog.labels,

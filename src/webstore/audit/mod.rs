@@ -1,15 +1,16 @@
 //! What the audit of the WebStore checks: the names on products, the categories and tags that they
-//! refer to, and moves that do not end.
+//! refer to, and moves that do not end; the count of a customer's orders, and the leaderboard.
 //!
 //! [`crate::audit`] has the rest: when a suspicion is a finding, and how a repair is checked.
 
+mod customers;
 mod products;
 
 use quick_cache::sync::Cache;
 
 use self::products::KnownLabel;
 use super::{
-    Catalog,
+    Catalog, Customers,
     model::{LabelItem, LabelKind, ProductItem},
 };
 use crate::{
@@ -31,27 +32,33 @@ impl Kinds {
 }
 
 /// Returns the audit of the WebStore.
-pub fn audit(catalog: &Catalog) -> Audit {
-    let catalog = catalog.clone();
-    Audit::new("AuditWebStore", move || StoreChecks::new(catalog.clone()))
+pub fn audit(catalog: &Catalog, customers: &Customers) -> Audit {
+    let (catalog, customers) = (catalog.clone(), customers.clone());
+    Audit::new("AuditWebStore", move || StoreChecks::new(catalog.clone(), customers.clone()))
 }
 
 /// Checks items. What it remembers of categories and tags may be old: that can only raise a
 /// suspicion, and a suspect is checked again with `fresh` reads.
 struct StoreChecks {
     catalog: Catalog,
+    customers: Customers,
     labels: Cache<(LabelKind, String), KnownLabel>,
 }
 
 impl StoreChecks {
-    fn new(catalog: Catalog) -> Self {
-        Self { catalog, labels: Cache::new(REMEMBERED) }
+    fn new(catalog: Catalog, customers: Customers) -> Self {
+        Self { catalog, customers, labels: Cache::new(REMEMBERED) }
     }
 }
 
 impl Checks for StoreChecks {
     fn containers(&self) -> Vec<(&Container, &'static str)> {
-        vec![(&self.catalog.labels, "type"), (&self.catalog.products, "categoryId")]
+        vec![
+            (&self.catalog.labels, "type"),
+            (&self.catalog.products, "categoryId"),
+            (&self.customers.customers, "customerId"),
+            (&self.customers.leaderboard, "type"),
+        ]
     }
 
     async fn check_item(
@@ -61,6 +68,12 @@ impl Checks for StoreChecks {
     ) -> Result<Vec<Suspect>, StoreError> {
         if item.container == self.catalog.labels.id() {
             return Ok(item.parse::<LabelItem>().err().unwrap_or_default());
+        }
+        if item.container == self.customers.customers.id() {
+            return self.check_customer_item(item).await;
+        }
+        if item.container == self.customers.leaderboard.id() {
+            return self.check_leaderboard_item(item).await;
         }
         match item.parse() {
             Ok(ProductItem::Product(product)) => self.check_product(&product, item, fresh).await,
@@ -74,6 +87,13 @@ impl Checks for StoreChecks {
         match suspect.finding.kind {
             Kind::NAME_DIFFERS | Kinds::LABEL_MISSING => self.write_names(place).await,
             Kinds::MOVE_PENDING => self.end_move(place).await,
+            Kind::COUNT_DIFFERS => self.write_count(place.1).await,
+            Kind::COPY_MISSING
+            | Kind::COPY_EXTRA
+            | Kind::COPY_OLDER
+            | Kind::COPY_NEWER
+            | Kind::COPY_DIFFERENT => self.write_copy(place.1).await,
+            Kind::ORPHAN => Err(Obstacle::ForAPerson("restore the customer, or delete the order")),
             _ => Err(Obstacle::ForAPerson("no program knows what it was: restore or delete it")),
         }
     }

@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// The orders of a customer, newest first. In the alphabet a `salesOrder` comes after its `customer`.
-pub(super) const ORDERS: ChildList = ChildList {
+pub(in crate::webstore) const ORDERS: ChildList = ChildList {
     key: "customerId",
     parent: "customer",
     child: "salesOrder",

@@ -25,5 +25,7 @@ pub use get_tag::get_tag;
 pub use get_top_customers::get_top_customers;
 pub use list_categories::list_categories;
 pub use list_orders::list_orders;
+
+pub(super) use list_orders::ORDERS;
 pub use list_products::list_products;
 pub use list_tags::list_tags;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tributary::{
     audit::{Finding, Listener, Options},
-    webstore::{self, Catalog},
+    webstore::{self, Catalog, Customers},
 };
 
 use super::shop::{self, item, names, path};
@@ -20,11 +20,13 @@ impl Listener for Kept {
     }
 }
 
-async fn audit(world: &World, repair: bool) -> Vec<String> {
-    let catalog = Catalog::new(&World::cosmos(&world.endpoint).await);
+pub(super) async fn audit(world: &World, repair: bool) -> Vec<String> {
+    let cosmos = World::cosmos(&world.endpoint).await;
+    let (catalog, customers) = (Catalog::new(&cosmos), Customers::new(&cosmos));
     let mut kept = Kept::default();
     let options = Options { settle: Duration::ZERO, repair };
-    let summary = webstore::audit::audit(&catalog).run(options, &mut kept).await.unwrap();
+    let summary =
+        webstore::audit::audit(&catalog, &customers).run(options, &mut kept).await.unwrap();
     assert_eq!(summary.repaired, if repair { summary.findings } else { 0 }, "{:?}", kept.0);
     let in_short = |one: &Finding| format!("{} {} {}", one.kind, one.partition_key, one.id);
     kept.0.iter().map(in_short).collect()

@@ -23,6 +23,7 @@ mod top_customers;
 
 mod access;
 mod audit;
+mod audit_customers;
 mod costs;
 mod counts;
 mod customer_costs;

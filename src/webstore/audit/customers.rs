@@ -1,0 +1,200 @@
+//! Checks of customers, orders and the leaderboard, and their repairs.
+
+use std::cmp::Ordering;
+
+use serde_json::Value;
+
+use super::StoreChecks;
+use crate::{
+    audit::{AuditedItem, Kind, Obstacle, RepairResult, Slot, Suspect, read},
+    cosmos::{Container, Reads, StoreError, Stored},
+    engines::child_list::SortKey,
+    values::Timestamp,
+    webstore::{
+        model::{
+            Customer, CustomerChange, CustomerId, CustomerItem, LEADERBOARD_PARTITION,
+            LeaderboardItem, SalesOrder, VersionedCustomer,
+        },
+        queries::ORDERS,
+    },
+};
+
+/// How many orders are counted at a time.
+const COUNTED: u32 = 1_000;
+
+/// How often the orders of a busy customer are counted until nothing came between.
+const SNAPSHOTS: usize = 5;
+
+impl StoreChecks {
+    /// Compares a customer with its orders and its copy in the leaderboard, an order with its customer.
+    pub(super) async fn check_customer_item(
+        &self,
+        item: &AuditedItem,
+    ) -> Result<Vec<Suspect>, StoreError> {
+        let suspect = match item.parse() {
+            Ok(CustomerItem::Customer(customer)) => {
+                let count = self.check_count(*customer, item).await?;
+                return Ok(count.into_iter().chain(self.check_copy(item).await?).collect());
+            }
+            Ok(CustomerItem::SalesOrder(order)) => self.check_parent(&order, item).await?,
+            Err(unreadable) => return Ok(unreadable),
+        };
+        Ok(suspect.into_iter().collect())
+    }
+
+    /// Every transaction that creates or deletes an order replaces the customer: when the customer is
+    /// the same before and after the counting, nothing came between.
+    async fn check_count(
+        &self,
+        mut customer: Customer,
+        item: &AuditedItem,
+    ) -> Result<Option<Suspect>, StoreError> {
+        let mut etag = item.etag.clone();
+        for _ in 0..SNAPSHOTS {
+            let said = customer.public.sales_order_count;
+            let counted = count_orders(&self.customers.customers, &customer.public.id).await?;
+            if said == counted {
+                return Ok(None);
+            }
+            let Some(now) = self.customers.customer(&customer.public.id).await? else {
+                return Ok(None);
+            };
+            if now.etag.as_ref() == etag {
+                // How far it is off, however many more there are meanwhile.
+                let off = i128::from(said) - i128::from(counted);
+                let words = (counted.to_string(), said.to_string());
+                return Ok(Some(item.suspect(Kind::COUNT_DIFFERS, words, off.to_string())));
+            }
+            (customer, etag) = (now.item, now.etag.to_string());
+        }
+        let words = ("a count at rest", "a count that changes");
+        Ok(Some(item.suspect(Kind::COUNT_DIFFERS, words, etag)))
+    }
+
+    async fn check_parent(
+        &self,
+        order: &SalesOrder,
+        item: &AuditedItem,
+    ) -> Result<Option<Suspect>, StoreError> {
+        let id = order.public.customer_id.as_str();
+        let parent = read::<CustomerChange>(&self.customers.customers, id, id).await?;
+        let is_orphan =
+            matches!(parent, Slot::Empty | Slot::Item(Stored { item: CustomerChange::Other, .. }));
+        let words = (format!("customer {id}"), "none");
+        Ok(is_orphan.then(|| item.suspect(Kind::ORPHAN, words, &item.etag)))
+    }
+
+    async fn check_copy(&self, item: &AuditedItem) -> Result<Option<Suspect>, StoreError> {
+        let Ok(CustomerChange::Customer(customer)) = item.parse() else {
+            return Ok(None);
+        };
+        let id = customer.public.id.as_str();
+        let leaderboard = &self.customers.leaderboard;
+        let expected = version(customer.version);
+        let (kind, found, evidence) =
+            match read::<Value>(leaderboard, LEADERBOARD_PARTITION, id).await? {
+                Slot::Empty | Slot::Unreadable(_) => {
+                    (Kind::COPY_MISSING, "no copy".to_owned(), String::new())
+                }
+                Slot::Item(Stored { item: stored, etag }) => match difference(&customer, &stored) {
+                    Some((kind, found)) => (kind, found, etag.to_string()),
+                    None => return Ok(None),
+                },
+            };
+        let place = (leaderboard.id(), LEADERBOARD_PARTITION.to_owned(), id.to_owned());
+        Ok(Some(item.suspect_at(kind, place, (expected, found), evidence)))
+    }
+
+    /// Returns the suspicion that a copy in the leaderboard has no customer.
+    pub(super) async fn check_leaderboard_item(
+        &self,
+        item: &AuditedItem,
+    ) -> Result<Vec<Suspect>, StoreError> {
+        if let Err(unreadable) = item.parse::<LeaderboardItem>() {
+            return Ok(unreadable);
+        }
+        let source = read::<CustomerChange>(&self.customers.customers, &item.id, &item.id).await?;
+        let is_extra = matches!(source, Slot::Empty);
+        let words = ("no copy", "a copy without a customer");
+        Ok(is_extra
+            .then(|| item.suspect(Kind::COPY_EXTRA, words, &item.etag))
+            .into_iter()
+            .collect())
+    }
+
+    /// Writes the number of orders to a customer, under its ETag.
+    pub(super) async fn write_count(&self, id: &str) -> RepairResult {
+        let customers = self.customers.reading(Reads::Latest);
+        let id = CustomerId::parse(id.to_owned()).map_err(|_| Obstacle::Race)?;
+        let stored = customers.customer(&id).await?.ok_or(Obstacle::Race)?;
+        let counted = count_orders(&customers.customers, &id).await?;
+        let item = CustomerItem::Customer(Box::new(stored.item.counted(counted)));
+        let place = id.as_str();
+        customers.customers.replace(place, place, &item, &stored.etag).await?;
+        Ok("wrote the number of orders that there are")
+    }
+
+    /// Writes the copy of a customer, or deletes it where there is no customer.
+    pub(super) async fn write_copy(&self, id: &str) -> RepairResult {
+        let customers = self.customers.reading(Reads::Latest);
+        let leaderboard = &customers.leaderboard;
+        // In this order, so that the new copy is not older than the one that it replaces.
+        let copy = leaderboard.read::<Value>(LEADERBOARD_PARTITION, id).await?;
+        let source = customers.customers.read::<CustomerChange>(id, id).await?;
+        match (source.map(|stored| stored.item), copy) {
+            (Some(CustomerChange::Customer(customer)), copy) => {
+                let item = LeaderboardItem::Customer(customer);
+                let etag = copy.as_ref().map(|copy| &copy.etag);
+                leaderboard.put(LEADERBOARD_PARTITION, id, &item, etag).await?;
+                Ok("wrote the copy of the customer")
+            }
+            (_, Some(copy)) => {
+                leaderboard.delete(LEADERBOARD_PARTITION, id, &copy.etag).await?;
+                Ok("deleted the copy")
+            }
+            (_, None) => Err(Obstacle::Race),
+        }
+    }
+}
+
+/// Returns how many orders a customer has.
+async fn count_orders(container: &Container, id: &CustomerId) -> Result<u64, StoreError> {
+    let (mut count, mut after) = (0, None);
+    loop {
+        let page = ORDERS.page::<Value>(container, id.as_str(), COUNTED, after.as_ref()).await?;
+        let page = page.unwrap_or_default();
+        count += page.len() as u64;
+        let text = |order: &Value, field: &str| order[field].as_str().map(str::to_owned);
+        let last = page.last().filter(|_| page.len() >= COUNTED as usize);
+        let key = last.and_then(|order| {
+            let date = Timestamp::parse(&text(order, "orderDate")?).ok()?;
+            Some(SortKey(date, text(order, "id")?))
+        });
+        if key.is_none() {
+            return Ok(count);
+        }
+        after = key;
+    }
+}
+
+/// Returns what is wrong with a copy as it is stored, and what was found.
+fn difference(expected: &VersionedCustomer, stored: &Value) -> Option<(Kind, String)> {
+    let Some(found) = stored["version"].as_u64() else {
+        return Some((Kind::COPY_DIFFERENT, "another version".to_owned()));
+    };
+    match found.cmp(&expected.version) {
+        Ordering::Less => Some((Kind::COPY_OLDER, version(found))),
+        Ordering::Greater => Some((Kind::COPY_NEWER, version(found))),
+        Ordering::Equal => {
+            let Ok(Value::Object(fields)) = serde_json::to_value(expected) else { return None };
+            let differ = fields.iter().filter(|(name, value)| stored.get(name) != Some(value));
+            let names: Vec<&str> = differ.map(|(name, _)| name.as_str()).collect();
+            let words = format!("another {}", names.join(", "));
+            (!names.is_empty()).then_some((Kind::COPY_DIFFERENT, words))
+        }
+    }
+}
+
+fn version(version: u64) -> String {
+    format!("version {version}")
+}
