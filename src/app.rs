@@ -9,7 +9,6 @@ use futures::future::join_all;
 
 use crate::{
     audit::{self, Audit},
-    blog,
     config::{ConfigError, Settings},
     cosmos::{Container, Cosmos, Reason, StoreError},
     dead_letters::{delete_dead_letter, get_dead_letter, list_dead_letters, replay_dead_letter},
@@ -22,11 +21,15 @@ use crate::{
     projection::{
         Background, BackgroundOptions, DeadLetter, DeadLetters, Projections, RETRY_BUDGET,
     },
-    telemetry, webstore,
+    telemetry,
 };
 
 /// The domains of the app, one line each.
-pub const DOMAINS: &[BuildDomain] = &[blog::domain, webstore::domain];
+#[rustfmt::skip]
+pub const DOMAINS: &[BuildDomain] = &[
+    crate::blog::domain,
+    crate::webstore::domain,
+];
 
 /// The functions of no domain: changes that could not be applied, for operators.
 #[rustfmt::skip]

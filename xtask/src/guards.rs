@@ -5,13 +5,15 @@
 
 use std::{
     collections::BTreeSet,
-    env, fs,
+    fs,
     path::{Path, PathBuf},
-    process::{Command, Output},
+    process::Command,
 };
 
 use anyhow::{Context, bail, ensure};
 use serde::Deserialize;
+
+use crate::tree::{Tree, run};
 
 /// The guards, beside this crate's manifest.
 const FILE: &str = "xtask/guards.toml";
@@ -146,34 +148,7 @@ const SUITES: [Suite; 3] = [
     },
 ];
 
-/// A work tree at HEAD.
-struct Tree {
-    path: PathBuf,
-    target: PathBuf,
-}
-
 impl Tree {
-    fn of_head() -> anyhow::Result<Self> {
-        let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from);
-        let path = std::path::absolute(target)?.join("guards");
-        // Apart from that of the checkout: cargo gives both trees' artefacts the same names, and would
-        // take one without a guard for one of the checkout.
-        let target = path.join("target");
-        let head = String::from_utf8(run(Command::new("git").args(["rev-parse", "HEAD"]))?.stdout)?;
-        if path.join(".git").exists() {
-            let git = || {
-                let mut git = Command::new("git");
-                git.arg("-C").arg(&path);
-                git
-            };
-            run(git().args(["checkout", "--quiet", "--force", "--detach", head.trim()]))?;
-        } else {
-            run(Command::new("git").args(["worktree", "prune"]))?;
-            run(Command::new("git").args(["worktree", "add", "--detach"]).arg(&path))?;
-        }
-        Ok(Self { path, target })
-    }
-
     /// Takes a guard out, and tells whether all of its tests fail then.
     fn without(&self, guard: &Guard) -> anyhow::Result<bool> {
         let file = self.path.join(&guard.file);
@@ -206,11 +181,4 @@ impl Tree {
         let failed = ended.into_iter().filter(|(_, end)| end.starts_with("FAILED"));
         Ok(failed.map(|(test, _)| test.to_owned()).collect())
     }
-}
-
-fn run(command: &mut Command) -> anyhow::Result<Output> {
-    let output = command.output().with_context(|| format!("{command:?}"))?;
-    let complaint = String::from_utf8_lossy(&output.stderr);
-    ensure!(output.status.success(), "{command:?} failed:\n{complaint}");
-    Ok(output)
 }

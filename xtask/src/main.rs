@@ -1,13 +1,15 @@
 //! Chores of the workspace: `cargo xtask check` before a commit, `cargo xtask tour` to see that the
 //! README's tour is as it says, `cargo xtask chaos` and `cargo xtask rename` for the long runs of
 //! `docs/chaos.md` and `docs/renames.md`, `cargo xtask bench` for `docs/performance.md`,
-//! `cargo xtask guards` to see that each guard of `docs/guards.md` is needed, `cargo xtask package`
-//! for what is deployed.
+//! `cargo xtask guards` to see that each guard of `docs/guards.md` is needed, `cargo xtask domains` to
+//! see that each domain can be removed, `cargo xtask package` for what is deployed.
 
 mod docs;
+mod domains;
 mod guards;
 mod package;
 mod tour;
+mod tree;
 
 use std::process::{Command, ExitCode};
 
@@ -35,6 +37,12 @@ enum Task {
         /// Only those with this in their name.
         #[arg(default_value = "")]
         filter: String,
+    },
+    /// Removes each domain in turn from what is committed, and checks that the rest builds and passes
+    /// its tests.
+    Domains {
+        /// Only this one.
+        name: Option<String>,
     },
     /// Random commands under chaos, compared with a reference model; `--help` is its own.
     #[command(disable_help_flag = true)]
@@ -66,6 +74,7 @@ fn main() -> ExitCode {
         Task::Tour { api } => tour::tour(api),
         Task::Package(options) => package::package(&options),
         Task::Guards { filter } => guards::guards(&filter),
+        Task::Domains { name } => domains::domains(name.as_deref()),
         Task::Chaos { arguments } => beside_handler("tributary-chaos", &arguments),
         Task::Rename { arguments } => {
             beside_handler("tributary-chaos", &[&["rename".into()], &arguments[..]].concat())

@@ -1,0 +1,222 @@
+//! Removes each domain in turn from what is committed, and checks that the rest builds and passes its
+//! tests: so no shared code needs a domain, and no domain another.
+//!
+//! What belongs to a domain is derived from its folder in `src/`:
+//!
+//! - its functions: those that its sources name, and their rows in the queries of the alerts;
+//! - its containers: those that its sources open;
+//! - its tests: the files that name the domain, its routes, functions or containers, and the files
+//!   that use one of those;
+//! - its tools: the crates that import it.
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use anyhow::{Context, ensure};
+use serde_json::Value;
+
+use crate::tree::{Tree, run};
+
+/// Removes the domain with this name, or each in turn.
+pub(crate) fn domains(only: Option<&str>) -> anyhow::Result<()> {
+    let tree = Tree::of_head()?;
+    let app = fs::read_to_string(tree.path.join("src/app.rs"))?;
+    let names = app.lines().filter_map(|line| line.trim().strip_prefix("crate::"));
+    let names: Vec<&str> = names.filter_map(|line| line.strip_suffix("::domain,")).collect();
+    let chosen: Vec<&str> =
+        names.iter().copied().filter(|name| only.is_none_or(|only| only == *name)).collect();
+    ensure!(!chosen.is_empty(), "the domains are {}", names.join(", "));
+    for name in chosen {
+        let git =
+            |arguments: &[&str]| run(Command::new("git").arg("-C").arg(&tree.path).args(arguments));
+        git(&["checkout", "--quiet", "--force", "HEAD"])?;
+        let left = remove(&tree.path, name).with_context(|| format!("removing {name}"))?;
+        eprintln!("Without {name}: {} files of tests stay", left.tests);
+        let outcome = build_and_test(&tree, &left);
+        git(&["checkout", "--quiet", "--force", "HEAD"])?;
+        outcome.with_context(|| format!("without {name}"))?;
+        println!("removed {name}: the rest builds and passes its tests");
+    }
+    Ok(())
+}
+
+/// What is left without a domain.
+struct Left {
+    tests: usize,
+    /// The crates that import the domain, by their names.
+    tools: Vec<String>,
+}
+
+fn build_and_test(tree: &Tree, left: &Left) -> anyhow::Result<()> {
+    let cargo = |arguments: &[&str]| {
+        let mut cargo = Command::new(env!("CARGO"));
+        cargo.args(arguments).current_dir(&tree.path);
+        cargo.env("CARGO_TARGET_DIR", &tree.target).env("RUST_BACKTRACE", "0");
+        run(&mut cargo).map(drop)
+    };
+    let mut check = vec!["check", "--workspace", "--quiet"];
+    for tool in &left.tools {
+        check.extend(["--exclude", tool]);
+    }
+    cargo(&check)?;
+    cargo(&["test", "--quiet", "--package", "tributary", "--lib", "--bins", "--test", "it"])
+}
+
+fn remove(root: &Path, name: &str) -> anyhow::Result<Left> {
+    let sources = root.join("src").join(name);
+    let text = all_text(&sources)?;
+    let functions = functions(root, &text)?;
+    let containers: BTreeSet<&str> = between(&text, ".container(\"", "\"").collect();
+    let mut marks: Vec<String> = vec![format!("{name}::"), format!("tributary::{name}")];
+    marks.extend(routes(&text).into_iter().map(|route| format!("/api/{route}")));
+    let names = functions.iter().map(String::as_str).chain(containers.iter().copied());
+    marks.extend(names.map(|name| format!("\"{name}\"")));
+
+    fs::remove_dir_all(&sources)?;
+    without_lines(&root.join("src/lib.rs"), |line| line == format!("pub mod {name};"))?;
+    without_lines(&root.join("src/app.rs"), |line| line == format!("crate::{name}::domain,"))?;
+    for function in &functions {
+        fs::remove_dir_all(root.join("functions").join(function))?;
+        for query in fs::read_dir(root.join("infra/kql"))? {
+            without_lines(&query?.path(), |line| line.starts_with(&format!("\"{function}\",")))?;
+        }
+    }
+    remove_containers(&root.join("infra/containers.json"), &containers)?;
+    let tests = remove_tests(&root.join("tests/it"), name, marks)?;
+    let tools = tools(root, name)?;
+    Ok(Left { tests, tools })
+}
+
+/// The functions that the sources of a domain name.
+fn functions(root: &Path, sources: &str) -> anyhow::Result<BTreeSet<String>> {
+    let mut names = BTreeSet::new();
+    for folder in fs::read_dir(root.join("functions"))? {
+        let name = folder?.file_name().to_string_lossy().into_owned();
+        if sources.contains(&format!("\"{name}\"")) {
+            names.insert(name);
+        }
+    }
+    Ok(names)
+}
+
+/// The first parts of a domain's routes behind `/api/`: `posts`.
+fn routes(sources: &str) -> BTreeSet<&str> {
+    let routes = between(sources, "\"/api/", "\"");
+    routes.filter_map(|route| route.split('/').next()).collect()
+}
+
+fn remove_containers(file: &Path, ids: &BTreeSet<&str>) -> anyhow::Result<()> {
+    let mut json: Value = serde_json::from_str(&fs::read_to_string(file)?)?;
+    let containers = json["containers"].as_array_mut().context("there are no containers")?;
+    containers.retain(|one| one["id"].as_str().is_none_or(|id| !ids.contains(id)));
+    Ok(fs::write(file, serde_json::to_string_pretty(&json)?)?)
+}
+
+/// Removes the tests of a domain and all that use them; returns how many files are left.
+fn remove_tests(root: &Path, name: &str, mut marks: Vec<String>) -> anyhow::Result<usize> {
+    let folder = root.join(name);
+    if folder.exists() {
+        remove_module(&folder.join("mod.rs"))?;
+    }
+    loop {
+        let mut files = Vec::new();
+        files_of(root, &mut files)?;
+        files.retain(|file| file.parent() != Some(root) || !is_shared(file));
+        let mut removed = false;
+        for file in &files {
+            let Ok(text) = fs::read_to_string(file) else { continue };
+            if marks.iter().any(|mark| has(&text, mark)) {
+                if let Some(module) = remove_module(file)? {
+                    marks.push(format!("{module}::"));
+                }
+                removed = true;
+            }
+        }
+        if !removed {
+            return Ok(files.len());
+        }
+    }
+}
+
+/// The two files that every test needs.
+fn is_shared(file: &Path) -> bool {
+    file.ends_with("main.rs") || file.ends_with("world.rs")
+}
+
+/// Removes a module of the tests with its line in its parent. Returns its name if it is at the root.
+fn remove_module(file: &Path) -> anyhow::Result<Option<String>> {
+    let is_folder = file.ends_with("mod.rs");
+    let path = if is_folder { file.parent().context("a folder")? } else { file };
+    let module = path.file_stem().context("a name")?.to_string_lossy().into_owned();
+    let parent = path.parent().context("a parent")?;
+    if is_folder {
+        fs::remove_dir_all(path)?;
+    } else {
+        fs::remove_file(path)?;
+    }
+    let main = parent.join("main.rs");
+    let is_root = main.exists();
+    let declared = if is_root { main } else { parent.join("mod.rs") };
+    let declarations = [format!("mod {module};"), format!("pub(crate) mod {module};")];
+    without_lines(&declared, |line| declarations.iter().any(|one| one == line))?;
+    Ok(is_root.then_some(module))
+}
+
+/// The crates that import the domain.
+fn tools(root: &Path, name: &str) -> anyhow::Result<Vec<String>> {
+    let mut tools = Vec::new();
+    for folder in fs::read_dir(root.join("crates"))? {
+        let folder = folder?.path();
+        let manifest = fs::read_to_string(folder.join("Cargo.toml"))?;
+        let text = all_text(&folder)?;
+        let imports = between(&text, "use tributary::", ";");
+        if imports.into_iter().any(|import| has(import, &format!("{name}::"))) {
+            let package = between(&manifest, "name = \"", "\"").next().context("a name")?;
+            tools.push(package.to_owned());
+        }
+    }
+    Ok(tools)
+}
+
+/// Returns true if `text` has the mark as a word of its own.
+fn has(text: &str, mark: &str) -> bool {
+    text.match_indices(mark).any(|(at, _)| {
+        let before = text[..at].chars().next_back();
+        before.is_none_or(|c| !c.is_alphanumeric() && c != '_')
+    })
+}
+
+fn between<'a>(text: &'a str, begin: &str, end: &str) -> impl Iterator<Item = &'a str> {
+    text.split(begin).skip(1).filter_map(move |rest| rest.split(end).next())
+}
+
+fn without_lines(file: &Path, goes: impl Fn(&str) -> bool) -> anyhow::Result<()> {
+    let text = fs::read_to_string(file).with_context(|| file.display().to_string())?;
+    let lines: Vec<&str> = text.lines().filter(|line| !goes(line.trim())).collect();
+    Ok(fs::write(file, lines.join("\n") + "\n")?)
+}
+
+fn all_text(folder: &Path) -> anyhow::Result<String> {
+    let mut files = Vec::new();
+    files_of(folder, &mut files)?;
+    let texts: Result<Vec<String>, _> = files.iter().map(fs::read_to_string).collect();
+    Ok(texts?.join("\n"))
+}
+
+/// The Rust sources of a folder.
+fn files_of(folder: &Path, files: &mut Vec<PathBuf>) -> anyhow::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            files_of(&path, files)?;
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            files.push(path);
+        }
+    }
+    files.sort();
+    Ok(())
+}

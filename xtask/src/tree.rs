@@ -1,0 +1,46 @@
+//! A work tree below the target directory, for checks that change what is committed. It touches no file
+//! of the checkout, and an interruption leaves nothing to tidy up.
+
+use std::{
+    env,
+    path::PathBuf,
+    process::{Command, Output},
+};
+
+use anyhow::{Context, ensure};
+
+/// A work tree at HEAD, with build artefacts of its own.
+pub(crate) struct Tree {
+    pub(crate) path: PathBuf,
+    pub(crate) target: PathBuf,
+}
+
+impl Tree {
+    pub(crate) fn of_head() -> anyhow::Result<Self> {
+        let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from);
+        let path = std::path::absolute(target)?.join("guards");
+        // Apart from that of the checkout: cargo gives both trees' artefacts the same names, and would
+        // take one without a guard for one of the checkout.
+        let target = path.join("target");
+        let head = String::from_utf8(run(Command::new("git").args(["rev-parse", "HEAD"]))?.stdout)?;
+        if path.join(".git").exists() {
+            let git = || {
+                let mut git = Command::new("git");
+                git.arg("-C").arg(&path);
+                git
+            };
+            run(git().args(["checkout", "--quiet", "--force", "--detach", head.trim()]))?;
+        } else {
+            run(Command::new("git").args(["worktree", "prune"]))?;
+            run(Command::new("git").args(["worktree", "add", "--detach"]).arg(&path))?;
+        }
+        Ok(Self { path, target })
+    }
+}
+
+pub(crate) fn run(command: &mut Command) -> anyhow::Result<Output> {
+    let output = command.output().with_context(|| format!("{command:?}"))?;
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "{command:?} failed:\n{complaint}");
+    Ok(output)
+}
