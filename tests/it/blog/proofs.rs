@@ -13,9 +13,11 @@ use tributary::{
     cosmos::{Container, Cosmos, StoreError, Stored},
     projection::{
         Effect, Origin, Projection,
-        aggregate::{Aggregate, Contribution},
+        aggregate::{Aggregate, AggregateProjection, Contribution},
     },
 };
+
+use tributary_local::cosmos::{Fault, RequestKind};
 
 use crate::{
     blog::given,
@@ -150,6 +152,26 @@ fn copies_end_as_their_definition_says() {
 #[test]
 fn an_aggregate_ends_as_its_definition_says() {
     proof::aggregate::<Posts, _>("post-counts", PostCounts::of).unwrap();
+}
+
+#[tokio::test]
+async fn a_key_that_a_failed_delivery_left_pending_is_settled_by_the_next_version() {
+    let world = World::new().await;
+    proof::provision(&world, &json!([totals_container("post-counts")])).await;
+    let cosmos = World::cosmos(&world.endpoint).await;
+    let projection = AggregateProjection(PostCounts::of(&cosmos));
+    let mut posts = Posts::default();
+    let of_ann = posts.write(0, 0);
+    posts.delete(0);
+    let of_bob = posts.write(0, 1);
+    let tombstone = posts.delete(0).unwrap();
+    let change = |state| serde_json::from_value::<PostsItem>(state).unwrap();
+    projection.apply(&change(of_ann)).await.unwrap();
+    // The holder says that the post is Bob's, and no share says so yet.
+    world.endpoint.inject(Fault::Refused(412), RequestKind::Batch, "post-counts", 9);
+    projection.apply(&change(of_bob)).await.unwrap_err();
+    projection.apply(&change(tombstone)).await.unwrap();
+    totals_are_true::<PostCounts>(&world.items("post-counts").await, &[]).unwrap();
 }
 
 #[test]
