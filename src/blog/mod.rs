@@ -8,7 +8,7 @@
 //! | `feed` | `post` | the 100 newest posts in short form |
 //!
 //! To add an operation: 1. a file in [`commands`] or [`queries`] with one handler and what it
-//! decides; 2. a line in [`http_functions`]; 3. a folder in `functions/` with its `function.json`;
+//! decides; 2. a line in `http_functions`; 3. a folder in `functions/` with its `function.json`;
 //! 4. a story in `tests/it/blog/`.
 
 pub mod model;

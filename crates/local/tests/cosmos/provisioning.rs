@@ -1,4 +1,3 @@
-use azure_data_cosmos::models::TimeToLive;
 use tributary_local::cosmos::{
     ContainersFile, CosmosEndpoint, EndpointError, EndpointOptions, provision,
 };
@@ -19,7 +18,7 @@ async fn provisioning_twice_keeps_what_is_there() {
             let container = world.container(&expected.id).await;
             let found = container.read(None).await.unwrap().into_model().unwrap();
             assert_eq!(found.indexing_policy, expected.indexing_policy);
-            assert_eq!(found.default_ttl, TimeToLive::NoDefault, "{}", world.way);
+            assert_eq!(found.default_ttl, expected.default_ttl, "{}", world.way);
         }
     }
 }
