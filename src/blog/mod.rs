@@ -13,10 +13,70 @@
 
 pub mod model;
 
-pub mod commands;
-pub mod queries;
+pub mod commands {
+    //! Commands C1–C4 and the deletes: each writes one logical partition, in one transaction.
+    //!
+    //! A command reads, decides, and writes under a precondition. When it loses a race, or the
+    //! response of the store is lost, it starts over ([`crate::cosmos::retry`]). What it creates has
+    //! an id and a creation date that do not change between attempts, so it recognises its own write.
+    //! Comments and likes of one post that come at the same time go together
+    //! ([`counted_children`](crate::engines::counted_children)).
+    //!
+    //! Each takes an [`Actor`](crate::http::Actor) and says who that must be.
 
-pub mod projections;
+    pub mod create_comment;
+    pub mod create_post;
+    pub mod create_user;
+    pub mod delete_comment;
+    pub mod delete_post;
+    pub mod like_post;
+    pub mod put_post;
+    pub mod put_user;
+    pub mod unlike_post;
+
+    mod error;
+}
+
+pub mod queries {
+    //! Queries Q1–Q6: each touches one logical partition, one store request a page.
+
+    pub mod get_comment;
+    pub mod get_feed;
+    pub mod get_like;
+    pub mod get_post;
+    pub mod get_user;
+    pub mod list_comments;
+    pub mod list_likes;
+    pub mod list_user_posts;
+}
+
+pub mod projections {
+    //! What keeps the blog's copies true. See [`crate::projection`] for how.
+    //!
+    //! | projection | reads | keeps true |
+    //! | --- | --- | --- |
+    //! | [`UsernamesInPosts`] | `users` | the name on posts, comments and likes, after a rename |
+    //! | [`PostsIntegrity`] | `posts` | the same, for what was created during the rename; and no comment or like outlives its post |
+    //! | [`PostCopiesInUsers`] | `posts` | short posts in the partition of their author |
+    //! | [`HomeFeed`] | `posts` | the 100 newest short posts in `feed` |
+    //!
+    //! Names reach the short posts by way of the posts: a renamed post is a change of its own. So the
+    //! chain ends: users → posts → copies, and nothing reads the change feed of the copies but to
+    //! ignore them.
+
+    mod home_feed;
+    mod post_copies_in_users;
+    mod post_state;
+    mod posts_integrity;
+    mod usernames_in_posts;
+
+    pub use home_feed::HomeFeed;
+    pub use post_copies_in_users::{PostCopies, PostCopiesInUsers};
+    pub use posts_integrity::PostsIntegrity;
+    pub use usernames_in_posts::{Usernames, UsernamesInPosts};
+
+    use post_state::{PostState, post_source, post_state};
+}
 
 pub mod audit;
 
@@ -32,14 +92,16 @@ use std::sync::Arc;
 
 use self::{
     commands::{
-        create_comment, create_post, create_user, delete_comment, delete_post, like_post, put_post,
-        put_user, unlike_post,
+        create_comment::create_comment, create_post::create_post, create_user::create_user,
+        delete_comment::delete_comment, delete_post::delete_post, like_post::like_post,
+        put_post::put_post, put_user::put_user, unlike_post::unlike_post,
     },
     model::sizes,
     projections::{HomeFeed, PostCopies, PostsIntegrity, UsernamesInPosts},
     queries::{
-        get_comment, get_feed, get_like, get_post, get_user, list_comments, list_likes,
-        list_user_posts,
+        get_comment::get_comment, get_feed::get_feed, get_like::get_like, get_post::get_post,
+        get_user::get_user, list_comments::list_comments, list_likes::list_likes,
+        list_user_posts::list_user_posts,
     },
 };
 use crate::{

@@ -25,6 +25,9 @@ pub trait AnyProjection: Send + Sync {
     /// The function's name.
     fn function(&self) -> &'static str;
 
+    /// The container whose change feed is read.
+    fn container_id(&self) -> &'static str;
+
     /// Applies a batch of the change feed.
     fn run<'a>(
         &'a self,
@@ -45,6 +48,10 @@ pub trait AnyProjection: Send + Sync {
 impl<P: Projection> AnyProjection for P {
     fn function(&self) -> &'static str {
         P::FUNCTION
+    }
+
+    fn container_id(&self) -> &'static str {
+        self.container().id()
     }
 
     fn run<'a>(

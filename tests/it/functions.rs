@@ -4,10 +4,17 @@ use std::{collections::BTreeMap, fs, path::PathBuf};
 
 use axum::http::Method;
 use serde_json::Value;
-use tributary::{app::UNMATCHED, http::AuthLevel};
+use tributary::{
+    app::{App, UNMATCHED},
+    http::{AuthLevel, HttpFunction},
+    projection::AnyProjection,
+};
 use tributary_local::host::{FunctionApp, Settings};
 
-use crate::world::{World, http_functions};
+use crate::{
+    complete::{nothing_is_missing, snake},
+    world::{self, World, http_functions},
+};
 
 /// All `function.json` files, by the function's name.
 fn folders() -> BTreeMap<String, Value> {
@@ -28,33 +35,103 @@ fn trigger(function: &Value) -> &Value {
     &function["bindings"][0]
 }
 
+/// The `function.json` of a route.
+fn of_route(HttpFunction { method, route, auth_level, .. }: &HttpFunction) -> String {
+    let method = method.as_str().to_lowercase();
+    let route = route.trim_start_matches('/');
+    let auth_level = match auth_level {
+        AuthLevel::Anonymous => "anonymous",
+        AuthLevel::Function => "function",
+    };
+    format!(
+        r#"{{
+  "bindings": [
+    {{
+      "type": "httpTrigger",
+      "direction": "in",
+      "name": "req",
+      "methods": [
+        "{method}"
+      ],
+      "route": "{route}",
+      "authLevel": "{auth_level}"
+    }},
+    {{
+      "type": "http",
+      "direction": "out",
+      "name": "res"
+    }}
+  ]
+}}
+"#
+    )
+}
+
+/// The `function.json` of a projection.
+fn of_projection(projection: &dyn AnyProjection) -> String {
+    let container = projection.container_id();
+    let prefix = snake(projection.function()).replace('_', "-");
+    format!(
+        r#"{{
+  "bindings": [
+    {{
+      "type": "cosmosDBTrigger",
+      "direction": "in",
+      "name": "documents",
+      "connection": "CosmosConnection",
+      "databaseName": "%CosmosDatabase%",
+      "containerName": "{container}",
+      "leaseContainerName": "leases",
+      "leaseContainerPrefix": "{prefix}-",
+      "createLeaseContainerIfNotExists": false,
+      "startFromBeginning": true,
+      "maxItemsPerInvocation": 100,
+      "feedPollDelay": 1000
+    }}
+  ],
+  "retry": {{
+    "strategy": "exponentialBackoff",
+    "maxRetryCount": -1,
+    "minimumInterval": "00:00:02",
+    "maximumInterval": "00:01:00"
+  }}
+}}
+"#
+    )
+}
+
 #[test]
 fn every_route_has_its_folder_and_every_folder_its_route() {
-    let declared: BTreeMap<String, (Vec<Value>, String, String)> = folders()
-        .iter()
-        .filter(|(name, function)| {
-            trigger(function)["type"] == "httpTrigger" && name.as_str() != UNMATCHED
-        })
-        .map(|(name, function)| {
-            let trigger = trigger(function);
-            let text = |field: &str| trigger[field].as_str().unwrap().to_owned();
-            let methods = trigger["methods"].as_array().unwrap().clone();
-            (name.clone(), (methods, format!("/{}", text("route")), text("authLevel")))
-        })
-        .collect();
-    let served = http_functions()
-        .into_iter()
-        .map(|function| {
-            let method = function.method.as_str().to_lowercase();
-            let auth_level = match function.auth_level {
-                AuthLevel::Anonymous => "anonymous",
-                AuthLevel::Function => "function",
-            };
-            let route = function.route.to_owned();
-            (function.name.to_owned(), (vec![method.into()], route, auth_level.to_owned()))
-        })
-        .collect();
-    assert_eq!(declared, served);
+    let folders = folders();
+    let functions = http_functions();
+    let mut missing = Vec::new();
+    for function in &functions {
+        let (name, text) = (function.name, of_route(function));
+        let expected: Value = serde_json::from_str(&text).unwrap();
+        match folders.get(name) {
+            None => missing.push(format!("functions/{name}/function.json is missing:\n{text}")),
+            Some(is) if *is != expected => {
+                missing.push(format!(
+                    "functions/{name}/function.json differs from its route. The route says:\n{text}"
+                ));
+            }
+            Some(_) => {}
+        }
+    }
+    for (name, folder) in &folders {
+        let trigger = trigger(folder);
+        let is_http = trigger["type"] == "httpTrigger" && name != UNMATCHED;
+        if is_http && !functions.iter().any(|function| function.name == name) {
+            let (method, route) = (&trigger["methods"][0], &trigger["route"]);
+            let (method, route) = (method.as_str().unwrap(), route.as_str().unwrap());
+            let handler = snake(name);
+            missing.push(format!(
+                "functions/{name} has no route. Delete the folder, or add to http_functions() in the \
+                 mod.rs of the domain:\n{method}(\"{name}\", \"/{route}\", Function, {handler}),"
+            ));
+        }
+    }
+    nothing_is_missing(&missing);
 }
 
 #[test]
@@ -88,14 +165,42 @@ async fn the_declared_methods_are_the_ones_that_the_router_takes() {
 
 #[tokio::test]
 async fn every_trigger_has_its_folder_and_every_folder_its_trigger() {
-    let declared: Vec<String> = folders()
-        .into_iter()
-        .filter(|(_, function)| trigger(function)["type"] != "httpTrigger")
-        .map(|(name, _)| name)
-        .collect();
-    let mut served = World::new().await.triggers().await;
-    served.sort();
-    assert_eq!(declared, served);
+    let folders = folders();
+    let world = World::new().await;
+    let served = world.triggers().await;
+    let App { domains, .. } = world::app(&World::cosmos(&world.endpoint).await, World::options());
+    let mut missing = Vec::new();
+    for projection in domains.iter().flat_map(|domain| &domain.projections) {
+        let (name, container) = (projection.function(), projection.container_id());
+        match folders.get(name) {
+            None => missing.push(format!(
+                "functions/{name}/function.json is missing:\n{}",
+                of_projection(&**projection)
+            )),
+            Some(is) if trigger(is)["containerName"] != container => missing.push(format!(
+                "functions/{name}/function.json: the projection reads the container {container}:\n\
+                 \"containerName\": \"{container}\","
+            )),
+            Some(_) => {}
+        }
+    }
+    for timer in domains.iter().flat_map(|domain| &domain.timers) {
+        if !folders.contains_key(timer.function) {
+            missing.push(format!(
+                "functions/{}/function.json is missing. functions/AuditBlog is an example.",
+                timer.function
+            ));
+        }
+    }
+    for (name, folder) in &folders {
+        if trigger(folder)["type"] != "httpTrigger" && !served.contains(name) {
+            missing.push(format!(
+                "functions/{name} has no trigger in the app. Delete the folder, or add to domain() in \
+                 the mod.rs of the domain, among its projections or timers:\nArc::new({name}(…)),"
+            ));
+        }
+    }
+    nothing_is_missing(&missing);
 }
 
 #[test]

@@ -8,9 +8,11 @@
 )]
 
 mod access;
+mod api_page;
 mod audit;
 mod blog;
 mod chaos;
+mod complete;
 mod costs;
 mod dead_letters;
 mod demo;

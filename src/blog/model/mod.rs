@@ -12,14 +12,12 @@ pub mod sizes;
 mod user;
 mod username;
 
-pub use author::{Author, UserId};
-pub use feed::{FEED_CAPACITY, FEED_PARTITION, FeedHead, FeedMark, HEAD_ID, InFeed, Member, Plan};
-pub use post::{
-    DeletedPost, Post, PostContent, PostCopy, PostId, PostText, PublicPost, Title, summary,
-};
-pub use reaction::{Comment, CommentContent, CommentId, Like, PublicComment, PublicLike, like_id};
-pub use user::{FormerName, NoUser, PublicUser, Renaming, Reservation, User, UsersItem};
-pub use username::Username;
+pub use author::*;
+pub use feed::*;
+pub use post::*;
+pub use reaction::*;
+pub use user::*;
+pub use username::*;
 
 use serde::{Deserialize, Serialize};
 

@@ -3,7 +3,10 @@
 use futures::future::join_all;
 
 use super::given;
-use crate::http::expect::{bad_fields, charged, problem};
+use crate::{
+    costs::budget,
+    http::expect::{bad_fields, charged, problem},
+};
 
 #[tokio::test]
 async fn a_deleted_comment_is_gone_and_counted_off_at_once() {
@@ -66,4 +69,13 @@ async fn of_many_who_delete_one_comment_at_once_exactly_one_does() {
         }
     }
     assert_eq!(given::counts(&world, "p1").await, [(0, 0), (0, 0)]);
+}
+
+#[tokio::test]
+async fn it_costs_what_its_budget_says() {
+    let world = given::blog().await;
+    let comment = given::comment(&world, "p1", "bob", "Nice").await.expect(201).json();
+    let path = format!("/api/posts/p1/comments/{}", comment["id"].as_str().unwrap());
+    let request = ("DELETE", path.as_str(), None);
+    budget(&world, request, "2 requests, 14.00 RU: read posts, batch posts").await;
 }

@@ -1,7 +1,10 @@
 //! `GET /posts/{postId}/comments/{commentId}`.
 
 use super::given;
-use crate::http::expect::{bad_fields, charged, problem};
+use crate::{
+    costs::budget,
+    http::expect::{bad_fields, charged, problem},
+};
 
 #[tokio::test]
 async fn a_comment_is_found_under_its_post_only() {
@@ -34,4 +37,13 @@ async fn bad_ids_are_refused() {
     }
     bad_fields(&world.get(&format!("/api/posts/p1/comments/{}", "c".repeat(129))).await);
     problem(&world.get(&format!("/api/posts/p1/comments/{}", "c".repeat(128))).await, 404);
+}
+
+#[tokio::test]
+async fn it_costs_what_its_budget_says() {
+    let world = given::blog().await;
+    let comment = given::comment(&world, "p1", "bob", "Nice").await.expect(201).json();
+    let path = format!("/api/posts/p1/comments/{}", comment["id"].as_str().unwrap());
+    let request = ("GET", path.as_str(), None);
+    budget(&world, request, "2 requests, 2.00 RU: read posts, read posts").await;
 }

@@ -133,6 +133,28 @@ async fn cost(world: &World, asked: Asked) -> Cost {
     }
 }
 
+/// Sends a request and holds it against its budget, as "2 requests, 9.26 RU: read users, replace
+/// users". The containers should be known before.
+pub(crate) async fn budget(
+    world: &World,
+    (method, path, body): (&str, &str, Option<Value>),
+    budget: &str,
+) {
+    let mark = world.endpoint.request_count();
+    let answer = world.call(method, path, &[], body).await;
+    assert!(answer.status.is_success(), "{method} {path}: {}", answer.text);
+    let requests = world.endpoint.requests_since(mark);
+    assert!(requests.iter().all(|one| one.names_partition_key), "{method} {path} fans out");
+    let kinds: Vec<String> = requests
+        .iter()
+        .map(|one| format!("{:?} {}", one.kind, one.container).to_lowercase())
+        .collect();
+    let (n, ru) = (requests.len(), charge(&requests));
+    let s = if n == 1 { "" } else { "s" };
+    let cost = format!("{n} request{s}, {ru:.2} RU: {}", kinds.join(", "));
+    assert_eq!(cost, budget, "{method} {path}: the first is what it costs, the second its budget");
+}
+
 /// Leases and looks at a change feed where nothing is new cost by the hour, not by the change.
 pub(crate) fn is_caused_by_a_change(request: &StoreRequest) -> bool {
     let status = request.answer.as_ref().map_or(0, |answer| answer.status);

@@ -61,6 +61,10 @@ async fn every_query_is_served_by_an_index_and_every_index_serves_a_query() {
             of_container.iter().flat_map(|one| unserved(policy, one)).collect()
         };
         assert_eq!(unserved(&policy), [""; 0]);
+        if of_container.is_empty() && policy.ranges == [policy.key.as_str()] {
+            // Point reads only: the list of indexed paths may not be empty.
+            continue;
+        }
         for (what, without) in without_each(&policy) {
             assert!(!unserved(&without).is_empty(), "{}: {what} serves nobody", policy.container);
         }
