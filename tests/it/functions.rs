@@ -184,11 +184,12 @@ async fn every_trigger_has_its_folder_and_every_folder_its_trigger() {
             Some(_) => {}
         }
     }
-    for timer in domains.iter().flat_map(|domain| &domain.timers) {
-        if !folders.contains_key(timer.function) {
+    for name in served.iter().filter(|name| !folders.contains_key(*name)) {
+        if !domains.iter().flat_map(|domain| &domain.projections).any(|one| one.function() == name)
+        {
             missing.push(format!(
-                "functions/{}/function.json is missing. functions/AuditBlog is an example.",
-                timer.function
+                "functions/{name}/function.json is missing. Copy that of another timer, such as \
+                 functions/AuditBlog/function.json."
             ));
         }
     }
@@ -196,7 +197,7 @@ async fn every_trigger_has_its_folder_and_every_folder_its_trigger() {
         if trigger(folder)["type"] != "httpTrigger" && !served.contains(name) {
             missing.push(format!(
                 "functions/{name} has no trigger in the app. Delete the folder, or add to domain() in \
-                 the mod.rs of the domain, among its projections or timers:\nArc::new({name}(…)),"
+                 the mod.rs of the domain, among its projections:\nArc::new({name}(…)),"
             ));
         }
     }

@@ -11,7 +11,11 @@ mod package;
 mod tour;
 mod tree;
 
-use std::process::{Command, ExitCode};
+use std::{
+    fs,
+    path::PathBuf,
+    process::{Command, ExitCode},
+};
 
 use anyhow::{Context, ensure};
 use clap::Parser;
@@ -19,7 +23,8 @@ use clap::Parser;
 /// Chores of the workspace.
 #[derive(Parser)]
 enum Task {
-    /// Formatting, lints and documentation, with warnings as errors; guards and links of the docs.
+    /// Formatting, lints and documentation, with warnings as errors; guards and links of the docs; and
+    /// the tests that say what a function lacks.
     Check,
     /// The part of `check` that builds nothing: links, indexes and figures of the documents.
     Docs,
@@ -93,10 +98,31 @@ fn main() -> ExitCode {
 fn check() -> anyhow::Result<()> {
     guards::check()?;
     docs::check()?;
-    cargo(&["fmt", "--all", "--check"])?;
+    formatted()?;
     cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])?;
-    cargo(&["doc", "--workspace", "--no-deps"])
+    cargo(&["doc", "--workspace", "--no-deps"])?;
+    cargo(&[&["test", "--package", "tributary", "--test", "it", "--"], COMPLETE].concat())
 }
+
+/// The tests that say what a function or a container lacks: folder, row, budget, story, index.
+const COMPLETE: &[&str] = &["complete::", "functions::", "access::", "costs", "infra::", "secrets"];
+
+/// Sees that all files are formatted. `cargo fmt` does not know those that a macro finds
+/// (`tests/it/blog/mod.rs`).
+fn formatted() -> anyhow::Result<()> {
+    cargo(&["fmt", "--all", "--check"])?;
+    let mut stories: Vec<PathBuf> = Vec::new();
+    for entry in fs::read_dir(STORIES).context("run this in the workspace's root")? {
+        stories.push(entry?.path());
+    }
+    let edition = ["--check", "--edition", "2024"];
+    let status = Command::new("rustfmt").args(edition).args(stories).status();
+    let status = status.context("rustfmt cannot be started")?;
+    ensure!(status.success(), "format the stories: rustfmt --edition 2024 {STORIES}/*.rs");
+    Ok(())
+}
+
+const STORIES: &str = "tests/it/blog";
 
 fn beside_handler(program: &str, arguments: &[String]) -> anyhow::Result<()> {
     // Both in one build, and the program finds the handler beside itself.
