@@ -2,11 +2,13 @@
 //! README's tour is as it says, `cargo xtask chaos` and `cargo xtask rename` for the long runs of
 //! `docs/chaos.md` and `docs/renames.md`, `cargo xtask bench` for `docs/performance.md`,
 //! `cargo xtask guards` to see that each guard of `docs/guards.md` is needed, `cargo xtask domains` to
-//! see that each domain can be removed, `cargo xtask package` for what is deployed.
+//! see that each domain can be removed, `cargo xtask guide` to follow `docs/adding-a-function.md`,
+//! `cargo xtask package` for what is deployed.
 
 mod docs;
 mod domains;
 mod guards;
+mod guide;
 mod package;
 mod tour;
 mod tree;
@@ -49,6 +51,12 @@ enum Task {
         /// Only this one.
         name: Option<String>,
     },
+    /// Follows docs/adding-a-function.md to the letter, in a work tree of its own.
+    Guide {
+        /// Only applies the page, and leaves the tree for you to look at.
+        #[arg(long)]
+        keep: bool,
+    },
     /// Random commands under chaos, compared with a reference model; `--help` is its own.
     #[command(disable_help_flag = true)]
     Chaos {
@@ -80,6 +88,7 @@ fn main() -> ExitCode {
         Task::Package(options) => package::package(&options),
         Task::Guards { filter } => guards::guards(&filter),
         Task::Domains { name } => domains::domains(name.as_deref()),
+        Task::Guide { keep } => guide::guide(keep),
         Task::Chaos { arguments } => beside_handler("tributary-chaos", &arguments),
         Task::Rename { arguments } => {
             beside_handler("tributary-chaos", &[&["rename".into()], &arguments[..]].concat())

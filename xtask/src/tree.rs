@@ -30,6 +30,7 @@ impl Tree {
                 git
             };
             run(git().args(["checkout", "--quiet", "--force", "--detach", head.trim()]))?;
+            run(git().args(["clean", "--quiet", "--force", "-d", "--exclude", "/target"]))?;
         } else {
             run(Command::new("git").args(["worktree", "prune"]))?;
             run(Command::new("git").args(["worktree", "add", "--detach"]).arg(&path))?;

@@ -104,7 +104,7 @@ impl Projection for NaiveCounts {
 
 /// Posts, as the commands of the blog write them.
 #[derive(Default)]
-struct Posts(HashMap<u8, PostsItem>);
+pub(crate) struct Posts(HashMap<u8, PostsItem>);
 
 impl Sources for Posts {
     const CONTAINER: &'static str = "posts";

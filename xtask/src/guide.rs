@@ -1,0 +1,143 @@
+//! Follows `docs/adding-a-function.md` to the letter: applies its blocks to what is committed, in a
+//! work tree of its own, and runs the checks.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::Path,
+    process::Command,
+};
+
+use anyhow::{Context, bail, ensure};
+
+use crate::tree::Tree;
+
+const PAGE: &str = "docs/adding-a-function.md";
+
+/// How many files a section may touch, tests and documents included.
+const MOST: [(&str, usize); 3] =
+    [("An operation", 6), ("A projection", 9), ("A domain of your own", 11)];
+
+/// One step of the page.
+#[derive(Debug, PartialEq, Eq)]
+struct Step {
+    section: String,
+    file: String,
+    change: Change,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Change {
+    New(String),
+    Replace { text: String, by: String },
+}
+
+/// Applies the page and runs the checks; with `keep`, leaves the tree as the page makes it.
+pub(crate) fn guide(keep: bool) -> anyhow::Result<()> {
+    let tree = Tree::of_head()?;
+    let page = fs::read_to_string(PAGE).context("run this in the workspace's root")?;
+    let steps = steps(&page)?;
+    let mut files: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for step in &steps {
+        step.apply(&tree.path)?;
+        files.entry(&step.section).or_default().insert(&step.file);
+    }
+    for (section, most) in MOST {
+        let touched = files.get(section).map_or(0, BTreeSet::len);
+        println!("{section}: {touched} files");
+        ensure!((1..=most).contains(&touched), "{section} touches {touched} files, not {most}");
+    }
+    if keep {
+        println!("{}", tree.path.display());
+        return Ok(());
+    }
+    let cargo = |arguments: &[&str]| {
+        let mut cargo = Command::new(env!("CARGO"));
+        cargo.args(arguments).env("CARGO_TARGET_DIR", &tree.target).current_dir(&tree.path);
+        eprintln!("cargo {}", arguments.join(" "));
+        ensure!(cargo.status()?.success(), "cargo {} failed", arguments.join(" "));
+        anyhow::Ok(())
+    };
+    cargo(&["run", "--quiet", "--package", "xtask", "--", "check"])?;
+    let stories = steps.iter().filter_map(|step| step.file.strip_prefix("tests/it/"));
+    let stories: BTreeSet<String> = stories
+        .filter(|file| *file != "main.rs" && !file.ends_with("/mod.rs"))
+        .map(|file| format!("{}::", file.trim_end_matches(".rs").replace('/', "::")))
+        .collect();
+    let stories: Vec<&str> = stories.iter().map(String::as_str).collect();
+    cargo(&[&["test", "--package", "tributary", "--test", "it", "--"], &stories[..]].concat())
+}
+
+impl Step {
+    fn apply(&self, tree: &Path) -> anyhow::Result<()> {
+        let path = tree.join(&self.file);
+        match &self.change {
+            Change::New(text) => {
+                ensure!(!path.exists(), "{} is there already", self.file);
+                if let Some(folder) = path.parent() {
+                    fs::create_dir_all(folder)?;
+                }
+                fs::write(&path, text)?;
+            }
+            Change::Replace { text, by } => {
+                let source = fs::read_to_string(&path).with_context(|| self.file.clone())?;
+                let times = source.matches(text.as_str()).count();
+                ensure!(times == 1, "{} has this {times} times, not once:\n{text}", self.file);
+                fs::write(&path, source.replace(text.as_str(), by))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The steps of a page: "New file `a`:" and a block, "In `a`, replace:" and a block, "by:" and a
+/// block. Other blocks change nothing.
+fn steps(page: &str) -> anyhow::Result<Vec<Step>> {
+    let (mut steps, mut section, mut said) = (Vec::new(), String::new(), "");
+    let mut replaced: Option<(String, String)> = None;
+    let mut lines = page.lines();
+    while let Some(line) = lines.next() {
+        if let Some(title) = line.strip_prefix("## ") {
+            title.clone_into(&mut section);
+        }
+        if !line.starts_with("```") {
+            said = if line.is_empty() { said } else { line };
+            continue;
+        }
+        let mut block = String::new();
+        loop {
+            match lines.next() {
+                None => bail!("a block of {PAGE} has no end"),
+                Some("```") => break,
+                Some(line) => block += &format!("{line}\n"),
+            }
+        }
+        let file = said.trim_end_matches(':').rsplit('`').nth(1).unwrap_or_default().to_owned();
+        let section = section.clone();
+        if said == "by:" {
+            let (file, text) = replaced.take().context("by: comes after replace:")?;
+            steps.push(Step { section, file, change: Change::Replace { text, by: block } });
+        } else if said.ends_with(", replace:") {
+            replaced = Some((file, block));
+        } else if said.contains("New file `") {
+            steps.push(Step { section, file, change: Change::New(block) });
+        }
+    }
+    Ok(steps)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_is_taken_apart() -> anyhow::Result<()> {
+        let page = "## One\nWords. In `a.rs`, replace:\n\n```rust\nold\n```\n\nby:\n\n```rust\nnew\n\
+                    ```\n\nNew file `b.rs`:\n\n```rust\nall\n```\n\nRun:\n\n```sh\ncargo\n```\n";
+        let step = |file: &str, change| Step { section: "One".into(), file: file.into(), change };
+        let replace = Change::Replace { text: "old\n".into(), by: "new\n".into() };
+        let new = Change::New("all\n".into());
+        assert_eq!(steps(page)?, [step("a.rs", replace), step("b.rs", new)]);
+        Ok(())
+    }
+}
