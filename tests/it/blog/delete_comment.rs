@@ -77,5 +77,5 @@ async fn it_costs_what_its_budget_says() {
     let comment = given::comment(&world, "p1", "bob", "Nice").await.expect(201).json();
     let path = format!("/api/posts/p1/comments/{}", comment["id"].as_str().unwrap());
     let request = ("DELETE", path.as_str(), None);
-    budget(&world, request, "2 requests, 14.00 RU: read posts, batch posts").await;
+    budget(&world, request, "2 requests, 13.90 RU: read posts, batch posts").await;
 }
