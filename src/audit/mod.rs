@@ -182,6 +182,22 @@ impl Audit {
         }
     }
 
+    /// Returns the audit with more checks, such as those of an aggregate. They run after its own.
+    #[must_use]
+    pub fn and<C: Checks>(self, checks: impl Fn() -> C + Send + Sync + 'static) -> Self {
+        let (before, checks) = (self.run, Arc::new(checks));
+        let both: Arc<Run> = Arc::new(move |options, listener| {
+            let (before, checks) = (Arc::clone(&before), Arc::clone(&checks));
+            async move {
+                let mut summary = before(options, listener).await?;
+                summary += run(checks(), options, listener).await?;
+                Ok(summary)
+            }
+            .boxed()
+        });
+        Self { run: both, ..self }
+    }
+
     /// Audits the domain. An error means that the audit itself could not go on.
     pub async fn run(
         &self,

@@ -109,7 +109,7 @@ fn steps(page: &str) -> anyhow::Result<Vec<Step>> {
             match lines.next() {
                 None => bail!("a block of {PAGE} has no end"),
                 Some("```") => break,
-                Some(line) => block += &format!("{line}\n"),
+                Some(line) => block.extend([line, "\n"]),
             }
         }
         let file = said.trim_end_matches(':').rsplit('`').nth(1).unwrap_or_default().to_owned();

@@ -153,7 +153,9 @@ fn texts_in_sources() -> BTreeSet<String> {
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
-            if path.is_dir() {
+            if path.ends_with("projection/aggregate.rs") {
+                // Asked only where a domain has an aggregate; then the query is among those asked.
+            } else if path.is_dir() {
                 folders.push(path);
             } else if !path.ends_with(WITHOUT_A_DOMAIN) {
                 begins.extend(texts_in(&path));
