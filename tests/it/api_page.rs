@@ -11,7 +11,7 @@ use crate::costs::tables::document;
 /// A request as the page has it.
 #[derive(Debug)]
 pub(crate) struct Documented {
-    /// As `PUT /api/users/{userId}`.
+    /// As `PUT /api/things/{thingId}`.
     request: String,
     /// The names of the body's fields.
     fields: Vec<String>,
@@ -66,11 +66,10 @@ pub(crate) fn path(function: &HttpFunction, user: &str, post: &str) -> Option<St
 
 #[test]
 fn a_row_is_taken_apart() {
-    let rows =
-        row("| C1 | `PUT /api/users/{userId}` | `username` | 201 User; 200 after a rename |");
-    assert_eq!(rows[0].request, "PUT /api/users/{userId}");
-    assert_eq!((rows[0].fields.as_slice(), rows[0].status), (&["username".to_owned()][..], 201));
-    let rows = row("| | `GET /api/feed?limit=`, `GET /api/tags` | | list |");
+    let rows = row("| C1 | `PUT /api/things/{thingId}` | `name` | 201 Thing; 200 after an edit |");
+    assert_eq!(rows[0].request, "PUT /api/things/{thingId}");
+    assert_eq!((rows[0].fields.as_slice(), rows[0].status), (&["name".to_owned()][..], 201));
+    let rows = row("| | `GET /api/things?limit=`, `GET /api/others` | | list |");
     let requests: Vec<&str> = rows.iter().map(|row| row.request.as_str()).collect();
-    assert_eq!(requests, ["GET /api/feed", "GET /api/tags"]);
+    assert_eq!(requests, ["GET /api/things", "GET /api/others"]);
 }
