@@ -20,7 +20,7 @@ use tributary_simulator::blog::Reservation;
 
 use crate::{
     blog::given::{comment, like, post, user},
-    world::World,
+    world::{World, app},
 };
 
 #[derive(Default)]
@@ -85,6 +85,16 @@ pub(crate) async fn repair_all(world: &World) {
     assert_eq!(summary.repaired, summary.findings, "{found:?}");
     world.settle().await;
     assert_eq!(findings(world).await, [""; 0]);
+}
+
+/// Runs the audits of all domains, which ask all of their queries.
+pub(crate) async fn run_all(world: &World) {
+    let app = app(&World::cosmos(&world.endpoint).await, World::options());
+    for (domain, audit) in app.audits() {
+        let options = Options { settle: Duration::ZERO, repair: true };
+        let summary = audit.run(options, &mut Kept::default()).await.unwrap();
+        assert!(summary.is_clean(), "{domain}: {summary:?}");
+    }
 }
 
 /// Ann, Bob and Cy; posts `p1` of Ann and `p2` of Bob, with comments and likes; all delivered.

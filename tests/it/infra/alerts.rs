@@ -9,6 +9,7 @@ use std::{
 use serde_json::Value;
 
 use super::{bicep::Bicep, root, text};
+use crate::{api_page::documented, world::http_functions};
 
 /// The functions that never answer 201, or write to no container that a trigger reads.
 const WRITE_NOTHING_WATCHED: [&str; 3] = ["ReplayDeadLetter", "PutPassword", "VerifyPassword"];
@@ -92,18 +93,35 @@ fn a_projection_that_stands_still_is_missed_whichever_it_is() {
     };
     let watched: BTreeSet<_> =
         triggers.iter().map(|(name, one)| row(name, &[&one["containerName"]])).collect();
-    assert_eq!(datatable("change-feed-silent", "projections"), watched);
+    rows_are("change-feed-silent", "projections", &watched);
     let leased: BTreeSet<_> = triggers
         .iter()
         .map(|(name, one)| row(name, &[&one["containerName"], &one["leaseContainerPrefix"]]))
         .collect();
-    assert_eq!(datatable("lease-age", "triggers"), leased);
+    rows_are("lease-age", "triggers", &leased);
     for (one, other) in leased.iter().flat_map(|one| leased.iter().map(move |other| (one, other))) {
         assert!(one == other || !one[2].contains(&other[2]), "{one:?} also looks like {other:?}");
     }
     for one in triggers.values() {
         assert_eq!(one["leaseContainerName"], "leases", "the queries look there");
     }
+}
+
+/// Sees that a table of a query has these rows, and names those that it lacks or has too many.
+fn rows_are(query: &str, table: &str, expected: &BTreeSet<Vec<String>>) {
+    let is = datatable(query, table);
+    let text = |row: &Vec<String>| {
+        let cells: Vec<String> = row.iter().map(|cell| format!("\"{cell}\",")).collect();
+        format!("    {}", cells.join(" "))
+    };
+    let lacks: Vec<String> = expected.difference(&is).map(text).collect();
+    let extra: Vec<String> = is.difference(expected).map(text).collect();
+    assert!(
+        lacks.is_empty() && extra.is_empty(),
+        "infra/kql/{query}.kql, table {table}. Add:\n{}\nRemove:\n{}",
+        lacks.join("\n"),
+        extra.join("\n")
+    );
 }
 
 #[test]
@@ -121,9 +139,21 @@ fn every_command_that_can_create_counts_as_a_write() {
         let methods = trigger["methods"].as_array().cloned().unwrap_or_default();
         let creates = methods.iter().any(|method| method == "post" || method == "put");
         let alone = methods.len() == 1;
-        let expected = creates && alone && !WRITE_NOTHING_WATCHED.contains(&name.as_str());
-        assert_eq!(writers.contains(name.as_str()), expected, "{name}");
+        let is_expected = creates && alone && !WRITE_NOTHING_WATCHED.contains(&name.as_str());
+        let is_there = writers.contains(name.as_str());
+        assert!(!is_there || is_expected, "{name} is no writer of a watched container");
+        assert!(
+            is_there || !is_expected || !may_create(&name),
+            "infra/kql/change-feed-silent.kql lacks a row among the writers, with the container:\n    \
+             \"{name}\", \"container\","
+        );
     }
+}
+
+/// Returns true if the first good answer of a function is a 201, as `docs/api.md` has it.
+fn may_create(name: &str) -> bool {
+    let function = http_functions().into_iter().find(|function| function.name == name);
+    function.as_ref().and_then(documented).is_none_or(|row| row.status == 201)
 }
 
 #[test]

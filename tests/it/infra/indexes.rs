@@ -121,6 +121,7 @@ async fn asked() -> Vec<Asked> {
     world.settle().await;
     webstore::every_query::ask(&world).await;
     audit::repair_all(&world).await;
+    audit::run_all(&world).await;
     let requests = world.endpoint.requests().into_iter();
     let asked = requests.filter_map(|request| {
         let text = as_written(&request.query?);
