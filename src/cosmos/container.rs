@@ -239,6 +239,28 @@ impl Container {
         self.pages(query, scope, limit).await?.try_concat().await
     }
 
+    /// Reads items of one logical partition by their ids: one store request, or none for no ids. What
+    /// does not exist is left out. `select` says what is read of each item `c`, as in a query.
+    pub async fn query_ids<T: DeserializeOwned + Send + 'static>(
+        &self,
+        select: &str,
+        partition: &str,
+        ids: impl IntoIterator<Item = impl AsRef<str>>,
+    ) -> Result<Vec<T>, StoreError> {
+        let ids: Vec<_> = ids.into_iter().collect();
+        let limit = u32::try_from(ids.len()).unwrap_or(u32::MAX);
+        if limit == 0 {
+            return Ok(Vec::new());
+        }
+        let names: Vec<_> = (0..limit).map(|place| format!("@id{place}")).collect();
+        let text = format!("SELECT {select} FROM c WHERE c.id IN ({})", names.join(", "));
+        let query =
+            names.into_iter().zip(&ids).try_fold(Query::from(text), |query, (name, id)| {
+                query.with_parameter(name, id.as_ref())
+            })?;
+        self.query(query, Scope::Partition(partition), limit).await
+    }
+
     /// Runs a query page by page, each of at most `page_size` items and as the store cuts it.
     pub async fn pages<T: DeserializeOwned + Send + 'static>(
         &self,

@@ -66,17 +66,9 @@ impl Catalog {
 
     /// The tags with these ids, as far as there are such: one query in the partition of the tags.
     pub(super) async fn tags(&self, ids: &[TagId]) -> Result<Vec<Label>, StoreError> {
-        let Some(count) = u32::try_from(ids.len()).ok().filter(|count| *count > 0) else {
-            return Ok(Vec::new());
-        };
-        let names: Vec<String> = (0..ids.len()).map(|n| format!("@id{n}")).collect();
-        let text = format!("SELECT * FROM c WHERE c.id IN ({})", names.join(", "));
-        let mut query = Query::from(text);
-        for (name, id) in names.into_iter().zip(ids) {
-            query = query.with_parameter(name, id)?;
-        }
-        let scope = Scope::Partition(LabelKind::Tag.as_str());
-        let found: Vec<LabelItem> = self.labels.query(query, scope, count).await?;
+        let ids = ids.iter().map(TagId::as_str);
+        let found: Vec<LabelItem> =
+            self.labels.query_ids("*", LabelKind::Tag.as_str(), ids).await?;
         let live = found.into_iter().filter_map(|item| match item {
             LabelItem::Live(tag) => Some(tag),
             LabelItem::Deleted(_) | LabelItem::Renaming(_) => None,

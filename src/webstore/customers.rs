@@ -12,7 +12,7 @@ use super::{
     },
 };
 use crate::{
-    cosmos::{Container, Cosmos, Query, Reads, Scope, StoreError, Stored},
+    cosmos::{Container, Cosmos, Reads, StoreError, Stored},
     engines::counted_children::{CHILD_BYTES, Changes, CountedChildren, Family},
 };
 
@@ -113,17 +113,8 @@ impl Customers {
             let stored = self.products.read(partition, id.as_str()).await?;
             return Ok(stored.map(|Stored { item, .. }| item).into_iter().collect());
         }
-        let names: Vec<_> = (0..ids.len()).map(|place| format!("@id{place}")).collect();
-        let text = format!(
-            "SELECT c.type, c.id, c.sku, c.name, c.price FROM c WHERE c.id IN ({})",
-            names.join(", ")
-        );
-        let mut query = Query::from(text);
-        for (name, id) in names.into_iter().zip(ids) {
-            query = query.with_parameter(name, id)?;
-        }
-        let most = u32::try_from(ids.len()).unwrap_or(u32::MAX);
-        self.products.query(query, Scope::Partition(partition), most).await
+        let ids = ids.iter().map(|id| id.as_str());
+        self.products.query_ids("c.type, c.id, c.sku, c.name, c.price", partition, ids).await
     }
 }
 

@@ -43,7 +43,7 @@ use crate::{
         Blog,
         model::{FEED_PARTITION, FeedHead, FeedMark, HEAD_ID, InFeed, PostCopy, PostsItem},
     },
-    cosmos::{Container, ETag, Query, Reason, Scope, StoreError, Transaction},
+    cosmos::{Container, ETag, Reason, StoreError, Transaction},
     projection::{Copied, Effect, Projection},
 };
 
@@ -191,17 +191,8 @@ impl HomeFeed {
             let known = ids.zip(copies).filter_map(|(id, copy)| Some((id.to_owned(), copy?)));
             return Ok(known.collect());
         }
-        let names: Vec<_> = (0..posts.len()).map(|n| format!("@id{n}")).collect();
-        let names_in_list = names.join(", ");
-        let text =
-            format!("SELECT c.id, c.version, c._etag FROM c WHERE c.id IN ({names_in_list})");
-        let query = names.iter().zip(ids).try_fold(Query::from(text), |query, (name, id)| {
-            query.with_parameter(name.as_str(), id)
-        })?;
-        #[expect(clippy::cast_possible_truncation, reason = "49")]
-        let page = Self::GROUP as u32;
         let found: Vec<Found> =
-            self.0.feed.query(query, Scope::Partition(FEED_PARTITION), page).await?;
+            self.0.feed.query_ids("c.id, c.version, c._etag", FEED_PARTITION, ids).await?;
         let copied = |Found { id, version, etag }| (id, Copied { version, etag: ETag::from(etag) });
         Ok(found.into_iter().map(copied).collect())
     }

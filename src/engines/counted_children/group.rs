@@ -6,10 +6,7 @@ use serde::Deserialize;
 
 use super::{CHILD_BYTES, Changes, Family, Remembers};
 use crate::{
-    cosmos::{
-        Combine, Container, ETag, Query, Reads, Reason, Refusal, Scope, StoreError, Stored,
-        Transaction,
-    },
+    cosmos::{Combine, Container, ETag, Reads, Reason, Refusal, StoreError, Stored, Transaction},
     values::{CommandId, Timestamp},
 };
 
@@ -418,18 +415,8 @@ impl<'a, F: Family> Group<'a, F> {
             let item = self.container.read(partition, id).await?;
             return Ok(item.map(|item| (id.clone(), item)).into_iter().collect());
         }
-        let names: Vec<_> = (0..ids.len()).map(|place| format!("@id{place}")).collect();
-        let text = format!(
-            "SELECT c.id AS id, c._etag AS etag, c AS item FROM c WHERE c.id IN ({})",
-            names.join(", ")
-        );
-        let mut query = Query::from(text);
-        for (name, id) in names.iter().zip(&ids) {
-            query = query.with_parameter(name, id)?;
-        }
-        let most = u32::try_from(ids.len()).unwrap_or(u32::MAX);
-        let scope = Scope::Partition(partition);
-        let rows: Vec<Row<F::Item>> = self.container.query(query, scope, most).await?;
+        let select = "c.id AS id, c._etag AS etag, c AS item";
+        let rows: Vec<Row<F::Item>> = self.container.query_ids(select, partition, &ids).await?;
         let stored =
             |row: Row<F::Item>| (row.id, Stored { item: row.item, etag: ETag::from(row.etag) });
         Ok(rows.into_iter().map(stored).collect())

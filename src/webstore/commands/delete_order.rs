@@ -50,9 +50,7 @@ pub async fn delete_order(
     retry(async |Attempt { answer_lost, reads }| match attempt(reads).await {
         // It was there when an earlier attempt began, which has deleted it.
         Err(ApiError::NotFound(_)) if answer_lost => Ok(StatusCode::NO_CONTENT),
-        Err(ApiError::NotFound(_)) if conditions.demands_existence() => {
-            Err(ApiError::PreconditionFailed)
-        }
+        Err(ApiError::NotFound(what)) => Err(conditions.missing(what)),
         result => result,
     })
     .await

@@ -28,8 +28,7 @@ pub async fn delete_product(
                 return Ok(StatusCode::NO_CONTENT);
             }
             Some(Stored { item: ProductItem::Product(product), etag }) => (product, etag),
-            _ if conditions.demands_existence() => return Err(ApiError::PreconditionFailed),
-            _ => return Err(ApiError::NotFound("product")),
+            _ => return Err(conditions.missing("product")),
         };
         conditions.check(Some(&etag))?;
         if let Some(departure) = &product.departure {

@@ -5,7 +5,6 @@ use axum::{
     response::{IntoResponse, Response},
 };
 
-use super::confirmed;
 use crate::{
     cosmos::{Attempt, ETag, Stored, retry},
     http::{self, ApiError, Conditions, Form, FromForm},
@@ -54,7 +53,7 @@ impl LabelCommand<'_> {
             Some(Stored { item: LabelItem::Live(label), etag }) => {
                 conditions.check(Some(&etag))?;
                 if label.public.name == *name {
-                    confirmed(catalog)?;
+                    catalog.reads.confirmed()?;
                     return Ok(http::item(StatusCode::OK, &label.public, &etag));
                 }
                 let renamed = label.renamed(name.clone(), command);
@@ -96,8 +95,7 @@ impl LabelCommand<'_> {
                 return Ok(StatusCode::NO_CONTENT.into_response());
             }
             Some(Stored { item: LabelItem::Live(label), etag }) => (label, etag),
-            _ if conditions.demands_existence() => return Err(ApiError::PreconditionFailed),
-            _ => return Err(ApiError::NotFound(kind.as_str())),
+            _ => return Err(conditions.missing(kind.as_str())),
         };
         conditions.check(Some(&etag))?;
         let uses = catalog.latest_committed().uses(kind, id).await?;

@@ -31,12 +31,3 @@ pub use put_password::put_password;
 pub use put_product::put_product;
 pub use put_tag::put_tag;
 pub use verify_password::verify_password;
-
-use super::catalog::Catalog;
-use crate::{cosmos::Reads, http::ApiError};
-
-/// Refuses a decision to do nothing unless it was made upon the latest state: no write follows that
-/// the store could refuse.
-fn confirmed(catalog: &Catalog) -> Result<(), ApiError> {
-    if catalog.reads == Reads::Latest { Ok(()) } else { Err(ApiError::Unconfirmed) }
-}

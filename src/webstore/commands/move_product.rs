@@ -2,7 +2,6 @@
 
 use axum::{extract::State, http::StatusCode, response::Response};
 
-use super::confirmed;
 use crate::{
     cosmos::{Attempt, StoreError, Stored, retry},
     http::{self, ApiError, Form, FromForm, JsonBody, Params},
@@ -61,7 +60,7 @@ async fn begin(
         };
     }
     if from == to {
-        confirmed(catalog)?;
+        catalog.reads.confirmed()?;
         return Ok(answer(&Stored { item: product, etag }));
     }
     let category = async {

@@ -3,7 +3,7 @@
 use axum::{extract::State, http::StatusCode, response::Response};
 
 use crate::{
-    cosmos::{Attempt, ETag, Reads, StoreError, Stored, retry},
+    cosmos::{Attempt, ETag, StoreError, Stored, retry},
     engines::counted_children::{Edition, Request},
     http::{self, Actor, ApiError, Conditions, Form, FromForm, JsonBody, Params},
     values::{CommandId, Timestamp},
@@ -114,10 +114,8 @@ async fn edit(
 ) -> Result<Response, ApiError> {
     let public = &stored.item.public;
     if public.details == *details {
-        return match customers.reads {
-            Reads::Session => Err(ApiError::Unconfirmed),
-            Reads::Latest => Ok(edited(public, &stored.etag)),
-        };
+        customers.reads.confirmed()?;
+        return Ok(edited(public, &stored.etag));
     }
     let (id, edit) = (public.id.clone(), CustomerEdit::Details(Box::new(details.clone())));
     match customers.orders.edit(&id, edit, request.seen(stored)).await? {

@@ -47,9 +47,7 @@ pub async fn put_password(
         }
     };
     retry(async |Attempt { reads, .. }| match attempt(reads).await {
-        Err(ApiError::NotFound(_)) if conditions.demands_existence() => {
-            Err(ApiError::PreconditionFailed)
-        }
+        Err(ApiError::NotFound(what)) => Err(conditions.missing(what)),
         result => result,
     })
     .await

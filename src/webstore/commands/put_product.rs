@@ -4,7 +4,6 @@ use std::sync::{Mutex, PoisonError};
 
 use axum::{extract::State, http::StatusCode, response::Response};
 
-use super::confirmed;
 use crate::{
     cosmos::{Attempt, ETag, StoreError, Stored, retry},
     http::{self, ApiError, Conditions, Form, FromForm, JsonBody, Params},
@@ -132,7 +131,7 @@ impl Wanted {
             };
         }
         if product.has(text) {
-            confirmed(catalog)?;
+            catalog.reads.confirmed()?;
             return Ok(self.answer(&product, etag));
         }
         let tags = tags(catalog, &text.tag_ids, &product.tags).await?;
