@@ -1,14 +1,9 @@
 //! What the requests of the catalog cost, held against the table of `docs/webstore.md`.
 
-use std::fmt::Write;
-
 use serde_json::{Value, json};
 
 use super::shop::{label, path};
-use crate::{
-    costs::{charge, is_caused_by_a_change, tables},
-    world::World,
-};
+use crate::{costs::budget_table, world::World};
 
 const CATEGORY: &str = "0192f0c1-7b1e-7c3d-9f00-3a5d2b8e4c71";
 const OTHER: &str = "0192f0c1-7b1e-7c3d-9f00-3a5d2b8e4c72";
@@ -48,15 +43,11 @@ async fn shop() -> World {
 #[tokio::test]
 async fn every_request_of_the_catalog_costs_what_the_documents_say() {
     let world = shop().await;
-    let mut table = String::from(
-        "| catalog request | what | store requests | request units | background | which |\n\
-         | --- | --- | ---: | ---: | ---: | --- |\n",
-    );
     let category = format!("/api/categories/{CATEGORY}");
     let (one, new) = (path(CATEGORY, &id(0)), path(CATEGORY, &id(99)));
     let renamed = || Some(json!({"name": "Renamed"}));
     let to = Some(json!({"categoryId": OTHER}));
-    for (method, what, path, body) in [
+    let requests = [
         ("GET", "`/categories/{categoryId}`", category.clone(), None),
         ("GET", "`/categories`, 3 of them", "/api/categories".into(), None),
         ("GET", "`…/products/{productId}`", one.clone(), None),
@@ -71,35 +62,6 @@ async fn every_request_of_the_catalog_costs_what_the_documents_say() {
         ("DELETE", "`/tags/{tagId}`", "/api/tags/unused".into(), None),
         ("PUT", "`/categories/{categoryId}`, renamed, 24 products", category, renamed()),
         ("PUT", "`/tags/{tagId}`, renamed, 25 products", format!("/api/tags/{TAG}"), renamed()),
-    ] {
-        let mark = world.endpoint.request_count();
-        let answer = world.call(method, &path, &[], body).await;
-        assert!(answer.status.is_success(), "{what}: {}", answer.text);
-        let requests = world.endpoint.requests_since(mark);
-        let mark = world.endpoint.request_count();
-        world.settle().await;
-        let after = world.endpoint.requests_since(mark);
-        let background = after.into_iter().filter(is_caused_by_a_change).collect::<Vec<_>>();
-        let mut kinds = Vec::new();
-        for request in &requests {
-            let kind = format!("{:?} {}", request.kind, request.container).to_lowercase();
-            let fans_out = if request.names_partition_key { "" } else { " in all partitions" };
-            let kind = format!("{kind}{fans_out}");
-            if fans_out.is_empty() || kinds.last() != Some(&kind) {
-                kinds.push(kind);
-            }
-        }
-        writeln!(
-            table,
-            "| {method} | {what} | {} | {:.2} | {:.2} | {} |",
-            requests.len(),
-            charge(&requests),
-            charge(&background),
-            kinds.join(", ")
-        )
-        .unwrap();
-    }
-    println!("{table}");
-    let wrong = tables::differences(&table, &tables::document("docs/webstore.md")).join("\n");
-    assert!(wrong.is_empty(), "docs/webstore.md has another budget; the table is above:\n{wrong}");
+    ];
+    budget_table(&world, "catalog", requests, "docs/webstore.md").await;
 }

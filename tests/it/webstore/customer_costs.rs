@@ -1,17 +1,12 @@
 //! What the requests of customers and orders cost, held against the table of `docs/webstore.md`.
 
-use std::fmt::Write;
-
 use serde_json::{Value, json};
 
 use super::{
     given::{self, line},
     shop::label,
 };
-use crate::{
-    costs::{charge, is_caused_by_a_change, tables},
-    world::World,
-};
+use crate::{costs::budget_table, world::World};
 
 const ANN: &str = "0192f0c1-7b1e-7c3d-9f00-3a5d2b8e4c71";
 const BOB: &str = "0192f0c1-7b1e-7c3d-9f00-3a5d2b8e4c72";
@@ -63,11 +58,7 @@ async fn every_request_of_a_customer_costs_what_the_documents_say() {
     let [one, many] = [vec![line(CATEGORY, "p1", 1)], lines()];
     let both = [line(CATEGORY, "p1", 1), line(OTHER, "p1", 1)];
     let top = "/api/reports/top-customers";
-    let mut table = String::from(
-        "| customer request | what | store requests | request units | background | which |\n\
-         | --- | --- | ---: | ---: | ---: | --- |\n",
-    );
-    for (method, what, path, body) in [
+    let requests = [
         (
             "PUT",
             "`/customers/{customerId}`, new",
@@ -88,35 +79,6 @@ async fn every_request_of_a_customer_costs_what_the_documents_say() {
         ("DELETE", "`…/orders/{orderId}`", order.to_owned(), None),
         ("GET", "`/reports/top-customers`", top.to_owned(), None),
         ("GET", "`…?source=leaderboard`", format!("{top}?source=leaderboard"), None),
-    ] {
-        let mark = world.endpoint.request_count();
-        let answer = world.call(method, &path, &[], body).await;
-        assert!(answer.status.is_success(), "{what}: {}", answer.text);
-        let requests = world.endpoint.requests_since(mark);
-        let mark = world.endpoint.request_count();
-        world.settle().await;
-        let after = world.endpoint.requests_since(mark);
-        let background = after.into_iter().filter(is_caused_by_a_change).collect::<Vec<_>>();
-        let mut kinds = Vec::new();
-        for request in &requests {
-            let fans_out = if request.names_partition_key { "" } else { " in all partitions" };
-            let kind = format!("{:?} {}", request.kind, request.container).to_lowercase();
-            let kind = format!("{kind}{fans_out}");
-            if fans_out.is_empty() || kinds.last() != Some(&kind) {
-                kinds.push(kind);
-            }
-        }
-        writeln!(
-            table,
-            "| {method} | {what} | {} | {:.2} | {:.2} | {} |",
-            requests.len(),
-            charge(&requests),
-            charge(&background),
-            kinds.join(", ")
-        )
-        .unwrap();
-    }
-    println!("{table}");
-    let wrong = tables::differences(&table, &tables::document("docs/webstore.md")).join("\n");
-    assert!(wrong.is_empty(), "docs/webstore.md has another budget; the table is above:\n{wrong}");
+    ];
+    budget_table(&world, "customer", requests, "docs/webstore.md").await;
 }
