@@ -66,22 +66,18 @@ pub mod projections {
 
     mod home_feed;
     mod post_copies_in_users;
-    mod post_state;
     mod posts_integrity;
     mod usernames_in_posts;
 
-    pub use home_feed::HomeFeed;
+    pub use home_feed::{HomeFeed, NewestPosts};
     pub use post_copies_in_users::{PostCopies, PostCopiesInUsers};
     pub use posts_integrity::PostsIntegrity;
     pub use usernames_in_posts::{Usernames, UsernamesInPosts};
-
-    use post_state::{PostState, post_source, post_state};
 }
 
 pub mod audit;
 
 mod leftovers;
-mod newest_posts;
 mod reactions;
 mod stores;
 mod usernames;
@@ -97,7 +93,7 @@ use self::{
         put_post::put_post, put_user::put_user, unlike_post::unlike_post,
     },
     model::sizes,
-    projections::{HomeFeed, PostCopies, PostsIntegrity, UsernamesInPosts},
+    projections::{NewestPosts, PostCopies, PostsIntegrity, UsernamesInPosts},
     queries::{
         get_comment::get_comment, get_feed::get_feed, get_like::get_like, get_post::get_post,
         get_user::get_user, list_comments::list_comments, list_likes::list_likes,
@@ -108,7 +104,7 @@ use crate::{
     config::ConfigError,
     domain::{Context, Domain, bind},
     http::{AuthLevel, Footprint, HttpFunction, delete, get, post, put},
-    projection::copies::CopyProjection,
+    projection::{copies::CopyProjection, window::WindowProjection},
 };
 
 /// Returns the blog as a domain of the app.
@@ -119,7 +115,7 @@ pub fn domain(context: &Context<'_>) -> Result<Domain, ConfigError> {
         projections: vec![
             Arc::new(UsernamesInPosts::of(&blog, context.background)),
             Arc::new(CopyProjection(PostCopies(blog.clone()))),
-            Arc::new(HomeFeed(blog.clone())),
+            Arc::new(WindowProjection(NewestPosts(blog.clone()))),
             Arc::new(PostsIntegrity::new(&blog, context.background)),
         ],
         audit: Some(audit::audit(&blog)),

@@ -48,7 +48,7 @@ use backon::{ExponentialBuilder, Retryable};
 use futures::TryStreamExt;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-use super::{Delivered, Effect, Origin, Projection};
+use super::{Effect, Origin, Projection};
 use crate::{
     cosmos::{Container, Query, Reason, Scope, StoreError, Stored, Transaction},
     engines::tombstone,
@@ -263,13 +263,8 @@ impl<A: Aggregate> AggregateProjection<A> {
         if !contribution.as_ref().is_some_and(|one| may_be_rewritten_by_host(&one.key)) {
             return Ok(Some((origin.version, contribution)));
         }
-        let version = |item: &A::Change| A::origin(item).map(|origin| origin.version);
-        let place = (origin.partition.as_str(), origin.id.as_str());
-        let stored = Delivered(origin.version).read(self.0.sources(), place, version).await?;
-        Ok(stored.and_then(|stored| {
-            let version = version(&stored.item)?;
-            Some((version, A::contribution(&stored.item)))
-        }))
+        let stored = origin.read_again(self.0.sources(), A::origin).await?;
+        Ok(stored.and_then(|item| Some((A::origin(&item)?.version, A::contribution(&item)))))
     }
 }
 

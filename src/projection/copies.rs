@@ -17,7 +17,7 @@
 
 use serde::{Serialize, de::DeserializeOwned};
 
-use super::{Delivered, Effect, Origin, Projection, VersionedCopy};
+use super::{Effect, Origin, Projection, VersionedCopy};
 use crate::cosmos::{Container, StoreError};
 
 /// What is copied from where to where.
@@ -89,9 +89,6 @@ impl<C: Copies> CopyProjection<C> {
         let Some(origin) = origin else {
             return Ok(Some(change.clone()));
         };
-        let version = |item: &C::Change| C::origin(item).map(|origin| origin.version);
-        let place = (origin.partition.as_str(), origin.id.as_str());
-        let stored = Delivered(origin.version).read(self.0.sources(), place, version).await?;
-        Ok(stored.map(|stored| stored.item))
+        origin.read_again(self.0.sources(), C::origin).await
     }
 }

@@ -18,8 +18,8 @@
 //!
 //! 1. A type with [`Projection`], one file in the `projections` folder of the domain.
 //! 2. What it writes, as a pure function of the change. It is one of a few shapes, which carry what is
-//!    hard about it: [`copies`] of one source, an [`aggregate`], a [`fan_out`].
-//!    Where it is neither, it writes with [`Place`]. Where several
+//!    hard about it: [`copies`] of one source, an [`aggregate`], a [`fan_out`], a [`window`] of the newest.
+//!    Where it is none of them, it writes with [`Place`]. Where several
 //!    changes cost less together, [`Projection::apply_all`] gets them in groups.
 //! 3. A line in the `mod.rs` of the domain.
 //! 4. A folder in `functions/` with its own `leaseContainerPrefix`.
@@ -51,11 +51,9 @@
 //!   took to arrive, begins at version 1 and is copied with its first change after that time.)
 //! - *A replay* is a delivery of the newest version. It deletes its letter only after applying, and
 //!   only as it read it; a failure meanwhile has stored it anew, and then it starts over. Hence (b).
-//! - *The feed's members* change only with its head, under the head's ETag, in one transaction: the
-//!   changes form one sequence, and each decides on the head that it replaces. A delete that opens a
-//!   gap leaves a note in the same transaction, so a crash before the refill loses nothing (ADR 1).
 //!
-//! Values with many embedded copies have an argument of their own: [`fan_out`].
+//! Where copies come and go, more is needed: the members of a [`window`], and values with many
+//! embedded copies ([`fan_out`]), have an argument of their own.
 //!
 //! # Why stale reads lose nothing
 //!
@@ -69,7 +67,7 @@
 //! | the source of a delivered change ([`Delivered`]) | no: less than the delivered version is a lost race, after a second read of the latest committed state |
 //! | the targets of a [`fan_out`]; the source of a new target | no, both are latest committed |
 //! | the comments and likes of a deleted post | no, latest committed: none is written after the tombstone, so an empty answer is final |
-//! | the head of the feed, the newest posts of a refill | no, latest committed: [`HomeFeed`](crate::blog::projections::HomeFeed) has the argument |
+//! | the head of a window, the newest sources of a refill | no, latest committed: [`window`] has the argument |
 //! | the document of a dead letter | no, latest committed: its letter is deleted afterwards |
 //!
 //! The latest committed state is that of the region which is read, at twice the request units. With
@@ -93,6 +91,7 @@ mod registry;
 pub mod removal;
 mod replay;
 mod unreadable;
+pub mod window;
 
 use serde::de::DeserializeOwned;
 

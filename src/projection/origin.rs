@@ -1,5 +1,10 @@
 //! Which source a change is of.
 
+use serde::de::DeserializeOwned;
+
+use super::Delivered;
+use crate::cosmos::{Container, StoreError};
+
 /// Where a source is, and which version of it was delivered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Origin {
@@ -22,5 +27,19 @@ impl Origin {
     pub fn name(&self) -> String {
         let Self { partition, id, .. } = self;
         if partition == id { id.clone() } else { format!("{partition} {id}") }
+    }
+
+    /// Reads the source again, in the version that was delivered or a newer one: for a change that
+    /// the Functions host may have rewritten on its way through the trigger. `None` when the source is
+    /// gone.
+    pub async fn read_again<C: DeserializeOwned>(
+        &self,
+        sources: &Container,
+        origin: impl Fn(&C) -> Option<Self>,
+    ) -> Result<Option<C>, StoreError> {
+        let version = |item: &C| origin(item).map(|origin| origin.version);
+        let place = (self.partition.as_str(), self.id.as_str());
+        let stored = Delivered(self.version).read(sources, place, version).await?;
+        Ok(stored.map(|stored| stored.item))
     }
 }

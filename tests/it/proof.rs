@@ -4,14 +4,17 @@
 //! A random history writes states of a few sources, with random owners, deletions and ids that come
 //! again. Between the writes, random states of all that there ever were are delivered: older ones,
 //! duplicates, out of order, to two instances, to both at once, and to one that is killed in the
-//! middle. Most states are delivered never. In the end the last state of each source is delivered,
-//! which is all that the change feed promises; and then everything once more, backwards.
+//! middle. Most states are delivered never. In the end the last state of each source is delivered
+//! unless it was acknowledged before, which is all that the change feed promises; and then everything
+//! once more, backwards.
 //!
-//! [`holds`] takes any projection; [`copies`] and [`aggregate`] compare by the definition of the shape. To put a
-//! projection of your own under the proof: [`Sources`] for its container, if there is none yet, and
-//! one line.
+//! [`holds`] takes any projection; [`copies`], [`aggregate`] and [`window`] compare by the definition of
+//! the shape. To put a projection of your own under the proof: [`Sources`] for its container, if there
+//! is none yet, and one line.
 
 use std::{
+    cell::RefCell,
+    cmp::Reverse,
     collections::{BTreeMap, BTreeSet},
     future::poll_fn,
     pin::pin,
@@ -34,6 +37,7 @@ use tributary::{
         AnyProjection, DeadLetters,
         aggregate::{Aggregate, AggregateProjection},
         copies::{Copies, CopyProjection},
+        window::{InWindow, Window, WindowHead, WindowProjection},
     },
 };
 use tributary_local::cosmos::ContainersFile;
@@ -87,6 +91,8 @@ struct Proof<S> {
     letters: DeadLetters,
     sources: S,
     history: Vec<Value>,
+    /// The states that were acknowledged, as texts.
+    acknowledged: RefCell<BTreeSet<String>>,
 }
 
 impl<S: Sources> Proof<S> {
@@ -142,6 +148,7 @@ impl<S: Sources> Proof<S> {
     async fn deliver(&self, instance: usize, states: &[Value]) {
         for _ in 0..20 {
             if self.invoke(instance, states).await {
+                self.acknowledged.borrow_mut().extend(states.iter().map(Value::to_string));
                 return;
             }
         }
@@ -157,8 +164,17 @@ impl<S: Sources> Proof<S> {
     }
 
     /// The last state of each source.
-    async fn last(&self) -> Vec<Value> {
-        self.world.items(S::CONTAINER).await
+    fn last(&self) -> Vec<Value> {
+        let place = |state: &Value| [&state[S::PARTITION_KEY], &state["id"]].map(Value::to_string);
+        let last: BTreeMap<_, _> = self.history.iter().map(|state| (place(state), state)).collect();
+        last.into_values().cloned().collect()
+    }
+
+    /// Those of the states that were never acknowledged.
+    fn waiting(&self, states: &[Value]) -> Vec<Value> {
+        let acknowledged = self.acknowledged.borrow();
+        let waits = |state: &&Value| !acknowledged.contains(&state.to_string());
+        states.iter().filter(waits).cloned().collect()
     }
 }
 
@@ -183,12 +199,13 @@ pub(crate) fn holds<S: Sources>(
                 world,
                 sources: S::default(),
                 history: Vec::new(),
+                acknowledged: RefCell::default(),
             };
             for step in steps {
                 proof.take(step).await;
             }
-            let last = proof.last().await;
-            proof.deliver(1, &last).await;
+            let last = proof.last();
+            proof.deliver(1, &proof.waiting(&last)).await;
             truth(&proof.world, &last).await?;
             for state in proof.history.iter().rev() {
                 proof.deliver(0, std::slice::from_ref(state)).await;
@@ -211,11 +228,6 @@ pub(crate) fn copies<S: Sources, C: Copies>(
     let build = |cosmos: &Arc<Cosmos>| -> Arc<dyn AnyProjection> {
         Arc::new(CopyProjection(build(cosmos)))
     };
-    let shown = |item: &Value| {
-        let mut item = item.as_object().cloned().unwrap_or_default();
-        item.retain(|name, _| !name.starts_with('_'));
-        (!item.contains_key("ttl")).then(|| Value::Object(item).to_string())
-    };
     holds::<S>(&json!([]), build, &async |world, last| {
         let states = last.iter().map(|state| serde_json::from_value(state.clone()).unwrap());
         let defined = states.flat_map(|state: C::Change| C::copies_of(&state));
@@ -223,6 +235,58 @@ pub(crate) fn copies<S: Sources, C: Copies>(
         let expected: BTreeSet<String> = defined.filter_map(|copy| shown(&copy)).collect();
         let found = world.items(copies).await.iter().filter_map(shown).collect();
         if expected == found { Ok(()) } else { Err(format!("{found:?}, not {expected:?}")) }
+    })
+}
+
+/// Returns an item as it was written; `None` for a tombstone.
+fn shown(item: &Value) -> Option<String> {
+    let mut item = item.as_object().cloned().unwrap_or_default();
+    item.retain(|name, _| !name.starts_with('_'));
+    (!item.contains_key("ttl")).then(|| Value::Object(item).to_string())
+}
+
+/// Puts a window under the proof: it shows the newest of the last states of the sources, and its head
+/// lists just them.
+pub(crate) fn window<S: Sources, W: Window>(
+    container: &'static str,
+    build: impl Fn(&Arc<Cosmos>) -> W,
+) -> Result<(), String> {
+    let build = |cosmos: &Arc<Cosmos>| -> Arc<dyn AnyProjection> {
+        Arc::new(WindowProjection(build(cosmos)))
+    };
+    holds::<S>(&json!([]), &build, &async |world, last| {
+        let states = last.iter().map(|state| serde_json::from_value(state.clone()).unwrap());
+        let mut newest: Vec<_> = states
+            .filter_map(|state: W::Change| {
+                let (origin, source) = (W::origin(&state)?, W::source(&state)?);
+                let copy = InWindow::new(W::PARTITION, W::copy(source));
+                let copy = serde_json::to_value(copy).unwrap();
+                Some((W::creation_date(source), origin.name(), copy))
+            })
+            .collect();
+        newest.sort_by_key(|(date, id, _)| Reverse((*date, id.clone())));
+        newest.truncate(W::CAPACITY as usize);
+        let expected: BTreeSet<String> =
+            newest.iter().filter_map(|(.., copy)| shown(copy)).collect();
+        let (heads, others): (Vec<_>, Vec<_>) = world
+            .items(container)
+            .await
+            .into_iter()
+            .filter(|item| item["type"] == W::PARTITION)
+            .partition(|item| item["id"] == WindowHead::ID);
+        let found = others.iter().filter_map(shown).collect();
+        if expected != found {
+            return Err(format!("{found:?}, not {expected:?}"));
+        }
+        let head: WindowHead = heads
+            .into_iter()
+            .next()
+            .map_or_else(WindowHead::default, |head| serde_json::from_value(head).unwrap());
+        let members = head.members().iter().map(|member| &member.id);
+        if head.refill || !members.eq(newest.iter().map(|(_, id, _)| id)) {
+            return Err(format!("the head is {head:?}, not {newest:?}"));
+        }
+        Ok(())
     })
 }
 

@@ -13,10 +13,11 @@ use super::{
 use crate::{
     audit::{Finding, Kind, Slot, Suspect, Target, read},
     blog::{
-        model::{FEED_PARTITION, FeedHead, HEAD_ID, InFeed, Member, Post, PostCopy, PostsItem},
-        newest_posts::newest_posts,
+        model::{Post, PostCopy, PostsItem},
+        projections::NewestPosts,
     },
     cosmos::{Query, Scope, StoreError, Stored},
+    projection::window::{Member, Window, WindowHead, newest},
 };
 
 /// How many copies are checked: ten times as many as the feed should have. What is beyond is
@@ -35,12 +36,19 @@ impl BlogChecks {
     pub(super) async fn check_feed(&self) -> Result<Vec<Suspect>, StoreError> {
         let newest = self.newest_posts().await?;
         let (head, head_etag) =
-            match read::<InFeed<FeedHead>>(&self.blog.feed, FEED_PARTITION, HEAD_ID).await? {
-                Slot::Item(Stored { item, etag }) => (item.item, etag.to_string()),
-                Slot::Empty => (FeedHead::default(), String::new()),
+            match read::<WindowHead>(&self.blog.feed, NewestPosts::PARTITION, WindowHead::ID)
+                .await?
+            {
+                Slot::Item(Stored { item, etag }) => (item, etag.to_string()),
+                Slot::Empty => (WindowHead::default(), String::new()),
                 Slot::Unreadable(etag) => {
                     let words = ("the head of the feed", "something else");
-                    return Ok(vec![suspect(Kind::UNREADABLE, HEAD_ID, words, etag.to_string())]);
+                    return Ok(vec![suspect(
+                        Kind::UNREADABLE,
+                        WindowHead::ID,
+                        words,
+                        etag.to_string(),
+                    )]);
                 }
             };
         let mut copies = self.copies_in_feed().await?;
@@ -48,7 +56,7 @@ impl BlogChecks {
         let mut suspects = Vec::new();
         if head.refill {
             let words = ("a feed that is filled up", "a note to fill it up");
-            suspects.push(suspect(Kinds::REFILL_PENDING, HEAD_ID, words, head_etag));
+            suspects.push(suspect(Kinds::REFILL_PENDING, WindowHead::ID, words, head_etag));
         }
         for expected in &newest {
             let id = &expected.public.id;
@@ -62,7 +70,7 @@ impl BlogChecks {
                     suspects.push(suspect(Kinds::MEMBER_DIFFERENT, id, (date, found), evidence));
                 }
                 suspects.extend(check_member(expected, copies.remove(id)));
-            } else if head.admits(&member) && !head.refill {
+            } else if head.admits(&member, NewestPosts::CAPACITY as usize) && !head.refill {
                 let words = (version(expected.version), "no member");
                 suspects.push(suspect(Kinds::MEMBER_MISSING, id, words, date));
             }
@@ -103,14 +111,14 @@ impl BlogChecks {
             let post = serde_json::from_value::<Post>(post).ok()?;
             Some(PostCopy::for_feed(&post))
         };
-        newest_posts(&self.blog.posts, short, member_of).await
+        newest::<NewestPosts, _, _>(&self.blog.posts, short, member_of).await
     }
 
     /// The copies in the feed, by id, without the tombstones of deleted posts.
     async fn copies_in_feed(&self) -> Result<HashMap<String, Copy>, StoreError> {
         let query = Query::from("SELECT TOP @copies * FROM c WHERE IS_DEFINED(c.creationDate)")
             .with_parameter("@copies", COPIES)?;
-        let scope = Scope::Partition(FEED_PARTITION);
+        let scope = Scope::Partition(NewestPosts::PARTITION);
         let items: Vec<Value> = self.blog.feed.query(query, scope, PAGE).await?;
         let text = |item: &Value, name: &str| item[name].as_str().unwrap_or_default().to_owned();
         let copies = items.into_iter().map(|item| {
@@ -157,7 +165,7 @@ fn suspect(
     let finding = Finding {
         kind,
         container: "feed",
-        partition_key: FEED_PARTITION.to_owned(),
+        partition_key: NewestPosts::PARTITION.to_owned(),
         id: id.to_owned(),
         expected: expected.into(),
         found: found.into(),

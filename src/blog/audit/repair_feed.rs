@@ -4,22 +4,25 @@ use super::{Kinds, checks::BlogChecks};
 use crate::{
     audit::{Finding, Kind, Obstacle, RepairResult, Slot, read},
     blog::{
-        model::{
-            FEED_PARTITION, FeedHead, FeedMark, HEAD_ID, InFeed, Member, PostCopy, PostId,
-            PostsItem,
-        },
-        projections::HomeFeed,
+        model::{PostCopy, PostId, PostsItem},
+        projections::NewestPosts,
         stores::PostSlot,
     },
     cosmos::{ETag, StoreError, Stored, Transaction},
-    projection::Projection,
+    projection::{
+        Projection,
+        window::{InWindow, Member, Tombstone, Window, WindowHead, WindowProjection},
+    },
 };
+
+const PARTITION: &str = NewestPosts::PARTITION;
+const CAPACITY: usize = NewestPosts::CAPACITY as usize;
 
 pub(super) async fn repair(checks: &BlogChecks, finding: &Finding, seen: &ETag) -> RepairResult {
     let id = finding.id.as_str();
     match finding.kind {
         Kinds::REFILL_PENDING => {
-            HomeFeed(checks.blog.clone()).refill().await?;
+            checks.feed().refill().await?;
             Ok("filled the feed up")
         }
         Kinds::MEMBER_MISSING => checks.admit(id).await,
@@ -27,10 +30,10 @@ pub(super) async fn repair(checks: &BlogChecks, finding: &Finding, seen: &ETag) 
         Kinds::MEMBER_EXTRA => checks.take_out(id).await,
         Kind::COPY_EXTRA => {
             // Of no member: readers should not see it.
-            checks.blog.feed.delete(FEED_PARTITION, id, seen).await?;
+            checks.blog.feed.delete(PARTITION, id, seen).await?;
             Ok("deleted the copy")
         }
-        Kind::UNREADABLE if id == HEAD_ID => Err(Obstacle::ForAPerson(
+        Kind::UNREADABLE if id == WindowHead::ID => Err(Obstacle::ForAPerson(
             "nobody can say who the members were: delete the head and all copies, and restart the lease of HomeFeed",
         )),
         _ => checks.write_member(id).await,
@@ -43,7 +46,7 @@ impl BlogChecks {
         let PostSlot::Live(post) = self.blog.post_slot(&post_id(id)?).await? else {
             return Err(Obstacle::Race);
         };
-        HomeFeed(self.blog.clone()).apply(&PostsItem::Post(post.item)).await?;
+        self.feed().apply(&PostsItem::Post(post.item)).await?;
         Ok("took the post in")
     }
 
@@ -55,12 +58,14 @@ impl BlogChecks {
         let PostSlot::Live(post) = self.blog.post_slot(&post_id(id)?).await? else {
             return Err(Obstacle::Race);
         };
-        let head = head.remove(id).admit(Member::of(&post.item)).head;
-        let transaction = Transaction::new(FEED_PARTITION)
-            .replace(HEAD_ID, &InFeed::new(head), &head_etag)?
-            .put(id, &InFeed::new(PostCopy::for_feed(&post.item)), etag.as_ref())?;
+        let creation_date = post.item.public.creation_date;
+        let member = Member { creation_date, id: id.to_owned() };
+        let head = head.remove(id, CAPACITY).admit(member, CAPACITY);
+        let transaction = Transaction::new(PARTITION)
+            .replace(WindowHead::ID, &InWindow::new(PARTITION, head), &head_etag)?
+            .put(id, &InWindow::new(PARTITION, PostCopy::for_feed(&post.item)), etag.as_ref())?;
         self.blog.feed.transact(transaction).await?;
-        HomeFeed(self.blog.clone()).refill().await?;
+        self.feed().refill().await?;
         Ok("wrote the member")
     }
 
@@ -68,22 +73,22 @@ impl BlogChecks {
     async fn take_out(&self, id: &str) -> RepairResult {
         let (head, head_etag) = self.head().await?;
         let copy = self.in_feed(id).await?;
-        let transaction = Transaction::new(FEED_PARTITION).replace(
-            HEAD_ID,
-            &InFeed::new(head.remove(id)),
+        let transaction = Transaction::new(PARTITION).replace(
+            WindowHead::ID,
+            &InWindow::new(PARTITION, head.remove(id, CAPACITY)),
             &head_etag,
         )?;
         let transaction = match (self.blog.post_slot(&post_id(id)?).await?, copy) {
             (PostSlot::Live(_), _) => return Err(Obstacle::Race),
             (PostSlot::Deleted(mark), copy) => {
-                let mark = InFeed::new(FeedMark::from(&mark.item));
+                let mark = InWindow::new(PARTITION, Tombstone::new(id, mark.item.version));
                 transaction.put(id, &mark, copy.as_ref())?
             }
             (PostSlot::Empty, Some(etag)) => transaction.delete(id, Some(&etag)),
             (PostSlot::Empty, None) => transaction,
         };
         self.blog.feed.transact(transaction).await?;
-        HomeFeed(self.blog.clone()).refill().await?;
+        self.feed().refill().await?;
         Ok("took the member out")
     }
 
@@ -97,24 +102,28 @@ impl BlogChecks {
         if !head.contains(id) {
             return Err(Obstacle::Race);
         }
-        let copy = InFeed::new(PostCopy::for_feed(&post.item));
-        let transaction = Transaction::new(FEED_PARTITION)
-            .replace(HEAD_ID, &InFeed::new(head), &head_etag)?
+        let copy = InWindow::new(PARTITION, PostCopy::for_feed(&post.item));
+        let transaction = Transaction::new(PARTITION)
+            .replace(WindowHead::ID, &InWindow::new(PARTITION, head), &head_etag)?
             .put(id, &copy, etag.as_ref())?;
         self.blog.feed.transact(transaction).await?;
         Ok("wrote the copy")
     }
 
-    async fn head(&self) -> Result<(FeedHead, ETag), Obstacle> {
-        match read::<InFeed<FeedHead>>(&self.blog.feed, FEED_PARTITION, HEAD_ID).await? {
-            Slot::Item(Stored { item, etag }) => Ok((item.item, etag)),
+    fn feed(&self) -> WindowProjection<NewestPosts> {
+        WindowProjection(NewestPosts(self.blog.clone()))
+    }
+
+    async fn head(&self) -> Result<(WindowHead, ETag), Obstacle> {
+        match read::<WindowHead>(&self.blog.feed, PARTITION, WindowHead::ID).await? {
+            Slot::Item(Stored { item, etag }) => Ok((item, etag)),
             _ => Err(Obstacle::Race),
         }
     }
 
     /// The ETag of the copy or mark of a post in the feed.
     async fn in_feed(&self, id: &str) -> Result<Option<ETag>, StoreError> {
-        Ok(match read::<serde_json::Value>(&self.blog.feed, FEED_PARTITION, id).await? {
+        Ok(match read::<serde_json::Value>(&self.blog.feed, PARTITION, id).await? {
             Slot::Item(Stored { etag, .. }) | Slot::Unreadable(etag) => Some(etag),
             Slot::Empty => None,
         })

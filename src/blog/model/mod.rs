@@ -5,7 +5,6 @@
 //! user that the copied name was taken from.
 
 mod author;
-mod feed;
 mod post;
 mod reaction;
 pub mod sizes;
@@ -13,7 +12,6 @@ mod user;
 mod username;
 
 pub use author::*;
-pub use feed::*;
 pub use post::*;
 pub use reaction::*;
 pub use user::*;

@@ -7,12 +7,10 @@ use axum::{
 };
 
 use crate::{
-    blog::{
-        Blog,
-        model::{FEED_CAPACITY, FEED_PARTITION},
-    },
+    blog::{Blog, projections::NewestPosts},
     cosmos::{JsonText, Query, Scope, StoreError},
     http::{ApiError, limit_of},
+    projection::window::Window,
 };
 
 /// The newest posts, at most 100: one query in one logical partition. The copies in the feed are
@@ -21,16 +19,15 @@ pub async fn get_feed(
     State(blog): State<Blog>,
     RawQuery(query): RawQuery,
 ) -> Result<impl IntoResponse, ApiError> {
-    #[expect(clippy::cast_possible_truncation, reason = "100")]
-    let limit = limit_of(query.as_deref(), FEED_CAPACITY as u32)?;
-    let posts: Vec<JsonText> =
-        blog.feed.query(newest(limit)?, Scope::Partition(FEED_PARTITION), limit).await?;
+    let limit = limit_of(query.as_deref(), NewestPosts::CAPACITY)?;
+    let scope = Scope::Partition(NewestPosts::PARTITION);
+    let posts: Vec<JsonText> = blog.feed.query(newest(limit)?, scope, limit).await?;
     let body = JsonText::array("{\"items\":", posts, "}");
     Ok(([(CONTENT_TYPE, "application/json")], body))
 }
 
 fn newest(limit: u32) -> Result<Query, StoreError> {
-    // The head of the feed and the marks of deleted posts have no creation date. What the store
+    // The head of the feed and the tombstones have no creation date. What the store
     // adds to each item would be a third of the result.
     let query = Query::from(
         "SELECT TOP @limit c.id, c.postId, c.userId, c.userUsername, c.title, c.content, \

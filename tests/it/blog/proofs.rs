@@ -8,13 +8,15 @@ use tributary::{
     blog::{
         Blog,
         model::{Author, Post, PostContent, PostId, PostText, PostsItem, Title, UserId, Username},
-        projections::PostCopies,
+        projections::{NewestPosts, PostCopies},
     },
-    cosmos::{Container, Cosmos, StoreError, Stored},
+    cosmos::{Container, Cosmos, Query, StoreError, Stored},
     projection::{
         Effect, Origin, Projection,
         aggregate::{Aggregate, AggregateProjection, Contribution},
+        window::Window,
     },
+    values::Timestamp,
 };
 
 use tributary_local::cosmos::{Fault, RequestKind};
@@ -102,6 +104,55 @@ impl Projection for NaiveCounts {
     }
 }
 
+/// The feed with room for two posts: most histories fill it, and delete one of its members.
+struct TwoNewestPosts(NewestPosts);
+
+impl Window for TwoNewestPosts {
+    const FUNCTION: &'static str = "TwoNewestPosts";
+    const PARTITION_KEY: &'static str = "postId";
+    const CAPACITY: u32 = 2;
+    const PARTITION: &'static str = "two posts";
+    type Change = PostsItem;
+    type Source = Post;
+    type Copy = <NewestPosts as Window>::Copy;
+
+    fn sources(&self) -> &Container {
+        self.0.sources()
+    }
+
+    fn window(&self) -> &Container {
+        self.0.window()
+    }
+
+    fn origin(change: &PostsItem) -> Option<Origin> {
+        NewestPosts::origin(change)
+    }
+
+    fn source(change: &PostsItem) -> Option<&Post> {
+        NewestPosts::source(change)
+    }
+
+    fn creation_date(post: &Post) -> Timestamp {
+        NewestPosts::creation_date(post)
+    }
+
+    fn copy(post: &Post) -> Self::Copy {
+        NewestPosts::copy(post)
+    }
+
+    fn may_be_rewritten(change: &PostsItem) -> bool {
+        NewestPosts::may_be_rewritten(change)
+    }
+
+    fn newest(at_most: u32) -> Result<Query, StoreError> {
+        NewestPosts::newest(at_most)
+    }
+
+    fn of_one_moment(creation_date: Timestamp, at_most: u32) -> Result<Query, StoreError> {
+        NewestPosts::of_one_moment(creation_date, at_most)
+    }
+}
+
 /// Posts, as the commands of the blog write them.
 #[derive(Default)]
 pub(crate) struct Posts(HashMap<u8, PostsItem>);
@@ -142,6 +193,17 @@ impl Posts {
         self.0.insert(source, item);
         state
     }
+}
+
+#[test]
+fn the_feed_ends_as_its_definition_says() {
+    proof::window::<Posts, _>("feed", |cosmos| NewestPosts(Blog::new(cosmos))).unwrap();
+}
+
+#[test]
+fn a_window_that_is_full_ends_as_its_definition_says() {
+    let build = |cosmos: &_| TwoNewestPosts(NewestPosts(Blog::new(cosmos)));
+    proof::window::<Posts, _>("feed", build).unwrap();
 }
 
 #[test]

@@ -15,12 +15,13 @@ use tower::ServiceExt;
 use tributary::{
     app::{App, Options},
     blog::model::{
-        Author, Comment, CommentContent, FEED_CAPACITY, FEED_PARTITION, FeedHead, HEAD_ID, InFeed,
-        Like as StoredLike, Member, Post, PostContent, PostCopy, PostText, PostsItem,
-        PublicComment, PublicPost, Title, Username, UsersItem,
+        Author, Comment, CommentContent, Like as StoredLike, Post, PostContent, PostCopy, PostText,
+        PostsItem, PublicComment, PublicPost, Title, Username, UsersItem,
     },
+    blog::projections::NewestPosts,
     config::Settings,
     cosmos::Cosmos,
+    projection::window::{InWindow, Member, Window, WindowHead},
 };
 use tributary_local::cosmos::ContainersFile;
 
@@ -81,15 +82,17 @@ impl Model for V3 {
     fn items_of_all(data: &DataSet) -> anyhow::Result<Vec<Item>> {
         let mut newest: Vec<&PostPlan> = data.posts.iter().collect();
         newest.sort_unstable_by_key(|post| std::cmp::Reverse(post.created()));
-        newest.truncate(FEED_CAPACITY);
-        let (mut items, mut head) = (Vec::new(), FeedHead::default());
+        let (partition, capacity) = (NewestPosts::PARTITION, NewestPosts::CAPACITY as usize);
+        newest.truncate(capacity);
+        let (mut items, mut head) = (Vec::new(), WindowHead::default());
         for plan in newest {
             let post = post_of(data, plan)?;
-            head = head.admit(Member::of(&post)).head;
-            let copy = InFeed::new(PostCopy::for_feed(&post));
-            items.push(Item::new("feed", FEED_PARTITION, plan.id.as_str(), &copy)?);
+            let (creation_date, id) = (post.public.creation_date, post.public.id.clone());
+            head = head.admit(Member { creation_date, id }, capacity);
+            let copy = InWindow::new(partition, PostCopy::for_feed(&post));
+            items.push(Item::new("feed", partition, plan.id.as_str(), &copy)?);
         }
-        items.push(Item::new("feed", FEED_PARTITION, HEAD_ID, &InFeed::new(head))?);
+        items.push(Item::new("feed", partition, WindowHead::ID, &InWindow::new(partition, head))?);
         Ok(items)
     }
 

@@ -1,0 +1,202 @@
+//! The head of a window, and the other items of its logical partition.
+//!
+//! Which sources are members is decided in one place, the head: an item that lists them. Whoever
+//! changes the membership replaces the head under its ETag in the same transaction that writes or
+//! deletes the copies, so all changes of the membership happen one after the other.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{engines::tombstone, values::Timestamp};
+
+/// The list of the members of a window.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WindowHead {
+    id: String,
+    /// Newest first; at most as many as the window holds.
+    members: Vec<Member>,
+    /// Whether the window has to be refilled from the sources, because a member of the full window
+    /// was deleted and the sources that follow are not known here. While it is false, the members
+    /// are exactly the newest of all sources whose creation has been delivered. While it is true,
+    /// only the refill admits sources.
+    pub refill: bool,
+}
+
+/// A source as the head knows it. The newest is the greatest.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Member {
+    /// When the source was created: what the window is sorted by.
+    pub creation_date: Timestamp,
+    /// The id of its copy: what decides between sources of the same millisecond.
+    pub id: String,
+}
+
+impl Default for WindowHead {
+    fn default() -> Self {
+        Self { id: Self::ID.into(), members: Vec::new(), refill: false }
+    }
+}
+
+impl WindowHead {
+    /// The id of the head. No id of a source begins with a tilde.
+    pub const ID: &'static str = "~head";
+
+    /// Returns the members, newest first.
+    pub fn members(&self) -> &[Member] {
+        &self.members
+    }
+
+    /// Returns true if a source is a member under any date.
+    pub fn contains(&self, id: &str) -> bool {
+        self.members.iter().any(|member| member.id == id)
+    }
+
+    /// Returns true if a source is a member. A source that was deleted and created anew is not the
+    /// member that it was: it has a new date.
+    pub fn holds(&self, member: &Member) -> bool {
+        self.members.contains(member)
+    }
+
+    /// Returns true if there is no more room.
+    pub fn is_full(&self, capacity: usize) -> bool {
+        self.members.len() >= capacity
+    }
+
+    /// Returns true if a source that is not a member belongs into the window. None does while the
+    /// window is to be refilled: a late older version of a source could come in where the newest one
+    /// did not.
+    pub fn admits(&self, member: &Member, capacity: usize) -> bool {
+        !self.refill
+            && !self.holds(member)
+            && (!self.is_full(capacity)
+                || self.members.last().is_some_and(|oldest| member > oldest))
+    }
+
+    /// Returns the head with a source, in the place of an earlier one with its id. The oldest beyond
+    /// the capacity leaves.
+    pub fn admit(&self, member: Member, capacity: usize) -> Self {
+        let mut members = self.members.clone();
+        members.retain(|known| known.id != member.id);
+        members.push(member);
+        members.sort_unstable_by(|a, b| b.cmp(a));
+        members.truncate(capacity);
+        Self { members, ..self.clone() }
+    }
+
+    /// Returns the head without the note that the window has to be refilled.
+    pub fn filled(&self) -> Self {
+        Self { refill: false, ..self.clone() }
+    }
+
+    /// Returns the head without a deleted source.
+    pub fn remove(&self, id: &str, capacity: usize) -> Self {
+        let mut head = self.clone();
+        head.members.retain(|member| member.id != id);
+        head.refill |= self.is_full(capacity) && !head.is_full(capacity);
+        head
+    }
+}
+
+/// An item of a window as it is stored: a copy, a [`Tombstone`] or the [`WindowHead`], with the
+/// partition key.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct InWindow<T> {
+    r#type: String,
+    /// The item.
+    #[serde(flatten)]
+    pub item: T,
+}
+
+impl<T> InWindow<T> {
+    /// Puts an item into the logical partition of a window.
+    pub fn new(partition: &str, item: T) -> Self {
+        Self { r#type: partition.to_owned(), item }
+    }
+}
+
+/// What a deleted source leaves in a window. It has no `creationDate`, so readers do not see it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Tombstone {
+    id: String,
+    /// The version of the tombstone of the source.
+    pub version: u64,
+    ttl: u32,
+}
+
+impl Tombstone {
+    /// Returns the tombstone of a copy.
+    pub fn new(id: &str, version: u64) -> Self {
+        Self { id: id.to_owned(), version, ttl: tombstone::TTL_SECONDS }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::{collection::vec, prelude::*};
+
+    use super::*;
+
+    const CAPACITY: usize = 100;
+
+    /// A source in its nth life.
+    fn member(source: u16, life: u16) -> Member {
+        let second = (source + life * 3) % 10; // Many share a moment, so that ids decide.
+        Member {
+            creation_date: Timestamp::parse(&format!("2026-11-21T09:25:0{second}.120Z")).unwrap(),
+            id: format!("p{source}"),
+        }
+    }
+
+    fn newest(sources: &BTreeMap<u16, u16>) -> Vec<Member> {
+        let mut members: Vec<_> =
+            sources.iter().map(|(source, life)| member(*source, *life)).collect();
+        members.sort_unstable_by(|a, b| b.cmp(a));
+        members.truncate(CAPACITY);
+        members
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn the_members_are_the_newest_whatever_the_order_of_deliveries(
+            steps in vec((any::<bool>(), 0u16..300), 0..400),
+        ) {
+            let (mut existing, mut lives) = (BTreeMap::new(), BTreeMap::<u16, u16>::new());
+            let mut head = WindowHead::default();
+            for (deletes, source) in steps {
+                if deletes {
+                    existing.remove(&source);
+                    head = head.remove(&format!("p{source}"), CAPACITY);
+                } else {
+                    // The source may be there: it was deleted in between, and nobody was told.
+                    let life = lives.entry(source).and_modify(|life| *life += 1).or_default();
+                    let earlier = existing.insert(source, *life).map(|life| member(source, life));
+                    let member = member(source, *life);
+                    // Time goes on: a later life is not older than an earlier one.
+                    if earlier.is_some_and(|earlier| earlier > member) {
+                        *life -= 1;
+                        existing.insert(source, *life);
+                        continue;
+                    }
+                    if head.admits(&member, CAPACITY) {
+                        let before = head.members.len();
+                        head = head.admit(member, CAPACITY);
+                        prop_assert!(head.members.len() >= before);
+                    }
+                }
+                if head.refill {
+                    head = head.filled();
+                    for member in newest(&existing) {
+                        if head.admits(&member, CAPACITY) {
+                            head = head.admit(member, CAPACITY);
+                        }
+                    }
+                }
+                prop_assert_eq!(&head.members, &newest(&existing));
+            }
+        }
+    }
+}
