@@ -40,10 +40,11 @@ impl Hashing {
         work: impl FnOnce() -> Result<T, HashError> + Send + 'static,
     ) -> Result<T, HashError> {
         let turn = Arc::clone(&self.0).acquire_owned().await.map_err(|_| HashError)?;
+        let request = tracing::Span::current();
         let work = move || {
             // It is kept to the end, also where nobody waits for the result any more.
             let _turn = turn;
-            work()
+            request.in_scope(work)
         };
         tokio::task::spawn_blocking(work).await.unwrap_or(Err(HashError))
     }

@@ -42,11 +42,17 @@ struct Guard {
     tests: Vec<String>,
 }
 
-/// Takes out each guard whose name contains `filter`.
-pub(crate) fn guards(filter: &str) -> anyhow::Result<()> {
+/// Takes out each guard whose name contains one of the filters; all where there is none.
+pub(crate) fn guards(filters: &[String]) -> anyhow::Result<()> {
     let guards = read()?;
-    let guards: Vec<_> = guards.iter().filter(|guard| guard.name.contains(filter)).collect();
-    ensure!(!guards.is_empty(), "no guard of {FILE} has a name with {filter:?} in it");
+    for filter in filters {
+        let is_there = guards.iter().any(|guard| guard.name.contains(filter));
+        ensure!(is_there, "no guard of {FILE} has a name with {filter:?} in it");
+    }
+    let is_chosen = |guard: &&Guard| {
+        filters.is_empty() || filters.iter().any(|filter| guard.name.contains(filter))
+    };
+    let guards: Vec<_> = guards.iter().filter(is_chosen).collect();
     let tree = Tree::of_head()?;
     eprintln!("With every guard in its place:");
     for suite in &SUITES {

@@ -4,24 +4,24 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
-    path::Path,
     process::Command,
 };
 
 use anyhow::{Context, bail, ensure};
 
-use crate::tree::Tree;
+use crate::tree::{Tree, run};
 
 const PAGE: &str = "docs/adding-a-function.md";
 
 /// How many files a section may touch, tests and documents included.
 const MOST: [(&str, usize); 3] =
-    [("An operation", 6), ("A projection", 11), ("A domain of your own", 11)];
+    [("An operation", 6), ("A projection", 9), ("A domain of your own", 11)];
 
 /// One step of the page.
 #[derive(Debug, PartialEq, Eq)]
 struct Step {
     section: String,
+    /// The file that is changed; of a command, none.
     file: String,
     change: Change,
 }
@@ -29,7 +29,12 @@ struct Step {
 #[derive(Debug, PartialEq, Eq)]
 enum Change {
     New(String),
-    Replace { text: String, by: String },
+    Replace {
+        text: String,
+        by: String,
+    },
+    /// A chore of xtask, which writes what is generated.
+    Run(String),
 }
 
 /// Applies the page and runs the checks; with `keep`, leaves the tree as the page makes it.
@@ -39,8 +44,10 @@ pub(crate) fn guide(keep: bool) -> anyhow::Result<()> {
     let steps = steps(&page)?;
     let mut files: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for step in &steps {
-        step.apply(&tree.path)?;
-        files.entry(&step.section).or_default().insert(&step.file);
+        step.apply(&tree)?;
+        if !step.file.is_empty() {
+            files.entry(&step.section).or_default().insert(&step.file);
+        }
     }
     for (section, most) in MOST {
         let touched = files.get(section).map_or(0, BTreeSet::len);
@@ -69,8 +76,8 @@ pub(crate) fn guide(keep: bool) -> anyhow::Result<()> {
 }
 
 impl Step {
-    fn apply(&self, tree: &Path) -> anyhow::Result<()> {
-        let path = tree.join(&self.file);
+    fn apply(&self, tree: &Tree) -> anyhow::Result<()> {
+        let path = tree.path.join(&self.file);
         match &self.change {
             Change::New(text) => {
                 ensure!(!path.exists(), "{} is there already", self.file);
@@ -85,13 +92,21 @@ impl Step {
                 ensure!(times == 1, "{} has this {times} times, not once:\n{text}", self.file);
                 fs::write(&path, source.replace(text.as_str(), by))?;
             }
+            Change::Run(command) => {
+                let chore = command.trim().strip_prefix("cargo xtask ");
+                let chore = chore.with_context(|| format!("{command} is no chore of xtask"))?;
+                let mut cargo = Command::new(env!("CARGO"));
+                cargo.args(["run", "--quiet", "--package", "xtask", "--"]).args(chore.split(' '));
+                cargo.env("CARGO_TARGET_DIR", &tree.target).current_dir(&tree.path);
+                run(&mut cargo)?;
+            }
         }
         Ok(())
     }
 }
 
 /// The steps of a page: "New file `a`:" and a block, "In `a`, replace:" and a block, "by:" and a
-/// block. Other blocks change nothing.
+/// block, "Run:" and a chore of xtask. Other blocks change nothing.
 fn steps(page: &str) -> anyhow::Result<Vec<Step>> {
     let (mut steps, mut section, mut said) = (Vec::new(), String::new(), "");
     let mut replaced: Option<(String, String)> = None;
@@ -121,6 +136,8 @@ fn steps(page: &str) -> anyhow::Result<Vec<Step>> {
             replaced = Some((file, block));
         } else if said.contains("New file `") {
             steps.push(Step { section, file, change: Change::New(block) });
+        } else if said.ends_with("Run:") {
+            steps.push(Step { section, file: String::new(), change: Change::Run(block) });
         }
     }
     Ok(steps)
@@ -133,11 +150,12 @@ mod tests {
     #[test]
     fn a_page_is_taken_apart() -> anyhow::Result<()> {
         let page = "## One\nWords. In `a.rs`, replace:\n\n```rust\nold\n```\n\nby:\n\n```rust\nnew\n\
-                    ```\n\nNew file `b.rs`:\n\n```rust\nall\n```\n\nRun:\n\n```sh\ncargo\n```\n";
+                    ```\n\nNew file `b.rs`:\n\n```rust\nall\n```\n\nRun:\n\n```sh\ncargo\n```\n\nSo:\n\n```sh\nno\n```\n";
         let step = |file: &str, change| Step { section: "One".into(), file: file.into(), change };
         let replace = Change::Replace { text: "old\n".into(), by: "new\n".into() };
         let new = Change::New("all\n".into());
-        assert_eq!(steps(page)?, [step("a.rs", replace), step("b.rs", new)]);
+        let run = Change::Run("cargo\n".into());
+        assert_eq!(steps(page)?, [step("a.rs", replace), step("b.rs", new), step("", run)]);
         Ok(())
     }
 }

@@ -3,8 +3,9 @@
 //! `docs/chaos.md` and `docs/renames.md`, `cargo xtask bench` for `docs/performance.md`,
 //! `cargo xtask guards` to see that each guard of `docs/guards.md` is needed, `cargo xtask domains` to
 //! see that each domain can be removed, `cargo xtask guide` to follow `docs/adding-a-function.md`,
-//! `cargo xtask package` for what is deployed.
+//! `cargo xtask alerts` for the rows of the alerts, `cargo xtask package` for what is deployed.
 
+mod alerts;
 mod docs;
 mod domains;
 mod guards;
@@ -41,9 +42,8 @@ enum Task {
     Package(package::Options),
     /// Takes each guard of docs/guards.md out of what is committed, and sees its tests fail.
     Guards {
-        /// Only those with this in their name.
-        #[arg(default_value = "")]
-        filter: String,
+        /// Only those with one of these in their name.
+        filters: Vec<String>,
     },
     /// Removes each domain in turn from what is committed, and checks that the rest builds and passes
     /// its tests.
@@ -57,6 +57,8 @@ enum Task {
         #[arg(long)]
         keep: bool,
     },
+    /// Writes the rows of the alerts' queries that name each projection, from functions/.
+    Alerts,
     /// Random commands under chaos, compared with a reference model; `--help` is its own.
     #[command(disable_help_flag = true)]
     Chaos {
@@ -86,9 +88,10 @@ fn main() -> ExitCode {
         Task::Docs => docs::check(),
         Task::Tour { api } => tour::tour(api),
         Task::Package(options) => package::package(&options),
-        Task::Guards { filter } => guards::guards(&filter),
+        Task::Guards { filters } => guards::guards(&filters),
         Task::Domains { name } => domains::domains(name.as_deref()),
         Task::Guide { keep } => guide::guide(keep),
+        Task::Alerts => alerts::alerts(),
         Task::Chaos { arguments } => beside_handler("tributary-chaos", &arguments),
         Task::Rename { arguments } => {
             beside_handler("tributary-chaos", &[&["rename".into()], &arguments[..]].concat())

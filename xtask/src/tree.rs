@@ -41,7 +41,8 @@ impl Tree {
 
 pub(crate) fn run(command: &mut Command) -> anyhow::Result<Output> {
     let output = command.output().with_context(|| format!("{command:?}"))?;
-    let complaint = String::from_utf8_lossy(&output.stderr);
-    ensure!(output.status.success(), "{command:?} failed:\n{complaint}");
+    // Failing tests are on stdout, what the compiler refuses on stderr.
+    let text = [String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr)];
+    ensure!(output.status.success(), "{command:?} failed:\n{}", text.concat());
     Ok(output)
 }

@@ -236,6 +236,20 @@ async fn a_key_that_a_failed_delivery_left_pending_is_settled_by_the_next_versio
     totals_are_true::<PostCounts>(&world.items("post-counts").await, &[]).unwrap();
 }
 
+#[tokio::test]
+async fn a_share_that_the_store_refuses_is_counted_once_by_the_next_attempt() {
+    let world = World::new().await;
+    proof::provision(&world, &json!([totals_container("post-counts")])).await;
+    let cosmos = World::cosmos(&world.endpoint).await;
+    let projection = AggregateProjection(PostCounts::of(&cosmos));
+    let post = Posts::default().write(0, 0);
+    let change: PostsItem = serde_json::from_value(post.clone()).unwrap();
+    // Whoever counts it first would count it again with the next attempt.
+    world.endpoint.inject(Fault::Refused(412), RequestKind::Batch, "post-counts", 1);
+    projection.apply(&change).await.unwrap();
+    totals_are_true::<PostCounts>(&world.items("post-counts").await, &[post]).unwrap();
+}
+
 #[test]
 fn a_count_that_knows_neither_duplicates_nor_ids_that_come_again_does_not_pass() {
     let proven = proof::holds::<Posts>(

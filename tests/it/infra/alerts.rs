@@ -107,7 +107,8 @@ fn a_projection_that_stands_still_is_missed_whichever_it_is() {
     }
 }
 
-/// Sees that a table of a query has these rows, and names those that it lacks or has too many.
+/// Sees that a table of a query has these rows, and names those that it lacks or has too many; `cargo
+/// xtask alerts` writes them.
 fn rows_are(query: &str, table: &str, expected: &BTreeSet<Vec<String>>) {
     let is = datatable(query, table);
     let text = |row: &Vec<String>| {
@@ -118,7 +119,7 @@ fn rows_are(query: &str, table: &str, expected: &BTreeSet<Vec<String>>) {
     let extra: Vec<String> = is.difference(expected).map(text).collect();
     assert!(
         lacks.is_empty() && extra.is_empty(),
-        "infra/kql/{query}.kql, table {table}. Add:\n{}\nRemove:\n{}",
+        "infra/kql/{query}.kql, table {table}: run `cargo xtask alerts`. It adds:\n{}\nand removes:\n{}",
         lacks.join("\n"),
         extra.join("\n")
     );

@@ -28,7 +28,7 @@ use crate::world::World;
 const DEADLINE: Duration = Duration::from_secs(30);
 
 /// A handler on the account of a world; killed when dropped.
-pub(super) struct Handler {
+pub(crate) struct Handler {
     child: Child,
     url: String,
     lines: Arc<Mutex<Vec<String>>>,
@@ -39,7 +39,7 @@ pub(super) struct Handler {
 
 impl Handler {
     /// Starts it with these settings besides those of the store.
-    pub(super) async fn start(world: &World, settings: &[(&str, &str)]) -> Self {
+    pub(crate) async fn start(world: &World, settings: &[(&str, &str)]) -> Self {
         let store = world.endpoint.serve(0).await.unwrap();
         let mut child = Command::new(env!("CARGO_BIN_EXE_tributary"))
             .env_clear()
@@ -65,7 +65,7 @@ impl Handler {
     }
 
     /// Sends a request; status and body of the answer.
-    pub(super) async fn send(
+    pub(crate) async fn send(
         &self,
         method: &str,
         path: &str,
@@ -77,7 +77,7 @@ impl Handler {
 
     /// As [`Self::send`], where the answer may come before all of the body was taken, which ends the
     /// connection.
-    pub(super) async fn try_send(
+    pub(crate) async fn try_send(
         &self,
         method: &str,
         path: &str,
@@ -95,12 +95,12 @@ impl Handler {
     }
 
     /// Everything that was written so far.
-    pub(super) fn output(&self) -> Vec<String> {
+    pub(crate) fn output(&self) -> Vec<String> {
         self.lines.lock().unwrap().clone()
     }
 
     /// Waits for a line that has this text, and reads it.
-    pub(super) async fn line(&self, text: &str) -> Value {
+    pub(crate) async fn line(&self, text: &str) -> Value {
         wait_for(|| {
             let lines = self.lines.lock().unwrap();
             let line = lines.iter().find(|line| line.contains(text))?;
@@ -111,7 +111,7 @@ impl Handler {
     }
 
     /// Asks it to end, and waits until it has and all its lines are read.
-    pub(super) async fn terminate(&mut self) {
+    pub(crate) async fn terminate(&mut self) {
         let id = self.child.id().unwrap().to_string();
         assert!(Command::new("kill").args(["-TERM", &id]).status().await.unwrap().success());
         // With this status it asks the host to start it again.
@@ -123,7 +123,7 @@ impl Handler {
 }
 
 /// The first `Some` within the deadline.
-pub(super) async fn wait_for<T>(mut look: impl FnMut() -> Option<T>) -> Option<T> {
+pub(crate) async fn wait_for<T>(mut look: impl FnMut() -> Option<T>) -> Option<T> {
     let deadline = Instant::now() + DEADLINE;
     loop {
         let seen = look();

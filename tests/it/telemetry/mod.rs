@@ -1,6 +1,6 @@
 //! What the handler says of itself: log lines without secrets, traces and metrics.
 
 mod export;
-mod handler;
+pub(crate) mod handler;
 mod log_lines;
 mod secrets;

@@ -2,7 +2,7 @@ use futures::future::join_all;
 use serde_json::{Value, json};
 use tributary_local::cosmos::{
     Fault,
-    RequestKind::{Batch, Query, Read},
+    RequestKind::{Batch, Query, Read, Replace},
 };
 
 use super::{
@@ -52,6 +52,17 @@ async fn an_order_keeps_the_names_and_prices_that_it_was_made_with() {
     assert_eq!(there, order.json());
     let next = given::order(&world, "ann").await.expect(201).json();
     assert_eq!((&there["total"], &next["total"]), (&json!(19.99), &json!(25)));
+}
+
+#[tokio::test]
+async fn an_order_and_its_count_are_one_write() {
+    let world = given::shop().await;
+    // A customer that is counted in a write of its own would lose a race after its order is there.
+    world.endpoint.inject(Fault::Refused(412), Replace, "customer", 1);
+    let order = given::order(&world, "ann").await.expect(201);
+    assert_eq!(counts(&world, "ann").await, (1, 1));
+    world.delete(order.header("location")).await.expect(204);
+    assert_eq!(counts(&world, "ann").await, (0, 0));
 }
 
 #[tokio::test]

@@ -1,0 +1,71 @@
+//! Writes the rows of the queries that name each projection, from the triggers in `functions/`.
+
+use std::{collections::BTreeMap, fs};
+
+use anyhow::Context;
+use serde_json::Value;
+
+/// The tables: the query, its table, and what a row has of the trigger besides the function's name.
+const TABLES: [(&str, &str, &[&str]); 2] = [
+    ("infra/kql/change-feed-silent.kql", "projections", &["containerName"]),
+    ("infra/kql/lease-age.kql", "triggers", &["containerName", "leaseContainerPrefix"]),
+];
+
+/// Writes the rows of all tables.
+pub(crate) fn alerts() -> anyhow::Result<()> {
+    let triggers = triggers()?;
+    for (file, table, properties) in TABLES {
+        let query = fs::read_to_string(file).context("run this in the workspace's root")?;
+        let mut rows = String::new();
+        for (function, trigger) in &triggers {
+            let mut cells = vec![function.as_str()];
+            for property in properties {
+                cells.push(trigger[property].as_str().with_context(|| {
+                    format!("functions/{function}/function.json has no {property}")
+                })?);
+            }
+            rows.extend(["    \"", &cells.join("\", \""), "\",\n"]);
+        }
+        let query = with_rows(&query, table, &rows);
+        fs::write(file, query.with_context(|| format!("{file} has no table {table}"))?)?;
+        println!("{file}: {} rows", triggers.len());
+    }
+    Ok(())
+}
+
+/// The triggers of the change feed, by their functions.
+fn triggers() -> anyhow::Result<BTreeMap<String, Value>> {
+    let mut triggers = BTreeMap::new();
+    for folder in fs::read_dir("functions").context("run this in the workspace's root")? {
+        let folder = folder?;
+        let file = folder.path().join("function.json");
+        let text = fs::read_to_string(&file).with_context(|| file.display().to_string())?;
+        let mut function: Value = serde_json::from_str(&text)?;
+        let bindings = function["bindings"].as_array_mut().into_iter().flatten();
+        let trigger = bindings.map(Value::take).find(|one| one["type"] == "cosmosDBTrigger");
+        let name = folder.file_name().to_string_lossy().into_owned();
+        triggers.extend(trigger.map(|trigger| (name, trigger)));
+    }
+    Ok(triggers)
+}
+
+/// The query with these rows in a table; `None` if it has no such table.
+fn with_rows(query: &str, table: &str, rows: &str) -> Option<String> {
+    let table = query.find(&format!("let {table} = datatable("))?;
+    let begin = table + query[table..].find("[\n")? + 2;
+    let end = begin + query[begin..].find("];")?;
+    Some([&query[..begin], rows, &query[end..]].concat())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rows_of_one_table_are_written() {
+        let query = "let a = datatable(F: string) [\n    \"Old\",\n];\nlet b = datatable(F: string) [\n];\n";
+        let wanted = "let a = datatable(F: string) [\n    \"New\",\n];\nlet b = datatable(F: string) [\n];\n";
+        assert_eq!(with_rows(query, "a", "    \"New\",\n").as_deref(), Some(wanted));
+        assert_eq!(with_rows(query, "c", ""), None);
+    }
+}
