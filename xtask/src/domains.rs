@@ -86,7 +86,7 @@ fn remove(root: &Path, name: &str) -> anyhow::Result<Left> {
         }
     }
     remove_containers(&root.join("infra/containers.json"), &containers)?;
-    let tests = remove_tests(&root.join("tests/it"), name, marks)?;
+    let tests = remove_tests(&root.join("tests/it"), name, &marks)?;
     let tools = tools(root, name)?;
     Ok(Left { tests, tools })
 }
@@ -117,7 +117,8 @@ fn remove_containers(file: &Path, ids: &BTreeSet<&str>) -> anyhow::Result<()> {
 }
 
 /// Removes the tests of a domain and all that use them; returns how many files are left.
-fn remove_tests(root: &Path, name: &str, mut marks: Vec<String>) -> anyhow::Result<usize> {
+fn remove_tests(root: &Path, name: &str, marks: &[String]) -> anyhow::Result<usize> {
+    let mut modules: Vec<String> = Vec::new();
     let folder = root.join(name);
     if folder.exists() {
         remove_module(&folder.join("mod.rs"))?;
@@ -129,10 +130,9 @@ fn remove_tests(root: &Path, name: &str, mut marks: Vec<String>) -> anyhow::Resu
         let mut removed = false;
         for file in &files {
             let Ok(text) = fs::read_to_string(file) else { continue };
-            if marks.iter().any(|mark| has(&text, mark)) {
-                if let Some(module) = remove_module(file)? {
-                    marks.push(format!("{module}::"));
-                }
+            let is_marked = marks.iter().any(|mark| has(&text, mark));
+            if is_marked || modules.iter().any(|module| imports(&text, module)) {
+                modules.extend(remove_module(file)?);
                 removed = true;
             }
         }
@@ -140,6 +140,14 @@ fn remove_tests(root: &Path, name: &str, mut marks: Vec<String>) -> anyhow::Resu
             return Ok(files.len());
         }
     }
+}
+
+/// Returns true if `text` uses a module of the root of its crate: `process`, and not `std::process`.
+fn imports(text: &str, module: &str) -> bool {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let mut imports = between(text, "use crate::", ";");
+    has(text, &format!("crate::{module}::"))
+        || imports.any(|import| import.split(|c| !is_word(c)).any(|word| word == module))
 }
 
 /// The two files that every test needs.
@@ -219,4 +227,20 @@ fn files_of(folder: &Path, files: &mut Vec<PathBuf>) -> anyhow::Result<()> {
     }
     files.sort();
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_module_of_the_crate_is_told_from_one_of_the_library() {
+        for user in ["use crate::process::x;", "use crate::{a, process};", "crate::process::x()"] {
+            assert!(imports(user, "process"), "{user}");
+        }
+        for other in ["use std::process::X;", "use std::{process::X};", "use crate::processes::x;"]
+        {
+            assert!(!imports(other, "process"), "{other}");
+        }
+    }
 }
