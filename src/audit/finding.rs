@@ -60,11 +60,20 @@ impl Kind {
     pub const COPY_NEWER: Self = Self::new("copy-newer").of_matter(Self::COPY_MISSING);
     /// A copy of the right version with another content.
     pub const COPY_DIFFERENT: Self = Self::new("copy-different").of_matter(Self::COPY_MISSING);
+    /// A source that belongs into a window and is no member.
+    pub const MEMBER_MISSING: Self = Self::new("member-missing");
+    /// A member of a window under another date than the source's.
+    pub const MEMBER_DIFFERENT: Self =
+        Self::new("member-different").of_matter(Self::MEMBER_MISSING);
+    /// A member of a window without a source.
+    pub const MEMBER_EXTRA: Self = Self::new("member-extra").of_matter(Self::MEMBER_MISSING);
+    /// A note that a window has to be refilled, which no projection has answered.
+    pub const REFILL_PENDING: Self = Self::new("refill-pending");
     /// An item that cannot be read.
     pub const UNREADABLE: Self = Self::new("unreadable");
 
     /// The kinds that any domain can have.
-    pub const SHARED: [Self; 9] = [
+    pub const SHARED: [Self; 13] = [
         Self::COUNT_DIFFERS,
         Self::NAME_DIFFERS,
         Self::ORPHAN,
@@ -73,6 +82,10 @@ impl Kind {
         Self::COPY_OLDER,
         Self::COPY_NEWER,
         Self::COPY_DIFFERENT,
+        Self::MEMBER_MISSING,
+        Self::MEMBER_DIFFERENT,
+        Self::MEMBER_EXTRA,
+        Self::REFILL_PENDING,
         Self::UNREADABLE,
     ];
 

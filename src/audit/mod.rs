@@ -21,8 +21,10 @@
 //! `docs/audit.md`.
 
 mod aggregate;
+mod compare;
 mod finding;
 mod item;
+mod window;
 
 mod again;
 mod repair;
@@ -47,9 +49,11 @@ use self::settle::Suspects;
 pub use self::{
     again::patiently,
     aggregate::AggregateChecks,
+    compare::{compare, version},
     finding::{Finding, Kind, Repair, Suspect, Target},
     item::{AuditedItem, Slot, read},
     repair::{Obstacle, RepairResult},
+    window::WindowChecks,
 };
 use crate::cosmos::{Container, Query, Scope, StoreError, metered};
 

@@ -164,8 +164,7 @@ impl Share {
 
     /// Returns partition key and id of the source; `None` when the id is not that of a share.
     pub fn source(id: &str) -> Option<(&str, &str)> {
-        let name = id.strip_prefix(Self::PREFIX)?;
-        Some(name.split_once(' ').unwrap_or((name, name)))
+        id.strip_prefix(Self::PREFIX).map(Origin::place)
     }
 }
 

@@ -29,6 +29,11 @@ impl Origin {
         if partition == id { id.clone() } else { format!("{partition} {id}") }
     }
 
+    /// Returns the partition key and the id that a [name](Self::name) stands for.
+    pub fn place(name: &str) -> (&str, &str) {
+        name.split_once(' ').unwrap_or((name, name))
+    }
+
     /// Reads the source again, in the version that was delivered or a newer one: for a change that
     /// the Functions host may have rewritten on its way through the trigger. `None` when the source is
     /// gone.

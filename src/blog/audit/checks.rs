@@ -3,10 +3,11 @@
 use quick_cache::sync::Cache;
 
 use crate::{
-    audit::{Slot, read},
+    audit::{Slot, WindowChecks, read},
     blog::{
         Blog,
         model::{Author, PostId, PostsItem, UserId, UsersItem},
+        projections::NewestPosts,
     },
     cosmos::{StoreError, Stored},
     values::Timestamp,
@@ -19,6 +20,7 @@ const REMEMBERED: usize = 10_000;
 /// and a suspect is checked again with `fresh` reads.
 pub(super) struct BlogChecks {
     pub(super) blog: Blog,
+    pub(super) feed: WindowChecks<NewestPosts>,
     authors: Cache<UserId, KnownAuthor>,
     parents: Cache<PostId, Parent>,
 }
@@ -45,8 +47,16 @@ pub(super) enum Parent {
 }
 
 impl BlogChecks {
+    /// The group of checks that is the feed.
+    pub(super) const FEED: &'static str = "feed";
+
     pub(super) fn new(blog: Blog) -> Self {
-        Self { blog, authors: Cache::new(REMEMBERED), parents: Cache::new(REMEMBERED) }
+        Self {
+            feed: WindowChecks::new(Self::FEED, NewestPosts(blog.clone())),
+            blog,
+            authors: Cache::new(REMEMBERED),
+            parents: Cache::new(REMEMBERED),
+        }
     }
 
     /// Returns the name and version of a user.

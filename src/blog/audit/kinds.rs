@@ -10,15 +10,6 @@ impl Kinds {
     pub const USER_MISSING: Kind = Kind::new("user-missing").of_matter(Kind::NAME_DIFFERS);
     /// A comment or like of an earlier post with the same id.
     pub const STALE_REACTION: Kind = Kind::new("stale-reaction").of_matter(Kind::ORPHAN);
-    /// A post that belongs into the feed and is no member.
-    pub const MEMBER_MISSING: Kind = Kind::new("member-missing");
-    /// A member of the feed under another date than the post's.
-    pub const MEMBER_DIFFERENT: Kind =
-        Kind::new("member-different").of_matter(Self::MEMBER_MISSING);
-    /// A member of the feed that is no post.
-    pub const MEMBER_EXTRA: Kind = Kind::new("member-extra").of_matter(Self::MEMBER_MISSING);
-    /// A note that the feed has to be refilled, which no projection has answered.
-    pub const REFILL_PENDING: Kind = Kind::new("refill-pending");
     /// A username that is reserved for a user who does not have it. A user whose name is reserved
     /// for another takes the reservation over: that must come before its deletion.
     pub const RESERVATION_LEAKED: Kind = Kind::new("reservation-leaked").repaired_last();
@@ -31,13 +22,9 @@ impl Kinds {
     pub const NAME_TWICE: Kind = Kind::new("name-twice").of_matter(Self::RESERVATION_MISSING);
 
     /// All of them.
-    pub const ALL: [Kind; 10] = [
+    pub const ALL: [Kind; 6] = [
         Self::USER_MISSING,
         Self::STALE_REACTION,
-        Self::MEMBER_MISSING,
-        Self::MEMBER_DIFFERENT,
-        Self::MEMBER_EXTRA,
-        Self::REFILL_PENDING,
         Self::RESERVATION_LEAKED,
         Self::RESERVATION_MISSING,
         Self::RESERVATION_FOREIGN,

@@ -4,26 +4,23 @@
 //! | --- | --- |
 //! | `posts.rs` | the counts of a post, the name on each item, children without a parent, the copy in `users` |
 //! | `users.rs` | the reservation of each name, names without a user, copies without a post |
-//! | `feed.rs` | the members of the feed and their copies |
-//! | `repair.rs`, `repair_feed.rs` | the guarded write that repairs each |
+//! | [`WindowChecks`](crate::audit::WindowChecks) | the members of the feed and their copies |
+//! | `repair.rs` | the guarded write that repairs each |
 //!
 //! [`crate::audit`] has the rest: when a suspicion is a finding, and how a repair is checked.
 
 mod checks;
-mod copies;
-mod feed;
 mod kinds;
 mod posts;
 mod users;
 
 mod repair;
-mod repair_feed;
 
 use self::checks::BlogChecks;
 pub use self::kinds::Kinds;
 use super::{Blog, model::Reservation};
 use crate::{
-    audit::{Audit, AuditedItem, Checks, RepairResult, Suspect},
+    audit::{Audit, AuditedItem, Checks, RepairResult, Suspect, Target},
     cosmos::{Container, StoreError},
 };
 
@@ -34,7 +31,7 @@ pub fn audit(blog: &Blog) -> Audit {
 }
 
 impl Checks for BlogChecks {
-    const GROUPS: &'static [&'static str] = &["feed"];
+    const GROUPS: &'static [&'static str] = &[BlogChecks::FEED];
 
     fn containers(&self) -> Vec<(&Container, &'static str)> {
         vec![(&self.blog.posts, "postId"), (&self.blog.users, "userId")]
@@ -59,11 +56,16 @@ impl Checks for BlogChecks {
     }
 
     async fn check_group(&self, _feed: &'static str) -> Result<Vec<Suspect>, StoreError> {
-        self.check_feed().await
+        self.feed.check().await
     }
 
     async fn repair(&self, suspect: &Suspect) -> RepairResult {
-        repair::repair(self, suspect).await
+        match &suspect.target {
+            Target::Group(_) => self.feed.repair(suspect).await,
+            Target::Item { partition_key, id, .. } => {
+                repair::repair(self, suspect, (partition_key, id)).await
+            }
+        }
     }
 
     /// The partition of a reservation is a username.

@@ -9,10 +9,9 @@ use serde_json::Value;
 use super::{
     Kinds,
     checks::{BlogChecks, KnownAuthor, Parent},
-    copies::{compare, version},
 };
 use crate::{
-    audit::{AuditedItem, Kind, Slot, Suspect, read},
+    audit::{AuditedItem, Kind, Slot, Suspect, compare, read, version},
     blog::model::{Post, PostCopy, PostId, PostsItem, UserId, Username, UsersItem},
     cosmos::{Query, Scope, StoreError, Stored},
     values::Timestamp,
@@ -208,11 +207,11 @@ impl BlogChecks {
         };
         Ok(match copy {
             Slot::Item(Stored { item, etag }) => match UsersItem::deserialize(&item) {
-                Ok(UsersItem::Post(copy)) => {
-                    compare(&PostCopy::for_users(post), &copy, &item).map(|(kind, words)| {
-                        audited.suspect_at(kind, at.clone(), words, etag.to_string())
-                    })
-                }
+                Ok(UsersItem::Post(copy)) => compare(
+                    (post.version, &PostCopy::for_users(post)),
+                    (copy.version, &item),
+                )
+                .map(|(kind, words)| audited.suspect_at(kind, at.clone(), words, etag.to_string())),
                 Ok(UsersItem::DeletedPost(tombstone)) => {
                     let found = format!(
                         "the tombstone of a deleted post of {}",

@@ -5,7 +5,7 @@ use super::{
     checks::{BlogChecks, KnownAuthor},
 };
 use crate::{
-    audit::{Kind, Obstacle, RepairResult, Slot, Suspect, Target, read},
+    audit::{Kind, Obstacle, RepairResult, Slot, Suspect, read},
     blog::{
         leftovers::Leftovers,
         model::{Post, PostCopy, PostId, PostsItem, Reservation, UserId, UsersItem},
@@ -16,15 +16,13 @@ use crate::{
     projection::removal::remove_some,
 };
 
-pub(super) async fn repair(checks: &BlogChecks, suspect: &Suspect) -> RepairResult {
+pub(super) async fn repair(
+    checks: &BlogChecks,
+    suspect: &Suspect,
+    (partition, id): (&str, &str),
+) -> RepairResult {
     // A deletion deletes the state that was checked.
     let seen = ETag::from(suspect.evidence.clone());
-    let (partition, id) = match &suspect.target {
-        Target::Group(_) => {
-            return super::repair_feed::repair(checks, &suspect.finding, &seen).await;
-        }
-        Target::Item { partition_key, id, .. } => (partition_key.as_str(), id.as_str()),
-    };
     let blog = &checks.blog;
     match suspect.finding.kind {
         Kind::COUNT_DIFFERS => checks.write_counts(&post_id(partition)?).await,

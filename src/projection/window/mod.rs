@@ -12,7 +12,8 @@
 //!    readers leave out what has no `creationDate`: the head and tombstones.
 //! 4. A type with the containers implements [`Window`]: [`Window::copy`] is the definition.
 //! 5. [`WindowProjection`] of it is a line among the projections of the domain.
-//! 6. A line in `tests/it/` puts it under the proof (`tests/it/proof.rs`).
+//! 6. A line in `tests/it/` puts it under the proof (`tests/it/proof.rs`). The audit checks and repairs
+//!    it from the same definition (`WindowChecks` in `src/audit/`).
 //!
 //! | item of the logical partition | says |
 //! | --- | --- |

@@ -1,19 +1,17 @@
 //! Checks of customers, orders and the leaderboard, and their repairs.
 
-use std::cmp::Ordering;
-
 use serde_json::Value;
 
 use super::StoreChecks;
 use crate::{
-    audit::{AuditedItem, Kind, Obstacle, RepairResult, Slot, Suspect, read},
+    audit::{AuditedItem, Kind, Obstacle, RepairResult, Slot, Suspect, compare, read, version},
     cosmos::{Container, Reads, StoreError, Stored},
     engines::child_list::SortKey,
     values::Timestamp,
     webstore::{
         model::{
             Customer, CustomerChange, CustomerId, CustomerItem, LEADERBOARD_PARTITION,
-            LeaderboardItem, SalesOrder, VersionedCustomer,
+            LeaderboardItem, SalesOrder,
         },
         queries::ORDERS,
     },
@@ -90,19 +88,22 @@ impl StoreChecks {
         };
         let id = customer.public.id.as_str();
         let leaderboard = &self.customers.leaderboard;
-        let expected = version(customer.version);
-        let (kind, found, evidence) =
+        let (kind, words, evidence) =
             match read::<Value>(leaderboard, LEADERBOARD_PARTITION, id).await? {
                 Slot::Empty | Slot::Unreadable(_) => {
-                    (Kind::COPY_MISSING, "no copy".to_owned(), String::new())
+                    let words = (version(customer.version), "no copy".to_owned());
+                    (Kind::COPY_MISSING, words, String::new())
                 }
-                Slot::Item(Stored { item: stored, etag }) => match difference(&customer, &stored) {
-                    Some((kind, found)) => (kind, found, etag.to_string()),
-                    None => return Ok(None),
-                },
+                Slot::Item(Stored { item: stored, etag }) => {
+                    let found = stored["version"].as_u64().unwrap_or_default();
+                    match compare((customer.version, &customer), (found, &stored)) {
+                        Some((kind, words)) => (kind, words, etag.to_string()),
+                        None => return Ok(None),
+                    }
+                }
             };
         let place = (leaderboard.id(), LEADERBOARD_PARTITION.to_owned(), id.to_owned());
-        Ok(Some(item.suspect_at(kind, place, (expected, found), evidence)))
+        Ok(Some(item.suspect_at(kind, place, words, evidence)))
     }
 
     /// Returns the suspicion that a copy in the leaderboard has no customer.
@@ -175,26 +176,4 @@ async fn count_orders(container: &Container, id: &CustomerId) -> Result<u64, Sto
         }
         after = key;
     }
-}
-
-/// Returns what is wrong with a copy as it is stored, and what was found.
-fn difference(expected: &VersionedCustomer, stored: &Value) -> Option<(Kind, String)> {
-    let Some(found) = stored["version"].as_u64() else {
-        return Some((Kind::COPY_DIFFERENT, "another version".to_owned()));
-    };
-    match found.cmp(&expected.version) {
-        Ordering::Less => Some((Kind::COPY_OLDER, version(found))),
-        Ordering::Greater => Some((Kind::COPY_NEWER, version(found))),
-        Ordering::Equal => {
-            let Ok(Value::Object(fields)) = serde_json::to_value(expected) else { return None };
-            let differ = fields.iter().filter(|(name, value)| stored.get(name) != Some(value));
-            let names: Vec<&str> = differ.map(|(name, _)| name.as_str()).collect();
-            let words = format!("another {}", names.join(", "));
-            (!names.is_empty()).then_some((Kind::COPY_DIFFERENT, words))
-        }
-    }
-}
-
-fn version(version: u64) -> String {
-    format!("version {version}")
 }

@@ -1,0 +1,333 @@
+//! The audit of a window, from its definition: no domain adds code for it.
+//!
+//! | part | check | repair |
+//! | --- | --- | --- |
+//! | one of the newest sources | it is a member under its date, with its copy | the projection applies the source; the member is taken out and in; the copy is written |
+//! | another member | its source exists, and the copy is right | the member is taken out, and the window is refilled |
+//! | another copy | no copy of no member | it is deleted |
+//! | the head | no refill is due | the refill |
+//!
+//! The sources are read first, then the head, then the copies. A repair of the membership replaces the
+//! head under its ETag.
+//!
+//! A domain has a name for the window in [`Checks::GROUPS`](super::Checks::GROUPS), and calls
+//! [`WindowChecks::check`] and [`WindowChecks::repair`] for it.
+
+use std::collections::HashMap;
+
+use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::Value;
+
+use super::{
+    Finding, Kind, Obstacle, RepairResult, Slot, Suspect, Target,
+    compare::{compare, version},
+    read,
+};
+use crate::{
+    cosmos::{Container, ETag, Query, Scope, StoreError, Stored, Transaction},
+    projection::{
+        Origin, Projection,
+        window::{InWindow, Member, Tombstone, Window, WindowHead, WindowProjection, newest},
+    },
+};
+
+/// How many copies are checked, at most. What is beyond is found by the next audit.
+const COPIES: u32 = 1_000;
+
+/// How many items a page has.
+const PAGE: u32 = 100;
+
+/// The checks of one window.
+pub struct WindowChecks<W> {
+    projection: WindowProjection<W>,
+    group: &'static str,
+}
+
+/// A source, as the window should show it.
+struct Expected {
+    member: Member,
+    version: u64,
+    copy: Value,
+}
+
+/// A copy in the window, as it is stored.
+struct Copy {
+    /// `None` if it cannot be read.
+    version: Option<u64>,
+    stored: Value,
+    etag: String,
+}
+
+impl Expected {
+    fn of<W: Window>(change: &W::Change) -> Option<Self> {
+        let (origin, source) = (W::origin(change)?, W::source(change)?);
+        let member = Member { creation_date: W::creation_date(source), id: origin.name() };
+        let copy = serde_json::to_value(W::copy(source)).ok()?;
+        Some(Self { member, version: origin.version, copy })
+    }
+}
+
+impl<W: Window> WindowChecks<W>
+where
+    W::Copy: DeserializeOwned,
+{
+    /// The checks of a window, by the name of its group.
+    pub fn new(group: &'static str, window: W) -> Self {
+        Self { projection: WindowProjection(window), group }
+    }
+
+    fn window(&self) -> &Container {
+        self.projection.0.window()
+    }
+
+    fn sources(&self) -> &Container {
+        self.projection.0.sources()
+    }
+
+    /// Compares the whole window with the newest sources.
+    ///
+    /// A member that is too old needs no finding of its own: one of the newer sources is missing
+    /// then, and takes its place.
+    pub async fn check(&self) -> Result<Vec<Suspect>, StoreError> {
+        let newest = self.newest().await?;
+        let (head, head_etag) =
+            match read::<WindowHead>(self.window(), W::PARTITION, WindowHead::ID).await? {
+                Slot::Item(Stored { item, etag }) => (item, etag.to_string()),
+                Slot::Empty => (WindowHead::default(), String::new()),
+                Slot::Unreadable(etag) => {
+                    let words = ("the head of the window", "something else");
+                    let etag = etag.to_string();
+                    return Ok(vec![self.suspect(Kind::UNREADABLE, WindowHead::ID, words, etag)]);
+                }
+            };
+        let mut copies = self.copies().await?;
+
+        let mut suspects = Vec::new();
+        if head.refill {
+            let words = ("a window that is full", "a note to refill it");
+            suspects.push(self.suspect(Kind::REFILL_PENDING, WindowHead::ID, words, head_etag));
+        }
+        for expected in &newest {
+            let Member { creation_date, id } = &expected.member;
+            // Tells the source from others under this id, earlier and later ones.
+            let date = creation_date.to_string();
+            if let Some(found) = head.members().iter().find(|member| member.id == *id) {
+                if *found != expected.member {
+                    let found = found.creation_date.to_string();
+                    let evidence = format!("{date} {found}");
+                    let words = (date, found);
+                    suspects.push(self.suspect(Kind::MEMBER_DIFFERENT, id, words, evidence));
+                }
+                suspects.extend(self.check_member(expected, copies.remove(id)));
+            } else if head.admits(&expected.member, W::CAPACITY as usize) && !head.refill {
+                let words = (version(expected.version), "no member");
+                suspects.push(self.suspect(Kind::MEMBER_MISSING, id, words, date));
+            }
+        }
+        let others = head.members().iter().filter(|m| newest.iter().all(|n| n.member.id != m.id));
+        for Member { id, creation_date } in others {
+            let (copy, (partition, source)) = (copies.remove(id), Origin::place(id));
+            let source = match read::<W::Change>(self.sources(), partition, source).await? {
+                Slot::Item(Stored { item, .. }) => Expected::of::<W>(&item),
+                Slot::Unreadable(_) => continue,
+                Slot::Empty => None,
+            };
+            if let Some(expected) = source {
+                suspects.extend(self.check_member(&expected, copy));
+            } else {
+                let words = ("no member", "a member without a source");
+                let date = creation_date.to_string();
+                suspects.push(self.suspect(Kind::MEMBER_EXTRA, id, words, date));
+            }
+        }
+        // Copies of no members come first: one may stand where a source has to be taken in.
+        let strays = copies.into_iter().map(|(id, copy)| match copy.version {
+            Some(known) => {
+                let words = ("none", format!("{} of no member", version(known)));
+                self.suspect(Kind::COPY_EXTRA, &id, words, copy.etag)
+            }
+            None => self.unreadable(&id, copy.etag),
+        });
+        Ok(strays.chain(suspects).collect())
+    }
+
+    async fn newest(&self) -> Result<Vec<Expected>, StoreError> {
+        // The copy is made at once: it may be much smaller than its source.
+        let expected = |source: Value| Expected::of::<W>(&W::Change::deserialize(source).ok()?);
+        let member = |expected: &Expected| expected.member.clone();
+        newest::<W, _, _>(self.sources(), expected, member).await
+    }
+
+    /// Returns the copies in the window, by id, without the tombstones.
+    async fn copies(&self) -> Result<HashMap<String, Copy>, StoreError> {
+        let query = Query::from("SELECT TOP @copies * FROM c WHERE IS_DEFINED(c.creationDate)")
+            .with_parameter("@copies", COPIES)?;
+        let scope = Scope::Partition(W::PARTITION);
+        let items: Vec<Value> = self.window().query(query, scope, PAGE).await?;
+        let text = |item: &Value, name: &str| item[name].as_str().unwrap_or_default().to_owned();
+        let copies = items.into_iter().map(|stored| {
+            let (id, etag) = (text(&stored, "id"), text(&stored, "_etag"));
+            let is_copy = W::Copy::deserialize(&stored).is_ok();
+            let version = stored["version"].as_u64().filter(|_| is_copy);
+            (id, Copy { version, stored, etag })
+        });
+        Ok(copies.collect())
+    }
+
+    fn check_member(&self, expected: &Expected, copy: Option<Copy>) -> Option<Suspect> {
+        let Member { creation_date, id } = &expected.member;
+        let Some(Copy { version: found, stored, etag }) = copy else {
+            let words = (version(expected.version), "none");
+            return Some(self.suspect(Kind::COPY_MISSING, id, words, creation_date.to_string()));
+        };
+        let Some(found) = found else {
+            return Some(self.unreadable(id, etag));
+        };
+        let (kind, words) = compare((expected.version, &expected.copy), (found, &stored))?;
+        Some(self.suspect(kind, id, words, etag))
+    }
+
+    fn unreadable(&self, id: &str, etag: String) -> Suspect {
+        self.suspect(Kind::UNREADABLE, id, ("a copy", "something else"), etag)
+    }
+
+    fn suspect(
+        &self,
+        kind: Kind,
+        id: &str,
+        (expected, found): (impl Into<String>, impl Into<String>),
+        evidence: String,
+    ) -> Suspect {
+        let finding = Finding {
+            kind,
+            container: self.window().id(),
+            partition_key: W::PARTITION.to_owned(),
+            id: id.to_owned(),
+            expected: expected.into(),
+            found: found.into(),
+            repair: None,
+        };
+        Suspect { target: Target::Group(self.group), finding, evidence }
+    }
+
+    /// Repairs a suspicion of [`Self::check`].
+    pub async fn repair(&self, suspect: &Suspect) -> RepairResult {
+        let id = suspect.finding.id.as_str();
+        match suspect.finding.kind {
+            Kind::REFILL_PENDING => {
+                self.projection.refill().await?;
+                Ok("refilled the window")
+            }
+            Kind::MEMBER_MISSING => {
+                self.projection.apply(&self.live(id).await?).await?;
+                Ok("took the source in")
+            }
+            Kind::MEMBER_DIFFERENT => self.readmit(id).await,
+            Kind::MEMBER_EXTRA => self.take_out(id).await,
+            Kind::COPY_EXTRA => {
+                // Of no member: readers should not see it.
+                let seen = ETag::from(suspect.evidence.clone());
+                self.window().delete(W::PARTITION, id, &seen).await?;
+                Ok("deleted the copy")
+            }
+            Kind::UNREADABLE if id == WindowHead::ID => Err(Obstacle::ForAPerson(
+                "nobody can say who the members were: delete the head and all copies, and restart the lease of the projection",
+            )),
+            _ => self.write_member(id).await,
+        }
+    }
+
+    /// Takes a member out and in again under its right date. If the window was full, others may
+    /// belong into it now.
+    async fn readmit(&self, id: &str) -> RepairResult {
+        let ((head, etag), copy) = (self.head().await?, self.in_window(id).await?);
+        let (source, capacity) = (self.live(id).await?, W::CAPACITY as usize);
+        let Expected { member, .. } = Expected::of::<W>(&source).ok_or(Obstacle::Race)?;
+        let head = head.remove(id, capacity).admit(member, capacity);
+        let transaction = replace::<W>(head, &etag)?;
+        self.window().transact(put_copy::<W>(transaction, id, &source, copy.as_ref())?).await?;
+        self.projection.refill().await?;
+        Ok("wrote the member")
+    }
+
+    /// Takes a member out that has no source, and refills the window.
+    async fn take_out(&self, id: &str) -> RepairResult {
+        let ((head, etag), copy) = (self.head().await?, self.in_window(id).await?);
+        let transaction = replace::<W>(head.remove(id, W::CAPACITY as usize), &etag)?;
+        let transaction = match (self.source(id).await?, copy) {
+            (Some(source), _) if W::source(&source).is_some() => return Err(Obstacle::Race),
+            (Some(tombstone), copy) => {
+                let origin = W::origin(&tombstone).ok_or(Obstacle::Race)?;
+                let tombstone = InWindow::new(W::PARTITION, Tombstone::new(id, origin.version));
+                transaction.put(id, &tombstone, copy.as_ref())?
+            }
+            (None, Some(etag)) => transaction.delete(id, Some(&etag)),
+            (None, None) => transaction,
+        };
+        self.window().transact(transaction).await?;
+        self.projection.refill().await?;
+        Ok("took the member out")
+    }
+
+    /// Writes the copy of a member, as long as it is one.
+    async fn write_member(&self, id: &str) -> RepairResult {
+        let ((head, etag), copy) = (self.head().await?, self.in_window(id).await?);
+        let source = self.live(id).await?;
+        if !head.contains(id) {
+            return Err(Obstacle::Race);
+        }
+        let transaction = replace::<W>(head, &etag)?;
+        self.window().transact(put_copy::<W>(transaction, id, &source, copy.as_ref())?).await?;
+        Ok("wrote the copy")
+    }
+
+    async fn head(&self) -> Result<(WindowHead, ETag), Obstacle> {
+        match read(self.window(), W::PARTITION, WindowHead::ID).await? {
+            Slot::Item(Stored { item, etag }) => Ok((item, etag)),
+            _ => Err(Obstacle::Race),
+        }
+    }
+
+    /// Returns the ETag of the copy or tombstone of a source in the window.
+    async fn in_window(&self, id: &str) -> Result<Option<ETag>, StoreError> {
+        Ok(match read::<Value>(self.window(), W::PARTITION, id).await? {
+            Slot::Item(Stored { etag, .. }) | Slot::Unreadable(etag) => Some(etag),
+            Slot::Empty => None,
+        })
+    }
+
+    /// Reads what stands in the place of a source: itself, its tombstone, or nothing.
+    async fn source(&self, name: &str) -> Result<Option<W::Change>, Obstacle> {
+        let (partition, id) = Origin::place(name);
+        match read(self.sources(), partition, id).await? {
+            Slot::Item(Stored { item, .. }) => Ok(Some(item)),
+            Slot::Empty => Ok(None),
+            Slot::Unreadable(_) => {
+                Err(Obstacle::ForAPerson("its source cannot be read: repair or delete that first"))
+            }
+        }
+    }
+
+    /// Reads a source that exists.
+    async fn live(&self, name: &str) -> Result<W::Change, Obstacle> {
+        let source = self.source(name).await?.filter(|change| W::source(change).is_some());
+        source.ok_or(Obstacle::Race)
+    }
+}
+
+/// Begins a transaction that replaces the head.
+fn replace<W: Window>(head: WindowHead, etag: &ETag) -> Result<Transaction, StoreError> {
+    let head = InWindow::new(W::PARTITION, head);
+    Transaction::new(W::PARTITION).replace(WindowHead::ID, &head, etag)
+}
+
+/// Adds the copy of a source.
+fn put_copy<W: Window>(
+    transaction: Transaction,
+    id: &str,
+    change: &W::Change,
+    read: Option<&ETag>,
+) -> Result<Transaction, Obstacle> {
+    let source = W::source(change).ok_or(Obstacle::Race)?;
+    Ok(transaction.put(id, &InWindow::new(W::PARTITION, W::copy(source)), read)?)
+}
