@@ -20,7 +20,7 @@ use tributary::{
     config::Settings as AppSettings,
     cosmos::Cosmos,
     http::{Authentication, HttpFunction},
-    projection::BackgroundOptions,
+    projection::{AnyProjection, BackgroundOptions, DeadLetters, Projections, RETRY_BUDGET},
 };
 use tributary_local::{
     cosmos::{ContainersFile, CosmosEndpoint, EndpointOptions},
@@ -248,6 +248,30 @@ impl World {
             FeedPump::new(self.client.clone(), function, invoker, options.clone()).unwrap()
         };
         triggers.map(pump).collect()
+    }
+
+    /// An instance that serves one projection, which the app need not have.
+    pub(crate) async fn instance_of(&self, projection: Arc<dyn AnyProjection>) -> RouterInvoker {
+        let letters = DeadLetters::new(&Self::cosmos(&self.endpoint).await);
+        let projections = Projections::new(letters, RETRY_BUDGET, vec![projection]);
+        RouterInvoker(projections.serve(CustomHandler::new()).into_router().unwrap())
+    }
+
+    /// A pump for a projection that the app need not have. It reads what the trigger of `beside`
+    /// reads, with leases of its own.
+    pub(crate) fn pump_of(
+        &self,
+        (name, beside): (&str, &str),
+        instance: &RouterInvoker,
+        options: &FeedOptions,
+    ) -> FeedPump {
+        let mut function = self.functions.function(beside).unwrap().clone();
+        name.clone_into(&mut function.name);
+        if let Trigger::Cosmos(trigger) = &mut function.trigger {
+            trigger.lease_prefix = format!("{name}-");
+        }
+        let instance = Arc::new(instance.clone());
+        FeedPump::new(self.client.clone(), &function, instance, options.clone()).unwrap()
     }
 
     /// Delivers these documents to one trigger in one invocation.

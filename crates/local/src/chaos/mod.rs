@@ -116,6 +116,11 @@ impl Chaos {
         self.0.stopped.store(true, Ordering::Relaxed);
     }
 
+    /// Ends [`Chaos::stop`].
+    pub fn resume(&self) {
+        self.0.stopped.store(false, Ordering::Relaxed);
+    }
+
     /// How often each kind was injected.
     pub fn injected(&self) -> Vec<(Kind, u64)> {
         let count = |kind: Kind| (kind, self.0.injected[kind as usize].load(Ordering::Relaxed));

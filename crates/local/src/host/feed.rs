@@ -6,11 +6,11 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use azure_data_cosmos::feed::{ContinuationToken, FeedRange};
 use azure_data_cosmos::options::{ChangeFeedOptions, ChangeFeedStartFrom, ReadFeedRangesOptions};
-use azure_data_cosmos::{ContainerClient, CosmosClient, CosmosError, FeedScope};
+use azure_data_cosmos::{ContainerClient, CosmosClient, CosmosError, FeedScope, SubStatusCode};
 use futures::future;
 use serde_json::Value;
 use tokio::task::JoinSet;
@@ -135,6 +135,11 @@ pub struct FeedPump {
 const TOPOLOGY_INTERVAL: Duration = Duration::from_secs(5);
 /// The pause after an error of the store.
 const ERROR_DELAY: Duration = Duration::from_secs(1);
+/// The SDK has asked often enough for a partition that splits.
+const SPLIT_RETRIES_EXHAUSTED: SubStatusCode = SubStatusCode::new(20206);
+/// The pause of a drain while a partition splits, and for how long it waits at most.
+const SPLIT_DELAY: Duration = Duration::from_millis(20);
+const LONGEST_SPLIT: Duration = Duration::from_secs(20);
 
 impl FeedPump {
     /// A pump for a function with a `cosmosDBTrigger`.
@@ -191,10 +196,15 @@ impl FeedPump {
     /// When the store refuses, a batch failed [`FeedOptions::drain_attempts`] times, or a page cannot
     /// be read. The other partitions are drained all the same.
     pub async fn drain(&self) -> Result<usize, FeedError> {
-        let delivered = AtomicUsize::new(0);
+        let (began, delivered) = (Instant::now(), AtomicUsize::new(0));
         loop {
             match self.drain_until_split(&delivered).await {
                 Err(FeedError::Split) => {}
+                Err(FeedError::Store(error))
+                    if is_splitting(&error) && began.elapsed() < LONGEST_SPLIT =>
+                {
+                    tokio::time::sleep(SPLIT_DELAY).await;
+                }
                 Err(error) => return Err(error),
                 Ok(()) => return Ok(delivered.into_inner()),
             }
@@ -206,7 +216,11 @@ impl FeedPump {
             while let Some(count) = worker.step(Some(self.options.drain_attempts)).await? {
                 delivered.fetch_add(count, Ordering::Relaxed);
             }
-            Ok::<_, FeedError>(())
+            // A read that met a split may have asked one of the children only, and found nothing.
+            if *feed_ranges(&worker.container).await? != *worker.topology {
+                return Err(FeedError::Split);
+            }
+            Ok(())
         });
         future::join_all(workers).await.into_iter().collect()
     }
@@ -328,6 +342,11 @@ pub(super) async fn feed_ranges(container: &ContainerClient) -> Result<Vec<FeedR
 async fn key_paths(container: &ContainerClient) -> Result<Vec<String>, FeedError> {
     let properties = container.read(None).await?.into_model()?;
     Ok(properties.partition_key.paths().iter().map(ToString::to_string).collect())
+}
+
+/// Whether the partition that was asked is about to be two others.
+fn is_splitting(error: &CosmosError) -> bool {
+    u16::from(error.status()) == 410 || error.status().sub_status() == Some(SPLIT_RETRIES_EXHAUSTED)
 }
 
 /// An error with its sources.

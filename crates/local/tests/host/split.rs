@@ -147,3 +147,31 @@ async fn a_page_read_across_a_split_is_left_to_the_children() {
     assert_eq!(ids(&handler.received()).len(), 20, "every change is delivered");
     assert_eq!(account.stored_leases().await.len(), 2, "one for each child, none for the parent");
 }
+
+#[tokio::test]
+async fn what_only_one_child_has_is_delivered_in_the_same_drain() {
+    for key in ["a", "b", "c", "d", "e", "f"] {
+        let account = Arc::new(Account::new().await);
+        let mut json = cosmos_function();
+        json["bindings"][0]["maxItemsPerInvocation"] = 4.into();
+        for number in 0..10 {
+            let id = format!("post{number}");
+            let post = json!({ "id": id, "postId": key });
+            account.posts.upsert_item(key, &id, &post, None).await.unwrap();
+        }
+        let handler = Handler::default();
+        let splits = SplitsFirst { handler: handler.clone(), account: account.clone() };
+        account.pump(&json, splits).drain().await.unwrap();
+        assert_eq!(ids(&handler.received()).len(), 10, "every change of {key} is delivered");
+    }
+}
+
+#[tokio::test]
+async fn a_drain_waits_for_a_split_to_end() {
+    let account = Account::new().await;
+    let handler = Handler::default();
+    write(&account.posts, "before").await;
+    account.store.split_partition("test", "posts", 0, Duration::from_millis(100));
+    let pump = account.pump(&cosmos_function(), RouterInvoker(handler.router()));
+    assert_eq!(pump.drain().await.unwrap(), 20);
+}

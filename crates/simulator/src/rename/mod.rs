@@ -1,33 +1,52 @@
 //! `cargo xtask rename`: a user with many items is renamed, and the handler is killed again and
-//! again meanwhile; with `--delete`, a post with many likes is deleted instead. `docs/renames.md`
-//! tells how to read its output.
+//! again meanwhile; with `--delete`, a post with many likes is deleted instead; with `--domain
+//! webstore`, a category and a tag are renamed under chaos while prices are edited.
+//! `docs/renames.md` tells how to read its output.
 
 mod author;
 mod memory;
 mod removal;
 mod run;
+mod shop;
 mod stage;
 
 use std::process::ExitCode;
 
+use anyhow::ensure;
 use clap::Parser;
+
+use crate::Domain;
 
 /// Renames a user with many posts, comments and likes, kills the handler again and again
 /// meanwhile, and compares every name afterwards. Or deletes a post with many likes.
 #[derive(Clone, Debug, Parser)]
 #[command(bin_name = "cargo xtask rename")]
 struct Cli {
+    /// Whose names: those of users, or those of a category and a tag while prices are edited.
+    #[arg(long, value_enum, default_value_t)]
+    domain: Domain,
+
     /// Deletes a post with many likes instead, and creates one under its id afterwards.
     #[arg(long, conflicts_with = "alone")]
     delete: bool,
 
-    /// How many items the user has in `posts`, or likes the post; at least 10.
-    #[arg(long, value_name = "N", default_value_t = 20_000)]
-    items: usize,
+    /// How many items the user has in `posts`, or likes the post: 20,000, and at least 10. In the
+    /// WebStore how many products the category has, and the tag: 5,000, and at least 100.
+    #[arg(long, value_name = "N")]
+    items: Option<usize>,
 
-    /// How long the handler lives, in milliseconds; 0 lets it live.
+    /// How long the handler lives, in milliseconds; 0 lets it live. A page of 5,000 products takes
+    /// the local store longer than one of a user's items: 2,000 are right for the WebStore.
     #[arg(long, value_name = "MS", default_value_t = 300)]
     kill_every: u64,
+
+    /// What goes wrong in the WebStore besides, as for `cargo xtask chaos`.
+    #[arg(long, value_name = "KIND=P,…")]
+    chaos: Option<String>,
+
+    /// What decides when it does.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
 
     /// What the rename may spend in a second; 0 is no limit.
     #[arg(long, value_name = "RU", default_value_t = 0)]
@@ -62,6 +81,13 @@ pub(crate) async fn main() -> ExitCode {
 
 /// Runs what is asked for, shows its outcome, and tells whether it is right.
 async fn run(cli: &Cli) -> anyhow::Result<bool> {
+    if cli.domain == Domain::WebStore {
+        ensure!(!cli.delete, "--delete is about posts");
+        let outcome = shop::run(cli).await?;
+        println!("{outcome}");
+        return Ok(outcome.is_right());
+    }
+    ensure!(cli.chaos.is_none(), "--chaos is for the WebStore");
     if cli.delete {
         let outcome = removal::run(cli).await?;
         println!("{outcome}");

@@ -14,7 +14,7 @@ use tributary_tools::Call;
 use super::{
     Cli,
     author::{ANN, BEFORE},
-    stage::{Stage, Worked},
+    stage::{POSTS, Stage, Worked},
 };
 use crate::handler::HttpApi;
 
@@ -29,7 +29,10 @@ pub(super) struct Outcome {
 
 /// Deletes a post with many likes.
 pub(super) async fn run(cli: &Cli) -> anyhow::Result<Outcome> {
-    let stage = Stage::start(cli, async |database| write_likes(database, cli.items).await).await?;
+    let likes = cli.items.unwrap_or(20_000);
+    ensure!(likes >= 10, "--items must be at least 10");
+    let write = async |database: &DatabaseClient| write_likes(database, likes).await;
+    let stage = Stage::start(cli, POSTS, None, write).await?;
     let Stage { database, api, .. } = &stage;
     stage.put_user(ANN, BEFORE).await?;
     stage.quiet().await;
@@ -47,7 +50,7 @@ pub(super) async fn run(cli: &Cli) -> anyhow::Result<Outcome> {
     let worked = stage.work(RequestKind::Batch, delete, is_done).await?;
     let divergences = divergences(database, api).await?;
     stage.host.stop().await;
-    Ok(Outcome { likes: cli.items, worked, divergences })
+    Ok(Outcome { likes, worked, divergences })
 }
 
 /// Writes a post of Ann and its likes as the commands leave them, past the app.

@@ -2,12 +2,14 @@
 
 use std::fmt;
 
+use anyhow::ensure;
+use azure_data_cosmos::DatabaseClient;
 use tributary_local::cosmos::RequestKind;
 
 use super::{
     Cli,
     author::{self, AFTER, ANN, BEFORE, BOB},
-    stage::{Stage, Worked},
+    stage::{POSTS, Stage, Worked},
 };
 
 /// Replacements for each item must be fewer than this.
@@ -22,9 +24,10 @@ pub(super) struct Outcome {
 
 /// Renames a user with many items.
 pub(super) async fn run(cli: &Cli) -> anyhow::Result<Outcome> {
-    let items = cli.items;
-    let stage =
-        Stage::start(cli, async |database| author::write_items(database, items).await).await?;
+    let items = cli.items.unwrap_or(20_000);
+    ensure!(items >= 10, "--items must be at least 10");
+    let write = async |database: &DatabaseClient| author::write_items(database, items).await;
+    let stage = Stage::start(cli, POSTS, None, write).await?;
     let database = &stage.database;
     stage.put_user(ANN, BEFORE).await?;
     stage.put_user(BOB, BOB).await?;

@@ -12,10 +12,11 @@ use http::Method;
 use serde_json::json;
 use tokio::time::sleep;
 use tributary_local::{
+    chaos::Chaos,
     cosmos::{ContainersFile, CosmosEndpoint, EndpointOptions, RequestKind, RunningServer},
     host::{BuiltApp, Console, FunctionApp, Host, HostOptions},
 };
-use tributary_simulator::Api as _;
+use tributary_simulator::{Api as _, Reply};
 use tributary_tools::Call;
 
 use super::{Cli, memory::Peak};
@@ -23,8 +24,18 @@ use crate::handler::{self, HttpApi};
 
 const DATABASE: &str = "tributary";
 
-/// The other functions that read a change feed.
-const OTHERS: [&str; 3] = ["PostCopiesInUsers", "HomeFeed", "PostsIntegrity"];
+/// What a run is about.
+#[derive(Clone, Copy)]
+pub(super) struct Subject {
+    /// The container whose items are written in the background.
+    pub(super) container: &'static str,
+    /// The other functions that read a change feed of this domain.
+    pub(super) others: &'static [&'static str],
+}
+
+/// The posts of the blog.
+pub(super) const POSTS: Subject =
+    Subject { container: "posts", others: &["PostCopiesInUsers", "HomeFeed", "PostsIntegrity"] };
 
 /// When the app has had nothing to do for so long, it has nothing more to do.
 const QUIET: Duration = Duration::from_secs(2);
@@ -32,12 +43,21 @@ const QUIET: Duration = Duration::from_secs(2);
 /// When nothing has got on for so long, it never will.
 const STUCK: Duration = Duration::from_mins(2);
 
+/// Edits keep on beside a work that is stuck, so it has an end of its own.
+const LONGEST: Duration = Duration::from_mins(30);
+
+/// How long a caller waits before a command is sent again, and how often it is.
+const PATIENCE: Duration = Duration::from_millis(50);
+const MOST_TRIES: usize = 300;
+
 /// The store, the host and the handler of a run.
 pub(super) struct Stage {
     pub(super) endpoint: CosmosEndpoint,
     pub(super) database: DatabaseClient,
     pub(super) host: Host,
     pub(super) api: HttpApi,
+    subject: Subject,
+    chaos: Option<Chaos>,
     executable: PathBuf,
     kill_every: Duration,
     _server: RunningServer,
@@ -56,19 +76,22 @@ pub(super) struct Worked {
 
 impl Stage {
     /// Starts the store, writes items to it, and starts the host then: its first batches are full,
-    /// and there are few of them.
+    /// and there are few of them. Chaos waits for the work.
     pub(super) async fn start(
         cli: &Cli,
+        subject: Subject,
+        chaos: Option<Chaos>,
         write: impl AsyncFnOnce(&DatabaseClient) -> anyhow::Result<()>,
     ) -> anyhow::Result<Self> {
-        ensure!(cli.items >= 10, "--items must be at least 10");
+        chaos.iter().for_each(Chaos::stop);
         let endpoint = CosmosEndpoint::in_process(EndpointOptions {
             partitions: 2,
             keep_requests: true,
+            chaos: chaos.clone(),
             ..EndpointOptions::default()
         })?;
         let server = endpoint.serve(0).await?;
-        let app = app(cli, &server.connection_string())?;
+        let app = app(cli, subject, &server.connection_string())?;
         let containers = ContainersFile::read(app.root.join("infra/containers.json"))?;
         endpoint.provision(DATABASE, &containers).await?;
         let database = endpoint.client().await?.database_client(DATABASE);
@@ -78,13 +101,24 @@ impl Stage {
             // Pauses of 2 to 60 ms: a handler that is killed every 300 ms is to be met at work.
             retry_scale: 0.001,
             console: if cli.verbose { Console::verbose() } else { Console::silent() },
+            chaos: chaos.clone(),
             ..HostOptions::new(&app.folder)
         };
         let executable = app.executable();
         let host = Host::start(app.functions.clone(), &app.settings, options).await?;
         let api = HttpApi::new(host.url())?;
         let kill_every = Duration::from_millis(cli.kill_every);
-        Ok(Self { endpoint, database, host, api, executable, kill_every, _server: server })
+        Ok(Self {
+            endpoint,
+            database,
+            host,
+            api,
+            subject,
+            chaos,
+            executable,
+            kill_every,
+            _server: server,
+        })
     }
 
     /// Signs a user up, or gives it another name.
@@ -96,8 +130,23 @@ impl Stage {
         Ok(())
     }
 
+    /// Sends a command until its outcome is known, which is to be one of success.
+    pub(super) async fn accepted(&self, call: &Call) -> anyhow::Result<Reply> {
+        for _ in 0..MOST_TRIES {
+            match self.api.send(call.clone()).await {
+                Some(reply) if matches!(reply.status, 200..=299) => return Ok(reply),
+                Some(reply) if !reply.is_unknown() => {
+                    bail!("{call:?} was refused: {} {}", reply.status, reply.body)
+                }
+                _ => sleep(PATIENCE).await,
+            }
+        }
+        bail!("{call:?} never had a known outcome");
+    }
+
     /// Begins a work by a request and waits until it is done, while the handler is killed again and
-    /// again. The work sends requests of a kind to `posts`; it is stuck when no more of them come.
+    /// again, under chaos if there is any. The work sends requests of a kind to the container of the
+    /// subject; it is stuck when no more of them come.
     pub(super) async fn work(
         &self,
         kind: RequestKind,
@@ -105,6 +154,7 @@ impl Stage {
         is_done: impl AsyncFn(usize) -> anyhow::Result<bool>,
     ) -> anyhow::Result<Worked> {
         let before = self.endpoint.request_count();
+        self.chaos.iter().for_each(Chaos::resume);
         begin().await?;
         let began = Instant::now();
         let (mut kills, mut peak) = (0, Peak::default());
@@ -115,6 +165,7 @@ impl Stage {
             failure = self.host.failed() => return Err(failure.into()),
         }
         let duration = began.elapsed();
+        self.chaos.iter().for_each(Chaos::stop);
         self.quiet().await;
         let sent = self.sent(kind, before);
         Ok(Worked { duration, kills, sent, peak_memory: peak.kibibytes() })
@@ -126,13 +177,17 @@ impl Stage {
         since: usize,
         is_done: impl AsyncFn(usize) -> anyhow::Result<bool>,
     ) -> anyhow::Result<()> {
-        let mut progress = (0, Instant::now());
+        let (began, mut progress) = (Instant::now(), (0, Instant::now()));
         loop {
             sleep(Duration::from_millis(200)).await;
             let sent = self.sent(kind, since);
-            if is_done(sent).await? {
-                return Ok(());
+            match is_done(sent).await {
+                Ok(true) => return Ok(()),
+                // Chaos refuses a look now and then.
+                Err(error) if self.chaos.is_none() => return Err(error),
+                Ok(false) | Err(_) => {}
             }
+            ensure!(began.elapsed() < LONGEST, "the work does not end");
             if sent > progress.0 {
                 progress = (sent, Instant::now());
             }
@@ -142,11 +197,11 @@ impl Stage {
         }
     }
 
-    /// How many requests of a kind were sent to `posts`, those that were refused included.
+    /// How many requests of a kind were sent to the container, those that were refused included.
     fn sent(&self, kind: RequestKind, since: usize) -> usize {
         let requests = self.endpoint.requests_since(since);
         let of_kind = requests.iter().filter(|request| request.kind == kind);
-        of_kind.filter(|request| request.container == "posts").count()
+        of_kind.filter(|request| request.container == self.subject.container).count()
     }
 
     /// Kills the handler each time that it has lived for so long.
@@ -191,11 +246,11 @@ impl Worked {
     }
 }
 
-fn app(cli: &Cli, connection: &str) -> anyhow::Result<BuiltApp> {
+fn app(cli: &Cli, subject: Subject, connection: &str) -> anyhow::Result<BuiltApp> {
     let mut app = handler::app(connection)?;
     app.settings.set("Background__RequestUnitsPerSecond", cli.request_units.to_string());
     if cli.alone {
-        for name in OTHERS {
+        for name in subject.others {
             app.settings.set(format!("AzureWebJobs.{name}.Disabled"), "true");
         }
         app.functions = FunctionApp::load(&app.root, &app.settings)?;

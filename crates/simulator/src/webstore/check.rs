@@ -136,7 +136,10 @@ impl Check<'_> {
         expected.truncate(100);
         for source in ["query", "leaderboard"] {
             let path = format!("/api/reports/top-customers?limit=100&source={source}");
-            let shown = self.it.get(&path).await.unwrap_or_default();
+            let Some(shown) = self.it.get(&path).await else {
+                self.it.differs(format!("GET {path} was answered 404"));
+                continue;
+            };
             let items = shown["items"].as_array().map_or(&[][..], Vec::as_slice);
             let count = |item: &Value| item["salesOrderCount"].as_u64().unwrap_or(u64::MAX);
             let shown: Vec<_> = items
