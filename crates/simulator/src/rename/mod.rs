@@ -30,8 +30,9 @@ struct Cli {
     #[arg(long, conflicts_with = "alone")]
     delete: bool,
 
-    /// How many items the user has in `posts`, or likes the post: 20,000, and at least 10. In the
-    /// WebStore how many products the category has, and the tag: 5,000, and at least 100.
+    /// How many items the user has in `posts`: 20,000; or how many likes the post: 5,000, since the
+    /// local store looks at all of them for each step; at least 10. In the WebStore how many products
+    /// the category has, and the tag: 5,000, and at least 100.
     #[arg(long, value_name = "N")]
     items: Option<usize>,
 
@@ -89,11 +90,11 @@ async fn run(cli: &Cli) -> anyhow::Result<bool> {
     }
     ensure!(cli.chaos.is_none(), "--chaos is for the WebStore");
     if cli.delete {
-        let outcome = removal::run(cli).await?;
+        let outcome = Box::pin(removal::run(cli)).await?;
         println!("{outcome}");
         return Ok(outcome.is_right());
     }
-    let outcome = run::run(cli).await?;
+    let outcome = Box::pin(run::run(cli)).await?;
     println!("{outcome}");
     Ok(outcome.is_right())
 }

@@ -1,77 +1,170 @@
-//! The removal of what a deleted post has left, from the delete to a new post under its id.
+//! The removal of what a deleted post has left, from the delete to a new post under its id. Somebody
+//! else deletes posts meanwhile, whose likes must not wait for those of the first.
 
-use std::fmt;
+use std::{
+    cell::Cell,
+    fmt,
+    future::pending,
+    time::{Duration, Instant},
+};
 
 use anyhow::{Context as _, ensure};
 use azure_data_cosmos::DatabaseClient;
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 use http::Method;
-use serde_json::json;
+use serde_json::{Value, json};
+use tokio::time::sleep;
 use tributary_local::cosmos::RequestKind;
 use tributary_simulator::{Api as _, items};
 use tributary_tools::Call;
 
 use super::{
     Cli,
-    author::{ANN, BEFORE},
+    author::{ANN, BEFORE, BOB},
     stage::{POSTS, Stage, Worked},
 };
 use crate::handler::HttpApi;
 
 const POST: &str = "post-with-many-likes";
 
+/// The id of the first like of each post.
+const LIKE: &str = "like:user-0";
+
+/// How many likes one transaction removes.
+const IN_A_TRANSACTION: usize = 50;
+
+/// How long the like of another deleted post may stay: a slice takes 15 seconds, and then comes the
+/// other post.
+const MOST_PATIENCE: Duration = Duration::from_secs(25);
+
 /// What came of a removal.
 pub(super) struct Outcome {
     likes: usize,
     worked: Worked,
+    others: usize,
+    /// The longest that the like of another post has stayed.
+    waited: Duration,
     divergences: Vec<String>,
+}
+
+/// Other posts that are deleted while the likes of the first are removed.
+#[derive(Default)]
+struct Others {
+    deleted: usize,
+    longest: Duration,
+    /// Since when the like of the last one waits.
+    waits: Option<Instant>,
 }
 
 /// Deletes a post with many likes.
 pub(super) async fn run(cli: &Cli) -> anyhow::Result<Outcome> {
-    let likes = cli.items.unwrap_or(20_000);
+    let likes = cli.items.unwrap_or(5_000);
     ensure!(likes >= 10, "--items must be at least 10");
-    let write = async |database: &DatabaseClient| write_likes(database, likes).await;
+    let write = async |database: &DatabaseClient| write_post(database, POST, ANN, likes).await;
     let stage = Stage::start(cli, POSTS, None, write).await?;
     let Stage { database, api, .. } = &stage;
     stage.put_user(ANN, BEFORE).await?;
+    stage.put_user(BOB, BOB).await?;
     stage.quiet().await;
 
-    let delete = async || {
-        let delete = Call::new(Method::DELETE, format!("/api/posts/{POST}"));
-        let reply = api.send(delete).await.context("the host did not answer")?;
+    let begin = async || {
+        let reply = api.send(delete(POST)).await.context("the host did not answer")?;
         ensure!(reply.status == 204, "the delete was refused: {}", reply.body);
         Ok(())
     };
-    let is_done = async |_| {
-        let query = "SELECT TOP 1 c.id FROM c WHERE c.type = 'like'";
-        Ok(items(database, "posts", query).await?.is_empty())
+    let done = Cell::new(false);
+    let is_done = async |sent| {
+        let query =
+            format!("SELECT TOP 1 c.id FROM c WHERE c.postId = '{POST}' AND c.type = 'like'");
+        // Looking is work for the store, which goes through all likes: only when it can be done.
+        let may_be = sent >= likes / IN_A_TRANSACTION;
+        done.set(may_be && items(database, "posts", query.as_str()).await?.is_empty());
+        Ok(done.get())
     };
-    let worked = stage.work(RequestKind::Batch, delete, is_done).await?;
-    let divergences = divergences(database, api).await?;
+    let mut others = Others::default();
+    let worked = tokio::select! {
+        worked = stage.work(RequestKind::Batch, begin, is_done) => worked?,
+        failure = others.come_and_go(&stage, &done) => return Err(failure),
+    };
+    let waited = others.waited();
+    let mut divergences = divergences(database, api).await?;
+    // A handler that is killed begins its slice anew.
+    if cli.kill_every == 0 && waited > MOST_PATIENCE {
+        divergences.push("the like of another deleted post stayed for too long".to_owned());
+    }
     stage.host.stop().await;
-    Ok(Outcome { likes, worked, divergences })
+    Ok(Outcome { likes, worked, others: others.deleted, waited, divergences })
 }
 
-/// Writes a post of Ann and its likes as the commands leave them, past the app.
-async fn write_likes(database: &DatabaseClient, likes: usize) -> anyhow::Result<()> {
+fn delete(post_id: &str) -> Call {
+    Call::new(Method::DELETE, format!("/api/posts/{post_id}"))
+}
+
+impl Others {
+    /// Writes a post with a like, deletes it, waits until the like is gone, and begins anew until the
+    /// work is done. Returns only what has failed.
+    async fn come_and_go(&mut self, stage: &Stage, done: &Cell<bool>) -> anyhow::Error {
+        while !done.get() {
+            if let Err(error) = self.come_and_go_once(&stage.database, &stage.api).await {
+                return error;
+            }
+        }
+        pending().await
+    }
+
+    async fn come_and_go_once(
+        &mut self,
+        database: &DatabaseClient,
+        api: &HttpApi,
+    ) -> anyhow::Result<()> {
+        let pause = Duration::from_millis(200);
+        let post_id = format!("other-post-{}", self.deleted);
+        write_post(database, &post_id, BOB, 1).await?;
+        // The handler may be killed before its answer.
+        while api.send(delete(&post_id)).await.is_none_or(|reply| reply.status != 204) {
+            sleep(pause).await;
+        }
+        self.deleted += 1;
+        let since = *self.waits.insert(Instant::now());
+        let posts = database.container_client("posts", None).await?;
+        while posts.read_item(&post_id, LIKE, None).await.is_ok() {
+            sleep(pause).await;
+        }
+        self.waits = None;
+        self.longest = self.longest.max(since.elapsed());
+        Ok(())
+    }
+
+    /// The longest that a like has stayed, the last one included.
+    fn waited(&self) -> Duration {
+        self.waits.map_or(self.longest, |since| self.longest.max(since.elapsed()))
+    }
+}
+
+/// Writes a post and its likes as the commands leave them, past the app.
+async fn write_post(
+    database: &DatabaseClient,
+    id: &str,
+    author: &str,
+    likes: usize,
+) -> anyhow::Result<()> {
     let posts = database.container_client("posts", None).await?;
     let date = "2026-01-01T00:00:00.000Z";
     let post = json!({
-        "type": "post", "id": POST, "postId": POST, "userId": ANN, "userUsername": BEFORE,
+        "type": "post", "id": id, "postId": id, "userId": author, "userUsername": BEFORE,
         "title": "Liked", "content": "A text.", "commentCount": 0, "likeCount": likes,
         "creationDate": date, "version": 1 + likes, "usernameVersion": 1,
     });
     let like = |n: usize| {
         json!({
-            "type": "like", "id": format!("like:user-{n}"), "postId": POST,
+            "type": "like", "id": format!("like:user-{n}"), "postId": id,
             "userId": format!("user-{n}"), "userUsername": "A user", "creationDate": date,
             "usernameVersion": 1, "postVersion": 1 + n,
         })
     };
-    let writes = std::iter::once(post).chain((0..likes).map(like)).map(async |item| {
-        let id = item["id"].as_str().unwrap_or_default();
-        posts.create_item(POST, id, &item, None).await?;
+    let writes = std::iter::once(post).chain((0..likes).map(like)).map(async |item: Value| {
+        let item_id = item["id"].as_str().unwrap_or_default();
+        posts.create_item(id.to_owned(), item_id, &item, None).await?;
         Ok(())
     });
     stream::iter(writes).buffer_unordered(8).try_collect().await
@@ -80,12 +173,13 @@ async fn write_likes(database: &DatabaseClient, likes: usize) -> anyhow::Result<
 /// What is wrong in the store, and with a new post under the id.
 async fn divergences(database: &DatabaseClient, api: &HttpApi) -> anyhow::Result<Vec<String>> {
     let mut wrong = Vec::new();
-    let left = items(database, "posts", "SELECT * FROM c").await?;
+    let query = format!("SELECT * FROM c WHERE c.postId = '{POST}'");
+    let left = items(database, "posts", query.as_str()).await?;
     let left = left.iter().filter(|item| item["type"] != "deletedPost");
     wrong.extend(left.map(|item| format!("left behind: {item}")));
     for container in ["users", "feed"] {
-        let query = "SELECT * FROM c WHERE IS_DEFINED(c.title)";
-        let copies = items(database, container, query).await?;
+        let query = format!("SELECT * FROM c WHERE IS_DEFINED(c.title) AND c.userId = '{ANN}'");
+        let copies = items(database, container, query.as_str()).await?;
         wrong.extend(copies.iter().map(|copy| format!("{container}: a copy is left: {copy}")));
     }
     let letters = items(database, "dead-letters", "SELECT * FROM c").await?;
@@ -110,8 +204,11 @@ impl fmt::Display for Outcome {
         let Worked { kills, sent, .. } = &self.worked;
         write!(
             f,
-            "{} likes removed, handler killed {kills} times: {sent} transactions, {}",
+            "{} likes removed, handler killed {kills} times: {sent} transactions, others waited at most \
+             {:.1} s ({} posts), {}",
             self.likes,
+            self.waited.as_secs_f64(),
+            self.others,
             self.worked.in_words(&self.divergences)
         )
     }
