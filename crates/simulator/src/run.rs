@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use azure_data_cosmos::DatabaseClient;
+use azure_data_cosmos::{CosmosClient, DatabaseClient};
 use futures::future::try_join_all;
 use serde_json::Value;
 use tributary_local::{
@@ -70,17 +70,26 @@ pub(crate) async fn run<W: Workload>(
     // A process that knows nothing of before takes what is left.
     let handler = HandlerProcess::start(app.handler(), console.clone());
     let url = handler.watch().url().await?;
-    drain(&endpoint, &app, &url, &console).await?;
+    let leases = endpoint.client().await?;
+    drain(&endpoint, &app, &url, &console, &leases).await?;
     let api = HttpApi::new(&url)?;
-    let database = endpoint.client().await?.database_client(DATABASE);
+    let database = leases.database_client(DATABASE);
     let mut divergences = model.check(&api).await;
+    if delete_copies(&database, &model).await? > 0 {
+        // Without leases, everything is delivered from the beginning.
+        let other = CosmosEndpoint::in_process(EndpointOptions::default())?;
+        other.provision(DATABASE, &containers).await?;
+        drain(&endpoint, &app, &url, &console, &other.client().await?).await?;
+        let again = model.check(&api).await;
+        divergences.extend(again.into_iter().map(|differs| format!("delivered again: {differs}")));
+    }
     let mut explained = None;
     if !cli.no_audit {
         let audited = audit(&app, &database, &model, quiet_since).await?;
         explained = Some(audited.explained);
         divergences.extend(audited.divergences);
         // A repair takes nothing away that was acknowledged.
-        drain(&endpoint, &app, &url, &console).await?;
+        drain(&endpoint, &app, &url, &console, &leases).await?;
         let after = model.check(&api).await;
         divergences.extend(after.into_iter().map(|differs| format!("after the repair: {differs}")));
     }
@@ -96,12 +105,28 @@ pub(crate) async fn run<W: Workload>(
     })
 }
 
-/// Delivers all changes that are left, until nothing changes any more.
+/// Deletes every tenth copy, as an operator deletes one that cannot be read. Returns how many.
+async fn delete_copies(database: &DatabaseClient, model: &impl Workload) -> anyhow::Result<usize> {
+    let mut deleted = 0;
+    for &(container, query) in model.copies() {
+        let copies = items(database, container, query).await?;
+        let container = database.container_client(container, None).await?;
+        for copy in copies.iter().step_by(10) {
+            let part = |name: &str| copy[name].as_str().unwrap_or_default().to_owned();
+            container.delete_item(part("key"), &part("id"), None).await?;
+            deleted += 1;
+        }
+    }
+    Ok(deleted)
+}
+
+/// Delivers all changes that these leases do not have yet, until nothing changes any more.
 async fn drain(
     endpoint: &CosmosEndpoint,
     app: &BuiltApp,
     url: &str,
     console: &Console,
+    leases: &CosmosClient,
 ) -> anyhow::Result<()> {
     let client = endpoint.client().await?;
     let mut pumps = Vec::new();
@@ -110,6 +135,7 @@ async fn drain(
             let options = FeedOptions {
                 retry_scale: 0.05,
                 console: console.clone(),
+                lease_client: Some(leases.clone()),
                 ..FeedOptions::default()
             };
             let invoker = Arc::new(HttpInvoker::new(url));

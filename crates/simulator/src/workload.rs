@@ -50,6 +50,13 @@ pub trait Workload: Debug + Send + Sync + 'static {
     /// Returns what is known of the items of an operation, for a person to read.
     fn known(&self, operation: &Self::Operation) -> String;
 
+    /// Returns containers of copies, each with the query of partition key (`c.key`) and id of all
+    /// copies in it. An operator may delete a copy: it is written again when its source is delivered
+    /// again.
+    fn copies(&self) -> &'static [(&'static str, &'static str)] {
+        &[]
+    }
+
     /// Asks every query about everything, after quiet. Returns what differs, a sentence each.
     fn check<'a>(&'a self, api: &'a dyn Api) -> BoxFuture<'a, Vec<String>>;
 

@@ -136,6 +136,13 @@ impl Workload for Blog {
         Operation::random(client, self, random)
     }
 
+    fn copies(&self) -> &'static [(&'static str, &'static str)] {
+        &[
+            ("users", "SELECT c.userId AS key, c.id FROM c WHERE IS_DEFINED(c.title)"),
+            ("feed", "SELECT c.type AS key, c.id FROM c WHERE IS_DEFINED(c.title)"),
+        ]
+    }
+
     fn call(&self, operation: &Operation) -> Call {
         operation.call(self)
     }
