@@ -49,16 +49,19 @@ const KILL_WITHIN_US: u64 = 5_000;
 struct Instances {
     routers: [Router; 2],
     asked: AtomicUsize,
+    /// How likely it is that a handler is killed with a request under way.
+    kill: f64,
     kills: Mutex<Random>,
     quiet: AtomicBool,
 }
 
 impl Instances {
-    fn of(one: &World, other: &World, chaos: &Chaos, seed: u64) -> Self {
+    fn of(one: &World, other: &World, chaos: &Chaos, (seed, kill): (u64, f64)) -> Self {
         let host = |world: &World| repeating(world.router.clone(), chaos.clone());
         Self {
             routers: [host(one), host(other)],
             asked: AtomicUsize::new(0),
+            kill,
             kills: Mutex::new(Random::stream(seed, 1_000)),
             quiet: AtomicBool::new(false),
         }
@@ -68,7 +71,7 @@ impl Instances {
     async fn killed(&self) {
         let after = {
             let mut random = self.kills.lock().unwrap();
-            random.chance(KILL).then(|| random.below(KILL_WITHIN_US))
+            random.chance(self.kill).then(|| random.below(KILL_WITHIN_US))
         };
         match after {
             Some(us) if !self.quiet.load(Ordering::Relaxed) => {
@@ -117,7 +120,7 @@ struct Ran<W> {
 }
 
 impl<W: Workload> Ran<W> {
-    async fn new(workload: W) -> Self {
+    async fn new(workload: W, kill: f64) -> Self {
         let seed = std::env::var("TRIBUTARY_SEED").map_or(1, |seed| seed.parse().unwrap());
         let chaos = Chaos::new(CHAOS.parse().unwrap(), seed);
         let options = EndpointOptions { chaos: Some(chaos.clone()), ..EndpointOptions::default() };
@@ -139,7 +142,7 @@ impl<W: Workload> Ran<W> {
             let stop = stop.clone();
             running.spawn(async move { pump.run(stop).await });
         }
-        let instances = Arc::new(Instances::of(&world, &second, &chaos, seed));
+        let instances = Arc::new(Instances::of(&world, &second, &chaos, (seed, kill)));
         let simulation =
             Simulation { operations: 400, seed, patience: Duration::from_millis(5), crashes: true };
         let (model, tally) = simulate(instances.clone(), workload, &simulation).await.unwrap();
@@ -182,7 +185,7 @@ fn met_chaos(chaos: &Chaos, again: &str) {
 async fn random_commands_under_chaos_end_as_the_model_says() {
     // More posts than the feed holds.
     let size = blog::Size { clients: 6, users: 3, posts: 30, reuse_ids: true };
-    let ran = Ran::new(Blog::new(size, BEHIND)).await;
+    let ran = Ran::new(Blog::new(size, BEHIND), KILL).await;
     ran.check("").await;
     // The audit may find reservations that the killed left, its repair releases them and harms
     // nothing, and then there is nothing to find.
@@ -197,6 +200,9 @@ async fn random_commands_under_chaos_end_as_the_model_says() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn random_commands_of_a_shop_under_chaos_end_as_the_model_says() {
     let size = webstore::Size { clients: 6, customers: 2, labels: 2, products: 5 };
-    let ran = Ran::new(WebStore::new(size, BEHIND)).await;
+    // A request that is dropped here is not killed with its process: its group commit goes on, and may
+    // create an order after its client has sent it again and deleted it (docs/webstore.md). The long
+    // run kills processes.
+    let ran = Ran::new(WebStore::new(size, BEHIND), 0.0).await;
     ran.check("").await;
 }
