@@ -11,6 +11,7 @@ mod domains;
 mod guards;
 mod guide;
 mod package;
+mod performance;
 mod tour;
 mod tree;
 
@@ -73,7 +74,7 @@ enum Task {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
-    /// Measures the handler: `docs/performance.md`; `--help` is its own.
+    /// Measures the handler; `--write` puts the tables into `docs/performance.md`; `--help` is its own.
     #[command(disable_help_flag = true)]
     Bench {
         /// What the bench takes: `cargo xtask bench --help`.
@@ -96,7 +97,7 @@ fn main() -> ExitCode {
         Task::Rename { arguments } => {
             beside_handler("tributary-chaos", &[&["rename".into()], &arguments[..]].concat())
         }
-        Task::Bench { arguments } => beside_handler("tributary-bench", &arguments),
+        Task::Bench { arguments } => performance::bench(&arguments),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -137,11 +138,15 @@ fn formatted() -> anyhow::Result<()> {
 const STORIES: &str = "tests/it/blog";
 
 fn beside_handler(program: &str, arguments: &[String]) -> anyhow::Result<()> {
-    // Both in one build, and the program finds the handler beside itself.
-    cargo(&["build", "--release", "--bin", "tributary", "--bin", program])?;
+    build_beside_handler(program)?;
     let run = ["run", "--quiet", "--release", "--bin", program, "--"];
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     cargo(&[&run[..], &arguments].concat())
+}
+
+/// Both in one build, and the program finds the handler beside itself.
+fn build_beside_handler(program: &str) -> anyhow::Result<()> {
+    cargo(&["build", "--release", "--bin", "tributary", "--bin", program])
 }
 
 fn cargo(arguments: &[&str]) -> anyhow::Result<()> {
