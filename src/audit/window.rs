@@ -233,6 +233,9 @@ where
             Kind::UNREADABLE if id == WindowHead::ID => Err(Obstacle::ForAPerson(
                 "nobody can say who the members were: delete the head and all copies, and restart the lease of the projection",
             )),
+            Kind::UNREADABLE if !self.head().await?.0.contains(id) => {
+                Err(Obstacle::ForAPerson("it is no copy of a member: delete it"))
+            }
             _ => self.write_member(id).await,
         }
     }
