@@ -5,6 +5,8 @@
 //! minutes between them. It runs in a process group of its own, which is killed whole at the end.
 
 use std::collections::VecDeque;
+use std::net::TcpListener;
+use std::ops::Range;
 use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
 use std::time::{Duration, Instant};
@@ -13,9 +15,15 @@ use tokio::io::{AsyncBufReadExt as _, AsyncRead, BufReader};
 use tokio::process::{Child, Command};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
+use uuid::Uuid;
 
 use super::console::Console;
 use super::settings::Settings;
+
+/// The ports that a handler may get: none of those that the system gives to outgoing connections (Linux
+/// from 32,768 on, others from 49,152). The handler is started again on its port, which a connection of
+/// any process could have got meanwhile.
+const PORTS: Range<u16> = 20_000..32_768;
 
 /// What to run, and how.
 #[derive(Debug, Clone)]
@@ -344,8 +352,17 @@ async fn wait_for_answer(url: &str) {
     }
 }
 
+/// Returns a free port, the first one from a random one on.
 fn free_port() -> std::io::Result<u16> {
-    Ok(std::net::TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port())
+    let offset = Uuid::new_v4().as_u128() % PORTS.len() as u128;
+    let random = PORTS.start + u16::try_from(offset).unwrap_or_default();
+    let bind = |port: u16| TcpListener::bind(("127.0.0.1", port));
+    let mut ports = (random..PORTS.end).chain(PORTS.start..random);
+    match ports.find(|port| bind(*port).is_ok()) {
+        Some(port) => Ok(port),
+        // All are in use: then the system chooses.
+        None => Ok(bind(0)?.local_addr()?.port()),
+    }
 }
 
 fn status_text(status: ExitStatus) -> String {
@@ -354,4 +371,15 @@ fn status_text(status: ExitStatus) -> String {
         return format!("signal {signal}");
     }
     format!("exit code {}", status.code().unwrap_or(-1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_outgoing_connection_can_take_the_port_of_a_handler_that_is_started_again() {
+        let port = free_port().unwrap();
+        assert!(PORTS.contains(&port), "{port}");
+    }
 }
