@@ -6,7 +6,8 @@
 //! holds no longer.
 //!
 //! 1. *The item, or its tombstone, remembers the command*
-//!    ([`idempotency`](super::idempotency)): it was carried out, whatever others have written since.
+//!    ([`idempotency`](super::idempotency)), or the item keeps the one that created it: it was carried
+//!    out, whatever others have written since.
 //! 2. *A response was lost, and the item is as the command creates it*, by values that no other
 //!    command gives, such as the moment of its creation: it was created by an earlier attempt. This
 //!    spares an unconditional creation the memory.
@@ -15,6 +16,8 @@
 //!
 //! The handler checks its conditions for [`Put::Create`], [`Put::Edit`] and [`Delete::Live`], and
 //! answers [`Delete::Missing`] by `Conditions::missing`.
+
+use std::convert::Infallible;
 
 use super::idempotency::Remembers;
 use crate::{
@@ -39,8 +42,11 @@ pub trait Wanted<T> {
     /// edited it since.
     fn has_created(&self, item: &T) -> bool;
 
-    /// Returns true if the item is as this command creates it.
-    fn is(&self, item: &T) -> bool;
+    /// Returns true if the item is as this command creates it. An item that keeps the command that
+    /// created it [knows](Remembers::knows) it, and needs no comparison.
+    fn is(&self, _item: &T) -> bool {
+        false
+    }
 }
 
 /// How a command goes on that puts an item.
@@ -71,7 +77,7 @@ impl<T: Remembers, D> Place<T, D> {
     /// Decides how a command goes on that puts an item here.
     pub fn put(self, command: &CommandId, attempt: Attempt, wanted: &impl Wanted<T>) -> Put<T, D> {
         match self {
-            Self::Live(stored) if stored.item.recent().knows(command) => {
+            Self::Live(stored) if stored.item.knows(command) => {
                 if wanted.has_created(&stored.item) {
                     Put::Created(stored)
                 } else {
@@ -93,12 +99,19 @@ impl<T: Remembers, D> Place<T, D> {
     }
 }
 
+impl<T> From<Option<Stored<T>>> for Place<T, Infallible> {
+    /// The place of an item that no command deletes, so that none leaves a tombstone.
+    fn from(stored: Option<Stored<T>>) -> Self {
+        stored.map_or(Self::Empty, Self::Live)
+    }
+}
+
 impl<T: Remembers, D: Remembers> Place<T, D> {
     /// Decides how a command goes on that deletes the item.
     pub fn delete(self, command: &CommandId) -> Delete<T> {
         match self {
-            Self::Live(stored) if stored.item.recent().knows(command) => Delete::Done,
-            Self::Deleted(tombstone) if tombstone.item.recent().knows(command) => Delete::Done,
+            Self::Live(stored) if stored.item.knows(command) => Delete::Done,
+            Self::Deleted(tombstone) if tombstone.item.knows(command) => Delete::Done,
             Self::Live(stored) => Delete::Live(stored),
             Self::Deleted(_) | Self::Empty => Delete::Missing,
         }

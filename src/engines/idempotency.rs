@@ -46,6 +46,12 @@ pub trait Remembers {
 
     /// The commands, to add to.
     fn recent_mut(&mut self) -> &mut Recent;
+
+    /// Returns true if the command was carried out on the item. An item that keeps the command that
+    /// created it says so too.
+    fn knows(&self, command: &CommandId) -> bool {
+        self.recent().knows(command)
+    }
 }
 
 /// How long a command is remembered, in seconds. The Functions host repeats a request for two, and

@@ -5,9 +5,13 @@ use std::sync::Arc;
 use futures::TryStreamExt;
 
 use super::model::{
-    CategoryId, Label, LabelCopy, LabelItem, LabelKind, Product, ProductId, ProductItem, TagId,
+    CategoryId, DeletedLabel, DeletedProduct, Label, LabelCopy, LabelItem, LabelKind, Product,
+    ProductId, ProductItem, TagId,
 };
-use crate::cosmos::{Container, Cosmos, ETag, Query, Reads, Scope, StoreError, Stored};
+use crate::{
+    cosmos::{Container, Cosmos, ETag, Query, Reads, Scope, StoreError, Stored},
+    engines::command::Place,
+};
 
 /// How many ids a page of a count holds.
 const COUNT_PAGE: u32 = 1_000;
@@ -58,10 +62,7 @@ impl Catalog {
         kind: LabelKind,
         id: &str,
     ) -> Result<Option<Stored<Label>>, StoreError> {
-        Ok(match self.label(kind, id).await? {
-            Some(Stored { item: LabelItem::Live(item), etag }) => Some(Stored { item, etag }),
-            _ => None,
-        })
+        Ok(LabelPlace::from(self.label(kind, id).await?).live())
     }
 
     /// The tags with these ids, as far as there are such: one query in the partition of the tags.
@@ -114,8 +115,7 @@ impl Catalog {
         category_id: &CategoryId,
         id: &ProductId,
     ) -> Result<Option<Stored<Product>>, StoreError> {
-        let place = self.place(category_id, id).await?;
-        Ok(place.and_then(|Stored { item, etag }| Some(Stored { item: item.live()?, etag })))
+        Ok(ProductPlace::from(self.place(category_id, id).await?).live())
     }
 
     /// Writes what takes the place of a product, which was read before.
@@ -146,6 +146,39 @@ impl Catalog {
             }
         }
         Ok(false)
+    }
+}
+
+/// What a command finds where a category or a tag would be.
+pub(super) type LabelPlace = Place<Label, DeletedLabel>;
+
+/// What a command finds where a product would be.
+pub(super) type ProductPlace = Place<Product, DeletedProduct>;
+
+impl From<Option<Stored<LabelItem>>> for LabelPlace {
+    fn from(stored: Option<Stored<LabelItem>>) -> Self {
+        match stored {
+            Some(Stored { item: LabelItem::Live(item), etag }) => Self::Live(Stored { item, etag }),
+            Some(Stored { item: LabelItem::Deleted(item), etag }) => {
+                Self::Deleted(Stored { item, etag })
+            }
+            // No label has the id of a continuation.
+            Some(Stored { item: LabelItem::Renaming(_), .. }) | None => Self::Empty,
+        }
+    }
+}
+
+impl From<Option<Stored<ProductItem>>> for ProductPlace {
+    fn from(stored: Option<Stored<ProductItem>>) -> Self {
+        match stored {
+            Some(Stored { item: ProductItem::Product(item), etag }) => {
+                Self::Live(Stored { item: *item, etag })
+            }
+            Some(Stored { item: ProductItem::DeletedProduct(item), etag }) => {
+                Self::Deleted(Stored { item, etag })
+            }
+            None => Self::Empty,
+        }
     }
 }
 

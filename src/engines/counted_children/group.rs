@@ -299,7 +299,7 @@ impl<'a, F: Family> Group<'a, F> {
     fn recognise(&mut self, parent: &Known<F>) {
         let answer_lost = self.answer_lost;
         self.settle_all(|(_, operation)| {
-            if operation.is_remembered() && parent.item.recent().knows(&operation.command) {
+            if operation.is_remembered() && parent.item.knows(&operation.command) {
                 return Some(Ok(Outcome::Done { child: None, parent: Arc::clone(parent) }));
             }
             let decided_upon_another = operation.contradicts(parent);

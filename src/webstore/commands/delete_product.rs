@@ -4,10 +4,11 @@ use axum::{extract::State, http::StatusCode};
 
 use crate::{
     cosmos::{Attempt, StoreError, Stored, retry},
+    engines::command::Delete,
     http::{ApiError, Conditions, Params},
     values::CommandId,
     webstore::{
-        catalog::Catalog,
+        catalog::{Catalog, ProductPlace},
         model::{CategoryId, ProductId, ProductItem},
         moves,
     },
@@ -22,13 +23,11 @@ pub async fn delete_product(
 ) -> Result<StatusCode, ApiError> {
     retry(async |attempt: Attempt| {
         let catalog = catalog.reading(attempt.reads);
-        let (product, etag) = match catalog.place(&category_id, &id).await? {
-            // By an earlier attempt. There may be a new product by now, which stays.
-            Some(Stored { item, .. }) if item.recent().knows(&command) => {
-                return Ok(StatusCode::NO_CONTENT);
-            }
-            Some(Stored { item: ProductItem::Product(product), etag }) => (product, etag),
-            _ => return Err(conditions.missing("product")),
+        let place = ProductPlace::from(catalog.place(&category_id, &id).await?);
+        let Stored { item: product, etag } = match place.delete(&command) {
+            Delete::Live(product) => product,
+            Delete::Done => return Ok(StatusCode::NO_CONTENT),
+            Delete::Missing => return Err(conditions.missing("product")),
         };
         conditions.check(Some(&etag))?;
         if let Some(departure) = &product.departure {

@@ -7,10 +7,11 @@ use axum::{
 
 use crate::{
     cosmos::{Attempt, ETag, Stored, retry},
+    engines::command::{Delete, Put, Wanted},
     http::{self, ApiError, Conditions, Form, FromForm},
     values::CommandId,
     webstore::{
-        catalog::Catalog,
+        catalog::{Catalog, LabelPlace},
         model::{Label, LabelItem, LabelKind, Name},
     },
 };
@@ -35,42 +36,38 @@ pub(super) struct LabelCommand<'a> {
 impl LabelCommand<'_> {
     /// Creates the label or renames it: two store requests.
     pub(super) async fn put(&self, catalog: &Catalog, name: &Name) -> Result<Response, ApiError> {
-        retry(async |attempt: Attempt| self.try_put(&catalog.reading(attempt.reads), name).await)
-            .await
+        retry(async |attempt: Attempt| {
+            self.try_put(&catalog.reading(attempt.reads), name, attempt).await
+        })
+        .await
     }
 
-    async fn try_put(&self, catalog: &Catalog, name: &Name) -> Result<Response, ApiError> {
+    async fn try_put(
+        &self,
+        catalog: &Catalog,
+        name: &Name,
+        attempt: Attempt,
+    ) -> Result<Response, ApiError> {
         let Self { kind, id, conditions, command } = *self;
-        let new = || Label::new(kind, id.to_owned(), name.clone(), command);
-        match catalog.label(kind, id).await? {
-            // By an earlier attempt: others may have renamed it since.
-            Some(Stored { item: LabelItem::Live(label), etag }) if label.created_by == *command => {
-                Ok(self.created(&label, &etag))
-            }
-            Some(Stored { item: LabelItem::Live(label), etag }) if label.recent.knows(command) => {
-                Ok(http::item(StatusCode::OK, &label.public, &etag))
-            }
-            Some(Stored { item: LabelItem::Live(label), etag }) => {
+        match LabelPlace::from(catalog.label(kind, id).await?).put(command, attempt, self) {
+            Put::Created(label) => Ok(self.created(&label.item, &label.etag)),
+            Put::Edited(label) => Ok(edited(&label.item, &label.etag)),
+            Put::Edit(Stored { item: label, etag }) => {
                 conditions.check(Some(&etag))?;
                 if label.public.name == *name {
                     catalog.reads.confirmed()?;
-                    return Ok(http::item(StatusCode::OK, &label.public, &etag));
+                    return Ok(edited(&label, &etag));
                 }
                 let renamed = label.renamed(name.clone(), command);
                 let etag = self.write(catalog, &renamed, Some(&etag)).await?;
-                Ok(http::item(StatusCode::OK, &renamed.public, &etag))
+                Ok(edited(&renamed, &etag))
             }
-            Some(Stored { item: LabelItem::Deleted(tombstone), etag }) => {
+            Put::Create(tombstone) => {
                 conditions.check(None)?;
-                let label = new().following(&tombstone);
-                let etag = self.write(catalog, &label, Some(&etag)).await?;
-                Ok(self.created(&label, &etag))
-            }
-            // No label has the id of a continuation.
-            Some(Stored { item: LabelItem::Renaming(_), .. }) | None => {
-                conditions.check(None)?;
-                let label = new();
-                let etag = self.write(catalog, &label, None).await?;
+                let label = Label::new(kind, id.to_owned(), name.clone(), command);
+                let label = tombstone.iter().fold(label, |label, it| label.following(&it.item));
+                let etag = tombstone.map(|tombstone| tombstone.etag);
+                let etag = self.write(catalog, &label, etag.as_ref()).await?;
                 Ok(self.created(&label, &etag))
             }
         }
@@ -86,16 +83,11 @@ impl LabelCommand<'_> {
 
     async fn try_delete(&self, catalog: &Catalog) -> Result<Response, ApiError> {
         let Self { kind, id, conditions, command } = *self;
-        let (label, etag) = match catalog.label(kind, id).await? {
-            Some(Stored { item: LabelItem::Deleted(it), .. }) if it.recent.knows(command) => {
-                return Ok(StatusCode::NO_CONTENT.into_response());
-            }
-            // Deleted by an earlier attempt, and created anew since.
-            Some(Stored { item: LabelItem::Live(it), .. }) if it.recent.knows(command) => {
-                return Ok(StatusCode::NO_CONTENT.into_response());
-            }
-            Some(Stored { item: LabelItem::Live(label), etag }) => (label, etag),
-            _ => return Err(conditions.missing(kind.as_str())),
+        let place = LabelPlace::from(catalog.label(kind, id).await?);
+        let Stored { item: label, etag } = match place.delete(command) {
+            Delete::Live(label) => label,
+            Delete::Done => return Ok(StatusCode::NO_CONTENT.into_response()),
+            Delete::Missing => return Err(conditions.missing(kind.as_str())),
         };
         conditions.check(Some(&etag))?;
         let uses = catalog.latest_committed().uses(kind, id).await?;
@@ -124,6 +116,16 @@ impl LabelCommand<'_> {
         };
         http::created(&format!("/api/{list}/{}", self.id), &label.public, etag)
     }
+}
+
+impl Wanted<Label> for LabelCommand<'_> {
+    fn has_created(&self, label: &Label) -> bool {
+        label.created_by == *self.command
+    }
+}
+
+fn edited(label: &Label, etag: &ETag) -> Response {
+    http::item(StatusCode::OK, &label.public, etag)
 }
 
 fn in_use(kind: LabelKind, uses: usize) -> String {

@@ -4,7 +4,10 @@ use axum::{extract::State, http::StatusCode, response::Response};
 
 use crate::{
     cosmos::{Attempt, ETag, StoreError, Stored, retry},
-    engines::counted_children::{Edition, Request},
+    engines::{
+        command::{Place, Put, Wanted},
+        counted_children::{Edition, Request},
+    },
     http::{self, Actor, ApiError, Conditions, Form, FromForm, JsonBody, Params},
     values::{CommandId, Timestamp},
     webstore::{
@@ -70,32 +73,35 @@ pub async fn put_customer(
         // The condition does not hold any more once the command is carried out.
         wanted.recent.remember([command.clone()], Timestamp::now());
     }
-    retry(async |Attempt { answer_lost, reads }| {
-        let customers = customers.reading(reads);
-        match customers.customer(&wanted.public.id).await? {
-            // By an earlier attempt: there may have been other edits since.
-            Some(Stored { item: Customer { public, recent, .. }, etag })
-                if recent.knows(&command) =>
-            {
-                let is_new = public.creation_date == wanted.public.creation_date;
-                Ok(if is_new { created(&public, &etag) } else { edited(&public, &etag) })
-            }
-            Some(stored) if answer_lost && stored.item.public == wanted.public => {
-                Ok(created(&stored.item.public, &stored.etag))
-            }
-            Some(stored) => {
+    retry(async |attempt: Attempt| {
+        let customers = customers.reading(attempt.reads);
+        let place = Place::from(customers.customer(&wanted.public.id).await?);
+        match place.put(&command, attempt, &wanted) {
+            Put::Created(stored) => Ok(created(&stored.item.public, &stored.etag)),
+            Put::Edited(stored) => Ok(edited(&stored.item.public, &stored.etag)),
+            Put::Edit(stored) => {
                 conditions.check(Some(&stored.etag))?;
                 let if_match = Some(stored.etag.clone()).filter(|_| conditions.name_a_state());
-                let request = Request::new(&command, reads).if_match(if_match);
+                let request = Request::new(&command, attempt.reads).if_match(if_match);
                 edit(&customers, stored, &wanted.public.details, request).await
             }
-            None => {
+            Put::Create(_) => {
                 conditions.check(None)?;
                 create(&customers, &wanted).await
             }
         }
     })
     .await
+}
+
+impl Wanted<Self> for Customer {
+    fn has_created(&self, customer: &Self) -> bool {
+        customer.public.creation_date == self.public.creation_date
+    }
+
+    fn is(&self, customer: &Self) -> bool {
+        customer.public == self.public
+    }
 }
 
 async fn create(customers: &Customers, customer: &Customer) -> Result<Response, ApiError> {

@@ -6,13 +6,14 @@ use axum::{extract::State, http::StatusCode, response::Response};
 
 use crate::{
     cosmos::{Attempt, ETag, StoreError, Stored, retry},
+    engines::command::{self, Put},
     http::{self, ApiError, Conditions, Form, FromForm, JsonBody, Params},
     values::CommandId,
     webstore::{
-        catalog::Catalog,
+        catalog::{Catalog, ProductPlace},
         model::{
             CategoryId, DeletedProduct, Description, Label, LabelCopy, LabelKind, MAX_TAGS, Name,
-            Price, Product, ProductId, ProductItem, ProductText, Sku, TagId,
+            Price, Product, ProductId, ProductText, Sku, TagId,
         },
         moves::{self, MoveOutcome},
     },
@@ -52,7 +53,8 @@ pub async fn put_product(
 ) -> Result<Response, ApiError> {
     let at = Mutex::new(At { category_id, is_seen: false });
     let wanted = Wanted { id, text, conditions, command, at };
-    retry(async |attempt: Attempt| wanted.save(&catalog.reading(attempt.reads)).await).await
+    retry(async |attempt: Attempt| wanted.save(&catalog.reading(attempt.reads), attempt).await)
+        .await
 }
 
 /// The product as its caller wants it.
@@ -72,20 +74,17 @@ struct At {
 }
 
 impl Wanted {
-    async fn save(&self, catalog: &Catalog) -> Result<Response, ApiError> {
+    async fn save(&self, catalog: &Catalog, attempt: Attempt) -> Result<Response, ApiError> {
         let Self { id, command, conditions, .. } = self;
         let (category_id, was_seen) = self.at();
-        let (tombstone, etag) = match catalog.place(&category_id, id).await? {
-            // By an earlier attempt: others may have edited the product since.
-            Some(Stored { item: ProductItem::Product(it), etag }) if it.knows(command) => {
-                return Ok(self.answer(&it, &etag));
-            }
-            Some(Stored { item: ProductItem::Product(product), etag }) => {
+        let place = ProductPlace::from(catalog.place(&category_id, id).await?);
+        let (tombstone, etag) = match place.put(command, attempt, self) {
+            Put::Created(it) | Put::Edited(it) => return Ok(self.answer(&it.item, &it.etag)),
+            Put::Edit(Stored { item: product, etag }) => {
                 conditions.check(Some(&etag))?;
-                return self.edit(catalog, *product, &etag).await;
+                return self.edit(catalog, product, &etag).await;
             }
-            Some(Stored { item: ProductItem::DeletedProduct(it), etag }) => (Some(it), Some(etag)),
-            None => (None, None),
+            Put::Create(tombstone) => tombstone.map(|it| (it.item, it.etag)).unzip(),
         };
         if let Some(DeletedProduct { moved_to: Some(to), recent, .. }) = &tombstone
             && (was_seen || recent.knows(command))
@@ -142,7 +141,7 @@ impl Wanted {
 
     fn answer(&self, product: &Product, etag: &ETag) -> Response {
         let (category_id, id) = (&product.category_id, &product.id);
-        if product.created_by == self.command {
+        if command::Wanted::has_created(self, product) {
             let location = format!("/api/categories/{category_id}/products/{id}");
             http::created(&location, &product.public(), etag)
         } else {
@@ -164,6 +163,12 @@ impl Wanted {
         let category_id = category_id.clone();
         *self.at.lock().unwrap_or_else(PoisonError::into_inner) = At { category_id, is_seen: true };
         Err(StoreError::race(false).into())
+    }
+}
+
+impl command::Wanted<Product> for Wanted {
+    fn has_created(&self, product: &Product) -> bool {
+        product.created_by == self.command
     }
 }
 

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    engines::idempotency::Recent,
+    engines::idempotency::{Recent, Remembers},
     values::{self, CommandId, Timestamp, check_length},
 };
 
@@ -198,12 +198,36 @@ impl Label {
     }
 }
 
+impl Remembers for Label {
+    fn recent(&self) -> &Recent {
+        &self.recent
+    }
+
+    fn recent_mut(&mut self) -> &mut Recent {
+        &mut self.recent
+    }
+
+    fn knows(&self, command: &CommandId) -> bool {
+        self.created_by == *command || self.recent.knows(command)
+    }
+}
+
 impl LabelRenaming {
     /// The continuation of the rename to the present name of a label.
     pub fn of(label: &Label) -> Self {
         let (label_id, ttl) = (label.public.id.clone(), TOMBSTONE_TTL_SECONDS);
         let id = format!("renaming:{label_id}");
         Self { kind: label.kind, id, label_id, version: label.version, ttl }
+    }
+}
+
+impl Remembers for DeletedLabel {
+    fn recent(&self) -> &Recent {
+        &self.recent
+    }
+
+    fn recent_mut(&mut self) -> &mut Recent {
+        &mut self.recent
     }
 }
 

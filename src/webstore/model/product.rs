@@ -8,7 +8,7 @@ use super::{
     CategoryId, Label, LabelCopy, LabelKind, Name, Price, ProductId, TOMBSTONE_TTL_SECONDS, TagId,
 };
 use crate::{
-    engines::idempotency::Recent,
+    engines::idempotency::{Recent, Remembers},
     values::{self, CommandId, Timestamp, check_length},
 };
 
@@ -193,14 +193,6 @@ impl ProductItem {
         }
     }
 
-    /// The commands that were lately carried out on the product.
-    pub fn recent(&self) -> &Recent {
-        match self {
-            Self::Product(product) => &product.recent,
-            Self::DeletedProduct(tombstone) => &tombstone.recent,
-        }
-    }
-
     /// The last move to this place.
     pub fn arrival(&self) -> Option<&Arrival> {
         match self {
@@ -251,11 +243,6 @@ impl Product {
         self.recent = deleted.recent.clone();
         self.arrival.clone_from(&deleted.arrival);
         self
-    }
-
-    /// Returns true if this command has created or edited the product.
-    pub fn knows(&self, command: &CommandId) -> bool {
-        self.created_by == *command || self.recent.knows(command)
     }
 
     /// Returns true if the product is as the text says.
@@ -394,6 +381,30 @@ impl Product {
 
     fn next(&self) -> Self {
         Self { version: self.version + 1, ..self.clone() }
+    }
+}
+
+impl Remembers for Product {
+    fn recent(&self) -> &Recent {
+        &self.recent
+    }
+
+    fn recent_mut(&mut self) -> &mut Recent {
+        &mut self.recent
+    }
+
+    fn knows(&self, command: &CommandId) -> bool {
+        self.created_by == *command || self.recent.knows(command)
+    }
+}
+
+impl Remembers for DeletedProduct {
+    fn recent(&self) -> &Recent {
+        &self.recent
+    }
+
+    fn recent_mut(&mut self) -> &mut Recent {
+        &mut self.recent
     }
 }
 
