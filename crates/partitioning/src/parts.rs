@@ -1,0 +1,119 @@
+//! Hybrid keys: several parts in one string.
+//!
+//! The guide joins parts with `_` as they are, so `a_b` with `c` and `a` with `b_c` share a key.
+//! Here each list of parts has a key of its own, and [`split`] returns the list:
+//!
+//! 1. Within a part `~` is written `~0` and `_` is written `~1`. So each `_` of a key separates two
+//!    parts, and each `~` is followed by `0` or `1`.
+//! 2. The key of no part at all is `~`, which no part is written as.
+//! 3. Only the two characters `_` and `~` change. Keys of ordinary values read as in the guide.
+
+/// Joins `parts` into one key with `_` between them: `["reuters", "2026-11"]` is `reuters_2026-11`.
+///
+/// Any string may be a part. Two different lists never have the same key.
+pub fn join<'a>(parts: impl IntoIterator<Item = &'a str>) -> String {
+    let mut parts = parts.into_iter();
+    let Some(first) = parts.next() else { return NO_PARTS.to_owned() };
+    let mut key = String::new();
+    push_escaped(&mut key, first);
+    for part in parts {
+        key.push(SEPARATOR);
+        push_escaped(&mut key, part);
+    }
+    key
+}
+
+/// Returns the parts that [`join`] made `key` of, or `None` when it makes no such key.
+pub fn split(key: &str) -> Option<Vec<String>> {
+    if key == NO_PARTS {
+        return Some(Vec::new());
+    }
+    key.split(SEPARATOR).map(unescaped).collect()
+}
+
+const SEPARATOR: char = '_';
+const ESCAPE: char = '~';
+const NO_PARTS: &str = "~";
+
+fn push_escaped(key: &mut String, part: &str) {
+    for character in part.chars() {
+        match character {
+            ESCAPE => key.push_str("~0"),
+            SEPARATOR => key.push_str("~1"),
+            other => key.push(other),
+        }
+    }
+}
+
+fn unescaped(written: &str) -> Option<String> {
+    let mut part = String::with_capacity(written.len());
+    let mut characters = written.chars();
+    while let Some(character) = characters.next() {
+        part.push(match character {
+            ESCAPE => match characters.next()? {
+                '0' => ESCAPE,
+                '1' => SEPARATOR,
+                _ => return None,
+            },
+            other => other,
+        });
+    }
+    Some(part)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn ordinary_parts_read_as_in_the_guide() {
+        assert_eq!(join(["reuters", "2026-11"]), "reuters_2026-11");
+        assert_eq!(join(["zone-1", "camera", "2026-11"]), "zone-1_camera_2026-11");
+    }
+
+    /// The guide's join gives all of these one key.
+    #[test]
+    fn parts_that_hold_the_separator_are_not_mistaken_for_others() {
+        assert_eq!(join(["a_b", "c"]), "a~1b_c");
+        assert_eq!(join(["a", "b_c"]), "a_b~1c");
+        assert_eq!(join(["a", "b", "c"]), "a_b_c");
+        assert_eq!(join(["a_b_c"]), "a~1b~1c");
+    }
+
+    #[test]
+    fn empty_parts_count() {
+        assert_eq!(join([]), "~");
+        assert_eq!(join([""]), "");
+        assert_eq!(join(["", ""]), "_");
+    }
+
+    #[test]
+    fn a_key_that_nothing_is_joined_to_is_not_split() {
+        for key in ["a~", "~2", "~_", "_~", "a~b_c"] {
+            assert_eq!(split(key), None, "{key}");
+        }
+    }
+
+    /// Strings in which the separator, the escape and what follows it are frequent.
+    fn any_part() -> impl Strategy<Value = String> {
+        prop_oneof!["[_~01a]{0,5}", any::<String>()]
+    }
+
+    proptest! {
+        /// What can be split again has a key of its own, so this is injectivity, too.
+        #[test]
+        fn the_parts_come_back(parts in prop::collection::vec(any_part(), 0..5)) {
+            let key = join(parts.iter().map(String::as_str));
+            prop_assert_eq!(split(&key), Some(parts));
+        }
+
+        #[test]
+        fn what_is_split_is_joined_to_the_same_key(key in any_part()) {
+            if let Some(parts) = split(&key) {
+                prop_assert_eq!(join(parts.iter().map(String::as_str)), key);
+            }
+        }
+    }
+}

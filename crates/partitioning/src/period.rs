@@ -1,0 +1,187 @@
+//! Time keys: the day, ISO week, month, quarter or year of UTC that holds a moment.
+//!
+//! Weeks are those of ISO 8601: they begin on Monday, and the week that holds a year's first Thursday
+//! is its first. So each day is in exactly one week, also at the new year. The guide counts weeks
+//! by the culture of the process, and a week there ends with the year.
+//!
+//! Years are those that [`time`] represents without its feature `large-dates`, −9999 to 9999. The
+//! last period of each granularity ends at the last representable moment, 23:59:59.999999999 on
+//! 31 December 9999, and holds it. An [`OffsetDateTime`] can be up to 26 hours beyond the ends, by
+//! its offset. Such a moment belongs to the first or the last period.
+
+use std::{fmt, str::FromStr};
+
+use thiserror::Error;
+use time::{
+    Date, Month, OffsetDateTime, PrimitiveDateTime, UtcOffset, Weekday, ext::NumericalDuration,
+};
+
+mod range;
+#[cfg(test)]
+mod tests;
+
+pub use range::Periods;
+
+/// The length of a [`Period`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Granularity {
+    /// A calendar day, such as `2026-11-22`.
+    Day,
+    /// An ISO week, Monday to Sunday, such as `2026-W47`. Its year is that of its Thursday.
+    Week,
+    /// A calendar month, such as `2026-11`.
+    Month,
+    /// A calendar quarter, such as `2026-Q4`.
+    Quarter,
+    /// A calendar year, such as `2026`.
+    Year,
+}
+
+/// A day, ISO week, month, quarter or year of UTC.
+///
+/// Its `Display` is its key, and [`FromStr`] reads the key. Keys of one granularity sort as their
+/// periods do, from the year 0 on; an earlier year has a minus sign before its four digits.
+/// Periods are ordered by their start, then from short to long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Period {
+    first_day: Date,
+    granularity: Granularity,
+}
+
+/// The error of reading a text that is the key of no [`Period`].
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error(
+    "not a period: write a day as 2026-11-22, a week as 2026-W47, a month as 2026-11, a quarter as 2026-Q4 or a year as 2026"
+)]
+pub struct ParsePeriodError;
+
+impl Granularity {
+    /// Returns the period that holds `at`.
+    pub fn period(self, at: OffsetDateTime) -> Period {
+        let date = match at.checked_to_offset(UtcOffset::UTC) {
+            Some(utc) => utc.date(),
+            None if at.year() < 0 => Date::MIN,
+            None => Date::MAX,
+        };
+        self.period_of(date)
+    }
+
+    fn period_of(self, date: Date) -> Period {
+        let first_of = |month| Date::from_calendar_date(date.year(), month, 1);
+        let first_day = match self {
+            Self::Day => Ok(date),
+            Self::Week => {
+                let (year, week, _) = date.to_iso_week_date();
+                Date::from_iso_week_date(year, week, Weekday::Monday)
+            }
+            Self::Month => first_of(date.month()),
+            Self::Quarter => first_of(match u8::from(date.month()) {
+                1..=3 => Month::January,
+                4..=6 => Month::April,
+                7..=9 => Month::July,
+                _ => Month::October,
+            }),
+            Self::Year => first_of(Month::January),
+        };
+        // Each first day is representable: the first year begins on a Monday.
+        Period { first_day: first_day.unwrap_or(Date::MIN), granularity: self }
+    }
+}
+
+impl Period {
+    /// Returns the length of this period.
+    pub fn granularity(self) -> Granularity {
+        self.granularity
+    }
+
+    /// Returns the first moment of this period.
+    pub fn start(self) -> OffsetDateTime {
+        self.first_day.midnight().assume_utc()
+    }
+
+    /// Returns the moment at which this period ends, which is the start of the next.
+    ///
+    /// There is none after the last: it returns the last representable moment, which the last
+    /// period holds.
+    pub fn end(self) -> OffsetDateTime {
+        self.next().map_or(PrimitiveDateTime::MAX.assume_utc(), Self::start)
+    }
+
+    /// Returns the period of the same length that follows, or `None` after the last of the year 9999.
+    pub fn next(self) -> Option<Self> {
+        // The longest of each granularity, then back to the day on which that period begins.
+        let days = match self.granularity {
+            Granularity::Day => 1,
+            Granularity::Week => 7,
+            Granularity::Month => 31,
+            Granularity::Quarter => 92,
+            Granularity::Year => 366,
+        };
+        self.first_day.checked_add(days.days()).map(|day| self.granularity.period_of(day))
+    }
+
+    /// Returns the period of the same length before this, or `None` before the first of the year −9999.
+    pub fn previous(self) -> Option<Self> {
+        self.first_day.previous_day().map(|day| self.granularity.period_of(day))
+    }
+}
+
+impl fmt::Display for Period {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let day = self.first_day;
+        let month = u8::from(day.month());
+        let (year, week) = match self.granularity {
+            Granularity::Week => {
+                let (year, week, _) = day.to_iso_week_date();
+                (year, week)
+            }
+            _ => (day.year(), 0),
+        };
+        let sign = if year < 0 { "-" } else { "" };
+        write!(f, "{sign}{:04}", year.unsigned_abs())?;
+        match self.granularity {
+            Granularity::Day => write!(f, "-{month:02}-{:02}", day.day()),
+            Granularity::Week => write!(f, "-W{week:02}"),
+            Granularity::Month => write!(f, "-{month:02}"),
+            Granularity::Quarter => write!(f, "-Q{}", month.div_ceil(3)),
+            Granularity::Year => Ok(()),
+        }
+    }
+}
+
+impl FromStr for Period {
+    type Err = ParsePeriodError;
+
+    /// Reads the key of a period: exactly what `Display` writes, and nothing else.
+    fn from_str(key: &str) -> Result<Self, ParsePeriodError> {
+        let period = read(key).ok_or(ParsePeriodError)?;
+        // One key for each period: no `+2026`, no `2026-W1`.
+        if period.to_string() == key { Ok(period) } else { Err(ParsePeriodError) }
+    }
+}
+
+fn read(key: &str) -> Option<Period> {
+    let (sign, digits) = key.strip_prefix('-').map_or((1, key), |digits| (-1, digits));
+    let (year, rest) = digits.split_at_checked(4)?;
+    let year = sign * year.parse::<i32>().ok()?;
+    let date = |month: u8, day: &str| {
+        let month = Month::try_from(month).ok()?;
+        Date::from_calendar_date(year, month, day.parse().ok()?).ok()
+    };
+    let (first_day, granularity) = if rest.is_empty() {
+        (date(1, "1")?, Granularity::Year)
+    } else if let Some(week) = rest.strip_prefix("-W") {
+        let monday = Date::from_iso_week_date(year, week.parse().ok()?, Weekday::Monday).ok()?;
+        (monday, Granularity::Week)
+    } else if let Some(quarter) = rest.strip_prefix("-Q") {
+        let first_month = quarter.parse::<u8>().ok()?.checked_mul(3)?.checked_sub(2)?;
+        (date(first_month, "1")?, Granularity::Quarter)
+    } else {
+        let rest = rest.strip_prefix('-')?;
+        match rest.split_once('-') {
+            Some((month, day)) => (date(month.parse().ok()?, day)?, Granularity::Day),
+            None => (date(rest.parse().ok()?, "1")?, Granularity::Month),
+        }
+    };
+    Some(Period { first_day, granularity })
+}

@@ -1,0 +1,252 @@
+//! Keys of periods, at the ends of years, months and of what is representable.
+
+use proptest::{prelude::*, sample::select};
+use time::{Duration, UtcDateTime, macros::utc_datetime};
+
+use super::*;
+
+const GRANULARITIES: [Granularity; 5] = [
+    Granularity::Day,
+    Granularity::Week,
+    Granularity::Month,
+    Granularity::Quarter,
+    Granularity::Year,
+];
+
+fn keys(at: UtcDateTime) -> [String; 5] {
+    GRANULARITIES.map(|granularity| granularity.period(at.into()).to_string())
+}
+
+fn visited(granularity: Granularity, from: UtcDateTime, to: UtcDateTime) -> Vec<String> {
+    granularity.periods(from.into()..to.into()).map(|period| period.to_string()).collect()
+}
+
+#[test]
+fn a_moment_has_a_key_of_each_granularity() {
+    let expected = ["2026-11-22", "2026-W47", "2026-11", "2026-Q4", "2026"];
+    assert_eq!(keys(utc_datetime!(2026-11-22 19:30)), expected);
+}
+
+#[test]
+fn the_key_is_that_of_utc() {
+    let new_year_in_kiribati =
+        utc_datetime!(2026-12-31 10:00).to_offset(UtcOffset::from_hms(14, 0, 0).unwrap());
+    assert_eq!(new_year_in_kiribati.year(), 2027);
+    assert_eq!(Granularity::Day.period(new_year_in_kiribati).to_string(), "2026-12-31");
+}
+
+/// By the guide's code the first two are weeks of different years with different numbers, and
+/// Monday's week has three days.
+#[test]
+fn a_week_does_not_end_with_the_year() {
+    let week = |at: UtcDateTime| Granularity::Week.period(at.into()).to_string();
+    assert_eq!(week(utc_datetime!(2024-12-31 0:00)), "2025-W01");
+    assert_eq!(week(utc_datetime!(2025-01-01 0:00)), "2025-W01");
+    assert_eq!(week(utc_datetime!(2026-12-31 0:00)), "2026-W53");
+    assert_eq!(week(utc_datetime!(2027-01-01 0:00)), "2026-W53");
+    assert_eq!(week(utc_datetime!(2027-01-04 0:00)), "2027-W01");
+}
+
+#[test]
+fn a_leap_day_is_a_day_of_february() {
+    let expected = ["2028-02-29", "2028-W09", "2028-02", "2028-Q1", "2028"];
+    assert_eq!(keys(utc_datetime!(2028-02-29 23:59:59.999_999_999)), expected);
+    let february = "2028-02".parse::<Period>().unwrap();
+    assert_eq!(february.end() - february.start(), Duration::days(29));
+}
+
+#[test]
+fn the_end_of_a_range_is_not_visited() {
+    let months = |from, to| visited(Granularity::Month, from, to);
+    let (october, november) = (utc_datetime!(2026-10-01 0:00), utc_datetime!(2026-11-01 0:00));
+    assert_eq!(months(october, november), ["2026-10"]);
+    assert_eq!(months(october, november + Duration::NANOSECOND), ["2026-10", "2026-11"]);
+    assert_eq!(months(november - Duration::NANOSECOND, november), ["2026-10"]);
+    assert!(months(november, november).is_empty());
+    assert!(months(november, october).is_empty());
+}
+
+#[test]
+fn a_range_over_the_new_year_visits_the_week_53_once() {
+    let weeks =
+        visited(Granularity::Week, utc_datetime!(2026-12-27 0:00), utc_datetime!(2027-01-05 0:00));
+    assert_eq!(weeks, ["2026-W52", "2026-W53", "2027-W01"]);
+}
+
+#[test]
+fn years_have_four_digits_and_sort_as_text() {
+    assert_eq!(keys(utc_datetime!(0044-03-15 12:00))[2], "0044-03");
+    assert_eq!(keys(utc_datetime!(-0043-03-15 12:00))[2], "-0043-03");
+}
+
+#[test]
+fn other_texts_than_keys_are_refused() {
+    let texts = [
+        "",
+        "-",
+        "26",
+        "2026-",
+        "2026-1",
+        "2026-00",
+        "2026-13",
+        "2026-+1",
+        "+026",
+        "2026-Q0",
+        "2026-Q5",
+        "2026-Q04",
+        "2026-Q255",
+        "2026-W00",
+        "2026-W1",
+        "2025-W53",
+        "2026-w47",
+        "2026-02-29",
+        "2026-11-22T",
+        "2026-11-",
+        "-0000",
+        "10000",
+        " 2026",
+        "２０２６",
+        "2026-11-22-1",
+        "--2026",
+        "é026",
+    ];
+    for text in texts {
+        assert_eq!(text.parse::<Period>(), Err(ParsePeriodError), "{text}");
+    }
+}
+
+#[test]
+fn the_first_and_the_last_period_hold_what_is_beyond_them() {
+    let offset = |hours| UtcOffset::from_hms(hours, 59, 59).unwrap_or(UtcOffset::UTC);
+    let after = PrimitiveDateTime::MAX.assume_offset(UtcOffset::from_hms(-25, -59, -59).unwrap());
+    let before = PrimitiveDateTime::MIN.assume_offset(offset(25));
+    for granularity in GRANULARITIES {
+        let first = granularity.period(before);
+        let last = granularity.period(after);
+        assert_eq!(first, granularity.period(PrimitiveDateTime::MIN.assume_utc()));
+        assert_eq!(last, granularity.period(PrimitiveDateTime::MAX.assume_utc()));
+        assert_eq!((first.previous(), last.next()), (None, None));
+        assert_eq!(last.end(), PrimitiveDateTime::MAX.assume_utc());
+        // Whole ranges that are beyond the ends.
+        let early = before..before + Duration::HOUR;
+        let late = after - Duration::HOUR..after;
+        assert!(granularity.periods(early).eq([first]));
+        assert!(granularity.periods(late).eq([last]));
+        let mut all = granularity.periods(before..after);
+        assert_eq!((all.next(), all.next_back()), (Some(first), Some(last)));
+    }
+}
+
+fn any_granularity() -> impl Strategy<Value = Granularity> {
+    select(&GRANULARITIES)
+}
+
+/// Any moment in any offset, and often one near the end of a year, a month, or of time itself.
+fn any_moment() -> impl Strategy<Value = OffsetDateTime> {
+    let seconds_ends = UtcDateTime::MIN.unix_timestamp()..=UtcDateTime::MAX.unix_timestamp();
+    let anywhere = (seconds_ends, 0..1_000_000_000_i64)
+        .prop_map(|(seconds, nanoseconds)| (seconds, nanoseconds));
+    let near_an_end =
+        (-9999..=9999_i32, 1..=12_u8, -3..=3_i64, select(&[-1, 0, 1, 999_999_999_i64])).prop_map(
+            |(year, month, days, nanoseconds)| {
+                let month = Month::try_from(month).unwrap();
+                let first = Date::from_calendar_date(year, month, 1).unwrap().midnight();
+                (first.assume_utc().unix_timestamp() + days * 86_400, nanoseconds)
+            },
+        );
+    let offset = (-93_599..=93_599_i32).prop_map(|s| UtcOffset::from_whole_seconds(s).unwrap());
+    (prop_oneof![anywhere, near_an_end], offset).prop_map(|((seconds, nanoseconds), offset)| {
+        let utc = OffsetDateTime::UNIX_EPOCH
+            .saturating_add(Duration::seconds(seconds))
+            .saturating_add(Duration::nanoseconds(nanoseconds));
+        // At the ends: the same clock, whose moment in UTC may not be representable.
+        utc.checked_to_offset(offset).unwrap_or(utc.replace_offset(offset))
+    })
+}
+
+/// Whether `period` holds `at`, by its bounds: the first and the last have only one.
+fn holds(period: Period, at: OffsetDateTime) -> bool {
+    (period.start() <= at || period.previous().is_none())
+        && (at < period.end() || period.next().is_none())
+}
+
+proptest! {
+    #[test]
+    fn a_moment_is_in_its_period_and_in_no_other(granularity in any_granularity(), at in any_moment()) {
+        let period = granularity.period(at);
+        prop_assert!(holds(period, at));
+        prop_assert_eq!(period.granularity(), granularity);
+        // Neighbours meet without a gap, so no other period can hold the moment.
+        if let Some(next) = period.next() {
+            prop_assert_eq!(next.start(), period.end());
+            prop_assert_eq!(next.previous(), Some(period));
+            prop_assert!(period < next && !holds(next, at));
+        }
+        if let Some(previous) = period.previous() {
+            prop_assert_eq!(previous.end(), period.start());
+            prop_assert_eq!(previous.next(), Some(period));
+            prop_assert!(previous < period && !holds(previous, at));
+        }
+    }
+
+    #[test]
+    fn the_period_comes_back_from_its_key(granularity in any_granularity(), at in any_moment()) {
+        let period = granularity.period(at);
+        prop_assert_eq!(period.to_string().parse(), Ok(period));
+    }
+
+    #[test]
+    fn what_is_read_is_written_the_same(text in "-?[0-9]{4}(-[QW]?[0-9]{1,2}(-[0-9]{1,2})?)?") {
+        if let Ok(period) = text.parse::<Period>() {
+            prop_assert_eq!(period.to_string(), text);
+        }
+    }
+
+    #[test]
+    fn keys_sort_as_their_periods(granularity in any_granularity(), a in any_moment(), b in any_moment()) {
+        let (a, b) = (granularity.period(a), granularity.period(b));
+        prop_assume!(a.first_day.year() > 0 && b.first_day.year() > 0);
+        prop_assert_eq!(a.cmp(&b), a.to_string().cmp(&b.to_string()));
+    }
+
+    /// Exactly those that hold a moment of the range: from the period of its first moment, without
+    /// a gap, to the period of its last.
+    #[test]
+    fn a_range_visits_the_periods_that_hold_a_moment_of_it(
+        granularity in any_granularity(),
+        from in any_moment(),
+        length in (0..400_i64, -2..=2_i64),
+    ) {
+        let length = Duration::days(length.0) + Duration::nanoseconds(length.1);
+        let to = from.saturating_add(length);
+        let visited: Vec<_> = granularity.periods(from..to).collect();
+        let mut backwards: Vec<_> = granularity.periods(from..to).rev().collect();
+        backwards.reverse();
+        prop_assert_eq!(&visited, &backwards);
+        if from >= to {
+            prop_assert!(visited.is_empty());
+            return Ok(());
+        }
+        let (first, last) = (visited[0], visited[visited.len() - 1]);
+        prop_assert!(holds(first, from));
+        prop_assert!(holds(last, to - Duration::NANOSECOND));
+        for pair in visited.windows(2) {
+            prop_assert_eq!(pair[0].next(), Some(pair[1]));
+        }
+    }
+
+    #[test]
+    fn a_range_can_be_visited_from_both_ends(
+        granularity in any_granularity(), from in any_moment(), days in 1..300_i64, ends: Vec<bool>,
+    ) {
+        let to = from.saturating_add(Duration::days(days));
+        let mut rest: std::collections::VecDeque<_> = granularity.periods(from..to).collect();
+        let mut periods = granularity.periods(from..to);
+        for front in ends {
+            let (seen, expected) =
+                if front { (periods.next(), rest.pop_front()) } else { (periods.next_back(), rest.pop_back()) };
+            prop_assert_eq!(seen, expected);
+        }
+        prop_assert!(periods.eq(rest));
+    }
+}
