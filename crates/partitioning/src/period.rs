@@ -11,6 +11,7 @@
 
 use std::{fmt, str::FromStr};
 
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use time::{
     Date, Month, OffsetDateTime, PrimitiveDateTime, UtcOffset, Weekday, ext::NumericalDuration,
@@ -23,7 +24,10 @@ mod tests;
 pub use range::Periods;
 
 /// The length of a [`Period`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+///
+/// Its `Display` is its name, such as `month`, and [`FromStr`] reads the name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Granularity {
     /// A calendar day, such as `2026-11-22`.
     Day,
@@ -55,7 +59,25 @@ pub struct Period {
 )]
 pub struct ParsePeriodError;
 
+/// The error of reading a text that names no [`Granularity`].
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("not a granularity: write day, week, month, quarter or year")]
+pub struct ParseGranularityError;
+
 impl Granularity {
+    /// All, from short to long.
+    pub const ALL: [Self; 5] = [Self::Day, Self::Week, Self::Month, Self::Quarter, Self::Year];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Day => "day",
+            Self::Week => "week",
+            Self::Month => "month",
+            Self::Quarter => "quarter",
+            Self::Year => "year",
+        }
+    }
+
     /// Returns the period that holds `at`.
     pub fn period(self, at: OffsetDateTime) -> Period {
         let date = match at.checked_to_offset(UtcOffset::UTC) {
@@ -123,6 +145,20 @@ impl Period {
     /// Returns the period of the same length before this, or `None` before the first of the year −9999.
     pub fn previous(self) -> Option<Self> {
         self.first_day.previous_day().map(|day| self.granularity.period_of(day))
+    }
+}
+
+impl fmt::Display for Granularity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Granularity {
+    type Err = ParseGranularityError;
+
+    fn from_str(name: &str) -> Result<Self, ParseGranularityError> {
+        Self::ALL.into_iter().find(|one| one.name() == name).ok_or(ParseGranularityError)
     }
 }
 

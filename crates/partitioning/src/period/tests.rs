@@ -5,16 +5,8 @@ use time::{Duration, UtcDateTime, macros::utc_datetime};
 
 use super::*;
 
-const GRANULARITIES: [Granularity; 5] = [
-    Granularity::Day,
-    Granularity::Week,
-    Granularity::Month,
-    Granularity::Quarter,
-    Granularity::Year,
-];
-
 fn keys(at: UtcDateTime) -> [String; 5] {
-    GRANULARITIES.map(|granularity| granularity.period(at.into()).to_string())
+    Granularity::ALL.map(|granularity| granularity.period(at.into()).to_string())
 }
 
 fn visited(granularity: Granularity, from: UtcDateTime, to: UtcDateTime) -> Vec<String> {
@@ -35,8 +27,8 @@ fn the_key_is_that_of_utc() {
     assert_eq!(Granularity::Day.period(new_year_in_kiribati).to_string(), "2026-12-31");
 }
 
-/// By the guide's code the first two are weeks of different years with different numbers, and
-/// Monday's week has three days.
+/// The guide's code puts these first two days, Tuesday and Wednesday of one week, into `2024-W53` and
+/// `2025-W01`.
 #[test]
 fn a_week_does_not_end_with_the_year() {
     let week = |at: UtcDateTime| Granularity::Week.period(at.into()).to_string();
@@ -80,6 +72,15 @@ fn years_have_four_digits_and_sort_as_text() {
 }
 
 #[test]
+fn a_granularity_has_one_name_everywhere() {
+    for granularity in Granularity::ALL {
+        assert_eq!(granularity.to_string().parse(), Ok(granularity));
+        assert_eq!(serde_json::to_value(granularity).unwrap(), granularity.to_string());
+    }
+    assert_eq!("Month".parse::<Granularity>(), Err(ParseGranularityError));
+}
+
+#[test]
 fn other_texts_than_keys_are_refused() {
     let texts = [
         "",
@@ -120,7 +121,7 @@ fn the_first_and_the_last_period_hold_what_is_beyond_them() {
     let offset = |hours| UtcOffset::from_hms(hours, 59, 59).unwrap_or(UtcOffset::UTC);
     let after = PrimitiveDateTime::MAX.assume_offset(UtcOffset::from_hms(-25, -59, -59).unwrap());
     let before = PrimitiveDateTime::MIN.assume_offset(offset(25));
-    for granularity in GRANULARITIES {
+    for granularity in Granularity::ALL {
         let first = granularity.period(before);
         let last = granularity.period(after);
         assert_eq!(first, granularity.period(PrimitiveDateTime::MIN.assume_utc()));
@@ -138,7 +139,7 @@ fn the_first_and_the_last_period_hold_what_is_beyond_them() {
 }
 
 fn any_granularity() -> impl Strategy<Value = Granularity> {
-    select(&GRANULARITIES)
+    select(&Granularity::ALL)
 }
 
 /// Any moment in any offset, and often one near the end of a year, a month, or of time itself.

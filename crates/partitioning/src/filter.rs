@@ -1,0 +1,92 @@
+//! Filters: what a query says about the properties of the items that it wants.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{key::KeyValue, path::Path};
+
+/// Conditions on properties; an item must meet all.
+///
+/// In JSON, each path has a value, a list of values, or a range:
+/// `{"/tenantId": "contoso", "/status": ["new", "paid"], "/date": {"from": "2026-10-01", "to": "2026-11-22"}}`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Filter(BTreeMap<Path, Condition>);
+
+/// A condition on one property.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(
+    untagged,
+    expecting = "a condition is a value, a list of values, or {\"from\": …, \"to\": …}"
+)]
+pub enum Condition {
+    // Before the range: serde would read a list of two as the fields of a struct.
+    /// One of these values.
+    OneOf(Vec<KeyValue>),
+    /// At least `from` and less than `to`; a bound that is not given does not limit.
+    Range(Range),
+    /// This value.
+    Equals(KeyValue),
+}
+
+/// The bounds of a [`Condition::Range`].
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Range {
+    /// The least value, inclusive.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<KeyValue>,
+    /// The end, exclusive.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<KeyValue>,
+}
+
+impl Filter {
+    /// Returns the condition on the property at `path`.
+    pub fn condition(&self, path: &Path) -> Option<&Condition> {
+        self.0.get(path)
+    }
+
+    /// Returns all paths and conditions, in the order of the paths.
+    pub fn iter(&self) -> impl Iterator<Item = (&Path, &Condition)> {
+        self.0.iter()
+    }
+}
+
+impl FromIterator<(Path, Condition)> for Filter {
+    fn from_iter<T: IntoIterator<Item = (Path, Condition)>>(conditions: T) -> Self {
+        Self(conditions.into_iter().collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_filter_is_read_from_json() {
+        let json = json!({
+            "/date": {"from": "2026-10-01", "to": "2026-11-22"},
+            "/status": ["new", "paid"],
+            "/tenantId": "contoso",
+        });
+        let filter: Filter = serde_json::from_value(json.clone()).unwrap();
+        let tenant = Condition::Equals(KeyValue::Text("contoso".to_owned()));
+        assert_eq!(filter.condition(&Path::of("tenantId")), Some(&tenant));
+        assert!(matches!(filter.condition(&Path::of("date")), Some(Condition::Range(_))));
+        assert!(
+            matches!(filter.condition(&Path::of("status")), Some(Condition::OneOf(list)) if list.len() == 2)
+        );
+        assert_eq!(serde_json::to_value(&filter).unwrap(), json);
+    }
+
+    #[test]
+    fn what_is_no_filter_is_refused_with_what_to_write() {
+        let error = |json| serde_json::from_value::<Filter>(json).unwrap_err().to_string();
+        assert!(error(json!({"/date": {"since": 1}})).contains("a list of values"));
+        assert!(error(json!({"date": 1})).contains("begin with /"));
+    }
+}

@@ -1,0 +1,156 @@
+//! Paths of properties, as in a container's definition: `/tenantId`, `/address/city`.
+
+use std::{fmt, str::FromStr};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use thiserror::Error;
+
+/// The path of a property of an item.
+///
+/// A name that holds a space or one of `/ , + " \` is written in quotation marks, as in a container's
+/// definition: `/"full name"/first`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Path(Vec<String>);
+
+/// The error of a text that is no path.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error(
+    "`{0}` is not a path: begin with / and the name of a property, such as /tenantId or /address/city"
+)]
+pub struct ParsePathError(String);
+
+impl Path {
+    /// Returns the path of a property at the top of an item.
+    pub fn of(property: &str) -> Self {
+        Self(vec![property.to_owned()])
+    }
+
+    /// Returns the names of the properties on the way, outermost first.
+    pub fn names(&self) -> &[String] {
+        &self.0
+    }
+
+    /// Returns the value at this path of `item`, or `None` where the item does not have it.
+    pub fn find<'a>(&self, item: &'a Value) -> Option<&'a Value> {
+        self.0.iter().try_fold(item, |value, name| value.as_object()?.get(name))
+    }
+
+    /// Reads the path at the start of `text` and returns it with the rest.
+    pub(crate) fn read(text: &str) -> Result<(Self, &str), ParsePathError> {
+        let error = || ParsePathError(text.to_owned());
+        let mut names = Vec::new();
+        let mut rest = text;
+        while let Some(name) = rest.strip_prefix('/') {
+            let length = if name.starts_with('"') {
+                let length = quoted_length(name).ok_or_else(error)?;
+                names.push(serde_json::from_str(&name[..length]).map_err(|_| error())?);
+                length
+            } else {
+                let length = name.find(needs_quotes).unwrap_or(name.len());
+                names.push(name[..length].to_owned());
+                length
+            };
+            if length == 0 {
+                return Err(error());
+            }
+            rest = &name[length..];
+        }
+        if names.is_empty() { Err(error()) } else { Ok((Self(names), rest)) }
+    }
+}
+
+fn needs_quotes(character: char) -> bool {
+    character.is_whitespace() || character.is_control() || "/,+\"\\".contains(character)
+}
+
+/// Returns the length of the text in quotation marks at the start of `text`, with the marks.
+fn quoted_length(text: &str) -> Option<usize> {
+    let mut escaped = false;
+    for (at, character) in text.char_indices().skip(1) {
+        match character {
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            '"' => return Some(at + 1),
+            _ => {}
+        }
+    }
+    None
+}
+
+impl fmt::Display for Path {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for name in &self.0 {
+            if name.is_empty() || name.contains(needs_quotes) {
+                write!(f, "/{}", Value::from(name.as_str()))?;
+            } else {
+                write!(f, "/{name}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl FromStr for Path {
+    type Err = ParsePathError;
+
+    fn from_str(text: &str) -> Result<Self, ParsePathError> {
+        match Self::read(text)? {
+            (path, "") => Ok(path),
+            _ => Err(ParsePathError(text.to_owned())),
+        }
+    }
+}
+
+impl TryFrom<String> for Path {
+    type Error = ParsePathError;
+
+    fn try_from(text: String) -> Result<Self, ParsePathError> {
+        text.parse()
+    }
+}
+
+impl From<Path> for String {
+    fn from(path: Path) -> Self {
+        path.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn nested_properties_are_found() {
+        let item = json!({"address": {"city": "Basel", "full name": 1}, "list": [1], "": 2});
+        let find = |path: &str| path.parse::<Path>().unwrap().find(&item).cloned();
+        assert_eq!(find("/address/city"), Some(json!("Basel")));
+        assert_eq!(find(r#"/address/"full name""#), Some(json!(1)));
+        assert_eq!(find(r#"/"""#), Some(json!(2)));
+        assert_eq!(find("/address/street"), None);
+        assert_eq!(find("/address/city/name"), None);
+        assert_eq!(find("/list/0"), None);
+    }
+
+    #[test]
+    fn other_texts_are_no_paths() {
+        for text in [
+            "", "/", "tenantId", "/a/", "//a", "/a b", "/a,/b", r#"/"a"#, r#"/"a\"#, r#"/"\x""#,
+            "/a\"",
+        ] {
+            assert!(text.parse::<Path>().is_err(), "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_path_of_any_names_comes_back(names in prop::collection::vec(any::<String>(), 1..4)) {
+            let path = Path(names);
+            prop_assert_eq!(path.to_string().parse(), Ok(path));
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! The guide's recommendations for each scenario ("Scenario-Based Recommendations"), as strategies.
+//!
+//! The paths are the guide's properties in camel case. [`ALL`] has each with its name.
+
+use crate::{
+    path::Path,
+    period::Granularity,
+    strategy::{KeyStrategy, Part},
+};
+
+/// A device above this number of readings a day gets a partition a day ("Time-Series Data").
+pub const READINGS_PER_DAY_FOR_DAILY: u32 = 1000;
+
+/// A named strategy.
+pub type Preset = (&'static str, fn() -> KeyStrategy);
+
+/// All presets with their names, in the order of the guide.
+pub const ALL: [Preset; 9] = [
+    ("social-posts", social_posts),
+    ("multi-tenant", multi_tenant),
+    ("sensor-readings", sensor_readings),
+    ("frequent-sensor-readings", frequent_sensor_readings),
+    ("documents", documents),
+    ("products", products),
+    ("orders-by-customer", orders_by_customer),
+    ("orders-by-region", orders_by_region),
+    ("infrastructure-events", infrastructure_events),
+];
+
+/// Posts of a social platform: `/userId+/createdAt by month`.
+///
+/// A user's timeline is read from one partition a month, and a user who writes for years does not fill
+/// one. Queries over many users visit a partition for each user and month.
+pub fn social_posts() -> KeyStrategy {
+    KeyStrategy::of([value("userId"), by("createdAt", Granularity::Month)])
+}
+
+/// Data of the tenants of a service: `/tenantId`.
+///
+/// A tenant's queries and transactions are in one partition, and no query mixes tenants by mistake. A
+/// large tenant meets the limits of a logical partition, 20 GB and 10,000 RU/s: a second level, such as
+/// `/tenantId,/userId`, has no such limit for the tenant.
+pub fn multi_tenant() -> KeyStrategy {
+    KeyStrategy::of([value("tenantId")])
+}
+
+/// Readings of sensors, at most [`READINGS_PER_DAY_FOR_DAILY`] a day: `/deviceId+/timestamp by month`.
+///
+/// A device's readings of a time are in few partitions, and old ones can be moved or deleted a
+/// partition at a time. Aggregates over devices visit a partition for each device and month.
+pub fn sensor_readings() -> KeyStrategy {
+    KeyStrategy::of([value("deviceId"), by("timestamp", Granularity::Month)])
+}
+
+/// Readings of sensors, more than [`READINGS_PER_DAY_FOR_DAILY`] a day: `/deviceId+/timestamp by day`.
+///
+/// As [`sensor_readings`], in partitions that stay small at high rates. A query over a month visits
+/// up to 31. When a device changes from one to the other, its readers visit the keys of both.
+pub fn frequent_sensor_readings() -> KeyStrategy {
+    KeyStrategy::of([value("deviceId"), by("timestamp", Granularity::Day)])
+}
+
+/// Documents of an enterprise: `/department+/documentType`.
+///
+/// The documents of one type in one department are one partition. All types of a department are a
+/// partition each, which the reader must know; `/department,/documentType` finds them by the prefix.
+/// Departments of very different size make partitions of very different size.
+pub fn documents() -> KeyStrategy {
+    KeyStrategy::of([value("department"), value("documentType")])
+}
+
+/// Products of a shop: `/category+/brand`.
+///
+/// A category is browsed by brand in one partition. A whole category visits one for each brand, and a
+/// product that changes either must be moved. A point read needs both beside the id.
+pub fn products() -> KeyStrategy {
+    KeyStrategy::of([value("category"), value("brand")])
+}
+
+/// Orders of a shop that its customers read: `/customerId`.
+///
+/// A customer's orders are one partition, with a transaction over them. Reports over a time visit all
+/// partitions.
+pub fn orders_by_customer() -> KeyStrategy {
+    KeyStrategy::of([value("customerId")])
+}
+
+/// Orders of a shop that its regions report on: `/region+/orderDate by month`.
+///
+/// A region's month is one partition. It takes all new orders of the region, so few regions make it
+/// hot, and a customer's orders are in as many partitions as there are months.
+pub fn orders_by_region() -> KeyStrategy {
+    KeyStrategy::of([value("region"), by("orderDate", Granularity::Month)])
+}
+
+/// Events of a city's infrastructure: `/zone+/deviceType+/timestamp by month`.
+///
+/// A zone's devices of a type are read by month from one partition, which also spreads the writes of
+/// the month. Queries over zones visit a partition for each zone, type and month.
+pub fn infrastructure_events() -> KeyStrategy {
+    KeyStrategy::of([value("zone"), value("deviceType"), by("timestamp", Granularity::Month)])
+}
+
+fn value(property: &str) -> Part {
+    Part::Value(Path::of(property))
+}
+
+fn by(property: &str, granularity: Granularity) -> Part {
+    Part::Period(Path::of(property), granularity)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// The keys of the guide's code, for items of the guide's classes.
+    #[test]
+    fn each_preset_gives_the_key_of_the_guide() {
+        let item = json!({
+            "userId": "user123", "createdAt": "2025-10-07T08:00:00Z", "tenantId": "tenant-123",
+            "deviceId": "device-7", "timestamp": "2025-10-07T08:00:00Z", "department": "legal",
+            "documentType": "contract", "category": "books", "brand": "acme", "customerId": "customer-1",
+            "region": "emea", "orderDate": "2025-10-07", "zone": "north", "deviceType": "camera",
+        });
+        let keys = ALL.map(|(name, strategy)| {
+            let key = strategy().key(&item).unwrap();
+            (name, strategy().to_string(), key.to_string())
+        });
+        let expected = [
+            ("social-posts", "/userId+/createdAt by month", "user123_2025-10"),
+            ("multi-tenant", "/tenantId", "tenant-123"),
+            ("sensor-readings", "/deviceId+/timestamp by month", "device-7_2025-10"),
+            ("frequent-sensor-readings", "/deviceId+/timestamp by day", "device-7_2025-10-07"),
+            ("documents", "/department+/documentType", "legal_contract"),
+            ("products", "/category+/brand", "books_acme"),
+            ("orders-by-customer", "/customerId", "customer-1"),
+            ("orders-by-region", "/region+/orderDate by month", "emea_2025-10"),
+            (
+                "infrastructure-events",
+                "/zone+/deviceType+/timestamp by month",
+                "north_camera_2025-10",
+            ),
+        ];
+        let expected =
+            expected.map(|(name, written, key)| (name, written.to_owned(), format!("[\"{key}\"]")));
+        assert_eq!(keys, expected);
+    }
+
+    #[test]
+    fn each_preset_is_read_from_its_notation() {
+        for (_, strategy) in ALL {
+            assert_eq!(strategy().to_string().parse(), Ok(strategy()));
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! The keys that a filter visits.
+
+use std::collections::HashSet;
+
+use super::{KeyStrategy, Part, item::joined};
+use crate::{
+    filter::{Condition, Filter, Range},
+    key::{Key, KeyValue},
+    moment::moment,
+    period::{Granularity, Periods},
+};
+
+/// The most keys that a [`Visit`] lists. A level that would take more counts as open: a client that sends
+/// so many requests for one query does better to ask all partitions at once.
+pub const MOST_KEYS: usize = 10_000;
+
+/// The logical partitions that a query visits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Visit {
+    /// These, in the order of the filter's values and from the oldest period on. None when no item can
+    /// match.
+    Partitions(Vec<Key>),
+    /// All whose hierarchical key begins with one of these.
+    Prefixes(Vec<Key>),
+    /// All of the container: the filter does not tell the first level.
+    All,
+}
+
+impl KeyStrategy {
+    /// Returns the logical partitions that hold all items which match `filter`.
+    pub fn visit(&self, filter: &Filter) -> Visit {
+        let mut keys = vec![Key::default()];
+        for (n_levels, level) in self.levels.iter().enumerate() {
+            let values = values(level, filter).filter(|values| few(&[keys.len(), values.len()]));
+            match values {
+                Some(values) => {
+                    keys = keys
+                        .iter()
+                        .flat_map(|key| values.iter().map(|value| key.with(value.clone())))
+                        .collect();
+                }
+                None if n_levels == 0 => return Visit::All,
+                None if keys.is_empty() => break,
+                None => return Visit::Prefixes(keys),
+            }
+        }
+        Visit::Partitions(keys)
+    }
+}
+
+impl Visit {
+    /// Returns true if `key` is one of the visited.
+    pub fn visits(&self, key: &Key) -> bool {
+        match self {
+            Self::Partitions(keys) => keys.contains(key),
+            Self::Prefixes(keys) => {
+                keys.iter().any(|prefix| key.values().starts_with(prefix.values()))
+            }
+            Self::All => true,
+        }
+    }
+}
+
+/// Returns true if there are at most [`MOST_KEYS`] combinations.
+fn few(counts: &[usize]) -> bool {
+    counts.iter().try_fold(1_usize, |all, &n| all.checked_mul(n)).is_some_and(|n| n <= MOST_KEYS)
+}
+
+/// Returns the values that the level of a matching item can have, or `None` when the level is open.
+fn values(level: &[Part], filter: &Filter) -> Option<Vec<KeyValue>> {
+    if let [Part::Value(path)] = level {
+        return match filter.condition(path)? {
+            Condition::Equals(value) => Some(vec![value.clone()]),
+            Condition::OneOf(values) => Some(each_once(values.iter().cloned())),
+            Condition::Range(_) => None,
+        };
+    }
+    let texts: Vec<_> = level.iter().map(|part| part.texts(filter)).collect::<Option<_>>()?;
+    if !few(&texts.iter().map(Vec::len).collect::<Vec<_>>()) {
+        return None;
+    }
+    let mut combinations = vec![Vec::new()];
+    for texts in &texts {
+        combinations = combinations
+            .iter()
+            .flat_map(|before| {
+                texts.iter().map(move |text| {
+                    let mut combination = before.clone();
+                    combination.push(text.clone());
+                    combination
+                })
+            })
+            .collect();
+    }
+    Some(combinations.iter().map(|texts: &Vec<String>| joined(texts)).collect())
+}
+
+impl Part {
+    /// Returns the texts that this part of a matching item's key can have, or `None` when they cannot
+    /// be told or are too many.
+    fn texts(&self, filter: &Filter) -> Option<Vec<String>> {
+        match (self, filter.condition(self.path())) {
+            (_, Some(Condition::Equals(value))) => Some(vec![self.made_of(value)?]),
+            (_, Some(Condition::OneOf(values))) => {
+                let texts: Vec<_> =
+                    values.iter().map(|value| self.made_of(value)).collect::<Option<_>>()?;
+                Some(each_once(texts))
+            }
+            (Self::Period(_, granularity), Some(Condition::Range(range))) => {
+                at_most(periods(*granularity, range)?.map(|period| period.to_string()))
+            }
+            (Self::Bucket(_, buckets), _) => at_most(buckets.names()),
+            (Self::Value(_) | Self::Period(..), _) => None,
+        }
+    }
+}
+
+/// Returns the periods of `range`, or `None` when a bound is missing or is no moment.
+fn periods(granularity: Granularity, range: &Range) -> Option<Periods> {
+    Some(granularity.periods(moment(range.from.as_ref()?)?..moment(range.to.as_ref()?)?))
+}
+
+fn at_most(texts: impl Iterator<Item = String>) -> Option<Vec<String>> {
+    let texts: Vec<_> = texts.take(MOST_KEYS + 1).collect();
+    (texts.len() <= MOST_KEYS).then_some(texts)
+}
+
+fn each_once<T: Clone + Eq + std::hash::Hash>(values: impl IntoIterator<Item = T>) -> Vec<T> {
+    let mut seen = HashSet::new();
+    values.into_iter().filter(|value| seen.insert(value.clone())).collect()
+}
