@@ -62,7 +62,7 @@ impl Path {
 }
 
 fn needs_quotes(character: char) -> bool {
-    character.is_whitespace() || character.is_control() || "/,+\"\\".contains(character)
+    character.is_whitespace() || "/,+\"\\".contains(character)
 }
 
 /// Returns the length of the text in quotation marks at the start of `text`, with the marks.

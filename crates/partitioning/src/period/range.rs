@@ -24,7 +24,7 @@ impl Granularity {
         let oldest = self.period(range.start);
         let end = self.period(range.end);
         let newest = match end.previous() {
-            Some(previous) if oldest < end && range.end <= end.start() => previous,
+            Some(previous) if range.end <= end.start() => previous,
             _ => end,
         };
         Periods { rest: Some((oldest, newest)) }

@@ -100,12 +100,16 @@ fn a_filter_that_leaves_a_level_open_visits_a_prefix() {
 }
 
 #[test]
-fn buckets_are_visited_all_unless_the_value_is_known() {
+fn each_bucket_is_visited_unless_the_value_is_known_and_no_key_twice() {
     let user = json!({"/user": "ada"});
     let both = json!({"/user": "ada", "/id": ["post-17", "post-17"]});
     let three = [r#"["ada_0"]"#, r#"["ada_1"]"#, r#"["ada_2"]"#];
     assert_eq!(visited("/user+/id in 3 buckets", user), partitions(&three));
     assert_eq!(visited("/user+/id in 3 buckets", both), partitions(&[r#"["ada_2"]"#]));
+    assert_eq!(
+        visited("/user", json!({"/user": ["ada", 1, "ada", 1.0]})),
+        partitions(&[r#"["ada"]"#, "[1]"])
+    );
     assert_eq!(visited("/id in 2 buckets", json!({})), partitions(&[r#"["0"]"#, r#"["1"]"#]));
 }
 
@@ -118,6 +122,8 @@ fn a_visit_lists_a_bounded_number_of_keys() {
     assert_eq!(visited("/a in 101 buckets+/b in 100 buckets", json!({})), all());
     let (what, keys) = visited("/a in 100 buckets+/b in 100 buckets", json!({}));
     assert_eq!((what, keys.len()), ("partitions", MOST_KEYS));
+    let (what, keys) = visited("/user", json!({"/user": (0..=MOST_KEYS).collect::<Vec<_>>()}));
+    assert_eq!((what, keys.len()), ("all", 0));
     let (what, keys) = visited("/a in 100 buckets,/b in 101 buckets", json!({}));
     assert_eq!((what, keys.len()), ("prefixes", 100));
 }

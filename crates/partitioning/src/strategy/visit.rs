@@ -31,8 +31,7 @@ impl KeyStrategy {
     pub fn visit(&self, filter: &Filter) -> Visit {
         let mut keys = vec![Key::default()];
         for (n_levels, level) in self.levels.iter().enumerate() {
-            let values = values(level, filter).filter(|values| few(&[keys.len(), values.len()]));
-            match values {
+            match values(level, filter, MOST_KEYS / keys.len().max(1)) {
                 Some(values) => {
                     keys = keys
                         .iter()
@@ -40,7 +39,6 @@ impl KeyStrategy {
                         .collect();
                 }
                 None if n_levels == 0 => return Visit::All,
-                None if keys.is_empty() => break,
                 None => return Visit::Prefixes(keys),
             }
         }
@@ -61,22 +59,21 @@ impl Visit {
     }
 }
 
-/// Returns true if there are at most [`MOST_KEYS`] combinations.
-fn few(counts: &[usize]) -> bool {
-    counts.iter().try_fold(1_usize, |all, &n| all.checked_mul(n)).is_some_and(|n| n <= MOST_KEYS)
-}
-
-/// Returns the values that the level of a matching item can have, or `None` when the level is open.
-fn values(level: &[Part], filter: &Filter) -> Option<Vec<KeyValue>> {
+/// Returns the values that the level of a matching item can have, or `None` when the level is open: when
+/// they cannot be told, or are more than `most`.
+fn values(level: &[Part], filter: &Filter, most: usize) -> Option<Vec<KeyValue>> {
     if let [Part::Value(path)] = level {
-        return match filter.condition(path)? {
-            Condition::Equals(value) => Some(vec![value.clone()]),
-            Condition::OneOf(values) => Some(each_once(values.iter().cloned())),
-            Condition::Range(_) => None,
+        let values = match filter.condition(path)? {
+            Condition::Equals(value) => vec![value.clone()],
+            Condition::OneOf(values) => each_once(values.iter().cloned()),
+            Condition::Range(_) => return None,
         };
+        return (values.len() <= most).then_some(values);
     }
     let texts: Vec<_> = level.iter().map(|part| part.texts(filter)).collect::<Option<_>>()?;
-    if !few(&texts.iter().map(Vec::len).collect::<Vec<_>>()) {
+    let n_combinations =
+        texts.iter().try_fold(1, |all: usize, texts: &Vec<_>| all.checked_mul(texts.len()))?;
+    if n_combinations > most {
         return None;
     }
     let mut combinations = vec![Vec::new()];
@@ -92,12 +89,12 @@ fn values(level: &[Part], filter: &Filter) -> Option<Vec<KeyValue>> {
             })
             .collect();
     }
-    Some(combinations.iter().map(|texts: &Vec<String>| joined(texts)).collect())
+    Some(combinations.iter().map(|texts: &Vec<_>| joined(texts)).collect())
 }
 
 impl Part {
     /// Returns the texts that this part of a matching item's key can have, or `None` when they cannot
-    /// be told or are too many.
+    /// be told. Of too many, one more than [`MOST_KEYS`] is enough to see that.
     fn texts(&self, filter: &Filter) -> Option<Vec<String>> {
         match (self, filter.condition(self.path())) {
             (_, Some(Condition::Equals(value))) => Some(vec![self.made_of(value)?]),
@@ -107,9 +104,10 @@ impl Part {
                 Some(each_once(texts))
             }
             (Self::Period(_, granularity), Some(Condition::Range(range))) => {
-                at_most(periods(*granularity, range)?.map(|period| period.to_string()))
+                let periods = periods(*granularity, range)?.take(MOST_KEYS + 1);
+                Some(periods.map(|period| period.to_string()).collect())
             }
-            (Self::Bucket(_, buckets), _) => at_most(buckets.names()),
+            (Self::Bucket(_, buckets), _) => Some(buckets.names().take(MOST_KEYS + 1).collect()),
             (Self::Value(_) | Self::Period(..), _) => None,
         }
     }
@@ -118,11 +116,6 @@ impl Part {
 /// Returns the periods of `range`, or `None` when a bound is missing or is no moment.
 fn periods(granularity: Granularity, range: &Range) -> Option<Periods> {
     Some(granularity.periods(moment(range.from.as_ref()?)?..moment(range.to.as_ref()?)?))
-}
-
-fn at_most(texts: impl Iterator<Item = String>) -> Option<Vec<String>> {
-    let texts: Vec<_> = texts.take(MOST_KEYS + 1).collect();
-    (texts.len() <= MOST_KEYS).then_some(texts)
 }
 
 fn each_once<T: Clone + Eq + std::hash::Hash>(values: impl IntoIterator<Item = T>) -> Vec<T> {
