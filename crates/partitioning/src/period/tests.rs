@@ -206,8 +206,9 @@ proptest! {
     #[test]
     fn keys_sort_as_their_periods(granularity in any_granularity(), a in any_moment(), b in any_moment()) {
         let (a, b) = (granularity.period(a), granularity.period(b));
-        prop_assume!(a.first_day.year() > 0 && b.first_day.year() > 0);
-        prop_assert_eq!(a.cmp(&b), a.to_string().cmp(&b.to_string()));
+        if a.first_day.year() > 0 && b.first_day.year() > 0 {
+            prop_assert_eq!(a.cmp(&b), a.to_string().cmp(&b.to_string()));
+        }
     }
 
     /// Exactly those that hold a moment of the range: from the period of its first moment, without
