@@ -2,9 +2,13 @@
 
 use std::{fmt::Write as _, path::PathBuf, time::Duration};
 
-use clap::Parser;
+use clap::{Args, Parser, Subcommand};
 
-use crate::{data::Shape, measure::Effort, request::Version};
+use crate::{
+    blog::{Shape, Version},
+    feeds::FeedsCli,
+    measure::Effort,
+};
 
 /// Density of a sweep: all comments and likes take almost ten times as long to load.
 const DENSITY_OF_A_SWEEP: f64 = 0.1;
@@ -16,8 +20,15 @@ const DENSITY_OF_A_SWEEP: f64 = 0.1;
 /// this process: its request units are modelled, its latencies are those of an emulator that scans.
 /// docs/models.md tells how to read the numbers.
 #[derive(Clone, Debug, Parser)]
-#[command(name = "model-bench", bin_name = "cargo run --release -p model-bench --")]
+#[command(
+    name = "model-bench",
+    bin_name = "cargo run --release -p model-bench --",
+    args_conflicts_with_subcommands = true
+)]
 pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) other: Option<OtherFamily>,
+
     /// Users who write posts, 5 to 50 each. There are always at least 100 who comment and like.
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) users: u32,
@@ -66,6 +77,20 @@ pub(crate) struct Cli {
     #[arg(long, requires = "cosmos")]
     pub(crate) keep: bool,
 
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+/// Models of something other than the blog.
+#[derive(Clone, Debug, Subcommand)]
+pub(crate) enum OtherFamily {
+    /// Measures the partitioning guide's four architectures for news feeds.
+    Feeds(FeedsCli),
+}
+
+/// Where the report goes.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Output {
     /// Writes everything as JSON, too.
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
@@ -74,7 +99,7 @@ pub(crate) struct Cli {
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
 
-    /// Prints the tables as Markdown, as they are in docs/models.md.
+    /// Prints the tables as Markdown, as they are in the docs.
     #[arg(long)]
     pub(crate) markdown: bool,
 }

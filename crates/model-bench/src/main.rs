@@ -1,32 +1,30 @@
-//! The data models V1, V2 and V3 of the seed article side by side: ten requests, what each takes in
-//! each model, and what the article says. `docs/models.md` tells how to read it.
+//! Data models side by side: what each request takes in each model, and what the seeds say.
+//!
+//! - [`blog`]: V1, V2 and V3 of the seed article. `docs/models.md` tells how to read it.
+//! - [`feeds`]: the partitioning guide's four architectures for news feeds.
+//!   `docs/feeds-architectures.md` tells how to read it.
 
 mod cli;
-mod run;
 
-mod data;
-mod request;
-mod seed;
+mod blog;
+mod feeds;
 
-mod models;
-
-mod load;
+mod measure;
 mod progress;
 mod store;
-
-mod calls;
-mod measure;
+mod text;
 
 mod report;
-
-#[cfg(test)]
-mod tests;
 
 use std::process::ExitCode;
 
 use clap::Parser;
 
-use crate::{cli::Cli, store::Store};
+use crate::{
+    cli::{Cli, OtherFamily},
+    report::Forms,
+    store::Store,
+};
 
 #[tokio::main]
 async fn main() -> ExitCode {
@@ -41,12 +39,15 @@ async fn main() -> ExitCode {
 }
 
 async fn measured(cli: &Cli) -> anyhow::Result<()> {
+    if let Some(OtherFamily::Feeds(cli)) = &cli.other {
+        return feeds::run(cli).await?.write(&cli.output);
+    }
     let store = match &cli.cosmos {
         Some(connection) => Store::account(connection).await?,
         None => Store::Local,
     };
     let result = tokio::select! {
-        report = run::run(cli, &store) => report.and_then(|report| report.write(cli)),
+        report = blog::run(cli, &store) => report.and_then(|report| report.write(&cli.output)),
         _ = tokio::signal::ctrl_c() => Err(anyhow::anyhow!("ended by Ctrl-C")),
     };
     // Whatever has happened: databases cost.

@@ -5,20 +5,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use anyhow::Context;
 use serde::Serialize;
-use tributary::{blog::model::Username, cosmos::metered};
+use tributary::cosmos::metered;
 use tributary_local::cosmos::StoreRequest;
 use tributary_tools::{Sorted, mean};
-
-use crate::{
-    calls::{Calls, VISITORS},
-    data::DataSet,
-    models::Model,
-    progress::Progress,
-    request::{Request, Version},
-    store::Database,
-};
 
 /// How much is asked.
 #[derive(Clone, Copy, Debug)]
@@ -29,11 +19,38 @@ pub(crate) struct Effort {
     pub(crate) budget: Duration,
 }
 
-/// What a request took in a model: means over its runs, but for the percentiles.
+/// One kind of request to one model: what is asked, one call after the other.
+pub(crate) trait Asked {
+    /// A request with what it is about.
+    type Call;
+
+    /// How many calls come before those that are measured: what is looked up once has been then.
+    fn n_before(&self) -> usize {
+        1
+    }
+    /// How many calls there can be.
+    fn most(&self) -> usize {
+        usize::MAX
+    }
+    /// How many items a call is about; what it took is divided among them.
+    fn items(&self) -> u32 {
+        1
+    }
+    /// The next call, and what has to be there before it.
+    async fn next(&mut self) -> anyhow::Result<Self::Call>;
+    /// Asks the model.
+    async fn ask(&self, call: &Self::Call) -> anyhow::Result<()>;
+    /// What the store did since the last time; `None` where that cannot be known.
+    fn take_requests(&self) -> Option<Vec<StoreRequest>>;
+    /// How many logical partitions a request to all of a container touches.
+    fn logical_partitions(&self, container: &str) -> usize;
+    /// Looks at what the store did for one measured call.
+    fn note(&mut self, _: &[StoreRequest]) {}
+}
+
+/// What a request took: means over its runs, but for the percentiles.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct Row {
-    pub(crate) request: Request,
-    pub(crate) model: Version,
+pub(crate) struct Measured {
     pub(crate) runs: usize,
     pub(crate) store_requests: f64,
     /// Where the store itself can be asked.
@@ -65,70 +82,40 @@ struct Run {
     seen: Option<Seen>,
 }
 
-/// Measures the ten requests, queries first, while nothing is new.
-pub(crate) async fn measure<M: Model>(
-    model: &M,
-    database: &Database,
-    data: &DataSet,
-    effort: Effort,
-    mut progress: Progress,
-) -> anyhow::Result<Vec<Row>> {
-    let mut visitors = Vec::new();
-    for n in 0..VISITORS {
-        visitors.push(model.create_user(&Username::parse(format!("visitor-{n}"))?).await?);
+/// Measures one kind of request.
+pub(crate) async fn measure(asked: &mut impl Asked, effort: Effort) -> anyhow::Result<Measured> {
+    for _ in 0..asked.n_before() {
+        let call = asked.next().await?;
+        asked.ask(&call).await?;
     }
-    let mut requests = Request::ALL;
-    requests.sort_by_key(|request| request.is_command());
-    let mut rows = Vec::new();
-    for request in requests {
-        let mut calls = Calls::new(request, data, &visitors);
-        let runs = runs(model, database, data, &mut calls, effort).await;
-        let runs = runs.with_context(|| format!("{request} of {}", M::VERSION))?;
-        rows.push(row(request, M::VERSION, &runs));
-        progress.add(1);
-    }
-    rows.sort_by_key(|row| row.request);
-    Ok(rows)
-}
-
-/// The runs of one kind. Calls that nobody measures come before: a query has its container looked
-/// up, and the product remembers the names of all visitors.
-async fn runs<M: Model>(
-    model: &M,
-    database: &Database,
-    data: &DataSet,
-    calls: &mut Calls<'_>,
-    effort: Effort,
-) -> anyhow::Result<Vec<Run>> {
-    let n_before = if calls.request().is_command() { VISITORS } else { 1 };
-    for _ in 0..n_before {
-        calls.next()?.ask(model).await?;
-    }
-    let most = effort.requests.min(calls.most().saturating_sub(n_before)).max(1);
+    let most = effort.requests.min(asked.most().saturating_sub(asked.n_before())).max(1);
     let (begin, mut runs) = (Instant::now(), Vec::new());
     while runs.is_empty() || (runs.len() < most && begin.elapsed() < effort.budget) {
-        let call = calls.next()?;
-        database.take_requests();
+        let call = asked.next().await?;
+        asked.take_requests();
         let start = Instant::now();
-        let (answer, meter) = metered(call.ask(model)).await;
+        let (answer, meter) = metered(asked.ask(&call)).await;
         let latency = start.elapsed();
         answer?;
+        let requests = asked.take_requests();
+        asked.note(requests.as_deref().unwrap_or_default());
+        let items = f64::from(asked.items());
         #[expect(clippy::cast_precision_loss, reason = "some hundreds")]
         runs.push(Run {
-            latency_ms: latency.as_secs_f64() * 1_000.0,
-            store_requests: meter.requests() as f64,
-            request_units: meter.request_units(),
+            latency_ms: latency.as_secs_f64() * 1_000.0 / items,
+            store_requests: meter.requests() as f64 / items,
+            request_units: meter.request_units() / items,
             throttled: meter.throttled(),
-            seen: database.take_requests().map(|requests| seen(&requests, data.posts.len())),
+            seen: requests.map(|requests| seen(&requests, asked)),
         });
     }
-    Ok(runs)
+    Ok(measured(&runs))
 }
 
 /// What the store did for one call. A request that names no partition key is one to all logical
-/// partitions: those of the posts.
+/// partitions of its container.
 #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
-fn seen(requests: &[StoreRequest], n_posts: usize) -> Seen {
+fn seen(requests: &[StoreRequest], asked: &impl Asked) -> Seen {
     let (mut logical, mut everywhere) = (BTreeSet::new(), BTreeSet::new());
     let (mut physical, mut sums) = (BTreeSet::new(), [0_usize; 4]);
     for request in requests {
@@ -145,10 +132,13 @@ fn seen(requests: &[StoreRequest], n_posts: usize) -> Seen {
         sums[3] += answer.bytes;
     }
     let named = logical.iter().filter(|(container, _)| !everywhere.contains(container)).count();
-    let [items_read, items_returned, bytes_sent, bytes_received] = sums.map(|sum| sum as f64);
+    let all: usize = everywhere.iter().map(|container| asked.logical_partitions(container)).sum();
+    let items = f64::from(asked.items());
+    let [items_read, items_returned, bytes_sent, bytes_received] =
+        sums.map(|sum| sum as f64 / items);
     Seen {
-        logical_partitions: (named + everywhere.len() * n_posts) as f64,
-        physical_partitions: physical.len() as f64,
+        logical_partitions: (named + all) as f64 / items,
+        physical_partitions: physical.len() as f64 / items,
         items_read,
         items_returned,
         bytes_sent,
@@ -156,13 +146,11 @@ fn seen(requests: &[StoreRequest], n_posts: usize) -> Seen {
     }
 }
 
-fn row(request: Request, model: Version, runs: &[Run]) -> Row {
+fn measured(runs: &[Run]) -> Measured {
     let latencies: Vec<_> = runs.iter().map(|run| run.latency_ms).collect();
     let latencies = Sorted::from(latencies);
     let seen: Option<Vec<Seen>> = runs.iter().map(|run| run.seen).collect();
-    Row {
-        request,
-        model,
+    Measured {
         runs: runs.len(),
         store_requests: mean(runs.iter().map(|run| run.store_requests)),
         seen: seen.map(|seen| {

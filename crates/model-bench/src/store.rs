@@ -10,9 +10,9 @@ use azure_data_cosmos::{
     AccountEndpoint, AccountReference, CosmosClient, CosmosError, RoutingStrategy,
 };
 use tributary::cosmos::Cosmos;
-use tributary_local::cosmos::{CosmosEndpoint, EndpointOptions, StoreRequest, provision};
-
-use crate::{models::Model, request::Version};
+use tributary_local::cosmos::{
+    ContainersFile, CosmosEndpoint, EndpointOptions, StoreRequest, provision,
+};
 
 /// Where databases are made.
 pub(crate) enum Store {
@@ -26,7 +26,7 @@ pub(crate) enum Store {
 pub(crate) struct Account {
     reference: AccountReference,
     client: CosmosClient,
-    made: Mutex<BTreeSet<Version>>,
+    made: Mutex<BTreeSet<&'static str>>,
 }
 
 /// A model's database with its containers, still empty.
@@ -53,9 +53,13 @@ impl Store {
         Ok(Self::Account(Account { reference, client, made: Mutex::default() }))
     }
 
-    /// Makes the database of a model. Locally its containers have so many physical partitions.
-    pub(crate) async fn make<M: Model>(&self, partitions: u32) -> anyhow::Result<Database> {
-        let (database, containers) = (M::VERSION.database(), M::containers()?);
+    /// Makes a database with its containers. Locally each of them has so many physical partitions.
+    pub(crate) async fn make(
+        &self,
+        database: &'static str,
+        containers: &ContainersFile,
+        partitions: u32,
+    ) -> anyhow::Result<Database> {
         match self {
             Self::Local => {
                 let endpoint = CosmosEndpoint::in_process(EndpointOptions {
@@ -64,14 +68,14 @@ impl Store {
                     keep_requests: true,
                     ..EndpointOptions::default()
                 })?;
-                endpoint.provision(database, &containers).await?;
+                endpoint.provision(database, containers).await?;
                 let runtime = Some(endpoint.runtime().await?);
                 let cosmos = Cosmos::new(endpoint.account(), runtime, database.to_owned());
                 Ok(Database { cosmos, endpoint: Some(endpoint) })
             }
             Self::Account(account) => {
-                account.make(M::VERSION).await?;
-                provision(&account.client, database, &containers).await?;
+                account.make(database).await?;
+                provision(&account.client, database, containers).await?;
                 let cosmos = Cosmos::new(account.reference.clone(), None, database.to_owned());
                 Ok(Database { cosmos, endpoint: None })
             }
@@ -84,8 +88,7 @@ impl Store {
             return Ok(());
         };
         let made = std::mem::take(&mut *account.made());
-        for version in made {
-            let name = version.database();
+        for name in made {
             account.client.database_client(name).delete(None).await.with_context(|| {
                 format!("the database '{name}' cannot be deleted: delete it yourself, it costs")
             })?;
@@ -95,11 +98,10 @@ impl Store {
 }
 
 impl Account {
-    async fn make(&self, version: Version) -> anyhow::Result<()> {
-        let name = version.database();
+    async fn make(&self, name: &'static str) -> anyhow::Result<()> {
         match self.client.create_database(name, None).await {
             Ok(_) => {
-                self.made().insert(version);
+                self.made().insert(name);
                 Ok(())
             }
             Err(error) => Err(match status(&error) {
@@ -118,7 +120,7 @@ impl Account {
         }
     }
 
-    fn made(&self) -> std::sync::MutexGuard<'_, BTreeSet<Version>> {
+    fn made(&self) -> std::sync::MutexGuard<'_, BTreeSet<&'static str>> {
         self.made.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,32 +1,15 @@
-//! What was measured, as tables, as JSON, and as one HTML file with charts.
+//! What both families of models report alike: the machine, the columns, the charts and the page.
 
-mod tables;
-
-mod charts;
-mod html;
+pub(crate) mod charts;
+pub(crate) mod columns;
+pub(crate) mod page;
 
 use std::{fs, io::Write, num::NonZero, path::Path, thread};
 
 use anyhow::Context;
 use serde::Serialize;
-use serde_json::json;
 
-use crate::{
-    cli::Cli,
-    measure::Row,
-    request::{Request, Version},
-    seed::published,
-};
-
-/// All that was measured.
-#[derive(Clone, Debug, Serialize)]
-pub(crate) struct Report {
-    pub(crate) command: String,
-    pub(crate) machine: Machine,
-    pub(crate) seed: u64,
-    /// From the smallest to the largest.
-    pub(crate) sizes: Vec<Size>,
-}
+use crate::cli::Output;
 
 /// Where it was measured.
 #[derive(Clone, Debug, Serialize)]
@@ -35,21 +18,6 @@ pub(crate) struct Machine {
     processor: String,
     system: String,
     is_optimised: bool,
-}
-
-/// What was measured with a data set.
-#[derive(Clone, Debug, Serialize)]
-pub(crate) struct Size {
-    pub(crate) users: u32,
-    pub(crate) density: f64,
-    pub(crate) posts: u64,
-    pub(crate) comments: u64,
-    pub(crate) likes: u64,
-    /// Of each container; unknown in an account.
-    pub(crate) physical_partitions: Option<u32>,
-    /// Of each model.
-    pub(crate) load_seconds: Vec<f64>,
-    pub(crate) rows: Vec<Row>,
 }
 
 impl Machine {
@@ -66,56 +34,37 @@ impl Machine {
         }
     }
 
-    fn in_words(&self) -> String {
+    pub(crate) fn in_words(&self) -> String {
         let Self { processors, processor, system, is_optimised } = self;
         let build = if *is_optimised { "" } else { ", a debug build: its latencies mean nothing" };
         format!("{processors} × {processor}, {system}{build}")
     }
 }
 
-impl Size {
-    /// What was measured of a request in a model.
-    pub(crate) fn row(&self, request: Request, model: Version) -> Option<&Row> {
-        self.rows.iter().find(|row| row.request == request && row.model == model)
-    }
+/// A report of a family of models in all its forms.
+pub(crate) trait Forms {
+    /// The tables for a terminal.
+    fn text(&self) -> String;
+    /// The tables as they are in the docs, with the command and the machine.
+    fn markdown(&self) -> String;
+    /// All numbers.
+    fn json(&self) -> serde_json::Value;
+    /// One HTML file with charts.
+    fn html(&self) -> String;
 
-    fn in_words(&self) -> String {
-        let Self { users, posts, comments, likes, .. } = self;
-        let partitions = self.physical_partitions.map_or_else(String::new, |n| {
-            format!(", {n} physical partition{} a container", if n == 1 { "" } else { "s" })
-        });
-        format!("{users} users, {posts} posts, {comments} comments, {likes} likes{partitions}")
-    }
-}
-
-impl Report {
     /// Writes the report to where the options say.
-    pub(crate) fn write(&self, cli: &Cli) -> anyhow::Result<()> {
-        let text = if cli.markdown { tables::markdown(self) } else { tables::text(self) };
+    fn write(&self, output: &Output) -> anyhow::Result<()> {
+        let text = if output.markdown { self.markdown() } else { self.text() };
         // Leaves the colours out where they are not wanted.
         let mut out = anstream::stdout().lock();
         out.write_all(text.as_bytes()).context("the tables cannot be written")?;
-        if let Some(path) = &cli.json {
+        if let Some(path) = &output.json {
             write(path, &serde_json::to_string_pretty(&self.json())?)?;
         }
-        if let Some(path) = &cli.html {
-            write(path, &html::page(self))?;
+        if let Some(path) = &output.html {
+            write(path, &self.html())?;
         }
         Ok(())
-    }
-
-    fn json(&self) -> serde_json::Value {
-        let published = Request::ALL
-            .map(|request| json!({ "request": request, "v1_v2_v3": published(request) }));
-        json!({ "measured": self, "published": published })
-    }
-
-    fn is_sweep(&self) -> bool {
-        self.sizes.len() > 1
-    }
-
-    fn has_throttled(&self) -> bool {
-        self.sizes.iter().flat_map(|size| &size.rows).any(|row| row.throttled > 0)
     }
 }
 

@@ -4,7 +4,7 @@ use anyhow::ensure;
 use tributary::blog::model::Username;
 use tributary_local::chaos::Random;
 
-use crate::{
+use crate::blog::{
     data::{DataSet, Person, PostPlan},
     models::Model,
     request::Request,

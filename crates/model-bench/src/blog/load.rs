@@ -12,12 +12,11 @@ use anyhow::Context;
 use futures::{StreamExt, TryStreamExt, stream};
 use tributary::cosmos::{Container, Cosmos, Reason};
 
-use crate::{
+use super::{
     data::DataSet,
     models::{Item, Model},
-    progress::Progress,
-    store::Database,
 };
+use crate::{progress::Progress, store::Database};
 
 /// How many posts, with all that is on them, are written at a time.
 const WRITERS: usize = 8;

@@ -26,7 +26,7 @@ use tributary::{
 use tributary_local::cosmos::ContainersFile;
 
 use super::{Item, Like, Model, User};
-use crate::{
+use crate::blog::{
     data::{DataSet, Person, PostPlan},
     request::Version,
 };
@@ -40,7 +40,7 @@ impl Model for V3 {
     const VERSION: Version = Version::V3;
 
     fn containers() -> anyhow::Result<ContainersFile> {
-        let text = include_str!("../../../../infra/containers.json");
+        let text = include_str!("../../../../../infra/containers.json");
         Ok(ContainersFile::parse(text)?)
     }
 

@@ -18,7 +18,7 @@ use tributary::{
 use tributary_local::cosmos::ContainersFile;
 
 pub(crate) use self::{v1::V1, v2::V2, v3::V3};
-use crate::{
+use crate::blog::{
     data::{DataSet, Person, PostPlan},
     request::Version,
 };

@@ -20,7 +20,7 @@ use super::{
     article::{CONTAINERS, children, create_user, get_user, newest, posts_of, put_user, read},
     shortened,
 };
-use crate::{
+use crate::blog::{
     data::{DataSet, Person, PostPlan, fresh_id},
     request::Version,
 };

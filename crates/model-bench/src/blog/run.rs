@@ -2,17 +2,15 @@
 
 use std::{sync::Arc, time::Instant};
 
-use crate::{
-    cli::Cli,
+use super::{
     data::{DataSet, Shape},
     load::load,
-    measure::measure,
+    measure::measure_all,
     models::{Model, V1, V2, V3},
-    progress::Progress,
-    report::{Machine, Report, Size},
+    report::{Report, Size},
     request::{Request, Version},
-    store::Store,
 };
+use crate::{cli::Cli, progress::Progress, report::Machine, store::Store};
 
 /// Measures what the options ask for.
 pub(crate) async fn run(cli: &Cli, store: &Store) -> anyhow::Result<Report> {
@@ -41,8 +39,8 @@ async fn model<M: Model + 'static>(
     data: &Arc<DataSet>,
     size: &mut Size,
 ) -> anyhow::Result<()> {
-    let begin = Instant::now();
-    let database = store.make::<M>(cli.partitions_for(size.users)).await?;
+    let (begin, partitions) = (Instant::now(), cli.partitions_for(size.users));
+    let database = store.make(M::VERSION.database(), &M::containers()?, partitions).await?;
     let model = M::new(&database.cosmos)?;
     let what = |doing: &str| format!("{doing} {} with {} users", M::VERSION, size.users);
     let progress = Progress::new(what("Loading the posts of"), size.posts);
@@ -50,7 +48,7 @@ async fn model<M: Model + 'static>(
     size.load_seconds.push(begin.elapsed().as_secs_f64());
 
     let progress = Progress::new(what("Measuring"), Request::ALL.len() as u64);
-    let rows = measure(&model, &database, data, cli.effort(), progress).await?;
+    let rows = measure_all(&model, &database, data, cli.effort(), progress).await?;
     size.rows.extend(rows);
     if !cli.keep {
         store.delete_made().await?;

@@ -1,5 +1,5 @@
-//! Texts of the lengths that the charge model assumes for the article's: about 40 characters of a
-//! title and 1,200 of a content.
+//! Texts. Titles and contents of posts have the lengths that the charge model assumes for the
+//! article's: about 40 characters of a title and 1,200 of a content.
 
 use tributary_local::chaos::Random;
 
@@ -36,7 +36,7 @@ const POOL: usize = 32 * 1024;
 pub(crate) struct Text(String);
 
 impl Text {
-    pub(super) fn new(mut random: Random) -> Self {
+    pub(crate) fn new(mut random: Random) -> Self {
         let mut pool = String::with_capacity(POOL + 16);
         while pool.len() < POOL {
             pool.push_str(WORDS[random.index(WORDS.len())]);
@@ -45,17 +45,18 @@ impl Text {
         Self(pool)
     }
 
-    /// 20 to 60 characters.
+    /// A title of a post: 20 to 60 characters.
     pub(crate) fn title(&self, random: &mut Random) -> String {
         self.cut(random, 20, 60)
     }
 
-    /// 800 to 1,600 characters.
+    /// A content of a post: 800 to 1,600 characters.
     pub(crate) fn content(&self, random: &mut Random) -> String {
         self.cut(random, 800, 1_600)
     }
 
-    fn cut(&self, random: &mut Random, shortest: usize, longest: usize) -> String {
+    /// So many characters.
+    pub(crate) fn cut(&self, random: &mut Random, shortest: usize, longest: usize) -> String {
         let length = shortest + random.index(longest - shortest + 1);
         let start = random.index(POOL - longest);
         self.0[start..start + length].to_owned()

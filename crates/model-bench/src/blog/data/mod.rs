@@ -6,7 +6,6 @@
 //! fewer, the others only read, comment and like.
 
 mod details;
-mod text;
 
 use std::ops::RangeInclusive;
 
@@ -17,7 +16,7 @@ use tributary::{
 use tributary_local::chaos::Random;
 use uuid::Uuid;
 
-use text::Text;
+use crate::text::Text;
 
 const POSTS_OF_A_USER: RangeInclusive<u64> = 5..=50;
 const COMMENTS: u32 = 25;

@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use crate::request::Request;
+use crate::blog::request::Request;
 
 /// How many entries the article's lists had, by its own figures.
 ///

@@ -11,7 +11,7 @@ use tributary::{
 };
 
 use super::User;
-use crate::data::{Person, fresh_id};
+use crate::blog::data::{Person, fresh_id};
 
 /// The article's containers, with the default indexing policy: all is indexed.
 pub(super) const CONTAINERS: &str = r#"{

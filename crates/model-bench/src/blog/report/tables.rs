@@ -4,31 +4,20 @@ use std::fmt::Write as _;
 
 use tributary_tools::Table;
 
-use super::{Report, Size};
-use crate::{
-    measure::{Row, Seen},
-    request::{Request, Version},
-    seed::published,
+use super::{
+    super::{
+        measure::Row,
+        request::{Request, Version},
+        seed::published,
+    },
+    Report, Size,
 };
-
-/// What a row says about one thing; nothing where that cannot be known.
-pub(super) type Quantity = fn(&Row) -> Option<f64>;
-
-/// What was measured of each request, with its head.
-const MEASURED: [(&str, Quantity); 7] = [
-    ("STORE REQUESTS", |row| Some(row.store_requests)),
-    ("LOGICAL PARTITIONS", |row| of_store(row, |seen| seen.logical_partitions)),
-    ("PHYSICAL", |row| of_store(row, |seen| seen.physical_partitions)),
-    ("ITEMS READ", |row| of_store(row, |seen| seen.items_read)),
-    ("RETURNED", |row| of_store(row, |seen| seen.items_returned)),
-    ("BYTES SENT", |row| of_store(row, |seen| seen.bytes_sent.round())),
-    ("RECEIVED", |row| of_store(row, |seen| seen.bytes_received.round())),
-];
+use crate::report::columns::{MEASURED, Quantity, number, physical_partitions};
 
 /// What may grow with the data, with its head.
 pub(super) const GROWING: [(&str, Quantity); 3] = [
     ("store requests", |row| Some(row.store_requests)),
-    ("physical partitions", |row| of_store(row, |seen| seen.physical_partitions)),
+    ("physical partitions", physical_partitions),
     ("request units", |row| Some(row.request_units)),
 ];
 
@@ -93,6 +82,7 @@ pub(super) fn requests(size: &Size) -> Table {
 fn cells(row: &Row) -> Vec<String> {
     let published = published(row.request)[row.model as usize];
     let mut cells = vec![row.request.to_string(), row.model.to_string()];
+    let row = &row.measured;
     cells.extend(MEASURED.iter().map(|(_, of)| number(of(row))));
     cells.extend([
         format!("{:.2}", row.request_units),
@@ -119,8 +109,8 @@ pub(super) fn growth(report: &Report) -> Table {
     heads.push("RU GROW ×".to_owned());
     let mut table = Table::new(heads);
     for (request, model) in pairs() {
-        let at: Option<Vec<&Row>> =
-            report.sizes.iter().map(|size| size.row(request, model)).collect();
+        let measured = |size: &Size| Some(size.row(request, model)?.measured.clone());
+        let at: Option<Vec<_>> = report.sizes.iter().map(measured).collect();
         let Some(at) = at else { continue };
         let mut cells = vec![request.to_string(), model.to_string()];
         for (head, of) in GROWING {
@@ -145,17 +135,4 @@ impl Size {
 
 fn pairs() -> impl Iterator<Item = (Request, Version)> {
     Request::ALL.into_iter().flat_map(|request| Version::ALL.map(|model| (request, model)))
-}
-
-fn of_store(row: &Row, of: fn(&Seen) -> f64) -> Option<f64> {
-    row.seen.as_ref().map(of)
-}
-
-/// A count, or the mean of counts; `-` where it cannot be known.
-fn number(value: Option<f64>) -> String {
-    match value {
-        None => "-".to_owned(),
-        Some(value) if (value - value.round()).abs() < 0.05 => format!("{value:.0}"),
-        Some(value) => format!("{value:.1}"),
-    }
 }

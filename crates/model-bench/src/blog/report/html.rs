@@ -1,0 +1,121 @@
+//! The report as one HTML file.
+
+use std::fmt::Write as _;
+
+use tributary_tools::escape;
+
+use super::{
+    super::{
+        request::{Request, Version},
+        seed::{Published, published},
+    },
+    Report, Size,
+    tables::{self, GROWING},
+};
+use crate::{
+    measure::Measured,
+    report::{
+        charts::{Bar, Group, Line, bars, lines},
+        columns::Quantity,
+        page::{self, CLASSES, wide},
+    },
+};
+
+const TITLE: &str = "Three data models of a blog";
+
+const KEY: [(&str, &str); 3] = [
+    (CLASSES[0], "V1: nothing twice"),
+    (CLASSES[1], "V2: counts and names denormalized"),
+    (CLASSES[2], "V3: posts in three containers (this product)"),
+];
+
+/// A quantity that the article publishes, too.
+struct Compared {
+    unit: &'static str,
+    ours: fn(&Measured) -> f64,
+    theirs: fn(&Published) -> f64,
+}
+
+const REQUEST_UNITS: Compared = Compared {
+    unit: "request units",
+    ours: |row| row.request_units,
+    theirs: |published| published.request_units,
+};
+
+const LATENCY: Compared =
+    Compared { unit: "ms", ours: |row| row.p50_ms, theirs: |published| published.latency_ms };
+
+/// The whole page.
+pub(super) fn page(report: &Report) -> String {
+    let mut body = format!(
+        "<h1>{TITLE}</h1>\n<p>Ten requests on each model of Microsoft's \
+         article “How to model and partition data on Azure Cosmos DB using a real-world \
+         example”, beside the article's own figures.</p>\n<p><code>{}</code><br>{}</p>\n<p>{}</p>\n{}",
+        escape(&report.command),
+        escape(&report.machine.in_words()),
+        escape(&tables::notes(report)),
+        page::key(&KEY),
+    );
+    if report.is_sweep() {
+        body.push_str("<h2>What grows with the data</h2>\n");
+        for (what, of) in GROWING.iter().rev() {
+            let _ = write!(body, "<h3>{}</h3>\n<div class=\"plots\">\n", escape(what));
+            for request in Request::ALL {
+                body.push_str(&growth(report, request, *of));
+            }
+            body.push_str("</div>\n");
+        }
+        body.push_str(&wide(&tables::growth(report)));
+    }
+    for size in report.sizes.iter().rev() {
+        let _ = writeln!(body, "<h2>{}</h2>", escape(&size.in_words()));
+        // Charts of each size of a sweep would say the same again.
+        if !report.is_sweep() {
+            body.push_str(
+                "<h3>Request units, logarithmic; the stroke is the article's figure</h3>\n",
+            );
+            body.push_str(&compared(size, &REQUEST_UNITS));
+            body.push_str(
+                "<h3>Median latency in ms, logarithmic; the stroke is the article's figure</h3>\n",
+            );
+            body.push_str(&compared(size, &LATENCY));
+        }
+        body.push_str(&wide(&tables::requests(size)));
+    }
+    page::page(TITLE, &body)
+}
+
+/// Bars of all requests and models beside the article's figures.
+fn compared(size: &Size, compared: &Compared) -> String {
+    let bar = |request: Request, model: Version| {
+        let row = size.row(request, model)?;
+        let theirs = (compared.theirs)(&published(request)[model as usize]);
+        Some(Bar {
+            class: CLASSES[model as usize],
+            label: model.to_string(),
+            value: (compared.ours)(&row.measured),
+            published: Some((theirs, theirs)),
+        })
+    };
+    let groups = Request::ALL.map(|request| Group {
+        title: format!("{request} {}", request.title()),
+        bars: Version::ALL.into_iter().filter_map(|model| bar(request, model)).collect(),
+    });
+    bars(compared.unit, &groups)
+}
+
+/// A quantity of a request by the number of users.
+fn growth(report: &Report, request: Request, of: Quantity) -> String {
+    let all = Version::ALL.map(|model| Line {
+        class: CLASSES[model as usize],
+        label: model.to_string(),
+        points: report
+            .sizes
+            .iter()
+            .filter_map(|size| {
+                Some((f64::from(size.users), of(&size.row(request, model)?.measured)?))
+            })
+            .collect(),
+    });
+    lines(&format!("{request} {}", request.title()), "users", &all)
+}

@@ -1,0 +1,93 @@
+//! The report as one HTML file.
+
+use std::fmt::Write as _;
+
+use tributary_tools::escape;
+
+use super::{
+    super::{architecture::Architecture, shape::Shape},
+    Report, Size,
+    tables::{self, GROWING},
+};
+use crate::{
+    measure::Measured,
+    report::{
+        charts::{Bar, Group, Line, bars, lines},
+        columns::Quantity,
+        page::{self, CLASSES, wide},
+    },
+};
+
+const TITLE: &str = "Four architectures for news feeds";
+
+/// The whole page.
+pub(super) fn page(report: &Report) -> String {
+    let key = Architecture::ALL.map(|one| (class(one), one.title()));
+    let mut body = format!(
+        "<h1>{TITLE}</h1>\n<p>The query shapes of the partitioning guide and the writes in each of \
+         its architectures, beside its estimates.</p>\n<p><code>{}</code><br>{}</p>\n<p>{}</p>\n{}",
+        escape(&report.command),
+        escape(&report.machine.in_words()),
+        escape(tables::NOTES),
+        page::key(&key),
+    );
+    for size in report.sizes.iter().rev() {
+        let _ = writeln!(body, "<h2>{}</h2>", escape(&size.in_words()));
+        body.push_str(
+            "<h3>Request units, logarithmic; the strokes are the guide's estimate</h3>\n",
+        );
+        body.push_str(&chart(size, "request units", |row| row.request_units, true));
+        body.push_str("<h3>Store requests, logarithmic</h3>\n");
+        body.push_str(&chart(size, "store requests", |row| row.store_requests, false));
+        for (head, table) in tables::tables(size) {
+            let _ = writeln!(body, "<h3>{}</h3>", escape(head));
+            body.push_str(&wide(&table));
+        }
+    }
+    if report.sizes.len() > 1 {
+        body.push_str("<h2>What grows with the data</h2>\n");
+        for (what, of) in GROWING.iter().rev() {
+            let _ = write!(body, "<h3>{}</h3>\n<div class=\"plots\">\n", escape(what));
+            for shape in Shape::ALL {
+                body.push_str(&growth(report, shape, *of));
+            }
+            body.push_str("</div>\n");
+        }
+        body.push_str(&wide(&tables::growth(report)));
+    }
+    page::page(TITLE, &body)
+}
+
+fn chart(size: &Size, unit: &str, of: fn(&Measured) -> f64, compared: bool) -> String {
+    let bar = |shape: Shape, architecture: Architecture| {
+        let published = shape.published().filter(|_| compared);
+        Some(Bar {
+            class: class(architecture),
+            label: architecture.name().to_owned(),
+            value: of(size.row(shape, architecture)?),
+            published: published.map(|published| (published.from, published.to)),
+        })
+    };
+    let groups = Shape::ALL.map(|shape| Group {
+        title: shape.title().to_owned(),
+        bars: size.architectures().filter_map(|architecture| bar(shape, architecture)).collect(),
+    });
+    bars(unit, &groups)
+}
+
+fn growth(report: &Report, shape: Shape, of: Quantity) -> String {
+    let all = Architecture::ALL.map(|architecture| Line {
+        class: class(architecture),
+        label: architecture.name().to_owned(),
+        points: report
+            .sizes
+            .iter()
+            .filter_map(|size| Some((f64::from(size.months), of(size.row(shape, architecture)?)?)))
+            .collect(),
+    });
+    lines(shape.title(), "months", &all)
+}
+
+fn class(architecture: Architecture) -> &'static str {
+    CLASSES[architecture as usize]
+}
