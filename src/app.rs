@@ -12,7 +12,7 @@ use crate::{
     config::{ConfigError, Settings},
     cosmos::{Container, Cosmos, Reason, StoreError},
     dead_letters::{delete_dead_letter, get_dead_letter, list_dead_letters, replay_dead_letter},
-    domain::{BuildDomain, Context, Domain, bind},
+    domain::{BuildDomain, Context, Domain, Timer, bind},
     http::{
         Admission, AdmissionOptions, AuthLevel, Authentication, Footprint, FunctionNames,
         HttpFunction, admit, answered, catch_panics, delete, get, method_not_allowed,
@@ -22,6 +22,7 @@ use crate::{
         Background, BackgroundOptions, DeadLetter, DeadLetters, Projections, RETRY_BUDGET,
     },
     telemetry,
+    values::Clock,
 };
 
 /// The domains of the app, one line each.
@@ -29,6 +30,7 @@ use crate::{
 pub const DOMAINS: &[BuildDomain] = &[
     crate::blog::domain,
     crate::webstore::domain,
+    crate::news::domain,
 ];
 
 /// The functions of no domain: changes that could not be applied, for operators.
@@ -63,6 +65,8 @@ pub struct Options {
     pub background: BackgroundOptions,
     /// How the timers audit.
     pub audit: audit::Options,
+    /// The clock of the domains that act by the time.
+    pub clock: Clock,
     /// How long a projection retries: a host may wait for long, a test may not.
     pub retry_budget: Duration,
 }
@@ -74,6 +78,7 @@ impl Default for Options {
             authentication: Authentication::default(),
             background: BackgroundOptions::default(),
             audit: audit::Options::default(),
+            clock: Clock::default(),
             retry_budget: RETRY_BUDGET,
         }
     }
@@ -96,7 +101,7 @@ impl App {
         settings: Settings<'_>,
     ) -> Result<Self, ConfigError> {
         let background = &Background::new(options.background);
-        let context = Context { cosmos, background, settings };
+        let context = Context { cosmos, background, settings, clock: options.clock };
         let domains: Vec<Domain> =
             DOMAINS.iter().map(|build| build(&context)).collect::<Result<_, _>>()?;
         let projections = domains.iter().flat_map(|domain| domain.projections.iter().cloned());
@@ -145,6 +150,8 @@ impl App {
         let app = audits.fold(CustomHandler::new(), |app, (_, audit)| {
             serve_audit(app, audit.clone(), self.options.audit)
         });
+        let timers = self.domains.iter().flat_map(|domain| domain.timers.iter().cloned());
+        let app = timers.fold(app, serve_timer);
         let app = self.projections.serve(app);
         let routes = self.http_functions().map(|function| (function.name, function.route));
         app.http_functions(routes.chain([(UNMATCHED, "/api/{*rest}")])).http(self.router())
@@ -168,6 +175,13 @@ impl App {
             .layer(middleware::from_fn(catch_panics))
             .layer(middleware::from_fn_with_state(names, answered))
     }
+}
+
+/// Work that a timer starts.
+fn serve_timer(app: CustomHandler, Timer { function, work }: Timer) -> CustomHandler {
+    app.trigger(function, move |_: TimerInfo, host: Option<TraceContext>| {
+        telemetry::invocation(function, "timer", host, work())
+    })
 }
 
 /// An audit is a function that a timer starts.

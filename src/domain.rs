@@ -35,12 +35,15 @@
 
 use std::sync::Arc;
 
+use futures::{FutureExt, future::BoxFuture};
+
 use crate::{
     audit::Audit,
     config::{ConfigError, Settings},
-    cosmos::{Container, Cosmos},
+    cosmos::{Container, Cosmos, StoreError},
     http::HttpFunction,
     projection::{AnyProjection, Background},
+    values::Clock,
 };
 
 /// What a domain adds to the app.
@@ -51,10 +54,31 @@ pub struct Domain {
     pub http_functions: Vec<HttpFunction>,
     /// The projections: a trigger for each, and the replay of its dead letters.
     pub projections: Vec<Arc<dyn AnyProjection>>,
+    /// Work that timers start.
+    pub timers: Vec<Timer>,
     /// The audit: a timer function, and a part of `tributary audit`.
     pub audit: Option<Audit>,
     /// The containers that the app looks up at its start, so that no request has to.
     pub containers: Vec<Container>,
+}
+
+/// Work that a timer starts: a function of the app.
+#[derive(Clone)]
+pub struct Timer {
+    /// The folder in `functions/`.
+    pub function: &'static str,
+    /// Does the work. It bears to be stopped at any `.await` and run again.
+    pub work: Arc<dyn Fn() -> BoxFuture<'static, Result<(), StoreError>> + Send + Sync>,
+}
+
+impl Timer {
+    /// Creates a timer function.
+    pub fn new<F>(function: &'static str, work: impl Fn() -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output = Result<(), StoreError>> + Send + 'static,
+    {
+        Self { function, work: Arc::new(move || work().boxed()) }
+    }
 }
 
 /// What a domain is built from.
@@ -66,6 +90,8 @@ pub struct Context<'a> {
     pub background: &'a Background,
     /// The settings of the app, for those of the domain.
     pub settings: Settings<'a>,
+    /// The clock of a domain that acts by the time.
+    pub clock: Clock,
 }
 
 /// Builds a domain. It sends nothing to the store.
@@ -78,6 +104,7 @@ impl Domain {
             name,
             http_functions: Vec::new(),
             projections: Vec::new(),
+            timers: Vec::new(),
             audit: None,
             containers: Vec::new(),
         }

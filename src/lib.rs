@@ -5,7 +5,7 @@
 //!
 //! - [`app`]: the whole function app: its domains, and how they are served;
 //! - [`domain`]: what a domain is, and how to add one;
-//! - [`blog`], [`webstore`]: the domains, one file for each operation;
+//! - [`blog`], [`webstore`], [`news`]: the domains, one file for each operation;
 //! - [`engines`]: what the commands and lists of every domain share;
 //! - [`projection`]: how a change becomes a copy;
 //! - [`audit`]: how everything that is stored twice is compared and repaired;
@@ -18,6 +18,7 @@ pub mod app;
 pub mod domain;
 
 pub mod blog;
+pub mod news;
 pub mod webstore;
 
 pub mod dead_letters;

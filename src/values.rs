@@ -3,12 +3,18 @@
 //! A value of one of these types cannot hold anything bad: it is parsed where it comes in, and the
 //! inside trusts it.
 
-use std::{fmt, time::Duration};
+use std::{
+    fmt,
+    sync::atomic::{AtomicI64, Ordering},
+    time::Duration,
+};
 
 use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use time::{
-    OffsetDateTime, UtcOffset, format_description::well_known::Rfc3339, macros::format_description,
+    OffsetDateTime, UtcOffset,
+    format_description::well_known::Rfc3339,
+    macros::{datetime, format_description},
 };
 use uuid::Uuid;
 
@@ -23,6 +29,11 @@ impl CommandId {
     pub fn of(text: &str) -> Self {
         let hash = Uuid::new_v5(&Uuid::NAMESPACE_OID, text.as_bytes());
         Self(BASE64_URL_SAFE_NO_PAD.encode(&hash.as_bytes()[10..]))
+    }
+
+    /// Returns the id of a part of this command.
+    pub fn part(&self, index: usize) -> Self {
+        Self::of(&format!("{} {index}", self.0))
     }
 
     /// Returns an id that no other command has.
@@ -53,6 +64,9 @@ pub struct Timestamp(OffsetDateTime);
 impl Timestamp {
     /// 1970 began.
     pub const EPOCH: Self = Self(OffsetDateTime::UNIX_EPOCH);
+
+    /// The last moment of year 9999.
+    pub const MAX: Self = Self(datetime!(9999-12-31 23:59:59.999 UTC));
 
     /// How long its text is, `2026-11-21T09:25:54.120Z`.
     pub const LENGTH: usize = 24;
@@ -98,9 +112,56 @@ impl Timestamp {
         earlier.filter(|moment| moment.year() >= 0).map_or(Self::EPOCH, Self::truncate)
     }
 
+    /// The moment that is so much later than this one; the last of year 9999 when there is none.
+    pub fn after(self, duration: Duration) -> Self {
+        let later = time::Duration::try_from(duration).ok().and_then(|d| self.0.checked_add(d));
+        later.map_or(Self::MAX, Self::truncate)
+    }
+
+    /// The same date and time so many years earlier; 28 February for 29 February; 1970 when there is
+    /// none.
+    pub fn years_before(self, years: u16) -> Self {
+        let year = self.0.year() - i32::from(years);
+        let same_day = self.0.replace_year(year);
+        let earlier = same_day.or_else(|_| self.0.replace_day(28)?.replace_year(year));
+        earlier.ok().filter(|moment| moment.year() >= 0).map_or(Self::EPOCH, Self)
+    }
+
     fn truncate(moment: OffsetDateTime) -> Self {
         let nanosecond = moment.nanosecond() / 1_000_000 * 1_000_000;
         Self(moment.replace_nanosecond(nanosecond).unwrap_or(moment))
+    }
+}
+
+impl From<OffsetDateTime> for Timestamp {
+    fn from(moment: OffsetDateTime) -> Self {
+        let moment = moment.checked_to_offset(UtcOffset::UTC);
+        moment.filter(|moment| moment.year() >= 0).map_or(Self::EPOCH, Self::truncate)
+    }
+}
+
+impl From<Timestamp> for OffsetDateTime {
+    fn from(moment: Timestamp) -> Self {
+        moment.0
+    }
+}
+
+/// The clock of an app. Tests have one that they put forward.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Clock {
+    seconds_ahead: Option<&'static AtomicI64>,
+}
+
+impl Clock {
+    /// Returns a clock that is ahead by as many seconds as are in `seconds`.
+    pub fn ahead_by(seconds: &'static AtomicI64) -> Self {
+        Self { seconds_ahead: Some(seconds) }
+    }
+
+    /// The current time.
+    pub fn now(self) -> Timestamp {
+        let ahead = self.seconds_ahead.map_or(0, |seconds| seconds.load(Ordering::Relaxed));
+        Timestamp::now().after(Duration::from_secs(u64::try_from(ahead).unwrap_or(0)))
     }
 }
 

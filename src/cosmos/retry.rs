@@ -26,6 +26,16 @@ pub trait Retryable {
     fn of_store(&self) -> Option<&StoreError>;
 }
 
+impl Retryable for StoreError {
+    fn is_retryable(&self) -> bool {
+        self.is_race() || self.is_unanswered()
+    }
+
+    fn of_store(&self) -> Option<&StoreError> {
+        Some(self)
+    }
+}
+
 /// What reads see.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Reads {

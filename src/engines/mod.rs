@@ -7,6 +7,8 @@
 //! | [`command`] | a command that puts or deletes one item knows its own write |
 //! | [`counted_children`] | a parent counts its children, whoever creates and deletes them at once |
 //! | [`idempotency`] | a repeated command is carried out once |
+//! | [`merged_list`] | a page over several partitions has each item once, and asks no more of them than it needs |
+//! | [`relocation`] | an item that goes to a colder container is neither lost nor shown twice |
 //! | [`tombstone`] | a deleted item does not come back |
 //! | [`unique_claim`] | a value has one owner |
 
@@ -14,5 +16,7 @@ pub mod child_list;
 pub mod command;
 pub mod counted_children;
 pub mod idempotency;
+pub mod merged_list;
+pub mod relocation;
 pub mod tombstone;
 pub mod unique_claim;

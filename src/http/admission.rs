@@ -81,6 +81,8 @@ pub enum Footprint {
         /// The most bytes of what the parameter adds.
         more: usize,
     },
+    /// A small answer to a body of at most so many bytes.
+    Body(usize),
     /// A list.
     Page {
         /// The most bytes of an item of the list, as JSON.
@@ -94,7 +96,7 @@ impl Footprint {
     /// The memory that a request may need at worst, its own body included.
     fn of(self, request: &Request) -> usize {
         let answer = match self {
-            Self::Small => 0,
+            Self::Small | Self::Body(_) => 0,
             Self::Item(bytes) => bytes,
             Self::ItemWith { item, parameter, more } => {
                 match parameter_of(request.uri().query(), parameter) {
@@ -109,7 +111,8 @@ impl Footprint {
         };
         // The length of a body that comes in chunks is not known.
         let body = request.body().size_hint().exact().and_then(|size| usize::try_from(size).ok());
-        COPIES * (answer + body.unwrap_or(MAX_BODY).min(MAX_BODY))
+        let largest = if let Self::Body(bytes) = self { bytes } else { MAX_BODY };
+        COPIES * (answer + body.unwrap_or(largest).min(largest))
     }
 }
 

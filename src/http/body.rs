@@ -19,17 +19,17 @@ pub(super) const MAX_BODY: usize = 1024 * 1024;
 /// How long a body may take to arrive: its request has its place among those that are worked on.
 const ARRIVES_WITHIN: Duration = Duration::from_secs(30);
 
-/// A JSON body that has passed all checks of `T`.
-pub struct JsonBody<T>(pub T);
+/// A JSON body that has passed all checks of `T`, and has at most so many bytes.
+pub struct JsonBody<T, const LIMIT: usize = MAX_BODY>(pub T);
 
-impl<S: Sync, T: FromForm> FromRequest<S> for JsonBody<T> {
+impl<S: Sync, T: FromForm, const LIMIT: usize> FromRequest<S> for JsonBody<T, LIMIT> {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, _: &S) -> Result<Self, ApiError> {
         if !is_json(request.headers()) {
             return Err(ApiError::UnsupportedMediaType);
         }
-        let bytes = read(request.into_body()).await?;
+        let bytes = read(request.into_body(), LIMIT).await?;
         let fields = match serde_json::from_slice(&bytes) {
             Ok(Value::Object(fields)) => fields,
             Ok(_) => {
@@ -59,14 +59,14 @@ fn is_json(headers: &HeaderMap) -> bool {
         || (essence.starts_with("application/") && essence.ends_with("+json"))
 }
 
-async fn read(body: Body) -> Result<bytes::Bytes, ApiError> {
+async fn read(body: Body, limit: usize) -> Result<bytes::Bytes, ApiError> {
     // A body that says it is too large need not be read at all.
-    if body.size_hint().lower() > MAX_BODY as u64 {
-        return Err(ApiError::TooLarge);
+    if body.size_hint().lower() > limit as u64 {
+        return Err(ApiError::TooLarge { limit });
     }
-    match timeout(ARRIVES_WITHIN, Limited::new(body, MAX_BODY).collect()).await {
+    match timeout(ARRIVES_WITHIN, Limited::new(body, limit).collect()).await {
         Ok(Ok(collected)) => Ok(collected.to_bytes()),
-        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(ApiError::TooLarge),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(ApiError::TooLarge { limit }),
         Ok(Err(_)) => Err(ApiError::Malformed("The body is incomplete. Send it again.".into())),
         Err(_) => Err(ApiError::Malformed(format!(
             "The body did not arrive within {} seconds.",

@@ -52,7 +52,10 @@ pub enum ApiError {
     PreconditionFailed,
     /// 413: the body is larger than the limit.
     #[error("the body is too large")]
-    TooLarge,
+    TooLarge {
+        /// How many bytes it may have.
+        limit: usize,
+    },
     /// 415: the body is not JSON.
     #[error("the body is not JSON")]
     UnsupportedMediaType,
@@ -146,10 +149,16 @@ struct Problem {
     invocation_id: Option<String>,
 }
 
-impl IntoResponse for ApiError {
-    fn into_response(self) -> Response {
+impl ApiError {
+    /// Returns the status and what to do: for an answer that has several outcomes.
+    pub fn in_short(&self) -> (StatusCode, String) {
+        let (status, _, _, detail) = self.parts();
+        (status, detail)
+    }
+
+    fn parts(&self) -> Parts {
         use StatusCode as S;
-        let (status, slug, title, detail) = match &self {
+        match self {
             Self::Malformed(detail) => {
                 (S::BAD_REQUEST, "malformed-body", "Malformed body", detail.clone())
             }
@@ -180,11 +189,11 @@ impl IntoResponse for ApiError {
                 "Precondition failed",
                 "The condition in If-Match or If-None-Match failed: the item has another state. Read the item, then retry with its ETag.".into(),
             ),
-            Self::TooLarge => (
+            Self::TooLarge { limit } => (
                 S::PAYLOAD_TOO_LARGE,
                 "body-too-large",
                 "Body too large",
-                "The body is larger than 1 MiB. Send a smaller one.".into(),
+                format!("The body is larger than {} MiB. Send a smaller one.", limit / 1024 / 1024),
             ),
             Self::UnsupportedMediaType => (
                 S::UNSUPPORTED_MEDIA_TYPE,
@@ -209,7 +218,14 @@ impl IntoResponse for ApiError {
             ),
             Self::Internal | Self::Unconfirmed => internal(),
             Self::Store(error) => of_store(error),
-        };
+        }
+    }
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        use StatusCode as S;
+        let (status, slug, title, detail) = self.parts();
         let errors = if let Self::Invalid(errors) = self { errors } else { Vec::new() };
         let problem = Problem {
             r#type: format!("urn:tributary:problem:{slug}"),

@@ -87,6 +87,44 @@ impl<'a> Form<'a> {
         taken.into_iter().collect()
     }
 
+    /// Takes a list of texts that may be missing, or null.
+    pub fn optional_texts<T>(
+        &mut self,
+        field: &str,
+        length: RangeInclusive<usize>,
+        parse: fn(String) -> Result<T, Invalid>,
+    ) -> Option<Option<Vec<T>>> {
+        match self.fields.get(field) {
+            None | Some(Value::Null) => Some(None),
+            Some(_) => self.texts(field, length, parse).map(Some),
+        }
+    }
+
+    /// Takes an object that may be missing, or null.
+    pub fn optional_object<T>(
+        &mut self,
+        field: &str,
+        parse: fn(Map<String, Value>) -> Result<T, Invalid>,
+    ) -> Option<Option<T>> {
+        let parsed = match self.fields.remove(field) {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::Object(object)) => parse(object).map(Some),
+            Some(_) => Err("must be an object".into()),
+        };
+        self.note(field, parsed)
+    }
+
+    /// Takes a list of objects that must be there, each on its own: one that is not good does not
+    /// spoil the others. The errors name fields of the object.
+    pub fn each_object<T: FromForm>(
+        &mut self,
+        field: &str,
+        length: RangeInclusive<usize>,
+    ) -> Option<Vec<Result<T, Vec<FieldError>>>> {
+        let values = self.list(field, &length)?;
+        Some(values.into_iter().map(one).collect())
+    }
+
     /// Takes a list of objects that must be there.
     pub fn objects<T: FromForm>(
         &mut self,
@@ -131,6 +169,16 @@ impl<'a> Form<'a> {
             })
             .ok()
     }
+}
+
+fn one<T: FromForm>(value: Value) -> Result<T, Vec<FieldError>> {
+    let text = value.to_string();
+    let Value::Object(fields) = value else {
+        let message = "must be an object".to_owned();
+        return Err(vec![FieldError { field: String::new(), message }]);
+    };
+    let mut form = Form::new(fields, &text);
+    T::from_form(&mut form).ok_or(form.errors)
 }
 
 fn missing() -> Invalid {

@@ -7,9 +7,9 @@ use axum::{
 use serde::de::DeserializeOwned;
 
 use super::{ApiError, FieldError};
-use crate::values::check_id;
+use crate::values::{Invalid, check_id, check_length};
 
-/// The parameters of the path, all of them ids; a 400 names the bad ones.
+/// The parameters of the path, all of them ids or partition keys; a 400 names the bad ones.
 pub struct Params<T>(pub T);
 
 impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Params<T> {
@@ -22,7 +22,7 @@ impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Params<
         let errors: Vec<FieldError> = params
             .iter()
             .filter_map(|(name, value)| {
-                let message = check_id(value).err()?.0;
+                let message = check(name, value).err()?.0;
                 Some(FieldError { field: name.to_owned(), message })
             })
             .collect();
@@ -34,6 +34,11 @@ impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Params<
             Err(_) => Err(ApiError::invalid("path", "is not valid")),
         }
     }
+}
+
+/// A partition key is one that the app has made: its type knows whether it is.
+fn check(name: &str, value: &str) -> Result<(), Invalid> {
+    if name == "partitionKey" { check_length(value, 1, 1_024) } else { check_id(value) }
 }
 
 /// Only the typed parameters tell which of them is not UTF-8.

@@ -5,7 +5,7 @@ use std::{sync::LazyLock, time::Duration};
 
 use opentelemetry::{
     KeyValue, global,
-    metrics::{Counter, Histogram},
+    metrics::{Counter, Gauge, Histogram},
 };
 
 use super::SCOPE;
@@ -22,6 +22,8 @@ struct Instruments {
     store_operations: Histogram<f64>,
     lag: Histogram<f64>,
     changes: Counter<u64>,
+    migrated: Counter<u64>,
+    migration_lag: Gauge<u64>,
 }
 
 /// Bounds in seconds, those that OpenTelemetry advises for durations.
@@ -51,6 +53,8 @@ impl Instruments {
             store_operations: histogram("db.client.operation.duration", "s", &SECONDS),
             lag: histogram("tributary.change_feed.lag", "s", &LAG_SECONDS),
             changes: counter("tributary.change_feed.changes", "{change}"),
+            migrated: counter("tributary.migration.items", "{item}"),
+            migration_lag: meter.u64_gauge("tributary.migration.lag").with_unit("s").build(),
         }
     }
 }
@@ -119,4 +123,13 @@ pub fn batch(function: &'static str, batch: &Batch) {
     }
     INSTRUMENTS.lag.record(batch.lag.as_secs_f64(), &[name]);
     batch.cost.record(function);
+}
+
+/// Measures a run that brings items to a colder container: how many it has brought, how many it could
+/// not bring, and for how many seconds the oldest that is left has been due.
+pub fn migration(moved: u64, failed: u64, lag_seconds: u64) {
+    for (outcome, items) in [("success", moved), ("failure", failed)] {
+        INSTRUMENTS.migrated.add(items, &[KeyValue::new("outcome", outcome)]);
+    }
+    INSTRUMENTS.migration_lag.record(lag_seconds, &[]);
 }

@@ -21,7 +21,7 @@ use tokio_util::task::TaskTracker;
 use tracing::Instrument;
 
 pub use self::{
-    metrics::{Batch, Cost, batch, request},
+    metrics::{Batch, Cost, batch, migration, request},
     span::{Place, Span, invocation},
     store::StoreOperation,
 };

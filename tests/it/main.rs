@@ -22,6 +22,7 @@ mod http;
 mod infra;
 mod interleavings;
 mod layers;
+mod news;
 mod process;
 mod projections;
 mod proof;

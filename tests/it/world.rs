@@ -13,7 +13,7 @@ use azure_data_cosmos::{
 };
 use custom_handler::CustomHandler;
 use futures::{TryStreamExt, future::try_join_all};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tower::ServiceExt;
 use tributary::{
     app::{App, Options},
@@ -100,6 +100,25 @@ impl World {
     pub(crate) async fn with_app(&self, options: Options) -> Self {
         let app = app(&Self::cosmos(&self.endpoint).await, options);
         Self { router: app.into_handler().into_router().unwrap(), ..self.clone() }
+    }
+
+    /// The same world, seen through an instance with other options and settings.
+    pub(crate) async fn with_settings(&self, options: Options, settings: &[(&str, &str)]) -> Self {
+        let setting = |name: &str| {
+            let found = settings.iter().find(|(known, _)| *known == name);
+            found.map(|(_, value)| (*value).to_owned())
+        };
+        let cosmos = Self::cosmos(&self.endpoint).await;
+        let app = App::new(&cosmos, options, AppSettings::new(&setting)).unwrap();
+        Self { router: app.into_handler().into_router().unwrap(), ..self.clone() }
+    }
+
+    /// Runs a timer function as the host does.
+    pub(crate) async fn tick(&self, function: &str) -> Result<(), String> {
+        let body = json!({"Data": {"timer": {"IsPastDue": false}}, "Metadata": {"sys": {}}});
+        let invoker = RouterInvoker(self.router.clone());
+        let result = invoker.invoke(function, "an-invocation", body.to_string().into()).await;
+        result.map(drop).map_err(|failure| failure.to_string())
     }
 
     /// The same world, under a host that takes strings that look like dates for dates: an extension

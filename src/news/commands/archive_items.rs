@@ -1,0 +1,69 @@
+//! `POST /news/archive`.
+
+use axum::{
+    Json,
+    extract::{RawQuery, State},
+    response::{IntoResponse, Response},
+};
+use serde::Serialize;
+
+use crate::{
+    http::{ApiError, parameter_of},
+    news::{
+        NewsApp,
+        archive::{archive, dry_run},
+        model::PartitionKey,
+        relocations::Slice,
+    },
+};
+
+/// What a run of the archive has done.
+#[derive(Debug, Serialize)]
+struct Archived {
+    archived: u64,
+    failed: u64,
+    /// Whether nothing that is due is left. Otherwise the timer goes on, or another call does.
+    complete: bool,
+}
+
+/// What a run would do.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct DryRun {
+    would_archive: u64,
+    partitions: Vec<PartitionItems>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct PartitionItems {
+    partition_key: PartitionKey,
+    items: u64,
+}
+
+/// Does the timer's work now, for at most a minute; with `dryRun=true` it says what it would do.
+pub async fn archive_items(
+    State(app): State<NewsApp>,
+    RawQuery(query): RawQuery,
+) -> Result<Response, ApiError> {
+    match parameter_of(query.as_deref(), "dryRun")?.as_deref() {
+        Some("true") => {
+            let partitions = dry_run(&app.news).await?;
+            let would_archive = partitions.values().sum();
+            let partitions = partitions.into_iter();
+            let partitions =
+                partitions.map(|(partition_key, items)| PartitionItems { partition_key, items });
+            Ok(Json(DryRun { would_archive, partitions: partitions.collect() }).into_response())
+        }
+        None | Some("false") => {
+            let done = archive(&app.news, &app.background, Slice::CALL).await?;
+            let archived = Archived {
+                archived: done.n_moved() + done.already_there,
+                failed: done.failed,
+                complete: done.is_complete,
+            };
+            Ok(Json(archived).into_response())
+        }
+        Some(_) => Err(ApiError::invalid("dryRun", "must be true or false")),
+    }
+}

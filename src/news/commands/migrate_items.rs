@@ -1,0 +1,31 @@
+//! `POST /news/migrate`.
+
+use axum::{Json, extract::State};
+use serde::Serialize;
+
+use crate::{
+    http::ApiError,
+    news::{NewsApp, migration::migrate, relocations::Slice},
+};
+
+/// What a run of the migration has done.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Migrated {
+    migrated: u64,
+    already_there: u64,
+    failed: u64,
+    /// Whether nothing that is due is left. Otherwise the timer goes on, or another call does.
+    complete: bool,
+}
+
+/// Does the timer's work now, for at most a minute.
+pub async fn migrate_items(State(app): State<NewsApp>) -> Result<Json<Migrated>, ApiError> {
+    let done = migrate(&app.news, &app.background, Slice::CALL).await?;
+    Ok(Json(Migrated {
+        migrated: done.n_moved(),
+        already_there: done.already_there,
+        failed: done.failed,
+        complete: done.is_complete,
+    }))
+}

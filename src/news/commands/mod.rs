@@ -1,0 +1,13 @@
+//! The commands. Each write is under what was read.
+
+mod archive_items;
+mod migrate_items;
+mod post_item;
+mod post_items;
+
+mod save;
+
+pub use archive_items::archive_items;
+pub use migrate_items::migrate_items;
+pub use post_item::post_item;
+pub use post_items::{MAX_BODY as MAX_BATCH_BODY, post_items};

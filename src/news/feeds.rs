@@ -1,0 +1,242 @@
+//! Where the news keep their items.
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use quick_cache::sync::Cache;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    model::{
+        Ages, ItemId, KeyClass, NewItem, NewsItem, PartitionKey, Place, ProviderId, Store,
+        StoredItem, Strategy, Vacated,
+    },
+    progress::KnownProgress,
+    settings::NewsSettings,
+};
+use crate::{
+    cosmos::{Container, Cosmos, ETag, Reads, StoreError, Stored},
+    values::{Clock, Timestamp},
+};
+
+/// How many providers are remembered; some 100 bytes each.
+const PROVIDERS_REMEMBERED: usize = 10_000;
+
+/// The containers of the news. Cloning is cheap.
+#[derive(Clone)]
+pub struct News {
+    /// Items that are new: `feeds_current`.
+    pub hot: Container,
+    /// Items that were new: `feeds_historical`.
+    pub warm: Container,
+    /// Items of old partitions: `feeds_archive`.
+    pub archive: Container,
+    /// Where each item is, in the partition of its provider: `feeds_locations`.
+    pub locations: Container,
+    pub(super) strategy: Arc<Strategy>,
+    pub(super) ages: Ages,
+    clock: Clock,
+    /// Kinds of keys that are written down for a provider, and so for good.
+    known: Arc<Cache<(ProviderId, KeyClass), ()>>,
+    pub(super) progress: KnownProgress,
+    pub(super) reads: Reads,
+}
+
+/// Where an item is: one in the partition of its provider for each item.
+///
+/// It is there before the item is. The item may not follow: then nothing was acknowledged.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Location {
+    /// The id of the item.
+    pub id: ItemId,
+    /// The partition key: the provider.
+    pub partition_key: ProviderId,
+    /// Where the item was created, or has moved to. From there it goes to colder containers.
+    pub place: Place,
+}
+
+/// What kinds of keys the items of a provider have: one in the partition of each provider.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ProviderKeys {
+    id: String,
+    partition_key: ProviderId,
+    classes: BTreeSet<KeyClass>,
+}
+
+/// The id of [`ProviderKeys`]. Ids of items are UUIDs.
+const KEYS: &str = "keys";
+
+/// An item, and the container that it was found in.
+#[derive(Debug)]
+pub(super) struct Found {
+    pub(super) store: Store,
+    pub(super) stored: Stored<StoredItem>,
+}
+
+impl News {
+    /// The news in a database.
+    pub(super) fn new(cosmos: &Arc<Cosmos>, settings: NewsSettings, clock: Clock) -> Self {
+        Self {
+            hot: cosmos.container("feeds_current"),
+            warm: cosmos.container("feeds_historical"),
+            archive: cosmos.container("feeds_archive"),
+            locations: cosmos.container("feeds_locations"),
+            strategy: Arc::new(settings.strategy),
+            ages: settings.ages,
+            clock,
+            progress: KnownProgress::default(),
+            known: Arc::new(Cache::new(PROVIDERS_REMEMBERED)),
+            reads: Reads::Session,
+        }
+    }
+
+    /// The news whose reads see what [`Reads`] says.
+    pub(super) fn reading(&self, reads: Reads) -> Self {
+        let [hot, warm, archive, locations] =
+            [&self.hot, &self.warm, &self.archive, &self.locations].map(|one| one.reading(reads));
+        Self { hot, warm, archive, locations, reads, ..self.clone() }
+    }
+
+    /// The news whose reads return the latest committed state.
+    pub(super) fn latest_committed(&self) -> Self {
+        self.reading(Reads::Latest)
+    }
+
+    /// The news for work that gives way to others, on the latest committed state.
+    pub(super) fn in_background(&self) -> Self {
+        let latest = self.latest_committed();
+        let [hot, warm, archive, locations] =
+            [&latest.hot, &latest.warm, &latest.archive, &latest.locations]
+                .map(Container::in_background);
+        Self { hot, warm, archive, locations, ..latest }
+    }
+
+    /// The current time.
+    pub(super) fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    /// One of the containers.
+    pub(super) fn container(&self, store: Store) -> &Container {
+        match store {
+            Store::Hot => &self.hot,
+            Store::Warm => &self.warm,
+            Store::Archive => &self.archive,
+        }
+    }
+
+    /// The place of an item that is stored now.
+    pub(super) fn place_of(&self, new: &NewItem) -> Place {
+        let (provider, published) = (&new.feed_provider_id, new.published_date);
+        Place::of(&self.strategy, &self.ages, provider, published, self.now())
+    }
+
+    /// Returns an item, wherever it is: a point read for each container up to its own.
+    pub(super) async fn find(
+        &self,
+        key: &PartitionKey,
+        id: &ItemId,
+    ) -> Result<Option<Found>, StoreError> {
+        for store in [Store::Hot, Store::Warm, Store::Archive] {
+            if let Some(Stored { item, etag }) = self.copy_in(store, key, id).await?
+                && let Some(item) = item.truth()
+            {
+                return Ok(Some(Found { store, stored: Stored { item, etag } }));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Returns what a container has of an item.
+    pub(super) async fn copy_in(
+        &self,
+        store: Store,
+        key: &PartitionKey,
+        id: &ItemId,
+    ) -> Result<Option<Stored<NewsItem>>, StoreError> {
+        self.container(store).read(key.as_str(), id.as_str()).await
+    }
+
+    /// Writes an item into a container, in the place of what was read there.
+    pub(super) async fn write(
+        &self,
+        store: Store,
+        item: StoredItem,
+        read: Option<&ETag>,
+    ) -> Result<Stored<StoredItem>, StoreError> {
+        let (key, id) = (item.public.partition_key.clone(), item.public.id.clone());
+        let item = NewsItem::from(item);
+        let etag = self.container(store).put(key.as_str(), id.as_str(), &item, read).await?;
+        // It was made of one.
+        let item = item.truth().ok_or_else(StoreError::unexpected)?;
+        Ok(Stored { item, etag })
+    }
+
+    /// Leaves a tombstone in a place, over what was read there.
+    pub(super) async fn vacate(
+        &self,
+        store: Store,
+        tombstone: Vacated,
+        read: Option<&ETag>,
+    ) -> Result<(), StoreError> {
+        let (key, id) = (tombstone.partition_key.clone(), tombstone.id.clone());
+        let item = NewsItem::Vacated(tombstone);
+        let written = self.container(store).put(key.as_str(), id.as_str(), &item, read).await;
+        written.map(drop)
+    }
+
+    /// Returns where an item is, or was about to be created.
+    pub(super) async fn location(
+        &self,
+        provider: &ProviderId,
+        id: &ItemId,
+    ) -> Result<Option<Stored<Location>>, StoreError> {
+        self.locations.read(provider.as_str(), id.as_str()).await
+    }
+
+    /// Writes where an item is, in the place of what was read.
+    pub(super) async fn locate(
+        &self,
+        provider: &ProviderId,
+        id: &ItemId,
+        place: &Place,
+        read: Option<&ETag>,
+    ) -> Result<(), StoreError> {
+        let location =
+            Location { id: id.clone(), partition_key: provider.clone(), place: place.clone() };
+        let written = self.locations.put(provider.as_str(), id.as_str(), &location, read).await;
+        written.map(drop)
+    }
+
+    /// Returns the kinds of keys that the items of a provider have.
+    pub(super) async fn classes(
+        &self,
+        provider: &ProviderId,
+    ) -> Result<BTreeSet<KeyClass>, StoreError> {
+        let keys: Option<Stored<ProviderKeys>> =
+            self.locations.read(provider.as_str(), KEYS).await?;
+        Ok(keys.map(|keys| keys.item.classes).unwrap_or_default())
+    }
+
+    /// Writes down that a provider has items with this kind of key, before the first such item. It is
+    /// never taken back, so what this process has written down needs no look.
+    pub(super) async fn note_class(&self, provider: &ProviderId) -> Result<(), StoreError> {
+        let class = self.strategy.class(provider);
+        let known = (provider.clone(), class);
+        if self.known.get(&known).is_some() {
+            return Ok(());
+        }
+        let locations = self.locations.latest_committed();
+        let read: Option<Stored<ProviderKeys>> = locations.read(provider.as_str(), KEYS).await?;
+        let mut classes = read.as_ref().map(|keys| keys.item.classes.clone()).unwrap_or_default();
+        if classes.insert(class) {
+            let (id, partition_key) = (KEYS.to_owned(), provider.clone());
+            let keys = ProviderKeys { id, partition_key, classes };
+            let etag = read.as_ref().map(|keys| &keys.etag);
+            locations.put(provider.as_str(), KEYS, &keys, etag).await?;
+        }
+        self.known.insert(known, ());
+        Ok(())
+    }
+}

@@ -1,0 +1,95 @@
+//! The news: items that crawlers take from the feeds of providers.
+//!
+//! | container | logical partition | items |
+//! | --- | --- | --- |
+//! | `feeds_current` | provider and month or quarter; or month | items of the last 30 days |
+//! | `feeds_historical` | the same | older items |
+//! | `feeds_archive` | the same | items of partitions that ended years ago |
+//! | `feeds_locations` | a provider | where each of its items is |
+//!
+//! `docs/news.md` has the life of an item.
+
+pub mod model;
+
+pub mod commands;
+pub mod queries;
+
+mod archive;
+mod feeds;
+mod migration;
+mod moves;
+mod progress;
+mod relocations;
+mod settings;
+
+pub use feeds::News;
+
+use axum::extract::FromRef;
+
+use self::{
+    commands::{MAX_BATCH_BODY, archive_items, migrate_items, post_item, post_items},
+    model::ITEM_BYTES,
+    queries::{get_item, list_items, search_items},
+    relocations::Slice,
+    settings::NewsSettings,
+};
+use crate::{
+    config::ConfigError,
+    domain::{Context, Domain, Timer, bind},
+    http::{AuthLevel, Footprint, HttpFunction, get, post},
+    projection::Background,
+};
+
+/// What the handlers of the news take as their `State`: a part of it.
+#[derive(Clone)]
+pub struct NewsApp {
+    news: News,
+    background: Background,
+}
+
+impl FromRef<NewsApp> for News {
+    fn from_ref(app: &NewsApp) -> Self {
+        app.news.clone()
+    }
+}
+
+/// Returns the news as a domain of the app.
+pub fn domain(context: &Context<'_>) -> Result<Domain, ConfigError> {
+    let settings = NewsSettings::read(context.settings)?;
+    let news = News::new(context.cosmos, settings, context.clock);
+    let app = NewsApp { news: news.clone(), background: context.background.clone() };
+    let (migration, archive) = (app.clone(), app.clone());
+    Ok(Domain {
+        http_functions: bind(http_functions(), &app),
+        timers: vec![
+            Timer::new("NewsMigration", move || {
+                let NewsApp { news, background } = migration.clone();
+                async move { migration::migrate(&news, &background, Slice::TIMER).await.map(drop) }
+            }),
+            Timer::new("NewsArchive", move || {
+                let NewsApp { news, background } = archive.clone();
+                async move { archive::archive(&news, &background, Slice::TIMER).await.map(drop) }
+            }),
+        ],
+        containers: vec![news.hot, news.warm, news.archive, news.locations],
+        ..Domain::new("news")
+    })
+}
+
+/// The HTTP functions: crawlers and operators need a function key, readers none.
+#[rustfmt::skip]
+fn http_functions() -> Vec<HttpFunction<NewsApp>> {
+    use AuthLevel::{Anonymous, Function};
+    let item  = Footprint::Item(ITEM_BYTES);
+    let items = Footprint::Page { item: ITEM_BYTES, limit: 20 };
+    let batch = Footprint::Body(MAX_BATCH_BODY);
+    vec![
+        post("PostNewsItem",  "/api/news/items",                     Function,  post_item).answers(item),
+        post("PostNewsItems", "/api/news/items/batch",               Function,  post_items).answers(batch),
+        get("ListNewsItems",  "/api/news/items",                     Anonymous, list_items).answers(items),
+        get("SearchNews",     "/api/news/search",                    Anonymous, search_items).answers(items),
+        get("GetNewsItem",    "/api/news/items/{partitionKey}/{id}", Anonymous, get_item).answers(item),
+        post("MigrateNews",   "/api/news/migrate",                   Function,  migrate_items),
+        post("ArchiveNews",   "/api/news/archive",                   Function,  archive_items),
+    ]
+}

@@ -1,0 +1,27 @@
+//! The ids of the items.
+
+use uuid::Uuid;
+
+use super::SourceUrl;
+use crate::values::{self, check_id};
+
+values::checked_text!(
+    /// The id of a feed provider, such as `reuters`.
+    ProviderId,
+    |text| check_id(&text).map(|()| text)
+);
+
+values::checked_text!(
+    /// The id of a feed item.
+    ItemId,
+    |text| check_id(&text).map(|()| text)
+);
+
+impl ItemId {
+    /// Returns the id of what a provider publishes under an address: a crawler that posts it again
+    /// posts the same item. As provider ids contain no space, two pairs give two texts.
+    pub fn of(provider: &ProviderId, source_url: &SourceUrl) -> Self {
+        let name = format!("{provider} {source_url}");
+        Self(Uuid::new_v5(&Uuid::NAMESPACE_URL, name.as_bytes()).to_string())
+    }
+}

@@ -1,0 +1,94 @@
+//! Feed items, as callers write and read them.
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    Content, ItemId, MAX_TAGS, Metadata, PartitionKey, ProviderId, SourceUrl, Tag, Title,
+    text::{MAX_CONTENT, MAX_METADATA, MAX_URL},
+};
+use crate::values::Timestamp;
+
+/// What a caller posts.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NewItem {
+    /// Who has published it.
+    pub feed_provider_id: ProviderId,
+    /// The title.
+    pub title: Title,
+    /// The content.
+    pub content: Content,
+    /// When it was published.
+    pub published_date: Timestamp,
+    /// Where it was published.
+    pub source_url: SourceUrl,
+    /// The tags.
+    pub tags: Vec<Tag>,
+    /// What the crawler adds.
+    pub metadata: Metadata,
+}
+
+/// What the API shows of an item.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FeedItem {
+    /// Made of the provider and the address ([`ItemId::of`]).
+    pub id: ItemId,
+    /// The partition key.
+    pub partition_key: PartitionKey,
+    /// Who has published it.
+    pub feed_provider_id: ProviderId,
+    /// The title.
+    pub title: Title,
+    /// The content.
+    pub content: Content,
+    /// When it was published.
+    pub published_date: Timestamp,
+    /// When it was posted the last time.
+    pub crawled_date: Timestamp,
+    /// Where it was published.
+    pub source_url: SourceUrl,
+    /// The tags.
+    pub tags: Vec<Tag>,
+    /// What the crawler adds.
+    pub metadata: Metadata,
+}
+
+const ID: usize = 128;
+/// The most bytes that JSON takes for one character: a control character is `\u0000`.
+const CHARACTER: usize = 6;
+/// Names of fields, dates, punctuation.
+const REST: usize = 512;
+
+/// The most bytes of an item as JSON. A content has no character that takes more than two bytes for
+/// one.
+pub const ITEM_BYTES: usize = 4 * ID
+    + 500 * CHARACTER
+    + 2 * MAX_CONTENT
+    + 2 * MAX_URL
+    + MAX_TAGS * (100 * CHARACTER + 3)
+    + MAX_METADATA
+    + REST;
+
+impl NewItem {
+    /// The id of the item.
+    pub fn id(&self) -> ItemId {
+        ItemId::of(&self.feed_provider_id, &self.source_url)
+    }
+
+    /// Returns the item in a partition, crawled now.
+    pub fn stored_in(&self, partition_key: PartitionKey, crawled_date: Timestamp) -> FeedItem {
+        let new = self.clone();
+        FeedItem {
+            id: self.id(),
+            partition_key,
+            feed_provider_id: new.feed_provider_id,
+            title: new.title,
+            content: new.content,
+            published_date: new.published_date,
+            crawled_date,
+            source_url: new.source_url,
+            tags: new.tags,
+            metadata: new.metadata,
+        }
+    }
+}

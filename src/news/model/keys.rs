@@ -1,0 +1,144 @@
+//! Partition keys of feed items: the guide's hybrid strategy, and plain months.
+
+use std::{collections::HashSet, fmt, ops::Range};
+
+use serde::{Deserialize, Serialize};
+use tributary_partitioning::{
+    parts,
+    period::{Granularity, Period},
+};
+
+use super::ProviderId;
+use crate::values::{Invalid, Timestamp};
+
+/// The value of `/partitionKey`: `reuters_2026-11`, `gazette_2026-Q4`, or `2026-11`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String")]
+pub struct PartitionKey(String);
+
+/// How items are spread over logical partitions (guide, "Partition Strategy Analysis").
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Strategy {
+    /// Provider and time: months for the providers of high volume, quarters for the others.
+    Hybrid {
+        /// The providers of high volume.
+        high_volume: HashSet<ProviderId>,
+    },
+    /// Months that all providers share.
+    Monthly,
+}
+
+/// The kinds of keys that items of one provider can have. A provider that becomes one of high volume,
+/// or ceases to be, has items under two.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum KeyClass {
+    /// Months of the provider.
+    ProviderMonth,
+    /// Quarters of the provider.
+    ProviderQuarter,
+    /// Months of all providers.
+    Month,
+}
+
+impl Strategy {
+    /// Returns the kind of key that new items of a provider get.
+    pub fn class(&self, provider: &ProviderId) -> KeyClass {
+        match self {
+            Self::Hybrid { high_volume } if high_volume.contains(provider) => {
+                KeyClass::ProviderMonth
+            }
+            Self::Hybrid { .. } => KeyClass::ProviderQuarter,
+            Self::Monthly => KeyClass::Month,
+        }
+    }
+}
+
+impl KeyClass {
+    /// Returns the key of an item of a provider.
+    pub fn key(self, provider: &ProviderId, published: Timestamp) -> PartitionKey {
+        self.of(provider, self.granularity().period(published.into()))
+    }
+
+    /// Returns the keys of a provider's items in `range`, each with its period, oldest first.
+    pub fn keys(
+        self,
+        provider: &ProviderId,
+        range: Range<Timestamp>,
+    ) -> impl DoubleEndedIterator<Item = (PartitionKey, Period)> {
+        let range = range.start.into()..range.end.into();
+        self.granularity().periods(range).map(move |period| (self.of(provider, period), period))
+    }
+
+    fn granularity(self) -> Granularity {
+        match self {
+            Self::ProviderMonth | Self::Month => Granularity::Month,
+            Self::ProviderQuarter => Granularity::Quarter,
+        }
+    }
+
+    fn of(self, provider: &ProviderId, period: Period) -> PartitionKey {
+        let period = period.to_string();
+        PartitionKey(match self {
+            Self::ProviderMonth | Self::ProviderQuarter => {
+                parts::join([provider.as_str(), &period])
+            }
+            Self::Month => period,
+        })
+    }
+}
+
+impl PartitionKey {
+    /// Returns the keys of the months that all providers share, oldest first.
+    pub fn months(range: Range<Timestamp>) -> impl DoubleEndedIterator<Item = (Self, Period)> {
+        let range = range.start.into()..range.end.into();
+        Granularity::Month.periods(range).map(|period| (Self(period.to_string()), period))
+    }
+
+    /// Reads a key that one of the strategies has made.
+    pub fn parse(text: String) -> Result<Self, Invalid> {
+        let key = Self(text);
+        if key.period().is_some() { Ok(key) } else { Err("must be a partition key".into()) }
+    }
+
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The provider, unless the key is of a month that all share.
+    pub fn provider(&self) -> Option<ProviderId> {
+        match parts::split(&self.0)?.as_slice() {
+            [provider, _] => ProviderId::parse(provider.clone()).ok(),
+            _ => None,
+        }
+    }
+
+    /// The time that the partition holds.
+    pub fn period(&self) -> Option<Period> {
+        let parts = parts::split(&self.0)?;
+        let period: Period = parts.last()?.parse().ok()?;
+        let is_known = match (parts.as_slice(), period.granularity()) {
+            ([provider, _], Granularity::Month | Granularity::Quarter) => {
+                ProviderId::parse(provider.clone()).is_ok()
+            }
+            ([_], Granularity::Month) => true,
+            _ => false,
+        };
+        is_known.then_some(period)
+    }
+}
+
+impl TryFrom<String> for PartitionKey {
+    type Error = Invalid;
+
+    fn try_from(text: String) -> Result<Self, Invalid> {
+        Self::parse(text)
+    }
+}
+
+impl fmt::Display for PartitionKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}

@@ -1,0 +1,15 @@
+//! The items and their rules. Pure: no input, no output, nothing of HTTP or of Cosmos DB.
+
+mod ids;
+mod item;
+mod keys;
+mod place;
+mod stored;
+mod text;
+
+pub use ids::{ItemId, ProviderId};
+pub use item::{FeedItem, ITEM_BYTES, NewItem};
+pub use keys::{KeyClass, PartitionKey, Strategy};
+pub use place::{Ages, Place, Store};
+pub use stored::{Departure, NewsItem, State, StoredItem, TOMBSTONE_TTL_SECONDS, Vacated};
+pub use text::{Content, MAX_TAGS, Metadata, SourceUrl, Tag, Title};

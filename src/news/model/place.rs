@@ -1,0 +1,145 @@
+//! Where an item lives: which container, by its age.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::{PartitionKey, ProviderId, Strategy};
+use crate::values::Timestamp;
+
+/// The containers, from the hottest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Store {
+    /// `feeds_current`: what is new.
+    Hot,
+    /// `feeds_historical`.
+    Warm,
+    /// `feeds_archive`: readable by id only.
+    Archive,
+}
+
+/// A place that an item can have.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Place {
+    /// The container.
+    pub store: Store,
+    /// The logical partition.
+    pub partition_key: PartitionKey,
+}
+
+/// The ages at which items go from container to container.
+///
+/// Clocks of instances differ, and a request may be slow. So there is a distance between what readers,
+/// writers and the migration take for the border, each [`Ages::SLACK`]:
+///
+/// | age | what follows |
+/// | --- | --- |
+/// | up to `migrate_after` | readers ask the hot container alone |
+/// | up to `migrate_after` + 1 slack | writers put a new item into the hot container |
+/// | from `migrate_after` + 2 slacks | the migration takes it |
+///
+/// So an item that readers seek in the hot container alone is there, whoever's clock is a little fast.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ages {
+    /// When an item leaves the hot container.
+    pub migrate_after: Duration,
+    /// How many years after its end a partition leaves the warm container.
+    pub archive_after_years: u16,
+}
+
+impl Ages {
+    /// The distance between the borders: longer than the clocks of two instances differ and than a
+    /// request takes (the host ends a function after 10 minutes).
+    pub const SLACK: Duration = Duration::from_secs(60 * 60);
+
+    /// From this moment on, everything is in the hot container.
+    pub fn hot_since(&self, now: Timestamp) -> Timestamp {
+        now.before(self.migrate_after)
+    }
+
+    /// What was published before this moment is to be migrated.
+    pub fn migrated_before(&self, now: Timestamp) -> Timestamp {
+        now.before(self.migrate_after + 2 * Self::SLACK)
+    }
+
+    /// What is in partitions that ended before this moment is to be archived.
+    pub fn archived_before(&self, now: Timestamp) -> Timestamp {
+        now.years_before(self.archive_after_years).before(2 * Self::SLACK)
+    }
+
+    /// Returns the container of an item that is stored now.
+    pub fn store(&self, key: &PartitionKey, published: Timestamp, now: Timestamp) -> Store {
+        let archived_before = now.years_before(self.archive_after_years).before(Self::SLACK);
+        let end = key.period().map(|period| Timestamp::from(period.end()));
+        if published >= now.before(self.migrate_after + Self::SLACK) {
+            Store::Hot
+        } else if end.is_some_and(|end| end <= archived_before) {
+            Store::Archive
+        } else {
+            Store::Warm
+        }
+    }
+
+    /// Returns true if an item may be on its way out of a container: another may be copying it.
+    pub fn may_be_leaving(
+        &self,
+        store: Store,
+        key: &PartitionKey,
+        published: Timestamp,
+        now: Timestamp,
+    ) -> bool {
+        match store {
+            Store::Hot => published < self.hot_since(now),
+            Store::Warm => {
+                let end = key.period().map(|period| Timestamp::from(period.end()));
+                end.is_some_and(|end| end <= now.years_before(self.archive_after_years))
+            }
+            Store::Archive => false,
+        }
+    }
+}
+
+impl Place {
+    /// The place of an item that is stored now.
+    pub fn of(
+        strategy: &Strategy,
+        ages: &Ages,
+        provider: &ProviderId,
+        published: Timestamp,
+        now: Timestamp,
+    ) -> Self {
+        let partition_key = strategy.class(provider).key(provider, published);
+        Self { store: ages.store(&partition_key, published, now), partition_key }
+    }
+}
+
+impl Store {
+    /// The container that items go to from this one.
+    pub fn colder(self) -> Option<Self> {
+        match self {
+            Self::Hot => Some(Self::Warm),
+            Self::Warm => Some(Self::Archive),
+            Self::Archive => None,
+        }
+    }
+
+    /// The container that items come from into this one.
+    pub fn hotter(self) -> Option<Self> {
+        match self {
+            Self::Hot => None,
+            Self::Warm => Some(Self::Hot),
+            Self::Archive => Some(Self::Warm),
+        }
+    }
+
+    /// As `x-containers-queried` and the log name it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Hot => "hot",
+            Self::Warm => "warm",
+            Self::Archive => "archive",
+        }
+    }
+}

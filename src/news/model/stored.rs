@@ -1,0 +1,208 @@
+//! Feed items as they are stored, and what an item leaves where it was.
+
+use serde::{Deserialize, Serialize};
+
+use super::{FeedItem, ItemId, PartitionKey, Place};
+use crate::{
+    engines::{
+        idempotency::{Recent, Remembers},
+        relocation::{Carried, CopyState},
+    },
+    values::{CommandId, Timestamp},
+};
+
+/// How long a tombstone stays, and a copy that was brought to a colder container, in seconds: a day.
+///
+/// No request and no run of the migration takes that long, so none that has read an older state
+/// writes after it.
+pub const TOMBSTONE_TTL_SECONDS: i64 = 24 * 60 * 60;
+
+/// An item that stays until it is deleted, whatever the container's default.
+const FOR_EVER: i64 = -1;
+
+/// The items of the containers of feeds.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "camelCase")]
+pub enum NewsItem {
+    /// A feed item.
+    FeedItem(Box<StoredItem>),
+    /// What an item leaves that has moved to another partition.
+    Vacated(Vacated),
+}
+
+/// A feed item as it is stored.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StoredItem {
+    /// What the API shows.
+    #[serde(flatten)]
+    pub public: FeedItem,
+    /// What the item is here for.
+    pub state: State,
+    /// Raised by each write of a command.
+    pub version: u64,
+    /// The command that created the item.
+    pub created_by: CommandId,
+    /// The commands that were lately carried out on the item.
+    #[serde(default, skip_serializing_if = "Recent::is_empty")]
+    pub recent: Recent,
+    /// The tags in one text: a query looks into it as into title and content.
+    tag_text: String,
+    /// The move that has begun.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub departure: Option<Box<Departure>>,
+    /// Seconds until the item goes away; -1 is never. An item that is in no colder container has -1,
+    /// since the default of the hot container would delete it.
+    ttl: i64,
+}
+
+/// What an item is in its container for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum State {
+    /// This is the item.
+    Live,
+    /// This is the item. It is about to move to another place.
+    Departing,
+    /// The item is in a colder container. This copy goes away.
+    Carried,
+}
+
+/// A move to another place that has begun, with the edit that is the reason.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Departure {
+    /// Where to.
+    pub to: Place,
+    /// The item as it will be there.
+    pub item: FeedItem,
+    /// The command that moves it.
+    pub command: CommandId,
+}
+
+/// What an item leaves that has moved to another partition: a late copy of it finds the place taken.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Vacated {
+    /// The id of the item.
+    pub id: ItemId,
+    /// The partition key.
+    pub partition_key: PartitionKey,
+    /// Where the item went.
+    pub moved_to: PartitionKey,
+    ttl: i64,
+}
+
+impl NewsItem {
+    /// The item, unless this is a tombstone.
+    pub fn item(&self) -> Option<&StoredItem> {
+        match self {
+            Self::FeedItem(item) => Some(item),
+            Self::Vacated(_) => None,
+        }
+    }
+
+    /// The item, if it is here and not in a colder container.
+    pub fn truth(self) -> Option<StoredItem> {
+        match self {
+            Self::FeedItem(item) if item.state != State::Carried => Some(*item),
+            Self::FeedItem(_) | Self::Vacated(_) => None,
+        }
+    }
+}
+
+impl From<StoredItem> for NewsItem {
+    fn from(item: StoredItem) -> Self {
+        Self::FeedItem(Box::new(item))
+    }
+}
+
+impl StoredItem {
+    /// Returns a new item.
+    pub fn new(public: FeedItem, created_by: CommandId) -> Self {
+        Self {
+            tag_text: tag_text(&public),
+            public,
+            state: State::Live,
+            version: 1,
+            created_by,
+            recent: Recent::default(),
+            departure: None,
+            ttl: FOR_EVER,
+        }
+    }
+
+    /// Returns the item after an edit by a command.
+    pub fn edited(&self, public: FeedItem, command: &CommandId) -> Self {
+        let mut item =
+            Self { tag_text: tag_text(&public), public, version: self.version + 1, ..self.clone() };
+        item.recent.remember([command.clone()], Timestamp::now());
+        item
+    }
+
+    /// Returns the item that is about to move.
+    pub fn departing(&self, departure: Departure) -> Self {
+        Self { state: State::Departing, departure: Some(Box::new(departure)), ..self.clone() }
+    }
+
+    /// Returns the item in its new place.
+    pub fn arrived(&self, departure: &Departure) -> Self {
+        let item = Self { state: State::Live, departure: None, ..self.clone() };
+        item.edited(departure.item.clone(), &departure.command)
+    }
+
+    /// Returns what the item leaves in the place from which it moves.
+    pub fn vacated(&self, to: &PartitionKey) -> Vacated {
+        Vacated::new(self.public.id.clone(), self.public.partition_key.clone(), to.clone())
+    }
+}
+
+impl Vacated {
+    /// Creates what an item leaves.
+    pub fn new(id: ItemId, partition_key: PartitionKey, moved_to: PartitionKey) -> Self {
+        Self { id, partition_key, moved_to, ttl: TOMBSTONE_TTL_SECONDS }
+    }
+}
+
+fn tag_text(item: &FeedItem) -> String {
+    let tags: Vec<&str> = item.tags.iter().map(super::Tag::as_str).collect();
+    // No text that a caller seeks has this character.
+    tags.join("\n")
+}
+
+impl Remembers for StoredItem {
+    fn recent(&self) -> &Recent {
+        &self.recent
+    }
+
+    fn recent_mut(&mut self) -> &mut Recent {
+        &mut self.recent
+    }
+
+    fn knows(&self, command: &CommandId) -> bool {
+        self.created_by == *command || self.recent.knows(command)
+    }
+}
+
+impl Carried for NewsItem {
+    fn state(&self) -> CopyState {
+        match self {
+            Self::FeedItem(item) => match item.state {
+                State::Live => CopyState::Here(item.version),
+                State::Departing => CopyState::Departing(item.version),
+                State::Carried => CopyState::Carried(item.version),
+            },
+            Self::Vacated(_) => CopyState::Vacated,
+        }
+    }
+
+    fn carried(&self) -> Self {
+        match self {
+            Self::FeedItem(item) => Self::FeedItem(Box::new(StoredItem {
+                state: State::Carried,
+                ttl: TOMBSTONE_TTL_SECONDS,
+                ..(**item).clone()
+            })),
+            Self::Vacated(_) => self.clone(),
+        }
+    }
+}

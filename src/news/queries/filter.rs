@@ -1,0 +1,84 @@
+//! What a list of items is filtered by.
+
+use std::{ops::Range, time::Duration};
+
+use serde::Serialize;
+
+use crate::{
+    http::{ApiError, Filter},
+    news::model::ProviderId,
+    values::{Timestamp, check_length},
+};
+
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// The longest window, in days.
+const MOST_DAYS: u32 = 92;
+
+/// The query parameters of `GET /news/items`, and with `SEARCH` those of `GET /news/search`.
+#[derive(Debug, Default, Serialize)]
+pub struct NewsFilter<const SEARCH: bool> {
+    /// Whose items.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) provider: Option<ProviderId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    from: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    to: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    days: Option<u32>,
+    /// What title, content or tags must contain.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) q: Option<String>,
+}
+
+impl<const SEARCH: bool> Filter for NewsFilter<SEARCH> {
+    fn set(&mut self, name: &str, value: &str) -> Result<(), ApiError> {
+        match name {
+            "provider" => {
+                let provider = ProviderId::parse(value.to_owned());
+                self.provider = Some(provider.map_err(|bad| ApiError::invalid(name, bad.0))?);
+            }
+            "from" => self.from = Some(moment(name, value)?),
+            "to" => self.to = Some(moment(name, value)?),
+            "days" => {
+                let days = value.parse().ok().filter(|days| (1..=MOST_DAYS).contains(days));
+                let message = || format!("must be a whole number from 1 to {MOST_DAYS}");
+                self.days = Some(days.ok_or_else(|| ApiError::invalid(name, message()))?);
+            }
+            "q" if SEARCH => {
+                check_length(value, 2, 100).map_err(|bad| ApiError::invalid(name, bad.0))?;
+                self.q = Some(value.to_owned());
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+impl<const SEARCH: bool> NewsFilter<SEARCH> {
+    /// Returns the window: from the first moment, inclusive, to the second, exclusive.
+    pub(super) fn window(&self, now: Timestamp) -> Result<Range<Timestamp>, ApiError> {
+        if self.days.is_some() && (self.from.is_some() || self.to.is_some()) {
+            return Err(ApiError::invalid("days", "must not stand beside `from` or `to`"));
+        }
+        let default = if SEARCH { 30 } else { 7 };
+        let to = self.to.unwrap_or(now);
+        let from = self.from.unwrap_or_else(|| to.before(DAY * self.days.unwrap_or(default)));
+        if from >= to {
+            return Err(ApiError::invalid("from", "must be before `to`, which is now by default"));
+        }
+        if from < to.before(DAY * MOST_DAYS) {
+            let message = format!("must be at most {MOST_DAYS} days before `to`");
+            return Err(ApiError::invalid("from", message));
+        }
+        Ok(from..to)
+    }
+}
+
+/// Reads an RFC 3339 timestamp, or a date, which is its midnight in UTC.
+fn moment(name: &str, text: &str) -> Result<Timestamp, ApiError> {
+    Timestamp::parse(text)
+        .or_else(|_| Timestamp::parse(&format!("{text}T00:00:00Z")))
+        .map_err(|_| ApiError::invalid(name, "must be an RFC 3339 timestamp or a date"))
+}

@@ -1,0 +1,20 @@
+//! `GET /news/items`.
+
+use axum::{extract::State, response::Response};
+
+use super::{
+    filter::NewsFilter,
+    router::{self, NewsKey},
+};
+use crate::{
+    http::{ApiError, PageRequest},
+    news::feeds::News,
+};
+
+/// Items of a window, newest first.
+pub async fn list_items(
+    State(news): State<News>,
+    page: PageRequest<NewsKey, NewsFilter<false>>,
+) -> Result<Response, ApiError> {
+    router::page(&news, page).await
+}

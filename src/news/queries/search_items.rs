@@ -1,0 +1,23 @@
+//! `GET /news/search`.
+
+use axum::{extract::State, response::Response};
+
+use super::{
+    filter::NewsFilter,
+    router::{self, NewsKey},
+};
+use crate::{
+    http::{ApiError, PageRequest},
+    news::feeds::News,
+};
+
+/// Items of a window whose title, content or tags contain a text, newest first.
+pub async fn search_items(
+    State(news): State<News>,
+    page: PageRequest<NewsKey, NewsFilter<true>>,
+) -> Result<Response, ApiError> {
+    if page.filter.q.is_none() {
+        return Err(ApiError::invalid("q", "is missing"));
+    }
+    router::page(&news, page).await
+}

@@ -1,0 +1,126 @@
+//! Worlds with a clock of their own, and short words for what happens in them.
+
+use std::{
+    sync::atomic::{AtomicI64, Ordering::Relaxed},
+    time::{Duration, SystemTime},
+};
+
+use serde_json::{Value, json};
+use tributary::{
+    app::Options,
+    values::{Clock, Timestamp},
+};
+
+use crate::world::{Answer, World};
+
+/// The default: `reuters` is of high volume.
+pub(crate) const HYBRID: &[(&str, &str)] = &[("News__HighVolumeProviders", "reuters")];
+pub(crate) const MONTHLY: &[(&str, &str)] = &[("News__PartitionStrategy", "monthly")];
+
+const DAY: i64 = 24 * 60 * 60;
+
+/// A world with a clock that a test puts forward.
+#[derive(Clone)]
+pub(crate) struct Newsroom {
+    pub(crate) world: World,
+    ahead: &'static AtomicI64,
+}
+
+impl Newsroom {
+    pub(crate) async fn new() -> Self {
+        Self::with(World::new().await, HYBRID).await
+    }
+
+    pub(crate) async fn with(world: World, settings: &[(&str, &str)]) -> Self {
+        let ahead: &'static AtomicI64 = Box::leak(Box::default());
+        let options = Options { clock: Clock::ahead_by(ahead), ..World::options() };
+        Self { world: world.with_settings(options, settings).await, ahead }
+    }
+
+    /// The same newsroom, seen through an instance with other settings.
+    pub(crate) async fn with_settings(&self, settings: &[(&str, &str)]) -> Self {
+        let options = Options { clock: Clock::ahead_by(self.ahead), ..World::options() };
+        Self { world: self.world.with_settings(options, settings).await, ..self.clone() }
+    }
+
+    /// Time passes. What has expired by then is gone.
+    pub(crate) async fn days_pass(&self, days: i64) {
+        let ahead = self.ahead.fetch_add(days * DAY, Relaxed) + days * DAY;
+        let ahead = Duration::from_secs(u64::try_from(ahead).unwrap());
+        self.world.endpoint.expire_items(SystemTime::now() + ahead).await;
+    }
+
+    /// Time passes, and the store deletes nothing.
+    pub(crate) fn days_pass_without_expiry(&self, days: i64) {
+        self.ahead.fetch_add(days * DAY, Relaxed);
+    }
+
+    /// The moment so many days ago.
+    pub(crate) fn days_ago(&self, days: f64) -> String {
+        let now = Clock::ahead_by(self.ahead).now();
+        #[expect(clippy::cast_possible_truncation, reason = "days are few")]
+        let seconds = (days * DAY as f64).abs() as u64;
+        let by = Duration::from_secs(seconds);
+        let moment: Timestamp = if days < 0.0 { now.after(by) } else { now.before(by) };
+        moment.to_string()
+    }
+
+    /// Posts an item of a provider that was published so many days ago.
+    pub(crate) async fn post(&self, provider: &str, url: &str, days_ago: f64) -> Answer {
+        self.world.post("/api/news/items", self.item(provider, url, days_ago)).await
+    }
+
+    /// The body of a post.
+    pub(crate) fn item(&self, provider: &str, url: &str, days_ago: f64) -> Value {
+        json!({"feedProviderId": provider, "title": format!("Title of {url}"),
+            "content": format!("Content of {url}"), "publishedDate": self.days_ago(days_ago),
+            "sourceUrl": format!("https://{provider}.example.com/{url}"), "tags": ["world"]})
+    }
+
+    /// The item as it is read by the id that an answer names.
+    pub(crate) async fn read(&self, item: &Value) -> Answer {
+        let (key, id) = (item["partitionKey"].as_str().unwrap(), item["id"].as_str().unwrap());
+        self.world.get(&format!("/api/news/items/{key}/{id}")).await
+    }
+
+    /// The last parts of the addresses of all items of a list, page by page.
+    pub(crate) async fn urls(&self, query: &str) -> Vec<String> {
+        self.urls_by(query, 3).await
+    }
+
+    /// The same in pages of another size.
+    pub(crate) async fn urls_by(&self, query: &str, limit: u32) -> Vec<String> {
+        let (mut urls, mut cursor) = (Vec::new(), String::new());
+        loop {
+            let path = format!("/api/news/items?{query}&limit={limit}{cursor}");
+            let page = self.world.get(&path).await.expect(200).json();
+            let items = page["items"].as_array().unwrap();
+            urls.extend(items.iter().map(|item| {
+                item["sourceUrl"].as_str().unwrap().rsplit('/').next().unwrap().to_owned()
+            }));
+            match page["nextCursor"].as_str() {
+                Some(next) => {
+                    assert_eq!(items.len(), limit as usize, "a page that is not the last is full");
+                    cursor = format!("&cursor={next}");
+                }
+                None => return urls,
+            }
+        }
+    }
+
+    /// Runs the migration as its timer does.
+    pub(crate) async fn migrate(&self) -> Value {
+        self.world.post("/api/news/migrate", json!({})).await.expect(200).json()
+    }
+
+    /// Runs the archive.
+    pub(crate) async fn archive(&self) -> Value {
+        self.world.post("/api/news/archive", json!({})).await.expect(200).json()
+    }
+
+    /// The ids in a container: items that are the item, not copies that go away.
+    pub(crate) async fn live_in(&self, container: &str) -> usize {
+        let items = self.world.items(container).await;
+        items.iter().filter(|item| item["state"] == "live").count()
+    }
+}

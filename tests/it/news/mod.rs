@@ -1,0 +1,14 @@
+//! The functions of the news, one file for each, as in `functions/`.
+
+mod archive_news;
+mod get_news_item;
+mod list_news_items;
+mod news_migration;
+mod post_news_item;
+mod post_news_items;
+mod search_news;
+
+mod classes;
+mod moving_clock;
+
+pub(crate) mod given;

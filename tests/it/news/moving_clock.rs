@@ -1,0 +1,1 @@
+//! A world whose clock moves.

@@ -1,0 +1,68 @@
+//! The timer `NewsMigration` and `POST /news/migrate`.
+
+use serde_json::json;
+
+use super::given::Newsroom;
+
+#[tokio::test]
+async fn what_is_older_than_thirty_days_goes_to_the_warm_container_and_stays_readable() {
+    let room = Newsroom::new().await;
+    let old = room.post("reuters", "old", 20.0).await.expect(201).json();
+    let new = room.post("reuters", "new", 5.0).await.expect(201).json();
+    assert_eq!(room.migrate().await["migrated"], 0);
+    room.days_pass(11).await;
+    assert_eq!(
+        room.migrate().await,
+        json!({"migrated": 1, "alreadyThere": 0, "failed": 0, "complete": true})
+    );
+    assert_eq!(room.migrate().await["migrated"], 0);
+    assert_eq!(
+        (room.live_in("feeds_current").await, room.live_in("feeds_historical").await),
+        (1, 1)
+    );
+    for item in [&old, &new] {
+        assert_eq!(&room.read(item).await.expect(200).json(), item);
+    }
+    assert_eq!(room.urls("days=60").await, ["new", "old"]);
+    // The copy in the hot container goes away.
+    room.days_pass(2).await;
+    assert_eq!(room.world.items("feeds_current").await.len(), 1);
+    assert_eq!(room.urls("days=60").await, ["new", "old"]);
+}
+
+#[tokio::test]
+async fn the_timer_does_the_same() {
+    let room = Newsroom::new().await;
+    room.post("gazette", "old", 20.0).await.expect(201);
+    room.days_pass(11).await;
+    room.world.tick("NewsMigration").await.unwrap();
+    assert_eq!(room.live_in("feeds_historical").await, 1);
+}
+
+#[tokio::test]
+async fn what_was_never_migrated_never_expires() {
+    let room = Newsroom::new().await;
+    let item = room.post("reuters", "old", 1.0).await.expect(201).json();
+    room.days_pass(400).await;
+    assert_eq!(room.read(&item).await.expect(200).json(), item);
+    let window = format!("from={}&to={}", room.days_ago(402.0), room.days_ago(400.0));
+    assert_eq!(room.urls(&window).await, ["old"]);
+    room.migrate().await;
+    room.days_pass(2).await;
+    assert_eq!(room.read(&item).await.expect(200).json(), item);
+}
+
+#[tokio::test]
+async fn an_edit_after_the_migration_is_kept() {
+    let room = Newsroom::new().await;
+    let item = room.post("reuters", "old", 20.0).await.expect(201).json();
+    room.days_pass(11).await;
+    room.migrate().await;
+    let mut body = room.item("reuters", "old", 31.0);
+    (body["publishedDate"], body["title"]) = (item["publishedDate"].clone(), json!("Corrected"));
+    room.world.post("/api/news/items", body).await.expect(200);
+    assert_eq!(room.read(&item).await.expect(200).json()["title"], "Corrected");
+    let page = room.world.get("/api/news/items?days=60").await.expect(200).json();
+    assert_eq!(page["items"][0]["title"], "Corrected");
+    assert_eq!(page["items"].as_array().unwrap().len(), 1);
+}
