@@ -90,20 +90,26 @@ impl Newsroom {
 
     /// The same in pages of another size.
     pub(crate) async fn urls_by(&self, query: &str, limit: u32) -> Vec<String> {
-        let (mut urls, mut cursor) = (Vec::new(), String::new());
+        let url = |item: &Value| {
+            item["sourceUrl"].as_str().unwrap().rsplit('/').next().unwrap().to_owned()
+        };
+        self.items(query, limit).await.iter().map(url).collect()
+    }
+
+    /// All items of a list, page by page.
+    pub(crate) async fn items(&self, query: &str, limit: u32) -> Vec<Value> {
+        let (mut items, mut cursor) = (Vec::new(), String::new());
         loop {
             let path = format!("/api/news/items?{query}&limit={limit}{cursor}");
             let page = self.world.get(&path).await.expect(200).json();
-            let items = page["items"].as_array().unwrap();
-            urls.extend(items.iter().map(|item| {
-                item["sourceUrl"].as_str().unwrap().rsplit('/').next().unwrap().to_owned()
-            }));
+            let found = page["items"].as_array().unwrap();
+            items.extend_from_slice(found);
             match page["nextCursor"].as_str() {
                 Some(next) => {
-                    assert_eq!(items.len(), limit as usize, "a page that is not the last is full");
+                    assert_eq!(found.len(), limit as usize, "a page that is not the last is full");
                     cursor = format!("&cursor={next}");
                 }
-                None => return urls,
+                None => return items,
             }
         }
     }

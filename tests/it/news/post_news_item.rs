@@ -76,16 +76,13 @@ async fn a_changed_date_moves_an_item_wherever_it_is() {
     let mut id = None;
     // To and fro between months and containers, to the archive and back.
     for days in [1.0, 45.0, 800.0, 2.0, 33.0, 100.0, 0.5, 1_200.0, 60.0, 0.0] {
-        let answer = room.post("reuters", "a", days).await;
-        let item = answer.json();
+        let body = room.item("reuters", "a", days);
+        let item = room.world.post("/api/news/items", body.clone()).await.json();
+        assert_eq!(item["publishedDate"], body["publishedDate"]);
         let known = id.get_or_insert_with(|| item["id"].clone());
         assert_eq!(&item["id"], known);
         let read = room.read(&item).await.expect(200).json();
         assert_eq!(read, item);
-        assert_eq!(
-            read["publishedDate"],
-            room.days_ago(days)[..19].to_owned() + &read["publishedDate"].as_str().unwrap()[19..]
-        );
         let mut live = 0;
         for container in ["feeds_current", "feeds_historical", "feeds_archive"] {
             live += room.live_in(container).await;
