@@ -190,6 +190,10 @@ impl Part for Items {
 impl Items {
     /// Filters first in the order, so that the composite index is entered at the first item.
     fn query(&self, after: Option<&SortKey>, most: u32) -> Result<Query, StoreError> {
+        let (of_key, by_key) = match self.key {
+            Some(_) => ("c.partitionKey = @key AND ", "c.partitionKey DESC, "),
+            None => ("", ""),
+        };
         let (filter, first) = match self.provider {
             Some(_) => ("c.feedProviderId = @provider AND ", "c.feedProviderId DESC, "),
             None => ("", ""),
@@ -206,14 +210,17 @@ impl Items {
             None => "",
         };
         let text = format!(
-            "SELECT TOP @top * FROM c WHERE {filter}c.publishedDate >= @from \
+            "SELECT TOP @top * FROM c WHERE {of_key}{filter}c.publishedDate >= @from \
              AND c.publishedDate < @to{page}{found} \
-             ORDER BY {first}c.publishedDate DESC, c.id DESC"
+             ORDER BY {by_key}{first}c.publishedDate DESC, c.id DESC"
         );
         let mut query = Query::from(text)
             .with_parameter("@top", most)?
             .with_parameter("@from", self.window.start)?
             .with_parameter("@to", self.window.end)?;
+        if let Some(key) = &self.key {
+            query = query.with_parameter("@key", key)?;
+        }
         if let Some(provider) = &self.provider {
             query = query.with_parameter("@provider", provider)?;
         }

@@ -75,9 +75,9 @@ fn table() -> Vec<Command> {
     ]
 }
 
-/// Functions of no user: those for operators, and the catalog of the WebStore.
+/// Functions of no user: those for operators and crawlers, and the catalog of the WebStore.
 fn is_of_no_user(function: &HttpFunction) -> bool {
-    ["/api/dead-letters", "/api/categories", "/api/tags", "/api/reports"]
+    ["/api/dead-letters", "/api/categories", "/api/tags", "/api/reports", "/api/news"]
         .iter()
         .any(|route| function.route.starts_with(route))
 }

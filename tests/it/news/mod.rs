@@ -11,4 +11,9 @@ mod search_news;
 mod classes;
 mod moving_clock;
 
+mod access;
+mod costs;
+
+pub(crate) mod every_query;
 pub(crate) mod given;
+pub(crate) mod requests;

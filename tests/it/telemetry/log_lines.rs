@@ -20,7 +20,7 @@ async fn deliver(handler: &Handler, function: &str, documents: &[Value]) {
 }
 
 /// A line for each kind, in a blog with a post and an item that nobody can read.
-async fn lines() -> (World, [Value; 3]) {
+async fn lines() -> (World, [Value; 4]) {
     let world = given::blog().await;
     let bad = json!({"id": "bad", "postId": "bad", "type": "poem"});
     world.container("posts").await.create_item("bad", "bad", &bad, None).await.unwrap();
@@ -31,10 +31,13 @@ async fn lines() -> (World, [Value; 3]) {
     let answer = handler.send("GET", "/api/posts/p1?code=key", &[trace, id], "").await;
     assert_eq!(answer.0, 200);
     deliver(&handler, "HomeFeed", &world.items("posts").await).await;
+    let timer = json!({"Data": {"timer": {"IsPastDue": false}}, "Metadata": {}}).to_string();
+    assert_eq!(handler.send("POST", "/NewsMigration", &[id], timer).await.0, 200);
     let lines = [
         handler.line("Answered a request").await,
         handler.line("Applied a batch of changes").await,
         handler.line("Stored a change as a dead letter").await,
+        handler.line("Migrated feed items to the warm container").await,
     ];
     (world, lines)
 }
@@ -84,7 +87,7 @@ async fn a_container_that_is_missing_at_the_start_is_named() {
 
 #[tokio::test]
 async fn a_batch_is_one_line_with_its_lag_and_its_dead_letters() {
-    let (_world, [_, batch, letter]) = lines().await;
+    let (_world, [_, batch, letter, _]) = lines().await;
     for (field, value) in [
         ("function", "HomeFeed".into()),
         ("delivered", json!(2)),

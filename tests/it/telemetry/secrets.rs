@@ -12,7 +12,7 @@ use tributary_local::{
 use super::handler::Handler;
 use crate::{
     api_page::{documented, path},
-    webstore,
+    news, webstore,
     world::{World, http_functions},
 };
 
@@ -153,6 +153,15 @@ async fn good_requests(talk: &Talk) {
         talk.json(method, &path, &body.unwrap_or_default()).await;
     }
     talk.call("GET", "/api/reports/top-customers", "").await;
+    for (n, (method, path, body, _)) in
+        news::requests::all("Sesame text", "example").into_iter().enumerate()
+    {
+        let answer = talk.json(method, &path, &body.unwrap_or_default()).await;
+        if n == 0 {
+            let item = serde_json::from_str(&answer).unwrap();
+            talk.call("GET", &news::requests::path(&item), "").await;
+        }
+    }
 }
 
 /// Every route with what it does not take.
@@ -211,6 +220,12 @@ async fn faults(world: &World, talk: &mut Talk) {
             world.endpoint.inject(fault, kind, "users", 3);
             talk.json("PUT", "/api/users/bob", &json!({"username": "Sesame Rob"})).await;
             talk.invoke("PostCopiesInUsers", batch.clone()).await;
+            for container in ["feeds_current", "feeds_historical", "feeds_locations"] {
+                world.endpoint.inject(fault, kind, container, 3);
+            }
+            for (method, path, body, _) in news::requests::all("Sesame text", "example") {
+                talk.json(method, &path, &body.unwrap_or_default()).await;
+            }
         }
     }
 }
