@@ -38,6 +38,22 @@ param autoscaleMaxThroughput int = 1000
 @description('Other highest request units a second for single containers with autoscale, by the id of the container: { posts: 4000 }.')
 param containerMaxThroughput object = {}
 
+@description('Highest request units a second of feeds_current, the hot container of the news, with autoscale.')
+@minValue(1000)
+param feedsCurrentMaxThroughput int = 4000
+
+@description('The same of feeds_historical, the warm container of the news.')
+@minValue(1000)
+param feedsHistoricalMaxThroughput int = 1000
+
+@description('The same of feeds_archive, which is read by id only.')
+@minValue(1000)
+param feedsArchiveMaxThroughput int = 1000
+
+@description('The same of feeds_locations: each post of an item reads it, and each new item writes it.')
+@minValue(1000)
+param feedsLocationsMaxThroughput int = 2000
+
 @description('Further regions that the store can be read from. With autoscale only, a serverless account has one region.')
 param readRegions array = []
 
@@ -69,6 +85,23 @@ param auditRepair bool = false
 @description('Request units a second that the renames of one instance of the app may spend. 0: no limit.')
 @minValue(0)
 param renameRequestUnitsPerSecond int = 400
+
+@description('How feed items are spread over logical partitions. hybrid: months for the providers of newsHighVolumeProviders, quarters for the others. monthly: months that all providers share.')
+@allowed(['hybrid', 'monthly'])
+param newsPartitionStrategy string = 'hybrid'
+
+@description('Ids of the feed providers of high volume.')
+param newsHighVolumeProviders array = []
+
+@description('Age in days at which a feed item goes from feeds_current to feeds_historical.')
+@minValue(1)
+@maxValue(3650)
+param newsMigrateAfterDays int = 30
+
+@description('Years after its end at which a partition goes from feeds_historical to feeds_archive.')
+@minValue(1)
+@maxValue(100)
+param newsArchiveAfterYears int = 2
 
 @description('Who may send commands. none: holders of a function key. easyauth: they must also be signed in with Entra ID as the user named in the command.')
 @allowed(['none', 'easyauth'])
@@ -115,6 +148,12 @@ param alertEmail string = ''
 param executionsPerHourAlert int = 1000000
 
 var token = toLower(uniqueString(subscription().id, environmentName, location))
+var newsMaxThroughput = {
+  feeds_current: feedsCurrentMaxThroughput
+  feeds_historical: feedsHistoricalMaxThroughput
+  feeds_archive: feedsArchiveMaxThroughput
+  feeds_locations: feedsLocationsMaxThroughput
+}
 var allTags = union(tags, { 'azd-env-name': environmentName })
 
 resource group 'Microsoft.Resources/resourceGroups@2025-04-01' = {
@@ -168,7 +207,7 @@ module cosmos 'modules/cosmos.bicep' = {
     tags: allTags
     capacityMode: capacityMode
     autoscaleMaxThroughput: autoscaleMaxThroughput
-    containerMaxThroughput: containerMaxThroughput
+    containerMaxThroughput: union(newsMaxThroughput, containerMaxThroughput)
     readRegions: readRegions
     zoneRedundant: zoneRedundant
     backupRetention: backupRetention
@@ -230,6 +269,10 @@ module functionApp 'modules/function-app.bicep' = {
     disabledFunctions: disabledFunctions
     auditRepair: auditRepair
     renameRequestUnitsPerSecond: renameRequestUnitsPerSecond
+    newsPartitionStrategy: newsPartitionStrategy
+    newsHighVolumeProviders: newsHighVolumeProviders
+    newsMigrateAfterDays: newsMigrateAfterDays
+    newsArchiveAfterYears: newsArchiveAfterYears
     authenticationMode: authenticationMode
     authenticationClientId: authenticationClientId
     otlpEndpoint: otlpEndpoint

@@ -40,6 +40,10 @@ def applied(minutes, function, applied=1, lag_ms=900, failed=0, dead_letters=0):
     return line(minutes, "Applied a batch of changes", function=function, lag_ms=lag_ms, **counts)
 
 
+def migrated(minutes, lag_seconds=0):
+    return line(minutes, "Migrated feed items to the warm container", news__lag_seconds=lag_seconds, news__failed=0)
+
+
 def text(minutes, message):
     return "AppTraces", {"TimeGenerated": minutes_ago(minutes), "Message": message}
 
@@ -144,6 +148,13 @@ CASES = [
     ("projection-failing", "a batch succeeds", [applied(3, "HomeFeed")], []),
     ("dead-letters", "a change is a dead letter", [applied(3, "HomeFeed", dead_letters=1)], ["HomeFeed"]),
     ("dead-letters", "no dead letter", [applied(3, "HomeFeed")], []),
+    ("migration-lag", "an item has waited for 25 hours", [migrated(9, 25 * 3600), migrated(24, 24 * 3600)], [""]),
+    ("migration-lag", "an item has waited for an hour", [migrated(9, 3600)], []),
+    ("migration-silent", "the last run is 70 minutes old", [migrated(85), migrated(70), answered(5, "GetPost", 200)], [""]),
+    ("migration-silent", "no run, and requests for two hours", [answered(120, "GetPost", 200), answered(5, "GetPost", 200)], [""]),
+    ("migration-silent", "a run every 15 minutes", [migrated(24), migrated(9), answered(200, "GetPost", 200)], []),
+    ("migration-silent", "an app that has just started", [answered(5, "GetPost", 200)], []),
+    ("migration-silent", "an idle app", [], []),
     ("hot-partition", "one post takes all", [*KEYS[:3], charge(9, "posts", "hot", 200_000)], ["tributary/posts"]),
     ("hot-partition", "the load is spread", KEYS, []),
     ("hot-partition", "few requests", [charge(9, "posts", "p1", 3), charge(9, "posts", "p2", 100)], []),

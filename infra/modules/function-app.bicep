@@ -21,6 +21,10 @@ param alwaysReady array
 param disabledFunctions array
 param auditRepair bool
 param renameRequestUnitsPerSecond int
+param newsPartitionStrategy string
+param newsHighVolumeProviders array
+param newsMigrateAfterDays int
+param newsArchiveAfterYears int
 param authenticationMode string
 param authenticationClientId string
 param otlpEndpoint string
@@ -46,6 +50,10 @@ var handlerSettings = [
   { name: 'Authentication__Mode', value: authenticationMode }
   { name: 'Audit__Repair', value: auditRepair ? 'true' : 'false' }
   { name: 'Rename__RequestUnitsPerSecond', value: string(renameRequestUnitsPerSecond) }
+  { name: 'News__PartitionStrategy', value: newsPartitionStrategy }
+  { name: 'News__HighVolumeProviders', value: join(newsHighVolumeProviders, ',') }
+  { name: 'News__MigrateAfterDays', value: string(newsMigrateAfterDays) }
+  { name: 'News__ArchiveAfterYears', value: string(newsArchiveAfterYears) }
 ]
 var telemetrySettings = empty(otlpEndpoint) ? [] : [{ name: 'OTEL_EXPORTER_OTLP_ENDPOINT', value: otlpEndpoint }]
 var switchedOff = [for function in disabledFunctions: {

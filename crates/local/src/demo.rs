@@ -15,6 +15,9 @@
 //! }
 //! ```
 //!
+//! A text of a body that begins with `{3 days ago}` begins with that date instead, in UTC:
+//! `{3 days ago}T08:30:00Z` is `2026-11-19T08:30:00Z` on 22 November.
+//!
 //! The requests are sent in their order. Each is safe to repeat, so loading a data set twice adds
 //! nothing twice:
 //!
@@ -38,6 +41,7 @@ use anyhow::{Context as _, bail, ensure};
 use http::{Method, StatusCode};
 use serde::Deserialize;
 use serde_json::{Map, Value};
+use time::{Date, OffsetDateTime};
 use tributary_tools::{Call, Client, Reply};
 use uuid::Uuid;
 
@@ -132,8 +136,9 @@ impl Demo {
     /// # Errors
     /// When one is not answered as it should be.
     pub async fn send(&self, client: &Client) -> anyhow::Result<()> {
+        let today = OffsetDateTime::now_utc().date();
         for request in &self.requests {
-            let call = request.call();
+            let call = request.call(today);
             let (method, path) = (call.method.clone(), call.path.clone());
             let reply = ask(client, &call).await?;
             let is_there = matches!(request.target, Target::Create(_))
@@ -172,7 +177,7 @@ impl Demo {
 }
 
 impl DemoRequest {
-    fn call(&self) -> Call {
+    fn call(&self, today: Date) -> Call {
         let put = |path: &str| Call::new(Method::PUT, format!("/api/{path}"));
         let call = match &self.target {
             Target::Create(path) => put(path).only_creates(),
@@ -181,7 +186,7 @@ impl DemoRequest {
                 Call::new(Method::POST, format!("/api/{path}")).key(self.key().to_string())
             }
         };
-        Call { body: self.body.clone(), ..call }
+        Call { body: self.body.as_ref().map(|body| dated(body, today)), ..call }
     }
 
     /// A key that is the same for the same request only.
@@ -190,6 +195,24 @@ impl DemoRequest {
         let body = self.body.as_ref().map(Value::to_string).unwrap_or_default();
         Uuid::new_v5(&Uuid::NAMESPACE_URL, format!("{path}\n{body}").as_bytes())
     }
+}
+
+/// Returns the value with dates for `{3 days ago}`.
+fn dated(value: &Value, today: Date) -> Value {
+    match value {
+        Value::String(text) => dated_text(text, today).unwrap_or_else(|| text.clone()).into(),
+        Value::Array(values) => values.iter().map(|value| dated(value, today)).collect(),
+        Value::Object(fields) => {
+            fields.iter().map(|(name, value)| (name.clone(), dated(value, today))).collect()
+        }
+        other => other.clone(),
+    }
+}
+
+fn dated_text(text: &str, today: Date) -> Option<String> {
+    let (days, rest) = text.strip_prefix('{')?.split_once(" days ago}")?;
+    let date = today.checked_sub(time::Duration::days(days.parse::<u16>().ok()?.into()))?;
+    Some(format!("{date}{rest}"))
 }
 
 impl Shown {
@@ -258,6 +281,14 @@ mod tests {
     fn a_misspelled_field_is_refused() {
         parsed(&json!([{ "put": "a", "body": {} }])).unwrap();
         parsed(&json!([{ "putt": "a" }])).unwrap_err();
+    }
+
+    #[test]
+    fn a_text_that_begins_with_days_ago_gets_that_date() {
+        let today = time::macros::date!(2026 - 03 - 02);
+        let body = json!({ "at": "{3 days ago}T08:30:00Z", "n": 1, "of": ["{0 days ago}", "{x}"] });
+        let expected = json!({ "at": "2026-02-27T08:30:00Z", "n": 1, "of": ["2026-03-02", "{x}"] });
+        assert_eq!(dated(&body, today), expected);
     }
 
     #[test]

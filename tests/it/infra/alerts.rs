@@ -12,7 +12,16 @@ use super::{bicep::Bicep, root, text};
 use crate::{api_page::documented, world::http_functions};
 
 /// The functions that never answer 201, or write to no container that a trigger reads.
-const WRITE_NOTHING_WATCHED: [&str; 3] = ["ReplayDeadLetter", "PutPassword", "VerifyPassword"];
+const WRITE_NOTHING_WATCHED: [&str; 7] = [
+    "ReplayDeadLetter",
+    "PutPassword",
+    "VerifyPassword",
+    // No trigger reads the containers of the news.
+    "PostNewsItem",
+    "PostNewsItems",
+    "MigrateNews",
+    "ArchiveNews",
+];
 
 const METRIC_ALERTS: &str = "infra/modules/metric-alerts.bicep";
 const LOG_ALERTS: &str = "infra/modules/log-alerts.bicep";

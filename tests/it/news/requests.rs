@@ -5,10 +5,7 @@ use tributary::values::Timestamp;
 
 /// Method, path, body and status of one request of each function, in an order in which all of them
 /// succeed. `secret` is in each text that a caller writes, and `provider` is the provider's id.
-pub(crate) fn all(
-    secret: &str,
-    provider: &str,
-) -> Vec<(&'static str, String, Option<Value>, u16)> {
+pub(crate) fn all(secret: &str, provider: &str) -> Vec<(&'static str, String, Option<Value>, u16)> {
     let item = |part: &str| {
         json!({"feedProviderId": provider, "title": secret, "content": secret,
             "publishedDate": Timestamp::now().to_string(), "tags": [secret],
