@@ -62,7 +62,7 @@ pub async fn merge<'a, P: Part>(
     while items.len() < most as usize {
         let missing = most - u32::try_from(items.len()).unwrap_or(most);
         try_join_all(open.iter_mut().map(|part| part.refill(missing))).await?;
-        let newest = open.iter().filter_map(Open::head).max_by(|a, b| newer(a, b));
+        let newest = open.iter().filter_map(Open::head).max_by(newer);
         // A part that begins where the newest item is may have it, too.
         let may_have_next =
             |part: &P| newest.as_ref().is_none_or(|SortKey(date, _)| part.before() > *date);
@@ -135,6 +135,7 @@ mod tests {
     /// Day, id, version; days of the part.
     type Copy = (u32, u8, u64);
 
+    #[derive(Debug)]
     struct Days {
         before: u32,
         copies: Vec<Copy>,

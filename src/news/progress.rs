@@ -8,7 +8,7 @@ use std::{
 use crate::values::Timestamp;
 
 /// How long it is remembered. An older progress is true as well: more is asked for than is needed.
-const AGE: Duration = Duration::from_secs(60);
+const AGE: Duration = Duration::from_mins(1);
 
 /// The moment before which everything is migrated, as of at most a minute ago. Cloning is cheap.
 #[derive(Debug, Clone, Default)]

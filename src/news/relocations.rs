@@ -36,9 +36,9 @@ pub(super) struct Slice(pub(super) Duration);
 
 impl Slice {
     /// For a timer.
-    pub(super) const TIMER: Self = Self(Duration::from_secs(4 * 60));
+    pub(super) const TIMER: Self = Self(Duration::from_mins(4));
     /// For a caller who waits.
-    pub(super) const CALL: Self = Self(Duration::from_secs(60));
+    pub(super) const CALL: Self = Self(Duration::from_mins(1));
 }
 
 /// What a run has done.
@@ -160,12 +160,11 @@ impl Dues {
                 .buffer_unordered(AT_A_TIME);
             let mut is_over = false;
             while let Some((due, end)) = ends.next().await {
-                match end {
-                    Some(end) => done.count(&due, end),
-                    None => {
-                        is_over = true;
-                        done.leave(due.published_date);
-                    }
+                if let Some(end) = end {
+                    done.count(&due, end);
+                } else {
+                    is_over = true;
+                    done.leave(due.published_date);
                 }
             }
             if is_over {

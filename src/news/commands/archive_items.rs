@@ -19,7 +19,7 @@ use crate::{
 
 /// What a run of the archive has done.
 #[derive(Debug, Serialize)]
-struct Archived {
+struct ArchiveOutcome {
     archived: u64,
     failed: u64,
     /// Whether nothing that is due is left. Otherwise the timer goes on, or another call does.
@@ -57,12 +57,12 @@ pub async fn archive_items(
         }
         None | Some("false") => {
             let done = archive(&app.news, &app.background, Slice::CALL).await?;
-            let archived = Archived {
+            let outcome = ArchiveOutcome {
                 archived: done.n_moved() + done.already_there,
                 failed: done.failed,
                 complete: done.is_complete,
             };
-            Ok(Json(archived).into_response())
+            Ok(Json(outcome).into_response())
         }
         Some(_) => Err(ApiError::invalid("dryRun", "must be true or false")),
     }

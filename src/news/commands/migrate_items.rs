@@ -11,7 +11,7 @@ use crate::{
 /// What a run of the migration has done.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Migrated {
+pub struct MigrationOutcome {
     migrated: u64,
     already_there: u64,
     failed: u64,
@@ -20,9 +20,9 @@ pub struct Migrated {
 }
 
 /// Does the timer's work now, for at most a minute.
-pub async fn migrate_items(State(app): State<NewsApp>) -> Result<Json<Migrated>, ApiError> {
+pub async fn migrate_items(State(app): State<NewsApp>) -> Result<Json<MigrationOutcome>, ApiError> {
     let done = migrate(&app.news, &app.background, Slice::CALL).await?;
-    Ok(Json(Migrated {
+    Ok(Json(MigrationOutcome {
         migrated: done.n_moved(),
         already_there: done.already_there,
         failed: done.failed,

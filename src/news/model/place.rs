@@ -52,7 +52,7 @@ pub struct Ages {
 impl Ages {
     /// The distance between the borders: longer than the clocks of two instances differ and than a
     /// request takes (the host ends a function after 10 minutes).
-    pub const SLACK: Duration = Duration::from_secs(60 * 60);
+    pub const SLACK: Duration = Duration::from_hours(1);
 
     /// From this moment on, everything is in the hot container.
     pub fn hot_since(&self, now: Timestamp) -> Timestamp {

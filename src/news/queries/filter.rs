@@ -10,7 +10,7 @@ use crate::{
     values::{Timestamp, check_length},
 };
 
-const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+const DAY: Duration = Duration::from_hours(24);
 
 /// The longest window, in days.
 const MOST_DAYS: u32 = 92;

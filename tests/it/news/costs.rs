@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// An item of the usual size.
-fn item(room: &Newsroom, provider: &str, n: usize, days_ago: f64) -> Value {
+fn item(room: &Newsroom, provider: &str, n: u32, days_ago: f64) -> Value {
     let mut item = room.item(provider, &format!("{n:036}"), days_ago);
     item["title"] = json!("t".repeat(60));
     item["content"] = json!("c".repeat(1_500));
@@ -27,9 +27,9 @@ async fn filled(settings: &[(&str, &str)]) -> Newsroom {
     room.at_one_time();
     let mut items = Vec::new();
     for provider in ["reuters", "gazette", "herald"] {
-        let new = (0..30).map(|n| item(&room, provider, n, 0.5 + n as f64 / 4.0));
+        let new = (0..30).map(|n| item(&room, provider, n, 0.5 + f64::from(n) / 4.0));
         items.extend(new);
-        items.extend((30..40).map(|n| item(&room, provider, n, 60.0 + n as f64 / 100.0)));
+        items.extend((30..40).map(|n| item(&room, provider, n, 60.0 + f64::from(n) / 100.0)));
     }
     room.world.post("/api/news/items/batch", json!({"items": items})).await.expect(200);
     // What the process remembers of the migration.
@@ -57,7 +57,7 @@ async fn every_request_of_the_news_costs_what_the_documents_say() {
     let mut moved = edited(&known).unwrap();
     moved["publishedDate"] = json!(room.days_ago(200.0));
     let path = super::requests::path;
-    let batch = |n: usize| {
+    let batch = |n: u32| {
         let items: Vec<Value> =
             (1_000..1_000 + n).map(|n| item(&room, "reuters", n, 0.5)).collect();
         Some(json!({"items": items}))

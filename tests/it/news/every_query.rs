@@ -15,9 +15,8 @@ pub(crate) async fn ask(world: &World) {
     for settings in [HYBRID, MONTHLY] {
         let room = later.with_settings(settings).await;
         let name = settings[0].0;
-        let of = |n: i32, days| room.item("reuters", &format!("{name}{n}"), days);
-        let items: Vec<_> =
-            [1.0, 2.0, 3.0, 50.0, 51.0, 52.0].map(|days| of(days as i32, days)).into();
+        let of = |days| room.item("reuters", &format!("{name}{days}"), days);
+        let items: Vec<_> = [1.0, 2.0, 3.0, 50.0, 51.0, 52.0].map(of).into();
         room.world.post("/api/news/items/batch", json!({"items": items})).await.expect(200);
         for filter in ["", "&provider=reuters"] {
             // Pages of both containers, and those that go on inside of one.

@@ -66,9 +66,8 @@ impl Newsroom {
     /// The moment so many days ago.
     pub(crate) fn days_ago(&self, days: f64) -> String {
         let now = Clock::ahead_by(self.ahead).now();
-        #[expect(clippy::cast_possible_truncation, reason = "days are few")]
-        let seconds = (days * DAY as f64).abs() as u64;
-        let by = Duration::from_secs(seconds);
+        let by = Duration::from_secs_f64(days.abs() * 86_400.0);
+        let by = Duration::from_secs(by.as_secs());
         let moment: Timestamp = if days < 0.0 { now.after(by) } else { now.before(by) };
         moment.to_string()
     }

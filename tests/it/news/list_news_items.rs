@@ -7,8 +7,8 @@ use crate::world::World;
 async fn a_window_has_its_items_newest_first_in_full_pages() {
     for settings in [HYBRID, MONTHLY] {
         let room = Newsroom::with(World::new().await, settings).await;
-        for (n, provider) in ["reuters", "gazette", "herald"].iter().cycle().take(12).enumerate() {
-            room.post(provider, &format!("{n}"), n as f64 * 6.0).await.expect(201);
+        for (n, provider) in (0..12_u32).zip(["reuters", "gazette", "herald"].iter().cycle()) {
+            room.post(provider, &format!("{n}"), f64::from(n) * 6.0).await.expect(201);
         }
         let all: Vec<String> = (0..12).map(|n| n.to_string()).collect();
         assert_eq!(room.urls("days=92").await, all);

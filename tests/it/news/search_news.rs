@@ -9,16 +9,13 @@ use crate::world::World;
 async fn a_text_is_found_in_title_content_and_tags_in_any_case() {
     for settings in [HYBRID, MONTHLY] {
         let room = Newsroom::with(World::new().await, settings).await;
-        for (n, (title, content, tag)) in [
+        for (n, (title, content, tag)) in (0_u32..).zip([
             ("The Economy", "x", "x"),
             ("x", "an ECONOMY", "x"),
             ("x", "x", "economy"),
             ("x", "x", "x"),
-        ]
-        .into_iter()
-        .enumerate()
-        {
-            let mut body = room.item("reuters", &format!("{n}"), n as f64 * 12.0);
+        ]) {
+            let mut body = room.item("reuters", &format!("{n}"), f64::from(n) * 12.0);
             (body["title"], body["content"], body["tags"]) =
                 (json!(title), json!(content), json!(["first", tag]));
             room.world.post("/api/news/items", body).await.expect(201);
