@@ -4,6 +4,7 @@ mod cold_start;
 mod feed;
 mod hot_post;
 mod load;
+mod news;
 mod overhead;
 mod profiles;
 mod worst_feed;
@@ -38,6 +39,8 @@ enum Bench {
     Feed(feed::Options),
     /// Many likers and commenters of one post.
     HotPost(hot_post::Options),
+    /// Items that come in one by one and in bulk, and the queries of readers.
+    News(news::Options),
 }
 
 fn main() -> ExitCode {
@@ -67,6 +70,7 @@ fn run(bench: &Bench) -> anyhow::Result<()> {
         Bench::WorstFeed(options) => runtime.block_on(or_ctrl_c(worst_feed::run(options))),
         Bench::Feed(options) => runtime.block_on(or_ctrl_c(feed::run(options))),
         Bench::HotPost(options) => runtime.block_on(or_ctrl_c(hot_post::run(options))),
+        Bench::News(options) => runtime.block_on(or_ctrl_c(news::run(options))),
     }
 }
 

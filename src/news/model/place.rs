@@ -32,13 +32,14 @@ pub struct Place {
 /// The ages at which items go from container to container.
 ///
 /// Clocks of instances differ, and a request may be slow. So there is a distance between what readers,
-/// writers and the migration take for the border, each [`Ages::SLACK`]:
+/// writers and the migration take for the border, in [`Ages::SLACK`]s:
 ///
 /// | age | what follows |
 /// | --- | --- |
-/// | up to `migrate_after` | readers ask the hot container alone |
-/// | up to `migrate_after` + 1 slack | writers put a new item into the hot container |
-/// | from `migrate_after` + 2 slacks | the migration takes it |
+/// | up to `migrate_after` + ½ | readers ask the hot container alone |
+/// | up to `migrate_after` + 1 | writers put a new item into the hot container, and edit it there |
+/// | from `migrate_after` + 1 | writers take it for one that another may be bringing to the warm container |
+/// | from `migrate_after` + 2 | the migration takes it |
 ///
 /// So an item that readers seek in the hot container alone is there, whoever's clock is a little fast.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,13 +51,13 @@ pub struct Ages {
 }
 
 impl Ages {
-    /// The distance between the borders: longer than the clocks of two instances differ and than a
-    /// request takes (the host ends a function after 10 minutes).
+    /// Half of it is longer than the clocks of two instances differ and than a request takes (the
+    /// host ends a function after 10 minutes).
     pub const SLACK: Duration = Duration::from_hours(1);
 
     /// From this moment on, everything is in the hot container.
     pub fn hot_since(&self, now: Timestamp) -> Timestamp {
-        now.before(self.migrate_after)
+        now.before(self.migrate_after + Self::SLACK / 2)
     }
 
     /// What was published before this moment is to be migrated.
@@ -91,7 +92,7 @@ impl Ages {
         now: Timestamp,
     ) -> bool {
         match store {
-            Store::Hot => published < self.hot_since(now),
+            Store::Hot => published < now.before(self.migrate_after + Self::SLACK),
             Store::Warm => {
                 let end = key.period().map(|period| Timestamp::from(period.end()));
                 end.is_some_and(|end| end <= now.years_before(self.archive_after_years))

@@ -9,6 +9,7 @@ mod post_news_items;
 mod search_news;
 
 mod classes;
+mod interleavings;
 mod moving_clock;
 
 mod access;

@@ -239,8 +239,13 @@ fn tell(settings: &[(&str, &str)], steps: Vec<(Step, Option<usize>)>) {
     });
 }
 
+/// A few in each run of the suite; `PROPTEST_CASES` for more.
+fn cases() -> u32 {
+    std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(4)
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 12, max_shrink_iters: 60, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { max_shrink_iters: 60, ..ProptestConfig::with_cases(cases()) })]
 
     #[test]
     fn every_stored_item_is_in_every_window_that_covers_it_once(steps in steps()) {

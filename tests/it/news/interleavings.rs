@@ -1,0 +1,134 @@
+//! What happens in the middle of a migration, a move or a post.
+
+use serde_json::{Value, json};
+use tributary_local::cosmos::RequestKind::{Create, Replace};
+
+use super::given::Newsroom;
+use crate::interleavings::{amid, held};
+
+const CONTAINERS: [&str; 3] = ["feeds_current", "feeds_historical", "feeds_archive"];
+
+async fn live(room: &Newsroom) -> usize {
+    let mut live = 0;
+    for container in CONTAINERS {
+        live += room.live_in(container).await;
+    }
+    live
+}
+
+/// Posts an item again, under another title, published when it was.
+async fn retitle(room: &Newsroom, item: &Value, title: &str) {
+    let url = item["sourceUrl"].as_str().unwrap().rsplit('/').next().unwrap();
+    let mut body = room.item(item["feedProviderId"].as_str().unwrap(), url, 0.0);
+    (body["publishedDate"], body["title"]) = (item["publishedDate"].clone(), json!(title));
+    room.world.post("/api/news/items", body).await.expect(200);
+}
+
+#[tokio::test]
+async fn an_edit_between_copy_and_mark_is_kept() {
+    let room = Newsroom::new().await;
+    let other = room.with_settings(super::given::HYBRID).await;
+    let item = room.post("reuters", "a", 20.0).await.expect(201).json();
+    room.days_pass(11).await;
+    amid((&room.world, Replace, "feeds_current"), room.migrate(), async {
+        retitle(&other, &item, "Corrected").await;
+        assert_eq!(other.urls("days=60").await, ["a"]);
+    })
+    .await;
+    room.migrate().await;
+    room.days_pass(2).await;
+    assert_eq!(room.read(&item).await.expect(200).json()["title"], "Corrected");
+    assert_eq!(room.urls("days=60").await, ["a"]);
+}
+
+#[tokio::test]
+async fn a_copy_that_is_late_does_not_bring_an_item_back_to_where_it_was() {
+    let room = Newsroom::new().await;
+    let other = room.with_settings(super::given::HYBRID).await;
+    room.post("reuters", "a", 20.0).await.expect(201);
+    room.days_pass(11).await;
+    amid((&room.world, Create, "feeds_historical"), room.migrate(), async {
+        other.migrate().await;
+        other.post("reuters", "a", 100.0).await.expect(200);
+    })
+    .await;
+    assert_eq!((live(&room).await, room.urls("days=60").await), (1, vec![]));
+    let window = format!("from={}&to={}", room.days_ago(101.0), room.days_ago(99.0));
+    assert_eq!(room.urls(&window).await, ["a"]);
+}
+
+#[tokio::test]
+async fn a_move_that_was_cut_off_shows_the_item_once_and_the_migration_ends_it() {
+    let room = Newsroom::new().await;
+    room.post("reuters", "a", 1.0).await.expect(201);
+    // The item stands in its new place by then.
+    let moving = held((&room.world, Replace, "feeds_locations"), room.post("reuters", "a", 60.0));
+    drop(moving.await);
+    assert_eq!(room.urls("days=90").await, ["a"]);
+    assert_eq!(room.urls("days=7").await, [""; 0]);
+    room.migrate().await;
+    assert_eq!((live(&room).await, room.urls("days=90").await), (1, vec!["a".to_owned()]));
+    // A post finds it in its new place.
+    room.post("reuters", "a", 2.0).await.expect(200);
+    assert_eq!((live(&room).await, room.urls("days=90").await), (1, vec!["a".to_owned()]));
+}
+
+#[tokio::test]
+async fn two_first_posts_with_different_dates_are_one_item() {
+    let room = Newsroom::new().await;
+    let other = room.with_settings(super::given::HYBRID).await;
+    let late =
+        amid((&room.world, Create, "feeds_current"), room.post("reuters", "a", 1.0), async {
+            other.post("reuters", "a", 100.0).await.expect(201);
+        });
+    assert!(late.await.status.is_success());
+    assert_eq!((live(&room).await, room.urls("days=7").await), (1, vec!["a".to_owned()]));
+}
+
+#[tokio::test]
+async fn a_date_that_changes_within_its_partition_after_the_migration_leaves_no_second_copy() {
+    let room = Newsroom::new().await;
+    let item = room.post("gazette", "a", 20.0).await.expect(201).json();
+    room.days_pass(11).await;
+    room.migrate().await;
+    let again = room.post("gazette", "a", 31.1).await.expect(200).json();
+    assert_eq!(again["partitionKey"], item["partitionKey"]);
+    assert_eq!(room.urls_by("days=60", 1).await, ["a"]);
+}
+
+#[tokio::test]
+async fn a_date_that_changes_while_the_item_is_brought_over_leaves_no_second_copy() {
+    let room = Newsroom::new().await;
+    let other = room.with_settings(super::given::HYBRID).await;
+    room.post("gazette", "a", 20.0).await.expect(201);
+    room.days_pass(11).await;
+    amid((&room.world, Replace, "feeds_current"), room.migrate(), async {
+        other.post("gazette", "a", 31.1).await.expect(200);
+        assert_eq!(other.urls_by("days=60", 1).await, ["a"]);
+    })
+    .await;
+    assert_eq!(room.urls_by("days=60", 1).await, ["a"]);
+}
+
+#[tokio::test]
+async fn a_cursor_holds_across_a_migration() {
+    let room = Newsroom::new().await;
+    for n in 0..6 {
+        room.post("reuters", &n.to_string(), 25.0 + f64::from(n) / 10.0).await.expect(201);
+    }
+    room.days_pass(11).await;
+    let page = room.world.get("/api/news/items?days=60&limit=2").await.expect(200).json();
+    room.migrate().await;
+    room.days_pass(2).await;
+    let cursor = page["nextCursor"].as_str().unwrap();
+    let path = format!("/api/news/items?days=60&limit=4&cursor={cursor}");
+    let rest = room.world.get(&path).await.expect(200).json();
+    let mut ids: Vec<&str> = [&page, &rest]
+        .into_iter()
+        .flat_map(|page| page["items"].as_array().unwrap())
+        .map(|item| item["id"].as_str().unwrap())
+        .collect();
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), 6);
+}
