@@ -72,6 +72,15 @@ pub trait Checks: Send + Sync + 'static {
     /// its partition key.
     fn containers(&self) -> Vec<(&Container, &'static str)>;
 
+    /// Reads what the checks of a page of a container need, so that it costs some queries and not some
+    /// reads for each item. It is read after the page, and only for checks that are not `fresh`.
+    fn read_page(
+        &self,
+        _page: &[AuditedItem],
+    ) -> impl Future<Output = Result<(), StoreError>> + Send {
+        async { Ok(()) }
+    }
+
     /// Returns what may be wrong about an item of one of the containers, and about everything derived
     /// from it. With `fresh`, nothing that was read before may be used.
     fn check_item(
@@ -264,10 +273,12 @@ impl<C: Checks> Pass<'_, C> {
         while let Some(page) = pages.try_next().await? {
             self.summary.items += page.len() as u64;
             let checks = self.checks;
-            let checked = page.into_iter().map(async |item: Value| {
-                let item = AuditedItem::new(container.id(), partition_key, item);
-                patiently(|| checks.check_item(&item, false)).await
-            });
+            let audited = |item| AuditedItem::new(container.id(), partition_key, item);
+            let page: Vec<AuditedItem> = page.into_iter().map(audited).collect();
+            patiently(|| checks.read_page(&page)).await?;
+            let checked = page
+                .into_iter()
+                .map(async |item: AuditedItem| patiently(|| checks.check_item(&item, false)).await);
             let mut checked = stream::iter(checked).buffer_unordered(AT_ONCE);
             while let Some(suspects) = checked.try_next().await? {
                 self.suspects.add(suspects);

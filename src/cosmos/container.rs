@@ -247,6 +247,16 @@ impl Container {
         partition: &str,
         ids: impl IntoIterator<Item = impl AsRef<str>>,
     ) -> Result<Vec<T>, StoreError> {
+        self.query_ids_in(Scope::Partition(partition), select, ids).await
+    }
+
+    /// Reads items by their ids, in one logical partition or in all: an id may be in several.
+    pub async fn query_ids_in<T: DeserializeOwned + Send + 'static>(
+        &self,
+        scope: Scope<'_>,
+        select: &str,
+        ids: impl IntoIterator<Item = impl AsRef<str>>,
+    ) -> Result<Vec<T>, StoreError> {
         let ids: Vec<_> = ids.into_iter().collect();
         let limit = u32::try_from(ids.len()).unwrap_or(u32::MAX);
         if limit == 0 {
@@ -258,7 +268,7 @@ impl Container {
             names.into_iter().zip(&ids).try_fold(Query::from(text), |query, (name, id)| {
                 query.with_parameter(name, id.as_ref())
             })?;
-        self.query(query, Scope::Partition(partition), limit).await
+        self.query(query, scope, limit).await
     }
 
     /// Runs a query page by page, each of at most `page_size` items and as the store cuts it.

@@ -58,14 +58,14 @@ pub(super) struct Location {
 /// What kinds of keys the items of a provider have: one in the partition of each provider.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct ProviderKeys {
+pub(super) struct ProviderKeys {
     id: String,
     partition_key: ProviderId,
     classes: BTreeSet<KeyClass>,
 }
 
 /// The id of [`ProviderKeys`]. Ids of items are UUIDs.
-const KEYS: &str = "keys";
+pub(super) const KEYS: &str = "keys";
 
 /// An item, and the container that it was found in.
 #[derive(Debug)]
@@ -227,6 +227,17 @@ impl News {
         if self.known.get(&known).is_some() {
             return Ok(());
         }
+        self.write_class(provider, class).await?;
+        self.known.insert(known, ());
+        Ok(())
+    }
+
+    /// Writes down that a provider has items with this kind of key, unless it is written down.
+    pub(super) async fn write_class(
+        &self,
+        provider: &ProviderId,
+        class: KeyClass,
+    ) -> Result<(), StoreError> {
         let locations = self.locations.latest_committed();
         let read: Option<Stored<ProviderKeys>> = locations.read(provider.as_str(), KEYS).await?;
         let mut classes = read.as_ref().map(|keys| keys.item.classes.clone()).unwrap_or_default();
@@ -236,7 +247,6 @@ impl News {
             let etag = read.as_ref().map(|keys| &keys.etag);
             locations.put(provider.as_str(), KEYS, &keys, etag).await?;
         }
-        self.known.insert(known, ());
         Ok(())
     }
 }

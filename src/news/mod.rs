@@ -14,6 +14,8 @@ pub mod model;
 pub mod commands;
 pub mod queries;
 
+pub mod audit;
+
 mod archive;
 mod feeds;
 mod migration;
@@ -71,6 +73,7 @@ pub fn domain(context: &Context<'_>) -> Result<Domain, ConfigError> {
                 async move { archive::archive(&news, &background, Slice::TIMER).await.map(drop) }
             }),
         ],
+        audit: Some(audit::audit(&news)),
         containers: vec![news.hot, news.warm, news.archive, news.locations],
         ..Domain::new("news")
     })

@@ -100,6 +100,13 @@ impl Ages {
             Store::Archive => false,
         }
     }
+
+    /// Returns the coldest container that an item of this age may be in.
+    pub fn coldest(&self, key: &PartitionKey, published: Timestamp, now: Timestamp) -> Store {
+        let leaves = |store: &Store| self.may_be_leaving(*store, key, published, now);
+        let colder = |store: &Store| store.colder().filter(|_| leaves(store));
+        std::iter::successors(Some(Store::Hot), colder).last().unwrap_or(Store::Hot)
+    }
 }
 
 impl Place {

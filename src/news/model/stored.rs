@@ -150,6 +150,17 @@ impl StoredItem {
         item.edited(departure.item.clone(), &departure.command)
     }
 
+    /// Returns true if the store will delete this copy.
+    pub fn expires(&self) -> bool {
+        self.ttl != FOR_EVER
+    }
+
+    /// Returns the item that stays, made of a copy that the store would delete.
+    pub fn kept(&self) -> Self {
+        let state = if self.departure.is_some() { State::Departing } else { State::Live };
+        Self { state, ttl: FOR_EVER, ..self.clone() }
+    }
+
     /// Returns what the item leaves in the place from which it moves.
     pub fn vacated(&self, to: &PartitionKey) -> Vacated {
         Vacated::new(self.public.id.clone(), self.public.partition_key.clone(), to.clone())

@@ -7,7 +7,8 @@ use std::{
 
 use serde_json::{Value, json};
 use tributary::{
-    app::Options,
+    app::{App, Options},
+    config::Settings,
     values::{Clock, Timestamp},
 };
 
@@ -41,6 +42,17 @@ impl Newsroom {
     pub(crate) async fn with_settings(&self, settings: &[(&str, &str)]) -> Self {
         let options = Options { clock: Clock::ahead_by(self.ahead), ..World::options() };
         Self { world: self.world.with_settings(options, settings).await, ..self.clone() }
+    }
+
+    /// The app of this newsroom, with its clock.
+    pub(crate) async fn app(&self, settings: &[(&str, &str)]) -> App {
+        let options = Options { clock: Clock::ahead_by(self.ahead), ..World::options() };
+        let setting = |name: &str| {
+            let found = settings.iter().find(|(known, _)| *known == name);
+            found.map(|(_, value)| (*value).to_owned())
+        };
+        let cosmos = World::cosmos(&self.world.endpoint).await;
+        App::new(&cosmos, options, Settings::new(&setting)).unwrap()
     }
 
     /// Time passes. What has expired by then is gone.

@@ -1,6 +1,7 @@
 //! The functions of the news, one file for each, as in `functions/`.
 
 mod archive_news;
+mod audit_news;
 mod get_news_item;
 mod list_news_items;
 mod news_migration;

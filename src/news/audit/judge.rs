@@ -1,0 +1,146 @@
+//! What is wrong about the copies of an item and its location.
+//!
+//! Each divergence is said of one copy, so that it is reported once: of the copy that goes away, of the
+//! one that is in the wrong place, and of two in one partition, of the hotter one.
+
+use std::time::Duration;
+
+use super::known::{Copy, Known, Seen};
+use crate::{
+    news::model::{Place, ProviderId, State, Store, StoredItem},
+    values::Timestamp,
+};
+
+/// How long a move may take before it is unsettled work. A command makes it in a second; the host ends
+/// a function after 10 minutes, and then another has to end the move.
+const MOVE: Duration = Duration::from_secs(5 * 60);
+
+/// What is wrong about a copy.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Wrong {
+    /// It will be deleted, and has what no other copy has.
+    Expiring,
+    /// The item is live in another place, too.
+    Twice(Twice),
+    /// It departs, to this partition, and nobody ends that.
+    MovePending(String),
+    /// Its location is missing, or names this place instead.
+    Location(Option<String>),
+}
+
+/// Which of two is right.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Twice {
+    /// The other is in this colder container: one of the two is a relocation's copy.
+    Colder(Store),
+    /// The one in this partition, which the location names.
+    Located(String),
+    /// Nothing says it.
+    Unknown,
+}
+
+impl Known {
+    /// Returns what is wrong about the copy in `store`, of which `stored` was read.
+    pub(super) fn judge(&self, store: Store, stored: &StoredItem, now: Timestamp) -> Vec<Wrong> {
+        let Some(own) = self.copy(store, stored.public.partition_key.as_str()) else {
+            return Vec::new();
+        };
+        let expires = stored.state != State::Carried && stored.expires();
+        let location = self.location(&stored.public.feed_provider_id);
+        // A place that cannot be read names no partition.
+        let located = location.map(|location| location.place.as_ref());
+        let wrong = match &own.seen {
+            Seen::Vacated | Seen::Unreadable => return Vec::new(),
+            Seen::Carried(version) => {
+                return Vec::from_iter(self.is_lost_with(own, *version).then_some(Wrong::Expiring));
+            }
+            Seen::Departing { to, since, .. } => {
+                let to = to.partition_key.as_str();
+                let elsewhere = located
+                    .flatten()
+                    .map(|place| place.partition_key.as_str())
+                    .filter(|key| *key != own.key && *key != to)
+                    .filter(|key| self.truths().any(|copy| copy.key == *key));
+                let pending =
+                    || (*since < now.before(MOVE)).then(|| Wrong::MovePending(to.to_owned()));
+                let twice = |key: &str| Wrong::Twice(Twice::Located(key.to_owned()));
+                Vec::from_iter(elsewhere.map(twice).or_else(pending))
+            }
+            Seen::Here(_) => {
+                let mut wrong = Vec::new();
+                if self.in_partition(own).all(|other| other.store >= own.store) {
+                    wrong.extend(self.place(own, located));
+                    let colder = self.in_partition(own).map(|other| other.store);
+                    let colder = colder.filter(|store| *store > own.store).min();
+                    wrong.extend(colder.map(|store| Wrong::Twice(Twice::Colder(store))));
+                }
+                wrong
+            }
+        };
+        expires.then_some(Wrong::Expiring).into_iter().chain(wrong).collect()
+    }
+
+    /// Returns where an item is whose location is missing or names another place.
+    pub(super) fn dislocated(&self, provider: &ProviderId) -> Option<(Store, String)> {
+        let located = self.location(provider).map(|location| location.place.as_ref());
+        let hottest =
+            |own: &&Copy| own.is_here() && self.in_partition(own).all(|one| one.store >= own.store);
+        let is_wrong = |own: &&Copy| matches!(self.place(own, located), Some(Wrong::Location(_)));
+        let own = self.copies.iter().filter(hottest).find(is_wrong)?;
+        Some((own.store, own.key.clone()))
+    }
+
+    fn truths(&self) -> impl Iterator<Item = &Copy> {
+        self.copies.iter().filter(|copy| copy.truth().is_some())
+    }
+
+    /// The live copies in the partition of one, itself included.
+    fn in_partition<'a>(&'a self, own: &'a Copy) -> impl Iterator<Item = &'a Copy> {
+        self.copies.iter().filter(|copy| copy.key == own.key && copy.is_here())
+    }
+
+    /// Returns true if a carried copy goes away with what no other has. Of several the newest speaks.
+    fn is_lost_with(&self, own: &Copy, version: u64) -> bool {
+        let is_newer = |other: &Copy| match other.seen {
+            Seen::Carried(there) => {
+                (there, other.store, &other.key) > (version, own.store, &own.key)
+            }
+            Seen::Here(there) | Seen::Departing { version: there, .. } => there >= version,
+            // It may be the item.
+            Seen::Unreadable => true,
+            Seen::Vacated => false,
+        };
+        let is_brought_there = |other: &Copy| other.key == own.key && other.store > own.store;
+        !self.copies.iter().any(is_newer)
+            && (self.truths().next().is_none() || self.truths().any(is_brought_there))
+    }
+
+    /// Compares the place of a live copy, the hottest of its partition, with the location.
+    fn place(&self, own: &Copy, located: Option<Option<&Place>>) -> Option<Wrong> {
+        // Whoever ends a move to this place writes the location.
+        let arrives = self.copies.iter().any(
+            |copy| matches!(&copy.seen, Seen::Departing { to, .. } if to.partition_key.as_str() == own.key),
+        );
+        let place = located.flatten();
+        let key = place.map(|place| place.partition_key.as_str());
+        if let Some(place) = place.filter(|_| key == Some(&own.key)) {
+            // From there it goes to colder containers, never back.
+            let words = || format!("{} {}", place.store.as_str(), place.partition_key);
+            return (place.store > own.store && !arrives).then(|| Wrong::Location(Some(words())));
+        }
+        if arrives {
+            return None;
+        }
+        let mut others = self.truths().filter(|copy| copy.key != own.key).peekable();
+        if others.peek().is_none() {
+            let words = |place: Option<&Place>| {
+                place.map_or("unreadable".to_owned(), |place| {
+                    format!("{} {}", place.store.as_str(), place.partition_key)
+                })
+            };
+            return Some(Wrong::Location(located.map(words)));
+        }
+        let right = key.filter(|key| others.any(|copy| copy.key == *key));
+        Some(Wrong::Twice(right.map_or(Twice::Unknown, |key| Twice::Located(key.to_owned()))))
+    }
+}

@@ -1,0 +1,180 @@
+//! The copies of an item in all containers, and its location.
+
+use std::{collections::HashMap, sync::Arc};
+
+use futures::future::try_join4;
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::{
+    cosmos::{Container, Scope, StoreError},
+    news::{
+        feeds::News,
+        model::{Departure, Place, ProviderId, Store},
+    },
+    values::Timestamp,
+};
+
+/// All that is known of an item.
+#[derive(Debug, Default)]
+pub(super) struct Known {
+    pub(super) copies: Vec<Copy>,
+    locations: Vec<KnownLocation>,
+}
+
+/// What a container has of an item.
+#[derive(Debug)]
+pub(super) struct Copy {
+    pub(super) store: Store,
+    pub(super) key: String,
+    pub(super) etag: String,
+    pub(super) seen: Seen,
+}
+
+/// What a copy is.
+#[derive(Debug, PartialEq)]
+pub(super) enum Seen {
+    Here(u64),
+    Departing { version: u64, to: Place, since: Timestamp },
+    Carried(u64),
+    Vacated,
+    Unreadable,
+}
+
+/// Where an item is said to be.
+#[derive(Debug)]
+pub(super) struct KnownLocation {
+    pub(super) provider: String,
+    /// `None` is a place that cannot be read.
+    pub(super) place: Option<Place>,
+    pub(super) etag: String,
+}
+
+/// What is read of a copy or of a location.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Row {
+    id: String,
+    partition_key: String,
+    #[serde(rename = "_etag")]
+    etag: String,
+    #[serde(rename = "type", default)]
+    kind: Value,
+    #[serde(default)]
+    state: Value,
+    #[serde(default)]
+    version: Value,
+    #[serde(default)]
+    departure: Value,
+    #[serde(default)]
+    place: Value,
+}
+
+const COPY: &str = "c.id, c.partitionKey, c._etag, c.type, c.state, c.version, c.departure";
+const LOCATION: &str = "c.id, c.partitionKey, c._etag, c.place";
+
+impl Known {
+    /// Reads what is known of some items: a query for each container, in all partitions.
+    pub(super) async fn read<'a>(
+        news: &News,
+        ids: impl IntoIterator<Item = &'a str>,
+    ) -> Result<HashMap<String, Arc<Self>>, StoreError> {
+        let mut ids: Vec<&str> = ids.into_iter().collect();
+        ids.sort_unstable();
+        ids.dedup();
+        let ids = &ids;
+        let read = async |container: &Container, select| {
+            container.query_ids_in::<Row>(Scope::Container, select, ids).await
+        };
+        let (hot, warm, archive, locations) = try_join4(
+            read(&news.hot, COPY),
+            read(&news.warm, COPY),
+            read(&news.archive, COPY),
+            read(&news.locations, LOCATION),
+        )
+        .await?;
+        let mut known: HashMap<String, Self> = HashMap::new();
+        for (store, rows) in [(Store::Hot, hot), (Store::Warm, warm), (Store::Archive, archive)] {
+            for row in rows {
+                let copies = &mut known.entry(row.id.clone()).or_default().copies;
+                let seen = row.seen();
+                copies.push(Copy { store, key: row.partition_key, etag: row.etag, seen });
+            }
+        }
+        for Row { id, partition_key: provider, etag, place, .. } in locations {
+            let place = Place::deserialize(place).ok();
+            let location = KnownLocation { provider, place, etag };
+            known.entry(id).or_default().locations.push(location);
+        }
+        for known in known.values_mut() {
+            known
+                .copies
+                .sort_by(|one, other| (&one.key, one.store).cmp(&(&other.key, other.store)));
+        }
+        Ok(known.into_iter().map(|(id, known)| (id, Arc::new(known))).collect())
+    }
+
+    /// Where the item of a provider is said to be.
+    pub(super) fn location(&self, provider: &ProviderId) -> Option<&KnownLocation> {
+        self.locations.iter().find(|location| location.provider == provider.as_str())
+    }
+
+    /// The copy in a place.
+    pub(super) fn copy(&self, store: Store, key: &str) -> Option<&Copy> {
+        self.copies.iter().find(|copy| copy.store == store && copy.key == key)
+    }
+
+    /// What must not change for a suspicion to stand.
+    pub(super) fn evidence(&self) -> String {
+        let etags = self.copies.iter().map(|copy| &copy.etag);
+        let etags = etags.chain(self.locations.iter().map(|location| &location.etag));
+        etags.cloned().collect::<Vec<_>>().join(" ")
+    }
+
+    /// The copies in words, for a finding.
+    pub(super) fn in_words(&self) -> String {
+        let words = self.copies.iter().map(|Copy { store, key, seen, .. }| {
+            let seen = match seen {
+                Seen::Here(version) => format!("live in version {version}"),
+                Seen::Departing { version, .. } => format!("departing in version {version}"),
+                Seen::Carried(version) => format!("carried in version {version}"),
+                Seen::Vacated => "a tombstone".to_owned(),
+                Seen::Unreadable => "unreadable".to_owned(),
+            };
+            format!("{} {key}: {seen}", store.as_str())
+        });
+        words.collect::<Vec<_>>().join(", ")
+    }
+}
+
+impl Row {
+    fn seen(&self) -> Seen {
+        let version = self.version.as_u64();
+        match (self.kind.as_str(), self.state.as_str(), version) {
+            (Some("vacated"), ..) => Seen::Vacated,
+            (Some("feedItem"), Some("live"), Some(version)) => Seen::Here(version),
+            (Some("feedItem"), Some("carried"), Some(version)) => Seen::Carried(version),
+            (Some("feedItem"), Some("departing"), Some(version)) => {
+                Departure::deserialize(&self.departure).map_or(Seen::Unreadable, |departure| {
+                    let since = departure.item.crawled_date;
+                    Seen::Departing { version, to: departure.to, since }
+                })
+            }
+            _ => Seen::Unreadable,
+        }
+    }
+}
+
+impl Copy {
+    /// The version of the item, if this copy is the item.
+    pub(super) fn truth(&self) -> Option<u64> {
+        match self.seen {
+            Seen::Here(version) | Seen::Departing { version, .. } => Some(version),
+            Seen::Carried(_) | Seen::Vacated | Seen::Unreadable => None,
+        }
+    }
+
+    pub(super) fn is_here(&self) -> bool {
+        matches!(self.seen, Seen::Here(_))
+    }
+}

@@ -1,0 +1,220 @@
+//! What the audit of the news checks: where each item is, that it is there once, and that it stays.
+//!
+//! | file | what it has |
+//! | --- | --- |
+//! | `known.rs` | the copies and the location of an item, read for a page of items at once |
+//! | `judge.rs` | what is wrong about them: a pure function |
+//! | `repair.rs` | the guarded write that repairs each |
+//!
+//! A location whose item is in no container is no divergence: the attempt that wrote it got no
+//! further, and nothing was acknowledged. The next post of the item creates it.
+//!
+//! A page of a hundred items costs four more queries, whatever is in it: one for each container.
+//! [`crate::audit`] has the rest: when a suspicion is a finding, and how a repair is checked.
+
+mod judge;
+mod known;
+mod repair;
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use quick_cache::sync::Cache;
+
+use self::{judge::Wrong, known::Known};
+use super::{
+    feeds::{KEYS, Location, News, ProviderKeys},
+    migration::RECORDS,
+    model::{KeyClass, NewsItem, ProviderId, State, Store, StoredItem},
+};
+use crate::{
+    audit::{Audit, AuditedItem, Checks, Kind, RepairResult, Suspect},
+    cosmos::{Container, StoreError},
+};
+
+/// How many providers are remembered; some 200 bytes each.
+const REMEMBERED: usize = 10_000;
+
+/// The kinds of divergence that only the news have.
+pub struct Kinds;
+
+impl Kinds {
+    /// An item that has no location: a post would create it once more.
+    pub const LOCATION_MISSING: Kind = Kind::new("location-missing");
+    /// An item that is in another place than its location says.
+    pub const LOCATION_DIFFERS: Kind =
+        Kind::new("location-differs").of_matter(Self::LOCATION_MISSING);
+    /// An item that is live in two places.
+    pub const ITEM_TWICE: Kind = Kind::new("item-twice");
+    /// The only copy of an item, or of its newest version, which the store will delete.
+    pub const ITEM_EXPIRING: Kind = Kind::new("item-expiring");
+    /// An item that waits for its move to another place to end.
+    pub const MOVE_PENDING: Kind = Kind::new("move-pending");
+    /// A provider has items with a kind of key that lists do not look for.
+    pub const KEYS_MISSING: Kind = Kind::new("keys-missing");
+    /// An item in a partition that is not of its provider and published date. It may be one of two:
+    /// then the other stays.
+    pub const KEY_FOREIGN: Kind = Kind::new("key-foreign").repaired_last();
+}
+
+/// Returns the audit of the news.
+pub(super) fn audit(news: &News) -> Audit {
+    let news = news.clone();
+    Audit::new("AuditNews", move || NewsChecks::new(news.clone()))
+}
+
+/// Where a copy of an item is: container, partition, id.
+type CopyPlace = (&'static str, String, String);
+
+/// Checks items. What it remembers may be old: that can only raise a suspicion, and a suspect is
+/// checked again with `fresh` reads.
+struct NewsChecks {
+    news: News,
+    /// What is known of the items of the last page.
+    page: Mutex<HashMap<String, Arc<Known>>>,
+    /// Kinds of keys that were looked for; with the copy that raised the suspicion that one is missing.
+    noted: Cache<(ProviderId, KeyClass), Option<CopyPlace>>,
+}
+
+impl Checks for NewsChecks {
+    fn containers(&self) -> Vec<(&Container, &'static str)> {
+        let News { hot, warm, archive, locations, .. } = &self.news;
+        [hot, warm, archive, locations].map(|one| (one, "partitionKey")).to_vec()
+    }
+
+    async fn read_page(&self, page: &[AuditedItem]) -> Result<(), StoreError> {
+        let is_of_feeds = |item: &&AuditedItem| self.store(item.container).is_some();
+        let ids = page.iter().filter(is_of_feeds).map(|item| item.id.as_str());
+        let known = Known::read(&self.news, ids).await?;
+        *self.page.lock().unwrap_or_else(PoisonError::into_inner) = known;
+        Ok(())
+    }
+
+    async fn check_item(
+        &self,
+        item: &AuditedItem,
+        fresh: bool,
+    ) -> Result<Vec<Suspect>, StoreError> {
+        let Some(store) = self.store(item.container) else {
+            return Ok(check_location(item));
+        };
+        let stored = match item.parse() {
+            Ok(NewsItem::FeedItem(stored)) => stored,
+            Ok(NewsItem::Vacated(_)) => return Ok(Vec::new()),
+            Err(unreadable) => return Ok(unreadable),
+        };
+        let mut suspects = self.check_keys(&stored, item, fresh).await?;
+        suspects.extend(self.check_places(store, &stored, item, fresh).await?);
+        Ok(suspects)
+    }
+
+    async fn repair(&self, suspect: &Suspect) -> RepairResult {
+        repair::repair(self, suspect).await
+    }
+}
+
+impl NewsChecks {
+    fn new(news: News) -> Self {
+        Self { news, page: Mutex::default(), noted: Cache::new(REMEMBERED) }
+    }
+
+    fn store(&self, container: &str) -> Option<Store> {
+        let stores = [Store::Hot, Store::Warm, Store::Archive];
+        stores.into_iter().find(|store| self.news.container(*store).id() == container)
+    }
+
+    /// Returns what is known of an item: with `fresh`, its latest committed state.
+    async fn known(&self, id: &str, fresh: bool) -> Result<Arc<Known>, StoreError> {
+        if fresh {
+            let known = Known::read(&self.news.latest_committed(), [id]).await?;
+            return Ok(known.into_values().next().unwrap_or_default());
+        }
+        let page = self.page.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(page.get(id).cloned().unwrap_or_default())
+    }
+
+    /// Compares the copies of an item and its location.
+    async fn check_places(
+        &self,
+        store: Store,
+        stored: &StoredItem,
+        item: &AuditedItem,
+        fresh: bool,
+    ) -> Result<Vec<Suspect>, StoreError> {
+        let known = self.known(&item.id, fresh).await?;
+        let wrongs = known.judge(store, stored, self.news.now());
+        let evidence = known.evidence();
+        let suspect = |wrong| {
+            let is_kept = "a copy that stays, or a colder one in this version";
+            let (kind, expected, found) = match wrong {
+                Wrong::Expiring => (Kinds::ITEM_EXPIRING, is_kept.to_owned(), known.in_words()),
+                Wrong::Twice(_) => (Kinds::ITEM_TWICE, "one place".to_owned(), known.in_words()),
+                Wrong::MovePending(to) => {
+                    let words = ("no departure".to_owned(), format!("a departure to {to}"));
+                    (Kinds::MOVE_PENDING, words.0, words.1)
+                }
+                Wrong::Location(found) => {
+                    let place = format!("{} {}", store.as_str(), item.partition_key);
+                    let kind = match found {
+                        Some(_) => Kinds::LOCATION_DIFFERS,
+                        None => Kinds::LOCATION_MISSING,
+                    };
+                    let found = found.unwrap_or_else(|| "none".to_owned());
+                    let provider = stored.public.feed_provider_id.to_string();
+                    let at = (self.news.locations.id(), provider, item.id.clone());
+                    return item.suspect_at(kind, at, (place, found), evidence.clone());
+                }
+            };
+            item.suspect(kind, (expected, found), evidence.clone())
+        };
+        Ok(wrongs.into_iter().map(suspect).collect())
+    }
+
+    /// Checks that an item is in a partition in which lists look for it.
+    async fn check_keys(
+        &self,
+        stored: &StoredItem,
+        item: &AuditedItem,
+        fresh: bool,
+    ) -> Result<Vec<Suspect>, StoreError> {
+        if stored.state == State::Carried {
+            return Ok(Vec::new());
+        }
+        let public = &stored.public;
+        let Some(class) = KeyClass::of_item(public) else {
+            let expected = format!("a key of {} and its date", public.feed_provider_id);
+            let words = (expected, public.partition_key.to_string());
+            return Ok(vec![item.suspect(Kinds::KEY_FOREIGN, words, &item.etag)]);
+        };
+        let provider = &public.feed_provider_id;
+        let key = (provider.clone(), class);
+        let this = (item.container, item.partition_key.clone(), item.id.clone());
+        match self.noted.get(&key) {
+            // One item speaks for all of its provider.
+            Some(Some(other)) if other != this => return Ok(Vec::new()),
+            Some(None) if !fresh => return Ok(Vec::new()),
+            _ => {}
+        }
+        let news = if fresh { self.news.latest_committed() } else { self.news.clone() };
+        if news.classes(provider).await?.contains(&class) {
+            self.noted.insert(key, None);
+            return Ok(Vec::new());
+        }
+        self.noted.insert(key, Some(this));
+        let at = (news.locations.id(), provider.to_string(), KEYS.to_owned());
+        let words = (format!("{class:?}, as its items have"), "none");
+        Ok(vec![item.suspect_at(Kinds::KEYS_MISSING, at, words, format!("{class:?}"))])
+    }
+}
+
+/// Returns the suspicion that an item of `feeds_locations` cannot be read.
+fn check_location(item: &AuditedItem) -> Vec<Suspect> {
+    let parsed = match (item.partition_key.as_str(), item.id.as_str()) {
+        (RECORDS, _) => Ok(()),
+        (_, KEYS) => item.parse::<ProviderKeys>().map(drop),
+        _ => item.parse::<Location>().map(drop),
+    };
+    parsed.err().unwrap_or_default()
+}

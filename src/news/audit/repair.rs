@@ -1,0 +1,165 @@
+//! Repairs of the news, with the guards that commands and the migration use.
+
+use serde_json::Value;
+
+use super::{
+    Kinds, NewsChecks,
+    judge::{Twice, Wrong},
+};
+use crate::{
+    audit::{Obstacle, RepairResult, Suspect, Target},
+    cosmos::{ETag, StoreError, Stored},
+    engines::relocation::carry,
+    news::{
+        feeds::News,
+        model::{ItemId, KeyClass, NewsItem, PartitionKey, Place, ProviderId, Store, StoredItem},
+        moves,
+    },
+};
+
+/// How often a location is written until it stands.
+const ATTEMPTS: usize = 5;
+
+pub(super) async fn repair(checks: &NewsChecks, suspect: &Suspect) -> RepairResult {
+    let Target::Item { container, partition_key, id } = &suspect.target else {
+        return Err(Obstacle::Race);
+    };
+    let unreadable = Obstacle::ForAPerson("no program knows what it was: restore or delete it");
+    let (Some(store), Ok(partition_key), Ok(id)) = (
+        checks.store(container),
+        PartitionKey::parse(partition_key.clone()),
+        ItemId::parse(id.clone()),
+    ) else {
+        return Err(unreadable);
+    };
+    let news = checks.news.latest_committed();
+    let repair = Repairs { checks, news, at: Place { store, partition_key }, id };
+    match suspect.finding.kind {
+        Kinds::LOCATION_MISSING | Kinds::LOCATION_DIFFERS => repair.locate().await,
+        Kinds::ITEM_TWICE => repair.take_one().await,
+        Kinds::ITEM_EXPIRING => repair.keep().await,
+        Kinds::MOVE_PENDING => {
+            moves::end(&repair.news, store, &repair.at.partition_key, &repair.id).await?;
+            Ok("ended the move")
+        }
+        Kinds::KEYS_MISSING => repair.note_keys().await,
+        Kinds::KEY_FOREIGN => Err(Obstacle::ForAPerson(
+            "lists do not find it there: read it by its id, delete it with its location, and post it",
+        )),
+        _ => Err(unreadable),
+    }
+}
+
+/// The repairs of one copy of an item.
+struct Repairs<'a> {
+    checks: &'a NewsChecks,
+    /// The latest committed state.
+    news: News,
+    at: Place,
+    id: ItemId,
+}
+
+impl Repairs<'_> {
+    /// Reads the copy, and after it what is wrong about it now.
+    async fn read(&self) -> Result<(Stored<StoredItem>, Vec<Wrong>), Obstacle> {
+        let Place { store, partition_key } = &self.at;
+        let found = self.news.copy_in(*store, partition_key, &self.id).await?;
+        let Some(Stored { item: NewsItem::FeedItem(item), etag }) = found else {
+            return Err(Obstacle::Race);
+        };
+        let known = self.checks.known(self.id.as_str(), true).await?;
+        let wrongs = known.judge(*store, &item, self.news.now());
+        Ok((Stored { item: *item, etag }, wrongs))
+    }
+
+    /// Writes where the item is, and again until that is right: a move that ends between reading and
+    /// writing may find the location as it wants it, and so not write it.
+    async fn locate(&self) -> RepairResult {
+        let provider = self.read().await?.0.item.public.feed_provider_id;
+        for _ in 0..ATTEMPTS {
+            // Before the copies: another that writes it after they were read makes this write fail.
+            let location = self.news.location_etag(&provider, &self.id).await?;
+            let known = self.checks.known(self.id.as_str(), true).await?;
+            let Some((store, key)) = known.dislocated(&provider) else {
+                return Ok("wrote where it is");
+            };
+            let partition_key = PartitionKey::parse(key).map_err(|_| Obstacle::Race)?;
+            let place = Place { store, partition_key };
+            self.news.locate(&provider, &self.id, &place, location.as_ref()).await?;
+        }
+        Err(Obstacle::Race)
+    }
+
+    /// Leaves one of two live copies, where it is known which.
+    async fn take_one(&self) -> RepairResult {
+        let (Stored { item, etag }, wrongs) = self.read().await?;
+        let twice = wrongs.into_iter().find_map(|wrong| match wrong {
+            Wrong::Twice(twice) => Some(twice),
+            _ => None,
+        });
+        match twice.ok_or(Obstacle::Race)? {
+            Twice::Colder(colder) => self.take_of_partition(&item, colder).await,
+            Twice::Located(to) => {
+                let to = PartitionKey::parse(to).map_err(|_| Obstacle::Race)?;
+                self.news.vacate(self.at.store, item.vacated(&to), Some(&etag)).await?;
+                Ok("left a tombstone: the item is where its location says")
+            }
+            Twice::Unknown => {
+                Err(Obstacle::ForAPerson("nothing says which is right: delete one of them"))
+            }
+        }
+    }
+
+    /// Leaves one of two copies in one partition. Where the item is old enough for the colder one, this
+    /// is a relocation that has not ended. Otherwise the hotter is the item: readers look there alone.
+    async fn take_of_partition(&self, item: &StoredItem, colder: Store) -> RepairResult {
+        let (key, id) = (&self.at.partition_key, self.id.as_str());
+        let published = item.public.published_date;
+        if colder <= self.news.ages.coldest(key, published, self.news.now()) {
+            let (from, to) = (self.news.container(self.at.store), self.news.container(colder));
+            carry::<NewsItem>(from, to, key.as_str(), id).await?;
+            return Ok("brought it to the colder container");
+        }
+        match self.news.copy_in(colder, key, &self.id).await? {
+            Some(Stored { item: NewsItem::FeedItem(copy), etag })
+                if copy.version <= item.version =>
+            {
+                self.news.vacate(colder, copy.vacated(key), Some(&etag)).await?;
+                Ok("left a tombstone in the colder container: the item is too young for it")
+            }
+            Some(_) => Err(Obstacle::ForAPerson(
+                "it is too young for the colder container, which has the newer copy: delete one",
+            )),
+            None => Err(Obstacle::Race),
+        }
+    }
+
+    /// Makes a copy stay that would be deleted, and with it be the item again.
+    async fn keep(&self) -> RepairResult {
+        let (Stored { item, etag }, wrongs) = self.read().await?;
+        if !wrongs.contains(&Wrong::Expiring) {
+            return Err(Obstacle::Race);
+        }
+        self.news.write(self.at.store, item.kept(), Some(&etag)).await?;
+        Ok("made it stay")
+    }
+
+    async fn note_keys(&self) -> RepairResult {
+        let item = self.read().await?.0.item.public;
+        let class = KeyClass::of_item(&item).ok_or(Obstacle::Race)?;
+        self.news.write_class(&item.feed_provider_id, class).await?;
+        Ok("wrote down that its provider has such keys")
+    }
+}
+
+impl News {
+    /// The ETag of a location, also of one that cannot be read.
+    async fn location_etag(
+        &self,
+        provider: &ProviderId,
+        id: &ItemId,
+    ) -> Result<Option<ETag>, StoreError> {
+        let read = self.locations.read::<Value>(provider.as_str(), id.as_str()).await?;
+        Ok(read.map(|location| location.etag))
+    }
+}

@@ -1,0 +1,302 @@
+//! `AuditNews`: what it finds of items and their places, and its repairs.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tributary::audit::{Finding, Listener, Options};
+
+use super::given::{HYBRID, Newsroom};
+
+#[derive(Default)]
+struct Kept(Vec<Finding>);
+
+impl Listener for Kept {
+    fn findings(&mut self, findings: &[Finding]) {
+        self.0.extend_from_slice(findings);
+    }
+}
+
+async fn findings(room: &Newsroom, options: Options) -> Vec<Finding> {
+    let (app, mut kept) = (room.app(HYBRID).await, Kept::default());
+    let (_, audit) = app.audits().find(|(domain, _)| *domain == "news").unwrap();
+    audit.run(options, &mut kept).await.unwrap();
+    kept.0
+}
+
+/// The kinds that are found, at once.
+async fn found(room: &Newsroom) -> Vec<String> {
+    let options = Options { settle: Duration::ZERO, repair: false };
+    let found = findings(room, options).await;
+    let mut kinds: Vec<_> = found.iter().map(|one| one.kind.to_string()).collect();
+    kinds.sort_unstable();
+    kinds
+}
+
+/// The same, each repaired.
+async fn repaired(room: &Newsroom) -> Vec<String> {
+    let options = Options { settle: Duration::ZERO, repair: true };
+    let found = findings(room, options).await;
+    assert!(found.iter().all(Finding::is_repaired), "{found:?}");
+    let mut kinds: Vec<_> = found.iter().map(|one| one.kind.to_string()).collect();
+    kinds.sort_unstable();
+    kinds
+}
+
+/// These kinds are found, repaired, and found no more.
+async fn is_repaired(room: &Newsroom, kinds: &[&str]) {
+    assert_eq!(found(room).await, kinds);
+    assert_eq!(repaired(room).await, kinds);
+    assert_eq!(found(room).await, [""; 0]);
+}
+
+async fn stored(room: &Newsroom, container: &str, id: &Value) -> Value {
+    let items = room.world.items(container).await;
+    items.into_iter().find(|item| item["id"] == *id).unwrap()
+}
+
+/// Writes an item past the app.
+async fn put(room: &Newsroom, container: &str, item: &Value) {
+    let (key, id) = (item["partitionKey"].as_str().unwrap(), item["id"].as_str().unwrap());
+    let container = room.world.container(container).await;
+    container.upsert_item(key.to_owned(), id, item, None).await.unwrap();
+}
+
+/// Deletes an item past the app.
+async fn remove(room: &Newsroom, container: &str, item: &Value) {
+    let (key, id) = (item["partitionKey"].as_str().unwrap(), item["id"].as_str().unwrap());
+    let container = room.world.container(container).await;
+    container.delete_item(key.to_owned(), id, None).await.unwrap();
+}
+
+/// A newsroom, and an item of `reuters` that was published so many days ago.
+async fn one(days: f64) -> (Newsroom, Value) {
+    let room = Newsroom::new().await;
+    let item = room.post("reuters", "one", days).await.expect(201).json();
+    (room, item)
+}
+
+#[tokio::test]
+async fn news_at_rest_have_no_finding() {
+    let room = Newsroom::new().await;
+    for (provider, url, days) in
+        [("reuters", "new", 1.0), ("gazette", "mid", 20.0), ("gazette", "late", 100.0)]
+    {
+        room.post(provider, url, days).await.expect(201);
+    }
+    room.post("reuters", "new", 3.0).await.expect(200);
+    room.post("gazette", "late", 15.0).await.expect(200);
+    assert_eq!(found(&room).await, [""; 0]);
+    for days in [16, 1, 720, 20, 2] {
+        room.days_pass(days).await;
+        room.migrate().await;
+        assert_eq!(found(&room).await, [""; 0]);
+        room.archive().await;
+        assert_eq!(found(&room).await, [""; 0]);
+    }
+    room.post("reuters", "new", 400.0).await.expect(200);
+    room.post("gazette", "mid", 2.0).await.expect(200);
+    assert_eq!(found(&room).await, [""; 0]);
+    room.world.tick("AuditNews").await.unwrap();
+}
+
+#[tokio::test]
+async fn an_item_without_its_location_or_elsewhere_than_that_says_is_found_by_a_post_again() {
+    let (room, item) = one(3.0).await;
+    let location = stored(&room, "feeds_locations", &item["id"]).await;
+    remove(&room, "feeds_locations", &location).await;
+    is_repaired(&room, &["location-missing"]).await;
+    for (field, value) in
+        [("partitionKey", "reuters_2001-01"), ("store", "warm"), ("partitionKey", "nowhere")]
+    {
+        let mut wrong = location.clone();
+        wrong["place"][field] = json!(value);
+        put(&room, "feeds_locations", &wrong).await;
+        if value == "nowhere" {
+            assert_eq!(found(&room).await, ["location-differs", "unreadable"]);
+            assert_eq!(repaired(&room).await.first().unwrap(), "location-differs");
+            assert_eq!(found(&room).await, [""; 0]);
+        } else {
+            is_repaired(&room, &["location-differs"]).await;
+        }
+    }
+    room.post("reuters", "one", 3.0).await.expect(200);
+    assert_eq!(room.urls("days=7").await, ["one"]);
+}
+
+#[tokio::test]
+async fn a_location_that_got_no_further_is_no_divergence() {
+    let (room, item) = one(3.0).await;
+    remove(&room, "feeds_current", &item).await;
+    assert_eq!(found(&room).await, [""; 0]);
+    room.post("reuters", "one", 3.0).await.expect(201);
+}
+
+#[tokio::test]
+async fn a_provider_gets_back_the_kinds_of_keys_that_its_items_have() {
+    let (room, _) = one(3.0).await;
+    room.post("reuters", "two", 2.0).await.expect(201);
+    remove(&room, "feeds_locations", &json!({"partitionKey": "reuters", "id": "keys"})).await;
+    assert_eq!(room.urls("days=7&provider=reuters").await, [""; 0]);
+    is_repaired(&room, &["keys-missing"]).await;
+    assert_eq!(room.urls("days=7&provider=reuters").await, ["two", "one"]);
+}
+
+#[tokio::test]
+async fn a_carried_copy_whose_item_is_in_no_colder_container_is_the_item_again() {
+    let (room, item) = one(20.0).await;
+    room.days_pass(11).await;
+    room.migrate().await;
+    let warm = stored(&room, "feeds_historical", &item["id"]).await;
+    remove(&room, "feeds_historical", &warm).await;
+    is_repaired(&room, &["item-expiring"]).await;
+    room.days_pass(2).await;
+    assert_eq!(room.read(&item).await.expect(200).json(), item);
+    assert_eq!(room.migrate().await["migrated"], 1);
+}
+
+#[tokio::test]
+async fn an_item_that_would_expire_stays() {
+    let (room, item) = one(3.0).await;
+    let mut expiring = stored(&room, "feeds_current", &item["id"]).await;
+    expiring["ttl"] = json!(3_600);
+    put(&room, "feeds_current", &expiring).await;
+    is_repaired(&room, &["item-expiring"]).await;
+    room.days_pass(2).await;
+    room.read(&item).await.expect(200);
+}
+
+#[tokio::test]
+async fn a_move_that_nobody_ends_is_ended() {
+    let (room, item) = one(3.0).await;
+    let mut departing = stored(&room, "feeds_current", &item["id"]).await;
+    let mut to = item.clone();
+    to["publishedDate"] = json!(room.days_ago(200.0));
+    to["partitionKey"] = json!(format!("reuters_{}", &room.days_ago(200.0)[..7]));
+    departing["state"] = json!("departing");
+    departing["departure"] = json!({
+        "to": {"store": "warm", "partitionKey": to["partitionKey"]}, "item": to, "command": "move",
+    });
+    put(&room, "feeds_current", &departing).await;
+    // It has just begun.
+    assert_eq!(found(&room).await, [""; 0]);
+    room.days_pass(1).await;
+    is_repaired(&room, &["move-pending"]).await;
+    assert_eq!(room.read(&to).await.expect(200).json()["publishedDate"], to["publishedDate"]);
+    room.read(&item).await.expect(404);
+}
+
+#[tokio::test]
+async fn of_two_copies_of_an_old_item_the_colder_stays_and_of_a_young_one_the_hotter() {
+    for (days, hot, warm) in [(11, 0, 1), (0, 1, 0)] {
+        let (room, item) = one(20.0).await;
+        room.days_pass(days).await;
+        let copy = stored(&room, "feeds_current", &item["id"]).await;
+        put(&room, "feeds_historical", &copy).await;
+        is_repaired(&room, &["item-twice"]).await;
+        let live = (room.live_in("feeds_current").await, room.live_in("feeds_historical").await);
+        assert_eq!(live, (hot, warm));
+        assert_eq!(room.read(&item).await.expect(200).json(), item);
+        assert_eq!(room.urls("days=60").await, ["one"]);
+    }
+}
+
+#[tokio::test]
+async fn of_two_partitions_the_one_that_the_location_names_keeps_the_item() {
+    let (room, item) = one(3.0).await;
+    let mut copy = stored(&room, "feeds_current", &item["id"]).await;
+    copy["partitionKey"] = json!("reuters_2001-01");
+    put(&room, "feeds_current", &copy).await;
+    // With one copy less, its key is no matter any more.
+    is_repaired(&room, &["item-twice", "key-foreign"]).await;
+    assert_eq!(room.urls("days=7").await, ["one"]);
+    room.read(&item).await.expect(200);
+}
+
+#[tokio::test]
+async fn of_a_move_that_has_left_its_source_behind_the_source_goes() {
+    let (room, item) = one(3.0).await;
+    let mut source = stored(&room, "feeds_current", &item["id"]).await;
+    let date = |days| json!(room.days_ago(days));
+    source["publishedDate"] = date(70.0);
+    source["partitionKey"] = json!(format!("reuters_{}", &room.days_ago(70.0)[..7]));
+    let mut to = item.clone();
+    to["publishedDate"] = date(40.0);
+    to["partitionKey"] = json!(format!("reuters_{}", &room.days_ago(40.0)[..7]));
+    source["state"] = json!("departing");
+    source["departure"] = json!({
+        "to": {"store": "warm", "partitionKey": to["partitionKey"]}, "item": to, "command": "move",
+    });
+    put(&room, "feeds_historical", &source).await;
+    is_repaired(&room, &["item-twice"]).await;
+    assert_eq!(room.urls("days=90").await, ["one"]);
+    assert_eq!(room.read(&item).await.expect(200).json(), item);
+}
+
+#[tokio::test]
+async fn a_page_of_items_costs_as_many_requests_as_one_item() {
+    let mut requests = Vec::new();
+    for n in [1, 90] {
+        let room = Newsroom::new().await;
+        let items: Vec<_> = (0..n).map(|n| room.item("reuters", &n.to_string(), 3.0)).collect();
+        let answer = room.world.post("/api/news/items/batch", json!({"items": items})).await;
+        assert_eq!(answer.expect(200).json()["succeeded"], n);
+        let (app, options) =
+            (room.app(HYBRID).await, Options { settle: Duration::ZERO, repair: false });
+        let (_, audit) = app.audits().find(|(domain, _)| *domain == "news").unwrap();
+        let summary = audit.run(options, &mut Kept::default()).await.unwrap();
+        println!("{n} items: {summary:?}");
+        requests.push(summary.store_requests);
+    }
+    // The 16 items that are checked at a time may all look for the record of their provider.
+    assert!(requests[1] <= requests[0] + 16, "{requests:?}");
+}
+
+#[tokio::test]
+async fn what_nobody_can_decide_is_for_a_person() {
+    let (room, item) = one(3.0).await;
+    let location = stored(&room, "feeds_locations", &item["id"]).await;
+    let mut copy = stored(&room, "feeds_current", &item["id"]).await;
+    copy["partitionKey"] = json!("reuters_2001-01");
+    put(&room, "feeds_current", &copy).await;
+    remove(&room, "feeds_locations", &location).await;
+    let options = Options { settle: Duration::ZERO, repair: true };
+    let found = findings(&room, options).await;
+    let mut kinds: Vec<_> = found.iter().map(|one| one.kind.name).collect();
+    kinds.sort_unstable();
+    assert_eq!(kinds, ["item-twice", "item-twice", "key-foreign"]);
+    assert!(!found.iter().any(Finding::is_repaired), "{found:?}");
+    assert_eq!(room.live_in("feeds_current").await, 2);
+}
+
+#[tokio::test]
+async fn what_is_no_item_is_reported() {
+    let (room, item) = one(3.0).await;
+    put(&room, "feeds_archive", &json!({"id": "x", "partitionKey": "y"})).await;
+    put(&room, "feeds_locations", &json!({"id": "x", "partitionKey": "y"})).await;
+    assert_eq!(found(&room).await, ["unreadable", "unreadable"]);
+    room.read(&item).await.expect(200);
+}
+
+#[tokio::test]
+async fn beside_live_traffic_nothing_false_is_found() {
+    let room = Newsroom::new().await;
+    for n in 0..20 {
+        room.post("reuters", &format!("old-{n}"), 20.0).await.expect(201);
+    }
+    room.days_pass(11).await;
+    let traffic = async {
+        for n in 0.. {
+            let days = [1.0, 40.0, 100.0][n % 3];
+            room.post("gazette", &format!("new-{}", n % 7), days).await;
+            room.post("reuters", &format!("old-{}", n % 20), days).await;
+            room.migrate().await;
+        }
+    };
+    let options = Options { settle: Duration::from_millis(500), repair: false };
+    let found = tokio::select! {
+        found = findings(&room, options) => found,
+        () = traffic => Vec::new(),
+    };
+    assert!(found.is_empty(), "{found:?}");
+    assert_eq!(self::found(&room).await, [""; 0]);
+}
