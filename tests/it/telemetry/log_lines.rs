@@ -31,8 +31,8 @@ async fn lines() -> (World, [Value; 4]) {
     let answer = handler.send("GET", "/api/posts/p1?code=key", &[trace, id], "").await;
     assert_eq!(answer.0, 200);
     deliver(&handler, "HomeFeed", &world.items("posts").await).await;
-    let timer = json!({"Data": {"timer": {"IsPastDue": false}}, "Metadata": {}}).to_string();
-    assert_eq!(handler.send("POST", "/NewsMigration", &[id], timer).await.0, 200);
+    let (timer, tick) = ("NewsMigration", r#"{"Data": {"timer": {"IsPastDue": false}}}"#);
+    assert_eq!(handler.send("POST", &format!("/{timer}"), &[id], tick).await.0, 200);
     let lines = [
         handler.line("Answered a request").await,
         handler.line("Applied a batch of changes").await,
