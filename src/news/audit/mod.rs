@@ -46,6 +46,9 @@ impl Kinds {
     /// An item that is in another place than its location says.
     pub const LOCATION_DIFFERS: Kind =
         Kind::new("location-differs").of_matter(Self::LOCATION_MISSING);
+    /// An item of `feeds_locations` that cannot be read. If there is an item of this id, its repair
+    /// writes the location anew.
+    pub const LOCATION_UNREADABLE: Kind = Kind::new("location-unreadable").repaired_last();
     /// An item that is live in two places.
     pub const ITEM_TWICE: Kind = Kind::new("item-twice");
     /// The only copy of an item, or of its newest version, which the store will delete.
@@ -183,7 +186,7 @@ impl NewsChecks {
             return Ok(Vec::new());
         }
         let public = &stored.public;
-        let Some(class) = KeyClass::of_item(public) else {
+        let Some(class) = public.key_class() else {
             let expected = format!("a key of {} and its date", public.feed_provider_id);
             let words = (expected, public.partition_key.to_string());
             return Ok(vec![item.suspect(Kinds::KEY_FOREIGN, words, &item.etag)]);
@@ -216,5 +219,8 @@ fn check_location(item: &AuditedItem) -> Vec<Suspect> {
         (_, KEYS) => item.parse::<ProviderKeys>().map(drop),
         _ => item.parse::<Location>().map(drop),
     };
-    parsed.err().unwrap_or_default()
+    let words = ("an item of feeds_locations", "something else");
+    Vec::from_iter(
+        parsed.is_err().then(|| item.suspect(Kinds::LOCATION_UNREADABLE, words, &item.etag)),
+    )
 }

@@ -12,7 +12,7 @@ use crate::{
     engines::relocation::carry,
     news::{
         feeds::News,
-        model::{ItemId, KeyClass, NewsItem, PartitionKey, Place, ProviderId, Store, StoredItem},
+        model::{ItemId, NewsItem, PartitionKey, Place, ProviderId, Store, StoredItem},
         moves,
     },
 };
@@ -146,7 +146,7 @@ impl Repairs<'_> {
 
     async fn note_keys(&self) -> RepairResult {
         let item = self.read().await?.0.item.public;
-        let class = KeyClass::of_item(&item).ok_or(Obstacle::Race)?;
+        let class = item.key_class().ok_or(Obstacle::Race)?;
         self.news.write_class(&item.feed_provider_id, class).await?;
         Ok("wrote down that its provider has such keys")
     }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Content, ItemId, MAX_TAGS, Metadata, PartitionKey, ProviderId, SourceUrl, Tag, Title,
+    Content, ItemId, KeyClass, MAX_TAGS, Metadata, PartitionKey, ProviderId, SourceUrl, Tag, Title,
     text::{MAX_CONTENT, MAX_METADATA, MAX_URL},
 };
 use crate::values::Timestamp;
@@ -68,6 +68,13 @@ pub const ITEM_BYTES: usize = 4 * ID
     + MAX_TAGS * (100 * CHARACTER + 3)
     + MAX_METADATA
     + REST;
+
+impl FeedItem {
+    /// The kind of its key, if that is a key of its provider and published date.
+    pub fn key_class(&self) -> Option<KeyClass> {
+        KeyClass::of_key(&self.partition_key, &self.feed_provider_id, self.published_date)
+    }
+}
 
 impl NewItem {
     /// The id of the item.

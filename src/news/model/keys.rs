@@ -8,7 +8,7 @@ use tributary_partitioning::{
     period::{Granularity, Period},
 };
 
-use super::{FeedItem, ProviderId};
+use super::ProviderId;
 use crate::values::{Invalid, Timestamp};
 
 /// The value of `/partitionKey`: `reuters_2026-11`, `gazette_2026-Q4`, or `2026-11`.
@@ -57,10 +57,9 @@ impl Strategy {
 impl KeyClass {
     const ALL: [Self; 3] = [Self::ProviderMonth, Self::ProviderQuarter, Self::Month];
 
-    /// Returns the kind of key that an item has, if its key is of its provider and published date.
-    pub fn of_item(item: &FeedItem) -> Option<Self> {
-        let (provider, published) = (&item.feed_provider_id, item.published_date);
-        Self::ALL.into_iter().find(|class| class.key(provider, published) == item.partition_key)
+    /// Returns the kind of a key, if it is the key of an item of this provider and date.
+    pub fn of_key(key: &PartitionKey, provider: &ProviderId, published: Timestamp) -> Option<Self> {
+        Self::ALL.into_iter().find(|class| class.key(provider, published) == *key)
     }
 
     /// Returns the key of an item of a provider.
