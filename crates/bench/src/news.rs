@@ -105,7 +105,7 @@ pub(crate) async fn run(options: &Options) -> anyhow::Result<()> {
     let mut table =
         Table::new(["query", "containers", "partitions", "request units", "p50, ms", "items"]);
     let connection = Connection::new(handler.address)?;
-    let since = now.before(Duration::from_secs(90 * 24 * 60 * 60)).to_string();
+    let since = now.before(Duration::from_hours(90 * 24)).to_string();
     for (name, query) in QUERIES {
         let from = if query.ends_with('=') { &since } else { "" };
         let call = Call::get(format!("/api/news/{query}{from}"));

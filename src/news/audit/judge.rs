@@ -5,15 +5,15 @@
 
 use std::time::Duration;
 
-use super::known::{Copy, Known, Seen};
+use super::known::{Copy, Known, KnownLocation, Seen};
 use crate::{
-    news::model::{Place, ProviderId, State, Store, StoredItem},
+    news::model::{ProviderId, State, Store, StoredItem},
     values::Timestamp,
 };
 
 /// How long a move may take before it is unsettled work. A command makes it in a second; the host ends
 /// a function after 10 minutes, and then another has to end the move.
-const MOVE: Duration = Duration::from_secs(5 * 60);
+const MOVE: Duration = Duration::from_mins(5);
 
 /// What is wrong about a copy.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,8 +47,6 @@ impl Known {
         };
         let expires = stored.state != State::Carried && stored.expires();
         let location = self.location(&stored.public.feed_provider_id);
-        // A place that cannot be read names no partition.
-        let located = location.map(|location| location.place.as_ref());
         let wrong = match &own.seen {
             Seen::Vacated | Seen::Unreadable => return Vec::new(),
             Seen::Carried(version) => {
@@ -56,9 +54,8 @@ impl Known {
             }
             Seen::Departing { to, since, .. } => {
                 let to = to.partition_key.as_str();
-                let elsewhere = located
-                    .flatten()
-                    .map(|place| place.partition_key.as_str())
+                let elsewhere = location
+                    .and_then(KnownLocation::partition_key)
                     .filter(|key| *key != own.key && *key != to)
                     .filter(|key| self.truths().any(|copy| copy.key == *key));
                 let pending =
@@ -69,7 +66,7 @@ impl Known {
             Seen::Here(_) => {
                 let mut wrong = Vec::new();
                 if self.in_partition(own).all(|other| other.store >= own.store) {
-                    wrong.extend(self.place(own, located));
+                    wrong.extend(self.place(own, location));
                     let colder = self.in_partition(own).map(|other| other.store);
                     let colder = colder.filter(|store| *store > own.store).min();
                     wrong.extend(colder.map(|store| Wrong::Twice(Twice::Colder(store))));
@@ -82,10 +79,10 @@ impl Known {
 
     /// Returns where an item is whose location is missing or names another place.
     pub(super) fn dislocated(&self, provider: &ProviderId) -> Option<(Store, String)> {
-        let located = self.location(provider).map(|location| location.place.as_ref());
+        let location = self.location(provider);
         let hottest =
             |own: &&Copy| own.is_here() && self.in_partition(own).all(|one| one.store >= own.store);
-        let is_wrong = |own: &&Copy| matches!(self.place(own, located), Some(Wrong::Location(_)));
+        let is_wrong = |own: &&Copy| matches!(self.place(own, location), Some(Wrong::Location(_)));
         let own = self.copies.iter().filter(hottest).find(is_wrong)?;
         Some((own.store, own.key.clone()))
     }
@@ -116,12 +113,12 @@ impl Known {
     }
 
     /// Compares the place of a live copy, the hottest of its partition, with the location.
-    fn place(&self, own: &Copy, located: Option<Option<&Place>>) -> Option<Wrong> {
+    fn place(&self, own: &Copy, location: Option<&KnownLocation>) -> Option<Wrong> {
         // Whoever ends a move to this place writes the location.
         let arrives = self.copies.iter().any(
             |copy| matches!(&copy.seen, Seen::Departing { to, .. } if to.partition_key.as_str() == own.key),
         );
-        let place = located.flatten();
+        let place = location.and_then(|location| location.place.as_ref());
         let key = place.map(|place| place.partition_key.as_str());
         if let Some(place) = place.filter(|_| key == Some(&own.key)) {
             // From there it goes to colder containers, never back.
@@ -133,12 +130,12 @@ impl Known {
         }
         let mut others = self.truths().filter(|copy| copy.key != own.key).peekable();
         if others.peek().is_none() {
-            let words = |place: Option<&Place>| {
-                place.map_or("unreadable".to_owned(), |place| {
+            let words = |location: &KnownLocation| {
+                location.place.as_ref().map_or("unreadable".to_owned(), |place| {
                     format!("{} {}", place.store.as_str(), place.partition_key)
                 })
             };
-            return Some(Wrong::Location(located.map(words)));
+            return Some(Wrong::Location(location.map(words)));
         }
         let right = key.filter(|key| others.any(|copy| copy.key == *key));
         Some(Wrong::Twice(right.map_or(Twice::Unknown, |key| Twice::Located(key.to_owned()))))

@@ -50,6 +50,13 @@ pub(super) struct KnownLocation {
     pub(super) etag: String,
 }
 
+impl KnownLocation {
+    /// A place that cannot be read names no partition.
+    pub(super) fn partition_key(&self) -> Option<&str> {
+        self.place.as_ref().map(|place| place.partition_key.as_str())
+    }
+}
+
 /// What is read of a copy or of a location.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
