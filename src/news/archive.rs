@@ -8,7 +8,7 @@ use super::{
     feeds::News,
     migration::RECORDS,
     model::{PartitionKey, Store},
-    relocations::{Done, Dues, Slice},
+    relocations::{Done, Dues, Slice, end_moves},
 };
 use crate::{
     cosmos::{Query, Scope, StoreError},
@@ -40,6 +40,7 @@ pub(super) async fn archive(
     background: &Background,
     slice: Slice,
 ) -> Result<Done, StoreError> {
+    end_moves(&news.in_background(), Store::Archive).await?;
     let done = dues(news).relocate(news, background, slice).await?;
     for key in done.moved.keys() {
         note(news, key).await?;

@@ -53,6 +53,8 @@ pub(super) struct Location {
     pub partition_key: ProviderId,
     /// Where the item was created, or has moved to. From there it goes to colder containers.
     pub place: Place,
+    /// The version with which the item has come there.
+    pub version: u64,
 }
 
 /// What kinds of keys the items of a provider have: one in the partition of each provider.
@@ -200,12 +202,13 @@ impl News {
         &self,
         provider: &ProviderId,
         id: &ItemId,
-        place: &Place,
+        (place, version): (&Place, u64),
         read: Option<&ETag>,
     ) -> Result<(), StoreError> {
-        let location =
-            Location { id: id.clone(), partition_key: provider.clone(), place: place.clone() };
-        let written = self.locations.put(provider.as_str(), id.as_str(), &location, read).await;
+        let (id, partition_key, place) = (id.clone(), provider.clone(), place.clone());
+        let location = Location { id, partition_key, place, version };
+        let written =
+            self.locations.put(provider.as_str(), location.id.as_str(), &location, read).await;
         written.map(drop)
     }
 

@@ -176,7 +176,7 @@ impl Dues {
 }
 
 /// Ends the moves from a container that a crash has left.
-async fn end_moves(news: &News, store: Store) -> Result<(), StoreError> {
+pub(super) async fn end_moves(news: &News, store: Store) -> Result<(), StoreError> {
     let query = Query::from(
         "SELECT TOP @top c.id, c.partitionKey, c.publishedDate FROM c \
          WHERE c.state = 'departing'",

@@ -77,14 +77,17 @@ impl Known {
         expires.then_some(Wrong::Expiring).into_iter().chain(wrong).collect()
     }
 
-    /// Returns where an item is whose location is missing or names another place.
-    pub(super) fn dislocated(&self, provider: &ProviderId) -> Option<(Store, String)> {
+    /// Returns where an item is whose location is missing or names another place, and its version.
+    pub(super) fn dislocated(&self, provider: &ProviderId) -> Option<(Store, String, u64)> {
         let location = self.location(provider);
         let hottest =
             |own: &&Copy| own.is_here() && self.in_partition(own).all(|one| one.store >= own.store);
         let is_wrong = |own: &&Copy| matches!(self.place(own, location), Some(Wrong::Location(_)));
         let own = self.copies.iter().filter(hottest).find(is_wrong)?;
-        Some((own.store, own.key.clone()))
+        match own.seen {
+            Seen::Here(version) => Some((own.store, own.key.clone(), version)),
+            _ => None,
+        }
     }
 
     fn truths(&self) -> impl Iterator<Item = &Copy> {

@@ -80,12 +80,12 @@ impl Repairs<'_> {
             // Before the copies: another that writes it after they were read makes this write fail.
             let location = self.news.location_etag(&provider, &self.id).await?;
             let known = self.checks.known(self.id.as_str(), true).await?;
-            let Some((store, key)) = known.dislocated(&provider) else {
+            let Some((store, key, version)) = known.dislocated(&provider) else {
                 return Ok("wrote where it is");
             };
             let partition_key = PartitionKey::parse(key).map_err(|_| Obstacle::Race)?;
             let place = Place { store, partition_key };
-            self.news.locate(&provider, &self.id, &place, location.as_ref()).await?;
+            self.news.locate(&provider, &self.id, (&place, version), location.as_ref()).await?;
         }
         Err(Obstacle::Race)
     }

@@ -200,6 +200,7 @@ async fn locate(
                 id: item.id.clone(),
                 partition_key: provider.clone(),
                 place: place.clone(),
+                version: 1,
             })
         })?;
         let written = news.locations.transact(transaction).await;

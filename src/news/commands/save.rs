@@ -60,7 +60,7 @@ impl Save<'_> {
         let Some(location) = news.location(provider, id).await? else {
             news.note_class(provider).await?;
             let place = news.place_of(self.new);
-            news.locate(provider, id, &place, None).await?;
+            news.locate(provider, id, (&place, 1), None).await?;
             return self.create(news, place, None).await;
         };
         match news.find(&location.item.place.partition_key, id).await? {
@@ -104,7 +104,7 @@ impl Save<'_> {
         }
         let found = news.copy_in(place.store, &place.partition_key, id).await?;
         let found = found.map(vacant).transpose()?;
-        news.locate(provider, id, &place, Some(&location.etag)).await?;
+        news.locate(provider, id, (&place, 1), Some(&location.etag)).await?;
         self.create(news, place, found.as_ref()).await
     }
 

@@ -74,6 +74,26 @@ async fn a_move_that_was_cut_off_shows_the_item_once_and_the_migration_ends_it()
 }
 
 #[tokio::test]
+async fn a_move_that_was_cut_off_at_its_end_does_not_bring_the_item_back_when_it_has_moved_on() {
+    let room = Newsroom::new().await;
+    room.post("reuters", "a", 85.0).await.expect(201);
+    // The location names the new place by then; the old one has no tombstone yet.
+    let (hold, moving) =
+        held((&room.world, Replace, "feeds_locations"), room.post("reuters", "a", 45.0)).await;
+    let moving = async {
+        hold.release();
+        moving.await
+    };
+    drop(held((&room.world, Replace, "feeds_historical"), moving).await);
+    room.post("reuters", "a", 2.0).await.expect(200);
+    assert_eq!(room.urls_by("days=90", 1).await, ["a"]);
+    room.migrate().await;
+    room.archive().await;
+    assert_eq!((live(&room).await, room.urls("days=90").await), (1, vec!["a".to_owned()]));
+    assert_eq!(room.urls("days=7").await, ["a"]);
+}
+
+#[tokio::test]
 async fn two_first_posts_with_different_dates_are_one_item() {
     let room = Newsroom::new().await;
     let other = room.with_settings(super::given::HYBRID).await;
