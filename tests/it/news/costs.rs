@@ -26,10 +26,10 @@ async fn filled(settings: &[(&str, &str)]) -> Newsroom {
     let room = Newsroom::with(World::with_partitions(4).await, settings).await;
     room.at_one_time();
     let mut items = Vec::new();
-    for provider in ["reuters", "gazette", "herald"] {
-        let new = (0..30).map(|n| item(&room, provider, n, 0.5 + f64::from(n) / 4.0));
-        items.extend(new);
-        items.extend((30..40).map(|n| item(&room, provider, n, 60.0 + f64::from(n) / 100.0)));
+    for (of, provider) in [(0.0, "reuters"), (0.001, "gazette"), (0.002, "herald")] {
+        let new = |n| item(&room, provider, n, 0.5 + of + f64::from(n) / 4.0);
+        let old = |n| item(&room, provider, n, 60.0 + of + f64::from(n) / 100.0);
+        items.extend((0..30).map(new).chain((30..40).map(old)));
     }
     room.world.post("/api/news/items/batch", json!({"items": items})).await.expect(200);
     // What the process remembers of the migration.
