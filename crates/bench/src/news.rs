@@ -40,6 +40,11 @@ pub(crate) struct Options {
     /// How many clients post.
     #[arg(long, default_value_t = 8)]
     clients: usize,
+    /// How many physical partitions each container has. The local store copies the items of one for a
+    /// transaction, which a real one does not: with many it says more about ingest. A hot container
+    /// has one or two: with one it says more about queries.
+    #[arg(long, default_value_t = 64)]
+    physical_partitions: u32,
     /// How often each query is sent.
     #[arg(long, default_value_t = 50)]
     queries: usize,
@@ -70,7 +75,7 @@ pub(crate) async fn run(options: &Options) -> anyhow::Result<()> {
         providers > 7 && clients > 0 && singly > 0 && items >= singly + providers,
         "--providers is at least 8, --singly and --clients at least 1, --items more than both"
     );
-    let world = World::empty().await?;
+    let world = World::with_partitions(options.physical_partitions).await?;
     let executable = options.handler.clone().unwrap_or_else(|| world.app.executable());
     let mut handler = Handler::start(&world.app, &executable, |_| ())?;
     handler.ready().await?;

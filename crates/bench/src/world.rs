@@ -40,8 +40,13 @@ pub(crate) struct World {
 impl World {
     /// An empty account: no user, no post.
     pub(crate) async fn empty() -> anyhow::Result<Self> {
+        Self::with_partitions(PARTITIONS).await
+    }
+
+    /// An empty account whose containers have so many physical partitions.
+    pub(crate) async fn with_partitions(partitions: u32) -> anyhow::Result<Self> {
         let endpoint = CosmosEndpoint::in_process(EndpointOptions {
-            partitions: PARTITIONS,
+            partitions,
             ..EndpointOptions::default()
         })?;
         let server = endpoint.serve(0).await?;
