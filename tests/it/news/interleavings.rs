@@ -32,7 +32,8 @@ async fn an_edit_between_copy_and_mark_is_kept() {
     room.days_pass(11).await;
     amid((&room.world, Replace, "feeds_current"), room.migrate(), async {
         retitle(&other, &item, "Corrected").await;
-        assert_eq!(other.urls("days=60").await, ["a"]);
+        let listed = other.items("days=60", 3).await;
+        assert_eq!((listed.len(), &listed[0]["title"]), (1, &json!("Corrected")));
     })
     .await;
     room.migrate().await;
@@ -110,6 +111,8 @@ async fn a_date_that_changes_within_its_partition_after_the_migration_leaves_no_
     let room = Newsroom::new().await;
     let item = room.post("gazette", "a", 20.0).await.expect(201).json();
     room.days_pass(11).await;
+    // This instance remembers for a minute that nothing is migrated, and so asks both containers.
+    assert_eq!(room.urls("days=60").await, ["a"]);
     room.migrate().await;
     let again = room.post("gazette", "a", 31.1).await.expect(200).json();
     assert_eq!(again["partitionKey"], item["partitionKey"]);
@@ -123,7 +126,7 @@ async fn a_date_that_changes_while_the_item_is_brought_over_leaves_no_second_cop
     room.post("gazette", "a", 20.0).await.expect(201);
     room.days_pass(11).await;
     amid((&room.world, Replace, "feeds_current"), room.migrate(), async {
-        other.post("gazette", "a", 31.1).await.expect(200);
+        other.post("gazette", "a", 25.0).await.expect(200);
         assert_eq!(other.urls_by("days=60", 1).await, ["a"]);
     })
     .await;
