@@ -23,7 +23,7 @@ const TARGET: &str = "x86_64-unknown-linux-gnu";
 /// The oldest glibc that a Functions image had (Debian 11); newer ones run the same file.
 const GLIBC: GlibcVersion = GlibcVersion(2, 31);
 /// An instance loads the whole folder before it answers its first request.
-const SIZE_LIMIT: u64 = 20_000_000;
+const SIZE_LIMIT: u64 = 24_000_000;
 
 #[derive(Args)]
 pub(crate) struct Options {
