@@ -146,12 +146,16 @@ impl App {
 
     /// Returns what the host calls: every route, every trigger.
     pub fn into_handler(self) -> CustomHandler {
-        let audits = self.audits();
-        let app = audits.fold(CustomHandler::new(), |app, (_, audit)| {
-            serve_audit(app, audit.clone(), self.options.audit)
+        let options = self.options.audit;
+        let audits = self.audits().map(|(_, audit)| {
+            let audit = audit.clone();
+            Timer::new(audit.function, move || {
+                let audit = audit.clone();
+                async move { audit.run_into_log(options).await }
+            })
         });
         let timers = self.domains.iter().flat_map(|domain| domain.timers.iter().cloned());
-        let app = timers.fold(app, serve_timer);
+        let app = audits.chain(timers).fold(CustomHandler::new(), serve_timer);
         let app = self.projections.serve(app);
         let routes = self.http_functions().map(|function| (function.name, function.route));
         app.http_functions(routes.chain([(UNMATCHED, "/api/{*rest}")])).http(self.router())
@@ -181,15 +185,5 @@ impl App {
 fn serve_timer(app: CustomHandler, Timer { function, work }: Timer) -> CustomHandler {
     app.trigger(function, move |_: TimerInfo, host: Option<TraceContext>| {
         telemetry::invocation(function, "timer", host, work())
-    })
-}
-
-/// An audit is a function that a timer starts.
-fn serve_audit(app: CustomHandler, audit: Audit, options: audit::Options) -> CustomHandler {
-    let name = audit.function;
-    app.trigger(name, move |_: TimerInfo, host: Option<TraceContext>| {
-        let audit = audit.clone();
-        let work = async move { audit.run_into_log(options).await };
-        telemetry::invocation(name, "timer", host, Box::pin(work))
     })
 }

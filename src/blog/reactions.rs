@@ -5,7 +5,7 @@ use super::model::{
 };
 use crate::engines::{
     counted_children::{CHILD_BYTES, Changes, Family},
-    idempotency::{Recent, Remembers},
+    idempotency::remembers,
 };
 
 /// A post with its comments and likes; an edit of the post goes with them.
@@ -91,35 +91,7 @@ impl Family for PostFamily {
     }
 }
 
-impl Remembers for Post {
-    fn recent(&self) -> &Recent {
-        &self.recent
-    }
-
-    fn recent_mut(&mut self) -> &mut Recent {
-        &mut self.recent
-    }
-}
-
-impl Remembers for DeletedPost {
-    fn recent(&self) -> &Recent {
-        &self.recent
-    }
-
-    fn recent_mut(&mut self) -> &mut Recent {
-        &mut self.recent
-    }
-}
-
-impl Remembers for User {
-    fn recent(&self) -> &Recent {
-        &self.recent
-    }
-
-    fn recent_mut(&mut self) -> &mut Recent {
-        &mut self.recent
-    }
-}
+remembers!(Post, DeletedPost, User);
 
 impl std::fmt::Display for ReactionId {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

@@ -10,7 +10,8 @@
 //! | deletes an item, or edits one under a condition | [`Recent`] in what remains: the parent, the tombstone, the item |
 //!
 //! A domain keeps a [`Recent`] in each item whose commands leave nothing else, with
-//! `#[serde(default, skip_serializing_if = "Recent::is_empty")]`, and implements [`Remembers`].
+//! `#[serde(default, skip_serializing_if = "Recent::is_empty")]`, and implements [`Remembers`] by
+//! the macro `remembers`.
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -53,6 +54,35 @@ pub trait Remembers {
         self.recent().knows(command)
     }
 }
+
+/// Implements [`Remembers`] for items that keep their commands in a field `recent`; with `created_by`,
+/// for those that also keep the command that created them in a field of this name.
+macro_rules! remembers {
+    ($($item:ty),+) => {
+        $($crate::engines::idempotency::remembers!(@ $item, );)+
+    };
+    (created_by: $($item:ty),+) => {
+        $($crate::engines::idempotency::remembers!(@ $item,
+            fn knows(&self, command: &$crate::values::CommandId) -> bool {
+                self.created_by == *command || self.recent.knows(command)
+            }
+        );)+
+    };
+    (@ $item:ty, $($knows:item)?) => {
+        impl $crate::engines::idempotency::Remembers for $item {
+            fn recent(&self) -> &$crate::engines::idempotency::Recent {
+                &self.recent
+            }
+
+            fn recent_mut(&mut self) -> &mut $crate::engines::idempotency::Recent {
+                &mut self.recent
+            }
+
+            $($knows)?
+        }
+    };
+}
+pub(crate) use remembers;
 
 /// How long a command is remembered, in seconds. The Functions host repeats a request for two, and
 /// the clocks of two instances differ by less than the rest.

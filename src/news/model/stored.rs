@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::{FeedItem, ItemId, PartitionKey, Place};
 use crate::{
     engines::{
-        idempotency::{Recent, Remembers},
+        idempotency::{Recent, remembers},
         relocation::{Carried, CopyState},
     },
     values::{CommandId, Timestamp},
@@ -180,19 +180,7 @@ fn tag_text(item: &FeedItem) -> String {
     tags.join("\n")
 }
 
-impl Remembers for StoredItem {
-    fn recent(&self) -> &Recent {
-        &self.recent
-    }
-
-    fn recent_mut(&mut self) -> &mut Recent {
-        &mut self.recent
-    }
-
-    fn knows(&self, command: &CommandId) -> bool {
-        self.created_by == *command || self.recent.knows(command)
-    }
-}
+remembers!(created_by: StoredItem);
 
 impl Carried for NewsItem {
     fn state(&self) -> CopyState {

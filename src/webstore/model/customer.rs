@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{CustomerId, PasswordHash, SalesOrder};
 use crate::{
-    engines::idempotency::{Recent, Remembers},
+    engines::idempotency::{Recent, remembers},
     values::{self, Timestamp, check_length, may_be_rewritten_by_host},
 };
 
@@ -172,15 +172,7 @@ impl Customer {
     }
 }
 
-impl Remembers for Customer {
-    fn recent(&self) -> &Recent {
-        &self.recent
-    }
-
-    fn recent_mut(&mut self) -> &mut Recent {
-        &mut self.recent
-    }
-}
+remembers!(Customer);
 
 impl CustomerDetails {
     /// Returns true if the Functions host may have rewritten a text on its way through a trigger, so

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    engines::idempotency::{Recent, Remembers},
+    engines::idempotency::{Recent, remembers},
     values::{self, CommandId, Timestamp, check_length},
 };
 
@@ -198,19 +198,8 @@ impl Label {
     }
 }
 
-impl Remembers for Label {
-    fn recent(&self) -> &Recent {
-        &self.recent
-    }
-
-    fn recent_mut(&mut self) -> &mut Recent {
-        &mut self.recent
-    }
-
-    fn knows(&self, command: &CommandId) -> bool {
-        self.created_by == *command || self.recent.knows(command)
-    }
-}
+remembers!(DeletedLabel);
+remembers!(created_by: Label);
 
 impl LabelRenaming {
     /// The continuation of the rename to the present name of a label.
@@ -218,16 +207,6 @@ impl LabelRenaming {
         let (label_id, ttl) = (label.public.id.clone(), TOMBSTONE_TTL_SECONDS);
         let id = format!("renaming:{label_id}");
         Self { kind: label.kind, id, label_id, version: label.version, ttl }
-    }
-}
-
-impl Remembers for DeletedLabel {
-    fn recent(&self) -> &Recent {
-        &self.recent
-    }
-
-    fn recent_mut(&mut self) -> &mut Recent {
-        &mut self.recent
     }
 }
 

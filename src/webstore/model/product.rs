@@ -8,7 +8,7 @@ use super::{
     CategoryId, Label, LabelCopy, LabelKind, Name, Price, ProductId, TOMBSTONE_TTL_SECONDS, TagId,
 };
 use crate::{
-    engines::idempotency::{Recent, Remembers},
+    engines::idempotency::{Recent, remembers},
     values::{self, CommandId, Timestamp, check_length},
 };
 
@@ -384,29 +384,8 @@ impl Product {
     }
 }
 
-impl Remembers for Product {
-    fn recent(&self) -> &Recent {
-        &self.recent
-    }
-
-    fn recent_mut(&mut self) -> &mut Recent {
-        &mut self.recent
-    }
-
-    fn knows(&self, command: &CommandId) -> bool {
-        self.created_by == *command || self.recent.knows(command)
-    }
-}
-
-impl Remembers for DeletedProduct {
-    fn recent(&self) -> &Recent {
-        &self.recent
-    }
-
-    fn recent_mut(&mut self) -> &mut Recent {
-        &mut self.recent
-    }
-}
+remembers!(DeletedProduct);
+remembers!(created_by: Product);
 
 impl Departure {
     /// Begins a move to a category.
