@@ -10,6 +10,7 @@ use tributary::{
         model::{PublicComment, PublicPost, Username},
     },
 };
+use tributary_tools::html::page::check_page;
 
 use super::{
     data::{DataSet, PostPlan, Shape},
@@ -22,7 +23,7 @@ use super::{
 use crate::{
     cli::Cli,
     progress::Progress,
-    report::{Forms, page::check_page},
+    report::Forms,
     store::{Database, Store},
 };
 

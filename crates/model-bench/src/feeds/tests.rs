@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use clap::Parser;
 use proptest::prelude::*;
+use tributary_tools::html::page::check_page;
 
 use super::{
     DAY, FeedsCli, MIGRATION_AGE, Window,
@@ -22,7 +23,7 @@ use super::{
 use crate::{
     cli::{Cli, OtherFamily},
     progress::Progress,
-    report::{Forms, page::check_page},
+    report::Forms,
 };
 
 /// The beginning of a quarter: windows go over the ends of months, quarters and, with 12 months, a year.

@@ -1,8 +1,6 @@
-//! What both families of models report alike: the machine, the columns, the charts and the page.
+//! What both families of models report alike: the machine, and the columns.
 
-pub(crate) mod charts;
 pub(crate) mod columns;
-pub(crate) mod page;
 
 use std::{fs, io::Write, num::NonZero, path::Path, thread};
 

@@ -2,7 +2,13 @@
 
 use std::fmt::Write as _;
 
-use tributary_tools::escape;
+use tributary_tools::{
+    escape,
+    html::{
+        charts::{Bar, Group, Line, bars, lines},
+        page::{self, CLASSES, wide},
+    },
+};
 
 use super::{
     super::{
@@ -12,14 +18,7 @@ use super::{
     Report, Size,
     tables::{self, GROWING},
 };
-use crate::{
-    measure::Measured,
-    report::{
-        charts::{Bar, Group, Line, bars, lines},
-        columns::Quantity,
-        page::{self, CLASSES, wide},
-    },
-};
+use crate::{measure::Measured, report::columns::Quantity};
 
 const TITLE: &str = "Three data models of a blog";
 

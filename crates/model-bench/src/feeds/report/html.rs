@@ -2,21 +2,20 @@
 
 use std::fmt::Write as _;
 
-use tributary_tools::escape;
+use tributary_tools::{
+    escape,
+    html::{
+        charts::{Bar, Group, Line, bars, lines},
+        page::{self, CLASSES, wide},
+    },
+};
 
 use super::{
     super::{architecture::Architecture, shape::Shape},
     Report, Size,
     tables::{self, GROWING},
 };
-use crate::{
-    measure::Measured,
-    report::{
-        charts::{Bar, Group, Line, bars, lines},
-        columns::Quantity,
-        page::{self, CLASSES, wide},
-    },
-};
+use crate::{measure::Measured, report::columns::Quantity};
 
 const TITLE: &str = "Four architectures for news feeds";
 

@@ -2,28 +2,39 @@
 
 use std::fmt::Write as _;
 
-use tributary_tools::escape;
+use crate::escape;
 
-/// The bars of one request, a model each.
-pub(crate) struct Group {
-    pub(crate) title: String,
-    pub(crate) bars: Vec<Bar>,
+/// A group of bars under one title, such as those of one request, a model each.
+#[derive(Debug)]
+pub struct Group {
+    /// What stands to the left of the bars.
+    pub title: String,
+    /// The bars, from top to bottom.
+    pub bars: Vec<Bar>,
 }
 
 /// One bar.
-pub(crate) struct Bar {
-    pub(crate) class: &'static str,
-    pub(crate) label: String,
-    pub(crate) value: f64,
+#[derive(Debug)]
+pub struct Bar {
+    /// One of [`CLASSES`](super::page::CLASSES).
+    pub class: &'static str,
+    /// What the bar stands for, shown on a pointer.
+    pub label: String,
+    /// The length, in the unit of the chart.
+    pub value: f64,
     /// A published figure, from and to.
-    pub(crate) published: Option<(f64, f64)>,
+    pub published: Option<(f64, f64)>,
 }
 
 /// One line of a small chart.
-pub(crate) struct Line {
-    pub(crate) class: &'static str,
-    pub(crate) label: String,
-    pub(crate) points: Vec<(f64, f64)>,
+#[derive(Debug)]
+pub struct Line {
+    /// One of [`CLASSES`](super::page::CLASSES).
+    pub class: &'static str,
+    /// What the line stands for, shown on a pointer.
+    pub label: String,
+    /// Sizes and values, in the order of the sizes.
+    pub points: Vec<(f64, f64)>,
 }
 
 const WIDTH: f64 = 760.0;
@@ -32,8 +43,8 @@ const RIGHT: f64 = 70.0;
 const BAR: f64 = 11.0;
 const SPACE: f64 = 11.0;
 
-/// Groups of bars on a logarithmic scale; a stroke stands where a published figure is.
-pub(crate) fn bars(unit: &str, groups: &[Group]) -> String {
+/// Returns groups of bars on a logarithmic scale; a stroke stands where a published figure is.
+pub fn bars(unit: &str, groups: &[Group]) -> String {
     let all = || groups.iter().flat_map(|group| &group.bars);
     let values = all().flat_map(|bar| {
         let (from, to) = bar.published.unwrap_or((bar.value, bar.value));
@@ -113,8 +124,8 @@ fn one_bar(group: &Group, bar: &Bar, unit: &str, y: f64, x: &dyn Fn(f64) -> f64)
 
 const PLOT: (f64, f64) = (240.0, 150.0);
 
-/// One small chart: a quantity by the size, a line for each model. `sizes` says what a size counts.
-pub(crate) fn lines(title: &str, sizes: &str, lines: &[Line]) -> String {
+/// Returns one small chart: a quantity by the size, a line for each model. `sizes` says what a size counts.
+pub fn lines(title: &str, sizes: &str, lines: &[Line]) -> String {
     let points = || lines.iter().flat_map(|line| &line.points);
     let most = points().map(|(_, value)| *value).fold(0.0, f64::max).max(1.0);
     let widest = points().map(|(size, _)| *size).fold(1.0, f64::max);
@@ -156,7 +167,8 @@ pub(crate) fn lines(title: &str, sizes: &str, lines: &[Line]) -> String {
     svg + "</svg>\n"
 }
 
-fn begin(width: f64, height: f64, label: &str) -> String {
+/// Returns the opening tag of a chart with its size and its name for those who cannot see it.
+pub fn begin(width: f64, height: f64, label: &str) -> String {
     format!(
         "<svg viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" role=\"img\" \
          aria-label=\"{}\">",

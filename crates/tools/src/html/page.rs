@@ -2,10 +2,10 @@
 
 use std::fmt::Write as _;
 
-use tributary_tools::{Table, escape};
+use crate::{Table, escape};
 
-/// The classes of the models, each with its colour.
-pub(crate) const CLASSES: [&str; 6] = ["m1", "m2", "m3", "m4", "m5", "m6"];
+/// The classes of lines and bars, each with its colour.
+pub const CLASSES: [&str; 6] = ["m1", "m2", "m3", "m4", "m5", "m6"];
 
 const STYLE: &str = "\
 :root{color-scheme:light dark;--back:#fff;--text:#1b1f24;--soft:#667;--grid:#dde;\
@@ -32,8 +32,8 @@ font-variant-numeric:tabular-nums}th,td{padding:2px 8px;text-align:right;\
 border-bottom:1px solid var(--grid)}th{font-size:11px;color:var(--soft)}\
 th:nth-child(-n+2),td:nth-child(-n+2){text-align:left}";
 
-/// The whole page around its body.
-pub(crate) fn page(title: &str, body: &str) -> String {
+/// Returns the whole page around its body.
+pub fn page(title: &str, body: &str) -> String {
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\">\
          <meta name=\"viewport\" content=\"width=device-width\">\
@@ -42,8 +42,8 @@ pub(crate) fn page(title: &str, body: &str) -> String {
     )
 }
 
-/// What the colours mean.
-pub(crate) fn key(names: &[(&str, &str)]) -> String {
+/// Returns the key of the colours: classes and what they stand for.
+pub fn key(names: &[(&str, &str)]) -> String {
     let mut key = String::from("<p class=\"key\">");
     for (class, name) in names {
         let _ = write!(key, "<span class=\"{class}\">■ {}</span>", escape(name));
@@ -51,14 +51,13 @@ pub(crate) fn key(names: &[(&str, &str)]) -> String {
     key + "</p>\n"
 }
 
-/// A table that may be wider than the page.
-pub(crate) fn wide(table: &Table) -> String {
+/// Returns a table that may be wider than the page.
+pub fn wide(table: &Table) -> String {
     format!("<div class=\"wide\">\n{}</div>\n", table.html())
 }
 
-/// Checks that a page is whole and needs nothing from elsewhere.
-#[cfg(test)]
-pub(crate) fn check_page(html: &str) {
+/// Panics where a page is not whole or needs something from elsewhere. For tests.
+pub fn check_page(html: &str) {
     for outside in ["http", "<script", "<link", "<img", "src=", "url(", "@import"] {
         assert!(!html.contains(outside), "{outside}");
     }
