@@ -8,6 +8,12 @@ use std::{
 use azure_core::http::{Method, Request, headers::HeaderName};
 use azure_data_cosmos::CosmosError;
 use serde::Deserialize;
+use tributary_charges::{
+    items::Version,
+    policy::IndexingPolicy,
+    rates::{self, LOOK},
+    reads,
+};
 
 use super::{
     super::{
@@ -16,11 +22,7 @@ use super::{
         store::{Response, Store},
         written::body_of,
     },
-    items::Version,
-    policy::IndexingPolicy,
     queries,
-    rates::{self, LOOK},
-    reads,
     writes::Write,
 };
 

@@ -1,21 +1,12 @@
 //! What requests would cost in Azure, in request units: an estimate, since the emulator charges
 //! every page of a query 1.0 and writes by a crude rule.
 //!
-//! The model is pure functions of what a request did: [`items`] for writes, [`reads`] for queries
-//! and feeds, with the constants and their sources in [`rates`]. [`Ledger`] finds out what a
-//! request did, around the request itself. `docs/local-endpoint.md` has the error of each figure
-//! and what is left out.
+//! The model is pure functions of what a request did, in [`tributary_charges`]. [`Ledger`] finds out
+//! what a request did, around the request itself. `docs/local-endpoint.md` has the error of each
+//! figure and what is left out.
 
-#[cfg(test)]
-mod figures;
-mod items;
 mod ledger;
-mod policy;
 mod queries;
-mod rates;
-mod reads;
-mod sql;
-mod terms;
 mod writes;
 
 pub(super) use ledger::Ledger;

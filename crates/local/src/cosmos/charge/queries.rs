@@ -3,16 +3,16 @@
 
 use azure_core::http::{Request, headers::HeaderName};
 use serde_json::{Value, json};
-
-use super::{
-    super::{
-        operation::ContainerPath,
-        slices::{self, CONTINUATION, ITEM_COUNT, MAX_ITEM_COUNT, RANGE_ID, RANGE_START},
-        store::{Response, Store, names_partition_key},
-        written::parse,
-    },
+use tributary_charges::{
     reads::QueryWork,
     sql::{Shape, shape},
+};
+
+use super::super::{
+    operation::ContainerPath,
+    slices::{self, CONTINUATION, ITEM_COUNT, MAX_ITEM_COUNT, RANGE_ID, RANGE_START},
+    store::{Response, Store, names_partition_key},
+    written::parse,
 };
 
 /// What the query of `request`, or this page of it, did for `response`.

@@ -3,15 +3,15 @@
 use azure_core::http::Request;
 use serde::Deserialize;
 use serde_json::Value;
-
-use super::{
-    super::{
-        operation::RequestKind,
-        written::{body_of, parse},
-    },
+use tributary_charges::{
     items::{self, Version, Within},
     policy::IndexingPolicy,
     rates,
+};
+
+use super::super::{
+    operation::RequestKind,
+    written::{body_of, parse},
 };
 
 /// An operation on an item. In a batch it may be a read.
@@ -126,9 +126,9 @@ fn n_patches(request: &Request) -> u32 {
 mod tests {
     use azure_core::http::{Method, Request, Url};
     use serde_json::{Value, json};
+    use tributary_charges::policy::IndexingPolicy;
 
     use super::{RequestKind, Version, Write};
-    use crate::cosmos::charge::policy::IndexingPolicy;
 
     fn writes(kind: RequestKind, item: Option<&str>, body: &Value) -> Vec<Write> {
         let url = Url::parse("http://localhost/dbs/d/colls/c/docs").unwrap();

@@ -11,7 +11,8 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use super::{
+use crate::{
+    ERROR,
     items::{Version, Within, create, replace},
     policy::IndexingPolicy,
     rates,
@@ -35,8 +36,6 @@ const SUMMARY: usize = 200;
 const TITLE: usize = 40;
 /// What the store adds to an item.
 const SYSTEM_BYTES: usize = 220;
-
-const ERROR: f64 = 0.25;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Model {
@@ -96,7 +95,7 @@ fn the_model_is_within_a_quarter_of_each_published_figure() {
     }
     println!("{table}");
     assert!(far.is_empty(), "{far:?}");
-    let docs = include_str!("../../../../../docs/local-endpoint.md");
+    let docs = include_str!("../../../docs/local-endpoint.md");
     assert!(docs.contains(&table), "docs/local-endpoint.md should contain:\n\n{table}");
 }
 

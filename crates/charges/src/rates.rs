@@ -38,37 +38,38 @@ const WRITE: [(f64, f64); 12] = [
 ];
 
 /// A request that is refused after a look at the item costs what a small read costs.
-pub(super) const LOOK: f64 = 1.0;
+pub const LOOK: f64 = 1.0;
 
 /// A term that is put into the index or taken out of it. Published.
-pub(super) const TERM: f64 = 0.2;
+pub const TERM: f64 = 0.2;
 /// Terms of an indexed value: it is found by equality and in a range. Fitted.
-pub(super) const TERMS_OF_A_VALUE: u32 = 2;
+pub const TERMS_OF_A_VALUE: u32 = 2;
 /// Each operation of a patch, on top of the replacement. Published.
-pub(super) const PATCH_OPERATION: f64 = 0.4;
+pub const PATCH_OPERATION: f64 = 0.4;
 
 /// A query in one physical partition, before it has found anything. Fitted.
-pub(super) const QUERY: f64 = 2.5;
+pub const QUERY: f64 = 2.5;
 /// A look into the index for one value or range. Fitted.
-pub(super) const SEEK: f64 = 0.2;
+pub const SEEK: f64 = 0.2;
 /// An item that a query loads, whatever its size. Fitted.
-pub(super) const LOAD: f64 = 0.08;
+pub const LOAD: f64 = 0.08;
 /// Each KB that a query loads. Fitted.
-pub(super) const LOAD_KB: f64 = 0.08;
+pub const LOAD_KB: f64 = 0.08;
 /// Each KB that a query returns. Fitted: the figures hardly tell it from [`LOAD_KB`].
-pub(super) const RETURN_KB: f64 = 0.02;
+pub const RETURN_KB: f64 = 0.02;
 
-/// What reading an item of so many bytes costs.
-pub(super) fn read(bytes: usize) -> f64 {
+/// Returns the request units of a point read of an item of so many bytes.
+pub fn read(bytes: usize) -> f64 {
     between(&READ, kilobytes(bytes))
 }
 
-/// What writing an item of so many bytes costs, without its index.
-pub(super) fn write(bytes: usize) -> f64 {
+/// Returns the request units of a write of an item of so many bytes, without its index.
+pub fn write(bytes: usize) -> f64 {
     between(&WRITE, kilobytes(bytes))
 }
 
-pub(super) fn kilobytes(bytes: usize) -> f64 {
+/// Returns `bytes` in KB of 1,024 bytes.
+pub fn kilobytes(bytes: usize) -> f64 {
     // No body is larger than 4 GB.
     u32::try_from(bytes).map_or(f64::from(u32::MAX), f64::from) / 1_024.0
 }

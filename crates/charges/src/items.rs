@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{
+use crate::{
     policy::IndexingPolicy,
     rates::{self, PATCH_OPERATION},
     terms::Terms,
@@ -10,10 +10,11 @@ use super::{
 
 /// A version of an item.
 #[derive(Debug)]
-pub(super) struct Version {
-    pub(super) item: Value,
+pub struct Version {
+    /// The item, without what the store adds.
+    pub item: Value,
     /// Its size as JSON.
-    pub(super) bytes: usize,
+    pub bytes: usize,
 }
 
 impl Version {
@@ -22,29 +23,26 @@ impl Version {
     }
 }
 
-/// Whether a write is alone or one of a transactional batch or a stored procedure.
+/// The surroundings of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Within {
+pub enum Within {
+    /// A request of its own.
     Request,
+    /// A transactional batch or a stored procedure.
     Transaction,
 }
 
-/// A new item.
-pub(super) fn create(new: &Version, policy: &IndexingPolicy) -> f64 {
+/// Returns the request units of a new item.
+pub fn create(new: &Version, policy: &IndexingPolicy) -> f64 {
     rates::write(new.bytes) + new.terms(policy).charge()
 }
 
-/// A new version: the terms that differ are taken out and put in.
+/// Returns the request units of a new version: the terms that differ are taken out and put in.
 ///
 /// Alone it also pays for the removal of the old version, as published. In a transaction it does
 /// not: the published figures of the blog's stored procedures leave about six request units for
 /// the replacement in them, not eleven.
-pub(super) fn replace(
-    old: &Version,
-    new: &Version,
-    policy: &IndexingPolicy,
-    within: Within,
-) -> f64 {
+pub fn replace(old: &Version, new: &Version, policy: &IndexingPolicy, within: Within) -> f64 {
     let (before, after) = (old.terms(policy), new.terms(policy));
     let removal = match within {
         Within::Request => rates::write(old.bytes),
@@ -56,18 +54,13 @@ pub(super) fn replace(
         + after.charge_without(&before)
 }
 
-/// A partial update: a replacement, and a little for each operation.
-pub(super) fn patch(
-    old: &Version,
-    new: &Version,
-    n_operations: u32,
-    policy: &IndexingPolicy,
-) -> f64 {
+/// Returns the request units of a partial update: a replacement, and a little for each operation.
+pub fn patch(old: &Version, new: &Version, n_operations: u32, policy: &IndexingPolicy) -> f64 {
     replace(old, new, policy, Within::Request) + f64::from(n_operations) * PATCH_OPERATION
 }
 
-/// The end of an item and of its terms.
-pub(super) fn delete(old: &Version, policy: &IndexingPolicy) -> f64 {
+/// Returns the request units of the end of an item and of its terms.
+pub fn delete(old: &Version, policy: &IndexingPolicy) -> f64 {
     create(old, policy)
 }
 

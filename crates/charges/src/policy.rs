@@ -5,9 +5,9 @@
 use serde::Deserialize;
 
 /// What of an item goes into the index.
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub(super) struct IndexingPolicy {
+pub struct IndexingPolicy {
     automatic: bool,
     indexing_mode: String,
     included_paths: Vec<PathSpec>,
@@ -16,7 +16,7 @@ pub(super) struct IndexingPolicy {
     composite_indexes: Vec<Vec<PathSpec>>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 struct PathSpec {
     path: String,
 }
@@ -37,12 +37,12 @@ impl Default for IndexingPolicy {
 
 impl IndexingPolicy {
     /// Whether items get into the index without being asked for.
-    pub(super) fn is_on(&self) -> bool {
+    pub fn is_on(&self) -> bool {
         self.automatic && !self.indexing_mode.eq_ignore_ascii_case("none")
     }
 
     /// Whether the value at `path` is indexed: the most precise pattern that covers it decides.
-    pub(super) fn covers(&self, path: &[&str]) -> bool {
+    pub fn covers(&self, path: &[&str]) -> bool {
         let best = |patterns: &[PathSpec]| {
             patterns.iter().filter_map(|pattern| precision(&pattern.path, path)).max()
         };
@@ -51,7 +51,7 @@ impl IndexingPolicy {
     }
 
     /// The paths of single values that are included by name.
-    pub(super) fn named_paths(&self) -> impl Iterator<Item = Vec<&str>> {
+    pub fn named_paths(&self) -> impl Iterator<Item = Vec<&str>> {
         self.included_paths.iter().filter_map(|included| {
             let mut path = segments(&included.path);
             (path.pop() == Some("?") && !path.contains(&"[]")).then_some(path)
@@ -59,7 +59,7 @@ impl IndexingPolicy {
     }
 
     /// The properties of each composite index, as paths.
-    pub(super) fn composite_indexes(&self) -> impl Iterator<Item = Vec<Vec<&str>>> {
+    pub fn composite_indexes(&self) -> impl Iterator<Item = Vec<Vec<&str>>> {
         self.composite_indexes
             .iter()
             .map(|index| index.iter().map(|property| segments(&property.path)).collect())

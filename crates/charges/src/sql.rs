@@ -6,16 +6,16 @@
 
 /// What a query's text tells.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Shape {
+pub struct Shape {
     /// Values and ranges that the filter and the order look up in the index.
-    pub(super) seeks: u32,
+    pub seeks: u32,
     /// The same query with the whole items for its result, where its own result does not have
     /// them; `None` where it has, and with JOIN and OFFSET.
-    pub(super) whole_items: Option<String>,
+    pub whole_items: Option<String>,
     /// Whether the result sums items up, so that one page of it may come from all of them.
-    pub(super) sums_up: bool,
+    pub sums_up: bool,
     /// The properties that the filter compares by `=`, as `a/b`.
-    pub(super) equalities: Vec<String>,
+    pub equalities: Vec<String>,
 }
 
 /// A word or a symbol outside of quotes.
@@ -38,7 +38,7 @@ impl Token<'_> {
 }
 
 /// Reads a query's text.
-pub(super) fn shape(text: &str) -> Shape {
+pub fn shape(text: &str) -> Shape {
     let tokens = tokens(text);
     let clause =
         |words: &[&str]| tokens.iter().position(|token| token.depth == 0 && token.is_one_of(words));

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use super::{
+use crate::{
     policy::IndexingPolicy,
     rates::{TERM, TERMS_OF_A_VALUE},
 };
@@ -15,7 +15,7 @@ const SYSTEM_PROPERTIES: [&str; 5] = ["_rid", "_self", "_etag", "_attachments", 
 
 /// What stands in the index for an item.
 #[derive(Debug, Default)]
-pub(super) struct Terms {
+pub struct Terms {
     /// Whether there is an index, so that it has `_ts`, which changes with each write.
     time: bool,
     terms: HashSet<Term>,
@@ -31,7 +31,7 @@ enum Term {
 
 impl Terms {
     /// The terms of an item.
-    pub(super) fn of(item: &Value, policy: &IndexingPolicy) -> Self {
+    pub fn of(item: &Value, policy: &IndexingPolicy) -> Self {
         if !policy.is_on() {
             return Self::default();
         }
@@ -83,12 +83,12 @@ impl Terms {
     }
 
     /// What it costs to put all of them into the index, or to take them out.
-    pub(super) fn charge(&self) -> f64 {
+    pub fn charge(&self) -> f64 {
         self.charge_without(&Self::default())
     }
 
     /// What it costs to put those in that `other` does not have.
-    pub(super) fn charge_without(&self, other: &Self) -> f64 {
+    pub fn charge_without(&self, other: &Self) -> f64 {
         let time = if self.time { TERMS_OF_A_VALUE } else { 0 };
         let others = self.terms.difference(&other.terms).map(|term| match term {
             Term::Value { .. } => TERMS_OF_A_VALUE,
@@ -108,7 +108,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::Terms;
-    use crate::cosmos::charge::{policy::IndexingPolicy, rates::TERM};
+    use crate::{policy::IndexingPolicy, rates::TERM};
 
     /// Terms of the item, without those of `_ts`.
     #[track_caller]

@@ -1,0 +1,10 @@
+#![doc = include_str!("../README.md")]
+
+pub mod analysis;
+pub mod report;
+pub mod request;
+pub mod sample;
+
+pub use analysis::{Analysis, Options};
+pub use report::Report;
+pub use request::RequestKind;

@@ -1,0 +1,229 @@
+//! What is known of a candidate after the sample: plain data, for tables, JSON and charts.
+
+use serde::Serialize;
+use tributary_partitioning::KeyStrategy;
+
+/// What a partition key would do to the items and requests of a sample.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Report {
+    /// The candidate.
+    pub strategy: KeyStrategy,
+    /// Items of the sample.
+    pub items: u64,
+    /// Their size as JSON, in bytes.
+    pub bytes: u64,
+    /// Logical partitions.
+    pub cardinality: Estimate,
+    /// Items of each logical partition.
+    pub by_items: Distribution,
+    /// Bytes of each logical partition.
+    pub by_bytes: Distribution,
+    /// Request units a day of each logical partition, when there are requests with a frequency.
+    pub by_request_units: Option<Distribution>,
+    /// When the limits of a logical partition are reached, when the growth is known.
+    pub growth: Growth,
+    /// Each kind of request, in the order in which they were given.
+    pub requests: Vec<RequestReport>,
+    /// Request units a day of all requests with a frequency.
+    pub request_units_per_day: Estimate,
+    /// Share of the requests, weighted by frequency, that name the key of one logical partition. `None`
+    /// without requests.
+    pub aligned: Option<f64>,
+    /// Share of the queries, weighted by frequency, that visit all physical partitions. `None` without
+    /// queries.
+    pub cross_partition: Option<f64>,
+    /// How writes come together in one logical partition, when the items have a time.
+    pub hotness: Option<Hotness>,
+    /// What is wrong with keys of single items.
+    pub keys: Keys,
+    /// Anti-patterns and failed checks, the gravest first.
+    pub findings: Vec<Finding>,
+    /// What the data cannot tell, as sentences.
+    pub unknown: Vec<String>,
+}
+
+/// A number that is measured, or estimated between two bounds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Estimate {
+    /// The number.
+    pub value: f64,
+    /// Whether it is exact. Then the bounds are the number.
+    pub exact: bool,
+    /// The true number is hardly below this (two standard deviations, or the error of the model).
+    pub low: f64,
+    /// The true number is hardly above this.
+    pub high: f64,
+}
+
+impl Estimate {
+    /// Returns a number that is known.
+    pub fn exact(value: f64) -> Self {
+        Self { value, exact: true, low: value, high: value }
+    }
+
+    /// Returns a number with its relative error: `0.25` is 25 % to both sides.
+    pub fn within(value: f64, error: f64) -> Self {
+        Self { value, exact: false, low: value * (1.0 - error), high: value * (1.0 + error) }
+    }
+}
+
+/// How something is distributed over the logical partitions.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Distribution {
+    /// The Gini coefficient: 0 when all partitions have the same, near 1 when one has all.
+    pub gini: f64,
+    /// The share of the partition that has the most.
+    pub largest: f64,
+    /// The mean of a partition, in the unit of the distribution.
+    pub mean: f64,
+    /// The partitions with the most, at most ten, with their shares.
+    pub top: Vec<KeyShare>,
+    /// The Lorenz curve: the share of partitions, smallest first, and the share that they have
+    /// together. From (0, 0) to (1, 1), at most 101 points.
+    pub curve: Vec<(f64, f64)>,
+}
+
+/// A logical partition and its share.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct KeyShare {
+    /// The key as the service takes it: a JSON array of the values of its levels.
+    pub key: String,
+    /// Its share, from 0 to 1.
+    pub share: f64,
+}
+
+/// When a logical partition reaches a limit of the service.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Growth {
+    /// New items a day in the container: stated, or the sum of the frequencies of what creates.
+    pub items_per_day: Option<f64>,
+    /// The size of the largest logical partition in the container, in bytes.
+    pub largest_bytes: f64,
+    /// Days until the largest logical partition has 20 GB; `None` when it never does or when the
+    /// growth is unknown.
+    pub days_to_20_gb: Option<f64>,
+    /// Request units a second of the busiest logical partition, at the peak.
+    pub busiest_request_units_per_second: Option<f64>,
+    /// Days until that is 10,000, when requests grow as the items do; `None` when it never is or when
+    /// that is unknown.
+    pub days_to_10_000_ru: Option<f64>,
+    /// Whether a period in the key ends the growth of each logical partition.
+    pub ends_with_period: bool,
+}
+
+/// What a kind of request costs.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RequestReport {
+    /// Its name.
+    pub kind: String,
+    /// How often a day; `None` when it was not given.
+    pub per_day: Option<f64>,
+    /// Whether it names the key of one logical partition.
+    pub names_key: bool,
+    /// Logical partitions that it reads from or writes to. That of a fan-out is all of them.
+    pub logical_partitions: f64,
+    /// Store requests that begin in a physical partition: one for each key that is named, and one for
+    /// each physical partition of a fan-out.
+    pub physical_partitions: f64,
+    /// Items that it loads.
+    pub items_loaded: f64,
+    /// Request units of one.
+    pub request_units: f64,
+    /// Request units a day.
+    pub request_units_per_day: Option<f64>,
+    /// Whether its writes must be one transaction and are in one logical partition. `None` when it is
+    /// no transaction.
+    pub transaction_fits: Option<bool>,
+}
+
+/// How writes come together in one logical partition.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Hotness {
+    /// The length of the window in seconds: 60, or the shortest of 3,600 and 86,400 in which the
+    /// busiest has enough writes to tell.
+    pub window_seconds: u32,
+    /// The start of the busiest window, as RFC 3339.
+    pub busiest: String,
+    /// Writes of the sample in it.
+    pub writes: u64,
+    /// The share of them that goes to one logical partition.
+    pub share: f64,
+    /// That partition.
+    pub key: String,
+    /// The busiest window has so many times the writes of a mean window.
+    pub peak_over_mean: f64,
+    /// Writes by time: the starts of the columns, as RFC 3339.
+    pub columns: Vec<String>,
+    /// Rows of the logical partitions with the most writes, with the share of each column's writes
+    /// that goes to them.
+    pub heat: Vec<HeatRow>,
+}
+
+/// The writes of a logical partition over time.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct HeatRow {
+    /// The key.
+    pub key: String,
+    /// Its share of the writes of each column; `None` where the column has none.
+    pub shares: Vec<Option<f64>>,
+}
+
+/// What is wrong with keys of single items. Each counts items of the sample.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Keys {
+    /// Items that lack a property of the key.
+    pub missing: u64,
+    /// Items in which a property of the key is `null`.
+    pub null: u64,
+    /// Items in which a property of the key is an object or an array.
+    pub not_scalar: u64,
+    /// Items in which a property is no time, and the key is made of its period.
+    pub not_a_time: u64,
+    /// Items whose key is longer than the service allows, 2,048 bytes.
+    pub too_long: u64,
+    /// Items whose key is longer than 101 bytes, the limit of containers without large keys.
+    pub over_101_bytes: u64,
+    /// Ids that come several times in the sample (of those that were watched).
+    pub repeated_ids: u64,
+    /// Repeated ids that come with several keys.
+    pub changed_ids: u64,
+    /// Bytes of the longest key.
+    pub longest_bytes: u64,
+}
+
+/// An anti-pattern or a failed check.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Finding {
+    /// Its name in kebab case, such as `hot-partition`.
+    pub code: &'static str,
+    /// How grave it is.
+    pub severity: Severity,
+    /// From where on it is found.
+    pub threshold: f64,
+    /// What was measured.
+    pub measured: f64,
+    /// Where the threshold comes from: a section of the guide, or a limit of the service.
+    pub source: &'static str,
+    /// What is wrong and what to do, in plain sentences.
+    pub sentence: String,
+}
+
+/// How grave a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Severity {
+    /// Good to know; at the stated size and growth it does no harm.
+    Notice,
+    /// It costs or it fails, or the data cannot exclude that.
+    Warning,
+}

@@ -1,0 +1,238 @@
+//! Kinds of requests, as a line each of `requests.jsonl`.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use thiserror::Error;
+use tributary_partitioning::{Condition, path::Path};
+
+/// A kind of request of the application, and how often it comes.
+///
+/// ```json
+/// {"kind": "posts of a user", "operation": "query",
+///  "filters": {"/userId": "?", "/createdAt": {"last": "30 days"}},
+///  "limit": 20, "orderBy": "/createdAt desc", "frequency": {"perDay": 12000}}
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RequestKind {
+    /// Its name in reports.
+    pub kind: String,
+    /// What it does.
+    pub operation: Operation,
+    /// What is known of the items when it is sent, by the path of a property. Of a write: what is
+    /// known without reading.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub filters: BTreeMap<Path, Wanted>,
+    /// The most items of the answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u32>,
+    /// The order of the answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub order_by: Option<OrderBy>,
+    /// What a query returns of the items.
+    #[serde(default, skip_serializing_if = "Select::is_items")]
+    pub select: Select,
+    /// The properties that a replace, patch or upsert changes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub set: Vec<Path>,
+    /// The writes of a transaction; one create when none is given.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub writes: Vec<Step>,
+    /// How often it comes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub frequency: Option<Frequency>,
+}
+
+/// What a request does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Operation {
+    /// Reads one item by its id.
+    Read,
+    /// Finds items.
+    Query,
+    /// Creates an item.
+    Create,
+    /// Replaces an item.
+    Replace,
+    /// Creates or replaces an item; charged as a replace.
+    Upsert,
+    /// Changes properties of an item.
+    Patch,
+    /// Deletes an item.
+    Delete,
+    /// Writes several items in one transaction, which one logical partition must hold.
+    Transaction,
+}
+
+/// A write of a transaction.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Step {
+    /// What it does: create, replace, upsert, patch or delete.
+    pub operation: Operation,
+    /// The properties that it changes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub set: Vec<Path>,
+    /// How many items.
+    #[serde(default = "one")]
+    pub items: u32,
+}
+
+fn one() -> u32 {
+    1
+}
+
+/// What a request wants of a property.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Value", into = "Value")]
+pub enum Wanted {
+    /// `"?"`: the value of an item, drawn from the sample. What more items have is drawn more often.
+    Drawn,
+    /// `{"last": "30 days"}`: a time of this many seconds that ends at the newest item.
+    Last(i64),
+    /// A condition as it is: a value, a list of values, or a range.
+    This(Condition),
+}
+
+/// What a query returns.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", untagged)]
+pub enum Select {
+    /// The items.
+    #[default]
+    #[serde(skip)]
+    Items,
+    /// Only these properties of each.
+    Properties(Vec<Path>),
+    /// `"count"`: one aggregated value, for which it loads all matching items.
+    Aggregate(Aggregate),
+}
+
+/// The one word of [`Select::Aggregate`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Aggregate {
+    /// Counts, or sums up in any other way.
+    Count,
+}
+
+/// How often a kind of request comes.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Frequency {
+    /// Requests a day, as a mean.
+    pub per_day: f64,
+}
+
+/// The order of an answer: `/createdAt desc`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct OrderBy {
+    /// The property.
+    pub path: Path,
+    /// Whether the greatest comes first.
+    pub descending: bool,
+}
+
+/// The error of a text of a request that means nothing.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum RequestError {
+    /// Not a length of time.
+    #[error("`{0}` is no length of time: write such as \"30 days\", \"12 hours\" or \"3 months\"")]
+    Time(String),
+    /// Not an order.
+    #[error("`{0}` is no order: write such as \"/createdAt desc\"")]
+    Order(String),
+    /// Not a condition.
+    #[error(
+        "`{0}` is no condition: write \"?\" for a value of the sample, {{\"last\": \"30 days\"}}, a value, a list of values, or {{\"from\": …, \"to\": …}}"
+    )]
+    Condition(String),
+}
+
+impl Select {
+    fn is_items(&self) -> bool {
+        *self == Self::Items
+    }
+}
+
+impl RequestKind {
+    /// Returns the requests a day, when they were given.
+    pub fn per_day(&self) -> Option<f64> {
+        self.frequency.map(|frequency| frequency.per_day)
+    }
+}
+
+impl TryFrom<Value> for Wanted {
+    type Error = RequestError;
+
+    fn try_from(value: Value) -> Result<Self, RequestError> {
+        if value == "?" {
+            return Ok(Self::Drawn);
+        }
+        if let Some(last) =
+            value.get("last").filter(|_| value.as_object().is_some_and(|o| o.len() == 1))
+        {
+            let text = last.as_str().ok_or_else(|| RequestError::Time(last.to_string()))?;
+            return seconds(text)
+                .map(Self::Last)
+                .ok_or_else(|| RequestError::Time(text.to_owned()));
+        }
+        let condition = Condition::deserialize(&value);
+        condition.map(Self::This).map_err(|_| RequestError::Condition(value.to_string()))
+    }
+}
+
+impl From<Wanted> for Value {
+    fn from(wanted: Wanted) -> Self {
+        match wanted {
+            Wanted::Drawn => Self::from("?"),
+            Wanted::Last(seconds) => serde_json::json!({"last": format!("{seconds} seconds")}),
+            Wanted::This(condition) => serde_json::to_value(condition).unwrap_or_default(),
+        }
+    }
+}
+
+/// Returns the seconds of such as `30 days`. A month has 30 days, a year 365.
+fn seconds(text: &str) -> Option<i64> {
+    let (number, unit) = text.trim().split_once(' ')?;
+    let number: u32 = number.parse().ok().filter(|&number| number > 0)?;
+    let unit = unit.trim();
+    let unit: i64 = match unit.strip_suffix('s').unwrap_or(unit) {
+        "second" => 1,
+        "minute" => 60,
+        "hour" => 3_600,
+        "day" => 86_400,
+        "week" => 7 * 86_400,
+        "month" => 30 * 86_400,
+        "year" => 365 * 86_400,
+        _ => return None,
+    };
+    Some(i64::from(number) * unit)
+}
+
+impl TryFrom<String> for OrderBy {
+    type Error = RequestError;
+
+    fn try_from(text: String) -> Result<Self, RequestError> {
+        let trimmed = text.trim();
+        let (path, descending) = match trimmed.rsplit_once(' ') {
+            Some((path, word)) if word.eq_ignore_ascii_case("desc") => (path, true),
+            Some((path, word)) if word.eq_ignore_ascii_case("asc") => (path, false),
+            _ => (trimmed, false),
+        };
+        match path.trim().parse() {
+            Ok(path) => Ok(Self { path, descending }),
+            Err(_) => Err(RequestError::Order(text)),
+        }
+    }
+}
+
+impl From<OrderBy> for String {
+    fn from(order: OrderBy) -> Self {
+        format!("{} {}", order.path, if order.descending { "desc" } else { "asc" })
+    }
+}

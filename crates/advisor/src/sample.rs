@@ -1,0 +1,140 @@
+//! The sample: JSON Lines of any size.
+
+use std::io::BufRead;
+
+use rayon::prelude::*;
+use serde_json::Value;
+use thiserror::Error;
+
+/// Bytes of text that are parsed at once, on all cores.
+const BATCH: usize = 4 << 20;
+
+/// The longest line, in bytes. The service's limit of an item is 2 MB; escapes may lengthen it.
+const LONGEST_LINE: usize = 32 << 20;
+
+/// An item of the sample.
+#[derive(Clone, Debug)]
+pub struct Item {
+    /// The item, an object.
+    pub value: Value,
+    /// Its size as JSON without white space, in bytes.
+    pub bytes: usize,
+}
+
+/// How far reading is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// Items so far.
+    pub items: u64,
+    /// Bytes of text so far.
+    pub bytes: u64,
+}
+
+/// The error of a sample that cannot be used.
+#[derive(Debug, Error)]
+pub enum SampleError {
+    /// It cannot be read.
+    #[error("cannot read the sample: {0}")]
+    Io(#[from] std::io::Error),
+    /// A line is not JSON.
+    #[error("line {line}: not JSON ({error}); write one item a line")]
+    Json {
+        /// The number of the line, from 1.
+        line: u64,
+        /// What the parser says.
+        error: String,
+    },
+    /// A line is no object.
+    #[error("line {line}: an item is a JSON object, such as {{\"id\": \"1\"}}")]
+    NotAnObject {
+        /// The number of the line, from 1.
+        line: u64,
+    },
+    /// A line is longer than any item.
+    #[error("line {line}: longer than {} MB; write one item a line", LONGEST_LINE >> 20)]
+    TooLong {
+        /// The number of the line, from 1.
+        line: u64,
+    },
+}
+
+/// Reads JSON Lines and gives them to `each` in batches, in their order. Empty lines are skipped. One
+/// batch is in memory at a time.
+///
+/// ```
+/// let mut items = 0;
+/// let text = "{\"id\": \"1\"}\n\n{\"id\": \"2\"}\n";
+/// tributary_partition::sample::read(text.as_bytes(), |batch, _| items += batch.len())?;
+/// assert_eq!(items, 2);
+/// # Ok::<(), tributary_partition::sample::SampleError>(())
+/// ```
+pub fn read(
+    mut from: impl BufRead,
+    mut each: impl FnMut(&[Item], Progress),
+) -> Result<Progress, SampleError> {
+    let mut progress = Progress::default();
+    let mut n_lines = 0;
+    let mut text = Vec::with_capacity(BATCH);
+    loop {
+        let mut lines = Vec::new();
+        text.clear();
+        let mut ended = false;
+        while text.len() < BATCH {
+            let start = text.len();
+            let limit = LONGEST_LINE as u64 + 1;
+            let length = std::io::Read::take(&mut from, limit).read_until(b'\n', &mut text)?;
+            if length == 0 {
+                ended = true;
+                break;
+            }
+            n_lines += 1;
+            if length > LONGEST_LINE {
+                return Err(SampleError::TooLong { line: n_lines });
+            }
+            lines.push((n_lines, start..text.len()));
+        }
+        let items =
+            lines.into_par_iter().filter_map(|(line, range)| item(line, &text[range]).transpose());
+        let items: Vec<Item> = items.collect::<Result<_, _>>()?;
+        progress.items += items.len() as u64;
+        progress.bytes += text.len() as u64;
+        if !items.is_empty() {
+            each(&items, progress);
+        }
+        if ended {
+            return Ok(progress);
+        }
+    }
+}
+
+fn item(line: u64, text: &[u8]) -> Result<Option<Item>, SampleError> {
+    let text = text.trim_ascii();
+    // A byte-order mark at the start, as exports from Windows have it.
+    let text = if line == 1 { text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text) } else { text };
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let value: Value = serde_json::from_slice(text)
+        .map_err(|error| SampleError::Json { line, error: error.to_string() })?;
+    if !value.is_object() {
+        return Err(SampleError::NotAnObject { line });
+    }
+    let mut count = Count(0);
+    // Counting cannot fail.
+    let _ = serde_json::to_writer(&mut count, &value);
+    Ok(Some(Item { value, bytes: count.0 }))
+}
+
+/// A writer that only counts.
+struct Count(usize);
+
+impl std::io::Write for Count {
+    fn write(&mut self, text: &[u8]) -> std::io::Result<usize> {
+        self.0 += text.len();
+        Ok(text.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
