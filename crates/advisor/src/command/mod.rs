@@ -1,0 +1,4 @@
+//! The subcommands, a file each. To add one: its file here with `Arguments` and `run`, a variant of
+//! `Command` in `main`, and a line in its match.
+
+pub(crate) mod advise;

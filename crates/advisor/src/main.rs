@@ -1,0 +1,31 @@
+//! The command `tributary-partition`.
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+mod command;
+
+/// Chooses, validates and watches the partition key of an Azure Cosmos DB container.
+#[derive(Debug, Parser)]
+#[command(version, propagate_version = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Advise(command::advise::Arguments),
+}
+
+fn main() -> ExitCode {
+    let outcome = match Cli::parse().command {
+        Command::Advise(arguments) => command::advise::run(&arguments),
+    };
+    // 2 is what clap answers to wrong arguments, too.
+    outcome.unwrap_or_else(|error| {
+        eprintln!("error: {error:#}");
+        ExitCode::from(2)
+    })
+}

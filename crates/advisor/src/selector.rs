@@ -1,0 +1,66 @@
+//! A strategy without data: the guide's decision framework, applied to what one knows beforehand.
+//!
+//! Two decisions of the guide are taken, each by its own rules: which key ("Dynamic Partition Strategy
+//! Selection", with the scenarios where they are more precise) and which containers ("Implementation
+//! Decision Framework"). Both are pure functions of the [`Characteristics`]. So what would change an
+//! answer is not written down but found: each characteristic is turned round, and the decisions are
+//! taken again.
+
+use serde::Serialize;
+
+mod architecture;
+mod changes;
+mod characteristics;
+mod decision;
+mod kinds;
+mod text;
+
+pub use architecture::{Architecture, Containers};
+pub use changes::Change;
+pub use characteristics::{
+    Access, Characteristics, CharacteristicsError, Load, Paths, Tenants, Volume,
+};
+pub use decision::Decision;
+pub use kinds::{Kind, Sign, Verdict};
+
+/// The answer to a file of characteristics.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Selection {
+    /// Which key, and why.
+    pub key: Decision,
+    /// Which containers, and why.
+    pub containers: Containers,
+    /// The guide's "When to Use", each with what the characteristics say about it.
+    pub when_to_use: Vec<Sign>,
+    /// The guide's "When to Avoid", likewise.
+    pub when_to_avoid: Vec<Sign>,
+    /// What one pays for the key.
+    pub trade_offs: Vec<&'static str>,
+    /// Other characteristics that would lead to another answer.
+    pub changes: Vec<Change>,
+    /// What a description cannot tell, and data can.
+    pub unknown: Vec<&'static str>,
+}
+
+/// Returns the strategy for data of these characteristics.
+pub fn select(characteristics: &Characteristics) -> Selection {
+    let key = decision::decide(characteristics);
+    let kind = key.kind;
+    Selection {
+        containers: architecture::decide(characteristics),
+        when_to_use: kind.when_to_use(characteristics),
+        when_to_avoid: kind.when_to_avoid(characteristics),
+        trade_offs: kind.trade_offs(),
+        changes: changes::changes(characteristics),
+        unknown: vec![
+            "how evenly the values are spread: one customer may have half of all items",
+            "which requests do not name the key, and what they cost",
+            "items without the property, or in which it changes",
+        ],
+        key,
+    }
+}
+
+#[cfg(test)]
+mod tests;

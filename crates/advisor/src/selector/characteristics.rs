@@ -1,0 +1,162 @@
+//! What one knows about data before there is any: the guide's `DataCharacteristics`, as a TOML file.
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+use tributary_partitioning::path::Path;
+
+/// The characteristics. All are optional; the file refuses names that it does not know.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Characteristics {
+    /// How much there is.
+    pub volume: Volume,
+    /// How often it is read and written.
+    pub load: Load,
+    /// How it is read.
+    pub access: Access,
+    /// Who shares it.
+    pub tenants: Tenants,
+    /// The properties that a key can be made of.
+    pub paths: Paths,
+}
+
+/// How much there is, after the time for which the key is to last.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Volume {
+    /// Items in the container.
+    pub items: Option<u64>,
+    /// Bytes of all items, in GB.
+    pub gigabytes: Option<f64>,
+    /// Items of the busiest entity a day, such as readings of a device.
+    pub items_per_entity_per_day: Option<f64>,
+}
+
+/// How often it is read and written.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Load {
+    /// Writes at the busiest time.
+    pub writes_per_second: Option<f64>,
+    /// The guide's `HighWriteVolume`, where the number is not known.
+    pub high_write_volume: Option<bool>,
+    /// Many queries: the guide's "High Query Load".
+    pub high_query_load: Option<bool>,
+}
+
+/// How it is read.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Access {
+    /// Most requests ask for recent items or for a time: the guide's `TemporalAccess`.
+    pub temporal: Option<bool>,
+    /// Each entity is asked for as often as any other: the guide's `UniformAccess`.
+    pub uniform: Option<bool>,
+    /// Each request knows the id of its one item.
+    pub by_id_only: Option<bool>,
+    /// Analytics over all times beside requests of people who wait.
+    pub analytics_and_real_time: Option<bool>,
+    /// Periods of time are kept, moved or paid for each by itself.
+    pub independent_periods: Option<bool>,
+}
+
+/// Who shares it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Tenants {
+    /// How many organizations there are. None, or 0, means that the data is not shared.
+    pub count: Option<u64>,
+    /// Bytes of the largest, in GB.
+    pub largest_gigabytes: Option<f64>,
+}
+
+/// The properties that a key can be made of.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Paths {
+    /// The item itself.
+    pub id: Path,
+    /// What most requests name: a user, a device, a customer.
+    pub entity: Option<Path>,
+    /// When an item came to be.
+    pub time: Path,
+    /// The tenant.
+    pub tenant: Path,
+}
+
+impl Default for Paths {
+    fn default() -> Self {
+        Self {
+            id: Path::of("id"),
+            entity: None,
+            time: Path::of("createdAt"),
+            tenant: Path::of("tenantId"),
+        }
+    }
+}
+
+/// The error of a file that does not describe data.
+#[derive(Debug, Error)]
+pub enum CharacteristicsError {
+    /// It is no TOML, or has names or values that are not known.
+    #[error(
+        "{0}The sections are [volume], [load], [access], [tenants] and [paths]; `tributary-partition advise \
+         --help` shows a whole file"
+    )]
+    Toml(#[from] toml::de::Error),
+    /// It says nothing.
+    #[error(
+        "the file says nothing about the data: write at least one line, such as `items = 5_000_000` under \
+         [volume] or `temporal = true` under [access]"
+    )]
+    Empty,
+    /// A number that cannot be.
+    #[error("{name} is {value}: it must be a number from 0 on")]
+    Number {
+        /// The name in the file.
+        name: &'static str,
+        /// What stands there.
+        value: f64,
+    },
+}
+
+/// A logical partition takes this many request units a second (service limit).
+const PARTITION_REQUEST_UNITS: f64 = 10_000.0;
+
+/// What a write of 1 to 2 KB costs with all properties indexed: a round number for this decision alone.
+const WRITE_REQUEST_UNITS: f64 = 10.0;
+
+impl Characteristics {
+    /// Reads a file.
+    pub fn read(text: &str) -> Result<Self, CharacteristicsError> {
+        let read: Self = toml::from_str(text)?;
+        let blank = Self { paths: read.paths.clone(), ..Self::default() };
+        if read == blank {
+            return Err(CharacteristicsError::Empty);
+        }
+        let numbers = [
+            ("volume.gigabytes", read.volume.gigabytes),
+            ("volume.items-per-entity-per-day", read.volume.items_per_entity_per_day),
+            ("load.writes-per-second", read.load.writes_per_second),
+            ("tenants.largest-gigabytes", read.tenants.largest_gigabytes),
+        ];
+        for (name, value) in numbers {
+            if let Some(value) = value.filter(|value| !value.is_finite() || *value < 0.0) {
+                return Err(CharacteristicsError::Number { name, value });
+            }
+        }
+        Ok(read)
+    }
+
+    /// Returns true where the writes of the busiest time would take half of what one logical partition
+    /// can give, or where the file says so.
+    pub(super) fn writes_heavily(&self) -> Option<bool> {
+        let takes = |writes: f64| writes * WRITE_REQUEST_UNITS >= PARTITION_REQUEST_UNITS / 2.0;
+        self.load.high_write_volume.or(self.load.writes_per_second.map(takes))
+    }
+
+    /// Returns true where several organizations share the data.
+    pub(super) fn is_shared(&self) -> bool {
+        self.tenants.count.is_some_and(|count| count > 0)
+    }
+}

@@ -1,0 +1,167 @@
+//! Which key: the guide's "Dynamic Partition Strategy Selection" and its scenarios.
+
+use serde::Serialize;
+use tributary_partitioning::{
+    KeyStrategy, Part, buckets::Buckets, path::Path, period::Granularity,
+    presets::READINGS_PER_DAY_FOR_DAILY,
+};
+
+use super::{Characteristics, Kind, kinds::MANY_ITEMS};
+
+/// Above this a tenant gets a second level: the guide warns at 15 GB ("Performance Alerting"), since a
+/// logical partition ends at 20 GB.
+pub(super) const LARGE_TENANT_GIGABYTES: f64 = 15.0;
+
+/// Below this many tenants the guide's validator finds a low cardinality.
+const FEW_TENANTS: u64 = 100;
+
+/// The guide's numbers of buckets: 10 beside a period, 100 alone.
+const BUCKETS_OF_A_PERIOD: u32 = 10;
+const BUCKETS: u32 = 100;
+
+/// Which key, and why.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Decision {
+    /// The kind of strategy.
+    pub kind: Kind,
+    /// Its notation, as `--candidate` takes it.
+    pub strategy: KeyStrategy,
+    /// The reasons, the most important first.
+    pub reasons: Vec<String>,
+}
+
+pub(super) fn decide(c: &Characteristics) -> Decision {
+    let paths = &c.paths;
+    if c.access.by_id_only == Some(true) {
+        let reason = "Each request knows the id of its one item, so each is a point read of one \
+                      partition (guide: Entity ID-Based, \"When to Use\").";
+        return decision(Kind::ItemId, vec![vec![value(&paths.id)]], [reason.to_owned()]);
+    }
+    // The guide's switch asks for the time first. A tenant comes before it here: isolation is a
+    // demand, and a period that holds all tenants cannot give it.
+    if c.is_shared() {
+        return tenant(c);
+    }
+    if c.volume.items.is_some_and(|items| items > MANY_ITEMS) && c.access.temporal == Some(true) {
+        return temporal(c);
+    }
+    if c.writes_heavily() == Some(true) && c.access.uniform == Some(true) {
+        let key = vec![vec![bucket(paths.entity.as_ref().unwrap_or(&paths.id), BUCKETS)]];
+        return decision(
+            Kind::Synthetic,
+            key,
+            [format!(
+                "Writes are heavy and uniform: {BUCKETS} buckets spread them evenly (guide: \
+                 Dynamic Partition Strategy Selection, third rule)."
+            )],
+        );
+    }
+    otherwise(c)
+}
+
+fn tenant(c: &Characteristics) -> Decision {
+    let count = c.tenants.count.unwrap_or_default();
+    let tenant = vec![value(&c.paths.tenant)];
+    let is_large = c.tenants.largest_gigabytes.is_some_and(|size| size > LARGE_TENANT_GIGABYTES);
+    let mut reasons = vec![format!(
+        "{count} tenants share the data: their items are to be apart, and a tenant's queries stay in \
+         its partition (guide: Multi-Tenant Systems)."
+    )];
+    if !is_large && count >= FEW_TENANTS {
+        if count >= 1_000 {
+            reasons.push(
+                "The guide's rule ends at 1,000 tenants and gives no reason. More tenants are more \
+                 partitions, which is better: the rule is not followed there."
+                    .to_owned(),
+            );
+        }
+        return decision(Kind::Tenant, vec![tenant], reasons);
+    }
+    reasons.push(if is_large {
+        format!(
+            "The largest tenant has more than {LARGE_TENANT_GIGABYTES} GB (the guide's alert), and a logical \
+             partition ends at 20 GB: a second level divides it."
+        )
+    } else {
+        format!(
+            "Fewer than {FEW_TENANTS} tenants are few partitions (guide: Partition Key Design \
+             Checklist): a second level makes more."
+        )
+    });
+    let second = c.paths.entity.as_ref().unwrap_or(&c.paths.id);
+    decision(Kind::Hierarchical, vec![tenant, vec![value(second)]], reasons)
+}
+
+fn temporal(c: &Characteristics) -> Decision {
+    let mut reasons = vec![
+        "There are more than 1,000,000 items, and requests ask for a time (guide: Dynamic Partition \
+         Strategy Selection, first rule)."
+            .to_owned(),
+    ];
+    let a_day = c.volume.items_per_entity_per_day;
+    let granularity = match a_day {
+        Some(items) if items > f64::from(READINGS_PER_DAY_FOR_DAILY) => Granularity::Day,
+        _ => Granularity::Month,
+    };
+    let period = Part::Period(c.paths.time.clone(), granularity);
+    if let Some(entity) = &c.paths.entity {
+        reasons.push(format!(
+            "Requests name {entity}: with it in the key they visit one partition a period, and writes are \
+             spread over the entities (guide: Social media, Time-Series Data)."
+        ));
+        if granularity == Granularity::Day {
+            reasons.push(format!(
+                "An entity has more than {READINGS_PER_DAY_FOR_DAILY} items a day: days keep \
+                 partitions small (guide: Time-Series Data)."
+            ));
+        }
+        return decision(Kind::Hybrid, vec![vec![value(entity), period]], reasons);
+    }
+    if c.writes_heavily() == Some(true) {
+        reasons.push(format!(
+            "Writes are heavy and all go to the current period: {BUCKETS_OF_A_PERIOD} buckets of it \
+             spread them (guide: Hot Partitions)."
+        ));
+        let key = vec![vec![period, bucket(&c.paths.id, BUCKETS_OF_A_PERIOD)]];
+        return decision(Kind::TimeAndHash, key, reasons);
+    }
+    reasons.push("Nothing says that requests name an entity, and writes are not heavy.".to_owned());
+    decision(Kind::Time, vec![vec![period]], reasons)
+}
+
+fn otherwise(c: &Characteristics) -> Decision {
+    let why = "None of the guide's rules holds: neither more than 1,000,000 items asked for by time, nor \
+               tenants, nor heavy uniform writes.";
+    let Some(entity) = &c.paths.entity else {
+        let reasons = [
+            why.to_owned(),
+            "No entity is named under [paths] either: only the id is certain to be there. Name what most \
+             requests ask for, and ask again."
+                .to_owned(),
+        ];
+        return decision(Kind::ItemId, vec![vec![value(&c.paths.id)]], reasons);
+    };
+    let reasons = [
+        why.to_owned(),
+        format!(
+            "Requests name {entity}: its items are together, for queries and for transactions."
+        ),
+    ];
+    decision(Kind::EntityId, vec![vec![value(entity)]], reasons)
+}
+
+fn decision(kind: Kind, levels: Vec<Vec<Part>>, reasons: impl Into<Vec<String>>) -> Decision {
+    let strategy = KeyStrategy::new(levels);
+    // One or two levels with one or two parts each: always a strategy.
+    let strategy = strategy.unwrap_or_else(|_| tributary_partitioning::presets::multi_tenant());
+    Decision { kind, strategy, reasons: reasons.into() }
+}
+
+fn value(path: &Path) -> Part {
+    Part::Value(path.clone())
+}
+
+fn bucket(path: &Path, n: u32) -> Part {
+    Buckets::new(n).map_or_else(|| value(path), |buckets| Part::Bucket(path.clone(), buckets))
+}

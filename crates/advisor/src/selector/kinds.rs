@@ -1,0 +1,187 @@
+//! The guide's kinds of strategies: when to use each, when to avoid it, what it costs.
+
+use serde::Serialize;
+
+use super::Characteristics;
+
+/// A kind of strategy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// The id of the item: a partition each.
+    ItemId,
+    /// The id of what the items belong to.
+    EntityId,
+    /// A period of time.
+    Time,
+    /// An entity and a period, joined.
+    Hybrid,
+    /// A period and a bucket, joined.
+    TimeAndHash,
+    /// The tenant.
+    Tenant,
+    /// The tenant, and within it another level.
+    Hierarchical,
+    /// A bucket of a hash.
+    Synthetic,
+}
+
+/// What the characteristics say about a statement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// It holds.
+    Yes,
+    /// It does not.
+    No,
+    /// They do not tell.
+    Unknown,
+}
+
+/// A statement of the guide, and whether it holds here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Sign {
+    /// The statement.
+    pub says: &'static str,
+    /// Whether it holds.
+    pub here: Verdict,
+}
+
+/// A statement with how it is decided.
+type Statement = (&'static str, fn(&Characteristics) -> Option<bool>);
+
+/// Below this, the guide calls data small ("Simple Requirements AND Small Scale").
+pub(super) const SMALL_GIGABYTES: f64 = 100.0;
+
+/// Above this, the guide calls data voluminous (`Volume: > 1_000_000`).
+pub(super) const MANY_ITEMS: u64 = 1_000_000;
+
+fn unknown(_: &Characteristics) -> Option<bool> {
+    None
+}
+
+fn not(verdict: Option<bool>) -> Option<bool> {
+    verdict.map(|verdict| !verdict)
+}
+
+fn is_small(c: &Characteristics) -> Option<bool> {
+    let by_size = c.volume.gigabytes.map(|size| size < SMALL_GIGABYTES);
+    let by_items = c.volume.items.map(|items| items <= MANY_ITEMS);
+    match (by_size, by_items) {
+        (Some(by_size), Some(by_items)) => Some(by_size && by_items),
+        (one, other) => one.or(other),
+    }
+}
+
+const POINT_READS: Statement = ("each request knows the id of its item", |c| c.access.by_id_only);
+const UNIFORM: Statement = ("each entity is asked for as often as any other", |c| c.access.uniform);
+const HEAVY_WRITES: Statement =
+    ("writes are heavy, and few queries span items", Characteristics::writes_heavily);
+const RECENT_FIRST: Statement =
+    ("requests ask for recent items or for a time", |c| c.access.temporal);
+const ARCHIVED: Statement =
+    ("old periods are archived or deleted as a whole", |c| c.access.independent_periods);
+const ALL_TIMES: Statement = ("all times are asked for alike", |c| not(c.access.temporal));
+const HOT_PERIOD: Statement =
+    ("heavy writes all go to the current period", Characteristics::writes_heavily);
+const TENANTS: Statement =
+    ("tenants are to be isolated", |c| c.tenants.count.map(|count| count > 0));
+const SKEWED: Statement = ("one tenant is much larger than the others", |c| {
+    c.tenants.largest_gigabytes.map(|size| size > super::decision::LARGE_TENANT_GIGABYTES)
+});
+const ACROSS: Statement = ("queries often span tenants or categories", unknown);
+const LARGE: Statement =
+    ("the data is large and needs a better distribution", |c| not(is_small(c)));
+const MIXED: Statement = ("requests take several paths to the same items", unknown);
+const SMALL: Statement = ("the data is small", is_small);
+const TARGETED: Statement =
+    ("queries are to find items by their properties", |c| not(c.access.by_id_only));
+
+impl Kind {
+    /// Returns the name, as the guide has it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::ItemId => "the item's id",
+            Self::EntityId => "entity id",
+            Self::Time => "time",
+            Self::Hybrid => "hybrid: entity and time",
+            Self::TimeAndHash => "synthetic: time and hash",
+            Self::Tenant => "category: the tenant",
+            Self::Hierarchical => "hierarchical",
+            Self::Synthetic => "synthetic: hash buckets",
+        }
+    }
+
+    fn statements(self) -> (&'static [Statement], &'static [Statement]) {
+        match self {
+            Self::ItemId => (&[POINT_READS, UNIFORM, HEAVY_WRITES], &[TARGETED]),
+            Self::EntityId => (&[HEAVY_WRITES, UNIFORM], &[RECENT_FIRST, ACROSS]),
+            Self::Time => (&[RECENT_FIRST, ARCHIVED], &[ALL_TIMES, HOT_PERIOD]),
+            Self::Hybrid => (&[LARGE, MIXED, RECENT_FIRST], &[SMALL, UNIFORM]),
+            Self::TimeAndHash => (&[HEAVY_WRITES, RECENT_FIRST], &[SMALL, TARGETED]),
+            Self::Tenant => (&[TENANTS], &[SKEWED, ACROSS]),
+            Self::Hierarchical => (&[TENANTS, SKEWED], &[ACROSS]),
+            Self::Synthetic => (&[HEAVY_WRITES, UNIFORM], &[TARGETED, SMALL]),
+        }
+    }
+
+    /// Returns the guide's "When to Use", with what the characteristics say.
+    pub(super) fn when_to_use(self, characteristics: &Characteristics) -> Vec<Sign> {
+        signs(self.statements().0, characteristics)
+    }
+
+    /// Returns the guide's "When to Avoid", with what the characteristics say.
+    pub(super) fn when_to_avoid(self, characteristics: &Characteristics) -> Vec<Sign> {
+        signs(self.statements().1, characteristics)
+    }
+
+    pub(super) fn trade_offs(self) -> Vec<&'static str> {
+        match self {
+            Self::ItemId => vec![
+                "every query that is not a point read goes to all physical partitions (the guide's hyperfragmentation)",
+                "no transaction spans two items",
+            ],
+            Self::EntityId => vec![
+                "a query over several entities visits a partition each, or all",
+                "an entity that grows for ever meets 20 GB: add a level or a period then",
+            ],
+            Self::Time => vec![
+                "all writes of now go to one partition, which takes 10,000 RU/s at most",
+                "a query without a time goes to all partitions",
+            ],
+            Self::Hybrid => vec![
+                "a query over several periods visits a partition each; over several entities, all",
+                "the key is computed: the app stores it in a property of its own and never in two ways",
+            ],
+            Self::TimeAndHash => vec![
+                "each query visits all buckets of each of its periods",
+                "more buckets later move almost every value: begin with enough",
+            ],
+            Self::Tenant => vec![
+                "one large tenant meets 20 GB and 10,000 RU/s: it then needs a second level",
+                "reports over all tenants go to all partitions",
+            ],
+            Self::Hierarchical => vec![
+                "a query of a tenant visits the few physical partitions that hold it, not one logical partition",
+                "a transaction holds only items whose levels are all equal",
+            ],
+            Self::Synthetic => vec![
+                "no query can name its partition unless it knows the hashed value",
+                "more buckets later move almost every value: begin with enough",
+            ],
+        }
+    }
+}
+
+fn signs(statements: &[Statement], characteristics: &Characteristics) -> Vec<Sign> {
+    let sign = |(says, holds): &Statement| Sign {
+        says,
+        here: match holds(characteristics) {
+            Some(true) => Verdict::Yes,
+            Some(false) => Verdict::No,
+            None => Verdict::Unknown,
+        },
+    };
+    statements.iter().map(sign).collect()
+}

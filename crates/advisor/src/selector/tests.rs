@@ -1,0 +1,104 @@
+//! The guide's rules, and what would change their answers.
+
+use super::*;
+
+fn selection(file: &str) -> Selection {
+    select(&Characteristics::read(file).unwrap())
+}
+
+fn key(file: &str) -> String {
+    selection(file).key.strategy.to_string()
+}
+
+/// The arms of the guide's switch, in its order.
+#[test]
+fn each_rule_of_the_guide_gives_its_strategy() {
+    let temporal = "[volume]\nitems = 2_000_000\n[access]\ntemporal = true\n";
+    assert_eq!(key(temporal), "/createdAt by month");
+    assert_eq!(key("[tenants]\ncount = 400"), "/tenantId");
+    assert_eq!(
+        key("[load]\nhigh-write-volume = true\n[access]\nuniform = true"),
+        "/id in 100 buckets"
+    );
+    assert_eq!(key("[volume]\nitems = 10\n[paths]\nentity = '/customerId'"), "/customerId");
+    assert_eq!(key("[volume]\nitems = 10"), "/id");
+}
+
+/// Where the guide's scenarios are more precise than its switch.
+#[test]
+fn the_scenarios_of_the_guide_refine_its_rules() {
+    let temporal = "[volume]\nitems = 2_000_000\nitems-per-entity-per-day = 1_001\n[access]\ntemporal = true\n";
+    assert_eq!(
+        key(&format!("{temporal}[paths]\nentity = '/deviceId'\ntime = '/timestamp'")),
+        "/deviceId+/timestamp by day"
+    );
+    assert_eq!(
+        key(
+            "[volume]\nitems = 2_000_000\n[access]\ntemporal = true\n[load]\nwrites-per-second = 900"
+        ),
+        "/createdAt by month+/id in 10 buckets"
+    );
+    assert_eq!(
+        key("[tenants]\ncount = 400\nlargest-gigabytes = 16\n[paths]\nentity = '/userId'"),
+        "/tenantId,/userId"
+    );
+    assert_eq!(key("[tenants]\ncount = 99"), "/tenantId,/id");
+    assert_eq!(key("[access]\nby-id-only = true"), "/id");
+}
+
+#[test]
+fn the_framework_of_the_guide_chooses_the_containers() {
+    let containers = |file: &str| selection(file).containers.architecture;
+    assert_eq!(
+        containers("[volume]\ngigabytes = 501\n[load]\nhigh-query-load = true"),
+        Architecture::HotWarm
+    );
+    assert_eq!(
+        containers("[access]\nanalytics-and-real-time = true"),
+        Architecture::HotWarmMigration
+    );
+    assert_eq!(containers("[volume]\ngigabytes = 99"), Architecture::Single);
+    assert_eq!(containers("[volume]\ngigabytes = 501"), Architecture::Single);
+    let periods = selection("[access]\nindependent-periods = true").containers;
+    assert!(periods.reasons[1].contains("not recommend"), "{periods:?}");
+}
+
+/// The changes are not written down but found, so each leads where it says.
+#[test]
+fn what_would_change_the_answer_does() {
+    let file =
+        "[volume]\nitems = 2_000_000\n[access]\ntemporal = true\n[paths]\nentity = '/userId'";
+    let answer = selection(file);
+    let change = |clause: &str| answer.changes.iter().find(|change| change.if_.contains(clause));
+    let tenants = change("tenants").unwrap();
+    assert_eq!(
+        (tenants.not_said, tenants.strategy.as_ref().unwrap().to_string()),
+        (true, "/tenantId".into())
+    );
+    assert_eq!(
+        tenants.strategy.as_ref().unwrap().to_string(),
+        key(&format!("{file}\n[tenants]\ncount = 1000"))
+    );
+    let time = change("did not ask for a time").unwrap();
+    assert_eq!(
+        (time.not_said, time.strategy.as_ref().unwrap().to_string()),
+        (false, "/userId".into())
+    );
+    assert!(change("each entity").is_none(), "an answer that stays is no change");
+}
+
+#[test]
+fn a_wrong_file_says_what_to_write() {
+    let error = |file: &str| Characteristics::read(file).unwrap_err().to_string();
+    let unknown = error("[volume]\nitem = 5");
+    assert!(unknown.contains("unknown field `item`") && unknown.contains("line 2"), "{unknown}");
+    assert!(unknown.contains("[access]"), "{unknown}");
+    assert!(error("[paths]\nentity = 'userId'").contains("begin with /"));
+    assert!(error("").contains("says nothing"));
+    assert!(error("[paths]\nid = '/key'").contains("says nothing"));
+    assert_eq!(
+        error("[volume]\ngigabytes = -1.0"),
+        "volume.gigabytes is -1: it must be a number from 0 on"
+    );
+    assert!(error("[volume]\ngigabytes = nan").contains("from 0 on"));
+}

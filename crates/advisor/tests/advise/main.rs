@@ -1,0 +1,6 @@
+//! `tributary-partition advise`, through the front door: the binary on small files in a folder.
+
+#![expect(clippy::unwrap_used, reason = "a helper of a test fails the test")]
+
+mod characteristics;
+mod support;

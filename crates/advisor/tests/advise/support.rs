@@ -1,0 +1,60 @@
+//! A folder with files, and what the binary says to them.
+
+use std::{
+    fs,
+    path::PathBuf,
+    process::{Command, Stdio},
+    sync::atomic::{AtomicU32, Ordering},
+};
+
+/// A folder that is removed at the end.
+pub(crate) struct Folder(PathBuf);
+
+/// What the binary said.
+#[derive(Debug)]
+pub(crate) struct Said {
+    pub(crate) code: i32,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+impl Folder {
+    pub(crate) fn new() -> Self {
+        static FOLDERS: AtomicU32 = AtomicU32::new(0);
+        let number = FOLDERS.fetch_add(1, Ordering::Relaxed);
+        let name = format!("tributary-partition-{}-{number}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    pub(crate) fn with(self, name: &str, text: &str) -> Self {
+        fs::write(self.0.join(name), text).unwrap();
+        self
+    }
+
+    /// Runs `advise` with these arguments in the folder.
+    pub(crate) fn advise(&self, arguments: &[&str]) -> Said {
+        self.run(&[&["advise"], arguments].concat())
+    }
+
+    pub(crate) fn run(&self, arguments: &[&str]) -> Said {
+        let output = Command::new(env!("CARGO_BIN_EXE_tributary-partition"))
+            .args(arguments)
+            .current_dir(&self.0)
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
+        Said {
+            code: output.status.code().unwrap(),
+            out: String::from_utf8(output.stdout).unwrap(),
+            err: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
