@@ -20,7 +20,7 @@ use crate::{
     cosmos::CosmosOptions,
     http::{AdmissionOptions, Authentication},
     projection::BackgroundOptions,
-    telemetry::TelemetryOptions,
+    telemetry::{PartitionNames, TelemetryOptions},
 };
 
 /// All settings of the handler but those of its domains.
@@ -38,6 +38,7 @@ pub struct Config {
     ///
     /// - `Log__Format`: `json` or `text`. Without it, text where Core Tools or `cargo local` runs the
     ///   handler (they set `AZURE_FUNCTIONS_ENVIRONMENT` to `Development`), and JSON elsewhere.
+    /// - `Log__PartitionKeys`: `hashed`, `plain` or `off`.
     /// - `OTEL_EXPORTER_OTLP_ENDPOINT` exports, unless `OTEL_SDK_DISABLED` is `true`. The exporter
     ///   reads its other settings itself.
     pub telemetry: TelemetryOptions,
@@ -84,6 +85,7 @@ impl Config {
             telemetry: TelemetryOptions {
                 format: format(settings)?,
                 export: export(settings).map_err(|error| error.to_string()),
+                partitions: partitions(settings)?,
             },
             background: background(settings)?,
             authentication: authentication(settings)?,
@@ -100,6 +102,16 @@ fn format(settings: Settings<'_>) -> Result<Format, ConfigError> {
         "text" => Ok(Format::Text),
         "json" => Ok(Format::Json),
         _ => Err(error("Log__Format must be json or text.")),
+    }
+}
+
+fn partitions(settings: Settings<'_>) -> Result<PartitionNames, ConfigError> {
+    const NAME: &str = "Log__PartitionKeys";
+    match settings.text(NAME).map(|value| value.to_lowercase()).as_deref() {
+        None | Some("hashed") => Ok(PartitionNames::Hashed),
+        Some("plain") => Ok(PartitionNames::Plain),
+        Some("off") => Ok(PartitionNames::Off),
+        Some(_) => Err(error(format!("{NAME} must be hashed, plain or off."))),
     }
 }
 
@@ -194,6 +206,22 @@ mod tests {
         assert_eq!(format(&[store, ("Log__Format", "text")]), Format::Text);
         let message = read(&[store, ("Log__Format", "xml")]).unwrap_err().to_string();
         assert!(message.contains("Log__Format"), "{message}");
+    }
+
+    #[test]
+    fn keys_of_partitions_are_shown_only_when_that_is_asked_for() {
+        let store = ("CosmosConnection", "AccountEndpoint=http://127.0.0.1:8081/;AccountKey=a2V5");
+        let names = |value| read(&[store, ("Log__PartitionKeys", value)]);
+        for (value, expected) in [
+            ("", PartitionNames::Hashed),
+            ("hashed", PartitionNames::Hashed),
+            ("Plain", PartitionNames::Plain),
+            ("off", PartitionNames::Off),
+        ] {
+            assert_eq!(names(value).unwrap().telemetry.partitions, expected);
+        }
+        let message = names("true").unwrap_err().to_string();
+        assert!(message.contains("Log__PartitionKeys"), "{message}");
     }
 
     #[test]

@@ -40,6 +40,12 @@ def applied(minutes, function, applied=1, lag_ms=900, failed=0, dead_letters=0):
     return line(minutes, "Applied a batch of changes", function=function, lag_ms=lag_ms, **counts)
 
 
+def measured(minutes, container, units, hottest, key="a", partitions=12, gini=0.2, queries=0, crossing=0):
+    counts = {"partitions": partitions, "partitions__gini": gini, "store__queries": queries, "store__cross_partition_queries": crossing}
+    hot = {"partitions__hottest": key, "partitions__hottest_ru": hottest, "request_charge_ru": units}
+    return line(minutes, "Measured the use of logical partitions", container=container, **counts, **hot)
+
+
 def migrated(minutes, lag_seconds=0):
     return line(minutes, "Migrated feed items to the warm container", news__lag_seconds=lag_seconds, news__failed=0)
 
@@ -155,7 +161,11 @@ CASES = [
     ("migration-silent", "a run every 15 minutes", [migrated(24), migrated(9), answered(200, "GetPost", 200)], []),
     ("migration-silent", "an app that has just started", [answered(5, "GetPost", 200)], []),
     ("migration-silent", "an idle app", [], []),
-    ("hot-partition", "one post takes all", [*KEYS[:3], charge(9, "posts", "hot", 200_000)], ["tributary/posts"]),
+    ("hot-partition", "one post takes all", [*KEYS[:3], charge(9, "posts", "hot", 200_000)], ["posts"]),
+    ("hot-partition", "the handler sees one post that takes all", [measured(minutes, "posts", 10_000, 9_000) for minutes in range(1, 25)], ["posts"]),
+    ("hot-partition", "each minute has another hot post", [measured(minutes, "posts", 10_000, 9_000, f"p{minutes}") for minutes in range(1, 25)], []),
+    ("hot-partition", "the handler has few requests", [measured(minutes, "posts", 1_000, 1_000) for minutes in range(1, 25)], []),
+    ("hot-partition", "a container of one partition by design", [measured(minutes, "feed", 10_000, 10_000, partitions=1) for minutes in range(1, 25)], []),
     ("hot-partition", "the load is spread", KEYS, []),
     ("hot-partition", "few requests", [charge(9, "posts", "p1", 3), charge(9, "posts", "p2", 100)], []),
     ("logical-partition-14-gb", "14.5 GB", [size(14.5)], ["tributary/posts"]),
@@ -163,8 +173,9 @@ CASES = [
     ("logical-partition-15-gb", "16 GB", [size(16)], ["tributary/posts"]),
     ("logical-partition-15-gb", "14.5 GB", [size(14.5)], []),
     ("cross-partition-share", "most queries ask two partitions", [row for n in range(30) for row in query(n, "0", "1")], ["store"]),
-    ("cross-partition-share", "most requests need two", [answered(9, "GetPost", 200, "GET", 2)] * 30, ["handler"]),
-    ("cross-partition-share", "one request each", [answered(9, "GetPost", 200, "GET")] * 30, []),
+    ("cross-partition-share", "most queries of the handler name no key", [measured(9, "posts", 90, 1, queries=30, crossing=20)], ["handler/posts"]),
+    ("cross-partition-share", "most queries of the handler name a key", [measured(9, "posts", 90, 1, queries=30, crossing=10)], []),
+    ("cross-partition-share", "few queries", [measured(9, "posts", 90, 1, queries=9, crossing=9)], []),
 ]
 
 

@@ -18,8 +18,11 @@ use serde::{Serialize, de::DeserializeOwned};
 use tokio::sync::OnceCell;
 
 use super::{
-    Cosmos, ETag, Reads, Refusal, StoreError, Transaction, meter::timed, transaction::if_match,
+    Cosmos, ETag, Reads, Refusal, StoreError, Transaction,
+    meter::{metered, timed},
+    transaction::if_match,
 };
+use crate::telemetry::{Cost, PartitionUse};
 
 /// A container, looked up in the account on first use. Cloning is cheap.
 #[derive(Clone)]
@@ -111,7 +114,7 @@ impl Container {
         let client = self.client().await?;
         let options = ItemReadOptions::default().with_operation_options((*self.options).clone());
         let call = client.read_item(partition_key.to_owned(), id, Some(options));
-        let read = timed(async {
+        let read = self.used(partition_key, async {
             let response = call.await?;
             let etag = response.headers().etag().cloned();
             response.into_model().map(|item| (item, etag))
@@ -132,8 +135,8 @@ impl Container {
     ) -> Result<ETag, StoreError> {
         let client = self.client().await?;
         let options = Some(self.write_options());
-        let response =
-            timed(client.create_item(partition_key.to_owned(), id, item, options)).await?;
+        let call = client.create_item(partition_key.to_owned(), id, item, options);
+        let response = self.used(partition_key, call).await?;
         given(response.headers().etag())
     }
 
@@ -149,7 +152,7 @@ impl Container {
         let unchanged = self.write_options().with_precondition(if_match(etag));
         let client = self.client().await?;
         let call = client.replace_item(partition_key.to_owned(), id, item, Some(unchanged));
-        let response = timed(call).await?;
+        let response = self.used(partition_key, call).await?;
         given(response.headers().etag())
     }
 
@@ -176,7 +179,8 @@ impl Container {
     ) -> Result<(), StoreError> {
         let client = self.client().await?;
         let options = Some(self.write_options());
-        timed(client.upsert_item(partition_key.to_owned(), id, item, options)).await?;
+        let call = client.upsert_item(partition_key.to_owned(), id, item, options);
+        self.used(partition_key, call).await?;
         Ok(())
     }
 
@@ -189,7 +193,8 @@ impl Container {
     ) -> Result<(), StoreError> {
         let unchanged = self.write_options().with_precondition(if_match(etag));
         let client = self.client().await?;
-        timed(client.delete_item(partition_key.to_owned(), id, Some(unchanged))).await?;
+        let call = client.delete_item(partition_key.to_owned(), id, Some(unchanged));
+        self.used(partition_key, call).await?;
         Ok(())
     }
 
@@ -200,7 +205,7 @@ impl Container {
         let client = self.client().await.map_err(whole)?;
         let options = BatchOptions::default().with_operation_options((*self.options).clone());
         let call = client.execute_transactional_batch(transaction.batch, Some(options));
-        let done = timed(async {
+        let done = self.used(&transaction.partition, async {
             let response = call.await?;
             let diagnostics = response.diagnostics();
             response.into_model().map(|response| (response, diagnostics))
@@ -278,9 +283,9 @@ impl Container {
         scope: Scope<'_>,
         page_size: u32,
     ) -> Result<BoxStream<'static, Result<Vec<T>, StoreError>>, StoreError> {
-        let scope = match scope {
-            Scope::Partition(key) => FeedScope::partition(key.to_owned()),
-            Scope::Container => FeedScope::full_container(),
+        let (partition, scope) = match scope {
+            Scope::Partition(key) => (Some(key.to_owned()), FeedScope::partition(key.to_owned())),
+            Scope::Container => (None, FeedScope::full_container()),
         };
         let page_size = NonZeroU32::new(page_size).unwrap_or(NonZeroU32::MIN);
         let options = QueryOptions::default()
@@ -289,11 +294,26 @@ impl Container {
         let client = self.client().await?;
         let pages = timed(client.query_items(query, scope, Some(options))).await;
         let pages = pages.map_err(StoreError::of_look)?;
-        let pages = stream::try_unfold(pages.into_pages(), async |mut pages| {
-            let page = timed(pages.try_next()).await.map_err(StoreError::of_look)?;
-            Ok(page.map(|page| (page.into_items(), pages)))
+        // Work in the background may ask all partitions, and would be most queries of a quiet hour.
+        let is_foreground = self.options.throughput_control.is_none();
+        let query = (pages.into_pages(), partition, is_foreground);
+        let id = self.id;
+        let pages = stream::try_unfold(query, async move |(mut pages, partition, begins_query)| {
+            let call = timed(pages.try_next());
+            let page = measured(id, partition.as_deref(), begins_query, call).await;
+            let page = page.map_err(StoreError::of_look)?;
+            Ok(page.map(|page| (page.into_items(), (pages, partition, false))))
         });
         Ok(pages.boxed())
+    }
+
+    /// Waits for a call that uses one logical partition.
+    fn used<'a, F: Future + Send + 'a>(
+        &self,
+        partition: &'a str,
+        call: F,
+    ) -> impl Future<Output = F::Output> + 'a {
+        measured(self.id, Some(partition), false, timed(call))
     }
 
     fn write_options(&self) -> ItemWriteOptions {
@@ -303,6 +323,19 @@ impl Container {
     async fn client(&self) -> Result<&ContainerClient, StoreError> {
         self.client.get_or_try_init(|| self.cosmos.container_client(self.id).boxed()).await
     }
+}
+
+/// Waits for a call, and tells telemetry what it cost which logical partition.
+async fn measured<F: Future>(
+    container: &'static str,
+    partition: Option<&str>,
+    begins_query: bool,
+    call: F,
+) -> F::Output {
+    let (output, meter) = metered(call).await;
+    let cost = Cost::from(&*meter);
+    PartitionUse { container, partition, begins_query, cost }.record();
+    output
 }
 
 /// The ETag of a response: every item has one.

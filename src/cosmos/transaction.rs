@@ -11,6 +11,7 @@ use super::{ETag, StoreError, meter::timed_at_once};
 /// The writes of one transaction; at most 100, and 2 MB in all (service limits).
 #[derive(Debug)]
 pub struct Transaction {
+    pub(super) partition: String,
     pub(super) batch: TransactionalBatch,
 }
 
@@ -28,12 +29,13 @@ pub struct Refusal {
 impl Transaction {
     /// An empty transaction in a logical partition.
     pub fn new(partition_key: &str) -> Self {
-        Self { batch: TransactionalBatch::new(partition_key.to_owned()) }
+        let batch = TransactionalBatch::new(partition_key.to_owned());
+        Self { partition: partition_key.to_owned(), batch }
     }
 
     /// Creates an item; refused with `Conflict` when there is one with its id.
     pub fn create<T: Serialize>(self, item: &T) -> Result<Self, StoreError> {
-        Ok(Self { batch: timed_at_once(|| self.batch.create_item(item))? })
+        Ok(Self { batch: timed_at_once(|| self.batch.create_item(item))?, ..self })
     }
 
     /// Replaces an item that has not changed since `etag` was read.
@@ -45,7 +47,7 @@ impl Transaction {
     ) -> Result<Self, StoreError> {
         let unchanged = BatchReplaceOptions::default().with_precondition(if_match(etag));
         let add = || self.batch.replace_item(id.to_owned(), item, Some(unchanged));
-        Ok(Self { batch: timed_at_once(add)? })
+        Ok(Self { batch: timed_at_once(add)?, ..self })
     }
 
     /// Creates an item, or replaces it when it has not changed since `etag` was read.
@@ -64,14 +66,14 @@ impl Transaction {
     /// Writes an item whether it is there or not.
     pub fn upsert<T: Serialize>(self, item: &T) -> Result<Self, StoreError> {
         let add = || self.batch.upsert_item(item, None::<BatchUpsertOptions>);
-        Ok(Self { batch: timed_at_once(add)? })
+        Ok(Self { batch: timed_at_once(add)?, ..self })
     }
 
     /// Deletes an item, with `etag` only when it has not changed since.
     pub fn delete(self, id: &str, etag: Option<&ETag>) -> Self {
         let unchanged =
             etag.map(|etag| BatchDeleteOptions::default().with_precondition(if_match(etag)));
-        Self { batch: self.batch.delete_item(id.to_owned(), unchanged) }
+        Self { batch: self.batch.delete_item(id.to_owned(), unchanged), ..self }
     }
 }
 

@@ -24,6 +24,10 @@ struct Instruments {
     changes: Counter<u64>,
     migrated: Counter<u64>,
     migration_lag: Gauge<u64>,
+    queries: Counter<u64>,
+    partitions: Gauge<u64>,
+    hottest_partition: Gauge<f64>,
+    partition_gini: Gauge<f64>,
 }
 
 /// Bounds in seconds, those that OpenTelemetry advises for durations.
@@ -44,6 +48,7 @@ impl Instruments {
         let counter = |name: &'static str, unit: &'static str| {
             meter.u64_counter(name).with_unit(unit).build()
         };
+        let gauge = |name: &'static str| meter.f64_gauge(name).with_unit("1").build();
         Self {
             requests: histogram("http.server.request.duration", "s", &SECONDS),
             invocations: histogram("faas.invoke_duration", "s", &SECONDS),
@@ -55,6 +60,10 @@ impl Instruments {
             changes: counter("tributary.change_feed.changes", "{change}"),
             migrated: counter("tributary.migration.items", "{item}"),
             migration_lag: meter.u64_gauge("tributary.migration.lag").with_unit("s").build(),
+            queries: counter("tributary.store.queries", "{query}"),
+            partitions: meter.u64_gauge("tributary.partitions").with_unit("{partition}").build(),
+            hottest_partition: gauge("tributary.partitions.hottest_share"),
+            partition_gini: gauge("tributary.partitions.gini"),
         }
     }
 }
@@ -132,4 +141,32 @@ pub fn migration(moved: u64, failed: u64, lag_seconds: u64) {
         INSTRUMENTS.migrated.add(items, &[KeyValue::new("outcome", outcome)]);
     }
     INSTRUMENTS.migration_lag.record(lag_seconds, &[]);
+}
+
+/// The use of the logical partitions of a container in a minute.
+pub(super) struct PartitionFigures {
+    pub(super) queries: u64,
+    pub(super) cross_partition_queries: u64,
+    pub(super) partitions: u64,
+    /// The share of the request units that the hottest took.
+    pub(super) hottest_share: Option<f64>,
+    pub(super) gini: Option<f64>,
+}
+
+/// Measures the use of the logical partitions of a container.
+pub(super) fn partitions(container: &'static str, figures: &PartitionFigures) {
+    let container = KeyValue::new("db.collection.name", container);
+    let crossing = figures.cross_partition_queries;
+    for (is_crossing, queries) in [(true, crossing), (false, figures.queries - crossing)] {
+        let attributes = [container.clone(), KeyValue::new("cross_partition", is_crossing)];
+        INSTRUMENTS.queries.add(queries, &attributes);
+    }
+    let container = [container];
+    INSTRUMENTS.partitions.record(figures.partitions, &container);
+    if let Some(share) = figures.hottest_share {
+        INSTRUMENTS.hottest_partition.record(share, &container);
+    }
+    if let Some(gini) = figures.gini {
+        INSTRUMENTS.partition_gini.record(gini, &container);
+    }
 }

@@ -1,16 +1,18 @@
 //! What the handler says of itself: log lines, and, when it is told to, traces and metrics.
 //!
 //! Log lines go to stdout, where the Functions host takes them to Application Insights; those that
-//! `docs/operations.md` asks for are `Answered a request` (`src/http/answered.rs`) and `Applied a
-//! batch of changes` (`src/projection/batch.rs`). Traces and metrics go to an OpenTelemetry
+//! `docs/operations.md` asks for are `Answered a request` (`src/http/answered.rs`), `Applied a
+//! batch of changes` (`src/projection/batch.rs`) and `Measured the use of logical partitions`
+//! (`src/telemetry/partitions/`). Traces and metrics go to an OpenTelemetry
 //! collector when `OTEL_EXPORTER_OTLP_ENDPOINT` is set. Without it all of this module costs next to
 //! nothing: OpenTelemetry does nothing as long as no provider is installed.
 //!
 //! Whatever is recorded here has routes, names of functions, containers and operations, statuses
-//! and numbers in it, and never an id or content.
+//! and numbers in it, and never an id or content. A setting shows partition keys ([`PartitionNames`]).
 
 mod export;
 mod metrics;
+mod partitions;
 mod span;
 mod store;
 
@@ -22,6 +24,7 @@ use tracing::Instrument;
 
 pub use self::{
     metrics::{Batch, Cost, batch, migration, request},
+    partitions::{PartitionNames, PartitionUse, Partitions},
     span::{Place, Span, invocation},
     store::StoreOperation,
 };
@@ -53,6 +56,8 @@ pub struct TelemetryOptions {
     /// Whether traces and metrics are exported. An error says why they cannot be; the app serves all
     /// the same.
     pub export: Result<bool, String>,
+    /// How lines name logical partitions.
+    pub partitions: PartitionNames,
 }
 
 /// What has to be stopped in the end.
@@ -63,6 +68,7 @@ pub struct Telemetry(Option<export::Providers>);
 pub fn start(options: &TelemetryOptions) -> Result<Telemetry, logs::InitError> {
     let format = options.format;
     logs::init_with(&logs::Options { levels: LEVELS, verbose: VERBOSE, format })?;
+    partitions::start(options.partitions);
     let providers = match &options.export {
         Ok(false) => Ok(None),
         Ok(true) => export::start().map(Some),
@@ -81,6 +87,7 @@ impl Telemetry {
     pub async fn stop(self) {
         AFTERWARDS.close();
         AFTERWARDS.wait().await;
+        partitions::stop();
         if let Some(providers) = self.0 {
             // It waits for the collector, on a thread where that is allowed.
             let _ = tokio::task::spawn_blocking(move || providers.stop()).await;

@@ -6,6 +6,7 @@ mod hot_post;
 mod load;
 mod news;
 mod overhead;
+mod partitions;
 mod profiles;
 mod worst_feed;
 
@@ -29,6 +30,8 @@ enum Bench {
     ColdStart(cold_start::Options),
     /// What the handler adds to the SDK's own call.
     Overhead(overhead::Options),
+    /// What measuring the use of logical partitions adds to a store operation.
+    Partitions(partitions::Options),
     /// Requests a second at saturation, and the memory that stays.
     Load(load::Options),
     /// Levels of optimisation for what is deployed, side by side.
@@ -65,6 +68,7 @@ fn run(bench: &Bench) -> anyhow::Result<()> {
             let host = runtime::Builder::new_current_thread().enable_all().build()?;
             host.block_on(or_ctrl_c(overhead::run(options, background)))
         }
+        Bench::Partitions(options) => runtime.block_on(or_ctrl_c(partitions::run(options))),
         Bench::Load(options) => runtime.block_on(or_ctrl_c(load::run(options))),
         Bench::Profiles(options) => runtime.block_on(or_ctrl_c(profiles::run(options))),
         Bench::WorstFeed(options) => runtime.block_on(or_ctrl_c(worst_feed::run(options))),

@@ -153,7 +153,14 @@ async fn what_is_left_is_exported_when_the_process_ends() {
     assert!(collector.spans.lock().unwrap().is_empty());
     handler.terminate().await;
     collector.span("GET /api/feed").await;
-    assert!(!collector.metrics.lock().unwrap().is_empty());
+    let metrics = collector.metrics.lock().unwrap();
+    for metric in ["queries", "partitions", "partitions.hottest_share", "partitions.gini"] {
+        let name = match metric {
+            "queries" => "tributary.store.queries".to_owned(),
+            other => format!("tributary.{other}"),
+        };
+        assert!(metrics.contains(&name), "no {name} in {metrics:?}");
+    }
 }
 
 #[tokio::test]

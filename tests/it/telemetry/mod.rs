@@ -3,4 +3,5 @@
 mod export;
 pub(crate) mod handler;
 mod log_lines;
+mod partitions;
 mod secrets;

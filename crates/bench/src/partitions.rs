@@ -1,0 +1,81 @@
+//! What measuring the use of logical partitions adds to a store operation: the meter around it, the
+//! name of the partition, and the count.
+//!
+//! A task times each operation by itself, without the store. Many tasks at the same time show what
+//! they wait for each other: all count under one lock.
+
+use std::time::{Duration, Instant};
+
+use futures::future::try_join_all;
+use tributary::{
+    cosmos::metered,
+    telemetry::{Cost, PartitionNames, PartitionUse, Partitions},
+};
+use tributary_tools::{Sorted, Table, mean};
+
+use crate::machine;
+
+/// How often.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Options {
+    /// How many operations of each row.
+    #[arg(long, value_name = "N", default_value_t = 400_000)]
+    operations: usize,
+}
+
+/// Logical partitions, and tasks at the same time. The sketch holds 768 partitions; beyond them it
+/// forgets.
+const CASES: [(u64, usize); 4] = [(100, 1), (100, 2), (100_000, 1), (100_000, 2)];
+
+pub(crate) async fn run(options: &Options) -> anyhow::Result<()> {
+    let mut table =
+        Table::new(["partitions", "tasks", "mean, µs", "p50, µs", "p99, µs", "max, µs"]);
+    for (keys, tasks) in CASES {
+        let partitions: &Partitions = Box::leak(Partitions::new(PartitionNames::Hashed).into());
+        let each = options.operations / tasks;
+        let running = (0..tasks).map(|task| tokio::spawn(measure(partitions, keys, task, each)));
+        let took: Vec<Duration> = try_join_all(running).await?.into_iter().flatten().collect();
+        let average = mean(took.iter().map(Duration::as_secs_f64));
+        let sorted = Sorted::from(took);
+        table.row([
+            keys.to_string(),
+            tasks.to_string(),
+            microseconds(Duration::from_secs_f64(average)),
+            microseconds(sorted.percentile(50)),
+            microseconds(sorted.percentile(99)),
+            microseconds(sorted.percentile(100)),
+        ]);
+    }
+    println!("{} operations each; {}\n\n{table}", options.operations, machine::line());
+    Ok(())
+}
+
+async fn measure(
+    partitions: &Partitions,
+    keys: u64,
+    task: usize,
+    operations: usize,
+) -> Vec<Duration> {
+    let mut took = Vec::with_capacity(operations);
+    for number in 0..operations as u64 {
+        // All over the keys, in an order of its own for each task.
+        let number = number.wrapping_mul(0x9e37_79b9).wrapping_add(task as u64 * 77);
+        let key = format!("user-{:08}", number % keys);
+        let begin = Instant::now();
+        let ((), meter) = metered(async {}).await;
+        let cost = Cost { request_units: 2.84, ..Cost::from(&*meter) };
+        let partition = Some(key.as_str());
+        partitions.record(&PartitionUse {
+            container: "users",
+            partition,
+            begins_query: true,
+            cost,
+        });
+        took.push(begin.elapsed());
+    }
+    took
+}
+
+fn microseconds(duration: Duration) -> String {
+    format!("{:.2}", duration.as_secs_f64() * 1e6)
+}
