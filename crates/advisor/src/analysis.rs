@@ -1,9 +1,35 @@
 //! One pass over a sample for all candidates and kinds of requests at once.
+//!
+//! Items come in batches. Of each item is found out once what does not depend on a candidate: size,
+//! charge of a write, time, identity. Then each candidate and each kind of request counts the batch
+//! for itself, on all cores. So memory depends on the number of candidates and kinds, and neither on
+//! the number of items nor on that of cores; and the same sample gives the same reports.
 
-use tributary_charges::policy::IndexingPolicy;
-use tributary_partitioning::{KeyStrategy, path::Path};
+use std::io::BufRead;
 
-use crate::{report::Report, request::RequestKind, sample::Item};
+use rayon::prelude::*;
+use serde_json::Value;
+use tributary_charges::{policy::IndexingPolicy, rates, terms::Terms};
+use tributary_partitioning::{KeyStrategy, KeyValue, moment::moment, path::Path};
+
+use crate::{
+    estimate::{self, World},
+    report::Report,
+    request::RequestKind,
+    sample::{self, Item, Progress, SampleError},
+    sketch::hash,
+};
+
+pub(crate) mod candidate;
+mod columns;
+pub(crate) mod kind;
+
+use candidate::Candidate;
+use columns::{Cell, Columns};
+use kind::Kind;
+
+/// Bytes of what the service adds to an item: `_rid`, `_self`, `_etag`, `_attachments`, `_ts`.
+const SYSTEM_BYTES: u64 = 220;
 
 /// What is known beside the sample.
 #[derive(Clone, Debug, Default)]
@@ -21,32 +47,148 @@ pub struct Options {
     /// Request units a second at the busiest time, over the mean; otherwise that of the writes in the
     /// sample, where they have a time.
     pub peak_over_mean: Option<f64>,
-    /// The indexing policy, on which the charge of a write depends.
+    /// The indexing policy, on which the charge of a write depends: `indexingPolicy` of a container's
+    /// definition.
     pub indexing_policy: IndexingPolicy,
 }
 
 /// An analysis under way.
 #[derive(Debug)]
 pub struct Analysis {
+    candidates: Vec<Candidate>,
+    kinds: Vec<Kind>,
+    columns: Columns,
+    options: Options,
+    time: Path,
+    n_items: u64,
+}
+
+/// An item, and what does not depend on a candidate.
+#[derive(Debug)]
+pub(crate) struct Prepared<'a> {
+    pub(crate) value: &'a Value,
+    /// The parts of the candidates' keys.
+    pub(crate) cells: Vec<Cell>,
+    /// Its size as it is in the sample.
+    pub(crate) bytes: u64,
+    /// Its size with the system's properties: that of an answer.
+    pub(crate) stored_bytes: u64,
+    /// A hash of its number in the sample.
+    pub(crate) number: u64,
+    /// When it was written, in seconds since 1970.
+    pub(crate) time: Option<i64>,
+    /// The same for versions of one item. `None` without an id.
+    pub(crate) identity: Option<u64>,
+    /// Request units of its point read.
+    pub(crate) read: f64,
+    /// Request units of its write without the index.
+    pub(crate) write: f64,
+    /// Request units of its creation.
+    pub(crate) create: f64,
+}
+
+/// Reads a sample to its end and returns a report for each candidate, in their order.
+///
+/// `progress` is called after each batch.
+///
+/// ```
+/// use tributary_partition::{Options, validate};
+///
+/// let items = "{\"id\": \"1\", \"userId\": \"ada\"}\n{\"id\": \"2\", \"userId\": \"bob\"}\n";
+/// let candidates = vec!["/userId".parse()?];
+/// let reports = validate(items.as_bytes(), vec![], candidates, Options::default(), |_| {})?;
+/// assert_eq!(reports[0].cardinality.value, 2.0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn validate(
+    sample: impl BufRead,
+    requests: Vec<RequestKind>,
     candidates: Vec<KeyStrategy>,
+    options: Options,
+    mut progress: impl FnMut(Progress),
+) -> Result<Vec<Report>, SampleError> {
+    let mut analysis = Analysis::new(candidates, requests, options);
+    sample::read(sample, |items, so_far| {
+        analysis.add(items);
+        progress(so_far);
+    })?;
+    Ok(analysis.finish())
 }
 
 impl Analysis {
     /// Begins an analysis.
-    pub fn new(
-        candidates: Vec<KeyStrategy>,
-        _requests: Vec<RequestKind>,
-        _options: Options,
-    ) -> Self {
-        Self { candidates }
+    pub fn new(candidates: Vec<KeyStrategy>, requests: Vec<RequestKind>, options: Options) -> Self {
+        let time = options.time.clone().unwrap_or_else(|| Path::of("_ts"));
+        let mut columns = Columns::default();
+        let candidate = |strategy| Candidate::new(strategy, &mut columns);
+        Self {
+            candidates: candidates.into_iter().map(candidate).collect(),
+            kinds: requests.into_iter().map(Kind::new).collect(),
+            columns,
+            options,
+            time,
+            n_items: 0,
+        }
     }
 
     /// Adds items, on all cores.
-    pub fn add(&mut self, _items: &[Item]) {}
+    pub fn add(&mut self, items: &[Item]) {
+        let (first, this) = (self.n_items, &*self);
+        let numbers = (first..).take(items.len()).collect::<Vec<_>>();
+        let prepared: Vec<_> = items
+            .par_iter()
+            .zip(numbers)
+            .with_min_len(64)
+            .map(|(item, number)| this.prepared(item, number))
+            .collect();
+        self.n_items += items.len() as u64;
+        rayon::join(
+            || self.kinds.par_iter_mut().with_max_len(1).for_each(|kind| kind.add(&prepared)),
+            || self.candidates.par_iter_mut().with_max_len(1).for_each(|one| one.add(&prepared)),
+        );
+    }
 
     /// Returns a report for each candidate, in their order.
     pub fn finish(self) -> Vec<Report> {
-        drop(self.candidates);
-        Vec::new()
+        let world = World::new(&self.kinds, &self.options, self.n_items);
+        self.candidates.par_iter().map(|candidate| estimate::report(candidate, &world)).collect()
     }
+
+    fn prepared<'a>(&self, item: &'a Item, number: u64) -> Prepared<'a> {
+        let value = &item.value;
+        let bytes = item.bytes as u64;
+        let has_system = value.get("_etag").is_some();
+        let body_bytes = if has_system { bytes.saturating_sub(SYSTEM_BYTES) } else { bytes };
+        let stored_bytes = if has_system { bytes } else { bytes + SYSTEM_BYTES };
+        let size = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
+        let write = rates::write(size(body_bytes));
+        Prepared {
+            value,
+            cells: self.columns.cells(value),
+            bytes,
+            stored_bytes,
+            number: hash(&number),
+            time: time_of(&self.time, value),
+            identity: self.identity(value),
+            read: rates::read(size(stored_bytes)),
+            write,
+            create: write + Terms::of(value, &self.options.indexing_policy).charge(),
+        }
+    }
+
+    /// Returns what versions of an item have in common: its id, its current key, and when it was
+    /// created, where that is known and is not the time of the version.
+    fn identity(&self, item: &Value) -> Option<u64> {
+        let id = item.get("id")?.as_str()?;
+        let key = self.options.current.as_ref().map(|current| current.key(item).ok());
+        let created = self.options.time.as_ref().filter(|time| **time != Path::of("_ts"));
+        let created = created.map(|time| time.find(item).map(Value::to_string));
+        Some(hash(&(id, key, created)))
+    }
+}
+
+/// Returns the seconds since 1970 of the time at `path`.
+pub(crate) fn time_of(path: &Path, item: &Value) -> Option<i64> {
+    let value = KeyValue::of(path.find(item)).ok()?;
+    Some(moment(&value)?.unix_timestamp())
 }

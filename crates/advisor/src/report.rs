@@ -25,6 +25,8 @@ pub struct Report {
     pub growth: Growth,
     /// Each kind of request, in the order in which they were given.
     pub requests: Vec<RequestReport>,
+    /// Physical partitions of the container: given, or as many as its size and the peak need.
+    pub physical_partitions: f64,
     /// Request units a day of all requests with a frequency.
     pub request_units_per_day: Estimate,
     /// Share of the requests, weighted by frequency, that name the key of one logical partition. `None`

@@ -84,7 +84,7 @@ impl KeyValue {
     }
 
     /// Returns the text of this value as a part of a joined key, or `None` where there is no value.
-    pub(crate) fn text(&self) -> Option<String> {
+    pub fn text(&self) -> Option<String> {
         match self {
             Self::Undefined | Self::Null => None,
             Self::Bool(value) => Some(value.to_string()),

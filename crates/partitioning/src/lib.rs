@@ -8,11 +8,10 @@ pub mod period;
 // Strategies as data: the key of a JSON item, and the keys that a filter visits.
 pub mod filter;
 pub mod key;
+pub mod moment;
 pub mod path;
 pub mod presets;
 pub mod strategy;
-
-mod moment;
 
 pub use filter::{Condition, Filter};
 pub use key::{Key, KeyValue};

@@ -9,7 +9,7 @@ const SECONDS_BELOW: f64 = 1e11;
 
 /// Returns the moment that `value` means: RFC 3339 with any offset, the same without an offset (then it
 /// is UTC), a date (midnight UTC), or seconds or milliseconds since 1970.
-pub(crate) fn moment(value: &KeyValue) -> Option<OffsetDateTime> {
+pub fn moment(value: &KeyValue) -> Option<OffsetDateTime> {
     match value {
         KeyValue::Text(text) => OffsetDateTime::parse(text, &Rfc3339)
             .or_else(|_| OffsetDateTime::parse(&format!("{text}Z"), &Rfc3339))

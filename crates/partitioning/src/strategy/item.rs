@@ -49,6 +49,16 @@ impl KeyStrategy {
 }
 
 impl Part {
+    /// Returns the value of this part for `item`: that of a level which it makes alone.
+    ///
+    /// A part that is a value itself is [`KeyValue::Undefined`] where the item lacks the property.
+    pub fn value(&self, item: &Value) -> Result<KeyValue, KeyError> {
+        match self {
+            Self::Value(path) => value(path, item),
+            part => text(part, item).map(KeyValue::Text),
+        }
+    }
+
     /// Returns what this part is for `value`, or `None` where it cannot be made of it.
     pub(super) fn made_of(&self, value: &KeyValue) -> Option<String> {
         match self {

@@ -1,0 +1,132 @@
+//! What one candidate counts of the items.
+
+use datasketches::tuple::{
+    SummaryPolicy, SummaryUpdatePolicy, TupleEntry, TupleSketch, TupleSketchBuilder,
+};
+use tributary_partitioning::KeyStrategy;
+
+use super::{
+    Prepared,
+    columns::{Columns, ColumnsOf, State},
+};
+use crate::{
+    report::Keys,
+    sketch::{Sampled, Tally},
+};
+
+/// Writes that are kept to see hot partitions over time.
+const EVENTS: usize = 1 << 15;
+
+/// The base-2 logarithm of the number of ids that are watched for changes of their key.
+const LG_IDS: u8 = 12;
+
+/// The limit of the service for the value of a partition key, in bytes.
+pub(crate) const LONGEST_KEY: usize = 2_048;
+/// The same in containers without large partition keys (version 1 of the hash).
+pub(crate) const LONGEST_SMALL_KEY: usize = 101;
+
+/// A candidate and its counts.
+#[derive(Debug)]
+pub(crate) struct Candidate {
+    pub(crate) strategy: KeyStrategy,
+    columns: ColumnsOf,
+    /// Items, bytes and request units of creation, by key.
+    pub(crate) partitions: Tally<f64>,
+    pub(crate) keys: Keys,
+    /// When which key was written: seconds since 1970, and the hash of the key.
+    pub(crate) events: Sampled<(i64, u64)>,
+    pub(crate) n_items: u64,
+    pub(crate) bytes: u64,
+    versions: TupleSketch<FirstKey>,
+}
+
+/// Whether the versions of an item have one key.
+#[derive(Clone, Copy, Debug)]
+struct Versions {
+    first: u64,
+    n: u32,
+    changed: bool,
+}
+
+#[derive(Debug)]
+struct FirstKey;
+
+impl SummaryPolicy for FirstKey {
+    type Summary = Versions;
+
+    fn create(&self) -> Versions {
+        Versions { first: 0, n: 0, changed: false }
+    }
+}
+
+impl SummaryUpdatePolicy<u64> for FirstKey {
+    fn update(&self, versions: &mut Versions, key: u64) {
+        if versions.n == 0 {
+            versions.first = key;
+        }
+        versions.changed |= versions.first != key;
+        versions.n = versions.n.saturating_add(1);
+    }
+}
+
+impl Candidate {
+    pub(crate) fn new(strategy: KeyStrategy, columns: &mut Columns) -> Self {
+        #[expect(clippy::expect_used, reason = "the size is a constant that the sketch allows")]
+        let versions = TupleSketchBuilder::new(FirstKey)
+            .lg_k(LG_IDS)
+            .build()
+            .expect("a size between 5 and 26");
+        Self {
+            columns: columns.of(&strategy),
+            strategy,
+            partitions: Tally::new(),
+            keys: Keys::default(),
+            events: Sampled::new(EVENTS),
+            n_items: 0,
+            bytes: 0,
+            versions,
+        }
+    }
+
+    pub(crate) fn add(&mut self, items: &[Prepared<'_>]) {
+        for item in items {
+            self.n_items += 1;
+            self.bytes += item.bytes;
+            let (hash, length, state) = self.columns.key(&item.cells);
+            let keys = &mut self.keys;
+            match state {
+                State::Value => {}
+                State::Null | State::NoKeyForNull => keys.null += 1,
+                State::Undefined | State::NoKeyForMissing => keys.missing += 1,
+                State::NotATime => keys.not_a_time += 1,
+                State::NotScalar => keys.not_scalar += 1,
+            }
+            if state <= State::Undefined {
+                keys.too_long += u64::from(length > LONGEST_KEY);
+                keys.over_101_bytes += u64::from(length > LONGEST_SMALL_KEY);
+                keys.longest_bytes = keys.longest_bytes.max(length as u64);
+                self.add_key(hash, item);
+            }
+        }
+        self.partitions.find_frequent();
+    }
+
+    fn add_key(&mut self, hash: u64, item: &Prepared<'_>) {
+        // An item in this state has a key.
+        let key = || self.strategy.key(item.value).unwrap_or_default();
+        self.partitions.add(hash, key, item.bytes, |charge| *charge += item.create);
+        if let Some(time) = item.time {
+            self.events.offer(item.number, || (time, hash));
+        }
+        if let Some(identity) = item.identity {
+            self.versions.update(identity, hash);
+        }
+    }
+
+    /// Returns how many of the watched ids come several times, and how many of these with several keys.
+    pub(crate) fn repeated_ids(&self) -> (u64, u64) {
+        self.versions.iter().map(TupleEntry::summary).fold((0, 0), |(repeated, changed), id| {
+            (repeated + u64::from(id.n > 1), changed + u64::from(id.changed))
+        })
+    }
+}

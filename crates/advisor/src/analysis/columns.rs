@@ -1,0 +1,121 @@
+//! The parts of the candidates' keys, each made once for an item however many candidates have it.
+//!
+//! A candidate tells keys apart by a hash of the hashes of its parts, and makes a key itself only where
+//! it is kept.
+
+use std::hash::{Hash, Hasher};
+
+use serde_json::Value;
+use tributary_partitioning::{KeyStrategy, KeyValue, Part, strategy::KeyError};
+use twox_hash::XxHash64;
+
+use crate::sketch::hash;
+
+/// All parts of all candidates, each once.
+#[derive(Debug, Default)]
+pub(crate) struct Columns(Vec<(Part, Use)>);
+
+/// How a part is used: `1` and `"1"` are two values alone, and one text in a joined level.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Use {
+    Alone,
+    Joined,
+}
+
+/// The columns of a candidate, by level.
+#[derive(Debug)]
+pub(crate) struct ColumnsOf(Vec<Vec<usize>>);
+
+/// A part of the key of an item.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cell {
+    hash: u64,
+    length: usize,
+    state: State,
+}
+
+/// What became of a part, or of a key: the worst of its parts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum State {
+    Value,
+    /// The service has a key for it: all such items are in one partition.
+    Null,
+    /// As [`State::Null`].
+    Undefined,
+    NoKeyForNull,
+    NoKeyForMissing,
+    NotATime,
+    NotScalar,
+}
+
+impl Columns {
+    /// Returns the columns of a candidate, and adds those that are new.
+    pub(crate) fn of(&mut self, strategy: &KeyStrategy) -> ColumnsOf {
+        let column = |part: &Part, used| {
+            let column = (part.clone(), used);
+            self.0.iter().position(|known| *known == column).unwrap_or_else(|| {
+                self.0.push(column);
+                self.0.len() - 1
+            })
+        };
+        let mut column = column;
+        let levels = strategy.levels().iter().map(|level| {
+            let used = if level.len() == 1 { Use::Alone } else { Use::Joined };
+            level.iter().map(|part| column(part, used)).collect()
+        });
+        ColumnsOf(levels.collect())
+    }
+
+    /// Returns the cells of an item.
+    pub(crate) fn cells(&self, item: &Value) -> Vec<Cell> {
+        self.0.iter().map(|(part, used)| cell(part, *used, item)).collect()
+    }
+}
+
+fn cell(part: &Part, used: Use, item: &Value) -> Cell {
+    let state = |state| Cell { hash: 0, length: 0, state };
+    let value = match part.value(item) {
+        Ok(value) => value,
+        Err(KeyError::Missing(_)) => return state(State::NoKeyForMissing),
+        Err(KeyError::Null(_)) => return state(State::NoKeyForNull),
+        Err(KeyError::NotATime(_)) => return state(State::NotATime),
+        Err(KeyError::NotScalar(_)) => return state(State::NotScalar),
+    };
+    match (used, &value) {
+        (Use::Joined, KeyValue::Undefined) => state(State::NoKeyForMissing),
+        (Use::Joined, KeyValue::Null) => state(State::NoKeyForNull),
+        (Use::Joined, value) => {
+            let text = value.text().unwrap_or_default();
+            // Two characters are written as two each, and a separator stands between parts.
+            let escaped = text.bytes().filter(|byte| matches!(byte, b'_' | b'~')).count();
+            Cell { hash: hash(&text), length: text.len() + escaped + 1, state: State::Value }
+        }
+        (Use::Alone, value) => {
+            let (length, state) = match value {
+                KeyValue::Undefined => (0, State::Undefined),
+                KeyValue::Null => (0, State::Null),
+                KeyValue::Text(text) => (text.len(), State::Value),
+                KeyValue::Bool(_) | KeyValue::Number(_) => (0, State::Value),
+            };
+            Cell { hash: hash(value), length, state }
+        }
+    }
+}
+
+impl ColumnsOf {
+    /// Returns the hash of the key, the length of its longest level in bytes, and its state.
+    pub(crate) fn key(&self, cells: &[Cell]) -> (u64, usize, State) {
+        let mut hasher = XxHash64::with_seed(0);
+        let (mut longest, mut worst) = (0, State::Value);
+        for level in &self.0 {
+            let mut length = 0;
+            for cell in level.iter().filter_map(|column| cells.get(*column)) {
+                cell.hash.hash(&mut hasher);
+                length += cell.length;
+                worst = worst.max(cell.state);
+            }
+            longest = longest.max(length);
+        }
+        (hasher.finish(), longest, worst)
+    }
+}

@@ -1,0 +1,251 @@
+//! What one kind of request counts of the items.
+
+use std::hash::{Hash, Hasher};
+
+use serde_json::Value;
+use tributary_partitioning::{Condition, Key, KeyValue, path::Path};
+use twox_hash::XxHash64;
+
+use super::{Prepared, time_of};
+use crate::{
+    request::{Operation, RequestKind, Select, Wanted},
+    sketch::{Sampled, Tally, float},
+};
+
+/// Requests that are drawn from the sample.
+const DRAWS: usize = 64;
+
+/// The time of `{"last": …}` is counted in slots of this part of it.
+const SLOTS_OF_A_WINDOW: i64 = 32;
+
+/// A kind of request, and what it would find.
+#[derive(Debug)]
+pub(crate) struct Kind {
+    pub(crate) request: RequestKind,
+    fixed: Vec<(Path, Condition)>,
+    pub(crate) drawn: Vec<Path>,
+    pub(crate) last: Option<(Path, i64)>,
+    /// Items with the same drawn values, as far as the fixed conditions let them through.
+    groups: Option<Tally<Slots>>,
+    /// Drawn values, in the order of the paths.
+    pub(crate) draws: Sampled<Vec<KeyValue>>,
+    pub(crate) found: Found,
+    newest: i64,
+}
+
+/// Sums over the items that a request may find.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Found {
+    pub(crate) items: u64,
+    pub(crate) stored_bytes: u64,
+    pub(crate) returned_bytes: u64,
+    pub(crate) read: f64,
+    pub(crate) write: f64,
+    pub(crate) create: f64,
+}
+
+/// How many items by time: the number of a slot, and its items.
+#[derive(Clone, Debug, Default)]
+struct Slots(Vec<(i64, u32)>);
+
+/// How many items a request finds, and how often.
+#[derive(Clone, Debug)]
+pub(crate) struct Matches(Vec<(f64, f64)>);
+
+impl Kind {
+    pub(crate) fn new(request: RequestKind) -> Self {
+        let (mut fixed, mut drawn, mut last) = (Vec::new(), Vec::new(), None);
+        for (path, wanted) in &request.filters {
+            match wanted {
+                Wanted::Drawn => drawn.push(path.clone()),
+                Wanted::Last(seconds) => last = Some((path.clone(), *seconds)),
+                Wanted::This(condition) => fixed.push((path.clone(), condition.clone())),
+            }
+        }
+        // An id finds one item; nothing is to be counted.
+        let groups = request.operation == Operation::Query && !drawn.contains(&Path::of("id"));
+        Self {
+            request,
+            fixed,
+            drawn,
+            last,
+            groups: groups.then(Tally::new),
+            draws: Sampled::new(DRAWS),
+            found: Found::default(),
+            newest: i64::MIN,
+        }
+    }
+
+    pub(crate) fn add(&mut self, items: &[Prepared<'_>]) {
+        for item in items {
+            self.add_item(item);
+        }
+        if let Some(groups) = &mut self.groups {
+            groups.find_frequent();
+        }
+    }
+
+    fn add_item(&mut self, item: &Prepared<'_>) {
+        if !self.fixed.iter().all(|(path, condition)| meets(path, condition, item)) {
+            return;
+        }
+        let values = || self.drawn.iter().filter_map(|path| value(path, item));
+        let mut hasher = XxHash64::with_seed(0);
+        for path in &self.drawn {
+            // A value that an item lacks is not asked for.
+            let Some(value) = path.find(item.value) else { return };
+            match value {
+                Value::String(text) => text.hash(&mut hasher),
+                other => match KeyValue::of(Some(other)) {
+                    Ok(value) => value.hash(&mut hasher),
+                    Err(_) => return,
+                },
+            }
+        }
+        let slot = match &self.last {
+            None => None,
+            Some((path, seconds)) => {
+                let Some(time) = time_of(path, item.value) else { return };
+                self.newest = self.newest.max(time);
+                Some((time.div_euclid(slot_seconds(*seconds)), *seconds))
+            }
+        };
+        self.found.items += 1;
+        self.found.stored_bytes += item.stored_bytes;
+        self.found.read += item.read;
+        self.found.write += item.write;
+        self.found.create += item.create;
+        self.found.returned_bytes += match &self.request.select {
+            Select::Items => item.stored_bytes,
+            Select::Properties(paths) => selected_bytes(paths, item),
+            Select::Aggregate(_) => 0,
+        };
+        if let Some(groups) = &mut self.groups {
+            let newest = self.newest;
+            let key = || values().collect::<Key>();
+            groups.add(hasher.finish(), key, item.stored_bytes, |slots: &mut Slots| {
+                if let Some((slot, seconds)) = slot {
+                    slots.add(slot, newest.div_euclid(slot_seconds(seconds)));
+                }
+            });
+        }
+        self.draws.offer(item.number, || values().collect());
+    }
+
+    /// Returns the newest time at the path of `{"last": …}`.
+    pub(crate) fn newest(&self) -> Option<i64> {
+        (self.newest != i64::MIN).then_some(self.newest)
+    }
+
+    /// Returns how many items the requests of this kind find: a value that more items have is drawn
+    /// more often. `scale` is the size of the container over that of the sample: without a drawn value
+    /// a request finds more in more items.
+    pub(crate) fn matches(&self, scale: f64) -> Matches {
+        let Some(groups) = &self.groups else { return Matches::one() };
+        let scale = if self.drawn.is_empty() { scale } else { 1.0 };
+        let rows = groups.rows();
+        let in_window = |slots: &Slots| {
+            self.last.as_ref().map(|(_, seconds)| slots.since(self.newest, *seconds))
+        };
+        let mut matches = Vec::with_capacity(rows.len());
+        let (mut items, mut within) = (0.0, 0.0);
+        for row in &rows {
+            let counted = row.more.map(|slots| in_window(slots).unwrap_or(row.items));
+            if let Some(counted) = counted {
+                items += row.items * row.keys;
+                within += counted * row.keys;
+            }
+        }
+        let share = if items > 0.0 { within / items } else { 1.0 };
+        for row in rows {
+            let counted = row.more.map(|slots| in_window(slots).unwrap_or(row.items));
+            let found = counted.unwrap_or(row.items * share);
+            matches.push((row.items * row.keys, found * scale));
+        }
+        Matches(matches)
+    }
+}
+
+impl Slots {
+    fn add(&mut self, slot: i64, newest: i64) {
+        if slot < newest - SLOTS_OF_A_WINDOW {
+            return;
+        }
+        if let Some((_, items)) = self.0.iter_mut().rev().find(|(known, _)| *known == slot) {
+            *items = items.saturating_add(1);
+        } else {
+            self.0.retain(|(known, _)| *known >= newest - SLOTS_OF_A_WINDOW);
+            self.0.push((slot, 1));
+        }
+    }
+
+    /// Returns the items of the last `seconds` before `newest`, the oldest slot in proportion.
+    fn since(&self, newest: i64, seconds: i64) -> f64 {
+        let length = slot_seconds(seconds);
+        let start = newest - seconds;
+        let within = self.0.iter().map(|&(slot, items)| {
+            let end = (slot + 1) * length;
+            let overlap = (end - start).clamp(0, length);
+            f64::from(items) * float(overlap.unsigned_abs()) / float(length.unsigned_abs())
+        });
+        within.sum()
+    }
+}
+
+impl Matches {
+    /// Returns the matches of a request for one item.
+    pub(crate) fn one() -> Self {
+        Self(vec![(1.0, 1.0)])
+    }
+
+    /// Returns the mean over all requests of what `of` makes of the number of items that are found.
+    pub(crate) fn mean(&self, of: impl Fn(f64) -> f64) -> f64 {
+        let (sum, weight) = self.0.iter().fold((0.0, 0.0), |(sum, all), (weight, found)| {
+            (sum + weight * of(*found), all + weight)
+        });
+        if weight > 0.0 { sum / weight } else { of(0.0) }
+    }
+}
+
+fn value(path: &Path, item: &Prepared<'_>) -> Option<KeyValue> {
+    KeyValue::of(path.find(item.value)).ok()
+}
+
+fn slot_seconds(window: i64) -> i64 {
+    (window / SLOTS_OF_A_WINDOW).max(1)
+}
+
+fn selected_bytes(paths: &[Path], item: &Prepared<'_>) -> u64 {
+    let bytes = paths.iter().map(|path| {
+        let name = path.names().last().map_or(0, String::len);
+        let value = path.find(item.value).map_or(0, |value| value.to_string().len());
+        // Quotation marks, a colon and a comma.
+        (name + value + 4) as u64
+    });
+    bytes.sum()
+}
+
+/// Returns true if an item meets a condition, as the service compares: texts by their code points,
+/// numbers by size, and nothing else in a range.
+fn meets(path: &Path, condition: &Condition, item: &Prepared<'_>) -> bool {
+    let Ok(value) = KeyValue::of(path.find(item.value)) else { return false };
+    match condition {
+        Condition::Equals(wanted) => value == *wanted,
+        Condition::OneOf(wanted) => wanted.contains(&value),
+        Condition::Range(range) => {
+            let is_from =
+                |from: &KeyValue| compared(&value, from).is_some_and(std::cmp::Ordering::is_ge);
+            let is_below =
+                |to: &KeyValue| compared(&value, to).is_some_and(std::cmp::Ordering::is_lt);
+            range.from.as_ref().is_none_or(is_from) && range.to.as_ref().is_none_or(is_below)
+        }
+    }
+}
+
+fn compared(a: &KeyValue, b: &KeyValue) -> Option<std::cmp::Ordering> {
+    match (a, b) {
+        (KeyValue::Text(a), KeyValue::Text(b)) => Some(a.cmp(b)),
+        (KeyValue::Number(a), KeyValue::Number(b)) => a.as_f64()?.partial_cmp(&b.as_f64()?),
+        _ => None,
+    }
+}

@@ -1,0 +1,102 @@
+//! Writes over time: the busiest window, and the heat of each key.
+
+use std::collections::HashMap;
+
+use time::{OffsetDateTime, format_description::well_known::Rfc3339};
+
+use crate::{
+    analysis::candidate::Candidate,
+    report::{HeatRow, Hotness},
+    sketch::float,
+};
+
+/// Windows in which the busiest is looked for, in seconds: a minute, an hour, a day.
+const WINDOWS: [u32; 3] = [60, 3_600, 86_400];
+
+/// A window with fewer writes tells nothing: the share of one key would be chance. With as many, the
+/// error of a share is below 15 points.
+pub(crate) const ENOUGH_WRITES: u64 = 50;
+
+/// The most columns of the heat map, and its rows.
+const COLUMNS: i64 = 48;
+const ROWS: usize = 10;
+
+/// Returns how writes come together, or `None` when no item has a time.
+pub(crate) fn hotness(candidate: &Candidate) -> Option<Hotness> {
+    let events: Vec<(i64, u64)> = candidate.events.iter().copied().collect();
+    let oldest = events.iter().map(|(time, _)| *time).min()?;
+    let newest = events.iter().map(|(time, _)| *time).max()?;
+    let busiest_of = |seconds: u32| {
+        let mut windows = HashMap::new();
+        for (time, _) in &events {
+            *windows.entry(time.div_euclid(i64::from(seconds))).or_insert(0_u64) += 1;
+        }
+        // Of equal ones the oldest.
+        let busiest =
+            windows.into_iter().max_by_key(|(window, n)| (*n, std::cmp::Reverse(*window)));
+        busiest.map(|(window, n)| (seconds, window, n))
+    };
+    let mut busiest = WINDOWS.into_iter().filter_map(busiest_of);
+    let (seconds, window, n) = busiest
+        .find(|(seconds, _, n)| *n >= ENOUGH_WRITES || *seconds == WINDOWS[WINDOWS.len() - 1])?;
+    let length = i64::from(seconds);
+    let in_window = events.iter().filter(|(time, _)| time.div_euclid(length) == window);
+    let (hottest, n_hottest) = *top(in_window.map(|(_, key)| *key)).first()?;
+    let n_windows = newest.div_euclid(length) - oldest.div_euclid(length) + 1;
+    let mean = float(events.len() as u64) / float(n_windows.unsigned_abs());
+    let width = ((newest - oldest) / COLUMNS + 1).max(60);
+    let column = |time: i64| usize::try_from((time - oldest) / width).unwrap_or(0);
+    let n_columns = column(newest) + 1;
+    let mut writes = vec![0_u64; n_columns];
+    for (time, _) in &events {
+        writes[column(*time)] += 1;
+    }
+    let hot: Vec<_> = top(events.iter().map(|(_, key)| *key)).into_iter().take(ROWS).collect();
+    let names = names(candidate, hot.iter().map(|(key, _)| *key).chain([hottest]));
+    let name = |key: u64| names.get(&key).cloned().unwrap_or_default();
+    let heat = hot.iter().map(|(row, _)| {
+        let mut of_row = vec![0_u64; n_columns];
+        for (time, _) in events.iter().filter(|(_, key)| key == row) {
+            of_row[column(*time)] += 1;
+        }
+        let share = |(n, all): (u64, &u64)| (*all > 0).then(|| float(n) / float(*all));
+        HeatRow { key: name(*row), shares: of_row.into_iter().zip(&writes).map(share).collect() }
+    });
+    let of_all = float(candidate.n_items) / float(events.len() as u64);
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count")]
+    let n_writes = if candidate.events.is_all() { n } else { (float(n) * of_all).round() as u64 };
+    Some(Hotness {
+        window_seconds: seconds,
+        busiest: text(window * length),
+        writes: n_writes,
+        share: float(n_hottest) / float(n),
+        key: name(hottest),
+        peak_over_mean: if n >= ENOUGH_WRITES { float(n) / mean } else { 1.0 },
+        columns: (0_i64..).take(n_columns).map(|column| text(oldest + column * width)).collect(),
+        heat: heat.collect(),
+    })
+}
+
+/// Returns the keys with their numbers, the most frequent first.
+fn top(keys: impl Iterator<Item = u64>) -> Vec<(u64, u64)> {
+    let mut counts = HashMap::new();
+    for key in keys {
+        *counts.entry(key).or_insert(0_u64) += 1;
+    }
+    let mut counts: Vec<_> = counts.into_iter().collect();
+    counts.sort_unstable_by_key(|(key, n)| (std::cmp::Reverse(*n), *key));
+    counts
+}
+
+/// Returns the keys behind hashes, as far as they are among those that are counted.
+fn names(candidate: &Candidate, wanted: impl Iterator<Item = u64>) -> HashMap<u64, String> {
+    let wanted: std::collections::HashSet<u64> = wanted.collect();
+    let rows = candidate.partitions.rows();
+    let named = rows.iter().filter(|row| wanted.contains(&row.hash));
+    named.map(|row| (row.hash, row.key.to_string())).collect()
+}
+
+fn text(seconds: i64) -> String {
+    let time = OffsetDateTime::from_unix_timestamp(seconds).ok();
+    time.and_then(|time| time.format(&Rfc3339).ok()).unwrap_or_default()
+}

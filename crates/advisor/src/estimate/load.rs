@@ -1,0 +1,204 @@
+//! The load of each logical partition, and when it reaches a limit.
+
+use std::collections::HashMap;
+
+use tributary_partitioning::{Key, KeyStrategy, Part, period::Granularity};
+
+use super::{Cost, GB, PARTITION_REQUEST_UNITS, SECONDS_OF_A_DAY, World, steps};
+use crate::{
+    analysis::{candidate::Candidate, kind::Kind},
+    distribution::{self, distribution},
+    report::{Distribution, Growth},
+    request::Operation,
+    sketch::float,
+};
+
+/// The data of a logical partition, in bytes: 20 GB, a limit of the service.
+pub(crate) const PARTITION_BYTES: f64 = 20.0 * GB;
+
+/// Recent writes are those of a day, and at least this many.
+const RECENT: usize = 200;
+
+/// Load by logical partition.
+pub(crate) struct Load<'a> {
+    candidate: &'a Candidate,
+    world: &'a World<'a>,
+    partitions: Vec<Partition<'a>>,
+    /// The shares of the recent writes, by the hash of the key; `None` where it is that of all items.
+    recent: Option<HashMap<u64, f64>>,
+    has_requests: bool,
+    peak: Option<f64>,
+}
+
+/// A logical partition, or a sampled one that stands for several.
+struct Partition<'a> {
+    key: &'a Key,
+    hash: u64,
+    items: f64,
+    bytes: f64,
+    keys: f64,
+    request_units_per_day: f64,
+}
+
+impl<'a> Load<'a> {
+    pub(crate) fn new(
+        candidate: &'a Candidate,
+        world: &'a World<'a>,
+        costs: &[Cost],
+        peak: Option<f64>,
+    ) -> Self {
+        let rows = candidate.partitions.rows();
+        let mut partitions: Vec<_> = rows
+            .into_iter()
+            .map(|row| Partition {
+                hash: row.hash,
+                key: row.key,
+                items: row.items,
+                bytes: row.bytes,
+                keys: row.keys,
+                request_units_per_day: 0.0,
+            })
+            .collect();
+        let recent = recent_writes(candidate);
+        let n_items: f64 = partitions.iter().map(|one| one.items * one.keys).sum();
+        let squares: f64 = partitions.iter().map(|one| one.items * one.items * one.keys).sum();
+        let mean_asked = squares / n_items.max(1.0);
+        let mut has_requests = false;
+        for ((kind, matches), cost) in world.kinds.iter().zip(costs) {
+            let Some(per_day) = kind.request.per_day() else { continue };
+            has_requests = true;
+            let found_of_partition = (matches.mean(|found| found) / mean_asked.max(1.0)).min(1.0);
+            let limit = kind.request.limit.map_or(f64::INFINITY, f64::from);
+            let start = (cost.charge - cost.loaded * cost.charge_of_a_load).max(0.0);
+            let follows_time = recent.as_ref().filter(|_| is_of_now(kind));
+            let weight = |one: &Partition<'_>| match follows_time {
+                Some(recent) => recent.get(&one.hash).copied().unwrap_or(0.0),
+                // What many items have is asked for often. A query also loads more of it.
+                None if cost.is_query && cost.names_key => {
+                    let loaded = (one.items * found_of_partition).min(limit);
+                    one.items * (start + loaded * cost.charge_of_a_load)
+                }
+                None => one.items,
+            };
+            let weights: Vec<f64> = partitions.iter().map(weight).collect();
+            let sum: f64 = weights.iter().zip(&partitions).map(|(w, one)| w * one.keys).sum();
+            if sum > 0.0 {
+                for (one, weight) in partitions.iter_mut().zip(weights) {
+                    one.request_units_per_day += per_day * cost.charge * weight / sum;
+                }
+            }
+        }
+        Self { candidate, world, partitions, recent, has_requests, peak }
+    }
+
+    pub(crate) fn by_items(&self) -> Distribution {
+        self.by(|one| one.items)
+    }
+
+    pub(crate) fn by_bytes(&self) -> Distribution {
+        self.by(|one| one.bytes)
+    }
+
+    pub(crate) fn by_request_units(&self) -> Option<Distribution> {
+        self.has_requests.then(|| self.by(|one| one.request_units_per_day))
+    }
+
+    fn by(&self, value: impl Fn(&Partition<'_>) -> f64) -> Distribution {
+        let parts = self.partitions.iter().map(|one| distribution::Part {
+            key: one.key,
+            value: value(one),
+            keys: one.keys,
+        });
+        distribution(parts.collect())
+    }
+
+    pub(crate) fn growth(&self) -> Growth {
+        let (candidate, world) = (self.candidate, self.world);
+        let most = |value: fn(&Partition<'_>) -> f64| {
+            self.partitions.iter().map(value).fold(0.0, f64::max)
+        };
+        let items_per_day = world.items_per_day();
+        let in_sample = float(candidate.bytes).max(1.0);
+        let bytes_per_day =
+            items_per_day.map(|items| items * in_sample / float(candidate.n_items).max(1.0));
+        let largest = most(|one| one.bytes);
+        let largest_bytes = largest * world.scale;
+        let period_days = period_days(&candidate.strategy);
+        let days_to_20_gb = bytes_per_day.filter(|rate| *rate > 0.0).and_then(|bytes_per_day| {
+            match period_days {
+                None => {
+                    let rate = bytes_per_day * largest / in_sample;
+                    Some(((PARTITION_BYTES - largest_bytes) / rate).max(0.0))
+                }
+                Some(_) if largest_bytes >= PARTITION_BYTES => Some(0.0),
+                // It takes what comes in its period, and the next one takes what comes after.
+                Some(period_days) => {
+                    let recent = self.recent.as_ref()?.values().copied().fold(0.0, f64::max);
+                    let days = PARTITION_BYTES / (bytes_per_day * recent);
+                    (days <= period_days).then_some(days)
+                }
+            }
+        });
+        let busiest = most(|one| one.request_units_per_day);
+        let busiest = self
+            .has_requests
+            .then(|| busiest / SECONDS_OF_A_DAY * self.peak.unwrap_or(1.0).max(1.0));
+        let days_to_10_000_ru = busiest.zip(items_per_day).and_then(|(busiest, items_per_day)| {
+            let days_to_double = world.n_items * world.scale / items_per_day;
+            let days = (PARTITION_REQUEST_UNITS / busiest - 1.0) * days_to_double;
+            // Where a period ends the growth, next year's requests go to other partitions, but as many.
+            days.is_finite().then_some(days.max(0.0))
+        });
+        Growth {
+            items_per_day,
+            largest_bytes,
+            days_to_20_gb,
+            busiest_request_units_per_second: busiest,
+            days_to_10_000_ru,
+            ends_with_period: period_days.is_some(),
+        }
+    }
+}
+
+/// Whether requests of this kind go where the newest items are.
+fn is_of_now(kind: &Kind) -> bool {
+    match kind.request.operation {
+        Operation::Create => true,
+        Operation::Transaction => {
+            steps(kind).iter().all(|step| step.operation == Operation::Create)
+        }
+        _ => kind.last.is_some(),
+    }
+}
+
+/// Returns the shares of recent writes by the hash of the key, where a period in the key makes them
+/// differ from those of all items.
+fn recent_writes(candidate: &Candidate) -> Option<HashMap<u64, f64>> {
+    period_days(&candidate.strategy)?;
+    let mut events: Vec<_> = candidate.events.iter().copied().collect();
+    events.sort_unstable_by_key(|(time, _)| std::cmp::Reverse(*time));
+    let (newest, _) = *events.first()?;
+    let n_of_a_day = events.partition_point(|(time, _)| *time > newest - 86_400);
+    events.truncate(n_of_a_day.max(RECENT));
+    let share = 1.0 / float(events.len() as u64);
+    let mut shares = HashMap::new();
+    for (_, key) in events {
+        *shares.entry(key).or_insert(0.0) += share;
+    }
+    Some(shares)
+}
+
+/// Returns the length of the shortest period in the key, in days.
+pub(crate) fn period_days(strategy: &KeyStrategy) -> Option<f64> {
+    let days = |part: &Part| match part {
+        Part::Period(_, granularity) => Some(match granularity {
+            Granularity::Day => 1.0,
+            Granularity::Week => 7.0,
+            Granularity::Month => 31.0,
+            Granularity::Quarter => 92.0,
+            Granularity::Year => 366.0,
+        }),
+        _ => None,
+    };
+    strategy.levels().iter().flatten().filter_map(days).min_by(f64::total_cmp)
+}

@@ -1,0 +1,80 @@
+//! What the data cannot tell.
+
+use super::World;
+use crate::{report::Report, sketch::float};
+
+/// Returns it as sentences.
+pub(super) fn unknown(report: &Report, world: &World<'_>) -> Vec<String> {
+    let mut unknown = Vec::new();
+    let mut say = |when: bool, sentence: String| {
+        if when {
+            unknown.push(sentence);
+        }
+    };
+    let no_requests = report.requests.is_empty();
+    let frequencies = report.requests.iter().any(|request| request.per_day.is_some());
+    say(
+        no_requests,
+        "Which requests come, so what they cost and whether they name the key: there are no requests."
+            .to_owned(),
+    );
+    say(
+        !no_requests && !frequencies,
+        "Request units a day: no request has a frequency, so each kind counts the same.".to_owned(),
+    );
+    say(
+        report.growth.items_per_day.is_none(),
+        "When a partition reaches 20 GB: neither a growth nor the frequency of a create is given."
+            .to_owned(),
+    );
+    say(
+        report.hotness.is_none(),
+        "Whether writes come together in one partition at a time: no item has a time that can be read."
+            .to_owned(),
+    );
+    if let Some(hot) = &report.hotness {
+        say(
+            hot.writes < super::hotness_needs(),
+            format!(
+                "The busiest minute: even the busiest day of the sample has {} writes, too few to tell.",
+                hot.writes
+            ),
+        );
+        say(
+            hot.window_seconds > 60 && hot.writes >= super::hotness_needs(),
+            "The busiest minute: no minute has enough writes in the sample to tell; a longer time is shown."
+                .to_owned(),
+        );
+    }
+    say(
+        frequencies,
+        "Which keys are read most: values are taken to be asked for as often as items have them. \
+         A single popular item or key of the application may be read far more."
+            .to_owned(),
+    );
+    say(
+        report.keys.repeated_ids == 0,
+        "Whether the key of an item ever changes: no id comes twice in the sample, and only the requests \
+         that set a property tell."
+            .to_owned(),
+    );
+    for (kind, _) in &world.kinds {
+        say(
+            kind.found.items == 0 && kind.request.operation != crate::request::Operation::Create,
+            format!(
+                "What `{}` finds: no item of the sample has what it asks for.",
+                kind.request.kind
+            ),
+        );
+    }
+    say(
+        world.scale > 1.0,
+        format!(
+            "How the other {:.0} items are distributed: the sample has {}. The largest partition is taken \
+             to grow with the container; what a drawn value finds is taken to be complete.",
+            float(report.items) * (world.scale - 1.0),
+            report.items
+        ),
+    );
+    unknown
+}

@@ -1,0 +1,287 @@
+//! Counts by key in bounded memory: exact for few keys, sampled for many.
+//!
+//! Both sketches are those of Apache DataSketches. Why their numbers are right:
+//!
+//! 1. The tuple sketch keeps all keys while there are fewer than [`EXACT`]. Everything is exact then.
+//! 2. With more keys it keeps those whose hash is below a bound, which only sinks. A key that is kept
+//!    at the end was below the bound at its first item, so its counts are exact; and a hash does not
+//!    depend on the counts, so the kept keys are a uniform sample of all keys. Each stands for
+//!    1 / bound keys.
+//! 3. A uniform sample misses the few large keys that matter most. So from [`EXACT`] keys on, the
+//!    sizes go into a sketch of the frequent items, too. It finds each key with more than
+//!    1 / [`FREQUENT_SHARE`] of the whole size. From then on such a key is counted by itself; what it
+//!    had before is known to within the error of the sketch, 1 / 1,170 of the whole. It stands for
+//!    itself, and the sample for the others.
+//!
+//! The order of the items decides nothing in 1, and only the last digits in 2 and 3.
+
+use std::{
+    collections::HashMap,
+    hash::{Hash, Hasher},
+};
+
+use datasketches::{
+    common::NumStdDev,
+    frequencies::{ErrorType, FrequentItemsSketch},
+    tuple::{SummaryPolicy, SummaryUpdatePolicy, TupleSketch, TupleSketchBuilder},
+};
+use tributary_partitioning::Key;
+use twox_hash::XxHash64;
+
+use crate::report::Estimate;
+
+/// Keys up to which all counts are exact.
+pub(crate) const EXACT: usize = 1 << LG_EXACT;
+const LG_EXACT: u8 = 14;
+
+/// Slots of the sketch of frequent items; its error is at most 3.5 / slots of the weight.
+const FREQUENT: usize = 1 << 12;
+
+/// A key with more than this part of the whole size is frequent.
+const FREQUENT_SHARE: u64 = 500;
+
+/// The most keys that are counted as frequent. Few of those that were frequent at some time are not so
+/// at the end.
+const MOST_FREQUENT: usize = 4 * 1_024;
+
+/// The size of an item counts as its bytes and so many more, so that many small items are frequent, too.
+const ITEM_SIZE: u64 = 1_024;
+
+/// Counts by key.
+#[derive(Debug)]
+pub(crate) struct Tally<S: Default> {
+    kept: TupleSketch<Policy<S>>,
+    frequent: Option<Frequent>,
+    items: u64,
+    bytes: u64,
+}
+
+/// The counts of one key.
+#[derive(Clone, Debug, Default)]
+struct Counts<S> {
+    key: Key,
+    hash: u64,
+    items: u64,
+    bytes: u64,
+    more: S,
+}
+
+/// A key, or a sampled key that stands for several.
+#[derive(Clone, Debug)]
+pub(crate) struct Row<'a, S> {
+    pub(crate) key: &'a Key,
+    pub(crate) hash: u64,
+    pub(crate) items: f64,
+    pub(crate) bytes: f64,
+    /// What else is counted; `None` where only the frequent items tell of the key.
+    pub(crate) more: Option<&'a S>,
+    /// So many keys does this row stand for.
+    pub(crate) keys: f64,
+}
+
+/// The keys that are frequent, by their hash, and the sketch that finds them.
+#[derive(Debug)]
+struct Frequent {
+    found: HashMap<u64, Counts<()>>,
+    sizes: FrequentItemsSketch<u64>,
+}
+
+/// Updates a summary by whatever function comes with the key.
+#[derive(Debug)]
+struct Policy<S>(std::marker::PhantomData<S>);
+
+impl<S: Default> SummaryPolicy for Policy<S> {
+    type Summary = Counts<S>;
+
+    fn create(&self) -> Counts<S> {
+        Counts::default()
+    }
+}
+
+impl<S: Default, F: FnOnce(&mut Counts<S>)> SummaryUpdatePolicy<F> for Policy<S> {
+    fn update(&self, summary: &mut Counts<S>, update: F) {
+        update(summary);
+    }
+}
+
+impl<S: Default> Tally<S> {
+    pub(crate) fn new() -> Self {
+        let builder = TupleSketchBuilder::new(Policy(std::marker::PhantomData)).lg_k(LG_EXACT);
+        #[expect(clippy::expect_used, reason = "the size is a constant that the sketch allows")]
+        let kept = builder.build().expect("a size between 5 and 26");
+        Self { kept, frequent: None, items: 0, bytes: 0 }
+    }
+
+    /// Counts an item of so many bytes under the key of this hash, and lets `more` count what else there
+    /// is. `key` makes the key where it must be kept.
+    pub(crate) fn add(
+        &mut self,
+        hash: u64,
+        key: impl Fn() -> Key,
+        bytes: u64,
+        more: impl FnOnce(&mut S),
+    ) {
+        self.items += 1;
+        self.bytes += bytes;
+        self.kept.update(hash, |counts: &mut Counts<S>| {
+            counts.count(hash, &key, bytes);
+            more(&mut counts.more);
+        });
+        match &mut self.frequent {
+            Some(Frequent { found, sizes }) => match found.get_mut(&hash) {
+                Some(counts) => counts.count(hash, &key, bytes),
+                None => sizes.update_with_count(hash, bytes + ITEM_SIZE),
+            },
+            None if self.kept.num_retained() >= EXACT => self.frequent = Some(self.all_so_far()),
+            None => {}
+        }
+    }
+
+    /// Looks for keys that have become frequent; to be called now and then.
+    pub(crate) fn find_frequent(&mut self) {
+        let whole = self.whole();
+        let mean = whole / self.items.max(1);
+        let Some(Frequent { found, sizes }) = &mut self.frequent else { return };
+        let certain = ErrorType::NoFalsePositives;
+        for row in sizes.frequent_items_with_threshold(certain, whole / FREQUENT_SHARE) {
+            if found.len() < MOST_FREQUENT && !found.contains_key(row.item()) {
+                let size = u64::midpoint(row.lower_bound(), row.upper_bound());
+                let items = size / mean.max(1);
+                let bytes = size.saturating_sub(items * ITEM_SIZE);
+                // Its key comes with its next item.
+                found.insert(*row.item(), Counts { items, bytes, ..Counts::default() });
+            }
+        }
+    }
+
+    /// Returns the size of all items.
+    fn whole(&self) -> u64 {
+        self.bytes + self.items * ITEM_SIZE
+    }
+
+    /// Returns the frequent keys of all that is kept, while it is all: the tuple sketch keeps almost twice
+    /// its size.
+    fn all_so_far(&self) -> Frequent {
+        let whole = self.whole();
+        #[expect(clippy::expect_used, reason = "the size is a constant that the sketch allows")]
+        let mut sizes = FrequentItemsSketch::new(FREQUENT).expect("a power of two");
+        let mut found = HashMap::new();
+        for entry in self.kept.iter() {
+            let Counts { key, hash, items, bytes, .. } = entry.summary();
+            let size = bytes + items * ITEM_SIZE;
+            if size > whole / FREQUENT_SHARE {
+                let counts = Counts {
+                    key: key.clone(),
+                    hash: *hash,
+                    items: *items,
+                    bytes: *bytes,
+                    more: (),
+                };
+                found.insert(*hash, counts);
+            } else {
+                sizes.update_with_count(*hash, size);
+            }
+        }
+        Frequent { found, sizes }
+    }
+
+    /// Returns the number of keys.
+    pub(crate) fn cardinality(&self) -> Estimate {
+        Estimate {
+            value: self.kept.estimate(),
+            exact: !self.kept.is_estimation_mode(),
+            low: self.kept.lower_bound(NumStdDev::Two),
+            high: self.kept.upper_bound(NumStdDev::Two),
+        }
+    }
+
+    /// Returns a row for each key that is kept or frequent, in no order.
+    pub(crate) fn rows(&self) -> Vec<Row<'_, S>> {
+        let frequent = self.frequent.as_ref().filter(|_| self.kept.is_estimation_mode());
+        let mut frequent: HashMap<u64, &Counts<_>> = frequent
+            .into_iter()
+            .flat_map(|frequent| &frequent.found)
+            .filter(|(_, counts)| !counts.key.values().is_empty())
+            .map(|(hash, counts)| (*hash, counts))
+            .collect();
+        let keys_of_a_row = 1.0 / self.kept.theta();
+        let mut rows = Vec::with_capacity(self.kept.num_retained() + frequent.len());
+        for entry in self.kept.iter() {
+            let Counts { key, hash, items, bytes, more } = entry.summary();
+            let is_frequent = frequent.remove(hash).is_some();
+            rows.push(Row {
+                key,
+                hash: *hash,
+                items: float(*items),
+                bytes: float(*bytes),
+                more: Some(more),
+                keys: if is_frequent { 1.0 } else { keys_of_a_row },
+            });
+        }
+        for Counts { key, hash, items, bytes, .. } in frequent.into_values() {
+            let (items, bytes) = (float(*items), float(*bytes));
+            rows.push(Row { key, hash: *hash, items, bytes, more: None, keys: 1.0 });
+        }
+        rows
+    }
+}
+
+impl<S> Counts<S> {
+    fn count(&mut self, hash: u64, key: impl Fn() -> Key, bytes: u64) {
+        if self.key.values().is_empty() {
+            (self.hash, self.key) = (hash, key());
+        }
+        self.items += 1;
+        self.bytes += bytes;
+    }
+}
+
+/// A uniform sample of a stream by the hash of each element: at most `most`, and all while there are
+/// no more.
+#[derive(Clone, Debug)]
+pub(crate) struct Sampled<T> {
+    most: usize,
+    below: u64,
+    kept: Vec<(u64, T)>,
+}
+
+impl<T> Sampled<T> {
+    pub(crate) fn new(most: usize) -> Self {
+        Self { most, below: u64::MAX, kept: Vec::new() }
+    }
+
+    /// Keeps what `make` returns if its hash is low enough.
+    pub(crate) fn offer(&mut self, hash: u64, make: impl FnOnce() -> T) {
+        if hash >= self.below {
+            return;
+        }
+        self.kept.push((hash, make()));
+        while self.kept.len() > self.most {
+            self.below /= 2;
+            let below = self.below;
+            self.kept.retain(|(hash, _)| *hash < below);
+        }
+    }
+
+    /// Returns true if nothing was left out.
+    pub(crate) fn is_all(&self) -> bool {
+        self.below == u64::MAX
+    }
+
+    pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = &T> {
+        self.kept.iter().map(|(_, one)| one)
+    }
+}
+
+/// Returns a hash that depends on the value alone.
+pub(crate) fn hash(value: &(impl Hash + ?Sized)) -> u64 {
+    let mut hasher = XxHash64::with_seed(0);
+    value.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// Returns a count as a float; counts here are far below 2^53.
+#[expect(clippy::cast_precision_loss, reason = "counts here are far below 2^53")]
+pub(crate) fn float(count: u64) -> f64 {
+    count as f64
+}

@@ -1,0 +1,57 @@
+//! Samples with more keys than are kept: estimates within their bounds, and the same for any order.
+
+use serde_json::{Value, json};
+
+use crate::world::{World, near, query};
+
+/// 40,000 items of 35,602 keys: one has 4,000, another few but large items.
+fn many_keys() -> Vec<Value> {
+    (0..40_000_u64)
+        .map(|n| match n % 20 {
+            0 | 1 => json!({"id": format!("{n}"), "key": "celebrity", "n": n}),
+            2 if n % 100 == 2 => {
+                json!({"id": format!("{n}"), "key": "archive", "n": n, "x": "x".repeat(3_000)})
+            }
+            _ => json!({"id": format!("{n}"), "key": format!("user-{n}"), "n": n}),
+        })
+        .collect()
+}
+
+#[test]
+fn the_few_large_keys_among_many_are_found() {
+    let items = many_keys();
+    let distinct: std::collections::HashSet<_> =
+        items.iter().map(|item| item["key"].to_string()).collect();
+    let world = World::of(items).with(query("of a key", json!({"/key": "?"}), 100));
+    let report = world.report("/key");
+    assert!(!report.cardinality.exact);
+    let n = distinct.len() as f64;
+    near(report.cardinality.value, n, 0.02);
+    assert!(
+        report.cardinality.low <= n && n <= report.cardinality.high,
+        "{:?}",
+        report.cardinality
+    );
+    assert_eq!(report.by_items.top[0].key, r#"["celebrity"]"#);
+    near(report.by_items.top[0].share, 0.1, 0.03);
+    assert_eq!(report.by_bytes.top[0].key, r#"["archive"]"#);
+    // A tenth of the requests asks for the 4,000, and almost nothing else loads much.
+    near(report.requests[0].items_loaded, 0.1 * 4_000.0 + 0.01 * 400.0 + 0.89, 0.1);
+    near(report.by_items.mean, 40_000.0 / n, 0.03);
+}
+
+#[test]
+fn the_order_of_the_items_changes_no_number_that_matters() {
+    let items = many_keys();
+    let reversed: Vec<_> = items.iter().rev().cloned().collect();
+    let (a, b) = (World::of(items).report("/key"), World::of(reversed).report("/key"));
+    near(a.cardinality.value, b.cardinality.value, 0.01);
+    near(a.by_items.gini, b.by_items.gini, 0.02);
+    near(a.by_bytes.largest, b.by_bytes.largest, 0.02);
+}
+
+#[test]
+fn the_same_sample_gives_the_same_report() {
+    let report = || serde_json::to_string(&World::of(many_keys()).report("/key")).unwrap();
+    assert_eq!(report(), report());
+}
