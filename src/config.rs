@@ -21,6 +21,7 @@ use crate::{
     http::{AdmissionOptions, Authentication},
     projection::BackgroundOptions,
     telemetry::{PartitionNames, TelemetryOptions},
+    values::{Clock, Timestamp},
 };
 
 /// All settings of the handler but those of its domains.
@@ -47,6 +48,8 @@ pub struct Config {
     pub background: BackgroundOptions,
     /// How the app knows who calls: `Authentication__Mode`, `none` or `easyauth`.
     pub authentication: Authentication,
+    /// For simulations, a clock that runs `Clock__Rate` times as fast since `Clock__Since`.
+    pub clock: Clock,
 }
 
 /// How many threads serve requests: `TOKIO_WORKER_THREADS`, which Tokio would read too, but panic
@@ -89,6 +92,7 @@ impl Config {
             },
             background: background(settings)?,
             authentication: authentication(settings)?,
+            clock: clock(settings)?,
         })
     }
 }
@@ -172,6 +176,17 @@ fn authentication(settings: Settings<'_>) -> Result<Authentication, ConfigError>
     }
 }
 
+fn clock(settings: Settings<'_>) -> Result<Clock, ConfigError> {
+    let rate = settings.number("Clock__Rate", 1..=1_000_000)?;
+    let since = settings.text("Clock__Since").map(|text| Timestamp::parse(text.trim())).transpose();
+    let since = since.map_err(|_| error("Clock__Since must be an RFC 3339 timestamp."))?;
+    match (rate, since) {
+        (None, None) => Ok(Clock::default()),
+        (Some(rate), Some(since)) => Ok(Clock::faster(rate, since)),
+        _ => Err(error("Clock__Rate and Clock__Since must be set together, or not at all.")),
+    }
+}
+
 fn error(sentence: impl Into<String>) -> ConfigError {
     ConfigError::new(sentence)
 }
@@ -222,6 +237,23 @@ mod tests {
         }
         let message = names("true").unwrap_err().to_string();
         assert!(message.contains("Log__PartitionKeys"), "{message}");
+    }
+
+    #[test]
+    fn the_clock_is_the_real_one_unless_both_of_its_settings_are_good() {
+        let store = ("CosmosConnection", "AccountEndpoint=http://127.0.0.1:8081/;AccountKey=a2V5");
+        let (rate, since) = (("Clock__Rate", "300"), ("Clock__Since", "2026-11-22T20:00:00Z"));
+        assert!(!read(&[store]).unwrap().clock.is_simulated());
+        assert!(read(&[store, rate, since]).unwrap().clock.is_simulated());
+        for bad in [
+            &[store, rate][..],
+            &[store, since],
+            &[store, ("Clock__Rate", "0"), since],
+            &[store, rate, ("Clock__Since", "today")],
+        ] {
+            let message = read(bad).unwrap_err().to_string();
+            assert!(message.contains("Clock__"), "{message}");
+        }
     }
 
     #[test]

@@ -62,12 +62,16 @@ fn failure(error: &dyn Error) -> ExitCode {
 
 async fn start() -> Result<Shutdown, Box<dyn Error>> {
     let settings = Settings::ENVIRONMENT;
-    let Config { admission, audit, authentication, cosmos, background, telemetry } =
+    let Config { admission, audit, authentication, cosmos, background, clock, telemetry } =
         Config::read(settings)?;
-    let options = Options { admission, authentication, audit, background, ..Default::default() };
+    let options =
+        Options { admission, authentication, audit, background, clock, ..Default::default() };
     let cosmos: Arc<Cosmos> = cosmos.into();
     let app = App::new(&cosmos, options, settings)?;
     let telemetry = telemetry::start(&telemetry)?;
+    if clock.is_simulated() {
+        tracing::warn!("Clock__Rate is set: the clock of the app is not the real one");
+    }
     let warm_up = tokio::spawn(app.warm_up());
     let served = app.into_handler().serve().await;
     warm_up.abort();
@@ -85,7 +89,8 @@ async fn audit(arguments: &command::Arguments) -> ExitCode {
 /// Returns the audit of each domain.
 fn audits() -> Result<Vec<(&'static str, Audit)>, ConfigError> {
     let settings = Settings::ENVIRONMENT;
-    let cosmos: Arc<Cosmos> = Config::read(settings)?.cosmos.into();
-    let app = App::new(&cosmos, Options::default(), settings)?;
+    let Config { cosmos, clock, .. } = Config::read(settings)?;
+    let cosmos: Arc<Cosmos> = cosmos.into();
+    let app = App::new(&cosmos, Options { clock, ..Default::default() }, settings)?;
     Ok(app.audits().map(|(name, audit)| (name, audit.clone())).collect())
 }

@@ -146,22 +146,52 @@ impl From<Timestamp> for OffsetDateTime {
     }
 }
 
-/// The clock of an app. Tests have one that they put forward.
+/// The clock of an app. Tests have one that they put forward, and simulations one that runs faster.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Clock {
-    seconds_ahead: Option<&'static AtomicI64>,
+pub struct Clock(Pace);
+
+#[derive(Debug, Clone, Copy, Default)]
+enum Pace {
+    #[default]
+    Real,
+    Ahead(&'static AtomicI64),
+    Faster {
+        since: Timestamp,
+        times: u32,
+    },
 }
 
 impl Clock {
     /// Returns a clock that is ahead by as many seconds as are in `seconds`.
     pub fn ahead_by(seconds: &'static AtomicI64) -> Self {
-        Self { seconds_ahead: Some(seconds) }
+        Self(Pace::Ahead(seconds))
+    }
+
+    /// Returns a clock that has run so many times as fast `since` a moment. All processes that have
+    /// one of the same agree.
+    pub fn faster(times: u32, since: Timestamp) -> Self {
+        Self(Pace::Faster { since, times })
+    }
+
+    /// Returns true if it is not a real clock.
+    pub fn is_simulated(self) -> bool {
+        !matches!(self.0, Pace::Real)
     }
 
     /// The current time.
     pub fn now(self) -> Timestamp {
-        let ahead = self.seconds_ahead.map_or(0, |seconds| seconds.load(Ordering::Relaxed));
-        Timestamp::now().after(Duration::from_secs(u64::try_from(ahead).unwrap_or(0)))
+        let now = Timestamp::now();
+        match self.0 {
+            Pace::Real => now,
+            Pace::Ahead(seconds) => {
+                let ahead = u64::try_from(seconds.load(Ordering::Relaxed)).unwrap_or(0);
+                now.after(Duration::from_secs(ahead))
+            }
+            Pace::Faster { since, times } => {
+                let passed = now.millis_since(since).saturating_mul(u64::from(times));
+                if now < since { now } else { since.after(Duration::from_millis(passed)) }
+            }
+        }
     }
 }
 
@@ -302,6 +332,16 @@ mod tests {
         ] {
             assert!(Timestamp::parse(text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn a_clock_that_runs_faster_begins_where_it_was_set() {
+        let hour = Duration::from_hours(1);
+        let since = Timestamp::now().before(hour);
+        let now = Clock::faster(24, since).now();
+        assert!(now >= since.after(24 * hour) && now < since.after(25 * hour), "{now}");
+        let later = Timestamp::now().after(hour);
+        assert!(Clock::faster(24, later).now() < later, "it has not begun");
     }
 
     #[test]

@@ -127,7 +127,7 @@ impl<W: Workload> Client<W> {
         known.truncate(known.floor_char_boundary(MOST_KNOWN));
         let Reply { status, body, .. } = reply;
         self.tally.wrong.push(format!(
-            "{operation:?} (sent again: {repeated}) was answered {status} {body}; known: {known}"
+            "{operation:?} (sent again: {repeated}); known: {known}; it was answered {status} {body}"
         ));
     }
 

@@ -39,11 +39,12 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    /// Asks for all items of a list, following `nextCursor`.
+    /// Asks for all items of a list, following `nextCursor`: in pages of 100, unless `path` has a query.
     pub(crate) async fn list(&mut self, path: &str) -> Vec<Value> {
         let mut items = Vec::new();
         let mut cursor = String::new();
-        while let Some(page) = self.get(&format!("{path}?limit=100{cursor}")).await {
+        let query = if path.contains('?') { "" } else { "?limit=100" };
+        while let Some(page) = self.get(&format!("{path}{query}{cursor}")).await {
             items.extend_from_slice(page["items"].as_array().map_or(&[][..], Vec::as_slice));
             match page["nextCursor"].as_str() {
                 Some(next) => cursor = format!("&cursor={next}"),

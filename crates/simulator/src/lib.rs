@@ -8,14 +8,16 @@
 //!
 //! After quiet, [`Workload::check`] asks every query and compares.
 //!
-//! Each domain has a workload: [`blog`], [`webstore`]. To add an operation to one: 1. a variant of
+//! Each domain has a workload: [`blog`], [`webstore`], [`news`]. To add an operation to one: 1. a variant of
 //! its `Operation` with its request; 2. its chance in `Operation::random`; 3. in `finish` which
 //! answers are right and what they mean; 4. what is left to compare in `check`.
 
 mod api;
 pub mod blog;
 mod client;
+mod clock;
 mod comparison;
+pub mod news;
 mod recent;
 mod store;
 pub mod webstore;
@@ -23,6 +25,7 @@ mod workload;
 
 pub use api::{Api, Reply};
 pub use client::{Simulation, Tally, simulate};
+pub use clock::Clock;
 pub use recent::{Recent, oldest};
 pub use store::items;
 pub use workload::Workload;

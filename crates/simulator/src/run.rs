@@ -2,7 +2,7 @@
 
 use std::{
     sync::Arc,
-    time::{Duration, Instant},
+    time::{Duration, Instant, SystemTime},
 };
 
 use azure_data_cosmos::{CosmosClient, DatabaseClient};
@@ -27,6 +27,9 @@ use crate::{
 
 const DATABASE: &str = "tributary";
 
+/// Longer than any item with a time to live may live that a run writes.
+const LONGEST_TTL: Duration = Duration::from_hours(100 * 24);
+
 /// Runs one seed of a workload.
 pub(crate) async fn run<W: Workload>(
     cli: &Cli,
@@ -39,7 +42,10 @@ pub(crate) async fn run<W: Workload>(
     let options = EndpointOptions { chaos: Some(chaos.clone()), ..EndpointOptions::default() };
     let endpoint = CosmosEndpoint::in_process(options)?;
     let server = endpoint.serve(0).await?;
-    let app = handler::app(&server.connection_string())?;
+    let mut app = handler::app(&server.connection_string())?;
+    for (name, value) in workload.settings() {
+        app.settings.set(name, value);
+    }
     let containers = ContainersFile::read(app.root.join("infra/containers.json"))?;
     endpoint.provision(DATABASE, &containers).await?;
     let console = if cli.verbose { Console::verbose() } else { Console::silent() };
@@ -93,6 +99,10 @@ pub(crate) async fn run<W: Workload>(
         let after = model.check(&api).await;
         divergences.extend(after.into_iter().map(|differs| format!("after the repair: {differs}")));
     }
+    // What was to go away has gone away, and nothing else.
+    endpoint.expire_items(SystemTime::now() + LONGEST_TTL).await;
+    let after = model.check(&api).await;
+    divergences.extend(after.into_iter().map(|differs| format!("after its end: {differs}")));
     handler.stop().await;
     Ok(Outcome {
         seed,

@@ -24,6 +24,11 @@ pub trait Workload: Debug + Send + Sync + 'static {
     /// Returns how many clients work at the same time.
     fn clients(&self) -> usize;
 
+    /// Returns settings that the app has in its runs, besides those of every app.
+    fn settings(&self) -> Vec<(&'static str, String)> {
+        Vec::new()
+    }
+
     /// Chooses the next operation of a client.
     fn next(&mut self, client: usize, random: &mut Random) -> Self::Operation;
 

@@ -19,8 +19,8 @@ use crate::chaos::{Chaos, Kind, Random};
 
 /// How long a batch is held back, at most, in milliseconds.
 const MOST_HELD_BACK_MS: u64 = 150;
-/// How long after a batch began the handler is killed, at most, in milliseconds.
-const LATEST_CRASH_MS: u64 = 20;
+/// How long after a batch or a request began the handler is killed, at most, in milliseconds.
+pub(super) const LATEST_CRASH_MS: u64 = 20;
 /// After how many steps of its lease a batch comes again, at most; a step is a read of the feed.
 const MOST_STEPS: u64 = 60;
 /// How many batches of a lease wait to come again, at most.

@@ -20,11 +20,12 @@ use futures::stream;
 use hyper_util::client::legacy::Error;
 
 use super::console::{Console, Ended};
+use super::disturbance::LATEST_CRASH_MS;
 use super::invoke::{HandlerClient, chain};
 use super::process::HandlerWatch;
 use super::request_body::RequestBody;
 use super::wire;
-use crate::chaos::{self, Chaos};
+use crate::chaos::{self, Chaos, Kind};
 
 /// How long the handler may take until it begins to answer.
 const ACTIVITY_TIMEOUT: Duration = Duration::from_mins(4);
@@ -101,6 +102,7 @@ impl Proxy<'_> {
             tokio::select! {
                 answer = self.deliver(head, body) => answer,
                 error = self.handler.failed() => Err(error.to_string()),
+                never = self.crashes(head) => match never {},
             }
         };
         let answer = match self.chaos {
@@ -111,6 +113,21 @@ impl Proxy<'_> {
             body.abandon();
         }
         answer
+    }
+
+    /// Kills the handler in the middle of the request, if chaos wants it. The request is sent again, or
+    /// it is not, as after any other crash.
+    async fn crashes(&self, head: &Parts) -> Infallible {
+        if let Some(chaos) = self.chaos
+            && let Some(mut random) = chaos.roll(Kind::Crash)
+        {
+            let after = Duration::from_millis(random.below(LATEST_CRASH_MS));
+            tokio::time::sleep(after).await;
+            self.handler.crash();
+            let (what, after_ms) = (head.uri.path(), after.as_millis());
+            chaos.note(Kind::Crash, format_args!("{what} after {after_ms} ms"));
+        }
+        std::future::pending().await
     }
 
     /// Sends the request until there is an answer, as often as the host does.

@@ -1,0 +1,113 @@
+//! After quiet: what is due is migrated, and every item is where it is sought, once.
+
+use http::Method;
+use serde_json::Value;
+use tributary_tools::Call;
+
+use super::{
+    News, Text, Window,
+    items::{PROVIDERS, number_of},
+    operation::LONGEST,
+};
+use crate::{Api, Reply, comparison::Comparison};
+
+/// How often a run may leave something for the next one.
+const MOST_RUNS: usize = 50;
+
+/// How many days of lists are compared: a little less than the archive may begin at.
+const LISTED: i64 = 4 * 90;
+
+/// Asks every query about everything and gives what differs from the model, a sentence each.
+pub(super) async fn check(api: &dyn Api, model: &News) -> Vec<String> {
+    let mut check = Check { model, it: Comparison::new(api) };
+    // Before and after: how the migration stands must make no difference.
+    check.lists().await;
+    check.items().await;
+    for path in ["/api/news/migrate", "/api/news/archive"] {
+        check.runs(api, path).await;
+    }
+    check.lists().await;
+    check.items().await;
+    check.it.end()
+}
+
+struct Check<'a> {
+    model: &'a News,
+    it: Comparison<'a>,
+}
+
+impl Check<'_> {
+    /// What is due is done by some runs, without a failure.
+    async fn runs(&mut self, api: &dyn Api, path: &str) {
+        for _ in 0..MOST_RUNS {
+            match api.send(Call::new(Method::POST, path)).await {
+                Some(Reply { status: 200, body, .. }) if body["failed"] == 0 => {
+                    if body["complete"] == true {
+                        return;
+                    }
+                }
+                other => return self.it.differs(format!("POST {path} was answered {other:?}")),
+            }
+        }
+        self.it.differs(format!("POST {path} does not come to its end"));
+    }
+
+    /// Each item is in the lists of all and of its provider, once, as it was posted last.
+    async fn lists(&mut self) {
+        let now = self.model.days_ago(0);
+        let providers = (0..PROVIDERS.len()).map(Some).chain([None]);
+        for provider in providers {
+            let mut shown: Vec<Vec<Value>> = vec![Vec::new(); self.model.items.len()];
+            let since = self.model.days_ago(LISTED);
+            let mut to = now;
+            while to > since {
+                let from = (to - time::Duration::days(LONGEST - 2)).max(since);
+                let window = Window::of(provider, from..to, 100);
+                let path = window.path("/api/news/items?");
+                for item in self.it.list(&path).await {
+                    match number_of(&item).and_then(|number| shown.get_mut(number)) {
+                        Some(shown) => shown.push(item),
+                        None => self.it.differs(format!("{item} was never posted")),
+                    }
+                }
+                to = from;
+            }
+            for (number, shown) in shown.iter().enumerate() {
+                let is_of_list = provider.is_none_or(|it| it == number % PROVIDERS.len());
+                let is_listed = |text: &Text| (since..now).contains(&text.published) && is_of_list;
+                let versions = self.model.items[number].now();
+                let right = match shown.as_slice() {
+                    [] => versions.iter().any(|text| !text.is_some_and(is_listed)),
+                    [one] => versions
+                        .iter()
+                        .flatten()
+                        .any(|text| is_listed(text) && text.is_shown(number, one)),
+                    _ => false,
+                };
+                if !right {
+                    self.it.differs(format!(
+                        "item {number} in the list of {provider:?} is {shown:?}, and should be one \
+                         of {versions:?}"
+                    ));
+                }
+            }
+        }
+    }
+
+    /// Each item is read by its id, wherever it is.
+    async fn items(&mut self) {
+        for (number, item) in self.model.items.iter().enumerate() {
+            let Some(path) = item.path() else { continue };
+            let shown = self.it.get(path).await;
+            let right = match &shown {
+                Some(shown) => {
+                    item.now().into_iter().flatten().any(|text| text.is_shown(number, shown))
+                }
+                None => item.is_uncertain(),
+            };
+            if !right {
+                self.it.differs(format!("{path} is {shown:?}, and should be {item:?}"));
+            }
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! Items: what each of them may be, and which answers are right.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+use time::{OffsetDateTime, format_description::well_known::Rfc3339, macros::format_description};
+
+use super::{Begun, News, Window, listed};
+use crate::{Recent, Reply};
+
+/// The first is one of high volume.
+pub(super) const PROVIDERS: [&str; 3] = ["reuters", "gazette", "herald"];
+
+/// An item as its client has posted it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Text {
+    /// The title, which no other version has.
+    pub title: String,
+    /// When it was published: no other item was at this millisecond.
+    pub published: OffsetDateTime,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct Item {
+    /// What it was when a post of it was acknowledged for the last time.
+    text: Option<Text>,
+    /// What a batch that failed may have made of it since.
+    maybe: Vec<Text>,
+    former: Recent<Option<Text>>,
+    /// Its path, by the last answer to a post.
+    path: Option<String>,
+}
+
+impl Item {
+    /// Returns everything that a read may show it as.
+    fn versions(&self, begun: &Begun) -> Vec<Option<&Text>> {
+        let former = self.former.since(begun.0).map(Option::as_ref);
+        self.now().into_iter().chain(former).collect()
+    }
+
+    /// Returns everything that it may be.
+    pub(super) fn now(&self) -> Vec<Option<&Text>> {
+        std::iter::once(self.text.as_ref()).chain(self.maybe.iter().map(Some)).collect()
+    }
+
+    /// Returns when it was published, if that is known for certain.
+    pub(super) fn published(&self) -> Option<OffsetDateTime> {
+        let text = self.text.as_ref().filter(|_| self.maybe.is_empty());
+        text.map(|text| text.published)
+    }
+
+    /// Returns true if its last batch has failed.
+    pub(super) fn is_uncertain(&self) -> bool {
+        !self.maybe.is_empty()
+    }
+
+    pub(super) fn path(&self) -> Option<&str> {
+        self.path.as_deref()
+    }
+
+    fn is(&mut self, text: Text) {
+        self.maybe.clear();
+        self.former.push(self.text.replace(text));
+    }
+}
+
+impl Text {
+    pub(super) fn body(&self, item: usize) -> Value {
+        json!({
+            "feedProviderId": provider(item), "title": self.title, "content": "Some content.",
+            "publishedDate": text_of(self.published), "sourceUrl": url(item), "tags": ["world"],
+        })
+    }
+
+    /// Returns true if an answer shows this item in this version.
+    pub(super) fn is_shown(&self, item: usize, shown: &Value) -> bool {
+        shown["title"] == self.title
+            && shown["publishedDate"] == text_of(self.published)
+            && shown["feedProviderId"] == provider(item)
+            && shown["sourceUrl"] == url(item)
+    }
+}
+
+impl News {
+    pub(super) fn item_posted(
+        &mut self,
+        number: usize,
+        text: &Text,
+        reply: &Reply,
+        again: bool,
+    ) -> bool {
+        let right = self.was_stored(number, u64::from(reply.status), again)
+            && text.is_shown(number, &reply.body);
+        let item = &mut self.items[number];
+        item.path = path_of(&reply.body);
+        item.is(text.clone());
+        right
+    }
+
+    pub(super) fn items_posted(
+        &mut self,
+        posts: &[(usize, Text)],
+        reply: &Reply,
+        again: bool,
+    ) -> bool {
+        let outcomes = listed(&reply.body);
+        if reply.status != 200 || outcomes.len() != posts.len() {
+            return false;
+        }
+        let mut succeeded = 0_u64;
+        let mut right = true;
+        for ((number, text), outcome) in posts.iter().zip(outcomes) {
+            let status = outcome["status"].as_u64().unwrap_or(0);
+            if matches!(status, 429 | 503) {
+                // As for a single post, the outcome is not known.
+                self.items[*number].maybe.push(text.clone());
+                continue;
+            }
+            succeeded += 1;
+            right &= self.was_stored(*number, status, again);
+            let item = &mut self.items[*number];
+            item.path = path_of(outcome);
+            right &= item.path.is_some();
+            item.is(text.clone());
+        }
+        right && reply.body["succeeded"] == succeeded
+    }
+
+    /// Returns true if this is the right status of an item that is stored.
+    fn was_stored(&self, number: usize, status: u64, again: bool) -> bool {
+        let item = &self.items[number];
+        match status {
+            201 => item.text.is_none(),
+            200 => item.text.is_some() || again || item.is_uncertain(),
+            _ => false,
+        }
+    }
+
+    pub(super) fn item_shown(&self, number: usize, begun: &Begun, reply: &Reply) -> bool {
+        let item = &self.items[number];
+        match reply.status {
+            200 => {
+                let mut versions = item.versions(begun).into_iter().flatten();
+                versions.any(|text| text.is_shown(number, &reply.body))
+            }
+            // It may have moved.
+            404 => item.is_uncertain(),
+            _ => false,
+        }
+    }
+
+    pub(super) fn item_found(
+        &self,
+        number: usize,
+        window: &Window,
+        begun: &Begun,
+        reply: &Reply,
+    ) -> bool {
+        reply.status == 200
+            && listed(&reply.body).iter().all(|shown| number_of(shown) == Some(number))
+            && self.is_in(number, window.covered(None), listed(&reply.body), begun)
+    }
+
+    /// Returns true if a page is right: sorted, nothing twice, and all items of the client are in it as
+    /// they should be. The next page of the list is asked for next.
+    pub(super) fn page_shown(
+        &mut self,
+        client: usize,
+        window: &Window,
+        begun: &Begun,
+        reply: &Reply,
+    ) -> bool {
+        let shown = listed(&reply.body);
+        let dates: Vec<_> = shown.iter().filter_map(date_of).collect();
+        let ids: BTreeSet<_> = shown.iter().filter_map(|item| item["id"].as_str()).collect();
+        let mine = window.provider.map(|provider| PROVIDERS[provider]);
+        let is_good = reply.status == 200
+            && dates.len() == shown.len()
+            && ids.len() == shown.len()
+            && dates.is_sorted_by(|a, b| a >= b)
+            && dates.iter().all(|date| window.has(*date))
+            && shown.iter().all(|item| mine.is_none_or(|mine| item["feedProviderId"] == mine));
+        let cursor = reply.body["nextCursor"].as_str();
+        let last = dates.last().copied().filter(|_| cursor.is_some());
+        let covered = window.covered(last);
+        let missed: Vec<_> = self
+            .own(client)
+            .filter(|&number| window.provider.is_none_or(|it| it == number % PROVIDERS.len()))
+            .filter(|&number| !self.is_in(number, covered.clone(), shown, begun))
+            .collect();
+        self.pages[client] = cursor.zip(last).map(|(cursor, last)| window.after(cursor, last));
+        let are_in = missed.is_empty();
+        if !are_in {
+            self.missed = missed;
+        }
+        is_good && are_in
+    }
+
+    /// Returns true if an item is shown once where one of its versions is in the range, and is not
+    /// shown where one is not. What ends the page is in it, too.
+    fn is_in(
+        &self,
+        number: usize,
+        covered: std::ops::Range<OffsetDateTime>,
+        shown: &[Value],
+        begun: &Begun,
+    ) -> bool {
+        let versions = self.items[number].versions(begun);
+        let mut of_item = shown.iter().filter(|shown| number_of(shown) == Some(number));
+        match (of_item.next(), of_item.next()) {
+            (Some(shown), None) => {
+                versions.into_iter().flatten().any(|text| text.is_shown(number, shown))
+            }
+            (None, _) => versions
+                .iter()
+                .any(|text| text.is_none_or(|text| !covered.contains(&text.published))),
+            _ => false,
+        }
+    }
+}
+
+pub(super) fn provider(item: usize) -> &'static str {
+    PROVIDERS[item % PROVIDERS.len()]
+}
+
+fn url(item: usize) -> String {
+    format!("https://{}.example.com/{item}", provider(item))
+}
+
+/// The number of an item, by its address.
+pub(super) fn number_of(shown: &Value) -> Option<usize> {
+    shown["sourceUrl"].as_str()?.rsplit('/').next()?.parse().ok()
+}
+
+fn path_of(shown: &Value) -> Option<String> {
+    let (key, id) = (shown["partitionKey"].as_str()?, shown["id"].as_str()?);
+    Some(format!("/api/news/items/{key}/{id}"))
+}
+
+fn date_of(shown: &Value) -> Option<OffsetDateTime> {
+    OffsetDateTime::parse(shown["publishedDate"].as_str()?, &Rfc3339).ok()
+}
+
+/// A moment as the API writes it.
+pub(super) fn text_of(moment: OffsetDateTime) -> String {
+    let format = format_description!(
+        "[year]-[month]-[day]T[hour]:[minute]:[second].[subsecond digits:3]Z"
+    );
+    moment.format(format).unwrap_or_default()
+}
