@@ -6,8 +6,11 @@
 //!
 //! Two parts may have copies of one item ([`relocation`](super::relocation)). They have the same date
 //! and id, so they meet, and the newest stays.
+//!
+//! Parts are read one after the other, so an item whose date changes meanwhile may be met under both
+//! dates. The first stays in the page.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 
 use futures::future::try_join_all;
 
@@ -58,7 +61,7 @@ pub async fn merge<'a, P: Part>(
     // The newest is the last.
     waiting.sort_by_key(|part| part.before());
     let mut open: Vec<Open<'a, P>> = Vec::new();
-    let mut items = Vec::new();
+    let (mut items, mut ids) = (Vec::new(), HashSet::new());
     while items.len() < most as usize {
         let missing = most - u32::try_from(items.len()).unwrap_or(most);
         try_join_all(open.iter_mut().map(|part| part.refill(missing))).await?;
@@ -79,9 +82,12 @@ pub async fn merge<'a, P: Part>(
         let copies = open.iter_mut().filter(|part| part.head().as_ref() == Some(&newest));
         let copies = copies.filter_map(|part| Some((part.part, part.items.pop_front()?)));
         let best = copies.max_by_key(|(_, item)| P::version(item));
+        let SortKey(_, id) = newest;
         if let Some((part, item)) = best
+            && !ids.contains(&id)
             && part.keep(&item).await?
         {
+            ids.insert(id);
             items.push(item);
         }
     }
@@ -135,6 +141,9 @@ mod tests {
     /// Day, id, version; days of the part.
     type Copy = (u32, u8, u64);
 
+    /// An item that has another date in another part.
+    const MOVING: u8 = 100;
+
     #[derive(Debug)]
     struct Days {
         before: u32,
@@ -161,7 +170,7 @@ mod tests {
         }
 
         fn key(&(on, id, _): &Copy) -> SortKey {
-            SortKey(day(on), id.to_string())
+            SortKey(day(on), if id == MOVING { "moving".into() } else { format!("{on} {id}") })
         }
 
         fn version(&(_, _, version): &Copy) -> u64 {
@@ -214,6 +223,18 @@ mod tests {
             }
             prop_assert_eq!(found, wanted);
         }
+    }
+
+    #[tokio::test]
+    async fn an_item_that_gets_another_date_while_a_page_is_read_is_in_it_once() {
+        let part = |decade: u32| Days {
+            before: decade * 10 + 10,
+            copies: vec![(decade * 10 + 2, MOVING, 2 - u64::from(decade)), (decade * 10, 1, 1)],
+            reads: AtomicU32::new(0),
+        };
+        let parts = [part(0), part(1)];
+        let merged = merge(&parts, None, 3).await.unwrap();
+        assert_eq!(merged.items, [(12, MOVING, 1), (10, 1, 1), (0, 1, 1)]);
     }
 
     #[tokio::test]

@@ -21,6 +21,7 @@ use futures::{FutureExt, future::BoxFuture};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
+use tributary::{app::Options, values::Clock};
 use tributary_local::{
     chaos::{Chaos, Kind, Random, repeating},
     cosmos::EndpointOptions,
@@ -29,6 +30,7 @@ use tributary_local::{
 use tributary_simulator::{
     Api, Reply, Simulation, Workload,
     blog::{self, Blog},
+    news::{self, News},
     simulate,
     webstore::{self, WebStore},
 };
@@ -115,17 +117,23 @@ struct Ran<W> {
     world: World,
     instances: Arc<Instances>,
     model: W,
+    chaos: Chaos,
     /// The command that runs it again.
     again: String,
 }
 
 impl<W: Workload> Ran<W> {
-    async fn new(workload: W, kill: f64) -> Self {
+    async fn new(workload: W, kill: f64, clock: Clock) -> Self {
         let seed = std::env::var("TRIBUTARY_SEED").map_or(1, |seed| seed.parse().unwrap());
         let chaos = Chaos::new(CHAOS.parse().unwrap(), seed);
         let options = EndpointOptions { chaos: Some(chaos.clone()), ..EndpointOptions::default() };
         let world = World::with_options(options).await;
-        let second = world.second_instance().await;
+        let settings = workload.settings();
+        let settings: Vec<_> =
+            settings.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        let options = Options { clock, ..World::options() };
+        let world = world.with_settings(options, &settings).await;
+        let second = world.with_settings(options, &settings).await;
         // In Azure, each trigger runs in instances of its own, which have no session of the others.
         let triggers = world.second_instance().await;
         let deliveries = FeedOptions {
@@ -154,7 +162,14 @@ impl<W: Workload> Ran<W> {
         let again = format!("TRIBUTARY_SEED={seed} cargo test --test it chaos");
         assert!(tally.wrong.is_empty(), "{again}\n{:#?}", tally.wrong);
         met_chaos(&chaos, &again);
-        Self { world, instances, model, again }
+        Self { world, instances, model, chaos, again }
+    }
+
+    /// Batches of the change feed came otherwise than usual.
+    fn met_deliveries(&self) {
+        let deliveries = [Kind::Duplicates, Kind::Reorder, Kind::Overlap];
+        let count = injected(&self.chaos, &deliveries);
+        assert!(count > 0, "{}: every batch was delivered as ever", self.again);
     }
 
     async fn check(&self, when: &str) {
@@ -169,23 +184,24 @@ impl<W: Workload> Ran<W> {
 /// A run this short meets each kind many times, but for splits and crashes, which wait for a moment,
 /// and for any one way to deliver. A read that a replica answers is seldom another than the newest.
 fn met_chaos(chaos: &Chaos, again: &str) {
-    let injected = chaos.injected();
-    let count = |wanted: &[Kind]| -> u64 {
-        injected.iter().filter(|(kind, _)| wanted.contains(kind)).map(|(_, n)| n).sum()
-    };
+    let count = |wanted: &[Kind]| injected(chaos, wanted);
     assert!(count(&[Kind::Throttle]) > 0, "{again}: nothing was throttled");
     assert!(count(&[Kind::LostAnswer]) > 0, "{again}: no answer was lost");
     assert!(count(&[Kind::Repeat]) > 0, "{again}: no request was repeated");
-    let deliveries = [Kind::Duplicates, Kind::Reorder, Kind::Overlap];
-    assert!(count(&deliveries) > 0, "{again}: every batch was delivered as ever");
     assert!(chaos.reads_of_replicas() > 0, "{again}: no read was sent to a replica that lags");
+}
+
+fn injected(chaos: &Chaos, wanted: &[Kind]) -> u64 {
+    let injected = chaos.injected();
+    injected.iter().filter(|(kind, _)| wanted.contains(kind)).map(|(_, n)| n).sum()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn random_commands_under_chaos_end_as_the_model_says() {
     // More posts than the feed holds.
     let size = blog::Size { clients: 6, users: 3, posts: 30, reuse_ids: true };
-    let ran = Ran::new(Blog::new(size, BEHIND), KILL).await;
+    let ran = Ran::new(Blog::new(size, BEHIND), KILL, Clock::default()).await;
+    ran.met_deliveries();
     ran.check("").await;
     // The audit may find reservations that the killed left, its repair releases them and harms
     // nothing, and then there is nothing to find.
@@ -203,6 +219,19 @@ async fn random_commands_of_a_shop_under_chaos_end_as_the_model_says() {
     // A request that is dropped here is not killed with its process: its group commit goes on, and may
     // create an order after its client has sent it again and deleted it (docs/webstore.md). The long
     // run kills processes.
-    let ran = Ran::new(WebStore::new(size, BEHIND), 0.0).await;
+    let ran = Ran::new(WebStore::new(size, BEHIND), 0.0, Clock::default()).await;
+    ran.met_deliveries();
     ran.check("").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn random_posts_of_items_that_grow_old_under_chaos_end_as_the_model_says() {
+    let faster = tributary_simulator::Clock::faster(1_000);
+    let (since, times) = faster.parts();
+    let passes = faster.passes_in(Duration::from_secs(5));
+    let size = news::Size { clients: 6, items: 5, passes };
+    let workload = News::new(size, faster, BEHIND);
+    let ran = Ran::new(workload, KILL, Clock::faster(times, since.into())).await;
+    ran.check("").await;
+    assert!(!ran.world.items("feeds_historical").await.is_empty(), "{}: nothing moved", ran.again);
 }

@@ -79,8 +79,8 @@ pub(crate) enum Domain {
 /// How far a stale read is behind at most (docs/chaos.md), and a second on a busy machine.
 const MOST_BEHIND: Duration = Duration::from_secs(3);
 
-/// How many times as fast the clock of the news runs. A request may take half an hour on it, as docs/news.md
-/// says of the slack: six seconds, of which the SDK spends a part on its retries.
+/// How many times as fast the clock of the news runs. A request may take half an hour on it
+/// (`Ages::SLACK` of the news): six seconds, in which the SDK sends a throttled one again.
 const NEWS_CLOCK: u32 = 300;
 /// How long a run of the news takes, about.
 const NEWS_RUN: Duration = Duration::from_mins(5);

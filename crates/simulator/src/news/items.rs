@@ -243,8 +243,7 @@ fn date_of(shown: &Value) -> Option<OffsetDateTime> {
 
 /// A moment as the API writes it.
 pub(super) fn text_of(moment: OffsetDateTime) -> String {
-    let format = format_description!(
-        "[year]-[month]-[day]T[hour]:[minute]:[second].[subsecond digits:3]Z"
-    );
+    let format =
+        format_description!("[year]-[month]-[day]T[hour]:[minute]:[second].[subsecond digits:3]Z");
     moment.format(format).unwrap_or_default()
 }

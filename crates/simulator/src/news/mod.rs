@@ -122,7 +122,8 @@ impl Workload for News {
                 format!("{items:?}")
             }
             Operation::List { .. } => {
-                let items: Vec<_> = self.missed.iter().map(|item| (item, &self.items[*item])).collect();
+                let items: Vec<_> =
+                    self.missed.iter().map(|item| (item, &self.items[*item])).collect();
                 format!("not as they should be: {items:?}")
             }
             Operation::Migrate | Operation::Archive => String::new(),

@@ -170,11 +170,7 @@ impl Window {
     }
 
     /// The whole of a window, in pages of a size.
-    pub(super) fn of(
-        provider: Option<usize>,
-        window: Range<OffsetDateTime>,
-        limit: u64,
-    ) -> Self {
+    pub(super) fn of(provider: Option<usize>, window: Range<OffsetDateTime>, limit: u64) -> Self {
         Self { provider, from: window.start, to: window.end, limit, rest: None }
     }
 
