@@ -48,6 +48,13 @@ impl Filter {
         self.0.get(path)
     }
 
+    /// Returns this filter with another condition on the property at `path`.
+    pub(crate) fn with(&self, path: &Path, condition: Condition) -> Self {
+        let mut conditions = self.0.clone();
+        conditions.insert(path.clone(), condition);
+        Self(conditions)
+    }
+
     /// Returns all paths and conditions, in the order of the paths.
     pub fn iter(&self) -> impl Iterator<Item = (&Path, &Condition)> {
         self.0.iter()

@@ -15,4 +15,4 @@ pub mod strategy;
 
 pub use filter::{Condition, Filter};
 pub use key::{Key, KeyValue};
-pub use strategy::{KeyStrategy, Part, Visit};
+pub use strategy::{Classes, KeyStrategy, Part, Visit};

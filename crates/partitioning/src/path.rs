@@ -8,7 +8,7 @@ use thiserror::Error;
 
 /// The path of a property of an item.
 ///
-/// A name that holds a space or one of `/ , + " \` is written in quotation marks, as in a container's
+/// A name that holds a space or one of `/ , + ; " \` is written in quotation marks, as in a container's
 /// definition: `/"full name"/first`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
@@ -62,7 +62,7 @@ impl Path {
 }
 
 fn needs_quotes(character: char) -> bool {
-    character.is_whitespace() || "/,+\"\\".contains(character)
+    character.is_whitespace() || "/,+;\"\\".contains(character)
 }
 
 /// Returns the length of the text in quotation marks at the start of `text`, with the marks.

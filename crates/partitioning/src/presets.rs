@@ -55,7 +55,8 @@ pub fn sensor_readings() -> KeyStrategy {
 /// Readings of sensors, more than [`READINGS_PER_DAY_FOR_DAILY`] a day: `/deviceId+/timestamp by day`.
 ///
 /// As [`sensor_readings`], in partitions that stay small at high rates. A query over a month visits
-/// up to 31. When a device changes from one to the other, its readers visit the keys of both.
+/// up to 31. A device that changes from one to the other is in a class since a day:
+/// `/deviceId+/timestamp by month; by day where /deviceId is d1 since 2026-11-20`.
 pub fn frequent_sensor_readings() -> KeyStrategy {
     KeyStrategy::of([value("deviceId"), by("timestamp", Granularity::Day)])
 }

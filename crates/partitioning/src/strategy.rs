@@ -13,6 +13,8 @@
 //!    Otherwise the level is open.
 //! 4. The levels before the first open level give prefixes of keys. So each matching item has a key
 //!    that is visited.
+//!
+//! A strategy may have a [class](Classes) of values whose periods are shorter or longer.
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -23,12 +25,14 @@ use crate::{
     period::Granularity,
 };
 
+mod classes;
 mod item;
 mod notation;
 #[cfg(test)]
 mod tests;
 mod visit;
 
+pub use classes::{Classes, Since};
 pub use item::KeyError;
 pub use visit::{MOST_KEYS, Visit};
 
@@ -42,6 +46,7 @@ pub const MOST_LEVELS: usize = 3;
 #[serde(try_from = "String", into = "String")]
 pub struct KeyStrategy {
     levels: Vec<Vec<Part>>,
+    classed: Option<Box<classes::Classed>>,
 }
 
 /// A part of the key of a level, made of one property.
@@ -67,9 +72,14 @@ pub enum StrategyError {
     /// A text where a path is expected.
     #[error(transparent)]
     Path(#[from] ParsePathError),
+    /// A class of a strategy that has no period, or several.
+    #[error(
+        "a class says how long a period is: the key must have exactly one, such as /date by month"
+    )]
+    Classes,
     /// Words after a path that this notation does not have.
     #[error(
-        "`{0}` says nothing about a key: write `by day`, `by week`, `by month`, `by quarter`, `by year` or `in 10 buckets`"
+        "`{0}` says nothing about a key: write `by day`, `by week`, `by month`, `by quarter`, `by year` or `in 10 buckets`, and for a class `; by day where /deviceId is a or b since 2026-10-01`"
     )]
     Words(String),
 }
@@ -83,16 +93,16 @@ impl KeyStrategy {
         if levels.iter().any(Vec::is_empty) {
             return Err(StrategyError::NoParts);
         }
-        Ok(Self { levels })
+        Ok(Self { levels, classed: None })
     }
 
     /// Returns the strategy of one level with a first part and others.
     pub(crate) fn of<const N: usize>(parts: [Part; N]) -> Self {
         const { assert!(N > 0, "a level has at least one part") };
-        Self { levels: vec![parts.into()] }
+        Self { levels: vec![parts.into()], classed: None }
     }
 
-    /// Returns the levels, each with its parts.
+    /// Returns the levels, each with its parts, of the items that are of no class.
     pub fn levels(&self) -> &[Vec<Part>] {
         &self.levels
     }

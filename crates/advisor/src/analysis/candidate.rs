@@ -92,7 +92,7 @@ impl Candidate {
         for item in items {
             self.n_items += 1;
             self.bytes += item.bytes;
-            let (hash, length, state) = self.columns.key(&item.cells);
+            let (hash, length, state) = self.columns.key(item.value, &item.cells);
             let keys = &mut self.keys;
             match state {
                 State::Value => {}

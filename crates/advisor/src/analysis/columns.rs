@@ -22,9 +22,13 @@ enum Use {
     Joined,
 }
 
-/// The columns of a candidate, by level.
+/// The columns of a candidate, by level. With a class, the parts of a key depend on the item: then a key
+/// is made for each item.
 #[derive(Debug)]
-pub(crate) struct ColumnsOf(Vec<Vec<usize>>);
+pub(crate) enum ColumnsOf {
+    Levels(Vec<Vec<usize>>),
+    Classed(KeyStrategy),
+}
 
 /// A part of the key of an item.
 #[derive(Clone, Copy, Debug)]
@@ -51,6 +55,9 @@ pub(crate) enum State {
 impl Columns {
     /// Returns the columns of a candidate, and adds those that are new.
     pub(crate) fn of(&mut self, strategy: &KeyStrategy) -> ColumnsOf {
+        if strategy.classes().is_some() {
+            return ColumnsOf::Classed(strategy.clone());
+        }
         let column = |part: &Part, used| {
             let column = (part.clone(), used);
             self.0.iter().position(|known| *known == column).unwrap_or_else(|| {
@@ -63,7 +70,7 @@ impl Columns {
             let used = if level.len() == 1 { Use::Alone } else { Use::Joined };
             level.iter().map(|part| column(part, used)).collect()
         });
-        ColumnsOf(levels.collect())
+        ColumnsOf::Levels(levels.collect())
     }
 
     /// Returns the cells of an item.
@@ -76,10 +83,7 @@ fn cell(part: &Part, used: Use, item: &Value) -> Cell {
     let state = |state| Cell { hash: 0, length: 0, state };
     let value = match part.value(item) {
         Ok(value) => value,
-        Err(KeyError::Missing(_)) => return state(State::NoKeyForMissing),
-        Err(KeyError::Null(_)) => return state(State::NoKeyForNull),
-        Err(KeyError::NotATime(_)) => return state(State::NotATime),
-        Err(KeyError::NotScalar(_)) => return state(State::NotScalar),
+        Err(error) => return state(State::from(error)),
     };
     match (used, &value) {
         (Use::Joined, KeyValue::Undefined) => state(State::NoKeyForMissing),
@@ -91,23 +95,57 @@ fn cell(part: &Part, used: Use, item: &Value) -> Cell {
             Cell { hash: hash(&text), length: text.len() + escaped + 1, state: State::Value }
         }
         (Use::Alone, value) => {
-            let (length, state) = match value {
-                KeyValue::Undefined => (0, State::Undefined),
-                KeyValue::Null => (0, State::Null),
-                KeyValue::Text(text) => (text.len(), State::Value),
-                KeyValue::Bool(_) | KeyValue::Number(_) => (0, State::Value),
-            };
+            let (length, state) = alone(value);
             Cell { hash: hash(value), length, state }
+        }
+    }
+}
+
+/// Returns the length of a value that is a level by itself, and its state.
+fn alone(value: &KeyValue) -> (usize, State) {
+    match value {
+        KeyValue::Undefined => (0, State::Undefined),
+        KeyValue::Null => (0, State::Null),
+        KeyValue::Text(text) => (text.len(), State::Value),
+        KeyValue::Bool(_) | KeyValue::Number(_) => (0, State::Value),
+    }
+}
+
+fn classed_key(strategy: &KeyStrategy, item: &Value) -> (u64, usize, State) {
+    match strategy.key(item) {
+        Ok(key) => {
+            let levels = key.values().iter().map(alone);
+            let (length, state) = levels
+                .fold((0, State::Value), |(longest, worst), (length, state)| {
+                    (longest.max(length), worst.max(state))
+                });
+            (hash(&key), length, state)
+        }
+        Err(error) => (0, 0, State::from(error)),
+    }
+}
+
+impl From<KeyError> for State {
+    fn from(error: KeyError) -> Self {
+        match error {
+            KeyError::Missing(_) => Self::NoKeyForMissing,
+            KeyError::Null(_) => Self::NoKeyForNull,
+            KeyError::NotATime(_) => Self::NotATime,
+            KeyError::NotScalar(_) => Self::NotScalar,
         }
     }
 }
 
 impl ColumnsOf {
     /// Returns the hash of the key, the length of its longest level in bytes, and its state.
-    pub(crate) fn key(&self, cells: &[Cell]) -> (u64, usize, State) {
+    pub(crate) fn key(&self, item: &Value, cells: &[Cell]) -> (u64, usize, State) {
+        let levels = match self {
+            Self::Levels(levels) => levels,
+            Self::Classed(strategy) => return classed_key(strategy, item),
+        };
         let mut hasher = XxHash64::with_seed(0);
         let (mut longest, mut worst) = (0, State::Value);
-        for level in &self.0 {
+        for level in levels {
             let mut length = 0;
             for cell in level.iter().filter_map(|column| cells.get(*column)) {
                 cell.hash.hash(&mut hasher);

@@ -34,7 +34,9 @@ pub enum KeyError {
 impl KeyStrategy {
     /// Returns the key of `item`.
     pub fn key(&self, item: &Value) -> Result<Key, KeyError> {
-        self.levels
+        let of_class = self.classed.as_ref().and_then(|classed| classed.levels(item));
+        of_class
+            .unwrap_or(&self.levels)
             .iter()
             .map(|level| match level.as_slice() {
                 [Part::Value(path)] => value(path, item),
