@@ -4,6 +4,7 @@
 pub mod request;
 pub mod sample;
 pub mod selector;
+pub mod traffic;
 
 // One pass over the sample, and what comes of it.
 pub mod analysis;
@@ -12,6 +13,11 @@ mod estimate;
 pub mod findings;
 pub mod report;
 mod sketch;
+
+// Candidates, and what to do.
+pub mod advice;
+pub mod output;
+pub mod propose;
 
 pub use analysis::{Analysis, Options, validate};
 pub use report::Report;

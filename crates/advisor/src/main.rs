@@ -1,6 +1,6 @@
 //! The command `tributary-partition`.
 
-use std::process::ExitCode;
+use std::{io::Write, process::ExitCode};
 
 use clap::{Parser, Subcommand};
 
@@ -16,7 +16,7 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    Advise(command::advise::Arguments),
+    Advise(Box<command::advise::Arguments>),
 }
 
 fn main() -> ExitCode {
@@ -25,7 +25,8 @@ fn main() -> ExitCode {
     };
     // 2 is what clap answers to wrong arguments, too.
     outcome.unwrap_or_else(|error| {
-        eprintln!("error: {error:#}");
+        // A closed stderr is not an error.
+        let _ = writeln!(std::io::stderr(), "error: {error:#}");
         ExitCode::from(2)
     })
 }

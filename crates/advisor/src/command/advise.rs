@@ -5,36 +5,183 @@ use std::{fs, io::Write, path::PathBuf, process::ExitCode};
 use anyhow::Context;
 use clap::Args;
 use serde::Serialize;
-use tributary_partition::selector::{Characteristics, select};
+use tributary_partition::{
+    advice::Advice,
+    output,
+    selector::{Characteristics, select},
+    traffic::Measured,
+};
+use tributary_partitioning::{KeyStrategy, path::Path};
 
-/// Says which partition key fits.
+use super::{input, run_analysis};
+
+/// Ranks partition keys for a container, by what they do to your own items and requests.
 ///
-/// Exit code: 0; 2 for input that cannot be used.
+/// Nothing leaves this machine: the items are a file, the requests are a file, the request units are
+/// estimated by the formulas of Tributary's local Cosmos DB endpoint.
 #[derive(Debug, Args)]
+#[command(after_long_help = EXAMPLES)]
 pub(crate) struct Arguments {
+    /// The items: JSON Lines, an item a line, of any number. Several files are one sample; `-` is stdin.
+    #[arg(
+        long,
+        help_heading = "Your data",
+        value_name = "FILE",
+        required_unless_present = "characteristics"
+    )]
+    pub items: Vec<PathBuf>,
+
+    /// The requests: JSON Lines, a kind of request a line. Without them keys are ranked by risks alone.
+    #[arg(long, help_heading = "Your data", value_name = "FILE")]
+    pub requests: Option<PathBuf>,
+
+    /// Measured traffic, as CSV or JSON: exports of CDBDataPlaneRequests, CDBPartitionKeyRUConsumption,
+    /// CDBPartitionKeyStatistics and CDBQueryRuntimeStatistics, or log lines of Tributary's handler.
+    ///
+    /// Without --requests the kinds of requests come from it. With --requests it gives a frequency to each
+    /// kind that is named as a function of the handler.
+    #[arg(long, help_heading = "Your data", value_name = "FILE", num_args = 1..)]
+    pub traffic: Vec<PathBuf>,
+
+    /// The days that --traffic is about, where its rows do not tell it.
+    #[arg(long, help_heading = "Your data", value_name = "N", requires = "traffic")]
+    pub days: Option<f64>,
+
     /// Choose without data, from what is known of it: a TOML file, all of whose lines are optional.
-    #[arg(long, value_name = "FILE")]
-    characteristics: PathBuf,
+    #[arg(long, help_heading = "Your data", value_name = "FILE", conflicts_with_all = ["items", "requests", "traffic", "candidate"])]
+    pub characteristics: Option<PathBuf>,
+
+    /// A key to compare, such as /userId or '/tenantId,/date by month'. Without any they are proposed.
+    #[arg(long, help_heading = "Keys", value_name = "KEY")]
+    pub candidate: Vec<KeyStrategy>,
+
+    /// The key that the container has. A warning about it is exit code 1.
+    #[arg(long, help_heading = "Keys", value_name = "KEY")]
+    pub current: Option<KeyStrategy>,
+
+    /// Propose at most so many keys.
+    #[arg(long, help_heading = "Keys", value_name = "N", default_value_t = 12, value_parser = clap::value_parser!(u16).range(1..=100))]
+    pub most: u16,
+
+    /// The name of the container: in what is printed, in --containers, and in --traffic.
+    #[arg(long, help_heading = "The container", value_name = "NAME")]
+    pub container: Option<String>,
+
+    /// Take the indexing policy, and the key as --current, from the container's entry in this file.
+    #[arg(long, help_heading = "The container", value_name = "FILE", requires = "container")]
+    pub containers: Option<PathBuf>,
+
+    /// Items of the whole container, when the file is a sample of it.
+    #[arg(long, help_heading = "The container", value_name = "N")]
+    pub items_in_container: Option<u64>,
+
+    /// New items a day, for the time until a limit is reached. Otherwise the creates of --requests.
+    #[arg(long, help_heading = "The container", value_name = "N")]
+    pub items_per_day: Option<f64>,
+
+    /// Physical partitions of the container. Otherwise as many as its size and its request units need.
+    #[arg(long, help_heading = "The container", value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub physical_partitions: Option<u32>,
+
+    /// The property with the time of a write, for hot partitions over time. Otherwise the time that most
+    /// items have, or /_ts.
+    #[arg(long, help_heading = "The container", value_name = "PATH")]
+    pub time: Option<Path>,
 
     /// Print JSON.
-    #[arg(long)]
-    json: bool,
+    #[arg(long, help_heading = "Output")]
+    pub json: bool,
+
+    /// Write the report as one HTML file, with charts.
+    #[arg(long, help_heading = "Output", value_name = "FILE", conflicts_with = "characteristics")]
+    pub html: Option<PathBuf>,
+
+    /// Write the requests that were used, to change and use them as --requests.
+    #[arg(long, help_heading = "Output", value_name = "FILE")]
+    pub write_requests: Option<PathBuf>,
+}
+
+const EXAMPLES: &str = "\
+A request is a line such as
+  {\"kind\": \"posts of a user\", \"operation\": \"query\", \"filters\": {\"/userId\": \"?\", \"/createdAt\": {\"last\": \"30 days\"}},
+   \"limit\": 20, \"orderBy\": \"/createdAt desc\", \"frequency\": {\"perDay\": 12000}}
+  operation  read, query, create, replace, upsert, patch, delete, transaction
+  filters    what the request knows: \"?\" is a value drawn from the sample
+
+A key is written as
+  /userId                          the value of a property
+  /tenantId,/userId                two levels of a hierarchical key, of at most three
+  /userId+/createdAt by month      parts joined; by day, week, month, quarter, year
+  /id in 100 buckets               a bucket of a hash
+
+Examples
+  tributary-partition advise --items items.jsonl --requests requests.jsonl --html report.html
+  tributary-partition advise --items items.jsonl --requests requests.jsonl --candidate /userId --candidate /tenantId
+  tributary-partition advise --items items.jsonl --traffic export.csv --current /userId --write-requests requests.jsonl
+  tributary-partition advise --characteristics posts.toml
+
+posts.toml may have
+  [volume]   items = 5_000_000, gigabytes = 40, items-per-entity-per-day = 12
+  [load]     writes-per-second = 300 (or high-write-volume = true), high-query-load = false
+  [access]   temporal = true, uniform = false, by-id-only, analytics-and-real-time, independent-periods
+  [tenants]  count = 400, largest-gigabytes = 3
+  [paths]    id = \"/id\", entity = \"/userId\", time = \"/createdAt\", tenant = \"/tenantId\"
+
+Exit codes
+  0  advice was given
+  1  --current has a warning
+  2  the input cannot be used";
+
+/// What is printed as JSON.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Output<'a> {
+    #[serde(flatten)]
+    advice: &'a Advice,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    traffic: Option<&'a Measured>,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
-    let path = &arguments.characteristics;
-    let text =
-        fs::read_to_string(path).with_context(|| format!("{} cannot be read", path.display()))?;
+    if let Some(path) = &arguments.characteristics {
+        return characteristics(path, arguments.json);
+    }
+    let input = input::Input::read(arguments)?;
+    if let Some(path) = &arguments.write_requests {
+        write(path, &input.requests_as_lines()?)?;
+    }
+    let advice = run_analysis::run(&input, arguments)?;
+    if let Some(path) = &arguments.html {
+        write(path, &output::html(&advice))?;
+    }
+    let text = if arguments.json {
+        json(&Output { advice: &advice, traffic: input.measured.as_ref() })?
+    } else {
+        let mut text = output::text(&advice);
+        if let Some(measured) = &input.measured {
+            text += &output::measured(measured);
+        }
+        text
+    };
+    print(&text)?;
+    Ok(ExitCode::from(u8::from(advice.warns_of_current())))
+}
+
+fn characteristics(path: &std::path::Path, as_json: bool) -> anyhow::Result<ExitCode> {
+    let text = input::text(path)?;
     let characteristics =
         Characteristics::read(&text).with_context(|| path.display().to_string())?;
     let selection = select(&characteristics);
-    let text = if arguments.json { json(&selection)? } else { selection.to_string() };
-    print(&text)?;
+    print(&if as_json { json(&selection)? } else { selection.to_string() })?;
     Ok(ExitCode::SUCCESS)
 }
 
 fn json(value: &impl Serialize) -> anyhow::Result<String> {
     Ok(serde_json::to_string_pretty(value)? + "\n")
+}
+
+fn write(path: &std::path::Path, text: &str) -> anyhow::Result<()> {
+    fs::write(path, text).with_context(|| format!("{} cannot be written", path.display()))
 }
 
 /// Prints to stdout. A reader that has seen enough, such as `head`, is no error.

@@ -2,3 +2,5 @@
 //! `Command` in `main`, and a line in its match.
 
 pub(crate) mod advise;
+mod input;
+mod run_analysis;

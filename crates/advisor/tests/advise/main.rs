@@ -3,4 +3,9 @@
 #![expect(clippy::unwrap_used, reason = "a helper of a test fails the test")]
 
 mod characteristics;
+mod page;
+mod posts;
+mod ranking;
+mod refusals;
 mod support;
+mod traffic;

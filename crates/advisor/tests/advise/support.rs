@@ -2,8 +2,9 @@
 
 use std::{
     fs,
+    io::Write,
     path::PathBuf,
-    process::{Command, Stdio},
+    process::{Command, Output, Stdio},
     sync::atomic::{AtomicU32, Ordering},
 };
 
@@ -38,14 +39,39 @@ impl Folder {
         self.run(&[&["advise"], arguments].concat())
     }
 
-    pub(crate) fn run(&self, arguments: &[&str]) -> Said {
-        let output = Command::new(env!("CARGO_BIN_EXE_tributary-partition"))
-            .args(arguments)
-            .current_dir(&self.0)
-            .stdin(Stdio::null())
-            .output()
+    /// Runs `advise` with this text on its stdin.
+    pub(crate) fn advise_with_stdin(&self, arguments: &[&str], stdin: &str) -> Said {
+        let mut child = self
+            .command(&[&["advise"], arguments].concat())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
             .unwrap();
-        Said {
+        let mut pipe = child.stdin.take().unwrap();
+        pipe.write_all(stdin.as_bytes()).unwrap();
+        drop(pipe);
+        Said::of(child.wait_with_output().unwrap())
+    }
+
+    fn run(&self, arguments: &[&str]) -> Said {
+        Said::of(self.command(arguments).stdin(Stdio::null()).output().unwrap())
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tributary-partition"));
+        command.args(arguments).current_dir(&self.0);
+        command
+    }
+
+    pub(crate) fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.0.join(name)).unwrap()
+    }
+}
+
+impl Said {
+    fn of(output: Output) -> Self {
+        Self {
             code: output.status.code().unwrap(),
             out: String::from_utf8(output.stdout).unwrap(),
             err: String::from_utf8(output.stderr).unwrap(),

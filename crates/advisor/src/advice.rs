@@ -1,0 +1,150 @@
+//! What to do with the reports: rank the candidates, explain the best, name alternatives, define the
+//! container.
+//!
+//! How candidates are ranked, in this order:
+//!
+//! 1. Those whose transactions fit into one logical partition come before those whose do not: the
+//!    latter do not work.
+//! 2. The least score comes first. It is the request units a day, doubled for each risk. A risk is a
+//!    warning whose harm is not in the request units yet, such as a cost that grows with the container.
+//!    Without requests the score is the number of risks, and then the largest share of one partition.
+//! 3. Of two scores that are equal to two digits, the one with fewer warnings comes first, and then the
+//!    simpler key: the estimates are not more precise than that.
+
+use serde::Serialize;
+use tributary_partitioning::{KeyStrategy, Part};
+
+use crate::{
+    findings::{NOT_ALIGNED, SPANNING_TRANSACTION},
+    report::{Report, Severity},
+    request::RequestKind,
+};
+
+mod alternatives;
+mod container;
+mod explanation;
+mod layout;
+mod rank;
+
+pub(crate) use explanation::percent;
+
+pub use alternatives::{Alternative, Upkeep};
+pub use container::Definition;
+pub use rank::{Standing, rank};
+
+/// The warnings whose harm is counted already: in the request units, or as a key that does not work.
+const COUNTED: [&str; 2] = [NOT_ALIGNED, SPANNING_TRANSACTION];
+
+/// The answer to a sample, its requests and the candidates.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Advice {
+    /// Items of the sample.
+    pub items: u64,
+    /// Their size as JSON, in bytes.
+    pub bytes: u64,
+    /// The candidates, the best first.
+    pub ranked: Vec<Standing>,
+    /// The key that the container has.
+    pub current: Option<KeyStrategy>,
+    /// Why the best is the best, as sentences.
+    pub why: Vec<String>,
+    /// What else helps the requests that do not fit the best key.
+    pub alternatives: Vec<Alternative>,
+    /// The container with the best key.
+    pub container: Definition,
+    /// What the data cannot tell, as sentences.
+    pub unknown: Vec<String>,
+}
+
+/// What advice is made of, beside the reports.
+#[derive(Clone, Debug, Default)]
+pub struct Question {
+    /// The kinds of requests.
+    pub requests: Vec<RequestKind>,
+    /// The key that the container has.
+    pub current: Option<KeyStrategy>,
+    /// The name of the container.
+    pub container: String,
+}
+
+impl Advice {
+    /// Returns the advice, or `None` without candidates. `others` are reports of keys that are not
+    /// candidates: of those a second copy may be made.
+    pub fn new(reports: Vec<Report>, others: &[Report], question: &Question) -> Option<Self> {
+        let ranked = rank(reports);
+        let best = ranked.first()?;
+        let reports: Vec<&Report> = ranked.iter().map(|standing| &standing.report).collect();
+        let copies: Vec<&Report> = reports.iter().copied().chain(others).collect();
+        let mut unknown = best.report.unknown.clone();
+        if question.requests.is_empty() {
+            unknown.insert(
+                0,
+                "Without --requests nobody knows what the requests cost and whether they name the key: the \
+                 candidates are ranked by their risks alone."
+                    .to_owned(),
+            );
+        }
+        Some(Self {
+            items: best.report.items,
+            bytes: best.report.bytes,
+            why: explanation::why(&ranked, question),
+            alternatives: alternatives::alternatives(&best.report, &copies, &question.requests),
+            container: Definition::new(
+                &question.container,
+                &best.report.strategy,
+                &question.requests,
+            ),
+            unknown,
+            current: question.current.clone(),
+            ranked,
+        })
+    }
+
+    /// Returns the standing of the key that the container has.
+    pub fn current(&self) -> Option<&Standing> {
+        let current = self.current.as_ref()?;
+        self.ranked.iter().find(|standing| standing.report.strategy == *current)
+    }
+
+    /// Returns true when the key that the container has got a warning.
+    pub fn warns_of_current(&self) -> bool {
+        self.current().is_some_and(|standing| !standing.works || !standing.warnings().is_empty())
+    }
+}
+
+/// Returns true when a part of the key is no value of the item: then the app stores the key.
+fn is_computed(level: &[Part]) -> bool {
+    !matches!(level, [Part::Value(_)])
+}
+
+/// Returns how many parts a strategy has, those that are computed twice.
+fn complexity(strategy: &KeyStrategy) -> usize {
+    let level = |level: &Vec<Part>| {
+        let parts: usize =
+            level.iter().map(|part| if matches!(part, Part::Value(_)) { 1 } else { 2 }).sum();
+        parts + usize::from(is_computed(level))
+    };
+    strategy.levels().iter().map(level).sum()
+}
+
+impl Standing {
+    /// Returns the codes of all warnings.
+    pub fn warnings(&self) -> Vec<&'static str> {
+        let findings = self.report.findings.iter();
+        let warnings = findings.filter(|finding| finding.severity == Severity::Warning);
+        warnings.map(|finding| finding.code).collect()
+    }
+
+    /// Returns how hard the key is to use: the guide's column "Complexity".
+    pub fn complexity(&self) -> &'static str {
+        match complexity(&self.report.strategy) {
+            0 | 1 => "simple",
+            2 => "medium",
+            _ => "complex",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

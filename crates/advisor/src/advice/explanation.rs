@@ -1,0 +1,199 @@
+//! Why the best candidate is the best, in plain sentences.
+
+use tributary_tools::figures::thousands;
+
+use super::{Question, Standing};
+use crate::output::{about, whole};
+
+/// Below this factor two candidates cost as good as the same: the estimates are not more precise.
+const AS_GOOD_AS_EQUAL: f64 = 1.1;
+
+pub(super) fn why(ranked: &[Standing], question: &Question) -> Vec<String> {
+    let Some((best, others)) = ranked.split_first() else { return Vec::new() };
+    let mut why = vec![headline(best, ranked.len())];
+    why.push(partitions(best));
+    if let Some(aligned) = best.report.aligned {
+        why.push(alignment(best, aligned));
+    }
+    if let Some(sentence) = expensive(best) {
+        why.push(sentence);
+    }
+    if best.report.physical_partitions <= 1.0 && !best.report.requests.is_empty() {
+        why.push(
+            "The container has one physical partition at this size: there, a query that does not name the key \
+             costs little more than one that does. --items-in-container says what a larger one would cost."
+                .to_owned(),
+        );
+    }
+    if let Some(next) = others.first() {
+        why.push(compared(best, next, "The next"));
+    }
+    if let Some(current) = &question.current {
+        why.extend(of_current(ranked, best, current));
+    }
+    why
+}
+
+fn headline(best: &Standing, n_candidates: usize) -> String {
+    let strategy = &best.report.strategy;
+    let costs = match best.request_units {
+        Some(request_units) if best.report.requests.iter().any(|r| r.per_day.is_some()) => {
+            let report = &best.report.request_units_per_day;
+            format!(
+                "its requests take about {} RU a day (between {} and {})",
+                about(request_units),
+                about(report.low),
+                about(report.high)
+            )
+        }
+        Some(request_units) => {
+            format!("one request of each kind takes about {} RU together", about(request_units))
+        }
+        None => "no requests are known, so only risks were compared".to_owned(),
+    };
+    let risks = match best.warnings().as_slice() {
+        [] => "no warning was found".to_owned(),
+        [one] => format!("one warning was found ({one})"),
+        several => format!("{} warnings were found ({})", several.len(), several.join(", ")),
+    };
+    let of =
+        if n_candidates == 1 { String::new() } else { format!(" of {n_candidates} candidates") };
+    let works = if best.works {
+        ""
+    } else {
+        " None of them keeps each transaction in one logical partition, so none works as the requests are."
+    };
+    format!("{strategy} is the best{of}: {costs}, and {risks}.{works}")
+}
+
+fn partitions(best: &Standing) -> String {
+    let report = &best.report;
+    let about = if report.cardinality.exact { "" } else { "about " };
+    let largest = report.by_items.top.first();
+    let largest = largest.map_or_else(String::new, |top| {
+        format!(" The largest, {}, has {} of the items.", top.key, percent(top.share))
+    });
+    format!(
+        "The {} items of the sample are in {about}{} logical partitions, {} each on average.{largest}",
+        thousands(usize::try_from(report.items).unwrap_or(usize::MAX)),
+        whole(report.cardinality.value),
+        whole_or_tenths(report.by_items.mean),
+    )
+}
+
+fn alignment(best: &Standing, aligned: f64) -> String {
+    let misfits: Vec<_> = best
+        .report
+        .requests
+        .iter()
+        .filter(|request| !request.names_key)
+        .map(|request| format!("\"{}\"", request.kind))
+        .collect();
+    let rest = match misfits.as_slice() {
+        [] => String::new(),
+        [one] => format!(" {one} does not."),
+        several => format!(" {} do not.", several.join(", ")),
+    };
+    format!("{} of the requests name one logical partition.{rest}", percent(aligned))
+}
+
+/// Returns a sentence about the kind of request that takes most.
+fn expensive(best: &Standing) -> Option<String> {
+    let total = best.report.request_units_per_day.value;
+    let most = best.report.requests.iter().max_by(|a, b| {
+        let day = |r: &crate::report::RequestReport| r.request_units_per_day.unwrap_or_default();
+        day(a).total_cmp(&day(b))
+    })?;
+    let share = most.request_units_per_day? / total;
+    (total > 0.0 && best.report.requests.len() > 1).then(|| {
+        format!(
+            "Most is spent on \"{}\": {} of the request units, {:.2} RU each.",
+            most.kind,
+            percent(share),
+            most.request_units
+        )
+    })
+}
+
+fn compared(best: &Standing, other: &Standing, name: &str) -> String {
+    let strategy = &other.report.strategy;
+    if best.works && !other.works {
+        return format!(
+            "{name}, {strategy}, does not work: a transaction would span logical partitions."
+        );
+    }
+    let costs = match (best.request_units, other.request_units) {
+        (Some(best), Some(other)) if best > 0.0 => {
+            let factor = other / best;
+            if factor > AS_GOOD_AS_EQUAL {
+                format!("takes {factor:.1} times the request units")
+            } else if factor < 1.0 / AS_GOOD_AS_EQUAL {
+                format!("takes {} of the request units", percent(factor))
+            } else {
+                "takes as good as the same request units".to_owned()
+            }
+        }
+        _ => format!(
+            "has {} of the bytes in its largest partition",
+            percent(other.report.by_bytes.largest)
+        ),
+    };
+    let more: Vec<_> =
+        other.warnings().into_iter().filter(|code| !best.warnings().contains(code)).collect();
+    let less: Vec<_> =
+        best.warnings().into_iter().filter(|code| !other.warnings().contains(code)).collect();
+    let risks = match (more.as_slice(), less.as_slice()) {
+        ([], []) => " and has the same warnings".to_owned(),
+        ([], less) => format!(" and does not have {}", less.join(", ")),
+        (more, _) => format!(" and has {}", more.join(", ")),
+    };
+    let risks = if best.warnings().is_empty() && other.warnings().is_empty() {
+        String::new()
+    } else {
+        risks
+    };
+    format!("{name}, {strategy}, {costs}{risks}.")
+}
+
+fn of_current(
+    ranked: &[Standing],
+    best: &Standing,
+    current: &tributary_partitioning::KeyStrategy,
+) -> Vec<String> {
+    let Some(standing) = ranked.iter().find(|standing| standing.report.strategy == *current) else {
+        return Vec::new();
+    };
+    if standing.place == 1 {
+        return vec![format!("{current} is the key that the container has: keep it.")];
+    }
+    let mut sentences = vec![compared(
+        best,
+        standing,
+        &format!("The key that the container has ({})", ordinal(standing.place)),
+    )];
+    sentences.push(
+        "A key can be changed: `az cosmosdb copy` or the portal copy the items into a container with \
+         another key. It costs every write once more and a change-over of the app."
+            .to_owned(),
+    );
+    sentences
+}
+
+fn ordinal(place: usize) -> String {
+    format!("number {place} here")
+}
+
+/// Returns a share in percent.
+pub(crate) fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    match percent {
+        0.0 => "0 %".to_owned(),
+        _ if percent < 0.095 => "under 0.1 %".to_owned(),
+        _ if percent < 9.95 => format!("{percent:.1} %"),
+        _ => format!("{percent:.0} %"),
+    }
+}
+
+fn whole_or_tenths(number: f64) -> String {
+    if number < 10.0 { format!("{number:.1}") } else { whole(number) }
+}

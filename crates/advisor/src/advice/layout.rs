@@ -1,0 +1,93 @@
+//! Values as JSON and as Bicep: what is short stands in one line, and properties keep their order.
+
+use serde_json::Value;
+
+/// What stands in one line, in characters.
+const LINE: usize = 76;
+
+/// A value that is to be written.
+#[derive(Debug)]
+pub(super) enum Tree {
+    Text(String),
+    /// A number or a truth value.
+    Word(String),
+    List(Vec<Tree>),
+    Object(Vec<(&'static str, Tree)>),
+}
+
+/// How it is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Notation {
+    Json,
+    Bicep,
+}
+
+impl Tree {
+    /// Returns the text of this value, which begins within so many steps of indentation.
+    pub(super) fn written(&self, notation: Notation, depth: usize) -> String {
+        let inline = self.inline(notation);
+        let is_nested = match self {
+            Self::Object(_) => depth == 0,
+            Self::List(list) => list.iter().any(|one| matches!(one, Self::List(_))),
+            Self::Text(_) | Self::Word(_) => false,
+        };
+        if !is_nested && inline.len() + 2 * depth <= LINE {
+            return inline;
+        }
+        let inner = "  ".repeat(depth + 1);
+        let lines = |parts: Vec<String>, open: char, close: char| {
+            let separator = if notation == Notation::Json { ",\n" } else { "\n" };
+            let lines: Vec<_> = parts.iter().map(|part| format!("{inner}{part}")).collect();
+            format!("{open}\n{}\n{}{close}", lines.join(separator), "  ".repeat(depth))
+        };
+        match self {
+            Self::Text(_) | Self::Word(_) => inline,
+            Self::List(list) => {
+                lines(list.iter().map(|one| one.written(notation, depth + 1)).collect(), '[', ']')
+            }
+            Self::Object(properties) => {
+                let property = |(name, value): &(&str, Self)| {
+                    format!("{}: {}", notation.name(name), value.written(notation, depth + 1))
+                };
+                lines(properties.iter().map(property).collect(), '{', '}')
+            }
+        }
+    }
+
+    fn inline(&self, notation: Notation) -> String {
+        match self {
+            Self::Text(text) => notation.text(text),
+            Self::Word(word) => word.clone(),
+            Self::List(list) => {
+                let list: Vec<_> = list.iter().map(|one| one.inline(notation)).collect();
+                format!("[{}]", list.join(", "))
+            }
+            Self::Object(properties) => {
+                let property = |(name, value): &(&str, Self)| {
+                    format!("{}: {}", notation.name(name), value.inline(notation))
+                };
+                let properties: Vec<_> = properties.iter().map(property).collect();
+                format!("{{ {} }}", properties.join(", "))
+            }
+        }
+    }
+}
+
+impl Notation {
+    fn name(self, name: &str) -> String {
+        match self {
+            Self::Json => format!("\"{name}\""),
+            Self::Bicep => name.to_owned(),
+        }
+    }
+
+    fn text(self, text: &str) -> String {
+        match self {
+            Self::Json => Value::from(text).to_string(),
+            Self::Bicep => {
+                let text = text.replace('\\', "\\\\").replace('\'', "\\'").replace("${", "\\${");
+                format!("'{}'", text.replace('\n', "\\n").replace('\r', "\\r").replace('\t', "\\t"))
+            }
+        }
+    }
+}

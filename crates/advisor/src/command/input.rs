@@ -1,0 +1,149 @@
+//! The files that `advise` reads beside the items.
+
+use std::{
+    fs::{self, File},
+    io::BufReader,
+    path::Path,
+};
+
+use anyhow::{Context, bail};
+use serde::Deserialize;
+use tributary_charges::policy::IndexingPolicy;
+use tributary_partition::{
+    RequestKind,
+    traffic::{Measured, Traffic},
+};
+use tributary_partitioning::KeyStrategy;
+
+use super::advise::Arguments;
+
+/// What is known beside the items.
+pub(crate) struct Input {
+    pub(crate) requests: Vec<RequestKind>,
+    pub(crate) current: Option<KeyStrategy>,
+    pub(crate) indexing_policy: IndexingPolicy,
+    pub(crate) measured: Option<Measured>,
+}
+
+/// The file of containers, as far as it matters here.
+#[derive(Deserialize)]
+struct Containers {
+    containers: Vec<Container>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Container {
+    id: String,
+    partition_key: PartitionKey,
+    #[serde(default)]
+    indexing_policy: IndexingPolicy,
+}
+
+#[derive(Deserialize)]
+struct PartitionKey {
+    paths: Vec<String>,
+}
+
+impl Input {
+    pub(crate) fn read(arguments: &Arguments) -> anyhow::Result<Self> {
+        let requests = arguments.requests.as_deref().map(requests).transpose()?;
+        let mut current = arguments.current.clone();
+        let mut indexing_policy = IndexingPolicy::default();
+        if let (Some(path), Some(name)) = (&arguments.containers, &arguments.container) {
+            let container = container(path, name)?;
+            indexing_policy = container.indexing_policy;
+            if current.is_none() {
+                let paths = container.partition_key.paths.join(",");
+                current = Some(paths.parse().with_context(|| path.display().to_string())?);
+            }
+        }
+        let mut input = Self {
+            requests: requests.unwrap_or_default(),
+            current,
+            indexing_policy,
+            measured: None,
+        };
+        if !arguments.traffic.is_empty() {
+            input.add_traffic(arguments)?;
+        }
+        Ok(input)
+    }
+
+    fn add_traffic(&mut self, arguments: &Arguments) -> anyhow::Result<()> {
+        let mut traffic = Traffic::new(arguments.container.as_deref(), arguments.days);
+        for path in &arguments.traffic {
+            let file = open(path)?;
+            traffic.read(BufReader::new(file)).with_context(|| path.display().to_string())?;
+        }
+        let mut measured = traffic.measured().context("--traffic")?;
+        if arguments.requests.is_none() {
+            self.requests = traffic.requests(self.current.as_ref()).context("--traffic")?;
+        }
+        let others = traffic.frequencies(&mut self.requests).context("--traffic")?;
+        if !others.is_empty() {
+            measured.notes.push(format!(
+                "No request of --requests is named as these functions, so their calls are not counted: {}.",
+                others.join(", ")
+            ));
+        }
+        self.measured = Some(measured);
+        Ok(())
+    }
+
+    /// Returns the requests as `--requests` reads them.
+    pub(crate) fn requests_as_lines(&self) -> anyhow::Result<String> {
+        let lines: Vec<_> =
+            self.requests.iter().map(serde_json::to_string).collect::<Result<_, _>>()?;
+        Ok(lines.join("\n") + "\n")
+    }
+}
+
+/// Returns the text of a file.
+pub(crate) fn text(path: &Path) -> anyhow::Result<String> {
+    fs::read_to_string(path).with_context(|| format!("{} cannot be read", path.display()))
+}
+
+/// Opens a file.
+pub(crate) fn open(path: &Path) -> anyhow::Result<File> {
+    File::open(path).with_context(|| format!("{} cannot be read", path.display()))
+}
+
+fn requests(path: &Path) -> anyhow::Result<Vec<RequestKind>> {
+    let mut requests: Vec<RequestKind> = Vec::new();
+    let text = text(path)?;
+    let lines = text.trim_start_matches('\u{feff}').lines().enumerate();
+    for (n, line) in lines.filter(|(_, line)| !line.trim().is_empty()) {
+        let place = || format!("{}, line {}", path.display(), n + 1);
+        let request: RequestKind = serde_json::from_str(line).with_context(place)?;
+        if requests.iter().any(|other| other.kind == request.kind) {
+            bail!(
+                "{}: the kind \"{}\" is there already; give each its own name",
+                place(),
+                request.kind
+            );
+        }
+        if request.per_day().is_some_and(|per_day| !per_day.is_finite() || per_day < 0.0) {
+            bail!("{}: `perDay` is a number from 0 on", place());
+        }
+        requests.push(request);
+    }
+    if requests.is_empty() {
+        bail!(
+            "{} has no request: write one a line, such as {{\"kind\": \"posts of a user\", \"operation\": \
+             \"query\", \"filters\": {{\"/userId\": \"?\"}}, \"frequency\": {{\"perDay\": 12000}}}}",
+            path.display()
+        );
+    }
+    Ok(requests)
+}
+
+fn container(path: &Path, name: &str) -> anyhow::Result<Container> {
+    let read: Containers = serde_json::from_str(&text(path)?)
+        .with_context(|| format!("{} is not as infra/containers.json", path.display()))?;
+    let names: Vec<_> = read.containers.iter().map(|container| container.id.clone()).collect();
+    let found = read.containers.into_iter().find(|container| container.id == name);
+    found.with_context(|| {
+        format!("{} has no container `{name}`: it has {}", path.display(), names.join(", "))
+    })
+}

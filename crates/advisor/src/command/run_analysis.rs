@@ -1,0 +1,169 @@
+//! The pass of `advise` over the items.
+
+use std::{
+    io::{self, BufRead, BufReader, IsTerminal, Read, Write},
+    path::PathBuf,
+};
+
+use anyhow::{Context, bail};
+use tributary_partition::{
+    Analysis, Options,
+    advice::{Advice, Question},
+    propose::{Profile, part, propose},
+    request::{Operation, Wanted},
+    sample::{self, Item, Progress},
+};
+use tributary_partitioning::{Condition, KeyStrategy, path::Path, strategy::MOST_LEVELS};
+
+use super::{
+    advise::Arguments,
+    input::{self, Input},
+};
+
+/// Kinds of reads for which a second copy is measured.
+const MOST_COPIES: usize = 8;
+
+/// A source of items: its name, and what is to be read.
+type Source = (String, Box<dyn BufRead>);
+
+pub(crate) fn run(input: &Input, arguments: &Arguments) -> anyhow::Result<Advice> {
+    let (part, sources) = open(&arguments.items)?;
+    let options = Options {
+        time: arguments.time.clone().or_else(|| time(&part)),
+        current: input.current.clone(),
+        items_in_container: arguments.items_in_container,
+        items_per_day: arguments.items_per_day,
+        physical_partitions: arguments.physical_partitions,
+        indexing_policy: input.indexing_policy.clone(),
+        ..Options::default()
+    };
+    let mut candidates = arguments.candidate.clone();
+    if candidates.is_empty() {
+        candidates = propose(&part, &input.requests, &options, usize::from(arguments.most));
+    }
+    candidates.extend(input.current.clone());
+    let mut seen = std::collections::HashSet::new();
+    candidates.retain(|candidate| seen.insert(candidate.clone()));
+    if candidates.is_empty() {
+        bail!("the items have no property of which a key can be made: name one by --candidate");
+    }
+    let n_candidates = candidates.len();
+    // Keys of which a second copy may be made for a request that does not fit.
+    candidates.extend(copies(input).into_iter().filter(|copy| seen.insert(copy.clone())));
+    drop(part);
+
+    let mut reports = analyse(candidates, input, options, sources)?;
+    let others = reports.split_off(n_candidates.min(reports.len()));
+    let question = Question {
+        requests: input.requests.clone(),
+        current: input.current.clone(),
+        container: arguments.container.clone().unwrap_or_else(|| "items".to_owned()),
+    };
+    Advice::new(reports, &others, &question).context("the sample has no items")
+}
+
+fn analyse(
+    candidates: Vec<KeyStrategy>,
+    input: &Input,
+    options: Options,
+    sources: Vec<Source>,
+) -> anyhow::Result<Vec<tributary_partition::Report>> {
+    let mut analysis = Analysis::new(candidates, input.requests.clone(), options);
+    let (mut n_items, mut n_bytes) = (0, 0);
+    for (name, from) in sources {
+        let before = Progress { items: n_items, bytes: n_bytes };
+        let read = sample::read(from, |items, progress| {
+            analysis.add(items);
+            show(before.items + progress.items, before.bytes + progress.bytes);
+        });
+        let read = read.with_context(|| name.clone())?;
+        n_items += read.items;
+        n_bytes += read.bytes;
+    }
+    clear();
+    if n_items == 0 {
+        bail!("the sample has no items: write one JSON object a line");
+    }
+    Ok(analysis.finish())
+}
+
+/// Returns a part of the sample, and all of it.
+fn open(paths: &[PathBuf]) -> anyhow::Result<(Vec<Item>, Vec<Source>)> {
+    let mut part = Vec::new();
+    let mut sources: Vec<Source> = Vec::new();
+    for path in paths {
+        if path.as_os_str() == "-" {
+            let mut stdin = io::stdin().lock();
+            let (text, items) = part::part_of_stream(&mut stdin).context("stdin cannot be read")?;
+            part.extend(items);
+            sources.push(("stdin".to_owned(), Box::new(io::Cursor::new(text).chain(stdin))));
+        } else {
+            let file = input::open(path)?;
+            let items = part::part_of_file(path)
+                .with_context(|| format!("{} cannot be read", path.display()))?;
+            part.extend(items);
+            let reader = BufReader::with_capacity(1 << 20, file);
+            sources.push((path.display().to_string(), Box::new(reader)));
+        }
+    }
+    Ok((part, sources))
+}
+
+/// Returns the property that is a time in most items, `/_ts` where it is there.
+fn time(part: &[Item]) -> Option<Path> {
+    let ts = Path::of("_ts");
+    if part.iter().any(|item| ts.find(&item.value).is_some()) {
+        return Some(ts);
+    }
+    let mut profile = Profile::default();
+    for item in part {
+        profile.add(&item.value);
+    }
+    let times = profile.paths().filter(|(_, values)| values.times > profile.items() / 2);
+    // A time of creation tells when the write was; others, such as a due date, do not.
+    let is_creation = |path: &Path| {
+        let name = path.to_string().to_ascii_lowercase();
+        ["creat", "timestamp", "time", "date"]
+            .iter()
+            .position(|word| name.contains(word))
+            .unwrap_or(9)
+    };
+    times
+        .min_by_key(|(path, values)| (is_creation(path), std::cmp::Reverse(values.times)))
+        .map(|(path, _)| path.clone())
+}
+
+/// Returns keys for each kind of read: the properties that it compares, and with the month of the time of
+/// which it wants a range.
+fn copies(input: &Input) -> Vec<KeyStrategy> {
+    let is_range =
+        |wanted: &Wanted| matches!(wanted, Wanted::Last(_) | Wanted::This(Condition::Range(_)));
+    let reads = input
+        .requests
+        .iter()
+        .filter(|request| matches!(request.operation, Operation::Query | Operation::Read));
+    let keys = reads.take(MOST_COPIES).flat_map(|request| {
+        let equal = request.filters.iter().filter(|(_, wanted)| !is_range(wanted));
+        let equal: Vec<_> = equal.take(MOST_LEVELS).map(|(path, _)| path.to_string()).collect();
+        let range = request.filters.iter().find(|(_, wanted)| is_range(wanted));
+        let month = range.filter(|_| !equal.is_empty());
+        let by_month = month.map(|(path, _)| format!("{}+{path} by month", equal.join("+")));
+        [Some(equal.join(",")), by_month]
+    });
+    keys.flatten().filter_map(|key| key.parse().ok()).collect()
+}
+
+/// Shows how far reading is, on a terminal. A closed stderr is not an error.
+fn show(items: u64, bytes: u64) {
+    let mut stderr = io::stderr();
+    if stderr.is_terminal() {
+        let _ = write!(stderr, "\r{items} items, {} MB ", bytes / 1_000_000);
+    }
+}
+
+fn clear() {
+    let mut stderr = io::stderr();
+    if stderr.is_terminal() {
+        let _ = write!(stderr, "\r\u{1b}[K");
+    }
+}

@@ -1,0 +1,69 @@
+//! A heat map: the logical partitions with the most writes over time.
+
+use std::fmt::Write as _;
+
+use tributary_tools::{escape, html::charts::begin};
+
+use crate::report::Hotness;
+
+const LEFT: f64 = 230.0;
+const WIDTH: f64 = 760.0;
+const ROW: f64 = 18.0;
+
+/// The longest name of a partition, in characters.
+const LONGEST: usize = 32;
+
+/// Returns the map as SVG: a row for each partition, a column for each stretch of time, the darker the
+/// larger the share of the writes of its time.
+pub(super) fn heat_map(hotness: &Hotness) -> String {
+    #[expect(clippy::cast_precision_loss, reason = "some tens")]
+    let (columns, rows) = (hotness.columns.len().max(1) as f64, hotness.heat.len() as f64);
+    let column = (WIDTH - LEFT) / columns;
+    let height = rows * ROW + 24.0;
+    let mut svg = begin(WIDTH, height, "writes of each logical partition over time");
+    let mut y = 0.0;
+    for row in &hotness.heat {
+        let _ = write!(
+            svg,
+            "<text x=\"0\" y=\"{:.1}\">{}</text>",
+            y + ROW - 5.0,
+            escape(&shortened(&row.key))
+        );
+        let mut x = LEFT;
+        for (at, share) in hotness.columns.iter().zip(&row.shares) {
+            if let Some(share) = share.filter(|share| *share > 0.0) {
+                let _ = write!(
+                    svg,
+                    "<rect class=\"m1\" x=\"{x:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\" \
+                     fill-opacity=\"{:.2}\"><title>{} {}: {:.1} % of the writes</title></rect>",
+                    y + 1.0,
+                    column.max(1.0),
+                    ROW - 2.0,
+                    0.08 + 0.92 * share.min(1.0),
+                    escape(&row.key),
+                    escape(at),
+                    share * 100.0
+                );
+            }
+            x += column;
+        }
+        y += ROW;
+    }
+    let ends = [("start", LEFT, hotness.columns.first()), ("end", WIDTH, hotness.columns.last())];
+    for (anchor, x, at) in ends {
+        let _ = write!(
+            svg,
+            "<text x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"{anchor}\">{}</text>",
+            height - 6.0,
+            escape(at.map_or("", |at| at.as_str()))
+        );
+    }
+    svg + "</svg>\n"
+}
+
+fn shortened(key: &str) -> String {
+    if key.chars().count() <= LONGEST {
+        return key.to_owned();
+    }
+    key.chars().take(LONGEST - 1).chain(['…']).collect()
+}

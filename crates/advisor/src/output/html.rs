@@ -1,0 +1,196 @@
+//! Advice as one HTML file.
+
+use std::fmt::Write as _;
+
+use tributary_tools::{
+    escape,
+    html::{
+        charts::{Bar, Group, Line, bars, lines},
+        page::{self, CLASSES, wide},
+    },
+};
+
+use super::{heat::heat_map, tables, text, whole};
+use crate::{
+    advice::{Advice, Standing},
+    report::{Distribution, Report},
+};
+
+/// As many candidates are drawn, a colour each.
+const DRAWN: usize = CLASSES.len() - 1;
+
+/// Returns the page: no script, no font, no image from elsewhere.
+pub fn html(advice: &Advice) -> String {
+    let drawn = &advice.ranked[..advice.ranked.len().min(DRAWN)];
+    let mut body = String::new();
+    let title = match advice.ranked.first() {
+        Some(best) => format!("Partition key: {}", best.report.strategy),
+        None => "Partition key".to_owned(),
+    };
+    #[expect(clippy::cast_precision_loss, reason = "far fewer than 2^53")]
+    let (items, megabytes) = (advice.items as f64, advice.bytes as f64 / 1e6);
+    let _ = write!(
+        body,
+        "<h1>{}</h1>\n<p>{} items of the sample, {megabytes:.1} MB. Request units are estimated.</p>\n",
+        escape(&title),
+        whole(items)
+    );
+    list(&mut body, &advice.why);
+    body.push_str("<h2>The candidates</h2>\n");
+    body.push_str(&wide(&tables::matrix(advice)));
+    let _ = writeln!(body, "<p>{}</p>", tables::order(advice));
+    distributions(&mut body, drawn);
+    fan_out(&mut body, drawn);
+    for standing in drawn {
+        candidate(&mut body, standing);
+    }
+    alternatives(&mut body, advice);
+    definition(&mut body, advice);
+    body.push_str("<h2>What the data cannot tell</h2>\n");
+    list(&mut body, &advice.unknown);
+    page::page(&title, &body)
+}
+
+fn key(drawn: &[Standing]) -> String {
+    let names: Vec<_> = drawn.iter().map(|standing| standing.report.strategy.to_string()).collect();
+    let names: Vec<_> = CLASSES.into_iter().zip(names.iter().map(String::as_str)).collect();
+    page::key(&names)
+}
+
+/// A distribution of a report, where it has it.
+type Of = fn(&Report) -> Option<&Distribution>;
+
+fn distributions(body: &mut String, drawn: &[Standing]) {
+    body.push_str(
+        "<h2>Distribution</h2>\n<p>The share that the smallest partitions have together: of an even \
+         distribution a straight line, of a skewed one a line that rises only at the end.</p>\n",
+    );
+    body.push_str(&key(drawn));
+    body.push_str("<div class=\"plots\">\n");
+    let of: [(&str, Of); 3] = [
+        ("% of the items", |report| Some(&report.by_items)),
+        ("% of the bytes", |report| Some(&report.by_bytes)),
+        ("% of the request units", |report| report.by_request_units.as_ref()),
+    ];
+    for (title, distribution) in of {
+        let curves: Vec<Line> = drawn
+            .iter()
+            .zip(CLASSES)
+            .filter_map(|(standing, class)| {
+                let curve = &distribution(&standing.report)?.curve;
+                let points = curve.iter().map(|(x, y)| (x * 100.0, y * 100.0)).collect();
+                Some(Line { class, label: standing.report.strategy.to_string(), points })
+            })
+            .collect();
+        if !curves.is_empty() {
+            body.push_str(&lines(title, "% of the partitions", &curves));
+        }
+    }
+    body.push_str("</div>\n");
+}
+
+fn fan_out(body: &mut String, drawn: &[Standing]) {
+    let Some(best) = drawn.first().filter(|best| !best.report.requests.is_empty()) else { return };
+    body.push_str(
+        "<h2>Fan-out of each kind of request</h2>\n<p>Store requests that begin in a physical partition, \
+         on average. One is the best that there is.</p>\n",
+    );
+    body.push_str(&key(drawn));
+    let groups: Vec<Group> = best
+        .report
+        .requests
+        .iter()
+        .enumerate()
+        .map(|(n, request)| Group {
+            title: request.kind.clone(),
+            bars: drawn
+                .iter()
+                .zip(CLASSES)
+                .filter_map(|(standing, class)| {
+                    let request = standing.report.requests.get(n)?;
+                    Some(Bar {
+                        class,
+                        label: standing.report.strategy.to_string(),
+                        value: request.physical_partitions,
+                        published: None,
+                    })
+                })
+                .collect(),
+        })
+        .collect();
+    body.push_str(&bars("partitions", &groups));
+}
+
+fn candidate(body: &mut String, standing: &Standing) {
+    let report = &standing.report;
+    let _ = writeln!(
+        body,
+        "<h2>{}. <code>{}</code></h2>",
+        standing.place,
+        escape(&report.strategy.to_string())
+    );
+    list(body, &report.findings.iter().map(text::line).collect::<Vec<_>>());
+    if !report.requests.is_empty() {
+        body.push_str(&wide(&tables::requests(report)));
+    }
+    if let Some(hotness) = report.hotness.as_ref().filter(|hotness| !hotness.heat.is_empty()) {
+        let _ = writeln!(
+            body,
+            "<h3>Writes over time</h3>\n<p>The partitions with the most writes, and their share of the writes \
+             of each time. In the busiest {} ({}), {:.0} % went to {}.</p>",
+            window(hotness.window_seconds),
+            escape(&hotness.busiest),
+            hotness.share * 100.0,
+            escape(&hotness.key)
+        );
+        body.push_str(&heat_map(hotness));
+    }
+}
+
+fn window(seconds: u32) -> &'static str {
+    match seconds {
+        0..=60 => "minute",
+        61..=3_600 => "hour",
+        _ => "day",
+    }
+}
+
+fn alternatives(body: &mut String, advice: &Advice) {
+    if advice.alternatives.is_empty() {
+        return;
+    }
+    body.push_str("<h2>Instead of another key: a second copy</h2>\n");
+    body.push_str(&wide(&tables::alternatives(&advice.alternatives)));
+    list(body, &advice.alternatives.iter().map(text::sentence).collect::<Vec<_>>());
+}
+
+fn definition(body: &mut String, advice: &Advice) {
+    let entry = advice.container.entry.json();
+    let _ = write!(body, "<h2>The container</h2>\n<pre>{}</pre>\n", escape(&entry));
+    for computed in &advice.container.computed {
+        let _ = writeln!(
+            body,
+            "<p>The app stores <code>{}</code> in each item, made of <code>{}</code>.</p>",
+            escape(&computed.path),
+            escape(&computed.made_of)
+        );
+    }
+    let _ = writeln!(
+        body,
+        "<details><summary>As Bicep</summary><pre>{}</pre></details>",
+        escape(&advice.container.bicep)
+    );
+}
+
+fn list(body: &mut String, lines: &[String]) {
+    if lines.is_empty() {
+        return;
+    }
+    body.push_str("<ul>\n");
+    for line in lines {
+        // Addresses are text here: the page needs nothing from elsewhere, and nobody has to check that.
+        let line = line.replace("https://", "");
+        let _ = writeln!(body, "<li>{}</li>", escape(&line));
+    }
+    body.push_str("</ul>\n");
+}

@@ -1,0 +1,144 @@
+//! The tables of both outputs.
+
+use tributary_tools::{Table, figures::NONE};
+
+use super::{about, whole};
+use crate::{
+    advice::{Advice, Alternative, Standing, percent},
+    report::Report,
+};
+
+/// The guide's comparison matrix ("Strategy Comparison Matrix"), with measured values.
+pub(super) fn matrix(advice: &Advice) -> Table {
+    let mut table = Table::new([
+        "#",
+        "KEY",
+        "RU A DAY",
+        "CARDINALITY",
+        "DISTRIBUTION",
+        "QUERY EFFICIENCY",
+        "COMPLEXITY",
+        "WARNINGS",
+    ]);
+    for standing in &advice.ranked {
+        let report = &standing.report;
+        let is_current = advice.current.as_ref() == Some(&report.strategy);
+        let key = if is_current {
+            format!("{} (current)", report.strategy)
+        } else {
+            report.strategy.to_string()
+        };
+        table.row([
+            standing.place.to_string(),
+            key,
+            standing.request_units.map_or(NONE.into(), about),
+            cardinality(report),
+            distribution(report),
+            efficiency(report),
+            standing.complexity().to_owned(),
+            warnings(standing),
+        ]);
+    }
+    table
+}
+
+/// Returns how the matrix is sorted.
+pub(super) fn order(advice: &Advice) -> &'static str {
+    let has_requests =
+        advice.ranked.first().is_some_and(|standing| standing.request_units.is_some());
+    if has_requests {
+        "Sorted by request units a day, doubled for each warning but not-aligned: that one is in the request \
+         units already."
+    } else {
+        "Sorted by the number of warnings, then by the share of the largest partition."
+    }
+}
+
+fn cardinality(report: &Report) -> String {
+    let about = if report.cardinality.exact { "" } else { "about " };
+    format!("{about}{}", whole(report.cardinality.value))
+}
+
+fn distribution(report: &Report) -> String {
+    let bytes = &report.by_bytes;
+    format!("Gini {:.2}, largest {}", bytes.gini, percent(bytes.largest))
+}
+
+fn efficiency(report: &Report) -> String {
+    match report.aligned {
+        Some(aligned) => format!("{} name it", percent(aligned)),
+        None => NONE.to_owned(),
+    }
+}
+
+fn warnings(standing: &Standing) -> String {
+    let mut warnings = standing.warnings();
+    if !standing.works {
+        warnings.insert(0, "does not work");
+    }
+    if warnings.is_empty() { NONE.to_owned() } else { warnings.join(", ") }
+}
+
+/// What each kind of request costs with a key.
+pub(super) fn requests(report: &Report) -> Table {
+    let mut table = Table::new([
+        "REQUEST",
+        "A DAY",
+        "NAMES THE KEY",
+        "LOGICAL PARTITIONS",
+        "PHYSICAL",
+        "ITEMS LOADED",
+        "RU EACH",
+        "RU A DAY",
+        "SHARE",
+    ]);
+    let total = report.request_units_per_day.value;
+    for request in &report.requests {
+        let a_day = request.request_units_per_day;
+        table.row([
+            request.kind.clone(),
+            request.per_day.map_or(NONE.into(), whole),
+            if request.names_key { "yes" } else { "no" }.to_owned(),
+            few(request.logical_partitions),
+            few(request.physical_partitions),
+            few(request.items_loaded),
+            format!("{:.2}", request.request_units),
+            a_day.map_or(NONE.into(), about),
+            a_day.filter(|_| total > 0.0).map_or(NONE.into(), |day| percent(day / total)),
+        ]);
+    }
+    table
+}
+
+/// What a second copy costs and saves.
+pub(super) fn alternatives(alternatives: &[Alternative]) -> Table {
+    let mut table = Table::new([
+        "REQUEST",
+        "KEY OF THE COPY",
+        "RU EACH NOW",
+        "THEN",
+        "SAVES RU A DAY",
+        "AS AN INDEX, COSTS",
+        "AS A PROJECTION",
+        "PAYS FROM",
+    ]);
+    for alternative in alternatives {
+        let upkeep = alternative.upkeep;
+        table.row([
+            alternative.request.clone(),
+            alternative.strategy.to_string(),
+            format!("{:.2}", alternative.now),
+            format!("{:.2}", alternative.then),
+            about(alternative.saves()),
+            upkeep.map_or(NONE.into(), |upkeep| about(upkeep.global_secondary_index)),
+            upkeep.map_or(NONE.into(), |upkeep| about(upkeep.projection)),
+            alternative.pays_from().map_or(NONE.into(), |n| format!("{} requests a day", about(n))),
+        ]);
+    }
+    table
+}
+
+/// Returns a number that is mostly small.
+fn few(number: f64) -> String {
+    if number.fract() == 0.0 || number >= 100.0 { whole(number) } else { format!("{number:.1}") }
+}

@@ -1,0 +1,115 @@
+//! Advice on a terminal.
+
+use std::fmt::Write as _;
+
+use tributary_partitioning::Part;
+
+use super::tables;
+use crate::{
+    advice::{Advice, Alternative},
+    report::{Finding, Report, Severity},
+};
+
+/// Returns advice as text, with bold heads where the terminal shows them.
+pub fn text(advice: &Advice) -> String {
+    let mut text = String::new();
+    let Some(best) = advice.ranked.first() else { return text };
+    let _ = writeln!(text, "{}", tables::matrix(advice).text());
+    let _ = writeln!(text, "{}\n", tables::order(advice));
+    section(&mut text, &format!("Why {}", best.report.strategy), &advice.why);
+    if !best.report.requests.is_empty() {
+        head(&mut text, &format!("Requests with {}", best.report.strategy));
+        let _ = writeln!(text, "{}", tables::requests(&best.report).text());
+    }
+    let current = advice.current().filter(|current| current.place > 1);
+    for (name, standing) in [("", Some(best)), (" (current)", current)] {
+        let Some(standing) = standing else { continue };
+        findings(&mut text, &format!("{}{name}", standing.report.strategy), &standing.report);
+    }
+    if !advice.alternatives.is_empty() {
+        head(&mut text, "Instead of another key: a second copy for the requests that do not fit");
+        let _ = writeln!(text, "{}", tables::alternatives(&advice.alternatives).text());
+        section(&mut text, "", &advice.alternatives.iter().map(sentence).collect::<Vec<_>>());
+    }
+    definition(&mut text, advice);
+    section(&mut text, "What the data cannot tell", &advice.unknown);
+    text
+}
+
+/// Says whether a second copy is worth it.
+pub(super) fn sentence(alternative: &Alternative) -> String {
+    let Alternative { request, strategy, .. } = alternative;
+    let beware = match alternative.limits.as_slice() {
+        [] => String::new(),
+        limits => format!(" Beware: the copy has {}.", limits.join(", ")),
+    };
+    let sentence = match alternative.pays() {
+        None => format!(
+            "\"{request}\" would take {:.2} RU instead of {:.2} from a copy by {strategy}. No writes with a \
+             frequency are among the requests, so nobody knows what the copy costs.",
+            alternative.then, alternative.now
+        ),
+        Some(true) => format!(
+            "A copy by {strategy} for \"{request}\" saves more than it costs: a global secondary index \
+             where the account has them, otherwise a projection from the change feed."
+        ),
+        Some(false) => format!(
+            "A copy by {strategy} for \"{request}\" costs more than it saves: leave the fan-out, unless it \
+             is too slow."
+        ),
+    };
+    let is_computed =
+        strategy.levels().iter().any(|level| !matches!(level.as_slice(), [Part::Value(_)]));
+    let stored = if is_computed {
+        " A projection computes this key; for an index, the app stores it in each item."
+    } else {
+        ""
+    };
+    sentence + stored + &beware
+}
+
+fn definition(text: &mut String, advice: &Advice) {
+    head(text, "The container, as an entry of containers.json");
+    let entry = advice.container.entry.json();
+    let _ = writeln!(text, "{entry}\n");
+    for computed in &advice.container.computed {
+        let _ = writeln!(
+            text,
+            "The app stores {} in each item, made of {} (crates/partitioning computes it).\n",
+            computed.path, computed.made_of
+        );
+    }
+    head(text, "The container, as Bicep");
+    let _ = writeln!(text, "{}", advice.container.bicep);
+}
+
+fn findings(text: &mut String, name: &str, report: &Report) {
+    let lines: Vec<_> = report.findings.iter().map(line).collect();
+    section(text, &format!("Findings for {name}"), &lines);
+}
+
+/// Returns a finding in a line.
+pub(super) fn line(finding: &Finding) -> String {
+    let severity = match finding.severity {
+        Severity::Warning => "Warning",
+        Severity::Notice => "Notice",
+    };
+    format!("{severity} {}: {} [{}]", finding.code, finding.sentence, finding.source)
+}
+
+fn head(text: &mut String, title: &str) {
+    let _ = writeln!(text, "\u{1b}[1m{title}\u{1b}[0m");
+}
+
+fn section(text: &mut String, title: &str, lines: &[String]) {
+    if lines.is_empty() {
+        return;
+    }
+    if !title.is_empty() {
+        head(text, title);
+    }
+    for line in lines {
+        let _ = writeln!(text, "  - {line}");
+    }
+    text.push('\n');
+}

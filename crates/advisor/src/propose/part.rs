@@ -1,0 +1,78 @@
+//! A part of a sample, from which candidates are made.
+
+use std::{
+    fs::File,
+    io::{self, BufRead, BufReader, Read, Seek, SeekFrom},
+    path::Path,
+};
+
+use serde_json::Value;
+
+use super::ITEMS;
+use crate::sample::Item;
+
+/// Places of a file from which items are taken: a file that is sorted by tenant or time would show one
+/// of them at its start.
+const PLACES: usize = 50;
+
+/// Bytes of the part: items of 2 MB, the most there can be, shall not fill the memory.
+const MOST_BYTES: u64 = 32 << 20;
+
+/// Reads items from places all over a file. Lines that are no item are left out here: reading the whole
+/// sample reports them.
+pub fn part_of_file(path: &Path) -> io::Result<Vec<Item>> {
+    let mut file = File::open(path)?;
+    let size = file.metadata()?.len();
+    if size <= MOST_BYTES / 4 {
+        return Ok(items(BufReader::new(file), usize::MAX, MOST_BYTES));
+    }
+    let places = u64::try_from(PLACES).unwrap_or(1);
+    let mut part = Vec::new();
+    for place in 0..places {
+        let start = size / places * place;
+        file.seek(SeekFrom::Start(start))?;
+        let mut reader = BufReader::new(&file);
+        if start > 0 {
+            // The rest of the line in which the place is.
+            reader.skip_until(b'\n')?;
+        }
+        part.extend(items(reader, ITEMS / PLACES, MOST_BYTES / places));
+    }
+    Ok(part)
+}
+
+/// Reads the start of a stream: its text, and the items of it.
+pub fn part_of_stream(from: &mut impl BufRead) -> io::Result<(Vec<u8>, Vec<Item>)> {
+    let mut text = Vec::new();
+    for _ in 0..ITEMS {
+        let most = MOST_BYTES.saturating_sub(u64::try_from(text.len()).unwrap_or(u64::MAX));
+        if most == 0 || from.take(most).read_until(b'\n', &mut text)? == 0 {
+            break;
+        }
+    }
+    let items = items(text.as_slice(), usize::MAX, MOST_BYTES);
+    Ok((text, items))
+}
+
+/// Returns the items of at most so many lines and bytes.
+fn items(from: impl BufRead, most: usize, bytes: u64) -> Vec<Item> {
+    let lines = from.take(bytes).split(b'\n').map_while(Result::ok).take(most);
+    let item = |line: Vec<u8>| {
+        let text = line.trim_ascii();
+        let value: Value = serde_json::from_slice(text).ok()?;
+        value.is_object().then_some(Item { bytes: text.len(), value })
+    };
+    let mut items: Vec<Item> = lines.filter_map(item).collect();
+    thin(&mut items);
+    items
+}
+
+/// Keeps at most [`ITEMS`], spread evenly.
+fn thin(items: &mut Vec<Item>) {
+    let step = items.len().div_ceil(ITEMS).max(1);
+    let mut n = 0;
+    items.retain(|_| {
+        n += 1;
+        (n - 1) % step == 0
+    });
+}

@@ -1,0 +1,149 @@
+//! What the properties of some items look like.
+
+use std::{
+    collections::{BTreeMap, HashSet, hash_map::DefaultHasher},
+    hash::{Hash, Hasher},
+};
+
+use serde_json::Value;
+use tributary_partitioning::{Key, KeyStrategy, Part, path::Path, period::Granularity};
+
+/// Paths beyond this many are not looked at, and neither are objects within objects within objects.
+const MOST_PATHS: usize = 200;
+const DEEPEST: usize = 3;
+
+/// Numbers are times only between these, in seconds since 1970: the years 2000 to 2099.
+const TIMES: std::ops::Range<f64> = 946_684_800.0..4_102_444_800.0;
+
+/// The properties of the service itself. A key cannot be made of them.
+const OF_THE_SERVICE: [&str; 6] = ["_rid", "_self", "_etag", "_attachments", "_ts", "_lsn"];
+
+/// What some items look like, property by property.
+#[derive(Debug, Default)]
+pub struct Profile {
+    items: usize,
+    paths: BTreeMap<Path, PathProfile>,
+}
+
+/// What the values of one property look like.
+#[derive(Debug, Default)]
+pub struct PathProfile {
+    /// Items that have it, not `null`.
+    pub present: usize,
+    /// Texts, whole numbers and truth values among them.
+    pub scalar: usize,
+    /// Truth values.
+    pub truths: usize,
+    /// Values that are a time.
+    pub times: usize,
+    /// The longest text, in bytes.
+    pub longest: usize,
+    values: HashSet<u64>,
+    days: HashSet<u64>,
+}
+
+impl PathProfile {
+    /// Returns how many different values there are.
+    pub fn distinct(&self) -> usize {
+        self.values.len()
+    }
+
+    /// Returns on how many different days its times are.
+    pub fn days(&self) -> usize {
+        self.days.len()
+    }
+}
+
+impl Profile {
+    /// Adds an item.
+    pub fn add(&mut self, item: &Value) {
+        self.items += 1;
+        let mut names = Vec::new();
+        self.visit(item, &mut names);
+    }
+
+    /// Returns how many items there are.
+    pub fn items(&self) -> usize {
+        self.items
+    }
+
+    /// Returns all paths with what is known of them.
+    pub fn paths(&self) -> impl Iterator<Item = (&Path, &PathProfile)> {
+        self.paths.iter()
+    }
+
+    /// Returns what is known of a path.
+    pub fn path(&self, path: &Path) -> Option<&PathProfile> {
+        self.paths.get(path)
+    }
+
+    fn visit(&mut self, value: &Value, names: &mut Vec<String>) {
+        if let Value::Object(properties) = value {
+            if names.len() == DEEPEST {
+                return;
+            }
+            for (name, value) in properties {
+                if names.is_empty() && OF_THE_SERVICE.contains(&name.as_str()) {
+                    continue;
+                }
+                names.push(name.clone());
+                self.visit(value, names);
+                names.pop();
+            }
+            return;
+        }
+        let Some(path) = path_of(names) else { return };
+        if self.paths.len() >= MOST_PATHS && !self.paths.contains_key(&path) {
+            return;
+        }
+        let day = day(value);
+        let profile = self.paths.entry(path).or_default();
+        match value {
+            Value::Null => return,
+            Value::String(text) => profile.longest = profile.longest.max(text.len()),
+            Value::Bool(_) => profile.truths += 1,
+            Value::Number(_) | Value::Array(_) | Value::Object(_) => {}
+        }
+        profile.present += 1;
+        let is_scalar = match value {
+            Value::Number(number) => number.is_i64() || number.is_u64(),
+            value => value.is_string() || value.is_boolean(),
+        };
+        if is_scalar {
+            profile.scalar += 1;
+            profile.values.insert(hash(&value.to_string()));
+        }
+        if let Some(day) = day {
+            profile.times += 1;
+            profile.days.insert(hash(&day));
+        }
+    }
+}
+
+fn path_of(names: &[String]) -> Option<Path> {
+    let quoted = names.iter().map(|name| format!("/{}", Value::from(name.as_str())));
+    quoted.collect::<String>().parse().ok()
+}
+
+/// Returns the day of a value that is a time. A number is one only within [`TIMES`].
+fn day(value: &Value) -> Option<Key> {
+    match value {
+        Value::String(_) => {}
+        Value::Number(number) => {
+            let number = number.as_f64()?;
+            if !TIMES.contains(&number) && !TIMES.contains(&(number / 1000.0)) {
+                return None;
+            }
+        }
+        _ => return None,
+    }
+    let strategy =
+        KeyStrategy::new(vec![vec![Part::Period(Path::of("time"), Granularity::Day)]]).ok()?;
+    strategy.key(&serde_json::json!({"time": value})).ok()
+}
+
+fn hash(value: &impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish()
+}

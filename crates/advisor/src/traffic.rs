@@ -1,0 +1,200 @@
+//! Kinds of requests from measured traffic.
+//!
+//! Two sources are read, each as CSV, as JSON Lines or as a JSON array, of any size in bounded memory:
+//!
+//! - exports of the diagnostic tables of an account, as the portal and `az monitor log-analytics query`
+//!   give them: `CDBDataPlaneRequests`, `CDBPartitionKeyRUConsumption`, `CDBPartitionKeyStatistics` and
+//!   `CDBQueryRuntimeStatistics` ([columns](https://learn.microsoft.com/azure/azure-monitor/reference/tables-index));
+//! - lines of Tributary's handler, as they are or within rows of `AppTraces`: how often each function was
+//!   called. They do not tell what a request filters by, so they give frequencies to kinds of requests
+//!   that have the name of the function.
+//!
+//! A row may stand for several requests: `summarize Requests = count(), RequestCharge = sum(RequestCharge)`
+//! makes an export of a year small. The columns are `Requests` or `count_`, and `RequestCharge` or
+//! `sum_RequestCharge`.
+//!
+//! What is bounded: query texts ([`MOST_TEXTS`]), logical partitions ([`MOST_KEYS`]), and requests of which
+//! it is known whether they stay in one logical partition ([`MOST_ACTIVITIES`]). Beyond the bound, those are
+//! kept whose hash is smallest: a sample that does not depend on the order of the rows.
+
+use std::{collections::BTreeSet, io::BufRead};
+
+use serde::Serialize;
+use thiserror::Error;
+use time::{Date, OffsetDateTime, Time};
+use tributary_partitioning::KeyStrategy;
+
+use crate::request::{Frequency, RequestKind};
+
+mod kinds;
+mod queries;
+mod rows;
+mod sampled;
+mod tables;
+
+use rows::Row;
+use tables::Tables;
+
+/// Query texts that are told apart.
+pub const MOST_TEXTS: usize = 1_000;
+
+/// Logical partitions that are told apart.
+pub const MOST_KEYS: usize = 100_000;
+
+/// Requests of which the logical partitions are counted.
+pub const MOST_ACTIVITIES: usize = 100_000;
+
+/// Traffic that was measured.
+#[derive(Debug, Default)]
+pub struct Traffic {
+    rows: u64,
+    container: Option<String>,
+    days: Option<f64>,
+    span: Span,
+    tables: Tables,
+}
+
+/// What a file of traffic is not.
+#[derive(Debug, Error)]
+pub enum TrafficError {
+    /// It cannot be read.
+    #[error("cannot be read: {0}")]
+    Io(#[from] std::io::Error),
+    /// Not CSV.
+    #[error("is no CSV: {0}")]
+    Csv(String),
+    /// Not JSON.
+    #[error("is no JSON: {0}; write a JSON array, or one object a line")]
+    Json(String),
+    /// Nothing that is known.
+    #[error(
+        "has no row of CDBDataPlaneRequests, CDBPartitionKeyRUConsumption, CDBPartitionKeyStatistics, \
+         CDBQueryRuntimeStatistics or of the handler's lines. The first row has the columns {0}. Export them \
+         with their names, such as OperationName and RequestCharge"
+    )]
+    NothingKnown(String),
+    /// Several containers.
+    #[error("is about the containers {0}: choose one by --container")]
+    Containers(String),
+    /// No times.
+    #[error("has no times, so nobody knows how many days it is about: say so by --days")]
+    NoTimes,
+}
+
+/// From when to when, and on which days.
+#[derive(Debug, Default)]
+struct Span {
+    first: Option<OffsetDateTime>,
+    last: Option<OffsetDateTime>,
+    days: BTreeSet<Date>,
+    /// A time that is not the start of a day was seen.
+    has_hours: bool,
+}
+
+/// What was measured, for people.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Measured {
+    /// Rows that were read.
+    pub rows: u64,
+    /// Days that they are about.
+    pub days: f64,
+    /// Sentences about hot and large logical partitions of the current key, about throttling, and about
+    /// what the rows do not tell.
+    pub notes: Vec<String>,
+}
+
+impl Traffic {
+    /// Creates traffic of one container, or of the only one that the rows name. `days` is the time that
+    /// they are about, where they do not tell it.
+    pub fn new(container: Option<&str>, days: Option<f64>) -> Self {
+        Self { container: container.map(str::to_owned), days, ..Self::default() }
+    }
+
+    /// Adds the rows of a file.
+    pub fn read(&mut self, from: impl BufRead) -> Result<(), TrafficError> {
+        let mut first: Option<String> = None;
+        let before = self.rows;
+        rows::read(from, |row| {
+            if first.is_none() {
+                first = Some(row.columns());
+            }
+            self.add(&row);
+        })?;
+        if self.rows == before {
+            return Err(TrafficError::NothingKnown(first.unwrap_or_else(|| "(none)".to_owned())));
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, row: &Row) {
+        let container = row.text("CollectionName");
+        if let (Some(wanted), Some(found)) = (&self.container, container)
+            && wanted != found
+        {
+            // Known, but of another container.
+            self.rows += u64::from(Tables::knows(row));
+            return;
+        }
+        if !self.tables.add(row) {
+            return;
+        }
+        self.rows += 1;
+        if let Some(at) = row.time() {
+            self.span.first = self.span.first.map_or(Some(at), |first| Some(first.min(at)));
+            self.span.last = self.span.last.map_or(Some(at), |last| Some(last.max(at)));
+            self.span.days.insert(at.date());
+            self.span.has_hours |= at.time() != Time::MIDNIGHT;
+        }
+    }
+
+    /// Returns the kinds of requests with their frequencies. Requests that stay in one logical partition
+    /// name the properties of `current`, the key that the container has.
+    pub fn requests(
+        &self,
+        current: Option<&KeyStrategy>,
+    ) -> Result<Vec<RequestKind>, TrafficError> {
+        let containers = self.tables.containers();
+        if self.container.is_none() && containers.len() > 1 {
+            return Err(TrafficError::Containers(containers.join(", ")));
+        }
+        Ok(kinds::kinds(&self.tables, self.days()?, current))
+    }
+
+    /// Gives each request that has the name of a function the frequency with which the handler's lines
+    /// say that it was called. Returns the functions that no request has the name of.
+    pub fn frequencies(&self, requests: &mut [RequestKind]) -> Result<Vec<String>, TrafficError> {
+        let days = self.days()?;
+        let mut others = Vec::new();
+        for (function, calls) in self.tables.functions() {
+            match requests.iter_mut().find(|request| request.kind == function) {
+                Some(request) => request.frequency = Some(Frequency { per_day: calls / days }),
+                None => others.push(function.to_owned()),
+            }
+        }
+        Ok(others)
+    }
+
+    /// Returns what was measured, for people.
+    pub fn measured(&self) -> Result<Measured, TrafficError> {
+        Ok(Measured { rows: self.rows, days: self.days()?, notes: self.tables.notes() })
+    }
+
+    /// Returns the days that the rows are about: those on which there are any, where rows stand for days
+    /// or for more than two of them; otherwise the time from the first to the last, at least a minute.
+    fn days(&self) -> Result<f64, TrafficError> {
+        if let Some(days) = self.days.filter(|days| *days > 0.0) {
+            return Ok(days);
+        }
+        let (Some(first), Some(last)) = (self.span.first, self.span.last) else {
+            return Err(TrafficError::NoTimes);
+        };
+        #[expect(clippy::cast_precision_loss, reason = "some hundreds")]
+        let n_days = self.span.days.len() as f64;
+        let span = (last - first).as_seconds_f64() / 86_400.0;
+        Ok(if n_days > 2.0 || !self.span.has_hours { n_days } else { span.max(1.0 / 1_440.0) })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,175 @@
+//! Kinds of requests from what was added up.
+
+use std::collections::BTreeMap;
+
+use tributary_partitioning::{KeyStrategy, path::Path};
+
+use super::{
+    queries::{self, Filters},
+    tables::{Sum, Tables, Text},
+};
+use crate::request::{Aggregate, Frequency, Operation, RequestKind, Select, Step, Wanted};
+
+/// The longest name of a kind, in characters.
+const LONGEST: usize = 60;
+
+pub(super) fn kinds(tables: &Tables, days: f64, current: Option<&KeyStrategy>) -> Vec<RequestKind> {
+    let key = current.map(of_key).unwrap_or_default();
+    let mut kinds = Vec::new();
+    for (name, sum) in &tables.operations {
+        match operation(name) {
+            Some(Operation::Query) if tables.texts.iter().next().is_some() => {
+                kinds.extend(by_text(tables, *sum, days));
+            }
+            Some(Operation::Query) => kinds.extend(queries(tables, name, *sum, days, &key)),
+            Some(operation) => kinds.push(point(operation, *sum, days, &key)),
+            // The change feed and scripts: no request of an app.
+            None => {}
+        }
+    }
+    if kinds.iter().all(|kind| kind.operation != Operation::Query) {
+        kinds.extend(by_text(tables, Sum::default(), days));
+    }
+    kinds
+}
+
+/// Returns what a request knows that names the key.
+fn of_key(strategy: &KeyStrategy) -> BTreeMap<Path, Wanted> {
+    let parts = strategy.levels().iter().flatten();
+    parts.map(|part| (part.path().clone(), Wanted::Drawn)).collect()
+}
+
+/// Returns what an operation of the tables is here, or `None` for what no app asks for.
+fn operation(name: &str) -> Option<Operation> {
+    let name = name.to_ascii_lowercase();
+    Some(match name.trim_end_matches("document") {
+        "read" | "head" => Operation::Read,
+        "query" | "sqlquery" => Operation::Query,
+        "create" => Operation::Create,
+        "upsert" => Operation::Upsert,
+        "replace" | "update" => Operation::Replace,
+        "patch" => Operation::Patch,
+        "delete" => Operation::Delete,
+        "batch" => Operation::Transaction,
+        _ => return None,
+    })
+}
+
+fn point(operation: Operation, sum: Sum, days: f64, key: &BTreeMap<Path, Wanted>) -> RequestKind {
+    let mut filters = key.clone();
+    filters.insert(Path::of("id"), Wanted::Drawn);
+    let name = match operation {
+        Operation::Read => "reads of an item",
+        Operation::Create => "creates",
+        Operation::Upsert => "upserts",
+        Operation::Replace => "replaces",
+        Operation::Patch => "patches",
+        Operation::Delete => "deletes",
+        Operation::Transaction => "transactions",
+        Operation::Query => "queries",
+    };
+    // The rows do not tell what is in a transaction: two writes are the least that need one.
+    let writes = match operation {
+        Operation::Transaction => {
+            vec![Step { operation: Operation::Create, set: Vec::new(), items: 2 }]
+        }
+        _ => Vec::new(),
+    };
+    RequestKind { filters, writes, ..kind(name.to_owned(), operation, sum.requests / days) }
+}
+
+/// Returns the queries that stay in one logical partition, and the others.
+fn queries(
+    tables: &Tables,
+    name: &str,
+    sum: Sum,
+    days: f64,
+    key: &BTreeMap<Path, Wanted>,
+) -> Vec<RequestKind> {
+    let per_day = sum.requests / days;
+    let query = |name: &str, per_day, filters: &BTreeMap<Path, Wanted>| RequestKind {
+        filters: filters.clone(),
+        ..kind(name.to_owned(), Operation::Query, per_day)
+    };
+    let Some(one) = tables.in_one_partition(name) else {
+        return vec![query("queries", per_day, &BTreeMap::new())];
+    };
+    let kinds = [
+        query("queries in one logical partition", per_day * one, key),
+        query("queries over logical partitions", per_day * (1.0 - one), &BTreeMap::new()),
+    ];
+    kinds.into_iter().filter(|kind| kind.per_day() > Some(0.0)).collect()
+}
+
+/// Returns the queries by their texts; `sum` is how many there were together, where that is known.
+fn by_text(tables: &Tables, sum: Sum, days: f64) -> Vec<RequestKind> {
+    let rows: f64 = tables.texts.iter().map(|(_, text)| executions(text)).sum();
+    let mut kinds: Vec<RequestKind> = Vec::new();
+    for (text, executions) in tables.texts.iter().map(|(text, of)| (text, executions(of))) {
+        let requests =
+            if sum.requests > 0.0 { sum.requests * executions / rows } else { executions };
+        let found = queries::filters(text);
+        let name = name(&found);
+        match kinds.iter_mut().find(|kind| kind.kind == name) {
+            Some(kind) => {
+                let per_day = kind.per_day().unwrap_or_default() + requests / days;
+                kind.frequency = Some(Frequency { per_day });
+            }
+            None => kinds.push(of_text(name, found, requests / days)),
+        }
+    }
+    kinds
+}
+
+/// Returns how many queries the rows of a text are, as far as they say so.
+fn executions(text: &Text) -> f64 {
+    #[expect(clippy::cast_precision_loss, reason = "at most 100")]
+    let queries = text.queries.len() as f64;
+    if queries > 0.0 && queries < 100.0 { queries } else { text.rows }
+}
+
+fn name(found: &Filters) -> String {
+    let list =
+        |paths: &[Path]| paths.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    let mut name = vec![if found.sums_up { "count" } else { "query" }.to_owned()];
+    if !found.equal.is_empty() {
+        name.push(format!(" by {}", list(&found.equal)));
+    }
+    if !found.ranges.is_empty() {
+        name.push(format!(" in a range of {}", list(&found.ranges)));
+    }
+    if found.equal.is_empty() && found.ranges.is_empty() {
+        name.push(" without a certain filter".to_owned());
+    }
+    if let Some(order) = &found.order {
+        name.push(format!(", ordered by {}", String::from(order.clone())));
+    }
+    let name = name.concat();
+    name.chars().take(LONGEST).collect()
+}
+
+fn of_text(name: String, found: Filters, per_day: f64) -> RequestKind {
+    // How long a range is, no text tells: it is left out, which is the more careful.
+    let filters = found.equal.into_iter().map(|path| (path, Wanted::Drawn)).collect();
+    RequestKind {
+        filters,
+        limit: found.limit,
+        order_by: found.order.filter(|_| !found.sums_up),
+        select: if found.sums_up { Select::Aggregate(Aggregate::Count) } else { Select::Items },
+        ..kind(name, Operation::Query, per_day)
+    }
+}
+
+fn kind(name: String, operation: Operation, per_day: f64) -> RequestKind {
+    RequestKind {
+        kind: name,
+        operation,
+        filters: BTreeMap::new(),
+        limit: None,
+        order_by: None,
+        select: Select::Items,
+        set: Vec::new(),
+        writes: Vec::new(),
+        frequency: Some(Frequency { per_day }),
+    }
+}

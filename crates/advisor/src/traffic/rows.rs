@@ -1,0 +1,138 @@
+//! Rows of an export: CSV, JSON Lines, or a JSON array.
+
+use std::{
+    fmt,
+    io::{BufRead, Read},
+};
+
+use serde::de::{DeserializeSeed, SeqAccess, Visitor};
+use serde_json::{Deserializer, Map, Value};
+use time::{
+    OffsetDateTime, PrimitiveDateTime,
+    format_description::{BorrowedFormatItem, well_known::Rfc3339},
+    macros::format_description,
+};
+
+use super::TrafficError;
+
+/// How the portal writes times in CSV: `11/22/2026, 7:30:00.000 PM`.
+const OF_THE_PORTAL: &[BorrowedFormatItem<'_>] = format_description!(
+    "[month padding:none]/[day padding:none]/[year], [hour repr:12 padding:none]:[minute]:[second].[subsecond] \
+     [period]"
+);
+
+/// A row: columns and values.
+#[derive(Debug)]
+pub(super) struct Row(Map<String, Value>);
+
+impl Row {
+    pub(super) fn new(mut columns: Map<String, Value>) -> Self {
+        // A row of AppTraces has the handler's line within.
+        let line = ["Message", "message"].into_iter().find_map(|name| columns.get(name)?.as_str());
+        if let Some(Ok(Value::Object(line))) = line.map(serde_json::from_str) {
+            columns.extend(line);
+        }
+        Self(columns)
+    }
+
+    pub(super) fn text(&self, column: &str) -> Option<&str> {
+        self.0.get(column)?.as_str().filter(|text| !text.is_empty())
+    }
+
+    pub(super) fn number(&self, columns: &[&str]) -> Option<f64> {
+        let value = columns.iter().find_map(|column| self.0.get(*column))?;
+        let number = match value {
+            Value::String(text) => text.replace(',', "").parse().ok(),
+            value => value.as_f64(),
+        };
+        number.filter(|number: &f64| number.is_finite() && *number >= 0.0)
+    }
+
+    pub(super) fn has(&self, column: &str) -> bool {
+        self.0.get(column).is_some_and(|value| !value.is_null())
+    }
+
+    pub(super) fn time(&self) -> Option<OffsetDateTime> {
+        let text = ["TimeGenerated", "timestamp"].into_iter().find_map(|name| self.text(name))?;
+        OffsetDateTime::parse(text, &Rfc3339)
+            .or_else(|_| OffsetDateTime::parse(&format!("{text}Z"), &Rfc3339))
+            .or_else(|_| {
+                PrimitiveDateTime::parse(text, OF_THE_PORTAL).map(PrimitiveDateTime::assume_utc)
+            })
+            .ok()
+    }
+
+    /// Returns the names of the columns.
+    pub(super) fn columns(&self) -> String {
+        let names: Vec<_> = self.0.keys().take(12).map(String::as_str).collect();
+        names.join(", ")
+    }
+}
+
+/// Reads rows, one in memory at a time.
+pub(super) fn read(mut from: impl BufRead, mut each: impl FnMut(Row)) -> Result<(), TrafficError> {
+    // A byte-order mark, as the portal writes it.
+    if from.fill_buf()?.starts_with(b"\xEF\xBB\xBF") {
+        from.consume(3);
+    }
+    match from.fill_buf()?.iter().find(|byte| !byte.is_ascii_whitespace()) {
+        Some(b'[') => array(from, &mut each),
+        Some(b'{') => lines(from, &mut each),
+        _ => table(from, &mut each),
+    }
+}
+
+fn lines(from: impl Read, each: &mut impl FnMut(Row)) -> Result<(), TrafficError> {
+    for row in Deserializer::from_reader(from).into_iter::<Map<String, Value>>() {
+        each(Row::new(row.map_err(|error| TrafficError::Json(error.to_string()))?));
+    }
+    Ok(())
+}
+
+fn array(from: impl Read, each: &mut impl FnMut(Row)) -> Result<(), TrafficError> {
+    let mut deserializer = Deserializer::from_reader(from);
+    Rows(each)
+        .deserialize(&mut deserializer)
+        .and_then(|()| deserializer.end())
+        .map_err(|error| TrafficError::Json(error.to_string()))
+}
+
+/// The elements of an array, one after the other.
+struct Rows<'a, F>(&'a mut F);
+
+impl<'de, F: FnMut(Row)> DeserializeSeed<'de> for Rows<'_, F> {
+    type Value = ();
+
+    fn deserialize<D: serde::Deserializer<'de>>(self, from: D) -> Result<(), D::Error> {
+        from.deserialize_seq(self)
+    }
+}
+
+impl<'de, F: FnMut(Row)> Visitor<'de> for Rows<'_, F> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an array of rows")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut rows: A) -> Result<(), A::Error> {
+        while let Some(row) = rows.next_element()? {
+            (self.0)(Row::new(row));
+        }
+        Ok(())
+    }
+}
+
+fn table(from: impl Read, each: &mut impl FnMut(Row)) -> Result<(), TrafficError> {
+    let error = |error: csv::Error| TrafficError::Csv(error.to_string());
+    let mut reader = csv::Reader::from_reader(from);
+    // The portal adds the zone to the names of times: `TimeGenerated [UTC]`.
+    let head = |name: &str| name.trim().trim_end_matches(" [UTC]").to_owned();
+    let heads: Vec<String> = reader.headers().map_err(error)?.iter().map(head).collect();
+    for row in reader.records() {
+        let row = row.map_err(error)?;
+        let columns = heads.iter().cloned().zip(row.iter().map(Value::from));
+        each(Row::new(columns.collect()));
+    }
+    Ok(())
+}

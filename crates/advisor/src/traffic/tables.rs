@@ -1,0 +1,254 @@
+//! What the rows of the tables add up to.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{MOST_ACTIVITIES, MOST_KEYS, MOST_TEXTS, rows::Row, sampled::Sampled};
+use crate::advice::percent;
+
+/// A share from which on a logical partition is hot (guide: Performance Alerting).
+const HOT: f64 = 0.8;
+
+/// A size from which on a logical partition is large, in KB: 15 GB (guide: Performance Alerting).
+const LARGE_KB: f64 = 15.0 * 1024.0 * 1024.0;
+
+/// All that was added up.
+#[derive(Debug)]
+pub(super) struct Tables {
+    pub(super) operations: BTreeMap<String, Sum>,
+    pub(super) texts: Sampled<Text>,
+    activities: Sampled<Activity>,
+    keys: Sampled<f64>,
+    sizes: Sampled<f64>,
+    functions: BTreeMap<String, f64>,
+    containers: BTreeSet<String>,
+    throttled: f64,
+    has_requests: bool,
+}
+
+/// Requests and their request units.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Sum {
+    pub(super) requests: f64,
+    pub(super) request_units: f64,
+}
+
+/// The executions of one text.
+#[derive(Debug, Default)]
+pub(super) struct Text {
+    pub(super) rows: f64,
+    pub(super) queries: BTreeSet<u64>,
+}
+
+/// The logical partitions of one request.
+#[derive(Debug, Default)]
+struct Activity {
+    operation: String,
+    key: Option<String>,
+    is_in_several: bool,
+}
+
+/// The tables that are known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Table {
+    DataPlaneRequests,
+    RequestUnitsByKey,
+    SizesByKey,
+    Queries,
+    Lines,
+}
+
+impl Default for Tables {
+    fn default() -> Self {
+        Self {
+            operations: BTreeMap::new(),
+            texts: Sampled::new(MOST_TEXTS),
+            activities: Sampled::new(MOST_ACTIVITIES),
+            keys: Sampled::new(MOST_KEYS),
+            sizes: Sampled::new(MOST_KEYS),
+            functions: BTreeMap::new(),
+            containers: BTreeSet::new(),
+            throttled: 0.0,
+            has_requests: false,
+        }
+    }
+}
+
+impl Tables {
+    /// Returns true when the row is of a table that is known.
+    pub(super) fn knows(row: &Row) -> bool {
+        table(row).is_some()
+    }
+
+    /// Adds a row. Returns false when it is of no table that is known.
+    pub(super) fn add(&mut self, row: &Row) -> bool {
+        let Some(table) = table(row) else { return false };
+        if let Some(container) = row.text("CollectionName") {
+            self.containers.insert(container.to_owned());
+        }
+        let sum = Sum {
+            requests: row.number(&["Requests", "count_"]).unwrap_or(1.0),
+            request_units: row.number(&["RequestCharge", "sum_RequestCharge"]).unwrap_or_default(),
+        };
+        match table {
+            Table::DataPlaneRequests => self.data_plane(row, sum),
+            Table::RequestUnitsByKey => self.by_key(row, sum),
+            Table::SizesByKey => self.size(row),
+            Table::Queries => self.query(row, sum),
+            Table::Lines => {
+                let function = row.text("function").unwrap_or_default();
+                *self.functions.entry(function.to_owned()).or_default() += sum.requests;
+            }
+        }
+        true
+    }
+
+    fn data_plane(&mut self, row: &Row, sum: Sum) {
+        if row.number(&["StatusCode"]) == Some(429.0) {
+            self.throttled += sum.requests;
+            return;
+        }
+        // The exact counts: those of the other table are left out from now on.
+        if !self.has_requests {
+            self.has_requests = true;
+            self.operations.clear();
+        }
+        self.operation(row, sum);
+    }
+
+    fn operation(&mut self, row: &Row, sum: Sum) {
+        let name = row.text("OperationName").unwrap_or_default();
+        let total = self.operations.entry(name.to_owned()).or_default();
+        total.requests += sum.requests;
+        total.request_units += sum.request_units;
+    }
+
+    fn by_key(&mut self, row: &Row, sum: Sum) {
+        let Some(key) = row.text("PartitionKey") else { return };
+        self.keys.change(key, |total| *total += sum.request_units);
+        let mut is_new = true;
+        if let Some(activity) = row.text("ActivityId") {
+            let operation = row.text("OperationName").unwrap_or_default();
+            self.activities.change(activity, |activity| {
+                is_new = activity.key.is_none();
+                operation.clone_into(&mut activity.operation);
+                activity.is_in_several |=
+                    activity.key.as_ref().is_some_and(|earlier| earlier != key);
+                activity.key.get_or_insert_with(|| key.to_owned());
+            });
+        }
+        if !self.has_requests {
+            // A request in several partitions has a row for each: it is counted once, while that is
+            // known.
+            let requests = if is_new { sum.requests } else { 0.0 };
+            self.operation(row, Sum { requests, ..sum });
+        }
+    }
+
+    fn size(&mut self, row: &Row) {
+        let (Some(key), Some(size)) = (row.text("PartitionKey"), row.number(&["SizeKb"])) else {
+            return;
+        };
+        self.sizes.change(key, |largest| *largest = largest.max(size));
+    }
+
+    fn query(&mut self, row: &Row, sum: Sum) {
+        let Some(text) = row.text("QueryText") else { return };
+        let query = row.text("CorrelatedActivityId");
+        self.texts.change(text, |text| {
+            text.rows += sum.requests;
+            // A query has a row for each page and each physical partition.
+            if let Some(query) = query.filter(|_| text.queries.len() < MOST_ACTIVITIES / MOST_TEXTS)
+            {
+                text.queries.insert(twox_hash::XxHash64::oneshot(0, query.as_bytes()));
+            }
+        });
+    }
+
+    /// Returns the share of the requests of an operation that stay in one logical partition, where rows
+    /// tell it.
+    pub(super) fn in_one_partition(&self, operation: &str) -> Option<f64> {
+        let of = |several: bool| {
+            let activities = self.activities.iter();
+            let activities = activities.filter(|(_, activity)| {
+                activity.operation == operation && activity.is_in_several == several
+            });
+            u32::try_from(activities.count()).unwrap_or(u32::MAX)
+        };
+        let (one, several) = (f64::from(of(false)), f64::from(of(true)));
+        (one + several > 0.0).then(|| one / (one + several))
+    }
+
+    pub(super) fn containers(&self) -> Vec<String> {
+        self.containers.iter().cloned().collect()
+    }
+
+    pub(super) fn functions(&self) -> impl Iterator<Item = (&str, f64)> {
+        self.functions.iter().map(|(function, calls)| (function.as_str(), *calls))
+    }
+
+    /// Returns sentences about what the rows say and do not say.
+    pub(super) fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        let total: f64 = self.keys.iter().map(|(_, request_units)| request_units).sum();
+        if let Some((key, most)) = self.keys.iter().max_by(|a, b| a.1.total_cmp(b.1))
+            && total > 0.0
+        {
+            let share = most / total;
+            let hot = if share > HOT {
+                " That is a hot partition: the guide's alert is at 80 %."
+            } else {
+                ""
+            };
+            let sampled = if self.keys.is_whole() { "" } else { " (of those that were watched)" };
+            notes.push(format!(
+                "Of the key that the container has, {key} takes the most request units{sampled}: {}.{hot}",
+                percent(share)
+            ));
+        }
+        if let Some((key, size)) = self.sizes.iter().max_by(|a, b| a.1.total_cmp(b.1)) {
+            let alert = if *size > LARGE_KB {
+                " The guide's alert is at 15 GB, and a logical partition ends at 20 GB."
+            } else {
+                ""
+            };
+            notes.push(format!(
+                "The largest logical partition is {key} with {:.1} GB.{alert} Below 1 GB the service reports none.",
+                size / 1024.0 / 1024.0
+            ));
+        }
+        if self.throttled > 0.0 {
+            notes.push(format!("{:.0} requests were throttled (429).", self.throttled));
+        }
+        if self.texts.iter().next().is_none() && self.operations.keys().any(|name| name == "Query")
+        {
+            notes.push(
+                "What the queries filter by is not among the rows: export CDBQueryRuntimeStatistics too, \
+                 with full query texts, or write the filters by hand (--write-requests)."
+                    .to_owned(),
+            );
+        }
+        notes
+    }
+}
+
+/// Returns the table of a row: by its name, or by columns that only it has.
+fn table(row: &Row) -> Option<Table> {
+    let by_name = match row.text("Type").or(row.text("$table")) {
+        Some("CDBDataPlaneRequests") => Some(Table::DataPlaneRequests),
+        Some("CDBPartitionKeyRUConsumption") => Some(Table::RequestUnitsByKey),
+        Some("CDBPartitionKeyStatistics") => Some(Table::SizesByKey),
+        Some("CDBQueryRuntimeStatistics") => Some(Table::Queries),
+        _ => None,
+    };
+    let has_charge = || row.has("RequestCharge") || row.has("sum_RequestCharge");
+    by_name.or_else(|| match () {
+        () if row.text("message") == Some("Answered a request") && row.has("function") => {
+            Some(Table::Lines)
+        }
+        () if row.has("SizeKb") => Some(Table::SizesByKey),
+        () if row.has("QueryText") => Some(Table::Queries),
+        () if row.has("PartitionKey") && has_charge() => Some(Table::RequestUnitsByKey),
+        () if row.has("OperationName") && has_charge() => Some(Table::DataPlaneRequests),
+        () => None,
+    })
+}

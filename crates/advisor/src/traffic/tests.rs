@@ -1,0 +1,139 @@
+//! Exports as the portal and the command line give them, and the handler's lines.
+
+use serde_json::{Value, json};
+
+use super::*;
+
+fn traffic(files: &[&str]) -> Traffic {
+    let mut traffic = Traffic::new(None, None);
+    for file in files {
+        traffic.read(file.as_bytes()).unwrap();
+    }
+    traffic
+}
+
+fn kinds(traffic: &Traffic) -> Vec<Value> {
+    let current = "/userId".parse().unwrap();
+    let kinds = traffic.requests(Some(&current)).unwrap();
+    kinds.iter().map(|kind| serde_json::to_value(kind).unwrap()).collect()
+}
+
+/// `summarize … by bin(TimeGenerated, 1d)`: a row stands for a day.
+const SUMMARIZED: &str = "\
+\"TimeGenerated [UTC]\",OperationName,CollectionName,Requests,RequestCharge
+\"11/20/2026, 12:00:00.000 AM\",Read,posts,1000,1000
+\"11/21/2026, 12:00:00.000 AM\",Read,posts,3000,3000
+\"11/22/2026, 12:00:00.000 AM\",Create,posts,60,600
+";
+
+#[test]
+fn an_export_of_the_portal_gives_frequencies() {
+    let kinds = kinds(&traffic(&[SUMMARIZED]));
+    assert_eq!(
+        kinds,
+        [
+            json!({"kind": "creates", "operation": "create", "filters": {"/id": "?", "/userId": "?"},
+                "frequency": {"perDay": 20.0}}),
+            json!({"kind": "reads of an item", "operation": "read", "filters": {"/id": "?", "/userId": "?"},
+                "frequency": {"perDay": 4000.0 / 3.0}}),
+        ]
+    );
+}
+
+/// `az monitor log-analytics query -o json` gives an array of texts.
+#[test]
+fn rows_of_the_command_line_tell_queries_in_one_partition_from_others() {
+    let row = |activity: &str, key: &str, hour: u32| {
+        json!({"TableName": "PrimaryResult", "Type": "CDBPartitionKeyRUConsumption", "CollectionName": "posts",
+            "OperationName": "Query", "ActivityId": activity, "PartitionKey": format!("[\"{key}\"]"),
+            "RequestCharge": "2.5", "TimeGenerated": format!("2026-11-22T{hour:02}:00:00.000Z")})
+    };
+    let rows = json!([
+        row("1", "ada", 0),
+        row("2", "ada", 6),
+        row("3", "ada", 6),
+        row("3", "bob", 6),
+        row("4", "bob", 12)
+    ]);
+    let traffic = traffic(&[&rows.to_string()]);
+    let kinds = kinds(&traffic);
+    let brief =
+        |kind: &Value| (kind["kind"].to_string(), kind["frequency"]["perDay"].as_f64().unwrap());
+    assert_eq!(
+        kinds.iter().map(brief).collect::<Vec<_>>(),
+        [
+            ("\"queries in one logical partition\"".to_owned(), 6.0),
+            ("\"queries over logical partitions\"".to_owned(), 2.0),
+        ]
+    );
+    assert_eq!(kinds[1].get("filters"), None);
+    let notes = traffic.measured().unwrap().notes;
+    assert!(notes[0].contains("[\"ada\"] takes the most request units: 60 %"), "{notes:?}");
+    assert!(notes[1].contains("CDBQueryRuntimeStatistics"), "{notes:?}");
+}
+
+#[test]
+fn texts_of_queries_tell_what_they_filter_by() {
+    let texts = "\
+{\"TimeGenerated\":\"2026-11-21T00:00:00Z\",\"QueryText\":\"SELECT * FROM c WHERE c.userId = @p ORDER BY c.createdAt DESC\",\"count_\":30}
+{\"TimeGenerated\":\"2026-11-22T00:00:00Z\",\"QueryText\":\"SELECT * FROM c WHERE c.tag = 'rust'\",\"count_\":10}
+";
+    let requests = "{\"TimeGenerated\":\"2026-11-22T00:00:00Z\",\"OperationName\":\"Query\",\"RequestCharge\":900,\"Requests\":20}";
+    let kinds = kinds(&traffic(&[texts, requests]));
+    assert_eq!(
+        kinds,
+        [
+            json!({"kind": "query by /tag", "operation": "query", "filters": {"/tag": "?"},
+                "frequency": {"perDay": 2.5}}),
+            json!({"kind": "query by /userId, ordered by /createdAt desc", "operation": "query",
+                "filters": {"/userId": "?"}, "orderBy": "/createdAt desc", "frequency": {"perDay": 7.5}}),
+        ]
+    );
+}
+
+#[test]
+fn large_and_throttled_are_told() {
+    let sizes = json!({"TimeGenerated": "2026-11-22T00:00:00Z", "PartitionKey": "[\"ada\"]", "SizeKb": 16 * 1024 * 1024});
+    let throttled = json!({"TimeGenerated": "2026-11-22T01:00:00Z", "OperationName": "Read", "RequestCharge": 0,
+        "StatusCode": 429});
+    let notes = traffic(&[&format!("{sizes}\n{throttled}")]).measured().unwrap().notes;
+    assert!(
+        notes[0].contains("[\"ada\"] with 16.0 GB. The guide's alert is at 15 GB"),
+        "{notes:?}"
+    );
+    assert!(notes[1].contains("1 requests were throttled"), "{notes:?}");
+}
+
+#[test]
+fn lines_of_the_handler_give_frequencies_to_requests_of_their_name() {
+    let line = json!({"timestamp": "2026-11-22T00:00:00Z", "message": "Answered a request",
+        "function": "GetUserPosts", "request_charge_ru": 3.1});
+    let within = json!({"TimeGenerated": "2026-11-22T12:00:00Z",
+        "Message": json!({"timestamp": "2026-11-22T12:00:00Z", "message": "Answered a request", "function": "LikePost"}).to_string()});
+    let traffic = traffic(&[&format!("{line}\n{line}\n{within}")]);
+    let mut requests: Vec<RequestKind> = vec![
+        serde_json::from_value(json!({"kind": "GetUserPosts", "operation": "query"})).unwrap(),
+    ];
+    let others = traffic.frequencies(&mut requests).unwrap();
+    assert_eq!((requests[0].per_day(), others), (Some(4.0), vec!["LikePost".to_owned()]));
+}
+
+#[test]
+fn what_is_no_traffic_is_refused_with_what_to_do() {
+    let error =
+        |text: &str| Traffic::new(None, None).read(text.as_bytes()).unwrap_err().to_string();
+    assert!(error("a,b\n1,2\n").contains("has the columns a, b"));
+    assert!(error("{\"a\": 1").contains("is no JSON"));
+    assert!(error("[{\"a\": 1}").contains("is no JSON"));
+    assert!(error("a,b\n1\n").contains("is no CSV"));
+    assert!(error("").contains("(none)"));
+    let timeless = "{\"OperationName\":\"Read\",\"RequestCharge\":1}";
+    let requests = |traffic: &Traffic| traffic.requests(None).map_err(|error| error.to_string());
+    assert!(requests(&traffic(&[timeless])).unwrap_err().contains("--days"));
+    let two = "TimeGenerated,OperationName,CollectionName,RequestCharge\n\
+               2026-11-22T00:00:00Z,Read,posts,1\n2026-11-22T01:00:00Z,Read,users,1\n";
+    assert!(requests(&traffic(&[two])).unwrap_err().contains("posts, users"));
+    let mut of_posts = Traffic::new(Some("posts"), Some(1.0));
+    of_posts.read(two.as_bytes()).unwrap();
+    assert_eq!(requests(&of_posts).unwrap()[0].per_day(), Some(1.0));
+}

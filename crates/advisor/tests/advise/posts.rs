@@ -1,0 +1,33 @@
+//! A world: the posts of forty users over a year, and the requests of their readers.
+
+use std::fmt::Write as _;
+
+use serde_json::json;
+
+use crate::support::Folder;
+
+pub(crate) const REQUESTS: &str = r#"{"kind": "posts of a user", "operation": "query", "filters": {"/userId": "?"}, "limit": 20, "orderBy": "/createdAt desc", "frequency": {"perDay": 12000}}
+{"kind": "read a post", "operation": "read", "filters": {"/id": "?", "/userId": "?"}, "frequency": {"perDay": 40000}}
+{"kind": "posts of a tag", "operation": "query", "filters": {"/tag": "?"}, "limit": 20, "frequency": {"perDay": 9000}}
+{"kind": "create a post", "operation": "create", "filters": {"/userId": "?"}, "frequency": {"perDay": 200}}
+"#;
+
+/// 1,600 posts of 200 users, ten tags; user and tag are independent of each other.
+pub(crate) fn items() -> String {
+    let mut lines = String::new();
+    for n in 0..1_600_u32 {
+        let item = json!({
+            "id": format!("post-{n}"),
+            "userId": format!("user-{}", n * 7 % 200),
+            "tag": format!("tag-{}", n / 160 % 10),
+            "createdAt": format!("2026-{:02}-{:02}T08:30:00.000Z", n % 12 + 1, n / 12 % 28 + 1),
+            "content": "c".repeat(200),
+        });
+        let _ = writeln!(lines, "{item}");
+    }
+    lines
+}
+
+pub(crate) fn folder() -> Folder {
+    Folder::new().with("items.jsonl", &items()).with("requests.jsonl", REQUESTS)
+}

@@ -1,0 +1,173 @@
+//! Candidates are ranked by what the requests cost and by the risks, and the best is explained.
+
+use serde_json::Value;
+
+use crate::{posts, support::Folder};
+
+const LARGE: [&str; 8] = [
+    "--items",
+    "items.jsonl",
+    "--requests",
+    "requests.jsonl",
+    "--items-in-container",
+    "400000000",
+    "--container",
+    "posts",
+];
+
+fn json(folder: &Folder, arguments: &[&str]) -> Value {
+    let said = folder.advise(&[arguments, &["--json"]].concat());
+    assert!(said.code < 2, "{}", said.err);
+    serde_json::from_str(&said.out).unwrap()
+}
+
+fn strategies(advice: &Value) -> Vec<&str> {
+    let ranked = advice["ranked"].as_array().unwrap();
+    ranked.iter().map(|standing| standing["report"]["strategy"].as_str().unwrap()).collect()
+}
+
+/// The whole answer, as a reader sees it.
+#[test]
+fn the_given_candidates_are_compared_and_the_best_is_explained() {
+    let candidates = ["--candidate", "/userId", "--candidate", "/tag", "--candidate", "/id"];
+    let said = posts::folder().advise(&[&LARGE[..], &candidates].concat());
+    assert_eq!((said.code, said.err.as_str()), (0, ""));
+    insta::assert_snapshot!(said.out);
+}
+
+#[test]
+fn the_key_that_requests_name_is_proposed_and_is_the_best() {
+    let advice = json(&posts::folder(), &LARGE);
+    let strategies = strategies(&advice);
+    assert_eq!(strategies[0], "/userId");
+    assert_eq!(strategies.len(), 12);
+    // Of each kind of the guide's matrix there is one to compare with.
+    for part in ["+", ",", " by month", " buckets"] {
+        assert!(
+            strategies.iter().any(|strategy| strategy.contains(part)),
+            "{part}: {strategies:?}"
+        );
+    }
+}
+
+#[test]
+fn a_request_that_does_not_fit_gets_a_copy_with_its_costs() {
+    let advice = json(&posts::folder(), &LARGE);
+    let alternative = &advice["alternatives"][0];
+    assert_eq!(alternative["request"], "posts of a tag");
+    assert!(alternative["strategy"].as_str().unwrap().contains("/tag"), "{alternative}");
+    let number = |name: &str| alternative[name].as_f64().unwrap();
+    assert!(number("then") < number("now") * 0.8);
+    let upkeep = &alternative["upkeep"];
+    assert!(upkeep["globalSecondaryIndex"].as_f64() < upkeep["projection"].as_f64());
+}
+
+#[test]
+fn the_definition_is_an_entry_of_containers_json_that_is_read_again() {
+    let folder = posts::folder();
+    let advice =
+        json(&folder, &[&LARGE[..], &["--candidate", "/userId+/createdAt by month"]].concat());
+    let entry = &advice["container"]["entry"];
+    assert_eq!(entry["id"], "posts");
+    assert_eq!(entry["partitionKey"]["paths"][0], "/partitionKey");
+    assert_eq!(advice["container"]["computed"][0]["madeOf"], "/userId+/createdAt by month");
+    let advice = json(&folder, &[&LARGE[..], &["--candidate", "/tag,/userId"]].concat());
+    let entry = &advice["container"]["entry"];
+    assert_eq!(entry["partitionKey"]["kind"], "MultiHash");
+    let folder = folder.with("containers.json", &format!("{{\"containers\": [{entry}]}}"));
+    let advice = json(
+        &folder,
+        &[&LARGE[..], &["--containers", "containers.json", "--candidate", "/userId"]].concat(),
+    );
+    assert_eq!(advice["current"], "/tag,/userId");
+    assert_eq!(strategies(&advice), ["/userId", "/tag,/userId"]);
+}
+
+/// For CI.
+#[test]
+fn a_warning_about_the_current_key_is_exit_code_1() {
+    let folder = posts::folder();
+    let run = |current: &str| {
+        let candidate = ["--candidate", "/userId", "--current", current];
+        let small = ["--items", "items.jsonl", "--requests", "requests.jsonl"];
+        folder.advise(&[&small[..], &candidate].concat())
+    };
+    let bad = run("/tag");
+    assert_eq!(bad.code, 1);
+    assert!(bad.out.contains("/tag (current)"), "{}", bad.out);
+    assert!(bad.out.contains("Findings for /tag (current)"), "{}", bad.out);
+    assert!(bad.out.contains("az cosmosdb copy"), "{}", bad.out);
+    // A query of a fifth of all is enough for a warning of /userId, so a world without it.
+    let fitting: Vec<_> = posts::REQUESTS.lines().filter(|line| !line.contains("tag")).collect();
+    let fitting = fitting.join("\n");
+    let folder = folder.with("fitting.jsonl", &fitting);
+    let good = folder.advise(&[
+        "--items",
+        "items.jsonl",
+        "--requests",
+        "fitting.jsonl",
+        "--current",
+        "/userId",
+        "--items-per-day",
+        "200",
+    ]);
+    assert_eq!(good.code, 0, "{}", good.out);
+    assert!(good.out.contains("keep it"), "{}", good.out);
+}
+
+#[test]
+fn a_key_whose_transactions_span_partitions_comes_last() {
+    let requests = format!(
+        "{}{}\n",
+        posts::REQUESTS,
+        r#"{"kind": "like", "operation": "transaction", "filters": {"/userId": "?"}, "writes": [{"operation": "replace"}, {"operation": "create"}], "frequency": {"perDay": 1}}"#
+    );
+    let folder = posts::folder().with("requests.jsonl", &requests);
+    let advice =
+        json(&folder, &[&LARGE[..], &["--candidate", "/id", "--candidate", "/userId"]].concat());
+    assert_eq!(strategies(&advice), ["/userId", "/id"]);
+    assert_eq!(advice["ranked"][1]["works"], false);
+}
+
+#[test]
+fn without_requests_risks_are_ranked_and_the_rest_is_called_unknown() {
+    let said = posts::folder().advise(&["--items", "items.jsonl"]);
+    assert_eq!(said.code, 0, "{}", said.err);
+    assert!(
+        said.out.contains("no requests are known, so only risks were compared"),
+        "{}",
+        said.out
+    );
+    assert!(said.out.contains("Without --requests nobody knows"), "{}", said.out);
+    assert!(said.out.contains("Sorted by the number of warnings"), "{}", said.out);
+    assert!(!said.out.contains("Requests with"), "{}", said.out);
+}
+
+/// The items of a sorted file differ from its start to its end: all of it is looked at.
+#[test]
+fn a_property_that_only_later_items_have_is_proposed_too() {
+    let mut lines: Vec<_> = posts::items().lines().map(str::to_owned).collect();
+    lines.sort_by_key(|line| line.split("\"tag\":").nth(1).map(str::to_owned));
+    let folder = posts::folder().with("items.jsonl", &(lines.join("\n") + "\n"));
+    let tags = json(&folder, &[&LARGE[..], &["--candidate", "/tag"]].concat());
+    assert_eq!(tags["ranked"][0]["report"]["cardinality"]["value"], 10.0);
+    assert!(strategies(&json(&folder, &LARGE)).iter().any(|strategy| strategy.contains("/tag")));
+}
+
+#[test]
+fn the_same_input_gives_the_same_answer() {
+    let folder = posts::folder();
+    assert_eq!(folder.advise(&LARGE).out, folder.advise(&LARGE).out);
+}
+
+#[test]
+fn several_files_and_stdin_are_one_sample() {
+    let folder = posts::folder()
+        .with("more.jsonl", "{\"id\": \"x\", \"userId\": \"new\", \"tag\": \"new\"}\n");
+    let both = ["--items", "items.jsonl", "--items", "more.jsonl", "--candidate", "/userId"];
+    assert_eq!(json(&folder, &both)["items"], 1_601);
+    let said = folder
+        .advise_with_stdin(&["--items", "-", "--candidate", "/userId", "--json"], &posts::items());
+    let advice: Value = serde_json::from_str(&said.out).unwrap();
+    assert_eq!(advice["items"], 1_600);
+}
