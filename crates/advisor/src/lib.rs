@@ -19,6 +19,10 @@ pub mod advice;
 pub mod output;
 pub mod propose;
 
+// A live container.
+#[cfg(feature = "cosmos")]
+pub mod monitor;
+
 pub use analysis::{Analysis, Options, validate};
 pub use report::Report;
 pub use request::RequestKind;

@@ -17,11 +17,15 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Advise(Box<command::advise::Arguments>),
+    #[cfg(feature = "cosmos")]
+    Monitor(command::monitor::Arguments),
 }
 
 fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
         Command::Advise(arguments) => command::advise::run(&arguments),
+        #[cfg(feature = "cosmos")]
+        Command::Monitor(arguments) => command::monitor::run(&arguments),
     };
     // 2 is what clap answers to wrong arguments, too.
     outcome.unwrap_or_else(|error| {

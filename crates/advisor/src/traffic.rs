@@ -28,7 +28,7 @@ use crate::request::{Frequency, RequestKind};
 
 mod kinds;
 mod queries;
-mod rows;
+pub(crate) mod rows;
 mod sampled;
 mod tables;
 

@@ -3,4 +3,6 @@
 
 pub(crate) mod advise;
 mod input;
+#[cfg(feature = "cosmos")]
+pub(crate) mod monitor;
 mod run_analysis;

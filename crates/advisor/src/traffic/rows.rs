@@ -23,10 +23,10 @@ const OF_THE_PORTAL: &[BorrowedFormatItem<'_>] = format_description!(
 
 /// A row: columns and values.
 #[derive(Debug)]
-pub(super) struct Row(Map<String, Value>);
+pub(crate) struct Row(Map<String, Value>);
 
 impl Row {
-    pub(super) fn new(mut columns: Map<String, Value>) -> Self {
+    pub(crate) fn new(mut columns: Map<String, Value>) -> Self {
         // A row of AppTraces has the handler's line within.
         let line = ["Message", "message"].into_iter().find_map(|name| columns.get(name)?.as_str());
         if let Some(Ok(Value::Object(line))) = line.map(serde_json::from_str) {
@@ -35,11 +35,11 @@ impl Row {
         Self(columns)
     }
 
-    pub(super) fn text(&self, column: &str) -> Option<&str> {
+    pub(crate) fn text(&self, column: &str) -> Option<&str> {
         self.0.get(column)?.as_str().filter(|text| !text.is_empty())
     }
 
-    pub(super) fn number(&self, columns: &[&str]) -> Option<f64> {
+    pub(crate) fn number(&self, columns: &[&str]) -> Option<f64> {
         let value = columns.iter().find_map(|column| self.0.get(*column))?;
         let number = match value {
             Value::String(text) => text.replace(',', "").parse().ok(),
@@ -48,7 +48,7 @@ impl Row {
         number.filter(|number: &f64| number.is_finite() && *number >= 0.0)
     }
 
-    pub(super) fn has(&self, column: &str) -> bool {
+    pub(crate) fn has(&self, column: &str) -> bool {
         self.0.get(column).is_some_and(|value| !value.is_null())
     }
 
@@ -70,7 +70,7 @@ impl Row {
 }
 
 /// Reads rows, one in memory at a time.
-pub(super) fn read(mut from: impl BufRead, mut each: impl FnMut(Row)) -> Result<(), TrafficError> {
+pub(crate) fn read(mut from: impl BufRead, mut each: impl FnMut(Row)) -> Result<(), TrafficError> {
     // A byte-order mark, as the portal writes it.
     if from.fill_buf()?.starts_with(b"\xEF\xBB\xBF") {
         from.consume(3);

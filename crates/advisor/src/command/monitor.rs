@@ -1,0 +1,156 @@
+//! `tributary-partition monitor`.
+
+use std::{
+    env,
+    io::{IsTerminal, Write, stderr, stdout},
+    path::PathBuf,
+    process::ExitCode,
+    time::Duration,
+};
+
+use anyhow::{Context, ensure};
+use clap::Args;
+use tributary_partition::monitor::{Container, Limits, Metrics, Scan, Telemetry, connect};
+
+/// Reads `--cosmos` where it is not given: a key on the command line is in the history of the shell and
+/// in the list of processes.
+const CONNECTION: &str = "COSMOS_CONNECTION";
+
+/// Clears a terminal, and goes to its first line.
+const CLEAR: &str = "\x1b[2J\x1b[H";
+
+/// Reports what the partitions of a live container hold and what they are used for.
+///
+/// It reads the items, which costs request units: about 0.3 for each KB by the model of Tributary's local endpoint. Bound them by
+/// --max-request-units or --sample. Where the account has priorities, all requests have the low one.
+///
+/// Exit code: 0; 1 when something is wrong (not with --watch); 2 for input that cannot be used.
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// The account: `AccountEndpoint=…;AccountKey=…;`, or its URL to be reached with the identity that
+    /// is signed in. Better than a key on the command line: the environment variable COSMOS_CONNECTION.
+    #[arg(long, value_name = "CONNECTION")]
+    cosmos: Option<String>,
+
+    /// The database.
+    #[arg(long, value_name = "NAME", default_value = "tributary")]
+    database: String,
+
+    /// The container.
+    #[arg(long, value_name = "NAME")]
+    container: String,
+
+    /// Read at most so many items, evenly from all physical partitions.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    sample: Option<u64>,
+
+    /// End when the scans have cost so many request units, all together.
+    #[arg(long, value_name = "RU")]
+    max_request_units: Option<f64>,
+
+    /// What is known of the requests: lines of Tributary's handler, or rows of the diagnostic tables
+    /// CDBPartitionKeyRUConsumption, CDBPartitionKeyStatistics, CDBQueryRuntimeStatistics, as CSV or JSON. Can
+    /// be given several times.
+    #[arg(long, value_name = "FILE")]
+    telemetry: Vec<PathBuf>,
+
+    /// Repeat until Ctrl-C, every so many seconds: the page is redrawn on a terminal, and a line each
+    /// elsewhere.
+    #[arg(long, value_name = "SECONDS", num_args = 0..=1, default_missing_value = "60",
+        value_parser = clap::value_parser!(u64).range(1..))]
+    watch: Option<u64>,
+
+    /// Print JSON; with --watch an object a line.
+    #[arg(long)]
+    json: bool,
+}
+
+/// How a monitor ends.
+enum End {
+    Done(Box<Metrics>),
+    Interrupted,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = runtime.context("no thread can be started")?;
+    let end = runtime.block_on(async {
+        tokio::select! {
+            result = monitor(arguments) => result.map(|metrics| End::Done(Box::new(metrics))),
+            _ = tokio::signal::ctrl_c() => Ok(End::Interrupted),
+        }
+    })?;
+    Ok(match end {
+        End::Done(metrics) if metrics.has_warning() && arguments.watch.is_none() => 1.into(),
+        End::Done(_) => ExitCode::SUCCESS,
+        // What a watch is ended by; a scan that was not asked to repeat has no result then.
+        End::Interrupted if arguments.watch.is_some() => ExitCode::SUCCESS,
+        End::Interrupted => 2.into(),
+    })
+}
+
+/// Returns the last metrics.
+async fn monitor(arguments: &Arguments) -> anyhow::Result<Metrics> {
+    let most = arguments.max_request_units;
+    ensure!(most.is_none_or(|most| most > 0.0), "--max-request-units must be more than 0");
+    let connection = arguments.cosmos.clone().or_else(|| env::var(CONNECTION).ok());
+    let connection = connection.with_context(|| {
+        format!("no account: give --cosmos, or set {CONNECTION}, to a connection string or a URL")
+    })?;
+    let cosmos = connect(&connection).await?;
+    let container = Container::open(&cosmos, &arguments.database, &arguments.container).await?;
+    let mut spent = 0.0;
+    loop {
+        let left = Limits { items: arguments.sample, request_units: most.map(|most| most - spent) };
+        let metrics = measure(&container, left, &arguments.telemetry).await?;
+        spent += metrics.scan.request_units;
+        print(&shown(&metrics, arguments)?)?;
+        let Some(seconds) = arguments.watch else { return Ok(metrics) };
+        if most.is_some_and(|most| spent >= most) {
+            eprintln!("--max-request-units is reached: {spent:.2}");
+            return Ok(metrics);
+        }
+        tokio::time::sleep(Duration::from_secs(seconds)).await;
+    }
+}
+
+async fn measure(
+    container: &Container,
+    limits: Limits,
+    files: &[PathBuf],
+) -> anyhow::Result<Metrics> {
+    let telemetry = (!files.is_empty()).then(|| Telemetry::read(files, container.id()));
+    let mut telemetry = telemetry.transpose()?;
+    let is_seen = stderr().is_terminal();
+    let progress = |scan: &Scan| {
+        if is_seen {
+            eprint!("\r{} items, {:.0} request units ", scan.items, scan.request_units);
+        }
+    };
+    let scanned = container.scan(limits, telemetry.as_mut(), progress).await;
+    if is_seen {
+        eprint!("\r\x1b[K");
+    }
+    let (scan, items) = scanned?;
+    Ok(Metrics::new(container, scan, items, telemetry))
+}
+
+fn shown(metrics: &Metrics, arguments: &Arguments) -> anyhow::Result<String> {
+    let is_repeated = arguments.watch.is_some();
+    Ok(match (arguments.json, is_repeated, stdout().is_terminal()) {
+        (true, false, _) => serde_json::to_string_pretty(metrics)? + "\n",
+        (true, true, _) => serde_json::to_string(metrics)? + "\n",
+        (false, true, false) => metrics.line() + "\n",
+        (false, true, true) => format!("{CLEAR}{metrics}"),
+        (false, false, _) => metrics.to_string(),
+    })
+}
+
+/// Prints to stdout. A reader that has seen enough, such as `head`, ends the program.
+fn print(text: &str) -> anyhow::Result<()> {
+    let mut out = stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => std::process::exit(0),
+        result => result.context("the result cannot be printed"),
+    }
+}

@@ -1,0 +1,268 @@
+//! The partitions of a live container: what they hold, and what they are used for.
+//!
+//! A scan reads items and gives them to the [`Analysis`] of the container's own key. Telemetry tells of
+//! the requests: the handler's lines, or exports of the diagnostic tables. Together they are the
+//! partitioning guide's `PartitionMetrics` (its section "Partition Metrics Monitoring").
+//!
+//! The handler names partitions by hashes of their keys. The scan sees the keys, and finds those behind
+//! the hashes.
+//!
+//! [`Analysis`]: crate::Analysis
+
+use serde::Serialize;
+
+use crate::report::{Finding, Report, Severity};
+
+mod connection;
+mod names;
+mod scan;
+mod telemetry;
+mod text;
+
+pub use connection::{ConnectionError, connect};
+pub use scan::{Container, Limits, Scan};
+pub use telemetry::{Telemetry, TelemetryError};
+
+/// A hot partition takes more than this share of the request units (guide: Performance Alerting).
+const HOT_SHARE: f64 = 0.8;
+
+/// A large partition holds more than this (guide: Performance Alerting); the limit is 20 GB.
+const LARGE_BYTES: f64 = 15.0 * GB;
+
+/// More queries than this share name no partition key (guide: Performance Alerting).
+const CROSSING_SHARE: f64 = 0.5;
+
+/// A Gini coefficient above this is a skew (guide: Performance Alerting).
+const SKEW: f64 = 0.7;
+
+/// With fewer partitions a Gini coefficient says little, with fewer queries a share of them: the alerts
+/// of Tributary's `infra/` have the same bounds.
+const FEW_PARTITIONS: f64 = 10.0;
+const FEW_QUERIES: u64 = 20;
+
+/// With fewer request units one partition always has a large share: what a logical partition can take in
+/// a tenth of a second.
+const FEW_REQUEST_UNITS: f64 = 1_000.0;
+
+const GB: f64 = 1024.0 * 1024.0 * 1024.0;
+
+/// The state of a container's partitions: the guide's `PartitionMetrics`.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Metrics {
+    /// When the scan ended, as RFC 3339.
+    pub at: String,
+    /// The database.
+    pub database: String,
+    /// The container.
+    pub container: String,
+    /// The paths of its partition key.
+    pub partition_key: Vec<String>,
+    /// What was read, and what that cost.
+    pub scan: Scan,
+    /// Logical partitions that use the most request units, the hottest first. Empty without telemetry.
+    pub hot_partitions: Vec<HotPartition>,
+    /// Logical partitions that hold the most bytes, the largest first.
+    pub largest_partitions: Vec<PartitionSize>,
+    /// The mean size of a logical partition, in bytes as JSON.
+    pub average_partition_size: f64,
+    /// The share of queries that name no partition key. `None` where telemetry does not tell.
+    pub cross_partition_query_rate: Option<f64>,
+    /// Gini coefficients.
+    pub skew: Skew,
+    /// What was measured of the requests. `None` without telemetry.
+    pub telemetry: Option<Telemetry>,
+    /// What is wrong, the gravest first.
+    pub findings: Vec<Finding>,
+    /// What neither scan nor telemetry tells, as sentences.
+    pub unknown: Vec<String>,
+    /// All that the items tell of the key.
+    pub items: Report,
+}
+
+/// A logical partition and what it is used for.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct HotPartition {
+    /// Its name in the telemetry.
+    pub name: String,
+    /// Its key as a JSON array, where the scan has found it.
+    pub key: Option<String>,
+    /// Its request units.
+    pub request_units: f64,
+    /// Its share of all request units of the container.
+    pub share: f64,
+}
+
+/// A logical partition and its size.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PartitionSize {
+    /// Its key as a JSON array.
+    pub key: String,
+    /// Bytes of its items as JSON; where the store tells the size, that.
+    pub bytes: f64,
+    /// Whether the store has told the size.
+    pub is_of_the_store: bool,
+}
+
+/// Gini coefficients over logical partitions: 0 when all have the same, near 1 when one has all.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Skew {
+    /// Of the items.
+    pub items: f64,
+    /// Of the bytes.
+    pub bytes: f64,
+    /// Of the request units.
+    pub request_units: Option<f64>,
+}
+
+impl Metrics {
+    /// Puts together what a scan and telemetry tell of a container.
+    pub fn new(
+        container: &Container,
+        scan: Scan,
+        items: Report,
+        telemetry: Option<Telemetry>,
+    ) -> Self {
+        let told = telemetry.as_ref();
+        let skew = Skew {
+            items: items.by_items.gini,
+            bytes: items.by_bytes.gini,
+            request_units: told.and_then(Telemetry::gini),
+        };
+        let mut metrics = Self {
+            at: now(),
+            database: container.database.clone(),
+            container: container.id.clone(),
+            partition_key: container.paths.clone(),
+            hot_partitions: told.map(Telemetry::hottest).unwrap_or_default(),
+            largest_partitions: largest(&items, told),
+            average_partition_size: items.by_bytes.mean,
+            cross_partition_query_rate: told.and_then(Telemetry::cross_partition_rate),
+            skew,
+            findings: items.findings.clone(),
+            unknown: Vec::new(),
+            scan,
+            telemetry,
+            items,
+        };
+        metrics.check();
+        metrics
+    }
+
+    /// Returns true when something is wrong.
+    pub fn has_warning(&self) -> bool {
+        self.findings.iter().any(|finding| finding.severity == Severity::Warning)
+    }
+
+    /// The guide's alerts.
+    fn check(&mut self) {
+        let mut found = Vec::new();
+        let mut warn = |code, threshold, measured, sentence| {
+            let source = "partitioning guide, Performance Alerting";
+            let severity = Severity::Warning;
+            found.push(Finding { code, severity, threshold, measured, source, sentence });
+        };
+        if let (Some(hot), Some(telemetry)) = (self.hot_partitions.first(), &self.telemetry)
+            && hot.share > HOT_SHARE
+            && telemetry.request_units > FEW_REQUEST_UNITS
+            && telemetry.partitions() > 1.0
+        {
+            let sentence = format!(
+                "{} takes {} of the request units. Spread it over suffixes, cache what is read, or \
+                 choose a key that splits it.",
+                hot.shown(),
+                text::percent(hot.share)
+            );
+            warn("hot-partition", HOT_SHARE, hot.share, sentence);
+        }
+        if let Some(large) = self.largest_partitions.first()
+            && large.bytes > LARGE_BYTES
+        {
+            let sentence = format!(
+                "{} holds {:.1} GB, and at 20 GB the store refuses writes to it. A hierarchical key \
+                 splits it further.",
+                large.key,
+                large.bytes / GB
+            );
+            warn("large-partition", LARGE_BYTES, large.bytes, sentence);
+        }
+        if let (Some(rate), Some(telemetry)) = (self.cross_partition_query_rate, &self.telemetry)
+            && rate > CROSSING_SHARE
+            && telemetry.queries >= FEW_QUERIES
+        {
+            let sentence = format!(
+                "{} of the queries name no partition key, so each asks all physical partitions.",
+                text::percent(rate)
+            );
+            warn("cross-partition-queries", CROSSING_SHARE, rate, sentence);
+        }
+        if let (Some(gini), Some(telemetry)) = (self.skew.request_units, &self.telemetry)
+            && gini > SKEW
+            && telemetry.partitions() >= FEW_PARTITIONS
+            && telemetry.request_units > FEW_REQUEST_UNITS
+        {
+            let sentence = "A few logical partitions take most of the request units.".to_owned();
+            warn("skewed-requests", SKEW, gini, sentence);
+        }
+        // The analysis of the items has a name for a skew of its own; one of them is enough.
+        let is_known = |code: &str| self.findings.iter().any(|finding| finding.code == code);
+        found.retain(|finding| !is_known(finding.code));
+        self.findings.extend(found);
+        self.findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
+        self.say_what_is_unknown();
+    }
+
+    fn say_what_is_unknown(&mut self) {
+        let scan = &self.scan;
+        if !scan.is_complete {
+            self.unknown.push(format!(
+                "The scan ended after {} items. They are the first of each physical partition in the \
+                 store's own order, and no random sample: shares are those of what was read.",
+                scan.items
+            ));
+        }
+        match &self.telemetry {
+            None => self.unknown.push(
+                "Without --telemetry nothing is known of requests: hot partitions and cross-partition \
+                 queries show in the handler's lines and in the diagnostic tables."
+                    .to_owned(),
+            ),
+            Some(telemetry) => self.unknown.extend(telemetry.unknown()),
+        }
+    }
+}
+
+impl HotPartition {
+    fn shown(&self) -> &str {
+        self.key.as_deref().unwrap_or(&self.name)
+    }
+}
+
+fn largest(items: &Report, telemetry: Option<&Telemetry>) -> Vec<PartitionSize> {
+    let told = telemetry.map(Telemetry::sizes).unwrap_or_default();
+    #[expect(clippy::cast_precision_loss, reason = "sizes are below 2^53 bytes")]
+    let all = items.bytes as f64;
+    let read = items.by_bytes.top.iter().filter(|one| !told.iter().any(|size| size.key == one.key));
+    let read = read.map(|one| PartitionSize {
+        key: one.key.clone(),
+        bytes: one.share * all,
+        is_of_the_store: false,
+    });
+    let mut sizes: Vec<_> = told.iter().cloned().chain(read).collect();
+    sizes.sort_by(|a, b| b.bytes.total_cmp(&a.bytes));
+    sizes.truncate(10);
+    sizes
+}
+
+fn now() -> String {
+    use time::format_description::well_known::Rfc3339;
+    // The clock is never outside of the years that RFC 3339 has.
+    time::UtcDateTime::now()
+        .replace_nanosecond(0)
+        .ok()
+        .and_then(|now| now.format(&Rfc3339).ok())
+        .unwrap_or_default()
+}
