@@ -56,3 +56,56 @@ pub(crate) fn distribution(mut parts: Vec<Part<'_>>) -> Distribution {
         curve,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn of(values: &[(f64, f64)]) -> Distribution {
+        let key = Key::from("k");
+        distribution(values.iter().map(|&(value, keys)| Part { key: &key, value, keys }).collect())
+    }
+
+    #[test]
+    fn equal_partitions_have_no_gini_and_one_of_many_has_almost_one() {
+        assert!(of(&[(5.0, 1.0); 20]).gini < 1e-9);
+        let one_of_many = of(&[(0.0, 99.0), (1.0, 1.0)]);
+        assert!((one_of_many.gini - 0.99).abs() < 1e-9, "{one_of_many:?}");
+        assert_eq!(of(&[]), Distribution::default());
+        // The Gini coefficient of 1, 2, 3 is 2/9.
+        assert!((of(&[(3.0, 1.0), (1.0, 1.0), (2.0, 1.0)]).gini - 2.0 / 9.0).abs() < 1e-9);
+    }
+
+    proptest! {
+        #[test]
+        fn a_curve_rises_below_the_diagonal(
+            values in prop::collection::vec((0.0..1e9_f64, 1.0..5.0_f64), 1..300),
+        ) {
+            let distribution = of(&values);
+            prop_assert!((0.0..=1.0).contains(&distribution.gini));
+            prop_assert!((0.0..=1.0).contains(&distribution.largest));
+            prop_assert!(distribution.curve.len() <= 101);
+            let ends = (distribution.curve.first(), distribution.curve.last());
+            prop_assert_eq!(ends, (Some(&(0.0, 0.0)), Some(&(1.0, 1.0))));
+            for points in distribution.curve.windows(2) {
+                prop_assert!(points[0].0 <= points[1].0 + 1e-9 && points[0].1 <= points[1].1 + 1e-9);
+                prop_assert!(points[1].1 <= points[1].0 + 1e-9);
+            }
+        }
+
+        /// A row that stands for several keys is as so many rows.
+        #[test]
+        fn keys_that_a_row_stands_for_count_as_rows(
+            values in prop::collection::vec((0.0..1e6_f64, 1..4_u32), 1..50),
+        ) {
+            let rows: Vec<_> = values.iter().map(|&(value, n)| (value, f64::from(n))).collect();
+            let each: Vec<_> =
+                values.iter().flat_map(|&(value, n)| vec![(value, 1.0); n as usize]).collect();
+            let (rows, each) = (of(&rows), of(&each));
+            prop_assert!((rows.gini - each.gini).abs() < 1e-6);
+            prop_assert!((rows.mean - each.mean).abs() <= 1e-9 * each.mean.max(1.0));
+        }
+    }
+}

@@ -285,3 +285,94 @@ pub(crate) fn hash(value: &(impl Hash + ?Sized)) -> u64 {
 pub(crate) fn float(count: u64) -> f64 {
     count as f64
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use tributary_partitioning::KeyValue;
+
+    use super::*;
+
+    fn key(n: u64) -> Key {
+        std::iter::once(KeyValue::Text(n.to_string())).collect()
+    }
+
+    fn tally(items: impl IntoIterator<Item = (u64, u64)>) -> Tally<u64> {
+        let mut tally = Tally::new();
+        for (n, (k, bytes)) in items.into_iter().enumerate() {
+            tally.add(hash(&k), || key(k), bytes, |more| *more += 1);
+            if n % 1_000 == 0 {
+                tally.find_frequent();
+            }
+        }
+        tally
+    }
+
+    proptest! {
+        #[test]
+        fn few_keys_are_counted_exactly(
+            items in prop::collection::vec((0..50_u64, 0..10_000_u64), 0..500),
+        ) {
+            let mut expected = HashMap::<u64, (u64, u64)>::new();
+            for (k, bytes) in &items {
+                let entry = expected.entry(*k).or_default();
+                *entry = (entry.0 + 1, entry.1 + bytes);
+            }
+            let tally = tally(items);
+            prop_assert_eq!(tally.cardinality(), Estimate::exact(float(expected.len() as u64)));
+            for row in tally.rows() {
+                let [KeyValue::Text(k)] = row.key.values() else { unreachable!("a text") };
+                let (items, bytes) = expected.remove(&k.parse().unwrap()).unwrap();
+                prop_assert_eq!((row.items, row.bytes, row.keys), (float(items), float(bytes), 1.0));
+                prop_assert_eq!(row.more, Some(&items));
+            }
+            prop_assert!(expected.is_empty());
+        }
+
+        #[test]
+        fn a_sample_is_bounded_and_depends_on_no_order(
+            mut hashes in prop::collection::vec(any::<u64>(), 0..2_000),
+        ) {
+            let sample = |hashes: &[u64]| {
+                let mut sampled = Sampled::new(100);
+                for hash in hashes {
+                    sampled.offer(*hash, || *hash);
+                }
+                let mut kept: Vec<_> = sampled.iter().copied().collect();
+                kept.sort_unstable();
+                (kept, sampled.is_all())
+            };
+            hashes.retain(|hash| *hash < u64::MAX);
+            let (kept, is_all) = sample(&hashes);
+            prop_assert!(kept.len() <= 100);
+            prop_assert_eq!(is_all, hashes.len() <= 100);
+            hashes.reverse();
+            prop_assert_eq!(sample(&hashes).0, kept);
+        }
+    }
+
+    /// Keys that only become frequent after the sample has dropped most keys; without the sketch of
+    /// frequent items such a key is missed unless its hash happens to be low.
+    #[test]
+    fn keys_that_become_frequent_late_are_found() {
+        let many = (0..200_000).map(|n| (n, 100));
+        let late = (0..20_000).map(|n| (1_000_000 + n % 20, 100));
+        let tally = tally(many.chain(late));
+        assert!(!tally.cardinality().exact);
+        let rows = tally.rows();
+        let frequent = rows.iter().filter(|row| row.items > 500.0);
+        let (n, sum) = frequent.fold((0, 0.0), |(n, sum), row| (n + 1, sum + row.items));
+        assert_eq!(n, 20);
+        assert!((sum / 20_000.0 - 1.0_f64).abs() < 0.2, "{sum}");
+        // And all together are about as many as there were.
+        let all: f64 = rows.iter().map(|row| row.items * row.keys).sum();
+        assert!((all / 220_000.0 - 1.0).abs() < 0.03, "{all}");
+    }
+
+    #[test]
+    fn memory_does_not_grow_with_the_number_of_keys() {
+        let kept = |n: u64| tally((0..n).map(|n| (n, 100))).rows().len();
+        assert!(kept(100_000) <= 2 * EXACT + MOST_FREQUENT);
+        assert!(kept(300_000) <= 2 * EXACT + MOST_FREQUENT);
+    }
+}
