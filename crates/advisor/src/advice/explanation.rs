@@ -8,6 +8,9 @@ use crate::output::{about, whole};
 /// Below this factor two candidates cost as good as the same: the estimates are not more precise.
 const AS_GOOD_AS_EQUAL: f64 = 1.1;
 
+/// A share of requests that is larger by this is clearly larger.
+const CLEARLY_MORE: f64 = 0.1;
+
 pub(super) fn why(ranked: &[Standing], question: &Question) -> Vec<String> {
     let Some((best, others)) = ranked.split_first() else { return Vec::new() };
     let mut why = vec![headline(best, ranked.len())];
@@ -27,6 +30,9 @@ pub(super) fn why(ranked: &[Standing], question: &Question) -> Vec<String> {
     }
     if let Some(next) = others.first() {
         why.push(compared(best, next, "The next"));
+    }
+    if let Some(aligned) = more_aligned(best, others) {
+        why.push(compared(best, aligned, "The key that most requests name"));
     }
     if let Some(current) = &question.current {
         why.extend(of_current(ranked, best, current));
@@ -115,6 +121,15 @@ fn expensive(best: &Standing) -> Option<String> {
     })
 }
 
+/// Returns the candidate that the most requests name, where those are clearly more than name the best.
+fn more_aligned<'a>(best: &Standing, others: &'a [Standing]) -> Option<&'a Standing> {
+    let share = |standing: &Standing| standing.report.aligned.unwrap_or_default();
+    let (next, rest) = others.split_first()?;
+    let most = rest.iter().max_by(|a, b| share(a).total_cmp(&share(b)))?;
+    let least = share(best).max(share(next)) + CLEARLY_MORE;
+    (share(most) > least).then_some(most)
+}
+
 fn compared(best: &Standing, other: &Standing, name: &str) -> String {
     let strategy = &other.report.strategy;
     if best.works && !other.works {
@@ -130,7 +145,7 @@ fn compared(best: &Standing, other: &Standing, name: &str) -> String {
             } else if factor < 1.0 / AS_GOOD_AS_EQUAL {
                 format!("takes {} of the request units", percent(factor))
             } else {
-                "takes as good as the same request units".to_owned()
+                "takes about the same request units".to_owned()
             }
         }
         _ => format!(

@@ -39,7 +39,7 @@ pub(super) fn heat_map(hotness: &Hotness) -> String {
                     y + 1.0,
                     column.max(1.0),
                     ROW - 2.0,
-                    0.08 + 0.92 * share.min(1.0),
+                    0.15 + 0.85 * share.min(1.0),
                     escape(&row.key),
                     escape(at),
                     share * 100.0

@@ -137,7 +137,7 @@ fn candidate(body: &mut String, standing: &Standing) {
         let _ = writeln!(
             body,
             "<h3>Writes over time</h3>\n<p>The partitions with the most writes, and their share of the writes \
-             of each time. In the busiest {} ({}), {:.0} % went to {}.</p>",
+             of each time: the darker, the larger. All pale is good. In the busiest {} ({}), {:.0} % went to {}.</p>",
             window(hotness.window_seconds),
             escape(&hotness.busiest),
             hotness.share * 100.0,

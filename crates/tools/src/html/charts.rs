@@ -122,6 +122,9 @@ fn one_bar(group: &Group, bar: &Bar, unit: &str, y: f64, x: &dyn Fn(f64) -> f64)
     )
 }
 
+/// A line of more points is drawn without dots, which would hide it.
+const MOST_DOTS: usize = 20;
+
 const PLOT: (f64, f64) = (240.0, 150.0);
 
 /// Returns one small chart: a quantity by the size, a line for each model. `sizes` says what a size counts.
@@ -152,7 +155,15 @@ pub fn lines(title: &str, sizes: &str, lines: &[Line]) -> String {
             .iter()
             .map(|(size, value)| format!("{:.1},{:.1}", x(*size), y(*value)))
             .collect();
-        let _ = write!(svg, "<polyline class=\"{class}\" points=\"{}\"/>", path.join(" "));
+        let _ = write!(
+            svg,
+            "<polyline class=\"{class}\" points=\"{}\"><title>{}</title></polyline>",
+            path.join(" "),
+            escape(label)
+        );
+        if points.len() > MOST_DOTS {
+            continue;
+        }
         for (size, value) in points {
             let _ = write!(
                 svg,
