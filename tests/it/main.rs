@@ -16,6 +16,7 @@ mod complete;
 mod costs;
 mod dead_letters;
 mod demo;
+mod estimates;
 mod functions;
 mod hosted;
 mod http;
