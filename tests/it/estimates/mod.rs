@@ -106,7 +106,10 @@ impl Example {
         let containers = containers["containers"].as_array().unwrap();
         let container = containers.iter().find(|one| one["id"] == self.container).unwrap();
         let policy = &container["indexingPolicy"];
-        let lines: String = items.iter().map(|item| format!("{item}\n")).collect();
+        let mut lines = String::new();
+        for item in items {
+            let _ = writeln!(lines, "{item}");
+        }
         let kept = Path::new(env!("CARGO_TARGET_TMPDIR")).join("partitioning");
         fs::create_dir_all(&kept).unwrap();
         fs::write(kept.join(format!("{}.jsonl", self.container)), &lines).unwrap();
