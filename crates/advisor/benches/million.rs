@@ -1,6 +1,7 @@
 //! A million items of 1 KB under 20 candidates and 8 kinds of requests: time and memory.
 //!
-//! `cargo bench -p tributary-partition` prints the table of the README. Items are made while they are
+//! `cargo run --release -p tributary-partition --no-default-features --features bench --bin million` prints
+//! the table of the README. Items are made while they are
 //! read, so that no disk is measured; each size has a process of its own, for its peak of memory.
 
 #![allow(clippy::unwrap_used, reason = "a benchmark ends at its first error")]

@@ -40,7 +40,7 @@ pub struct Options {
     pub current: Option<KeyStrategy>,
     /// Items of the whole container; those of the sample when this is not given.
     pub items_in_container: Option<u64>,
-    /// New items a day in the container; otherwise the frequencies of what creates.
+    /// New items a day in the container; otherwise the frequencies of what creates, without what deletes.
     pub items_per_day: Option<f64>,
     /// Physical partitions of the container; otherwise as many as its size and its request units need.
     pub physical_partitions: Option<u32>,

@@ -96,17 +96,22 @@ impl<'a> World<'a> {
         Self { kinds, options, n_items, scale }
     }
 
-    /// Returns new items a day, as far as that is known.
+    /// Returns by how many items the container grows in a day, as far as that is known: what is created
+    /// without what is deleted.
     pub(crate) fn items_per_day(&self) -> Option<f64> {
         let created = self.kinds.iter().filter_map(|(kind, _)| {
-            let created = match kind.request.operation {
-                Operation::Create => 1.0,
-                Operation::Transaction => steps(kind).iter().map(created).sum(),
-                _ => return None,
+            let steps = match kind.request.operation {
+                Operation::Transaction => steps(kind),
+                operation => vec![Step { operation, set: Vec::new(), items: 1 }],
             };
-            (created > 0.0).then_some(created * kind.request.per_day()?)
+            let grows = steps.iter().any(|step| step.operation == Operation::Create);
+            let change: f64 = steps.iter().map(change).sum();
+            Some((grows, change * kind.request.per_day()?))
         });
-        self.options.items_per_day.or_else(|| created.reduce(|sum, one| sum + one))
+        // Who only deletes has not said what comes.
+        let sum = created.reduce(|(a, sum), (b, one)| (a || b, sum + one));
+        let stated = sum.filter(|(grows, _)| *grows).map(|(_, sum)| sum.max(0.0));
+        self.options.items_per_day.or(stated)
     }
 }
 
@@ -115,8 +120,13 @@ pub(crate) fn hotness_needs() -> u64 {
     hotness::ENOUGH_WRITES
 }
 
-fn created(step: &Step) -> f64 {
-    if step.operation == Operation::Create { f64::from(step.items) } else { 0.0 }
+/// Returns by how many items a step changes the container.
+fn change(step: &Step) -> f64 {
+    match step.operation {
+        Operation::Create => f64::from(step.items),
+        Operation::Delete => -f64::from(step.items),
+        _ => 0.0,
+    }
 }
 
 /// Returns all that is known of a candidate.

@@ -251,7 +251,7 @@ fn changing_key(report: &Report, world: &World<'_>) -> Option<Finding> {
 }
 
 fn skewed_distribution(report: &Report, severity: Severity) -> Option<Finding> {
-    let gini = |what: &str, by: &crate::report::Distribution| (by.gini, what.to_owned());
+    let gini = |what: &'static str, by: &crate::report::Distribution| (by.gini, by.largest, what);
     let request_units = report.by_request_units.as_ref();
     let worst = [
         Some(gini("items", &report.by_items)),
@@ -261,7 +261,7 @@ fn skewed_distribution(report: &Report, severity: Severity) -> Option<Finding> {
     .into_iter()
     .flatten()
     .max_by(|a, b| a.0.total_cmp(&b.0));
-    let (gini, what) = worst.filter(|(gini, _)| *gini > MOST_GINI)?;
+    let (gini, largest, what) = worst.filter(|(gini, ..)| *gini > MOST_GINI)?;
     Some(Finding {
         code: SKEWED_DISTRIBUTION,
         severity,
@@ -270,8 +270,8 @@ fn skewed_distribution(report: &Report, severity: Severity) -> Option<Finding> {
         source: ALERTS,
         sentence: format!(
             "The {what} are uneven over the logical partitions: the Gini coefficient is {gini:.2}, and the \
-             largest has {}. The large ones reach a limit while the others are idle.",
-            percent(report.by_items.largest)
+             largest has {} of them. The large ones reach a limit while the others are idle.",
+            percent(largest)
         ),
     })
 }

@@ -81,6 +81,11 @@ impl Columns {
 
 fn cell(part: &Part, used: Use, item: &Value) -> Cell {
     let state = |state| Cell { hash: 0, length: 0, state };
+    if let Part::Value(path) = part
+        && let Some(Value::String(text)) = path.find(item)
+    {
+        return text_cell(text, used);
+    }
     let value = match part.value(item) {
         Ok(value) => value,
         Err(error) => return state(State::from(error)),
@@ -88,17 +93,24 @@ fn cell(part: &Part, used: Use, item: &Value) -> Cell {
     match (used, &value) {
         (Use::Joined, KeyValue::Undefined) => state(State::NoKeyForMissing),
         (Use::Joined, KeyValue::Null) => state(State::NoKeyForNull),
-        (Use::Joined, value) => {
-            let text = value.text().unwrap_or_default();
-            // Two characters are written as two each, and a separator stands between parts.
-            let escaped = text.bytes().filter(|byte| matches!(byte, b'_' | b'~')).count();
-            Cell { hash: hash(&text), length: text.len() + escaped + 1, state: State::Value }
-        }
+        (Use::Alone, KeyValue::Text(text)) => text_cell(text, used),
+        (Use::Joined, value) => text_cell(&value.text().unwrap_or_default(), used),
         (Use::Alone, value) => {
             let (length, state) = alone(value);
             Cell { hash: hash(value), length, state }
         }
     }
+}
+
+fn text_cell(text: &str, used: Use) -> Cell {
+    let length = match used {
+        Use::Alone => text.len(),
+        // Two characters are written as two each, and a separator stands between parts.
+        Use::Joined => {
+            text.len() + text.bytes().filter(|byte| matches!(byte, b'_' | b'~')).count() + 1
+        }
+    };
+    Cell { hash: hash(text), length, state: State::Value }
 }
 
 /// Returns the length of a value that is a level by itself, and its state.
