@@ -16,8 +16,8 @@ MODULE = Path("infra/modules/log-alerts.bicep")
 RULE = re.compile(r"key: '([^']+)', query: loadTextContent\('([^']+)'\), measure: '([^']+)', by: '([^']*)', threshold: ([0-9 *]+),")
 TYPES = {"datetime": "TIMESTAMP", "string": "VARCHAR", "int": "INTEGER", "real": "DOUBLE", "dynamic": "JSON"}
 
-# DuckDB has no row_number() that begins anew with each container.
-NOT_RUN = {"partition-key-skew"}
+# DuckDB has no row_number() that begins anew with each container: the source of the store is left out.
+LEFT_OUT = {"partition-key-skew": re.compile(r"    \(CDBPartitionKeyRUConsumption.*?\),\n(?=    \()", re.DOTALL)}
 
 NOW = datetime.now(timezone.utc).replace(tzinfo=None)
 
@@ -168,6 +168,11 @@ CASES = [
     ("hot-partition", "a container of one partition by design", [measured(minutes, "feed", 10_000, 10_000, partitions=1) for minutes in range(1, 25)], []),
     ("hot-partition", "the load is spread", KEYS, []),
     ("hot-partition", "few requests", [charge(9, "posts", "p1", 3), charge(9, "posts", "p2", 100)], []),
+    ("partition-key-skew", "a few posts take most in each minute", [measured(minutes, "posts", 10_000, 5_000, gini=0.8) for minutes in range(1, 25)], ["posts"]),
+    ("partition-key-skew", "the load is spread", [measured(minutes, "posts", 10_000, 500) for minutes in range(1, 25)], []),
+    ("partition-key-skew", "few requests", [measured(minutes, "posts", 1_000, 500, gini=0.8) for minutes in range(1, 25)], []),
+    ("partition-key-skew", "few busy minutes", [measured(minutes, "posts", 10_000, 5_000, gini=0.8) for minutes in range(1, 9)], []),
+    ("partition-key-skew", "few partitions", [measured(minutes, "posts", 10_000, 5_000, partitions=3, gini=0.8) for minutes in range(1, 25)], []),
     ("logical-partition-14-gb", "14.5 GB", [size(14.5)], ["tributary/posts"]),
     ("logical-partition-14-gb", "13 GB", [size(13)], []),
     ("logical-partition-15-gb", "16 GB", [size(16)], ["tributary/posts"]),
@@ -183,7 +188,7 @@ def main() -> int:
     tables = json.loads(Path(__file__).with_name("tables.json").read_text(encoding="utf-8"))
     rules = {match[1]: match for match in RULE.finditer(MODULE.read_text(encoding="utf-8"))}
     complaints = [f"{key} is no alert of {MODULE}" for key, *_ in CASES if key not in rules]
-    for key in rules.keys() - NOT_RUN:
+    for key in rules:
         raised = [bool(expected) for one, _, _, expected in CASES if one == key]
         if True not in raised or False not in raised:
             complaints.append(f"{key} needs a case that raises it and one that does not")
@@ -192,13 +197,17 @@ def main() -> int:
             complaints.append(f"{key}, {story}: raised for {actual}, expected {sorted(expected)}")
     for complaint in complaints:
         print(complaint)
-    print(f"kql rows: {len(CASES)} cases of {len(rules)} alerts, not run: {', '.join(NOT_RUN)}; {len(complaints)} findings")
+    print(f"kql rows: {len(CASES)} cases of {len(rules)} alerts, in part: {', '.join(LEFT_OUT)}; {len(complaints)} findings")
     return 1 if complaints else 0
 
 
 def raised_by(rule, tables, rows):
     """The values of the dimension for which the measure is above the threshold."""
-    _, path, measure, by, threshold = rule.groups()
+    key, path, measure, by, threshold = rule.groups()
+    query = (MODULE.parent / path).read_text(encoding="utf-8")
+    if key in LEFT_OUT:
+        query, count = LEFT_OUT[key].subn("", query)
+        assert count == 1, f"{path} has no source of the store to leave out"
     connection = duckdb_kql.connect()
     connection.sql("SET TimeZone = 'UTC'")
     for name, columns in tables.items():
@@ -207,7 +216,7 @@ def raised_by(rule, tables, rows):
     for table, row in rows:
         columns, marks = ", ".join(row), ", ".join("?" * len(row))
         connection.execute(f"INSERT INTO {table} ({columns}) VALUES ({marks})", list(row.values()))
-    result = duckdb_kql.query(connection, (MODULE.parent / path).read_text(encoding="utf-8"))
+    result = duckdb_kql.query(connection, query)
     names = [column[0] for column in result.description]
     limit = 1
     for factor in threshold.split("*"):

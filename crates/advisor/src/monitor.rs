@@ -11,7 +11,13 @@
 
 use serde::Serialize;
 
-use crate::report::{Finding, Report, Severity};
+use crate::{
+    findings::{
+        CROSS_PARTITION_QUERIES, HOT_PARTITION, LARGE_BYTES, LARGE_PARTITION, MOST_CROSS_PARTITION,
+        MOST_GINI, MOST_SHARE,
+    },
+    report::{Finding, Report, Severity},
+};
 
 mod connection;
 mod names;
@@ -23,17 +29,11 @@ pub use connection::{ConnectionError, connect};
 pub use scan::{Container, Limits, Scan};
 pub use telemetry::{Telemetry, TelemetryError};
 
-/// A hot partition takes more than this share of the request units (guide: Performance Alerting).
-const HOT_SHARE: f64 = 0.8;
+/// A few logical partitions take most of the request units.
+pub const SKEWED_REQUESTS: &str = "skewed-requests";
 
-/// A large partition holds more than this (guide: Performance Alerting); the limit is 20 GB.
-const LARGE_BYTES: f64 = 15.0 * GB;
-
-/// More queries than this share name no partition key (guide: Performance Alerting).
-const CROSSING_SHARE: f64 = 0.5;
-
-/// A Gini coefficient above this is a skew (guide: Performance Alerting).
-const SKEW: f64 = 0.7;
+/// Where the thresholds come from.
+const ALERTS: &str = "guide, Monitoring and Diagnostics 2, Performance Alerting";
 
 /// With fewer partitions a Gini coefficient says little, with fewer queries a share of them: the alerts
 /// of Tributary's `infra/` have the same bounds.
@@ -161,12 +161,11 @@ impl Metrics {
     fn check(&mut self) {
         let mut found = Vec::new();
         let mut warn = |code, threshold, measured, sentence| {
-            let source = "partitioning guide, Performance Alerting";
-            let severity = Severity::Warning;
+            let (source, severity) = (ALERTS, Severity::Warning);
             found.push(Finding { code, severity, threshold, measured, source, sentence });
         };
         if let (Some(hot), Some(telemetry)) = (self.hot_partitions.first(), &self.telemetry)
-            && hot.share > HOT_SHARE
+            && hot.share > MOST_SHARE
             && telemetry.request_units > FEW_REQUEST_UNITS
             && telemetry.partitions() > 1.0
         {
@@ -176,10 +175,11 @@ impl Metrics {
                 hot.shown(),
                 text::percent(hot.share)
             );
-            warn("hot-partition", HOT_SHARE, hot.share, sentence);
+            warn(HOT_PARTITION, MOST_SHARE, hot.share, sentence);
         }
         if let Some(large) = self.largest_partitions.first()
             && large.bytes > LARGE_BYTES
+            && large.is_of_the_store
         {
             let sentence = format!(
                 "{} holds {:.1} GB, and at 20 GB the store refuses writes to it. A hierarchical key \
@@ -187,29 +187,26 @@ impl Metrics {
                 large.key,
                 large.bytes / GB
             );
-            warn("large-partition", LARGE_BYTES, large.bytes, sentence);
+            warn(LARGE_PARTITION, LARGE_BYTES, large.bytes, sentence);
         }
         if let (Some(rate), Some(telemetry)) = (self.cross_partition_query_rate, &self.telemetry)
-            && rate > CROSSING_SHARE
+            && rate > MOST_CROSS_PARTITION
             && telemetry.queries >= FEW_QUERIES
         {
             let sentence = format!(
                 "{} of the queries name no partition key, so each asks all physical partitions.",
                 text::percent(rate)
             );
-            warn("cross-partition-queries", CROSSING_SHARE, rate, sentence);
+            warn(CROSS_PARTITION_QUERIES, MOST_CROSS_PARTITION, rate, sentence);
         }
         if let (Some(gini), Some(telemetry)) = (self.skew.request_units, &self.telemetry)
-            && gini > SKEW
+            && gini > MOST_GINI
             && telemetry.partitions() >= FEW_PARTITIONS
             && telemetry.request_units > FEW_REQUEST_UNITS
         {
             let sentence = "A few logical partitions take most of the request units.".to_owned();
-            warn("skewed-requests", SKEW, gini, sentence);
+            warn(SKEWED_REQUESTS, MOST_GINI, gini, sentence);
         }
-        // The analysis of the items has a name for a skew of its own; one of them is enough.
-        let is_known = |code: &str| self.findings.iter().any(|finding| finding.code == code);
-        found.retain(|finding| !is_known(finding.code));
         self.findings.extend(found);
         self.findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
         self.say_what_is_unknown();

@@ -222,6 +222,22 @@ async fn a_watch_prints_a_line_each_until_it_is_interrupted() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_watch_goes_on_after_a_round_that_fails() {
+    let world = World::new().await;
+    let lines = File::new(&[line(1)]);
+    let arguments = ["--watch", "1", "--telemetry", lines.path()];
+    let mut command = world.command(&arguments);
+    let mut watch = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut rounds = BufReader::new(watch.stdout.take().unwrap()).lines();
+    let mut errors = BufReader::new(watch.stderr.take().unwrap()).lines();
+    rounds.next_line().await.unwrap().unwrap();
+    std::fs::write(&lines.0, "{").unwrap();
+    assert!(errors.next_line().await.unwrap().unwrap().contains("is no JSON"));
+    std::fs::write(&lines.0, line(39).to_string()).unwrap();
+    while !rounds.next_line().await.unwrap().unwrap().contains("cross-partition queries 97.5 %") {}
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_watch_ends_when_its_request_units_are_spent() {
     let world = World::new().await;
     let output = world.run(&["--watch", "1", "--json", "--max-request-units", "60"]).await;

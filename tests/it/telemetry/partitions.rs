@@ -67,6 +67,21 @@ async fn a_query_of_all_partitions_is_a_cross_partition_query() {
 }
 
 #[tokio::test]
+async fn the_queries_of_a_rename_are_work_in_the_background_and_are_not_counted() {
+    let world = given::blog().await;
+    given::user(&world, "ann", "Anna").await.expect(200);
+    let mut handler = Handler::start(&world, &[]).await;
+    let documents = world.items("users").await;
+    let batch = json!({"Data": {"documents": documents}, "Metadata": {}}).to_string();
+    let id = ("x-azure-functions-invocationid", "an-invocation");
+    assert_eq!(handler.send("POST", "/UsernamesInPosts", &[id], batch).await.0, 200);
+    handler.terminate().await;
+    let line = handler.line("\"container\":\"posts\"").await;
+    assert!(line["store.requests"].as_u64().unwrap() >= 2, "{line}");
+    assert_eq!(line["store.cross_partition_queries"], json!(0), "{line}");
+}
+
+#[tokio::test]
 async fn keys_are_shown_where_the_setting_says_so() {
     let lines = lines(&[("Log__PartitionKeys", "plain")]).await;
     assert_eq!(of(&lines, "posts")["partitions.hottest"], "p1");

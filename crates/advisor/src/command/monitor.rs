@@ -65,32 +65,20 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
-/// How a monitor ends.
-enum End {
-    Done(Box<Metrics>),
-    Interrupted,
-}
-
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.context("no thread can be started")?;
-    let end = runtime.block_on(async {
+    runtime.block_on(async {
         tokio::select! {
-            result = monitor(arguments) => result.map(|metrics| End::Done(Box::new(metrics))),
-            _ = tokio::signal::ctrl_c() => Ok(End::Interrupted),
+            is_wrong = monitor(arguments) => Ok(u8::from(is_wrong?).into()),
+            // What a watch is ended by; a scan that was not to be repeated has no result then.
+            _ = tokio::signal::ctrl_c() => Ok(if arguments.watch.is_some() { 0 } else { 2 }.into()),
         }
-    })?;
-    Ok(match end {
-        End::Done(metrics) if metrics.has_warning() && arguments.watch.is_none() => 1.into(),
-        End::Done(_) => ExitCode::SUCCESS,
-        // What a watch is ended by; a scan that was not asked to repeat has no result then.
-        End::Interrupted if arguments.watch.is_some() => ExitCode::SUCCESS,
-        End::Interrupted => 2.into(),
     })
 }
 
-/// Returns the last metrics.
-async fn monitor(arguments: &Arguments) -> anyhow::Result<Metrics> {
+/// Returns true when something is wrong, and a watch does not ask for that.
+async fn monitor(arguments: &Arguments) -> anyhow::Result<bool> {
     let most = arguments.max_request_units;
     ensure!(most.is_none_or(|most| most > 0.0), "--max-request-units must be more than 0");
     let connection = arguments.cosmos.clone().or_else(|| env::var(CONNECTION).ok());
@@ -99,37 +87,52 @@ async fn monitor(arguments: &Arguments) -> anyhow::Result<Metrics> {
     })?;
     let cosmos = connect(&connection).await?;
     let container = Container::open(&cosmos, &arguments.database, &arguments.container).await?;
-    let mut spent = 0.0;
+    let (mut spent, mut rounds) = (0.0, 0_u64);
     loop {
-        let left = Limits { items: arguments.sample, request_units: most.map(|most| most - spent) };
-        let metrics = measure(&container, left, &arguments.telemetry).await?;
-        spent += metrics.scan.request_units;
-        print(&shown(&metrics, arguments)?)?;
-        let Some(seconds) = arguments.watch else { return Ok(metrics) };
-        if most.is_some_and(|most| spent >= most) {
-            eprintln!("--max-request-units is reached: {spent:.2}");
-            return Ok(metrics);
+        let left = most.map(|most| most - spent);
+        let limits = Limits { items: arguments.sample, request_units: left };
+        let measured = measure(&container, limits, &arguments.telemetry, &mut spent).await;
+        let Some(seconds) = arguments.watch else {
+            let metrics = measured?;
+            print(&shown(&metrics, arguments)?)?;
+            return Ok(metrics.has_warning());
+        };
+        match measured {
+            Ok(metrics) => print(&shown(&metrics, arguments)?)?,
+            // A watch goes on: the store may be away for a while, and a file be half written.
+            Err(error) if rounds > 0 => say(&format!("error: {error:#}")),
+            Err(error) => return Err(error),
         }
+        if most.is_some_and(|most| spent >= most) {
+            say(&format!("--max-request-units is reached: {spent:.2}"));
+            return Ok(false);
+        }
+        rounds += 1;
         tokio::time::sleep(Duration::from_secs(seconds)).await;
     }
 }
 
+/// Adds what the scan costs to `spent`, also when it fails.
 async fn measure(
     container: &Container,
     limits: Limits,
     files: &[PathBuf],
+    spent: &mut f64,
 ) -> anyhow::Result<Metrics> {
     let telemetry = (!files.is_empty()).then(|| Telemetry::read(files, container.id()));
     let mut telemetry = telemetry.transpose()?;
     let is_seen = stderr().is_terminal();
+    let before = *spent;
     let progress = |scan: &Scan| {
+        *spent = before + scan.request_units;
         if is_seen {
-            eprint!("\r{} items, {:.0} request units ", scan.items, scan.request_units);
+            let (items, units) = (scan.items, scan.request_units);
+            let _ = write!(stderr(), "\r{items} items, {units:.0} request units ");
         }
     };
     let scanned = container.scan(limits, telemetry.as_mut(), progress).await;
     if is_seen {
-        eprint!("\r\x1b[K");
+        let _ = write!(stderr(), "\r\x1b[K");
     }
     let (scan, items) = scanned?;
     Ok(Metrics::new(container, scan, items, telemetry))
@@ -144,6 +147,11 @@ fn shown(metrics: &Metrics, arguments: &Arguments) -> anyhow::Result<String> {
         (false, true, true) => format!("{CLEAR}{metrics}"),
         (false, false, _) => metrics.to_string(),
     })
+}
+
+/// Says something to the person. A closed stderr is not an error.
+fn say(text: &str) {
+    let _ = writeln!(stderr(), "{text}");
 }
 
 /// Prints to stdout. A reader that has seen enough, such as `head`, ends the program.
