@@ -27,7 +27,7 @@ use crate::{
     analysis::{
         Options,
         candidate::Candidate,
-        kind::{Kind, Matches},
+        kind::{Found, Kind, Matches},
     },
     report::{Estimate, Report, RequestReport},
     request::{Operation, Select, Step, Wanted},
@@ -102,7 +102,7 @@ impl<'a> World<'a> {
         let created = self.kinds.iter().filter_map(|(kind, _)| {
             let steps = match kind.request.operation {
                 Operation::Transaction => steps(kind),
-                operation => vec![Step { operation, set: Vec::new(), items: 1 }],
+                operation => vec![Step::of(operation)],
             };
             let grows = steps.iter().any(|step| step.operation == Operation::Create);
             let change: f64 = steps.iter().map(change).sum();
@@ -265,7 +265,8 @@ fn cost(
         charge,
         charge_of_a_load: 0.0,
     };
-    let write = |step: &Step, alone: bool| -> f64 {
+    let write = |step: &Step, found: &Found, alone: bool| -> f64 {
+        let items = float(found.items).max(1.0);
         let changed = step.set.iter().map(|path| terms_of(path, policy)).sum::<f64>();
         // The time of the write changes with each: two terms out, two in.
         let time = if policy.is_on() { f64::from(2 * TERMS_OF_A_VALUE) * TERM } else { 0.0 };
@@ -288,8 +289,8 @@ fn cost(
         Operation::Read if visits.names_key => Cost { loaded: 1.0, ..here(found.read / items) },
         Operation::Read => find(),
         Operation::Replace | Operation::Upsert | Operation::Patch | Operation::Delete => {
-            let step = Step { operation, set: kind.request.set.clone(), items: 1 };
-            let charge = write(&step, true);
+            let step = Step { set: kind.request.set.clone(), ..Step::of(operation) };
+            let charge = write(&step, found, true);
             if visits.names_key {
                 here(charge)
             } else {
@@ -298,7 +299,13 @@ fn cost(
             }
         }
         Operation::Transaction => {
-            let charge = steps(kind).iter().map(|step| write(step, !visits.names_key)).sum();
+            let alone = !visits.names_key;
+            let charge = if kind.request.writes.is_empty() {
+                found.create / items
+            } else {
+                let steps = kind.request.writes.iter().zip(&kind.written);
+                steps.map(|(step, found)| write(step, found, alone)).sum()
+            };
             if visits.names_key {
                 return here(charge);
             }
@@ -317,7 +324,7 @@ fn cost(
 /// Returns the writes of a transaction: one create when none is given.
 fn steps(kind: &Kind) -> Vec<Step> {
     if kind.request.writes.is_empty() {
-        return vec![Step { operation: Operation::Create, set: Vec::new(), items: 1 }];
+        return vec![Step::of(Operation::Create)];
     }
     kind.request.writes.clone()
 }

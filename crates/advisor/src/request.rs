@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use thiserror::Error;
-use tributary_partitioning::{Condition, path::Path};
+use tributary_partitioning::{Condition, Filter, path::Path};
 
 /// A kind of request of the application, and how often it comes.
 ///
@@ -73,6 +73,9 @@ pub enum Operation {
 pub struct Step {
     /// What it does: create, replace, upsert, patch or delete.
     pub operation: Operation,
+    /// Which items it writes; those of the transaction when none is given.
+    #[serde(default, skip_serializing_if = "Filter::is_empty")]
+    pub filters: Filter,
     /// The properties that it changes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub set: Vec<Path>,
@@ -151,6 +154,13 @@ pub enum RequestError {
         "`{0}` is no condition: write \"?\" for a value of the sample, {{\"last\": \"30 days\"}}, a value, a list of values, or {{\"from\": …, \"to\": …}}"
     )]
     Condition(String),
+}
+
+impl Step {
+    /// Returns a write of one item, of any of the transaction's.
+    pub fn of(operation: Operation) -> Self {
+        Self { operation, filters: Filter::default(), set: Vec::new(), items: 1 }
+    }
 }
 
 impl Select {

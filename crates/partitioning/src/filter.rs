@@ -55,6 +55,11 @@ impl Filter {
         Self(conditions)
     }
 
+    /// Returns true if it has no condition, so that all items meet it.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Returns all paths and conditions, in the order of the paths.
     pub fn iter(&self) -> impl Iterator<Item = (&Path, &Condition)> {
         self.0.iter()

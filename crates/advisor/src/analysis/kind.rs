@@ -30,6 +30,8 @@ pub(crate) struct Kind {
     /// Drawn values, in the order of the paths.
     pub(crate) draws: Sampled<Vec<KeyValue>>,
     pub(crate) found: Found,
+    /// The same of the items that each write of a transaction is about.
+    pub(crate) written: Vec<Found>,
     newest: i64,
 }
 
@@ -64,6 +66,7 @@ impl Kind {
         }
         // An id finds one item; nothing is to be counted.
         let groups = request.operation == Operation::Query && !drawn.contains(&Path::of("id"));
+        let written = vec![Found::default(); request.writes.len()];
         Self {
             request,
             fixed,
@@ -72,6 +75,7 @@ impl Kind {
             groups: groups.then(Tally::new),
             draws: Sampled::new(DRAWS),
             found: Found::default(),
+            written,
             newest: i64::MIN,
         }
     }
@@ -110,11 +114,12 @@ impl Kind {
                 Some((time.div_euclid(slot_seconds(*seconds)), *seconds))
             }
         };
-        self.found.items += 1;
-        self.found.stored_bytes += item.stored_bytes;
-        self.found.read += item.read;
-        self.found.write += item.write;
-        self.found.create += item.create;
+        self.found.add(item);
+        for (step, written) in self.request.writes.iter().zip(&mut self.written) {
+            if step.filters.iter().all(|(path, condition)| meets(path, condition, item)) {
+                written.add(item);
+            }
+        }
         self.found.returned_bytes += match &self.request.select {
             Select::Items => item.stored_bytes,
             Select::Properties(paths) => selected_bytes(paths, item),
@@ -163,6 +168,16 @@ impl Kind {
             matches.push((row.items * row.keys, found * scale));
         }
         Matches(matches)
+    }
+}
+
+impl Found {
+    fn add(&mut self, item: &Prepared<'_>) {
+        self.items += 1;
+        self.stored_bytes += item.stored_bytes;
+        self.read += item.read;
+        self.write += item.write;
+        self.create += item.create;
     }
 }
 

@@ -71,7 +71,7 @@ fn point(operation: Operation, sum: Sum, days: f64, key: &BTreeMap<Path, Wanted>
     // The rows do not tell what is in a transaction: two writes are the least that need one.
     let writes = match operation {
         Operation::Transaction => {
-            vec![Step { operation: Operation::Create, set: Vec::new(), items: 2 }]
+            vec![Step { items: 2, ..Step::of(Operation::Create) }]
         }
         _ => Vec::new(),
     };

@@ -126,6 +126,24 @@ fn writes_cost_by_size_and_by_the_index() {
     near(world.report("/userId").requests[0].request_units, 4.95 + 4.0 * 0.2, 1e-9);
 }
 
+/// A comment of 200 bytes and its post of 20 KB, which counts it.
+#[test]
+fn each_write_of_a_transaction_has_the_size_of_what_it_writes() {
+    let items = (0..100).map(|n| {
+        let is_post = n % 10 == 0;
+        let (kind, bytes) = if is_post { ("post", 15_950) } else { ("comment", 150) };
+        json!({"id": format!("{n:04}"), "postId": format!("{:04}", n / 10), "type": kind, "body": "b".repeat(bytes)})
+    });
+    let writes = json!([
+        {"operation": "create", "filters": {"/type": "comment"}},
+        {"operation": "replace", "filters": {"/type": "post"}, "set": ["/commentCount"]},
+    ]);
+    let comment = json!({"kind": "comment", "operation": "transaction", "filters": {"/postId": "?"}, "writes": writes});
+    let units = World::of(items).with(comment).report("/postId").requests[0].request_units;
+    // The comment with five values; the new version of the post with its time and count.
+    near(units, 4.95 + 10.0 * 0.2 + 9.4 + 8.0 * 0.2, 0.01);
+}
+
 #[test]
 fn an_aggregate_loads_all_that_it_sums_up() {
     let mut count = query("count", json!({"/userId": "?"}), 1);
