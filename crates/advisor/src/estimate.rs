@@ -66,6 +66,8 @@ pub(crate) struct World<'a> {
 pub(crate) struct Cost {
     pub(crate) names_key: bool,
     pub(crate) is_query: bool,
+    /// Whether some of the drawn requests visit all partitions: they name neither keys nor prefixes.
+    pub(crate) fans_out: bool,
     pub(crate) logical: f64,
     pub(crate) physical: f64,
     pub(crate) loaded: f64,
@@ -182,7 +184,7 @@ pub(crate) fn report(candidate: &Candidate, world: &World<'_>) -> Report {
             |kind, _| kind.request.operation != Operation::Create,
             |cost| cost.names_key,
         ),
-        cross_partition: share(world, &costs, |_, cost| cost.is_query, |cost| !cost.names_key),
+        cross_partition: share(world, &costs, |_, cost| cost.is_query, |cost| cost.fans_out),
         requests,
         hotness,
         keys: crate::report::Keys { repeated_ids, changed_ids, ..candidate.keys.clone() },
@@ -259,6 +261,7 @@ fn cost(
     let here = |charge: f64| Cost {
         names_key: true,
         is_query: false,
+        fans_out: false,
         logical: 1.0,
         physical: 1.0,
         loaded: 0.0,
@@ -313,6 +316,7 @@ fn cost(
             Cost {
                 names_key: false,
                 is_query: false,
+                fans_out: false,
                 logical: f64::from(items),
                 physical: f64::from(items),
                 ..here(charge)
@@ -414,6 +418,7 @@ impl Query<'_> {
         let mut cost = Cost {
             names_key: self.visits.names_key,
             is_query: true,
+            fans_out: self.visits.all > 0.0,
             charge_of_a_load,
             ..Cost::default()
         };

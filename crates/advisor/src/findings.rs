@@ -179,6 +179,11 @@ fn hyperfragmentation(report: &Report, world: &World<'_>) -> Option<Finding> {
             "Most requests name the key, so it does little harm; a transaction or a query over several \
              items has no partition to be in.",
         ),
+        Some(_) if report.cross_partition.is_some_and(|share| share <= MOST_CROSS_PARTITION) => (
+            Severity::Notice,
+            "Most queries name keys, or the first level of a hierarchical key, under which related items are \
+             together; a transaction has no partition to be in.",
+        ),
         Some(_) => (
             Severity::Warning,
             "No query finds related items together, so queries go to all partitions. Take the property \
@@ -309,7 +314,7 @@ fn cross_partition_queries(report: &Report) -> Option<Finding> {
         measured: share,
         source: ALERTS,
         sentence: format!(
-            "{} of the queries visit several partitions. Their cost grows with the container: it has {} now.",
+            "{} of the queries visit all partitions. Their cost grows with the container: it has {} now.",
             percent(share),
             counted(report.physical_partitions, "physical partition")
         ),

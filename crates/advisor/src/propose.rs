@@ -49,7 +49,7 @@ pub fn propose(
     analysis.add(&items[..items.len().min(ITEMS)]);
     let mut seen = HashSet::new();
     let ranked = rank(analysis.finish());
-    // Two candidates with the same partitions and the same costs: the simpler is first, and enough.
+    // Two candidates of a kind with the same partitions and costs: the simpler is first, and enough.
     let ranked = ranked.into_iter().filter(|standing| seen.insert(Footprint::of(standing)));
     varied(ranked.map(|standing| standing.report.strategy), most)
 }
@@ -100,6 +100,7 @@ fn varied(ranked: impl Iterator<Item = KeyStrategy>, most: usize) -> Vec<KeyStra
 /// What tells two candidates apart.
 #[derive(PartialEq, Eq, Hash)]
 struct Footprint {
+    family: Family,
     partitions: u64,
     largest_share: u64,
     request_units: u64,
@@ -111,6 +112,7 @@ impl Footprint {
         let report = &standing.report;
         let bits = |number: f64| (number * 1e6).to_bits();
         Self {
+            family: Family::of(&report.strategy),
             partitions: bits(report.cardinality.value),
             largest_share: bits(report.by_items.largest),
             request_units: bits(report.request_units_per_day.value),

@@ -151,9 +151,6 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         write(path, &input.requests_as_lines()?)?;
     }
     let advice = run_analysis::run(&input, arguments)?;
-    if let Some(path) = &arguments.html {
-        write(path, &output::html(&advice))?;
-    }
     let text = if arguments.json {
         json(&Output { advice: &advice, traffic: input.measured.as_ref() })?
     } else {
@@ -164,6 +161,9 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         text
     };
     print(&text)?;
+    if let Some(path) = &arguments.html {
+        write(path, &output::html(&advice))?;
+    }
     Ok(ExitCode::from(u8::from(advice.warns_of_current())))
 }
 

@@ -5,6 +5,7 @@ use tributary_tools::{Table, figures::NONE};
 use super::{about, whole};
 use crate::{
     advice::{Advice, Alternative, Standing, percent},
+    findings::SPANNING_TRANSACTION,
     report::Report,
 };
 
@@ -74,7 +75,8 @@ fn efficiency(report: &Report) -> String {
 fn warnings(standing: &Standing) -> String {
     let mut warnings = standing.warnings();
     if !standing.works {
-        warnings.insert(0, "does not work");
+        warnings.retain(|code| *code != SPANNING_TRANSACTION);
+        warnings.insert(0, "does not work: spanning-transaction");
     }
     if warnings.is_empty() { NONE.to_owned() } else { warnings.join(", ") }
 }

@@ -18,12 +18,12 @@ fn proposed(items: &[Item], requests: &[RequestKind]) -> Vec<String> {
     proposed.iter().map(ToString::to_string).collect()
 }
 
-/// Readings of thirty devices, with everything that is no key beside them.
+/// Readings of 150 devices, with everything that is no key beside them.
 fn readings() -> Vec<Item> {
     let reading = |n: u32| {
         item(json!({
             "id": format!("reading-{n}"),
-            "device": {"id": format!("device-{}", n % 30), "tags": ["a"]},
+            "device": {"id": format!("device-{}", n % 150), "tags": ["a"]},
             "at": format!("2026-{:02}-{:02}T00:00:00Z", n % 12 + 1, n % 28 + 1),
             "epoch": 1_700_000_000 + n * 40_000,
             "celsius": f64::from(n) / 7.0,

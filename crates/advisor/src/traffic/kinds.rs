@@ -170,6 +170,7 @@ fn kind(name: String, operation: Operation, per_day: f64) -> RequestKind {
         select: Select::Items,
         set: Vec::new(),
         writes: Vec::new(),
-        frequency: Some(Frequency { per_day }),
+        // A hundredth of a request a day is more than is known.
+        frequency: Some(Frequency { per_day: (per_day * 100.0).round() / 100.0 }),
     }
 }

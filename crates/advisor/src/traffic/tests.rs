@@ -35,7 +35,7 @@ fn an_export_of_the_portal_gives_frequencies() {
             json!({"kind": "creates", "operation": "create", "filters": {"/id": "?", "/userId": "?"},
                 "frequency": {"perDay": 20.0}}),
             json!({"kind": "reads of an item", "operation": "read", "filters": {"/id": "?", "/userId": "?"},
-                "frequency": {"perDay": 4000.0 / 3.0}}),
+                "frequency": {"perDay": 1333.33}}),
         ]
     );
 }
