@@ -176,9 +176,13 @@ impl Analysis {
         }
     }
 
-    /// Returns what versions of an item have in common: its id, its current key, and when it was
-    /// created, where that is known and is not the time of the version.
+    /// Returns what versions of an item have in common: the id that the store gave it, in a sample from a
+    /// container. Otherwise its id, its current key, and when it was created, where that is known and is
+    /// not the time of the version.
     fn identity(&self, item: &Value) -> Option<u64> {
+        if let Some(rid) = item.get("_rid").and_then(Value::as_str) {
+            return Some(hash(rid));
+        }
         let id = item.get("id")?.as_str()?;
         let key = self.options.current.as_ref().map(|current| current.key(item).ok());
         let created = self.options.time.as_ref().filter(|time| **time != Path::of("_ts"));

@@ -27,13 +27,16 @@ pub(crate) fn distribution(mut parts: Vec<Part<'_>>) -> Distribution {
         return Distribution::default();
     }
     let share = |part: &Part<'_>| part.value / total;
-    let mut top: Vec<_> = parts.iter().rev().take(TOP).collect();
-    // Of equal ones, always the same come first.
-    top.sort_by(|a, b| {
-        b.value.total_cmp(&a.value).then_with(|| a.key.to_string().cmp(&b.key.to_string()))
-    });
-    let top =
-        top.into_iter().map(|part| KeyShare { key: part.key.to_string(), share: share(part) });
+    // Of equal ones, those come first whose key does: the same in each run.
+    let least = parts.iter().rev().nth(TOP - 1).map_or(0.0, |part| part.value);
+    let mut top: Vec<_> = parts
+        .iter()
+        .rev()
+        .take_while(|part| part.value >= least)
+        .map(|part| KeyShare { key: part.key.to_string(), share: share(part) })
+        .collect();
+    top.sort_by(|a, b| b.share.total_cmp(&a.share).then_with(|| a.key.cmp(&b.key)));
+    top.truncate(TOP);
     let (mut keys, mut sum, mut gini) = (0.0, 0.0, 1.0);
     let mut curve = vec![(0.0, 0.0)];
     for part in &parts {
@@ -52,7 +55,7 @@ pub(crate) fn distribution(mut parts: Vec<Part<'_>>) -> Distribution {
         gini: gini.clamp(0.0, 1.0),
         largest: parts.last().map_or(0.0, share),
         mean: total / n_keys,
-        top: top.collect(),
+        top,
         curve,
     }
 }

@@ -353,7 +353,9 @@ fn large_partition(report: &Report) -> Option<Finding> {
 fn throughput_limit(report: &Report) -> Option<Finding> {
     let growth = &report.growth;
     let busiest = growth.busiest_request_units_per_second?;
-    let soon = growth.days_to_10_000_ru.filter(|days| *days < 365.0);
+    // From far below the limit, a straight line into the future says nothing.
+    let is_near = busiest >= FAR_REQUEST_UNITS;
+    let soon = growth.days_to_10_000_ru.filter(|days| is_near && *days < 365.0);
     if busiest < PARTITION_REQUEST_UNITS && soon.is_none() {
         return None;
     }

@@ -111,8 +111,8 @@ pub struct Growth {
     pub days_to_20_gb: Option<f64>,
     /// Request units a second of the busiest logical partition, at the peak.
     pub busiest_request_units_per_second: Option<f64>,
-    /// Days until that is 10,000, when requests grow as the items do; `None` when it never is or when
-    /// that is unknown.
+    /// Days until that is 10,000, when requests grow as the items do; `None` when it never is, or when
+    /// the growth or the number of items in the container was not given.
     pub days_to_10_000_ru: Option<f64>,
     /// Whether a period in the key ends the growth of each logical partition.
     pub ends_with_period: bool,

@@ -143,7 +143,8 @@ impl<'a> Load<'a> {
         let busiest = self
             .has_requests
             .then(|| busiest / SECONDS_OF_A_DAY * self.peak.unwrap_or(1.0).max(1.0));
-        let days_to_10_000_ru = busiest.zip(items_per_day).and_then(|(busiest, items_per_day)| {
+        let in_container = world.options.items_in_container.and(items_per_day);
+        let days_to_10_000_ru = busiest.zip(in_container).and_then(|(busiest, items_per_day)| {
             let days_to_double = world.n_items * world.scale / items_per_day;
             let days = (PARTITION_REQUEST_UNITS / busiest - 1.0) * days_to_double;
             // Where a period ends the growth, next year's requests go to other partitions, but as many.

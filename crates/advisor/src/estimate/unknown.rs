@@ -28,6 +28,11 @@ pub(super) fn unknown(report: &Report, world: &World<'_>) -> Vec<String> {
             .to_owned(),
     );
     say(
+        frequencies && world.options.items_in_container.is_none(),
+        "When a partition reaches 10,000 RU/s: the number of items in the container is not given."
+            .to_owned(),
+    );
+    say(
         report.hotness.is_none(),
         "Whether writes come together in one partition at a time: no item has a time that can be read."
             .to_owned(),

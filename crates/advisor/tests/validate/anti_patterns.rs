@@ -139,6 +139,32 @@ fn items_of_several_partitions_with_one_id_are_not_versions_when_the_current_key
     assert!(!warnings(&world.report("/postId")).contains(&"changing-key"));
 }
 
+/// An export of a container has no versions: what has an id of the store for each is several items.
+#[test]
+fn items_of_a_container_are_told_apart_by_the_id_that_the_store_gave() {
+    let item = |rid: &str, status: &str, post: u64| json!({"id": "like-1", "_rid": rid, "postId": post, "status": status});
+    let several = World::of((0..300).map(|n| item(&format!("rid-{n}"), "new", n)));
+    assert_eq!(several.report("/postId").keys.repeated_ids, 0);
+    let one = World::of([item("rid", "new", 1), item("rid", "read", 1)]);
+    assert_eq!(one.report("/postId").keys.changed_ids, 0);
+    assert_eq!(one.report("/status").keys.changed_ids, 1);
+}
+
+/// Few requests do not become a problem by a straight line into the future.
+#[test]
+fn a_small_sample_with_much_growth_is_no_alarm() {
+    let items = (0..300).map(|n| json!({"id": format!("{n}"), "postId": n % 120}));
+    let mut world = World::of(items)
+        .with(query("of a post", json!({"/postId": "?"}), 300_000))
+        .with(json!({"kind": "create", "operation": "create", "frequency": {"perDay": 50_000}}));
+    assert_eq!(warnings(&world.report("/postId")), [""; 0]);
+    world.options.items_in_container = Some(100_000);
+    assert!(world.report("/postId").growth.days_to_10_000_ru.is_some());
+    // But a busy one does.
+    world.options.peak_over_mean = Some(10_000.0);
+    assert_eq!(warnings(&world.report("/postId")), ["throughput-limit"]);
+}
+
 #[test]
 fn items_without_a_key_are_counted_by_what_they_lack() {
     let items = (0..100).map(|n| match n {
