@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     feeds::News,
-    model::Store,
+    model::{Ages, Store},
     relocations::{Done, Dues, Slice},
 };
 use crate::{
@@ -19,23 +19,37 @@ pub(super) const RECORDS: &str = "~records";
 const PROGRESS: &str = "migration";
 
 /// What was published before is in the warm container, or a colder one.
+///
+/// A reader believes it an [`Ages::SLACK`] after it was written down, and until then the one before:
+/// what a run has just copied may not be in the replica that answers the reader.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Progress {
     id: String,
     partition_key: String,
     migrated_before: Timestamp,
+    noted_at: Timestamp,
+    /// What was written down before.
+    formerly: Timestamp,
+}
+
+impl Progress {
+    fn is_settled(&self, now: Timestamp) -> bool {
+        self.noted_at <= now.before(Ages::SLACK)
+    }
 }
 
 impl News {
-    /// Returns the moment before which nothing is in the hot container alone: one point read, at most
-    /// once a minute.
+    /// Returns the moment before which nothing is in the hot container alone, and every replica knows
+    /// it: one point read, at most once a minute.
     pub(super) async fn migrated_before(&self) -> Result<Timestamp, StoreError> {
         if let Some(known) = self.progress.get() {
             return Ok(known);
         }
         let read: Option<Stored<Progress>> = self.locations.read(RECORDS, PROGRESS).await?;
-        let before = read.map_or(Timestamp::EPOCH, |progress| progress.item.migrated_before);
+        let before = read.map_or(Timestamp::EPOCH, |Stored { item, .. }| {
+            if item.is_settled(self.now()) { item.migrated_before } else { item.formerly }
+        });
         self.progress.set(before);
         Ok(before)
     }
@@ -43,11 +57,18 @@ impl News {
     async fn note_migrated(&self, before: Timestamp) -> Result<(), StoreError> {
         let locations = self.locations.latest_committed();
         let read: Option<Stored<Progress>> = locations.read(RECORDS, PROGRESS).await?;
-        if read.as_ref().is_some_and(|progress| progress.item.migrated_before >= before) {
+        let now = self.now();
+        let is_late = |known: &Progress| known.migrated_before >= before || !known.is_settled(now);
+        if read.as_ref().is_some_and(|known| is_late(&known.item)) {
             return Ok(());
         }
-        let (id, partition_key) = (PROGRESS.to_owned(), RECORDS.to_owned());
-        let progress = Progress { id, partition_key, migrated_before: before };
+        let progress = Progress {
+            id: PROGRESS.to_owned(),
+            partition_key: RECORDS.to_owned(),
+            migrated_before: before,
+            noted_at: now,
+            formerly: read.as_ref().map_or(Timestamp::EPOCH, |known| known.item.migrated_before),
+        };
         let etag = read.as_ref().map(|progress| &progress.etag);
         match locations.put(RECORDS, PROGRESS, &progress, etag).await {
             // Another run has written down what it knows. The next one writes this.

@@ -6,8 +6,9 @@
 //! | before that, but after all that is known to be migrated | hot and warm |
 //! | what is known to be migrated | warm alone |
 //!
-//! What is known to be migrated the migration writes down at the end of each whole run: so a migration
-//! that is late, or does not run at all, hides nothing.
+//! What is known to be migrated the migration writes down at the end of whole runs, and readers believe
+//! it an hour later: so a migration that is late, or does not run at all, hides nothing, and neither
+//! does a replica that is behind.
 //!
 //! The archive is not listed.
 

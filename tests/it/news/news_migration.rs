@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::given::Newsroom;
+use super::given::{HYBRID, Newsroom};
 
 #[tokio::test]
 async fn what_is_older_than_thirty_days_goes_to_the_warm_container_and_stays_readable() {
@@ -37,6 +37,23 @@ async fn the_timer_does_the_same() {
     room.days_pass(11).await;
     room.world.tick("NewsMigration").await.unwrap();
     assert_eq!(room.live_in("feeds_historical").await, 1);
+}
+
+#[tokio::test]
+async fn what_was_just_migrated_is_listed_though_a_replica_does_not_have_it_yet() {
+    let room = Newsroom::new().await;
+    room.post("reuters", "old", 20.0).await.expect(201);
+    room.days_pass(11).await;
+    let window = format!("from={}&to={}", room.days_ago(60.0), room.days_ago(30.5));
+    let frozen = room.world.endpoint.freeze_replica("feeds_historical");
+    room.migrate().await;
+    let other = room.with_settings(HYBRID).await;
+    assert_eq!(other.urls(&window).await, ["old"]);
+    // A day later no replica is behind, and the copy in the hot container is not asked for.
+    drop(frozen);
+    room.days_pass(2).await;
+    let other = room.with_settings(HYBRID).await;
+    assert_eq!(other.urls(&window).await, ["old"]);
 }
 
 #[tokio::test]

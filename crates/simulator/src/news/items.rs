@@ -198,6 +198,9 @@ impl News {
 
     /// Returns true if an item is shown once where one of its versions is in the range, and is not
     /// shown where one is not. What ends the page is in it, too.
+    ///
+    /// While replicas are behind, an item with another date may be gone from where it was and not yet
+    /// be where it is.
     fn is_in(
         &self,
         number: usize,
@@ -211,9 +214,13 @@ impl News {
             (Some(shown), None) => {
                 versions.into_iter().flatten().any(|text| text.is_shown(number, shown))
             }
-            (None, _) => versions
-                .iter()
-                .any(|text| text.is_none_or(|text| !covered.contains(&text.published))),
+            (None, _) => {
+                let dates: Vec<_> =
+                    versions.iter().map(|text| text.map(|text| text.published)).collect();
+                dates.iter().any(|date| {
+                    *date != dates[0] || date.is_none_or(|date| !covered.contains(&date))
+                })
+            }
             _ => false,
         }
     }
