@@ -16,6 +16,9 @@ use std::{
 
 use tributary_partition::{Options, RequestKind, validate};
 
+const BODY: &str =
+    "Lorem ipsum dolor sit amet, consectetur adipiscing elit, sed do eiusmod tempor. ";
+
 const SIZES: [u64; 3] = [250_000, 500_000, 1_000_000];
 
 const CANDIDATES: [&str; 20] = [
@@ -136,8 +139,12 @@ fn item(line: &mut String, n: u64) {
         b % 100, b % 1_000, b % 20, b % 30,
     )
     .unwrap();
-    let rest = 1_024_usize.saturating_sub(line.len() - start + 3);
-    line.extend(std::iter::repeat_n("lorem ipsum ", rest / 12 + 1).flat_map(str::chars).take(rest));
+    let mut rest = 1_024_usize.saturating_sub(line.len() - start + 3);
+    while rest > 0 {
+        let length = rest.min(BODY.len());
+        line.push_str(&BODY[..length]);
+        rest -= length;
+    }
     line.push_str("\"}\n");
 }
 

@@ -9,7 +9,7 @@ use std::io::BufRead;
 
 use rayon::prelude::*;
 use serde_json::Value;
-use tributary_charges::{policy::IndexingPolicy, rates, terms::Terms};
+use tributary_charges::{policy::IndexingPolicy, rates, terms::charge_of};
 use tributary_partitioning::{KeyStrategy, KeyValue, moment::moment, path::Path};
 
 use crate::{
@@ -172,7 +172,7 @@ impl Analysis {
             identity: self.identity(value),
             read: rates::read(size(stored_bytes)),
             write,
-            create: write + Terms::of(value, &self.options.indexing_policy).charge(),
+            create: write + charge_of(value, &self.options.indexing_policy),
         }
     }
 

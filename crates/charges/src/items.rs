@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::{
     policy::IndexingPolicy,
     rates::{self, PATCH_OPERATION},
-    terms::Terms,
+    terms::{Terms, charge_of},
 };
 
 /// A version of an item.
@@ -34,7 +34,7 @@ pub enum Within {
 
 /// Returns the request units of a new item.
 pub fn create(new: &Version, policy: &IndexingPolicy) -> f64 {
-    rates::write(new.bytes) + new.terms(policy).charge()
+    rates::write(new.bytes) + charge_of(&new.item, policy)
 }
 
 /// Returns the request units of a new version: the terms that differ are taken out and put in.

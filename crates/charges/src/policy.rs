@@ -16,15 +16,28 @@ pub struct IndexingPolicy {
     composite_indexes: Vec<Vec<PathSpec>>,
 }
 
+/// A path of a policy, taken apart once.
 #[derive(Clone, Debug, Deserialize)]
+#[serde(from = "WrittenPath")]
 struct PathSpec {
+    steps: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct WrittenPath {
     path: String,
+}
+
+impl From<WrittenPath> for PathSpec {
+    fn from(written: WrittenPath) -> Self {
+        Self { steps: segments(&written.path).into_iter().map(str::to_owned).collect() }
+    }
 }
 
 impl Default for IndexingPolicy {
     /// What a container gets that names no policy: everything but the ETag.
     fn default() -> Self {
-        let path = |path: &str| vec![PathSpec { path: path.to_owned() }];
+        let path = |path: &str| vec![PathSpec::from(WrittenPath { path: path.to_owned() })];
         Self {
             automatic: true,
             indexing_mode: "consistent".to_owned(),
@@ -44,7 +57,7 @@ impl IndexingPolicy {
     /// Whether the value at `path` is indexed: the most precise pattern that covers it decides.
     pub fn covers(&self, path: &[&str]) -> bool {
         let best = |patterns: &[PathSpec]| {
-            patterns.iter().filter_map(|pattern| precision(&pattern.path, path)).max()
+            patterns.iter().filter_map(|pattern| precision(&pattern.steps, path)).max()
         };
         let included = best(&self.included_paths);
         included.is_some() && included >= best(&self.excluded_paths)
@@ -53,27 +66,33 @@ impl IndexingPolicy {
     /// The paths of single values that are included by name.
     pub fn named_paths(&self) -> impl Iterator<Item = Vec<&str>> {
         self.included_paths.iter().filter_map(|included| {
-            let mut path = segments(&included.path);
-            (path.pop() == Some("?") && !path.contains(&"[]")).then_some(path)
+            let (last, path) = included.steps.split_last()?;
+            let is_named = last == "?" && !path.iter().any(|step| step == "[]");
+            is_named.then(|| path.iter().map(String::as_str).collect())
         })
     }
 
     /// The properties of each composite index, as paths.
     pub fn composite_indexes(&self) -> impl Iterator<Item = Vec<Vec<&str>>> {
-        self.composite_indexes
-            .iter()
-            .map(|index| index.iter().map(|property| segments(&property.path)).collect())
+        self.composite_indexes.iter().map(|index| index.iter().map(PathSpec::names).collect())
     }
 }
 
 /// How precisely a pattern covers a path, if it does: by its length, and a pattern for the value
 /// itself (`/?`) before one for all below (`/*`).
-fn precision(pattern: &str, path: &[&str]) -> Option<(usize, bool)> {
-    let mut pattern = segments(pattern);
-    match pattern.pop()? {
-        "?" if pattern == path => Some((pattern.len(), true)),
-        "*" if path.starts_with(&pattern) => Some((pattern.len(), false)),
+fn precision(pattern: &[String], path: &[&str]) -> Option<(usize, bool)> {
+    let (last, pattern) = pattern.split_last()?;
+    let starts = pattern.len() <= path.len() && pattern.iter().zip(path).all(|(a, b)| a == b);
+    match last.as_str() {
+        "?" if starts && pattern.len() == path.len() => Some((pattern.len(), true)),
+        "*" if starts => Some((pattern.len(), false)),
         _ => None,
+    }
+}
+
+impl PathSpec {
+    fn names(&self) -> Vec<&str> {
+        self.steps.iter().map(String::as_str).collect()
     }
 }
 
