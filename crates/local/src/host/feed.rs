@@ -260,8 +260,12 @@ impl FeedPump {
         };
         if matches!(ended, Err(FeedError::Split)) {
             finish.cancel();
-            while running.join_next().await.is_some() {}
-            return Ok(());
+            let finished = async { while running.join_next().await.is_some() {} };
+            tokio::select! {
+                () = finished => return Ok(()),
+                // A batch that fails is tried again and again, whatever has become of the handler.
+                () = stop.cancelled() => {}
+            }
         }
         // An invocation in flight comes again. A worker that is aborted may still be at a write in
         // another thread: the lease would change under who takes it next.

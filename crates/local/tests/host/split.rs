@@ -17,6 +17,8 @@ use bytes::Bytes;
 use futures::future::BoxFuture;
 use futures::{FutureExt as _, TryStreamExt as _};
 use serde_json::{Value, json};
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
 use tributary_local::host::{FeedPump, InvocationResult, Invoker, RouterInvoker};
 
 use crate::support::{Handler, Received, cosmos_function, feed_options, function};
@@ -164,6 +166,34 @@ async fn what_only_one_child_has_is_delivered_in_the_same_drain() {
         account.pump(&json, splits).drain().await.unwrap();
         assert_eq!(ids(&handler.received()).len(), 10, "every change of {key} is delivered");
     }
+}
+
+/// Never answers; tells when it is asked.
+struct Holds(Arc<Notify>);
+
+impl Invoker for Holds {
+    fn invoke<'a>(&'a self, _: &'a str, _: &'a str, _: Bytes) -> BoxFuture<'a, InvocationResult> {
+        self.0.notify_one();
+        std::future::pending().boxed()
+    }
+}
+
+#[tokio::test]
+async fn a_trigger_that_has_met_a_split_stops_though_its_handler_does_not_answer() {
+    let account = Account::new().await;
+    write(&account.posts, "before").await;
+    let (asked, stop) = (Arc::new(Notify::new()), CancellationToken::new());
+    let pump = account.pump(&cosmos_function(), Holds(asked.clone()));
+    let running = tokio::spawn({
+        let stop = stop.clone();
+        async move { pump.run(stop).await }
+    });
+    asked.notified().await;
+    account.split().await;
+    // It looks for splits every 5 seconds.
+    tokio::time::sleep(Duration::from_secs(6)).await;
+    stop.cancel();
+    tokio::time::timeout(Duration::from_secs(10), running).await.unwrap().unwrap();
 }
 
 #[tokio::test]
