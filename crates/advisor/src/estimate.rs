@@ -66,7 +66,7 @@ pub(crate) struct World<'a> {
 pub(crate) struct Cost {
     pub(crate) names_key: bool,
     pub(crate) is_query: bool,
-    /// Whether some of the drawn requests visit all partitions: they name neither keys nor prefixes.
+    /// Whether some of the drawn requests visit all partitions.
     pub(crate) fans_out: bool,
     pub(crate) logical: f64,
     pub(crate) physical: f64,
@@ -418,7 +418,7 @@ impl Query<'_> {
         let mut cost = Cost {
             names_key: self.visits.names_key,
             is_query: true,
-            fans_out: self.visits.all > 0.0,
+            fans_out: self.fans_out(),
             charge_of_a_load,
             ..Cost::default()
         };
@@ -454,6 +454,14 @@ impl Query<'_> {
             }
         }
         cost
+    }
+
+    /// Whether some of the drawn requests visit all partitions: they name nothing of the key, or half of
+    /// all keys and more, as a query does that names all buckets.
+    fn fans_out(&self) -> bool {
+        let Visits { all, partitions, n_partitions, .. } = self.visits;
+        let named = n_partitions / partitions.max(1.0);
+        all > 0.0 || (named > 1.0 && 2.0 * named >= self.cardinality)
     }
 
     /// Whether the order of the answer is that of a period in the key.

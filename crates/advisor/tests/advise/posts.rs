@@ -12,13 +12,14 @@ pub(crate) const REQUESTS: &str = r#"{"kind": "posts of a user", "operation": "q
 {"kind": "create a post", "operation": "create", "filters": {"/userId": "?"}, "frequency": {"perDay": 200}}
 "#;
 
-/// 1,600 posts of 200 users, ten tags; user and tag are independent of each other.
+/// 1,600 posts of 200 users, ten tags; user and tag are independent of each other. One user writes more than
+/// the others.
 pub(crate) fn items() -> String {
     let mut lines = String::new();
     for n in 0..1_600_u32 {
         let item = json!({
             "id": format!("post-{n}"),
-            "userId": format!("user-{}", n * 7 % 200),
+            "userId": format!("user-{}", if n % 100 == 0 { 7 } else { n * 7 % 200 }),
             "tag": format!("tag-{}", n / 160 % 10),
             "createdAt": format!("2026-{:02}-{:02}T08:30:00.000Z", n % 12 + 1, n / 12 % 28 + 1),
             "content": "c".repeat(200),

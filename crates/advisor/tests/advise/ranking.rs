@@ -83,6 +83,24 @@ fn the_definition_is_an_entry_of_containers_json_that_is_read_again() {
     assert_eq!(strategies(&advice), ["/userId", "/tag,/userId"]);
 }
 
+/// A prefix leads to the partitions that hold it. All buckets, or nothing of the key, lead to all.
+#[test]
+fn a_prefix_is_no_fan_out_and_all_buckets_are_one() {
+    let requests = r#"{"kind": "posts of a user", "operation": "query", "filters": {"/userId": "?"}, "limit": 20, "frequency": {"perDay": 12000}}
+"#;
+    let folder = posts::folder().with("requests.jsonl", requests);
+    let keys =
+        ["--candidate", "/userId,/id", "--candidate", "/id in 10 buckets", "--candidate", "/tag"];
+    let advice = json(&folder, &[&LARGE[..], &keys].concat());
+    let share = |strategy: &str| {
+        let ranked = advice["ranked"].as_array().unwrap();
+        let found = ranked.iter().find(|standing| standing["report"]["strategy"] == strategy);
+        found.unwrap()["report"]["crossPartition"].as_f64()
+    };
+    assert_eq!(share("/userId,/id"), Some(0.0));
+    assert_eq!((share("/id in 10 buckets"), share("/tag")), (Some(1.0), Some(1.0)));
+}
+
 /// For CI.
 #[test]
 fn a_warning_about_the_current_key_is_exit_code_1() {
