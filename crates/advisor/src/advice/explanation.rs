@@ -8,6 +8,9 @@ use crate::output::{about, whole};
 /// Below this factor two candidates cost as good as the same: the estimates are not more precise.
 const AS_GOOD_AS_EQUAL: f64 = 1.1;
 
+/// Beyond this many days nobody plans.
+const CENTURY: f64 = 36_500.0;
+
 /// A share of requests that is larger by this is clearly larger.
 const CLEARLY_MORE: f64 = 0.1;
 
@@ -15,6 +18,7 @@ pub(super) fn why(ranked: &[Standing], question: &Question) -> Vec<String> {
     let Some((best, others)) = ranked.split_first() else { return Vec::new() };
     let mut why = vec![headline(best, ranked.len())];
     why.push(partitions(best));
+    why.extend(growth(best));
     if let Some(aligned) = best.report.aligned {
         why.push(alignment(best, aligned));
     }
@@ -85,6 +89,33 @@ fn partitions(best: &Standing) -> String {
         whole(report.cardinality.value),
         whole_or_tenths(report.by_items.mean),
     )
+}
+
+/// Returns a sentence about the limits of a logical partition, when the growth is known.
+fn growth(best: &Standing) -> Option<String> {
+    let growth = &best.report.growth;
+    let items = growth.items_per_day.filter(|items| *items > 0.0)?;
+    let limits = [(growth.days_to_20_gb, "20 GB"), (growth.days_to_10_000_ru, "10,000 RU/s")];
+    let near = limits.iter().filter(|(days, _)| days.is_some_and(|days| days < CENTURY));
+    let reached: Vec<_> =
+        near.filter_map(|(days, limit)| Some(format!("{limit} {}", time((*days)?)))).collect();
+    let largest = if reached.is_empty() {
+        "no logical partition reaches a limit of the service within a century".to_owned()
+    } else {
+        format!("the largest logical partition reaches {}", reached.join(", and "))
+    };
+    let period = if growth.ends_with_period { ", since its period ends" } else { "" };
+    let period = if reached.is_empty() { period } else { "" };
+    Some(format!("With {} new items a day, {largest}{period}.", about(items)))
+}
+
+/// Returns when something is reached that is so many days away.
+fn time(days: f64) -> String {
+    match days {
+        _ if days < 1.0 => "at once".to_owned(),
+        _ if days < 730.0 => format!("in {} days", about(days)),
+        _ => format!("in {} years", about(days / 365.0)),
+    }
 }
 
 fn alignment(best: &Standing, aligned: f64) -> String {
