@@ -6,7 +6,7 @@
 //! [`Severity::Notice`]. Findings that cost or fail whatever the size stay warnings.
 
 use crate::{
-    estimate::{GB, PARTITION_REQUEST_UNITS, World, hotness_needs, load::PARTITION_BYTES},
+    estimate::{GB, PARTITION_REQUEST_UNITS, World, hotness_needs},
     report::{Finding, Report, Severity},
     request::Operation,
 };
@@ -64,6 +64,9 @@ const CHECKLIST: &str = "guide, Implementation Guidelines 1, Partition Key Desig
 const ALERTS: &str = "guide, Monitoring and Diagnostics 2, Performance Alerting";
 const LIMITS: &str = "service limit, https://learn.microsoft.com/azure/cosmos-db/concepts-limits";
 
+mod items;
+mod requests;
+
 /// Returns all findings, warnings first.
 pub(crate) fn findings(report: &Report, world: &World<'_>) -> Vec<Finding> {
     let by_size = if limits_are_far(report) { Severity::Notice } else { Severity::Warning };
@@ -73,15 +76,15 @@ pub(crate) fn findings(report: &Report, world: &World<'_>) -> Vec<Finding> {
         hyperfragmentation(report, world),
         changing_key(report, world),
         skewed_distribution(report, by_size),
-        not_aligned(report),
-        cross_partition_queries(report),
-        large_partition(report),
-        throughput_limit(report),
-        spanning_transaction(report),
+        requests::not_aligned(report),
+        requests::cross_partition_queries(report),
+        requests::large_partition(report),
+        requests::throughput_limit(report),
+        requests::spanning_transaction(report),
     ]
     .into_iter()
     .flatten()
-    .chain(keys_of_items(report))
+    .chain(items::keys_of_items(report))
     .collect();
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
     findings
@@ -279,177 +282,6 @@ fn skewed_distribution(report: &Report, severity: Severity) -> Option<Finding> {
             percent(largest)
         ),
     })
-}
-
-fn not_aligned(report: &Report) -> Option<Finding> {
-    let aligned = report.aligned.filter(|aligned| *aligned < LEAST_ALIGNED)?;
-    let worst = report.requests.iter().filter(|request| !request.names_key).max_by(|a, b| {
-        let cost = |request: &crate::report::RequestReport| {
-            request.request_units_per_day.unwrap_or(request.request_units)
-        };
-        cost(a).total_cmp(&cost(b))
-    });
-    let worst = worst.map_or(String::new(), |request| {
-        format!(
-            " The dearest that does not is `{}`, {:.1} RU each.",
-            request.kind, request.request_units
-        )
-    });
-    Some(Finding {
-        code: NOT_ALIGNED,
-        severity: Severity::Warning,
-        threshold: LEAST_ALIGNED,
-        measured: aligned,
-        source: CHECKLIST,
-        sentence: format!("{} of the requests name the key.{worst}", percent(aligned)),
-    })
-}
-
-fn cross_partition_queries(report: &Report) -> Option<Finding> {
-    let share = report.cross_partition.filter(|share| *share > MOST_CROSS_PARTITION)?;
-    Some(Finding {
-        code: CROSS_PARTITION_QUERIES,
-        severity: Severity::Warning,
-        threshold: MOST_CROSS_PARTITION,
-        measured: share,
-        source: ALERTS,
-        sentence: format!(
-            "{} of the queries visit all partitions. Their cost grows with the container: it has {} now.",
-            percent(share),
-            counted(report.physical_partitions, "physical partition")
-        ),
-    })
-}
-
-fn large_partition(report: &Report) -> Option<Finding> {
-    let growth = &report.growth;
-    let soon = growth.days_to_20_gb.filter(|days| *days < 365.0);
-    if growth.largest_bytes < LARGE_BYTES && soon.is_none() {
-        return None;
-    }
-    let key = report.by_bytes.top.first().map(|top| top.key.clone()).unwrap_or_default();
-    let when = match soon {
-        Some(days) if days <= 0.0 => " Writes to it are refused there.".to_owned(),
-        Some(days) => {
-            format!(" At the stated growth it is there in {}.", counted(days.ceil(), "day"))
-        }
-        None => String::new(),
-    };
-    Some(Finding {
-        code: LARGE_PARTITION,
-        severity: Severity::Warning,
-        threshold: LARGE_BYTES,
-        measured: growth.largest_bytes,
-        source: if growth.largest_bytes < LARGE_BYTES { LIMITS } else { ALERTS },
-        sentence: format!(
-            "The largest logical partition, {key}, has {:.1} GB of the {:.0} GB that one can have.{when} Add a \
-             period or a second level to the key.",
-            growth.largest_bytes / GB,
-            PARTITION_BYTES / GB
-        ),
-    })
-}
-
-fn throughput_limit(report: &Report) -> Option<Finding> {
-    let growth = &report.growth;
-    let busiest = growth.busiest_request_units_per_second?;
-    // From far below the limit, a straight line into the future says nothing.
-    let is_near = busiest >= FAR_REQUEST_UNITS;
-    let soon = growth.days_to_10_000_ru.filter(|days| is_near && *days < 365.0);
-    if busiest < PARTITION_REQUEST_UNITS && soon.is_none() {
-        return None;
-    }
-    let when = match soon {
-        Some(days) if days > 0.0 => {
-            format!(
-                " If requests grow as the items do, it is there in {}.",
-                counted(days.ceil(), "day")
-            )
-        }
-        _ => " Requests beyond are refused with 429.".to_owned(),
-    };
-    Some(Finding {
-        code: THROUGHPUT_LIMIT,
-        severity: Severity::Warning,
-        threshold: PARTITION_REQUEST_UNITS,
-        measured: busiest,
-        source: LIMITS,
-        sentence: format!(
-            "The busiest logical partition needs {busiest:.0} RU/s at its peak, of the \
-             {PARTITION_REQUEST_UNITS} that one can have.{when}"
-        ),
-    })
-}
-
-fn spanning_transaction(report: &Report) -> Option<Finding> {
-    let spans: Vec<_> = report
-        .requests
-        .iter()
-        .filter(|request| request.transaction_fits == Some(false))
-        .map(|request| format!("`{}`", request.kind))
-        .collect();
-    (!spans.is_empty()).then(|| Finding {
-        code: SPANNING_TRANSACTION,
-        severity: Severity::Warning,
-        threshold: 0.0,
-        measured: crate::sketch::float(spans.len() as u64),
-        source: "service limit, https://learn.microsoft.com/azure/cosmos-db/nosql/transactional-batch",
-        sentence: format!(
-            "A transaction has items of one logical partition, and this key does not put them there: {}.",
-            spans.join(", ")
-        ),
-    })
-}
-
-fn keys_of_items(report: &Report) -> Vec<Finding> {
-    let keys = &report.keys;
-    let of = crate::sketch::float(report.items.max(1));
-    let finding = |code, n: u64, source, what: &str| {
-        (n > 0).then(|| Finding {
-            code,
-            severity: Severity::Warning,
-            threshold: 0.0,
-            measured: crate::sketch::float(n) / of,
-            source,
-            sentence: format!(
-                "{} of {} {what}",
-                counted(crate::sketch::float(n), "item"),
-                report.items
-            ),
-        })
-    };
-    let is_computed = report
-        .strategy
-        .levels()
-        .iter()
-        .any(|level| !matches!(level.as_slice(), [tributary_partitioning::Part::Value(_)]));
-    let together = |what: &str| {
-        if is_computed {
-            format!("{what}: the key cannot be made.")
-        } else {
-            format!("{what}: all such items share one logical partition.")
-        }
-    };
-    let properties = "guide, Partition Key Properties";
-    [
-        finding(MISSING_KEY, keys.missing, properties, &together("lack a property of the key")),
-        finding(NULL_KEY, keys.null, properties, &together("have null in a property of the key")),
-        finding(
-            INVALID_KEY,
-            keys.not_scalar + keys.not_a_time,
-            "service, https://learn.microsoft.com/azure/cosmos-db/partitioning-overview",
-            "have an object or an array in a property of the key, or no time where its period is the key.",
-        ),
-        finding(
-            LONG_KEY,
-            keys.too_long,
-            LIMITS,
-            "have a key of more than 2,048 bytes, which the service refuses.",
-        ),
-    ]
-    .into_iter()
-    .flatten()
-    .collect()
 }
 
 fn percent(share: f64) -> String {

@@ -1,9 +1,9 @@
 //! Candidates, when the user gives none: from a bounded part of the sample.
 //!
 //! 1. A [`Profile`] of the part tells the properties of which a key can be made, and the times among
-//!    them ([`profile`]).
+//!    them (`profile`).
 //! 2. The pool has all that is sensible of them: values, pairs as levels and joined, periods, buckets
-//!    ([`pool`]). It is wide, and bounded by [`MOST_IN_POOL`].
+//!    (`pool`). It is wide, and bounded by [`MOST_IN_POOL`].
 //! 3. The pool is measured on the part and ranked as the answer will be ([`crate::advice`]), and the best
 //!    of each kind of strategy are proposed. So there is one way to say what is better.
 

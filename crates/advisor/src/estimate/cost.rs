@@ -1,0 +1,283 @@
+//! What a kind of request costs under a candidate: the steps 2 to 5 of [`super`].
+
+use tributary_charges::{
+    policy::IndexingPolicy,
+    rates::{LOAD, LOAD_KB, PATCH_OPERATION, QUERY, RETURN_KB, SEEK, TERM, TERMS_OF_A_VALUE},
+};
+use tributary_partitioning::{
+    Condition, Filter, KeyStrategy, KeyValue, Part, Visit, filter::Range, path::Path,
+};
+
+use super::{Cost, World, steps};
+use crate::{
+    analysis::{
+        candidate::Candidate,
+        kind::{Found, Kind, Matches},
+    },
+    request::{Operation, Select, Step, Wanted},
+    sketch::float,
+};
+
+/// An application sends no more requests than this for one answer: beyond, it asks all physical
+/// partitions at once, where that costs less.
+const MOST_REQUESTS: f64 = 16.0;
+
+/// The ways in which the drawn requests of a kind visit partitions, as shares, and the mean number of
+/// keys that are named.
+#[derive(Clone, Copy, Debug, Default)]
+struct Visits {
+    draws: f64,
+    all: f64,
+    prefixes: f64,
+    n_prefixes: f64,
+    partitions: f64,
+    n_partitions: f64,
+    names_key: bool,
+}
+
+/// Returns what a kind of request costs under a candidate.
+pub(super) fn cost(
+    candidate: &Candidate,
+    kind: &Kind,
+    matches: &Matches,
+    physical: f64,
+    cardinality: f64,
+    world: &World<'_>,
+) -> Cost {
+    let visits = Visits::of(&candidate.strategy, kind);
+    let found = &kind.found;
+    let items = float(found.items).max(1.0);
+    let policy = &world.options.indexing_policy;
+    let query = |matches: &Matches, limit: Option<u32>| {
+        Query { strategy: &candidate.strategy, kind, visits, physical, cardinality }
+            .cost(matches, limit)
+    };
+    let find = || query(&Matches::one(), None);
+    let here = |charge: f64| Cost {
+        names_key: true,
+        is_query: false,
+        fans_out: false,
+        logical: 1.0,
+        physical: 1.0,
+        loaded: 0.0,
+        charge,
+        charge_of_a_load: 0.0,
+    };
+    let write = |step: &Step, found: &Found, alone: bool| -> f64 {
+        let items = float(found.items).max(1.0);
+        let changed = step.set.iter().map(|path| terms_of(path, policy)).sum::<f64>();
+        // The time of the write changes with each: two terms out, two in.
+        let time = if policy.is_on() { f64::from(2 * TERMS_OF_A_VALUE) * TERM } else { 0.0 };
+        let n_set = f64::from(u32::try_from(step.set.len().max(1)).unwrap_or(u32::MAX));
+        let mean_write = found.write / items;
+        let removal = if alone { mean_write } else { 0.0 };
+        let one = match step.operation {
+            Operation::Create | Operation::Delete => found.create / items,
+            Operation::Patch => removal + mean_write + time + changed + n_set * PATCH_OPERATION,
+            Operation::Replace | Operation::Upsert => removal + mean_write + time + changed,
+            Operation::Read => found.read / items,
+            Operation::Query | Operation::Transaction => 0.0,
+        };
+        one * f64::from(step.items)
+    };
+    let operation = kind.request.operation;
+    match operation {
+        Operation::Query => query(matches, kind.request.limit),
+        Operation::Create => here(found.create / items),
+        Operation::Read if visits.names_key => Cost { loaded: 1.0, ..here(found.read / items) },
+        Operation::Read => find(),
+        Operation::Replace | Operation::Upsert | Operation::Patch | Operation::Delete => {
+            let step = Step { set: kind.request.set.clone(), ..Step::of(operation) };
+            let charge = write(&step, found, true);
+            if visits.names_key {
+                here(charge)
+            } else {
+                let find = find();
+                Cost { charge: find.charge + charge, ..find }
+            }
+        }
+        Operation::Transaction => {
+            let alone = !visits.names_key;
+            let charge = if kind.request.writes.is_empty() {
+                found.create / items
+            } else {
+                let steps = kind.request.writes.iter().zip(&kind.written);
+                steps.map(|(step, found)| write(step, found, alone)).sum()
+            };
+            if visits.names_key {
+                return here(charge);
+            }
+            let items: u32 = steps(kind).iter().map(|step| step.items).sum();
+            Cost {
+                names_key: false,
+                is_query: false,
+                fans_out: false,
+                logical: f64::from(items),
+                physical: f64::from(items),
+                ..here(charge)
+            }
+        }
+    }
+}
+
+/// Returns the request units of a changed value: its old terms out of the index, the new ones in.
+fn terms_of(path: &Path, policy: &IndexingPolicy) -> f64 {
+    if !policy.is_on() {
+        return 0.0;
+    }
+    let names: Vec<&str> = path.names().iter().map(String::as_str).collect();
+    let value = if policy.covers(&names) { f64::from(TERMS_OF_A_VALUE) } else { 0.0 };
+    let composite = policy.composite_indexes().filter(|index| index.contains(&names)).count();
+    2.0 * TERM * (value + float(composite as u64))
+}
+
+impl Visits {
+    fn of(strategy: &KeyStrategy, kind: &Kind) -> Self {
+        let mut visits = Self { names_key: true, ..Self::default() };
+        let none = vec![KeyValue::Text(String::new()); kind.drawn.len()];
+        // Of a kind that finds nothing, at least the shape of the visit is known.
+        let nothing = (kind.draws.iter().len() == 0).then_some(&none);
+        for values in kind.draws.iter().chain(nothing) {
+            visits.draws += 1.0;
+            let n = match strategy.visit(&filter(kind, values)) {
+                Visit::Partitions(keys) => {
+                    visits.partitions += 1.0;
+                    visits.n_partitions += float(keys.len() as u64);
+                    keys.len()
+                }
+                Visit::Prefixes(prefixes) => {
+                    visits.prefixes += 1.0;
+                    visits.n_prefixes += float(prefixes.len() as u64);
+                    usize::MAX
+                }
+                Visit::All => {
+                    visits.all += 1.0;
+                    usize::MAX
+                }
+            };
+            visits.names_key &= n <= 1;
+        }
+        visits
+    }
+}
+
+/// Returns the filter of a drawn request.
+fn filter(kind: &Kind, values: &[KeyValue]) -> Filter {
+    let mut values = kind.drawn.iter().zip(values);
+    let text = |seconds: i64| {
+        let time = time::OffsetDateTime::from_unix_timestamp(seconds).ok()?;
+        let text = time.format(&time::format_description::well_known::Rfc3339).ok()?;
+        Some(KeyValue::Text(text))
+    };
+    let conditions = kind.request.filters.iter().filter_map(|(path, wanted)| {
+        let condition = match wanted {
+            Wanted::Drawn => Condition::Equals(values.next()?.1.clone()),
+            Wanted::Last(seconds) => {
+                let newest = kind.newest()?;
+                Condition::Range(Range { from: text(newest - seconds), to: text(newest + 1) })
+            }
+            Wanted::This(condition) => condition.clone(),
+        };
+        Some((path.clone(), condition))
+    });
+    conditions.collect()
+}
+
+/// A query of a kind under a candidate.
+struct Query<'a> {
+    strategy: &'a KeyStrategy,
+    kind: &'a Kind,
+    visits: Visits,
+    physical: f64,
+    cardinality: f64,
+}
+
+impl Query<'_> {
+    fn cost(&self, matches: &Matches, limit: Option<u32>) -> Cost {
+        let found = &self.kind.found;
+        let items = float(found.items).max(1.0);
+        let kilobytes = |bytes: u64| float(bytes) / items / 1_024.0;
+        let charge_of_a_load = LOAD
+            + kilobytes(found.stored_bytes) * LOAD_KB
+            + kilobytes(found.returned_bytes) * RETURN_KB;
+        let is_sum = matches!(self.kind.request.select, Select::Aggregate(_));
+        let limit = limit.filter(|_| !is_sum).map_or(f64::INFINITY, f64::from);
+        let mut cost = Cost {
+            names_key: self.visits.names_key,
+            is_query: true,
+            fans_out: self.fans_out(),
+            charge_of_a_load,
+            ..Cost::default()
+        };
+        let mut add = |share: f64, logical: f64, physical: f64, loaded: f64, seeks: f64| {
+            cost.logical += share * logical;
+            cost.physical += share * physical;
+            cost.loaded += share * loaded;
+            cost.charge += share * (physical * (QUERY + seeks * SEEK) + loaded * charge_of_a_load);
+        };
+        let Visits { draws, all, prefixes, n_prefixes, partitions, n_partitions, .. } = self.visits;
+        let everywhere = |requests: f64| matches.mean(|found| found.min(limit * requests));
+        if all > 0.0 {
+            let loaded = everywhere(self.physical);
+            add(all / draws, self.cardinality, self.physical, loaded, self.seeks(false));
+        }
+        if prefixes > 0.0 {
+            let n = n_prefixes / prefixes;
+            let logical = self.cardinality.min(everywhere(n).max(n));
+            add(prefixes / draws, logical, n, everywhere(n), self.seeks(true));
+        }
+        if partitions > 0.0 {
+            let n = n_partitions / partitions;
+            let share = partitions / draws;
+            if self.in_order_of_period() && limit.is_finite() {
+                let read = matches.mean(|found| {
+                    if found > 0.0 { (limit * n / found).ceil().clamp(n.min(1.0), n) } else { n }
+                });
+                add(share, read, read, everywhere(1.0), self.seeks(true));
+            } else if n > MOST_REQUESTS && self.physical < n {
+                add(share, n, self.physical, everywhere(self.physical), self.seeks(false));
+            } else {
+                add(share, n, n, everywhere(n), self.seeks(true));
+            }
+        }
+        cost
+    }
+
+    /// Whether some of the drawn requests visit all partitions: they name nothing of the key, or half of
+    /// all keys and more, as a query does that names all buckets.
+    fn fans_out(&self) -> bool {
+        let Visits { all, partitions, n_partitions, .. } = self.visits;
+        let named = n_partitions / partitions.max(1.0);
+        all > 0.0 || (named > 1.0 && 2.0 * named >= self.cardinality)
+    }
+
+    /// Whether the order of the answer is that of a period in the key.
+    fn in_order_of_period(&self) -> bool {
+        self.kind.request.order_by.as_ref().is_some_and(|order| {
+            let mut parts = self.strategy.levels().iter().flatten();
+            parts.any(|part| matches!(part, Part::Period(path, _) if *path == order.path))
+        })
+    }
+
+    /// Returns the values and ranges that a query looks up: of the filter, the order, and the key when
+    /// it is named and is no property of the filter.
+    fn seeks(&self, names_key: bool) -> f64 {
+        let request = &self.kind.request;
+        let filter: u32 = request
+            .filters
+            .values()
+            .map(|wanted| match wanted {
+                Wanted::Drawn | Wanted::Last(_) | Wanted::This(Condition::Equals(_)) => 1,
+                Wanted::This(Condition::OneOf(values)) => {
+                    u32::try_from(values.len()).unwrap_or(u32::MAX)
+                }
+                Wanted::This(Condition::Range(Range { from, to })) => {
+                    u32::from(from.is_some()) + u32::from(to.is_some())
+                }
+            })
+            .fold(0, u32::saturating_add);
+        let is_stored = |level: &Vec<Part>| matches!(level.as_slice(), [Part::Value(_)]);
+        let by_key = names_key && !self.strategy.levels().iter().all(is_stored);
+        f64::from(filter) + f64::from(request.order_by.is_some()) + f64::from(by_key)
+    }
+}

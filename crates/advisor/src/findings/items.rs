@@ -1,0 +1,55 @@
+//! Checks of the keys of single items.
+
+use super::{INVALID_KEY, LIMITS, LONG_KEY, MISSING_KEY, NULL_KEY, counted};
+use crate::report::{Finding, Report, Severity};
+
+pub(super) fn keys_of_items(report: &Report) -> Vec<Finding> {
+    let keys = &report.keys;
+    let of = crate::sketch::float(report.items.max(1));
+    let finding = |code, n: u64, source, what: &str| {
+        (n > 0).then(|| Finding {
+            code,
+            severity: Severity::Warning,
+            threshold: 0.0,
+            measured: crate::sketch::float(n) / of,
+            source,
+            sentence: format!(
+                "{} of {} {what}",
+                counted(crate::sketch::float(n), "item"),
+                report.items
+            ),
+        })
+    };
+    let is_computed = report
+        .strategy
+        .levels()
+        .iter()
+        .any(|level| !matches!(level.as_slice(), [tributary_partitioning::Part::Value(_)]));
+    let together = |what: &str| {
+        if is_computed {
+            format!("{what}: the key cannot be made.")
+        } else {
+            format!("{what}: all such items share one logical partition.")
+        }
+    };
+    let properties = "guide, Partition Key Properties";
+    [
+        finding(MISSING_KEY, keys.missing, properties, &together("lack a property of the key")),
+        finding(NULL_KEY, keys.null, properties, &together("have null in a property of the key")),
+        finding(
+            INVALID_KEY,
+            keys.not_scalar + keys.not_a_time,
+            "service, https://learn.microsoft.com/azure/cosmos-db/partitioning-overview",
+            "have an object or an array in a property of the key, or no time where its period is the key.",
+        ),
+        finding(
+            LONG_KEY,
+            keys.too_long,
+            LIMITS,
+            "have a key of more than 2,048 bytes, which the service refuses.",
+        ),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
