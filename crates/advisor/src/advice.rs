@@ -8,8 +8,8 @@
 //! 2. The least score comes first. It is the request units a day, doubled for each risk. A risk is a
 //!    warning whose harm is not in the request units yet, such as a cost that grows with the container.
 //!    Without requests the score is the number of risks, and then the largest share of one partition.
-//! 3. Of two scores that are equal to two digits, the one with fewer warnings comes first, and then the
-//!    simpler key: the estimates are not more precise than that.
+//! 3. Of two scores that are equal to two digits, the one with fewer warnings comes first, then the one
+//!    with fewer notices, and then the simpler key: the estimates are not more precise than that.
 
 use serde::Serialize;
 use tributary_partitioning::{KeyStrategy, Part};

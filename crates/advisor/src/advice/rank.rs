@@ -31,6 +31,8 @@ pub fn rank(reports: Vec<Report>) -> Vec<Standing> {
             .then(two_digits(a.score()).total_cmp(&two_digits(b.score())))
             .then(two_digits(a.share()).total_cmp(&two_digits(b.share())))
             .then(a.warnings().len().cmp(&b.warnings().len()))
+            // Notices decide between two that cost the same.
+            .then(a.report.findings.len().cmp(&b.report.findings.len()))
             .then(a.simplicity().cmp(&b.simplicity()))
     });
     for (n, standing) in standings.iter_mut().enumerate() {
