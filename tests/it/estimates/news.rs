@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{Example, PARTITIONS, Way, create, popular, query, read, replace, text};
 use crate::{news::given::Newsroom, world::World};
 
-const PROVIDERS: usize = 12;
+const PROVIDERS: usize = 60;
 const ITEMS: usize = 600;
 
 #[tokio::test]
