@@ -57,9 +57,15 @@ async fn every_request_of_the_news_costs_what_the_documents_say() {
     let mut moved = edited(&known).unwrap();
     moved["publishedDate"] = json!(room.days_ago(200.0));
     let path = super::requests::path;
+    // The same date each time: another one is dearer.
+    let date = room.days_ago(0.5);
     let batch = |n: u32| {
-        let items: Vec<Value> =
-            (1_000..1_000 + n).map(|n| item(&room, "reuters", n, 0.5)).collect();
+        let dated = |n| {
+            let mut item = item(&room, "reuters", n, 0.5);
+            item["publishedDate"] = json!(date);
+            item
+        };
+        let items: Vec<Value> = (1_000..1_000 + n).map(dated).collect();
         Some(json!({"items": items}))
     };
     let requests = [
