@@ -34,7 +34,7 @@ pub struct Progress {
 #[derive(Debug, Error)]
 pub enum SampleError {
     /// It cannot be read.
-    #[error("cannot read the sample: {0}")]
+    #[error("the sample cannot be read")]
     Io(#[from] std::io::Error),
     /// A line is not JSON.
     #[error("line {line}: not JSON ({error}); write one item a line")]

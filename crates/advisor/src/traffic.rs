@@ -58,7 +58,7 @@ pub struct Traffic {
 #[derive(Debug, Error)]
 pub enum TrafficError {
     /// It cannot be read.
-    #[error("cannot be read: {0}")]
+    #[error("cannot be read")]
     Io(#[from] std::io::Error),
     /// Not CSV.
     #[error("is no CSV: {0}")]

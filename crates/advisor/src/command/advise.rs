@@ -44,7 +44,7 @@ pub(crate) struct Arguments {
     pub traffic: Vec<PathBuf>,
 
     /// The days that --traffic is about, where its rows do not tell it.
-    #[arg(long, help_heading = "Your data", value_name = "N", requires = "traffic")]
+    #[arg(long, help_heading = "Your data", value_name = "N", requires = "traffic", value_parser = positive)]
     pub days: Option<f64>,
 
     /// Choose without data, from what is known of it: a TOML file, all of whose lines are optional.
@@ -72,11 +72,11 @@ pub(crate) struct Arguments {
     pub containers: Option<PathBuf>,
 
     /// Items of the whole container, when the file is a sample of it.
-    #[arg(long, help_heading = "The container", value_name = "N")]
+    #[arg(long, help_heading = "The container", value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub items_in_container: Option<u64>,
 
     /// New items a day, for the time until a limit is reached. Otherwise the creates of --requests.
-    #[arg(long, help_heading = "The container", value_name = "N")]
+    #[arg(long, help_heading = "The container", value_name = "N", value_parser = number)]
     pub items_per_day: Option<f64>,
 
     /// Physical partitions of the container. Otherwise as many as its size and its request units need.
@@ -131,6 +131,20 @@ Exit codes
   0  advice was given
   1  --current has a warning
   2  the input cannot be used";
+
+/// Reads a number from 0 on.
+fn number(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|number: &f64| number.is_finite() && *number >= 0.0);
+    number.ok_or_else(|| "write a number from 0 on".to_owned())
+}
+
+/// Reads a number above 0.
+fn positive(text: &str) -> Result<f64, String> {
+    number(text)
+        .ok()
+        .filter(|number| *number > 0.0)
+        .ok_or_else(|| "write a number above 0".to_owned())
+}
 
 /// What is printed as JSON.
 #[derive(Serialize)]

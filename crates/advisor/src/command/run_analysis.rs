@@ -5,7 +5,7 @@ use std::{
     path::PathBuf,
 };
 
-use anyhow::{Context, bail};
+use anyhow::{Context, bail, ensure};
 use tributary_partition::{
     Analysis, Options,
     advice::{Advice, Question},
@@ -22,6 +22,9 @@ use super::{
 
 /// Kinds of reads for which a second copy is measured.
 const MOST_COPIES: usize = 8;
+
+/// What stands for stdin.
+const STDIN: &str = "-";
 
 /// A source of items: its name, and what is to be read.
 type Source = (String, Box<dyn BufRead>);
@@ -45,6 +48,8 @@ pub(crate) fn run(input: &Input, arguments: &Arguments) -> anyhow::Result<Advice
     let mut seen = std::collections::HashSet::new();
     candidates.retain(|candidate| seen.insert(candidate.clone()));
     if candidates.is_empty() {
+        // Where items cannot be read, that is the reason.
+        analyse(Vec::new(), input, options, sources)?;
         bail!("the items have no property of which a key can be made: name one by --candidate");
     }
     let n_candidates = candidates.len();
@@ -89,10 +94,12 @@ fn analyse(
 
 /// Returns a part of the sample, and all of it.
 fn open(paths: &[PathBuf]) -> anyhow::Result<(Vec<Item>, Vec<Source>)> {
+    let n_stdin = paths.iter().filter(|path| path.as_os_str() == STDIN).count();
+    ensure!(n_stdin < 2, "stdin, `{STDIN}`, can be read once");
     let mut part = Vec::new();
     let mut sources: Vec<Source> = Vec::new();
     for path in paths {
-        if path.as_os_str() == "-" {
+        if path.as_os_str() == STDIN {
             let mut stdin = io::stdin().lock();
             let (text, items) = part::part_of_stream(&mut stdin).context("stdin cannot be read")?;
             part.extend(items);

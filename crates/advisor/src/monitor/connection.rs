@@ -26,7 +26,7 @@ pub enum ConnectionError {
     #[error("no identity is signed in: run `az login`, or give a connection string with a key")]
     Identity,
     /// The account does not answer.
-    #[error("the account cannot be reached: {0}")]
+    #[error("the account cannot be reached")]
     Store(#[from] CosmosError),
 }
 

@@ -26,8 +26,23 @@ fn each_wrong_input_is_exit_code_2_and_a_sentence() {
     refused(&["--items", "list.jsonl", "--candidate", "/id"], &["line 1", "a JSON object"]);
     refused(&["--items", "empty.jsonl", "--candidate", "/id"], &["has no items"]);
     refused(&["--items", "flat.jsonl"], &["name one by --candidate"]);
+    // The same, when keys are to be proposed of what can be read.
+    refused(&["--items", "list.jsonl"], &["line 1", "a JSON object"]);
+    refused(&["--items", "empty.jsonl"], &["has no items"]);
+    refused(&["--items", "."], &["cannot be read"]);
+    refused(&["--items", "-", "--items", "-"], &["once"]);
     refused(&["--items", "items.jsonl", "--candidate", "userId"], &["begin with /"]);
     refused(&["--items", "items.jsonl", "--candidate", "/a by hour"], &["by day"]);
+    for (option, bad) in [
+        ("--items-per-day", &["NaN", "-5", "inf", "many"][..]),
+        ("--items-in-container", &["0", "-1", "1.5"]),
+        ("--days", &["0", "-1", "NaN"]),
+    ] {
+        for bad in bad {
+            let given = format!("{option}={bad}");
+            refused(&["--items", "items.jsonl", "--traffic", "items.jsonl", &given], &[option]);
+        }
+    }
     let requests = |file, with: &[&str]| {
         refused(&["--items", "items.jsonl", "--requests", file], with);
     };
