@@ -26,8 +26,6 @@ mod explanation;
 mod layout;
 mod rank;
 
-pub(crate) use explanation::percent;
-
 pub use alternatives::{Alternative, Upkeep};
 pub use container::Definition;
 pub use rank::{Standing, rank};

@@ -9,6 +9,7 @@ use crate::{
     estimate::{GB, PARTITION_REQUEST_UNITS, World, hotness_needs},
     report::{Finding, Report, Severity},
     request::Operation,
+    words::{counted, percent, whole},
 };
 
 /// The anti-pattern of one item in each partition.
@@ -61,7 +62,7 @@ pub const LARGE_BYTES: f64 = 15.0 * GB;
 pub const LEAST_ITEMS: f64 = 2.0;
 
 const CHECKLIST: &str = "guide, Implementation Guidelines 1, Partition Key Design Checklist";
-const ALERTS: &str = "guide, Monitoring and Diagnostics 2, Performance Alerting";
+pub(crate) const ALERTS: &str = "guide, Monitoring and Diagnostics 2, Performance Alerting";
 const LIMITS: &str = "service limit, https://learn.microsoft.com/azure/cosmos-db/concepts-limits";
 
 mod items;
@@ -158,10 +159,10 @@ fn hot_partition(report: &Report, severity: Severity) -> Option<Finding> {
         measured: share,
         source: ALERTS,
         sentence: format!(
-            "{} {of} go to one logical partition, {key}, which cannot do more than \
-             {PARTITION_REQUEST_UNITS} RU/s. Spread it: join the key with a bucket, or with a property that \
+            "{} {of} go to one logical partition, {key}, which cannot do more than {} RU/s. Spread it: join the key with a bucket, or with a property that \
              tells concurrent writes apart.",
-            percent(share)
+            percent(share),
+            whole(PARTITION_REQUEST_UNITS)
         ),
     })
 }
@@ -282,22 +283,4 @@ fn skewed_distribution(report: &Report, severity: Severity) -> Option<Finding> {
             percent(largest)
         ),
     })
-}
-
-fn percent(share: f64) -> String {
-    format!("{:.0} %", share * 100.0)
-}
-
-/// Returns `1 item`, `2 items`, `1,234 items`.
-fn counted(n: f64, what: &str) -> String {
-    let digits = format!("{n:.0}");
-    let mut grouped = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            grouped.push(',');
-        }
-        grouped.push(digit);
-    }
-    let s = if digits == "1" { "" } else { "s" };
-    format!("{grouped} {what}{s}")
 }

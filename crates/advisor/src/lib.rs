@@ -13,6 +13,7 @@ mod estimate;
 pub mod findings;
 pub mod report;
 mod sketch;
+mod words;
 
 // Candidates, and what to do.
 pub mod advice;

@@ -12,11 +12,13 @@
 use serde::Serialize;
 
 use crate::{
+    estimate::GB,
     findings::{
-        CROSS_PARTITION_QUERIES, HOT_PARTITION, LARGE_BYTES, LARGE_PARTITION, MOST_CROSS_PARTITION,
-        MOST_GINI, MOST_SHARE,
+        ALERTS, CROSS_PARTITION_QUERIES, HOT_PARTITION, LARGE_BYTES, LARGE_PARTITION,
+        MOST_CROSS_PARTITION, MOST_GINI, MOST_SHARE,
     },
     report::{Finding, Report, Severity},
+    words::percent,
 };
 
 mod connection;
@@ -32,9 +34,6 @@ pub use telemetry::{Telemetry, TelemetryError};
 /// A few logical partitions take most of the request units.
 pub const SKEWED_REQUESTS: &str = "skewed-requests";
 
-/// Where the thresholds come from.
-const ALERTS: &str = "guide, Monitoring and Diagnostics 2, Performance Alerting";
-
 /// With fewer partitions a Gini coefficient says little, with fewer queries a share of them: the alerts
 /// of Tributary's `infra/` have the same bounds.
 const FEW_PARTITIONS: f64 = 10.0;
@@ -43,8 +42,6 @@ const FEW_QUERIES: u64 = 20;
 /// With fewer request units one partition always has a large share: what a logical partition can take in
 /// a tenth of a second.
 const FEW_REQUEST_UNITS: f64 = 1_000.0;
-
-const GB: f64 = 1024.0 * 1024.0 * 1024.0;
 
 /// The state of a container's partitions: the guide's `PartitionMetrics`.
 #[derive(Clone, Debug, Serialize)]
@@ -173,7 +170,7 @@ impl Metrics {
                 "{} takes {} of the request units. Spread it over suffixes, cache what is read, or \
                  choose a key that splits it.",
                 hot.shown(),
-                text::percent(hot.share)
+                percent(hot.share)
             );
             warn(HOT_PARTITION, MOST_SHARE, hot.share, sentence);
         }
@@ -195,7 +192,7 @@ impl Metrics {
         {
             let sentence = format!(
                 "{} of the queries name no partition key, so each asks all physical partitions.",
-                text::percent(rate)
+                percent(rate)
             );
             warn(CROSS_PARTITION_QUERIES, MOST_CROSS_PARTITION, rate, sentence);
         }

@@ -3,7 +3,7 @@
 use tributary_tools::figures::thousands;
 
 use super::{Question, Standing};
-use crate::output::{about, whole};
+use crate::words::{about, counted, percent, whole};
 
 /// Below this factor two candidates cost as good as the same: the estimates are not more precise.
 const AS_GOOD_AS_EQUAL: f64 = 1.1;
@@ -84,9 +84,9 @@ fn partitions(best: &Standing) -> String {
         format!(" The largest, {}, has {} of the items.", top.key, percent(top.share))
     });
     format!(
-        "The {} items of the sample are in {about}{} logical partitions, {} each on average.{largest}",
+        "The {} items of the sample are in {about}{}, {} each on average.{largest}",
         thousands(usize::try_from(report.items).unwrap_or(usize::MAX)),
-        whole(report.cardinality.value),
+        counted(report.cardinality.value, "logical partition"),
         whole_or_tenths(report.by_items.mean),
     )
 }
@@ -227,17 +227,6 @@ fn of_current(
 
 fn ordinal(place: usize) -> String {
     format!("number {place} here")
-}
-
-/// Returns a share in percent.
-pub(crate) fn percent(share: f64) -> String {
-    let percent = share * 100.0;
-    match percent {
-        0.0 => "0 %".to_owned(),
-        _ if percent < 0.095 => "under 0.1 %".to_owned(),
-        _ if percent < 9.95 => format!("{percent:.1} %"),
-        _ => format!("{percent:.0} %"),
-    }
 }
 
 fn whole_or_tenths(number: f64) -> String {

@@ -1,7 +1,10 @@
 //! Checks of the keys of single items.
 
-use super::{INVALID_KEY, LIMITS, LONG_KEY, MISSING_KEY, NULL_KEY, counted};
-use crate::report::{Finding, Report, Severity};
+use super::{INVALID_KEY, LIMITS, LONG_KEY, MISSING_KEY, NULL_KEY};
+use crate::{
+    report::{Finding, Report, Severity},
+    words::counted,
+};
 
 pub(super) fn keys_of_items(report: &Report) -> Vec<Finding> {
     let keys = &report.keys;

@@ -3,11 +3,12 @@
 use super::{
     ALERTS, CHECKLIST, CROSS_PARTITION_QUERIES, FAR_REQUEST_UNITS, LARGE_BYTES, LARGE_PARTITION,
     LEAST_ALIGNED, LIMITS, MOST_CROSS_PARTITION, NOT_ALIGNED, SPANNING_TRANSACTION,
-    THROUGHPUT_LIMIT, counted, percent,
+    THROUGHPUT_LIMIT,
 };
 use crate::{
     estimate::{GB, PARTITION_REQUEST_UNITS, load::PARTITION_BYTES},
     report::{Finding, Report, Severity},
+    words::{counted, percent, whole},
 };
 
 pub(super) fn not_aligned(report: &Report) -> Option<Finding> {
@@ -104,8 +105,9 @@ pub(super) fn throughput_limit(report: &Report) -> Option<Finding> {
         measured: busiest,
         source: LIMITS,
         sentence: format!(
-            "The busiest logical partition needs {busiest:.0} RU/s at its peak, of the \
-             {PARTITION_REQUEST_UNITS} that one can have.{when}"
+            "The busiest logical partition needs {} RU/s at its peak, of the {} that one can have.{when}",
+            whole(busiest),
+            whole(PARTITION_REQUEST_UNITS)
         ),
     })
 }

@@ -5,7 +5,7 @@ use std::fmt::{self, Write as _};
 use tributary_tools::Table;
 
 use super::{Metrics, Scan};
-use crate::report::Severity;
+use crate::{report::Severity, words::percent};
 
 impl fmt::Display for Metrics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -130,11 +130,6 @@ impl fmt::Display for Scan {
             self.requests,
         )
     }
-}
-
-/// Returns a share in percent.
-pub(super) fn percent(share: f64) -> String {
-    format!("{:.1} %", share * 100.0)
 }
 
 fn bytes(number: f64) -> String {

@@ -10,10 +10,11 @@ use tributary_tools::{
     },
 };
 
-use super::{heat::heat_map, tables, text, whole};
+use super::{heat::heat_map, tables, text};
 use crate::{
     advice::{Advice, Standing},
     report::{Distribution, Report},
+    words::whole,
 };
 
 /// As many candidates are drawn, a colour each.

@@ -2,11 +2,11 @@
 
 use tributary_tools::{Table, figures::NONE};
 
-use super::{about, whole};
 use crate::{
-    advice::{Advice, Alternative, Standing, percent},
+    advice::{Advice, Alternative, Standing},
     findings::SPANNING_TRANSACTION,
     report::Report,
+    words::{about, percent, whole},
 };
 
 /// The guide's comparison matrix ("Strategy Comparison Matrix"), with measured values.

@@ -3,13 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{MOST_ACTIVITIES, MOST_KEYS, MOST_TEXTS, rows::Row, sampled::Sampled};
-use crate::advice::percent;
+use crate::{
+    estimate::GB,
+    findings::{LARGE_BYTES, MOST_SHARE},
+    words::percent,
+};
 
-/// A share from which on a logical partition is hot (guide: Performance Alerting).
-const HOT: f64 = 0.8;
-
-/// A size from which on a logical partition is large, in KB: 15 GB (guide: Performance Alerting).
-const LARGE_KB: f64 = 15.0 * 1024.0 * 1024.0;
+/// The unit of sizes in the tables, in bytes.
+const KB: f64 = 1_024.0;
 
 /// All that was added up.
 #[derive(Debug)]
@@ -194,7 +195,7 @@ impl Tables {
             && total > 0.0
         {
             let share = most / total;
-            let hot = if share > HOT {
+            let hot = if share > MOST_SHARE {
                 " That is a hot partition: the guide's alert is at 80 %."
             } else {
                 ""
@@ -206,14 +207,14 @@ impl Tables {
             ));
         }
         if let Some((key, size)) = self.sizes.iter().max_by(|a, b| a.1.total_cmp(b.1)) {
-            let alert = if *size > LARGE_KB {
+            let alert = if *size * KB > LARGE_BYTES {
                 " The guide's alert is at 15 GB, and a logical partition ends at 20 GB."
             } else {
                 ""
             };
             notes.push(format!(
                 "The largest logical partition is {key} with {:.1} GB.{alert} Below 1 GB the service reports none.",
-                size / 1024.0 / 1024.0
+                size * KB / GB
             ));
         }
         if self.throttled > 0.0 {
