@@ -54,7 +54,9 @@ async fn every_request_of_the_news_costs_what_the_documents_say() {
         item["title"] = json!("u".repeat(60));
         Some(item)
     };
-    let mut moved = edited(&known).unwrap();
+    // Another item than the one that is edited: an item remembers its last commands for some seconds.
+    let other = room.world.get("/api/news/items?provider=reuters&limit=2").await.expect(200).json();
+    let mut moved = edited(&other["items"][1]).unwrap();
     moved["publishedDate"] = json!(room.days_ago(200.0));
     let path = super::requests::path;
     // The same date each time: another one is dearer.
