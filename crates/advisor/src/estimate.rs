@@ -5,7 +5,8 @@
 //! 1. A request is drawn from the sample: of the items that its fixed conditions let through, one is
 //!    taken, and its values are asked for. So what many items have is asked for often.
 //! 2. The candidate says which logical partitions the request visits. Each that is named is a store
-//!    request in one physical partition; one that names none goes to all physical partitions.
+//!    request in one physical partition; one that names none goes to all physical partitions. The first
+//!    levels of a hierarchical key are a request in each physical partition that their data needs.
 //! 3. Each of these store requests costs a start and its look-ups in the index. Each loads the
 //!    matching items that it has, up to the limit. How many items match was counted over the whole
 //!    sample; in which of several partitions they are was not, so they are spread evenly.
@@ -22,7 +23,7 @@ use crate::{
         candidate::Candidate,
         kind::{Kind, Matches},
     },
-    report::{Estimate, Report, RequestReport},
+    report::{Estimate, Named, Report, RequestReport},
     request::{Operation, Step},
     sketch::float,
 };
@@ -30,10 +31,12 @@ use crate::{
 mod cost;
 mod hotness;
 pub(crate) mod load;
+mod prefixes;
 mod unknown;
 
 use cost::cost;
 use load::Load;
+use prefixes::Prefixes;
 
 /// The data of a physical partition, in bytes: 50 GB, a limit of the service.
 const PHYSICAL_PARTITION_BYTES: f64 = 50.0 * GB;
@@ -55,7 +58,7 @@ pub(crate) struct World<'a> {
 /// What a kind of request costs under a candidate.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Cost {
-    pub(crate) names_key: bool,
+    pub(crate) names: Named,
     pub(crate) is_query: bool,
     /// Whether some of the drawn requests visit all partitions.
     pub(crate) fans_out: bool,
@@ -117,12 +120,13 @@ pub(crate) fn report(candidate: &Candidate, world: &World<'_>) -> Report {
     let bytes = float(candidate.bytes) * world.scale;
     let by_size = (bytes / PHYSICAL_PARTITION_BYTES).ceil().max(1.0);
     let given = world.options.physical_partitions.map(|n| f64::from(n.max(1)));
+    let prefixes = Prefixes::of(candidate, world.scale);
     let costs_with = |physical: f64| -> Vec<Cost> {
         world
             .kinds
             .iter()
             .map(|(kind, matches)| {
-                cost(candidate, kind, matches, physical, cardinality.value, world)
+                cost(candidate, kind, matches, &prefixes, physical, cardinality.value, world)
             })
             .collect()
     };
@@ -160,7 +164,7 @@ pub(crate) fn report(candidate: &Candidate, world: &World<'_>) -> Report {
             world,
             &costs,
             |kind, _| kind.request.operation != Operation::Create,
-            |cost| cost.names_key,
+            |cost| cost.names.is_one_place(),
         ),
         cross_partition: share(world, &costs, |_, cost| cost.is_query, |cost| cost.fans_out),
         requests,
@@ -180,13 +184,13 @@ fn request_report(kind: &Kind, cost: &Cost) -> RequestReport {
     RequestReport {
         kind: kind.request.kind.clone(),
         per_day: kind.request.per_day(),
-        names_key: cost.names_key,
+        names: cost.names,
         logical_partitions: cost.logical,
         physical_partitions: cost.physical,
         items_loaded: cost.loaded,
         request_units: cost.charge,
         request_units_per_day: kind.request.per_day().map(|per_day| per_day * cost.charge),
-        transaction_fits: is_transaction.then_some(cost.names_key),
+        transaction_fits: is_transaction.then_some(cost.names == Named::Key),
     }
 }
 

@@ -178,15 +178,15 @@ fn hyperfragmentation(report: &Report, world: &World<'_>) -> Option<Finding> {
     // Where each request names the key, one item a partition is as good as it gets.
     let (severity, why) = match report.aligned {
         Some(aligned) if aligned >= 1.0 && !queries => return None,
-        Some(aligned) if aligned >= LEAST_ALIGNED => (
-            Severity::Notice,
-            "Most requests name the key, so it does little harm; a transaction or a query over several \
-             items has no partition to be in.",
-        ),
         Some(_) if report.cross_partition.is_some_and(|share| share <= MOST_CROSS_PARTITION) => (
             Severity::Notice,
             "Most queries name keys, or the first level of a hierarchical key, under which related items are \
              together; a transaction has no partition to be in.",
+        ),
+        Some(aligned) if aligned >= LEAST_ALIGNED => (
+            Severity::Notice,
+            "Most requests name the key, so it does little harm; a transaction or a query over several \
+             items has no partition to be in.",
         ),
         Some(_) => (
             Severity::Warning,

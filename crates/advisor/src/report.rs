@@ -29,8 +29,8 @@ pub struct Report {
     pub physical_partitions: f64,
     /// Request units a day of all requests with a frequency.
     pub request_units_per_day: Estimate,
-    /// Share of the requests, weighted by frequency, that name the key of one logical partition. `None`
-    /// without requests.
+    /// Share of the requests, weighted by frequency, that name the key of one logical partition, or the
+    /// first levels of a hierarchical key. Creates are not counted. `None` without requests.
     pub aligned: Option<f64>,
     /// Share of the queries, weighted by frequency, that visit all physical partitions. `None` without
     /// queries.
@@ -118,6 +118,28 @@ pub struct Growth {
     pub ends_with_period: bool,
 }
 
+/// How much of the partition key a request names.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Named {
+    /// Nothing.
+    #[default]
+    No,
+    /// Several keys, such as those of a time, or the first levels of several.
+    Several,
+    /// The first levels of a hierarchical key: the store asks the physical partitions that hold them.
+    FirstLevels,
+    /// The key of one logical partition.
+    Key,
+}
+
+impl Named {
+    /// Returns true if the items are in one place: a logical partition, or neighbours.
+    pub fn is_one_place(self) -> bool {
+        self >= Self::FirstLevels
+    }
+}
+
 /// What a kind of request costs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -126,8 +148,8 @@ pub struct RequestReport {
     pub kind: String,
     /// How often a day; `None` when it was not given.
     pub per_day: Option<f64>,
-    /// Whether it names the key of one logical partition.
-    pub names_key: bool,
+    /// How much of the key it names.
+    pub names: Named,
     /// Logical partitions that it reads from or writes to. That of a fan-out is all of them.
     pub logical_partitions: f64,
     /// Store requests that begin in a physical partition: one for each key that is named, and one for

@@ -80,7 +80,7 @@ pub(super) fn alternatives(
 ) -> Vec<Alternative> {
     let misfits = best.requests.iter().zip(requests).filter(|(report, request)| {
         let is_read = matches!(request.operation, Operation::Query | Operation::Read);
-        is_read && !report.names_key
+        is_read && !report.names.is_one_place()
     });
     let mut alternatives: Vec<_> = misfits
         .filter_map(|(misfit, _)| {

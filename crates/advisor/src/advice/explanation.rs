@@ -123,7 +123,7 @@ fn alignment(best: &Standing, aligned: f64) -> String {
         .report
         .requests
         .iter()
-        .filter(|request| !request.names_key)
+        .filter(|request| !request.names.is_one_place())
         .map(|request| format!("\"{}\"", request.kind))
         .collect();
     let rest = match misfits.as_slice() {
@@ -131,7 +131,9 @@ fn alignment(best: &Standing, aligned: f64) -> String {
         [one] => format!(" {one} does not."),
         several => format!(" {} do not.", several.join(", ")),
     };
-    format!("{} of the requests name one logical partition.{rest}", percent(aligned))
+    let levels = best.report.strategy.levels().len();
+    let or_levels = if levels > 1 { ", or the first levels of the key" } else { "" };
+    format!("{} of the requests name one logical partition{or_levels}.{rest}", percent(aligned))
 }
 
 /// Returns a sentence about the kind of request that takes most.
@@ -156,7 +158,8 @@ fn expensive(best: &Standing) -> Option<String> {
 fn more_aligned<'a>(best: &Standing, others: &'a [Standing]) -> Option<&'a Standing> {
     let share = |standing: &Standing| standing.report.aligned.unwrap_or_default();
     let (next, rest) = others.split_first()?;
-    let most = rest.iter().max_by(|a, b| share(a).total_cmp(&share(b)))?;
+    // Of equals the last is taken, so this is the best of them.
+    let most = rest.iter().rev().max_by(|a, b| share(a).total_cmp(&share(b)))?;
     let least = share(best).max(share(next)) + CLEARLY_MORE;
     (share(most) > least).then_some(most)
 }

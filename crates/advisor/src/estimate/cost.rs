@@ -8,12 +8,13 @@ use tributary_partitioning::{
     Condition, Filter, KeyStrategy, KeyValue, Part, Visit, filter::Range, path::Path,
 };
 
-use super::{Cost, World, steps};
+use super::{Cost, Prefixes, World, steps};
 use crate::{
     analysis::{
         candidate::Candidate,
         kind::{Found, Kind, Matches},
     },
+    report::Named,
     request::{Operation, Select, Step, Wanted},
     sketch::float,
 };
@@ -22,17 +23,18 @@ use crate::{
 /// partitions at once, where that costs less.
 const MOST_REQUESTS: f64 = 16.0;
 
-/// The ways in which the drawn requests of a kind visit partitions, as shares, and the mean number of
-/// keys that are named.
+/// How many of the drawn requests of a kind visit partitions in which way, and the sums of the keys, of
+/// the prefixes and of the physical partitions that they name.
 #[derive(Clone, Copy, Debug, Default)]
 struct Visits {
     draws: f64,
     all: f64,
     prefixes: f64,
     n_prefixes: f64,
+    physical_of_prefixes: f64,
     partitions: f64,
     n_partitions: f64,
-    names_key: bool,
+    names: Named,
 }
 
 /// Returns what a kind of request costs under a candidate.
@@ -40,11 +42,12 @@ pub(super) fn cost(
     candidate: &Candidate,
     kind: &Kind,
     matches: &Matches,
+    prefixes: &Prefixes<'_>,
     physical: f64,
     cardinality: f64,
     world: &World<'_>,
 ) -> Cost {
-    let visits = Visits::of(&candidate.strategy, kind);
+    let visits = Visits::of(&candidate.strategy, kind, prefixes);
     let found = &kind.found;
     let items = float(found.items).max(1.0);
     let policy = &world.options.indexing_policy;
@@ -54,7 +57,7 @@ pub(super) fn cost(
     };
     let find = || query(&Matches::one(), None);
     let here = |charge: f64| Cost {
-        names_key: true,
+        names: Named::Key,
         is_query: false,
         fans_out: false,
         logical: 1.0,
@@ -81,15 +84,16 @@ pub(super) fn cost(
         one * f64::from(step.items)
     };
     let operation = kind.request.operation;
+    let names_key = visits.names == Named::Key;
     match operation {
         Operation::Query => query(matches, kind.request.limit),
         Operation::Create => here(found.create / items),
-        Operation::Read if visits.names_key => Cost { loaded: 1.0, ..here(found.read / items) },
+        Operation::Read if names_key => Cost { loaded: 1.0, ..here(found.read / items) },
         Operation::Read => find(),
         Operation::Replace | Operation::Upsert | Operation::Patch | Operation::Delete => {
             let step = Step { set: kind.request.set.clone(), ..Step::of(operation) };
             let charge = write(&step, found, true);
-            if visits.names_key {
+            if names_key {
                 here(charge)
             } else {
                 let find = find();
@@ -97,19 +101,19 @@ pub(super) fn cost(
             }
         }
         Operation::Transaction => {
-            let alone = !visits.names_key;
+            let alone = !names_key;
             let charge = if kind.request.writes.is_empty() {
                 found.create / items
             } else {
                 let steps = kind.request.writes.iter().zip(&kind.written);
                 steps.map(|(step, found)| write(step, found, alone)).sum()
             };
-            if visits.names_key {
+            if names_key {
                 return here(charge);
             }
             let items: u32 = steps(kind).iter().map(|step| step.items).sum();
             Cost {
-                names_key: false,
+                names: Named::No,
                 is_query: false,
                 fans_out: false,
                 logical: f64::from(items),
@@ -132,30 +136,32 @@ fn terms_of(path: &Path, policy: &IndexingPolicy) -> f64 {
 }
 
 impl Visits {
-    fn of(strategy: &KeyStrategy, kind: &Kind) -> Self {
-        let mut visits = Self { names_key: true, ..Self::default() };
+    fn of(strategy: &KeyStrategy, kind: &Kind, of_prefix: &Prefixes<'_>) -> Self {
+        let mut visits = Self { names: Named::Key, ..Self::default() };
         let none = vec![KeyValue::Text(String::new()); kind.drawn.len()];
         // Of a kind that finds nothing, at least the shape of the visit is known.
         let nothing = (kind.draws.iter().len() == 0).then_some(&none);
         for values in kind.draws.iter().chain(nothing) {
             visits.draws += 1.0;
-            let n = match strategy.visit(&filter(kind, values)) {
+            let names = match strategy.visit(&filter(kind, values)) {
                 Visit::Partitions(keys) => {
                     visits.partitions += 1.0;
                     visits.n_partitions += float(keys.len() as u64);
-                    keys.len()
+                    if keys.len() <= 1 { Named::Key } else { Named::Several }
                 }
                 Visit::Prefixes(prefixes) => {
                     visits.prefixes += 1.0;
                     visits.n_prefixes += float(prefixes.len() as u64);
-                    usize::MAX
+                    let physical = prefixes.iter().map(|one| of_prefix.physical_partitions(one));
+                    visits.physical_of_prefixes += physical.sum::<f64>();
+                    if prefixes.len() <= 1 { Named::FirstLevels } else { Named::Several }
                 }
                 Visit::All => {
                     visits.all += 1.0;
-                    usize::MAX
+                    Named::No
                 }
             };
-            visits.names_key &= n <= 1;
+            visits.names = visits.names.min(names);
         }
         visits
     }
@@ -203,7 +209,7 @@ impl Query<'_> {
         let is_sum = matches!(self.kind.request.select, Select::Aggregate(_));
         let limit = limit.filter(|_| !is_sum).map_or(f64::INFINITY, f64::from);
         let mut cost = Cost {
-            names_key: self.visits.names_key,
+            names: self.visits.names,
             is_query: true,
             fans_out: self.fans_out(),
             charge_of_a_load,
@@ -215,19 +221,21 @@ impl Query<'_> {
             cost.loaded += share * loaded;
             cost.charge += share * (physical * (QUERY + seeks * SEEK) + loaded * charge_of_a_load);
         };
-        let Visits { draws, all, prefixes, n_prefixes, partitions, n_partitions, .. } = self.visits;
+        let Visits { draws, all, prefixes, partitions, .. } = self.visits;
         let everywhere = |requests: f64| matches.mean(|found| found.min(limit * requests));
         if all > 0.0 {
             let loaded = everywhere(self.physical);
             add(all / draws, self.cardinality, self.physical, loaded, self.seeks(false));
         }
         if prefixes > 0.0 {
-            let n = n_prefixes / prefixes;
-            let logical = self.cardinality.min(everywhere(n).max(n));
-            add(prefixes / draws, logical, n, everywhere(n), self.seeks(true));
+            let n = self.visits.n_prefixes / prefixes;
+            let physical = (self.visits.physical_of_prefixes / prefixes).min(self.physical.max(n));
+            let loaded = everywhere(physical);
+            let logical = self.cardinality.min(loaded.max(n));
+            add(prefixes / draws, logical, physical, loaded, self.seeks(true));
         }
         if partitions > 0.0 {
-            let n = n_partitions / partitions;
+            let n = self.visits.n_partitions / partitions;
             let share = partitions / draws;
             if self.in_order_of_period() && limit.is_finite() {
                 let read = matches.mean(|found| {
@@ -244,11 +252,15 @@ impl Query<'_> {
     }
 
     /// Whether some of the drawn requests visit all partitions: they name nothing of the key, or half of
-    /// all keys and more, as a query does that names all buckets.
+    /// all keys and more, as a query does that names all buckets, or first levels that half of the
+    /// physical partitions and more have.
     fn fans_out(&self) -> bool {
-        let Visits { all, partitions, n_partitions, .. } = self.visits;
-        let named = n_partitions / partitions.max(1.0);
-        all > 0.0 || (named > 1.0 && 2.0 * named >= self.cardinality)
+        let Visits { all, prefixes, physical_of_prefixes, partitions, n_partitions, .. } =
+            self.visits;
+        let most = |named: f64, of: f64| named > 1.0 && 2.0 * named >= of;
+        all > 0.0
+            || most(n_partitions / partitions.max(1.0), self.cardinality)
+            || most(physical_of_prefixes / prefixes.max(1.0), self.physical)
     }
 
     /// Whether the order of the answer is that of a period in the key.

@@ -8,7 +8,7 @@ use super::{Cost, GB, PARTITION_REQUEST_UNITS, SECONDS_OF_A_DAY, World, steps};
 use crate::{
     analysis::{candidate::Candidate, kind::Kind},
     distribution::{self, distribution},
-    report::{Distribution, Growth},
+    report::{Distribution, Growth, Named},
     request::Operation,
     sketch::float,
 };
@@ -74,7 +74,7 @@ impl<'a> Load<'a> {
             let weight = |one: &Partition<'_>| match follows_time {
                 Some(recent) => recent.get(&one.hash).copied().unwrap_or(0.0),
                 // What many items have is asked for often. A query also loads more of it.
-                None if cost.is_query && cost.names_key => {
+                None if cost.is_query && cost.names == Named::Key => {
                     let loaded = (one.items * found_of_partition).min(limit);
                     one.items * (start + loaded * cost.charge_of_a_load)
                 }

@@ -13,12 +13,13 @@ use crate::{
 
 pub(super) fn not_aligned(report: &Report) -> Option<Finding> {
     let aligned = report.aligned.filter(|aligned| *aligned < LEAST_ALIGNED)?;
-    let worst = report.requests.iter().filter(|request| !request.names_key).max_by(|a, b| {
-        let cost = |request: &crate::report::RequestReport| {
-            request.request_units_per_day.unwrap_or(request.request_units)
-        };
-        cost(a).total_cmp(&cost(b))
-    });
+    let worst =
+        report.requests.iter().filter(|request| !request.names.is_one_place()).max_by(|a, b| {
+            let cost = |request: &crate::report::RequestReport| {
+                request.request_units_per_day.unwrap_or(request.request_units)
+            };
+            cost(a).total_cmp(&cost(b))
+        });
     let worst = worst.map_or(String::new(), |request| {
         format!(
             " The dearest that does not is `{}`, {:.1} RU each.",
@@ -31,7 +32,10 @@ pub(super) fn not_aligned(report: &Report) -> Option<Finding> {
         threshold: LEAST_ALIGNED,
         measured: aligned,
         source: CHECKLIST,
-        sentence: format!("{} of the requests name the key.{worst}", percent(aligned)),
+        sentence: format!(
+            "{} of the requests name the key, or the first levels of one with levels.{worst}",
+            percent(aligned)
+        ),
     })
 }
 

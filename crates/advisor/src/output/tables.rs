@@ -5,7 +5,7 @@ use tributary_tools::{Table, figures::NONE};
 use crate::{
     advice::{Advice, Alternative, Standing},
     findings::SPANNING_TRANSACTION,
-    report::Report,
+    report::{Named, Report},
     words::{about, percent, whole},
 };
 
@@ -100,7 +100,13 @@ pub(super) fn requests(report: &Report) -> Table {
         table.row([
             request.kind.clone(),
             request.per_day.map_or(NONE.into(), whole),
-            if request.names_key { "yes" } else { "no" }.to_owned(),
+            match request.names {
+                Named::Key => "yes",
+                Named::FirstLevels => "first levels",
+                Named::Several => "several",
+                Named::No => "no",
+            }
+            .to_owned(),
             few(request.logical_partitions),
             few(request.physical_partitions),
             few(request.items_loaded),

@@ -1,7 +1,7 @@
 //! Request units and fan-out, beside the ledger's formulas by hand.
 
 use serde_json::{Value, json};
-use tributary_partition::report::RequestReport;
+use tributary_partition::report::{Named, RequestReport};
 
 use crate::world::{World, near, query, second};
 
@@ -28,7 +28,7 @@ const KILOBYTES: f64 = (594.0 + 220.0) / 1_024.0;
 #[test]
 fn a_query_that_names_the_key_loads_what_its_partition_has() {
     let one = cost(query("posts", json!({"/userId": "?"}), 1), "/userId", 4);
-    assert!(one.names_key);
+    assert_eq!(one.names, Named::Key);
     assert_eq!((one.logical_partitions, one.physical_partitions), (1.0, 1.0));
     // A user with many posts is asked for often: the mean over posts, not over users.
     let posts_of_user =
@@ -40,6 +40,27 @@ fn a_query_that_names_the_key_loads_what_its_partition_has() {
 }
 
 #[test]
+fn the_first_level_of_a_key_is_in_as_few_physical_partitions_as_its_data_needs() {
+    let by_user = |items_in_container: Option<u64>| {
+        let mut world = World::of(posts()).with(query("posts", json!({"/userId": "?"}), 1));
+        world.options.items_in_container = items_in_container;
+        let report = world.report("/userId,/id");
+        assert_eq!(report.aligned, Some(1.0));
+        (report.requests[0].clone(), report.cross_partition, report.physical_partitions)
+    };
+    let (small, cross_partition, _) = by_user(None);
+    assert_eq!((small.names, small.physical_partitions), (Named::FirstLevels, 1.0));
+    assert_eq!(cross_partition, Some(0.0));
+    // A billion posts are 550 GB. A quarter of them are of user 0, and as many requests.
+    let (large, cross_partition, physical) = by_user(Some(1_000_000_000));
+    assert_eq!(physical, 11.0);
+    near(large.physical_partitions, 0.75 * 1.0 + 0.25 * 3.0, 0.15);
+    assert_eq!(cross_partition, Some(0.0));
+    let dearer = large.request_units - small.request_units;
+    near(dearer, (large.physical_partitions - 1.0) * 2.7, 0.01);
+}
+
+#[test]
 fn a_limit_bounds_what_each_partition_loads() {
     let mut request = query("newest", json!({"/userId": "?"}), 1);
     request["limit"] = json!(10);
@@ -48,7 +69,7 @@ fn a_limit_bounds_what_each_partition_loads() {
     near(one.items_loaded, 10.0, 1e-9);
     near(one.request_units, 2.5 + 2.0 * 0.2 + 10.0 * (0.08 + KILOBYTES * 0.1), 0.01);
     let everywhere = cost(request, "/id", 4);
-    assert!(!everywhere.names_key);
+    assert_eq!(everywhere.names, Named::No);
     assert_eq!((everywhere.logical_partitions, everywhere.physical_partitions), (1_200.0, 4.0));
     near(everywhere.request_units, 4.0 * (2.5 + 0.4) + everywhere.items_loaded * 0.16, 0.05);
     assert!(everywhere.items_loaded > 20.0 && everywhere.items_loaded <= 40.0);
@@ -73,7 +94,7 @@ fn a_time_ends_at_the_newest_item() {
     near(cost(last("10 days"), "/userId", 1).items_loaded, 100.0, 0.05);
     let by_day = cost(last("10 days"), "/userId+/createdAt by day", 1);
     assert_eq!(by_day.logical_partitions, 11.0);
-    assert!(!by_day.names_key);
+    assert_eq!(by_day.names, Named::Several);
 }
 
 #[test]

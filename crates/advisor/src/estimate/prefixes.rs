@@ -1,0 +1,36 @@
+//! In how many physical partitions the keys are that begin alike.
+
+use std::collections::HashMap;
+
+use tributary_partitioning::{Key, KeyValue};
+
+use super::PHYSICAL_PARTITION_BYTES;
+use crate::analysis::candidate::Candidate;
+
+/// The bytes of the data under the first levels of a hierarchical key.
+#[derive(Debug)]
+pub(super) struct Prefixes<'a>(HashMap<&'a [KeyValue], f64>);
+
+impl<'a> Prefixes<'a> {
+    /// Adds up what a candidate has counted. `scale` is the size of the container over that of the sample.
+    pub(super) fn of(candidate: &'a Candidate, scale: f64) -> Self {
+        let mut bytes = HashMap::new();
+        let n_levels = candidate.strategy.levels().len();
+        if n_levels > 1 {
+            for row in candidate.partitions.rows() {
+                let values = row.key.values();
+                for length in 1..n_levels.min(values.len()) {
+                    *bytes.entry(&values[..length]).or_insert(0.0) += row.bytes * row.keys * scale;
+                }
+            }
+        }
+        Self(bytes)
+    }
+
+    /// Returns the physical partitions that a prefix needs. Keys that begin alike are neighbours, and the
+    /// store cuts between neighbours only where a physical partition would be too large.
+    pub(super) fn physical_partitions(&self, prefix: &Key) -> f64 {
+        let bytes = self.0.get(prefix.values()).copied().unwrap_or(0.0);
+        (bytes / PHYSICAL_PARTITION_BYTES).ceil().max(1.0)
+    }
+}
