@@ -15,7 +15,7 @@ use std::{
 
 use serde_json::{Value, json};
 use tokio::{
-    io::{AsyncBufReadExt, BufReader},
+    io::{AsyncBufRead, AsyncBufReadExt, BufReader, Lines},
     process::Command,
 };
 use tributary_local::cosmos::{ContainersFile, CosmosEndpoint, EndpointOptions, RunningServer};
@@ -206,6 +206,12 @@ async fn a_scan_ends_with_its_request_units_or_its_sample() {
     assert_eq!(metrics["scan"]["isComplete"], true, "all of them are fewer");
 }
 
+/// Waits for a line with this text.
+async fn said(lines: &mut Lines<impl AsyncBufRead + Unpin>, text: &str) {
+    let line = async { while !lines.next_line().await.unwrap().unwrap().contains(text) {} };
+    tokio::time::timeout(Duration::from_mins(1), line).await.unwrap();
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_watch_prints_a_line_each_until_it_is_interrupted() {
     let world = World::new().await;
@@ -214,7 +220,7 @@ async fn a_watch_prints_a_line_each_until_it_is_interrupted() {
     let first = lines.next_line().await.unwrap().unwrap();
     assert!(first.contains("posts: 100 items, 21 partitions"), "{first}");
     world.put("bob", 1).await;
-    while !lines.next_line().await.unwrap().unwrap().contains("101 items, 22 partitions") {}
+    said(&mut lines, "101 items, 22 partitions").await;
     let id = watch.id().unwrap().to_string();
     assert!(Command::new("kill").args(["-INT", &id]).status().await.unwrap().success());
     let status = tokio::time::timeout(Duration::from_secs(30), watch.wait()).await.unwrap();
@@ -232,13 +238,9 @@ async fn a_watch_goes_on_after_a_round_that_fails() {
     let mut errors = BufReader::new(watch.stderr.take().unwrap()).lines();
     rounds.next_line().await.unwrap().unwrap();
     std::fs::write(&lines.0, "{").unwrap();
-    assert!(errors.next_line().await.unwrap().unwrap().contains("is no JSON"));
+    said(&mut errors, "is no JSON").await;
     std::fs::write(&lines.0, line(39).to_string()).unwrap();
-    let round = async {
-        while !rounds.next_line().await.unwrap().unwrap().contains("cross-partition queries 98 %") {
-        }
-    };
-    tokio::time::timeout(Duration::from_mins(1), round).await.unwrap();
+    said(&mut rounds, "cross-partition queries 98 %").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
