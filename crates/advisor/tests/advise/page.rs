@@ -2,23 +2,19 @@
 
 use tributary_tools::html::page::check_page;
 
-use crate::posts;
+use crate::{posts, support::Folder};
+
+fn page(folder: &Folder, more: &[&str]) -> String {
+    let files = ["--items", "items.jsonl", "--requests", "requests.jsonl", "--html", "report.html"];
+    let said = folder.advise(&[&files, more].concat());
+    assert_eq!(said.code, 0, "{}", said.err);
+    folder.read("report.html")
+}
 
 #[test]
 fn the_page_has_all_charts_and_needs_nothing_from_elsewhere() {
     let folder = posts::folder();
-    let said = folder.advise(&[
-        "--items",
-        "items.jsonl",
-        "--requests",
-        "requests.jsonl",
-        "--html",
-        "report.html",
-        "--items-in-container",
-        "400000000",
-    ]);
-    assert_eq!(said.code, 0, "{}", said.err);
-    let page = folder.read("report.html");
+    let page = page(&folder, &["--items-in-container", "400000000"]);
     check_page(&page);
     assert!(page.contains("prefers-color-scheme:dark"));
     assert!(page.contains("<h1>Partition key: /userId</h1>"), "{page}");
@@ -44,16 +40,7 @@ fn texts_of_the_user_are_no_html() {
         "requests.jsonl",
         "{\"kind\": \"<img src=x>\", \"operation\": \"query\", \"filters\": {\"/user\": \"?\"}}\n",
     );
-    let said = folder.advise(&[
-        "--items",
-        "items.jsonl",
-        "--requests",
-        "requests.jsonl",
-        "--html",
-        "report.html",
-    ]);
-    assert_eq!(said.code, 0, "{}", said.err);
-    let page = folder.read("report.html");
+    let page = page(&folder, &[]);
     assert!(!page.contains("<script") && !page.contains("<img"), "{page}");
     assert!(page.contains("&lt;img"), "{page}");
 }
