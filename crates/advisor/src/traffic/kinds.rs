@@ -10,9 +10,6 @@ use super::{
 };
 use crate::request::{Aggregate, Frequency, Operation, RequestKind, Select, Step, Wanted};
 
-/// The longest name of a kind, in characters.
-const LONGEST: usize = 60;
-
 pub(super) fn kinds(tables: &Tables, days: f64, current: Option<&KeyStrategy>) -> Vec<RequestKind> {
     let key = current.map(of_key).unwrap_or_default();
     let mut kinds = Vec::new();
@@ -128,6 +125,7 @@ fn executions(text: &Text) -> f64 {
     if queries > 0.0 && queries < 100.0 { queries } else { text.rows }
 }
 
+/// Returns the name of a kind: whole, since two kinds may differ in its last word only.
 fn name(found: &Filters) -> String {
     let list =
         |paths: &[Path]| paths.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
@@ -144,8 +142,7 @@ fn name(found: &Filters) -> String {
     if let Some(order) = &found.order {
         name.push(format!(", ordered by {}", String::from(order.clone())));
     }
-    let name = name.concat();
-    name.chars().take(LONGEST).collect()
+    name.concat()
 }
 
 fn of_text(name: String, found: Filters, per_day: f64) -> RequestKind {

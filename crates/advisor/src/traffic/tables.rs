@@ -6,7 +6,7 @@ use super::{MOST_ACTIVITIES, MOST_KEYS, MOST_TEXTS, rows::Row, sampled::Sampled}
 use crate::{
     estimate::GB,
     findings::{LARGE_BYTES, MOST_SHARE},
-    words::percent,
+    words::{counted, percent},
 };
 
 /// The unit of sizes in the tables, in bytes.
@@ -218,7 +218,7 @@ impl Tables {
             ));
         }
         if self.throttled > 0.0 {
-            notes.push(format!("{:.0} requests were throttled (429).", self.throttled));
+            notes.push(format!("{} got 429: throttled.", counted(self.throttled, "request")));
         }
         if self.texts.iter().next().is_none() && self.operations.keys().any(|name| name == "Query")
         {

@@ -92,6 +92,18 @@ fn texts_of_queries_tell_what_they_filter_by() {
 }
 
 #[test]
+fn queries_that_differ_in_their_last_filter_are_two_kinds() {
+    let text = |last: &str| {
+        let filter =
+            format!("c.organizationalUnit = @p AND c.subscriptionStatus = @q AND c.{last} = @r");
+        json!({"TimeGenerated": "2026-11-22T00:00:00Z", "QueryText": format!("SELECT * FROM c WHERE {filter}")})
+    };
+    let kinds = kinds(&traffic(&[&format!("{}\n{}", text("first"), text("second"))]));
+    assert_eq!(kinds.len(), 2, "{kinds:?}");
+    assert!(kinds[0]["filters"]["/first"] != kinds[1]["filters"]["/first"], "{kinds:?}");
+}
+
+#[test]
 fn large_and_throttled_are_told() {
     let sizes = json!({"TimeGenerated": "2026-11-22T00:00:00Z", "PartitionKey": "[\"ada\"]", "SizeKb": 16 * 1024 * 1024});
     let throttled = json!({"TimeGenerated": "2026-11-22T01:00:00Z", "OperationName": "Read", "RequestCharge": 0,
@@ -101,7 +113,7 @@ fn large_and_throttled_are_told() {
         notes[0].contains("[\"ada\"] with 16.0 GB. The guide's alert is at 15 GB"),
         "{notes:?}"
     );
-    assert!(notes[1].contains("1 requests were throttled"), "{notes:?}");
+    assert!(notes[1].contains("1 request got 429"), "{notes:?}");
 }
 
 #[test]
