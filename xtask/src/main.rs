@@ -154,9 +154,6 @@ fn cargo(arguments: &[&str]) -> anyhow::Result<()> {
     let status = Command::new(env!("CARGO"))
         .args(arguments)
         .env("RUSTDOCFLAGS", "-D warnings")
-        // As in Azure. With `RUST_BACKTRACE=1` the SDK makes a backtrace for each header that it looks
-        // for and does not find; this leaves those of panics.
-        .env("RUST_LIB_BACKTRACE", "0")
         .status()
         .context("cargo cannot be started")?;
     ensure!(status.success(), "cargo {} failed", arguments[0]);
