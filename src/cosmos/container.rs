@@ -6,8 +6,9 @@ use azure_data_cosmos::{
     FeedScope, Query,
     clients::ContainerClient,
     options::{
-        BatchOptions, ItemReadOptions, ItemWriteOptions, MaxItemCountHint, OperationOptions,
-        PriorityLevel, QueryOptions, ReadConsistencyStrategy, ThroughputControlOptionsBuilder,
+        BatchOptions, FeedOptions, ItemReadOptions, ItemWriteOptions, MaxItemCountHint,
+        OperationOptions, PriorityLevel, QueryOptions, ReadConsistencyStrategy,
+        ThroughputControlOptionsBuilder,
     },
 };
 use futures::{
@@ -23,6 +24,11 @@ use super::{
     transaction::if_match,
 };
 use crate::telemetry::{Cost, PartitionUse};
+
+/// By itself, the SDK refuses a query of more than 100 physical partitions, some 5 TB: what works in a
+/// small container would fail on the day that it is large. Which requests may ask all of them is decided
+/// where they are written, and a test names them.
+const ANY_FAN_OUT: u32 = u32::MAX;
 
 /// A container, looked up in the account on first use. Cloning is cheap.
 #[derive(Clone)]
@@ -288,9 +294,12 @@ impl Container {
             Scope::Container => (None, FeedScope::full_container()),
         };
         let page_size = NonZeroU32::new(page_size).unwrap_or(NonZeroU32::MIN);
+        let feed = FeedOptions::default()
+            .with_max_item_count(MaxItemCountHint::Limit(page_size))
+            .with_max_fan_out(ANY_FAN_OUT);
         let options = QueryOptions::default()
             .with_operation_options((*self.options).clone())
-            .with_max_item_count(MaxItemCountHint::Limit(page_size));
+            .with_feed_options(feed);
         let client = self.client().await?;
         let pages = timed(client.query_items(query, scope, Some(options))).await;
         let pages = pages.map_err(StoreError::of_look)?;

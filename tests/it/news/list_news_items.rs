@@ -31,6 +31,16 @@ async fn a_window_includes_its_beginning_and_not_its_end() {
     assert_eq!(room.urls(&format!("from={day}")).await, ["a"]);
 }
 
+/// The SDK refuses a query of more than 100 by itself.
+#[tokio::test]
+async fn a_list_asks_more_than_a_hundred_physical_partitions() {
+    let room = Newsroom::with(World::with_partitions(101).await, HYBRID).await;
+    for provider in ["reuters", "gazette", "herald"] {
+        room.post(provider, provider, 1.0).await.expect(201);
+    }
+    assert_eq!(room.urls("days=7").await.len(), 3);
+}
+
 #[tokio::test]
 async fn an_answer_says_where_it_was_sought() {
     let room = Newsroom::new().await;

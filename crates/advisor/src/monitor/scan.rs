@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 use azure_data_cosmos::{
     ContainerClient, CosmosClient, FeedScope, Query,
     options::{
-        MaxItemCountHint, OperationOptions, PriorityLevel, QueryOptions,
+        FeedOptions, MaxItemCountHint, OperationOptions, PriorityLevel, QueryOptions,
         ThroughputControlOptionsBuilder,
     },
 };
@@ -148,10 +148,13 @@ impl Container {
         operation.throughput_control = Some(
             ThroughputControlOptionsBuilder::new().with_priority_level(PriorityLevel::Low).build(),
         );
+        let page = NonZeroU32::new(page).unwrap_or(NonZeroU32::MIN);
+        // By itself, the SDK refuses a query of more than 100 physical partitions.
+        let feed = FeedOptions::default()
+            .with_max_item_count(MaxItemCountHint::Limit(page))
+            .with_max_fan_out(u32::MAX);
         let options =
-            QueryOptions::default().with_operation_options(operation).with_max_item_count(
-                MaxItemCountHint::Limit(NonZeroU32::new(page).unwrap_or(NonZeroU32::MIN)),
-            );
+            QueryOptions::default().with_operation_options(operation).with_feed_options(feed);
         let query = Query::from("SELECT * FROM c");
         Ok(self.client.query_items(query, scope, Some(options)).await?.into_pages())
     }

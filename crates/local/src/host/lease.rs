@@ -7,7 +7,9 @@
 use azure_core::http::Etag;
 use azure_data_cosmos::feed::FeedRange;
 use azure_data_cosmos::models::ContainerProperties;
-use azure_data_cosmos::options::{ItemWriteOptions, MaxItemCountHint, Precondition};
+use azure_data_cosmos::options::{
+    FeedOptions, ItemWriteOptions, MaxItemCountHint, Precondition, QueryOptions,
+};
 use azure_data_cosmos::{ContainerClient, CosmosClient, FeedScope, Query};
 use futures::TryStreamExt as _;
 use serde::{Deserialize, Serialize};
@@ -138,9 +140,12 @@ impl Leases {
     async fn stored(&self) -> Result<Vec<Lease>, FeedError> {
         let query = Query::from("SELECT * FROM c WHERE STARTSWITH(c.id, @prefix)")
             .with_parameter("@prefix", &self.prefix)?;
+        // By itself, the SDK refuses a query of more than 100 physical partitions.
+        let feed = FeedOptions::default().with_max_fan_out(u32::MAX);
+        let options = QueryOptions::default().with_feed_options(feed);
         let stored: Vec<StoredLease> = self
             .container
-            .query_items(query, FeedScope::full_container(), None)
+            .query_items(query, FeedScope::full_container(), Some(options))
             .await?
             .try_collect()
             .await?;
