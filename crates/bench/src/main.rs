@@ -20,7 +20,13 @@ mod machine;
 use std::process::ExitCode;
 
 use clap::Parser;
+use mimalloc::MiMalloc;
 use tokio::runtime::{self, Runtime};
+
+/// Of this process: the clients and the store. The handler is another, with the allocator that it has
+/// when it is deployed.
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
 
 /// Measures the release build of the handler against the local Cosmos DB endpoint.
 #[derive(Debug, Parser)]
