@@ -73,7 +73,8 @@ async fn no_principal_is_in_a_line_either() {
 #[tokio::test(flavor = "multi_thread")]
 async fn no_key_and_no_content_is_in_a_line_at_any_level() {
     let world = World::new().await;
-    let handler = Handler::start(&world, &[("RUST_LOG", "trace"), ("RUST_BACKTRACE", "1")]).await;
+    let settings = [("RUST_LOG", "trace"), ("RUST_BACKTRACE", "1"), ("RUST_LIB_BACKTRACE", "1")];
+    let handler = Handler::start(&world, &settings).await;
     let mut talk = Talk { handler, logs: Vec::new() };
     good_requests(&talk).await;
     bad_requests(&talk).await;
