@@ -159,8 +159,8 @@ fn hot_partition(report: &Report, severity: Severity) -> Option<Finding> {
         measured: share,
         source: ALERTS,
         sentence: format!(
-            "{} {of} go to one logical partition, {key}, which cannot do more than {} RU/s. Spread it: join the key with a bucket, or with a property that \
-             tells concurrent writes apart.",
+            "{} {of} go to one logical partition, {key}, which cannot do more than {} RU/s. Spread it: \
+             join the key with a bucket, or with a property that tells concurrent writes apart.",
             percent(share),
             whole(PARTITION_REQUEST_UNITS)
         ),
