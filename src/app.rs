@@ -10,7 +10,7 @@ use futures::future::join_all;
 use crate::{
     audit::{self, Audit},
     config::{ConfigError, Settings},
-    cosmos::{Container, Cosmos, Reason, StoreError},
+    cosmos::{Container, Cosmos, Limits, Reason, StoreError},
     dead_letters::{delete_dead_letter, get_dead_letter, list_dead_letters, replay_dead_letter},
     domain::{BuildDomain, Context, Domain, Timer, bind},
     http::{
@@ -39,10 +39,12 @@ fn shared_functions() -> Vec<HttpFunction<Projections>> {
     use AuthLevel::Function;
     let letter  = Footprint::Item(DeadLetter::MAX_RAW);
     let letters = Footprint::Page { item: DeadLetter::MAX_SUMMARY, limit: 20 };
+    // A replay is work of the change feed, such as a slice of a rename.
+    let replay  = Limits { store_requests: 10_000, ..Limits::REQUEST };
     vec![
         get("ListDeadLetters",     "/api/dead-letters",                   Function, list_dead_letters).answers(letters),
         get("GetDeadLetter",       "/api/dead-letters/{letterId}",        Function, get_dead_letter).answers(letter),
-        post("ReplayDeadLetter",   "/api/dead-letters/{letterId}/replay", Function, replay_dead_letter).answers(letter),
+        post("ReplayDeadLetter",   "/api/dead-letters/{letterId}/replay", Function, replay_dead_letter).answers(letter).within(replay),
         delete("DeleteDeadLetter", "/api/dead-letters/{letterId}",        Function, delete_dead_letter),
     ]
 }
@@ -169,7 +171,8 @@ impl App {
         self.http_functions()
             .cloned()
             .fold(Router::new(), |router, function| {
-                let (route, turn) = (function.route, (admission.clone(), function.footprint));
+                let route = function.route;
+                let turn = (admission.clone(), function.footprint, function.limits);
                 let turn = middleware::from_fn_with_state(turn, admit);
                 router.route(route, function.into_handler().route_layer(turn))
             })

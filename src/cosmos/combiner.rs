@@ -35,7 +35,10 @@ use futures::{
 };
 use tokio::{runtime::Handle, sync::oneshot, task::yield_now};
 
-use super::meter::{Share, metered_apart};
+use super::{
+    budget::without_limits,
+    meter::{Share, metered_apart},
+};
 use crate::telemetry::Place;
 
 /// What carries out groups of operations.
@@ -221,8 +224,9 @@ impl<C: Combine> Shared<C> {
             return Vec::new();
         };
         let work = place.around(self.groups.carry_out(key, operations, memory));
-        // Apart from the meter of who drives the run: each member is charged its own share.
-        let (outcomes, meter) = metered_apart(work).await;
+        // Apart from the meter and the limits of the caller that drives the run: each member is charged
+        // its own share.
+        let (outcomes, meter) = without_limits(metered_apart(work)).await;
         let shares = meter.shares(members.len());
         let members = members.into_iter().map(|(_, to)| to);
         members

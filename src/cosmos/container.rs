@@ -19,7 +19,8 @@ use serde::{Serialize, de::DeserializeOwned};
 use tokio::sync::OnceCell;
 
 use super::{
-    Cosmos, ETag, Reads, Refusal, StoreError, Transaction,
+    Cosmos, ETag, JsonText, Reads, Reason, Refusal, StoreError, Transaction,
+    budget::check_ceiling,
     meter::{metered, timed},
     transaction::if_match,
 };
@@ -47,6 +48,9 @@ pub struct Stored<T> {
     /// Changes with every write of the item.
     pub etag: ETag,
 }
+
+/// A row of a query, if it has the form that was asked for; otherwise the row as text.
+pub type Row<T> = Result<T, JsonText>;
 
 /// Where a query looks.
 #[derive(Debug, Clone, Copy)]
@@ -250,6 +254,37 @@ impl Container {
         self.pages(query, scope, limit).await?.try_concat().await
     }
 
+    /// Runs a query as [`Self::query`] does. A row that is no `T` is returned as text, and a log line
+    /// names its item: one unreadable item does not hide the others.
+    ///
+    /// A query without such rows costs what [`Self::query`] costs. With one, the store is asked twice.
+    pub async fn query_rows<T: DeserializeOwned + Send + 'static>(
+        &self,
+        query: Query,
+        scope: Scope<'_>,
+        limit: u32,
+    ) -> Result<Vec<Row<T>>, StoreError> {
+        match self.query(query.clone(), scope, limit).await {
+            Ok(items) => return Ok(items.into_iter().map(Ok).collect()),
+            Err(StoreError { reason: Reason::Unreadable, .. }) => {}
+            Err(error) => return Err(error),
+        }
+        let rows: Vec<JsonText> = self.query(query, scope, limit).await?;
+        let parsed = rows.into_iter().map(|row| row.parse().ok_or(row));
+        Ok(parsed.inspect(|row| self.report_unreadable(row.as_ref().err())).collect())
+    }
+
+    fn report_unreadable(&self, row: Option<&JsonText>) {
+        if let Some(row) = row {
+            let id: Option<String> = row.field("id");
+            tracing::error!(
+                container = self.id,
+                item.id = id,
+                "Left out an item that is unreadable"
+            );
+        }
+    }
+
     /// Reads items of one logical partition by their ids: one store request, or none for no ids. What
     /// does not exist is left out. `select` says what is read of each item `c`, as in a query.
     pub async fn query_ids<T: DeserializeOwned + Send + 'static>(
@@ -308,6 +343,7 @@ impl Container {
         let query = (pages.into_pages(), partition, is_foreground);
         let id = self.id;
         let pages = stream::try_unfold(query, async move |(mut pages, partition, begins_query)| {
+            check_ceiling()?;
             let call = timed(pages.try_next());
             let page = measured(id, partition.as_deref(), begins_query, call).await;
             let page = page.map_err(StoreError::of_look)?;
@@ -329,7 +365,9 @@ impl Container {
         ItemWriteOptions::default().with_operation_options((*self.options).clone())
     }
 
+    /// Returns the client for one operation, if the budget of the request allows it.
     async fn client(&self) -> Result<&ContainerClient, StoreError> {
+        check_ceiling()?;
         self.client.get_or_try_init(|| self.cosmos.container_client(self.id).boxed()).await
     }
 }

@@ -46,6 +46,10 @@ pub enum Reason {
     Unavailable,
     /// The account or its database has no such container.
     NoContainer(&'static str),
+    /// The request was not sent: the work that it belongs to has reached its limits.
+    BudgetSpent,
+    /// There is an item, and it has not the form that is read: another program wrote it, or a bug.
+    Unreadable,
     /// Anything else: a bug or a wrong configuration.
     Unexpected,
 }
@@ -68,6 +72,8 @@ impl fmt::Display for Reason {
                      infra/containers.json defines it"
                 );
             }
+            Self::BudgetSpent => "not sent: the budget of the request is spent",
+            Self::Unreadable => "the item is stored in another form",
             Self::Unexpected => "an unexpected answer of the store",
         })
     }
@@ -84,7 +90,11 @@ impl StoreError {
     pub fn is_transient(&self) -> bool {
         matches!(
             self.reason,
-            Reason::Throttled | Reason::RetryWith | Reason::Unavailable | Reason::NoContainer(_)
+            Reason::Throttled
+                | Reason::RetryWith
+                | Reason::Unavailable
+                | Reason::NoContainer(_)
+                | Reason::BudgetSpent
         )
     }
 
@@ -106,6 +116,11 @@ impl StoreError {
     /// A bug: the store, or the app itself, did what it never should.
     pub fn unexpected() -> Self {
         Self { reason: Reason::Unexpected, answer_lost: false, source: None }
+    }
+
+    /// The error of a store request that was not sent, since the budget is spent.
+    pub(super) fn budget_spent() -> Self {
+        Self { reason: Reason::BudgetSpent, answer_lost: false, source: None }
     }
 
     /// The error of a look at the store, which carries nothing out.
@@ -152,7 +167,7 @@ impl From<CosmosError> for StoreError {
     fn from(error: CosmosError) -> Self {
         let reason = match error.status().sub_status() {
             // The SDK calls this a 500, but asking again would give the same item.
-            Some(UNREADABLE_ITEM) => Reason::Unexpected,
+            Some(UNREADABLE_ITEM) => Reason::Unreadable,
             sub_status => {
                 let sub_status = sub_status.map(|sub_status| u32::from(sub_status.value()));
                 Reason::from_status(u16::from(error.status()), sub_status)

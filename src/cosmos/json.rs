@@ -1,6 +1,12 @@
 //! Items that are handed through.
 
-use serde::{Deserialize, Deserializer, de::Error};
+use std::collections::BTreeMap;
+
+use serde::{
+    Deserialize, Deserializer,
+    de::{DeserializeOwned, Error},
+};
+use serde_json::Value;
 
 /// An item as JSON text, as the store has it: for what readers get as it was written.
 ///
@@ -10,6 +16,17 @@ use serde::{Deserialize, Deserializer, de::Error};
 pub struct JsonText(Vec<u8>);
 
 impl JsonText {
+    /// Returns the item as a `T`, if it has this form.
+    pub fn parse<T: DeserializeOwned>(&self) -> Option<T> {
+        serde_json::from_slice(&self.0).ok()
+    }
+
+    /// Returns a field of the item, if it has this form.
+    pub fn field<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
+        let mut fields: BTreeMap<String, Value> = self.parse()?;
+        serde_json::from_value(fields.remove(name)?).ok()
+    }
+
     /// Returns `before`, a JSON array of the items, and `after`.
     ///
     /// Each item is freed as soon as it is copied, so a page is in memory little more than once.

@@ -103,6 +103,11 @@ impl Meter {
     }
 }
 
+/// Returns the meter of the current task.
+pub(super) fn current_meter() -> Option<Arc<Meter>> {
+    METER.try_with(Arc::clone).ok()
+}
+
 /// A part of what work has cost.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Share {
@@ -118,6 +123,12 @@ impl Share {
         // Outside of a metered task, nobody asks what it costs.
         let _ = METER.try_with(|meter| meter.add(self));
     }
+
+    /// Returns the share of one store request.
+    #[cfg(test)]
+    pub(super) fn of_request(hundredths_of_ru: u64) -> Self {
+        Self { hundredths_of_ru, requests: 1, ..Self::default() }
+    }
 }
 
 /// Runs `work` with a meter that sees every store operation in it. When `work` is a part of other
@@ -126,7 +137,7 @@ impl Share {
 /// Work that `work` spawns as tasks of its own is not seen, but for what such a task gives back to
 /// be charged: `Meter::shares`.
 pub fn metered<F: Future>(work: F) -> impl Future<Output = (F::Output, Arc<Meter>)> {
-    metered_within(METER.try_with(Arc::clone).ok(), work)
+    metered_within(current_meter(), work)
 }
 
 /// Runs `work` with a meter that sees every store operation in it, and no other meter does.
@@ -210,7 +221,7 @@ mod tests {
     use super::*;
 
     fn share(hundredths_of_ru: u64) -> Share {
-        Share { hundredths_of_ru, requests: 1, throttled: 0, nanoseconds: 1_000 }
+        Share { nanoseconds: 1_000, ..Share::of_request(hundredths_of_ru) }
     }
 
     #[tokio::test]

@@ -1,6 +1,7 @@
-//! What all stores share: the client, its containers, transactions, group commit, retries, and what they
-//! cost.
+//! What all stores share: the client, its containers, transactions, group commit, retries, costs and
+//! budgets.
 
+mod budget;
 mod client;
 mod combiner;
 mod container;
@@ -13,9 +14,10 @@ mod transaction;
 
 pub use azure_core::http::Etag as ETag;
 pub use azure_data_cosmos::Query;
+pub use budget::{Budget, Limits, within};
 pub use client::{Cosmos, CosmosOptions};
 pub use combiner::{Combine, Combiner, Panicked};
-pub use container::{Container, Scope, Stored};
+pub use container::{Container, Row, Scope, Stored};
 pub use error::{Reason, StoreError};
 pub use json::JsonText;
 pub use meter::{Meter, metered};

@@ -7,7 +7,7 @@ use std::{
 
 use backon::{ExponentialBuilder, Retryable as _};
 
-use super::StoreError;
+use super::{StoreError, budget::check_ceiling};
 
 /// How many tries that had no answer another may follow.
 const UNANSWERED: u32 = 3;
@@ -96,7 +96,8 @@ where
 ///
 /// The pauses double from 2 ms to 256 ms and each is lengthened at random by up to its own length,
 /// so that writers of one item spread out; they end after about 10 s in all. Tries without an answer
-/// end it after three, for each may have taken the SDK's whole patience.
+/// end it after three, for each may have taken the SDK's whole patience. So does the budget of the
+/// request ([`budget`](super::budget)).
 pub async fn retry<T, E, F, A>(attempt: F) -> Result<T, E>
 where
     E: Retryable,
@@ -122,7 +123,8 @@ where
             answer_lost.fetch_or(store.is_some_and(|error| error.answer_lost), Relaxed);
             let silent = store.is_some_and(StoreError::is_unanswered);
             let before = unanswered.fetch_add(u32::from(silent), Relaxed);
-            error.is_retryable() && !(silent && before >= UNANSWERED)
+            let is_silent = silent && before >= UNANSWERED;
+            error.is_retryable() && !is_silent && check_ceiling().is_ok()
         })
         .await
 }

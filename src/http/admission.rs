@@ -36,6 +36,7 @@ use tokio::{
 };
 
 use super::{ApiError, body::MAX_BODY, limit_of, parameter_of};
+use crate::cosmos::{Limits, within};
 
 /// The memory that a request may need without a reservation.
 const SMALL: usize = 128 * 1024;
@@ -201,15 +202,16 @@ fn units(bytes: usize) -> u32 {
     u32::try_from(bytes.div_ceil(UNIT)).unwrap_or(u32::MAX)
 }
 
-/// Lets a request wait for its turn, and refuses it when the wait is too long.
+/// Lets a request wait for its turn, and refuses it when the wait is too long. The request then runs
+/// within its limits.
 pub async fn admit(
-    State((admission, footprint)): State<(Admission, Footprint)>,
+    State((admission, footprint, limits)): State<(Admission, Footprint, Limits)>,
     request: Request,
     next: Next,
 ) -> Response {
     match admission.admit(footprint.of(&request)).await {
         Some(admitted) => {
-            let response = next.run(request).await;
+            let response = within(limits, next.run(request)).await;
             admitted.until_sent(response).await
         }
         None => ApiError::Overloaded.into_response(),

@@ -300,8 +300,20 @@ fn of_store(error: &StoreError) -> Parts {
                     .into(),
             )
         }
-        Reason::Unexpected => {
-            tracing::error!(cause, "The store returned an unexpected error");
+        Reason::BudgetSpent => {
+            tracing::warn!(
+                "Ended a request that reached its limit of store requests, request units or time"
+            );
+            (
+                StatusCode::SERVICE_UNAVAILABLE,
+                "budget-spent",
+                "Budget spent",
+                "This request reached its limit of store requests, request units or time. Ask for less, or retry after the seconds in `Retry-After`."
+                    .into(),
+            )
+        }
+        Reason::Unreadable | Reason::Unexpected => {
+            tracing::error!(cause, reason = %error.reason, "The store returned an unexpected error");
             internal()
         }
         // What is left of a race here was lost many times over: as good as unavailable.

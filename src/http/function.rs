@@ -7,6 +7,7 @@ use axum::{
 };
 
 use super::Footprint;
+use crate::cosmos::Limits;
 
 /// A function that the host calls over HTTP, as `functions/` declares it. Its handler takes `S` as
 /// its `State`.
@@ -22,6 +23,8 @@ pub struct HttpFunction<S = ()> {
     pub auth_level: AuthLevel,
     /// How large the answer can be.
     pub footprint: Footprint,
+    /// What a request may use of the store, and how long it may take.
+    pub limits: Limits,
     handler: MethodRouter<S>,
 }
 
@@ -82,7 +85,8 @@ impl<S: Clone + Send + Sync + 'static> HttpFunction<S> {
         auth_level: AuthLevel,
         handler: MethodRouter<S>,
     ) -> Self {
-        Self { name, method, route, auth_level, footprint: Footprint::Small, handler }
+        let (footprint, limits) = (Footprint::Small, Limits::REQUEST);
+        Self { name, method, route, auth_level, footprint, limits, handler }
     }
 
     /// Returns the function with a larger answer. Without it the answer is small, or as large as the
@@ -91,15 +95,21 @@ impl<S: Clone + Send + Sync + 'static> HttpFunction<S> {
         Self { footprint, ..self }
     }
 
+    /// Returns the function with limits of its own instead of [`Limits::REQUEST`].
+    pub fn within(self, limits: Limits) -> Self {
+        Self { limits, ..self }
+    }
+
     /// Returns the function with the state of its handler.
     pub fn with_state(self, state: S) -> HttpFunction {
-        let Self { name, method, route, auth_level, footprint, handler } = self;
+        let Self { name, method, route, auth_level, footprint, limits, handler } = self;
         HttpFunction {
             name,
             method,
             route,
             auth_level,
             footprint,
+            limits,
             handler: handler.with_state(state),
         }
     }

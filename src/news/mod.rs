@@ -26,6 +26,8 @@ mod settings;
 
 pub use feeds::News;
 
+use std::time::Duration;
+
 use axum::extract::FromRef;
 
 use self::{
@@ -37,6 +39,7 @@ use self::{
 };
 use crate::{
     config::ConfigError,
+    cosmos::Limits,
     domain::{Context, Domain, Timer, bind},
     http::{AuthLevel, Footprint, HttpFunction, get, post},
     projection::Background,
@@ -86,13 +89,17 @@ fn http_functions() -> Vec<HttpFunction<NewsApp>> {
     let item  = Footprint::Item(ITEM_BYTES);
     let items = Footprint::Page { item: ITEM_BYTES, limit: 20 };
     let batch = Footprint::Body(MAX_BATCH_BODY);
+    // 500 items, each with some ten store requests at worst, and 4 MiB of text, written once.
+    let whole_batch = Limits { store_requests: 20_000, request_units: 100_000, time: Duration::from_secs(200) };
+    // The pacer bounds the request units of a run, its slice the time.
+    let run         = Limits { store_requests: 100_000, request_units: 200_000, time: Duration::from_secs(200) };
     vec![
         post("PostNewsItem",  "/api/news/items",                     Function,  post_item).answers(item),
-        post("PostNewsItems", "/api/news/items/batch",               Function,  post_items).answers(batch),
+        post("PostNewsItems", "/api/news/items/batch",               Function,  post_items).answers(batch).within(whole_batch),
         get("ListNewsItems",  "/api/news/items",                     Anonymous, list_items).answers(items),
         get("SearchNews",     "/api/news/search",                    Anonymous, search_items).answers(items),
         get("GetNewsItem",    "/api/news/items/{partitionKey}/{id}", Anonymous, get_item).answers(item),
-        post("MigrateNews",   "/api/news/migrate",                   Function,  migrate_items),
-        post("ArchiveNews",   "/api/news/archive",                   Function,  archive_items),
+        post("MigrateNews",   "/api/news/migrate",                   Function,  migrate_items).within(run),
+        post("ArchiveNews",   "/api/news/archive",                   Function,  archive_items).within(run),
     ]
 }

@@ -62,7 +62,7 @@ impl From<StoreError> for Failure {
                 "the logical partition of a copy is full (20 GB): delete items in it, then replay"
                     .into(),
             ),
-            Reason::Unexpected => {
+            Reason::Unreadable | Reason::Unexpected => {
                 let cause = error.source().map(ToString::to_string).unwrap_or_default();
                 // The copy is named by the line of `Copied::read`, where it is a copy that cannot be read.
                 tracing::error!(cause, "The store gave a projection an unexpected answer");

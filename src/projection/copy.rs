@@ -66,7 +66,7 @@ impl Copied {
         }
         let there: Option<Stored<Version>> =
             container.read(partition, id).await.inspect_err(|error| {
-                if error.reason == Reason::Unexpected {
+                if error.reason == Reason::Unreadable {
                     tracing::error!(
                         container = container.id(),
                         partition_key = partition,

@@ -18,7 +18,7 @@ use tower::ServiceExt;
 use tributary::{
     app::{App, Options},
     config::Settings as AppSettings,
-    cosmos::Cosmos,
+    cosmos::{Cosmos, Limits},
     http::{Authentication, HttpFunction},
     projection::{AnyProjection, BackgroundOptions, DeadLetters, Projections, RETRY_BUDGET},
 };
@@ -99,6 +99,15 @@ impl World {
     /// The same world, seen through an instance with other options.
     pub(crate) async fn with_app(&self, options: Options) -> Self {
         let app = app(&Self::cosmos(&self.endpoint).await, options);
+        Self { router: app.into_handler().into_router().unwrap(), ..self.clone() }
+    }
+
+    /// The same world, seen through an instance each of whose requests has these limits.
+    pub(crate) async fn with_limits(&self, limits: Limits) -> Self {
+        let mut app = app(&Self::cosmos(&self.endpoint).await, Self::options());
+        for function in app.domains.iter_mut().flat_map(|domain| &mut domain.http_functions) {
+            function.limits = limits;
+        }
         Self { router: app.into_handler().into_router().unwrap(), ..self.clone() }
     }
 

@@ -2,7 +2,9 @@
 
 mod admission;
 mod behind_the_host;
+
 mod bodies;
+mod budgets;
 mod caching;
 mod faults;
 mod lists;

@@ -1,0 +1,158 @@
+//! The budget of work: how much of the store, and how much time, it may use.
+//!
+//! | work | ends at its budget |
+//! | --- | --- |
+//! | a page of a list | early, with a cursor ([`Budget::is_spent`]) |
+//! | an HTTP request | with [`Reason::BudgetSpent`](super::Reason), a 503, before the next store request |
+//! | a run in the background | inside its slice, and a later run goes on |
+//!
+//! A budget is checked before a store request and paid after it, since the store names the charge in
+//! its answer. So work exceeds its budget by at most the requests that were in flight when it was
+//! spent. The limit of a request stands above that of its page: a list ends early before it fails.
+//!
+//! *A spent budget loses nothing.* The check comes before a store request is sent, so a command ends
+//! between two of its writes, as after a crash. What follows a crash follows here: a transaction is
+//! whole, a retried command recognises its own write, and another command or a projection completes
+//! what has begun.
+
+use std::{sync::Arc, time::Duration};
+
+use tokio::time::Instant;
+
+use super::{
+    StoreError,
+    meter::{Meter, current_meter},
+};
+
+/// The most that some work may use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Requests to the store, the retries of the SDK included.
+    pub store_requests: u64,
+    /// Request units.
+    pub request_units: u32,
+    /// Time from the beginning of the work.
+    pub time: Duration,
+}
+
+impl Limits {
+    /// The limits of an HTTP request whose function has none of its own.
+    ///
+    /// A command that meets others on the same item may be attempted some hundred times in 10 s
+    /// ([`retry`](super::retry)), with up to four store requests each. The dearest single write, an
+    /// item of 512 KiB, is charged some 3,000 request units. The Functions host waits for 230 s.
+    pub const REQUEST: Self =
+        Self { store_requests: 1_000, request_units: 20_000, time: Duration::from_mins(1) };
+}
+
+/// The budget of a piece of work that has begun: its limits, and what the current task uses.
+#[derive(Debug, Clone)]
+pub struct Budget {
+    limits: Limits,
+    /// `None` outside of a metered task: then only the time counts.
+    meter: Option<Arc<Meter>>,
+    requests_before: u64,
+    request_units_before: f64,
+    started: Instant,
+}
+
+impl Budget {
+    /// Starts a budget. It counts what the current task uses from now on.
+    pub fn start(limits: Limits) -> Self {
+        let meter = current_meter();
+        Self {
+            limits,
+            requests_before: meter.as_ref().map_or(0, |meter| meter.requests()),
+            request_units_before: meter.as_ref().map_or(0.0, |meter| meter.request_units()),
+            meter,
+            started: Instant::now(),
+        }
+    }
+
+    /// Returns true if one of the limits is reached.
+    pub fn is_spent(&self) -> bool {
+        let Limits { store_requests, request_units, time } = self.limits;
+        let is_over = |meter: &Meter| {
+            meter.requests() - self.requests_before >= store_requests
+                || meter.request_units() - self.request_units_before >= f64::from(request_units)
+        };
+        self.started.elapsed() >= time || self.meter.as_deref().is_some_and(is_over)
+    }
+
+    /// Fails with [`Reason::BudgetSpent`](super::Reason) if one of the limits is reached.
+    pub(super) fn check(&self) -> Result<(), StoreError> {
+        if self.is_spent() { Err(StoreError::budget_spent()) } else { Ok(()) }
+    }
+}
+
+tokio::task_local! {
+    /// The budget of the request that the current task works for.
+    static CEILING: Option<Budget>;
+}
+
+/// Runs `work` within limits: when one is reached, each further store request of `work` fails with
+/// [`Reason::BudgetSpent`](super::Reason) and is not sent.
+pub async fn within<F: Future>(limits: Limits, work: F) -> F::Output {
+    CEILING.scope(Some(Budget::start(limits)), work).await
+}
+
+/// Runs `work` without the limits of the current task: it is for several requests.
+pub(super) fn without_limits<F: Future>(work: F) -> impl Future<Output = F::Output> {
+    CEILING.scope(None, work)
+}
+
+/// Fails if the current task has limits and has reached one.
+pub(super) fn check_ceiling() -> Result<(), StoreError> {
+    let check = |ceiling: &Option<Budget>| ceiling.as_ref().map_or(Ok(()), Budget::check);
+    // A trigger has no limits here: its slice bounds it.
+    CEILING.try_with(check).unwrap_or(Ok(()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cosmos::{Reason, meter::Share, metered};
+
+    const LIMITS: Limits =
+        Limits { store_requests: 3, request_units: 10, time: Duration::from_mins(1) };
+
+    fn used(hundredths_of_ru: u64) {
+        Share::of_request(hundredths_of_ru).charge();
+    }
+
+    #[tokio::test]
+    async fn a_budget_counts_what_is_used_from_its_start() {
+        metered(async {
+            used(5_000);
+            let budget = Budget::start(LIMITS);
+            used(499);
+            used(500);
+            assert!(!budget.is_spent(), "9.99 request units in two requests");
+            used(1);
+            assert!(budget.is_spent());
+            let by_units = Budget::start(LIMITS);
+            used(1_000);
+            assert!(by_units.is_spent());
+        })
+        .await;
+    }
+
+    #[tokio::test]
+    async fn a_budget_is_spent_when_its_time_is_over() {
+        assert!(!Budget::start(LIMITS).is_spent());
+        assert!(Budget::start(Limits { time: Duration::ZERO, ..LIMITS }).is_spent());
+    }
+
+    #[tokio::test]
+    async fn work_beyond_its_limits_is_refused_a_store_request() {
+        let work = within(LIMITS, async {
+            check_ceiling().unwrap();
+            used(1_000);
+            without_limits(async { check_ceiling().unwrap() }).await;
+            check_ceiling()
+        });
+        let (refused, _) = metered(work).await;
+        assert_eq!(refused.unwrap_err().reason, Reason::BudgetSpent);
+        assert!(check_ceiling().is_ok(), "without limits");
+    }
+}
