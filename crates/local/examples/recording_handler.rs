@@ -3,7 +3,8 @@
 //!
 //! `RECORDING_FOLDER` is the way to the test: each request becomes a line of JSON in `deliveries`,
 //! and `answer`, when it is there, says how all requests are answered:
-//! `{"status": 200, "headers": {…}, "body": "…", "reset": true, "early": true, "exit": 3}`.
+//! `{"status": 200, "headers": {…}, "body": "…", "chunked": true, "reset": true, "early": true,
+//! "exit": 3}`.
 
 use std::error::Error;
 use std::fs::OpenOptions;
@@ -24,6 +25,8 @@ struct Answer {
     status: Option<u16>,
     headers: Option<Map<String, Value>>,
     body: Option<String>,
+    /// Sends an empty body in chunks, too.
+    chunked: bool,
     /// Closes the connection instead.
     reset: bool,
     /// Answers before it has read the body, and closes.
@@ -139,6 +142,8 @@ fn text(answer: &Answer, is_head: bool) -> Vec<u8> {
     lines.extend(headers.iter().map(line));
     if is_head || matches!(status, 204 | 304) {
         lines.push("\r\n".to_owned());
+    } else if body.is_empty() && answer.chunked {
+        lines.push("transfer-encoding: chunked\r\n\r\n0\r\n\r\n".to_owned());
     } else if body.is_empty() {
         lines.push("content-length: 0\r\n\r\n".to_owned());
     } else {

@@ -1,9 +1,12 @@
-//! `POST /admin/functions/<name>`: runs a function by hand.
+//! `/admin`: the status of the host, and a function that is run by hand.
 
 use std::sync::Arc;
+use std::time::Instant;
 
+use axum::Json;
 use axum::http::StatusCode;
-use serde_json::Value;
+use axum::response::{IntoResponse as _, Response};
+use serde_json::{Value, json};
 use time::OffsetDateTime;
 
 use super::console::Console;
@@ -60,6 +63,37 @@ pub(super) fn run(
         invoke::run(invoker.as_ref(), &function, body, once, &console, "by hand").await;
     });
     Ok(StatusCode::ACCEPTED)
+}
+
+/// `GET /admin/host/status`.
+pub(super) struct HostStatus {
+    instance_id: String,
+    started: Instant,
+}
+
+impl HostStatus {
+    /// The status of a host that starts now.
+    pub(super) fn new() -> Self {
+        Self { instance_id: uuid::Uuid::new_v4().simple().to_string(), started: Instant::now() }
+    }
+
+    /// Answers with the fields of the Functions host.
+    pub(super) fn answer(&self) -> Response {
+        let computer =
+            ["COMPUTERNAME", "HOSTNAME"].iter().find_map(|name| std::env::var(name).ok());
+        let uptime_ms = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        Json(json!({
+            "id": "cargo-local",
+            "state": "Running",
+            "version": wire::HOST_VERSION_VALUE,
+            "versionDetails": wire::HOST_VERSION_VALUE,
+            "platformVersion": "",
+            "instanceId": self.instance_id,
+            "computerName": computer.unwrap_or_else(|| "localhost".to_owned()),
+            "processUptime": uptime_ms,
+        }))
+        .into_response()
+    }
 }
 
 enum Job {

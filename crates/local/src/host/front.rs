@@ -2,15 +2,14 @@
 
 use std::sync::Arc;
 
-use axum::Json;
-use axum::body::{Body, to_bytes};
+use axum::body::{Body, HttpBody as _, to_bytes};
 use axum::extract::{Request, State};
 use axum::http::uri::PathAndQuery;
 use axum::http::{HeaderValue, Method, StatusCode, Uri, Version, header};
 use axum::response::{Html, IntoResponse as _, Response};
 use custom_handler::answer_after_body;
 
-use super::admin;
+use super::admin::{self, HostStatus};
 use super::app::FunctionApp;
 use super::console::Console;
 use super::function::{AuthLevel, Function, Trigger};
@@ -19,6 +18,7 @@ use super::json::ConfigError;
 use super::keys::Keys;
 use super::process::HandlerWatch;
 use super::proxy::Proxy;
+use super::request_host;
 use super::request_path;
 use super::routes::RouteTable;
 use super::server::HostOptions;
@@ -34,6 +34,7 @@ pub(super) struct Front {
     keys: Option<Keys>,
     console: Console,
     chaos: Option<Chaos>,
+    status: HostStatus,
 }
 
 struct HttpTarget {
@@ -69,7 +70,8 @@ impl Front {
             }
         }
         let HostOptions { keys, console, chaos, .. } = options;
-        Ok(Self { app, routes, handlers, client, invoker, keys, console, chaos })
+        let status = HostStatus::new();
+        Ok(Self { app, routes, handlers, client, invoker, keys, console, chaos, status })
     }
 
     /// The handler that answers a request: when instances overlap, now and then the other one.
@@ -78,8 +80,10 @@ impl Front {
         &self.handlers[usize::from(overlaps) % self.handlers.len()]
     }
 
-    fn allows(&self, level: AuthLevel, request: &Request) -> bool {
-        self.keys.as_ref().is_none_or(|keys| keys.allow(level, request.headers(), request.uri()))
+    /// The highest level that a request opens: without keys, every one.
+    fn level(&self, request: &Request) -> AuthLevel {
+        let level = |keys: &Keys| keys.level(request.headers(), request.uri());
+        self.keys.as_ref().map_or(AuthLevel::Admin, level)
     }
 
     /// `/admin/<what>`.
@@ -89,13 +93,17 @@ impl Front {
             Some(("host", "status")) => None,
             _ => return StatusCode::NOT_FOUND.into_response(),
         };
-        if !self.allows(AuthLevel::Admin, &request) {
-            let challenge = [(header::WWW_AUTHENTICATE, "Bearer")];
-            return (StatusCode::UNAUTHORIZED, challenge).into_response();
+        match self.level(&request) {
+            AuthLevel::Anonymous => {
+                let challenge = [(header::WWW_AUTHENTICATE, "Bearer")];
+                return (StatusCode::UNAUTHORIZED, challenge).into_response();
+            }
+            AuthLevel::Function => return empty(StatusCode::FORBIDDEN),
+            AuthLevel::Admin => {}
         }
         match function {
             Some(name) => self.run_by_hand(name, request).await,
-            None => Json(serde_json::json!({ "state": "Running" })).into_response(),
+            None => self.status.answer(),
         }
     }
 
@@ -127,16 +135,24 @@ pub(super) async fn serve(State(front): State<Arc<Front>>, request: Request) -> 
     answer_after_body(request, |request| answer(front, request)).await
 }
 
-async fn answer(front: Arc<Front>, mut request: Request) -> Response {
-    let path = match accepted(&request) {
-        Ok(path) => path,
-        Err(status) => return refused(status, request.version()),
+async fn answer(front: Arc<Front>, request: Request) -> Response {
+    let version = request.version();
+    let mut response = match accepted(&request) {
+        Ok(path) => served(front, request, &path).await,
+        Err(status) => refused(status, version),
     };
-    normalise(&mut request, &path);
+    if version < Version::HTTP_11 {
+        close(&mut response);
+    }
+    response
+}
+
+async fn served(front: Arc<Front>, mut request: Request, path: &str) -> Response {
+    normalise(&mut request, path);
     if let Some(what) = path.strip_prefix("/admin/") {
         return front.admin(what, request).await;
     }
-    let Some(target) = front.routes.find(request.method(), &path) else {
+    let Some(target) = front.routes.find(request.method(), path) else {
         // A CONNECT names no path.
         let is_root = path == "/" && request.method() != Method::CONNECT;
         return if is_root { front.homepage() } else { empty(StatusCode::NOT_FOUND) };
@@ -145,7 +161,7 @@ async fn answer(front: Arc<Front>, mut request: Request) -> Response {
     if target.is_closed {
         return empty(StatusCode::NOT_FOUND);
     }
-    if !front.allows(target.auth_level, &request) {
+    if front.level(&request) < target.auth_level {
         return empty(StatusCode::UNAUTHORIZED);
     }
     let Front { client, console, chaos, .. } = &*front;
@@ -165,12 +181,17 @@ fn accepted(request: &Request) -> Result<String, StatusCode> {
     if n_bytes > MOST_LINE_BYTES {
         return Err(StatusCode::URI_TOO_LONG);
     }
-    // The proxy does not know that version.
-    if request.version() < Version::HTTP_11 {
-        return Err(StatusCode::INTERNAL_SERVER_ERROR);
-    }
-    if request.version() == Version::HTTP_11 && !request.headers().contains_key(header::HOST) {
+    let (version, headers) = (request.version(), request.headers());
+    let is_http_1 = version <= Version::HTTP_11;
+    if is_http_1 && !request_host::is_valid(request.method(), uri, version, headers) {
         return Err(StatusCode::BAD_REQUEST);
+    }
+    if !uri.path().is_ascii() || !uri.query().unwrap_or_default().is_ascii() {
+        return Err(StatusCode::BAD_REQUEST);
+    }
+    // Recorded of a GET of HTTP/1.0, the only version that may do without.
+    if is_http_1 && !headers.contains_key(header::HOST) && request.body().is_end_stream() {
+        return Err(StatusCode::INTERNAL_SERVER_ERROR);
     }
     request_path::decoded(uri.path()).map_err(|_| StatusCode::BAD_REQUEST)
 }
@@ -179,12 +200,17 @@ fn accepted(request: &Request) -> Result<String, StatusCode> {
 fn refused(status: StatusCode, version: Version) -> Response {
     let mut response = empty(status);
     if version < Version::HTTP_2 {
-        response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+        close(&mut response);
     }
     response
 }
 
-/// Writes method and path as the host's proxy does.
+/// Closes the connection after the answer.
+fn close(response: &mut Response) {
+    response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+}
+
+/// Writes method, path and query as the host's proxy does.
 fn normalise(request: &mut Request, path: &str) {
     let method = request.method().as_str().to_ascii_uppercase();
     if STANDARD_METHODS.contains(&method.as_str())
@@ -194,7 +220,7 @@ fn normalise(request: &mut Request, path: &str) {
     }
     let mut target = request_path::encoded(path);
     if let Some(query) = request.uri().query() {
-        target = format!("{target}?{query}");
+        target = format!("{target}?{}", request_path::encoded_query(query));
     }
     let mut parts = request.uri().clone().into_parts();
     parts.path_and_query = PathAndQuery::try_from(target).ok().or(parts.path_and_query);

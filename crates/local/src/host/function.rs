@@ -45,7 +45,7 @@ pub struct HttpTrigger {
 }
 
 /// The `authLevel` of an HTTP function.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum AuthLevel {
     /// No key.
     Anonymous,

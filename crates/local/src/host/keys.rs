@@ -20,14 +20,16 @@ impl Keys {
         Self { function: key(), master: key() }
     }
 
-    /// The request may run a function of that level. The header wins over `?code=`.
-    pub fn allow(&self, level: AuthLevel, headers: &HeaderMap, uri: &Uri) -> bool {
+    /// Returns the highest level that the key of a request opens. The header wins over `?code=`.
+    pub fn level(&self, headers: &HeaderMap, uri: &Uri) -> AuthLevel {
         let header = headers.get("x-functions-key").map(|value| value.to_str().unwrap_or_default());
         let key = header.or_else(|| code(uri)).unwrap_or_default();
-        match level {
-            AuthLevel::Anonymous => true,
-            AuthLevel::Function => key == self.function || key == self.master,
-            AuthLevel::Admin => key == self.master,
+        if key == self.master {
+            AuthLevel::Admin
+        } else if key == self.function {
+            AuthLevel::Function
+        } else {
+            AuthLevel::Anonymous
         }
     }
 }

@@ -30,6 +30,8 @@
 //! - Requests handed through (`enableProxyingHttpRequest`), bodies streamed both ways: paths decoded
 //!   and encoded again, headers set and overwritten, requests repeated when a connection breaks,
 //!   failures as 500 with an empty body. A test replays 70 recorded requests.
+//! - Requests that the host refuses itself: without one valid `Host`, with raw bytes beyond ASCII in
+//!   the target, with an escaped NUL, with a long line.
 //! - The page at `/`, keys, functions that are turned off, `/admin/host/status`.
 //! - The change feed for each physical partition through lease items, with splits; texts and numbers
 //!   as Newtonsoft rewrites them, and a page that it cannot read and that is read again for ever.
@@ -64,11 +66,13 @@ mod invoke;
 mod json;
 mod keys;
 mod lease;
+mod listener;
 pub mod ncrontab;
 pub mod newtonsoft;
 mod process;
 mod proxy;
 mod request_body;
+mod request_host;
 mod request_path;
 pub mod routes;
 mod served;

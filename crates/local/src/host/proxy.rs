@@ -10,13 +10,13 @@
 use std::convert::Infallible;
 use std::time::{Duration, Instant};
 
-use axum::body::{Body, Bytes};
+use axum::body::{Body, Bytes, HttpBody as _};
 use axum::extract::Request;
 use axum::http::{
     HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header, request::Parts,
 };
 use axum::response::{IntoResponse as _, Response};
-use futures::stream;
+use futures::{StreamExt as _, TryStreamExt as _, stream};
 use hyper_util::client::legacy::Error;
 
 use super::console::{Console, Ended};
@@ -24,6 +24,7 @@ use super::disturbance::LATEST_CRASH_MS;
 use super::invoke::{HandlerClient, chain};
 use super::process::HandlerWatch;
 use super::request_body::RequestBody;
+use super::request_host;
 use super::wire;
 use crate::chaos::{self, Chaos, Kind};
 
@@ -147,7 +148,7 @@ impl Proxy<'_> {
                 };
                 match self.client.request(Request::from_parts(head.clone(), sending)).await {
                     Ok(response) if body.is_sent() => {
-                        return Ok(answered(head, response.map(Body::new)));
+                        return answered(head, response.map(Body::new)).await;
                     }
                     Ok(response) => {
                         let status = response.status().as_u16();
@@ -174,9 +175,7 @@ fn nobody_listens(error: &Error) -> bool {
 fn prepare(head: &mut Parts, url: &str, id: &str) -> Result<(), String> {
     let path = head.uri.path_and_query().map_or("/", |path| path.as_str());
     let target: Uri = format!("{url}{path}").parse().map_err(|_| "not a URL".to_owned())?;
-    // An absolute URL, or HTTP/2, names the host in the URL.
-    let authority = head.uri.authority().and_then(|name| HeaderValue::from_str(name.as_str()).ok());
-    let host = authority.or_else(|| head.headers.get(header::HOST).cloned());
+    let host = request_host::of(&head.uri, &head.headers);
     remove_hop_by_hop(&mut head.headers);
     // A caller's own values of these are thrown away: nobody can forge an invocation id.
     let id = HeaderValue::from_str(id).map_err(|error| error.to_string())?;
@@ -186,6 +185,7 @@ fn prepare(head: &mut Parts, url: &str, id: &str) -> Result<(), String> {
         (HeaderName::from_static(wire::HOST_VERSION), Some(version)),
         (HeaderName::from_static(wire::INVOCATION_ID), Some(id.clone())),
         (MS_INVOCATION_ID, Some(id)),
+        (header::FORWARDED, None),
         // This host listens on the loopback interface only.
         (FORWARDED_FOR, Some(HeaderValue::from_static("127.0.0.1"))),
         (FORWARDED_HOST, host),
@@ -204,14 +204,31 @@ fn prepare(head: &mut Parts, url: &str, id: &str) -> Result<(), String> {
     Ok(())
 }
 
-fn answered(request: &Parts, mut response: Response) -> Response {
-    remove_hop_by_hop(response.headers_mut());
-    if request.method == Method::HEAD {
+/// Makes the answer to the caller out of that of the handler.
+async fn answered(request: &Parts, response: Response) -> Result<Response, String> {
+    let (mut head, body) = response.into_parts();
+    remove_hop_by_hop(&mut head.headers);
+    let body = if request.method == Method::HEAD {
         // An empty body would be given a length that is not that of the answer to a GET.
-        *response.body_mut() = Body::from_stream(stream::empty::<Result<Bytes, Infallible>>());
+        Body::from_stream(stream::empty::<Result<Bytes, Infallible>>())
+    } else {
+        begun(body).await.map_err(|error| format!("the answer broke off: {error}"))?
+    };
+    head.version = axum::http::Version::default();
+    Ok(Response::from_parts(head, body))
+}
+
+/// Waits for the first data of a body of unknown length. The host's server sends the head with it; a
+/// body without data has the length zero.
+async fn begun(body: Body) -> Result<Body, axum::Error> {
+    if body.size_hint().exact().is_some() {
+        return Ok(body);
     }
-    *response.version_mut() = axum::http::Version::default();
-    response
+    let mut data = body.into_data_stream();
+    match data.try_next().await? {
+        Some(first) => Ok(Body::from_stream(stream::iter([Ok(first)]).chain(data))),
+        None => Ok(Body::empty()),
+    }
 }
 
 fn remove_hop_by_hop(headers: &mut HeaderMap) {

@@ -1,4 +1,5 @@
-//! The path of a request: as the host's server reads it, and as its proxy writes it again.
+//! The path of a request: as the host's server reads it, and as its proxy writes it again. The query
+//! goes through the proxy alone.
 
 /// The path holds an escaped NUL, which the host answers with 400.
 #[derive(Debug, PartialEq, Eq)]
@@ -77,13 +78,34 @@ pub(super) fn encoded(path: &str) -> String {
         if byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=:@/".contains(&byte) {
             encoded.push(char::from(byte));
         } else {
-            encoded.push('%');
-            for digit in [byte >> 4, byte & 15] {
-                encoded.push(char::from(b"0123456789ABCDEF"[usize::from(digit)]));
-            }
+            push_escape(&mut encoded, byte);
         }
     }
     encoded
+}
+
+/// Escapes all but what a query may hold. Escapes stay, and so `%25zz` is written as `%zz` is.
+pub(super) fn encoded_query(query: &str) -> String {
+    let mut encoded = String::with_capacity(query.len());
+    for (index, byte) in query.bytes().enumerate() {
+        let is_escape = || {
+            byte == b'%' && query.as_bytes().get(index + 1..index + 3).and_then(hex_byte).is_some()
+        };
+        let may_stand = byte.is_ascii_alphanumeric() || b";/?:@&=+$,#[]!'()*-._~".contains(&byte);
+        if may_stand || is_escape() {
+            encoded.push(char::from(byte));
+        } else {
+            push_escape(&mut encoded, byte);
+        }
+    }
+    encoded
+}
+
+fn push_escape(text: &mut String, byte: u8) {
+    text.push('%');
+    for digit in [byte >> 4, byte & 15] {
+        text.push(char::from(b"0123456789ABCDEF"[usize::from(digit)]));
+    }
 }
 
 #[cfg(test)]

@@ -25,6 +25,7 @@ use super::function::{CosmosTrigger, Trigger};
 use super::invoke::{HandlerClient, HttpInvoker, InvocationResult, Invoker, handler_client};
 use super::json::ConfigError;
 use super::keys::Keys;
+use super::listener::HostListener;
 use super::process::{HandlerError, HandlerOptions, HandlerProcess, HandlerWatch};
 use super::served;
 use super::settings::Settings;
@@ -181,7 +182,7 @@ impl Host {
         let router = Router::new().fallback(serve).with_state(Arc::new(front));
         let front = tokio::spawn(async move {
             // It ends only with the task.
-            let _ = axum::serve(listener, router).await;
+            let _ = axum::serve(HostListener(listener), router).await;
         });
         let (url, front) = (format!("http://{address}"), AbortOnDropHandle::new(front));
         Ok(Self { url, handlers, watches, stop, triggers, _front: front })

@@ -176,7 +176,7 @@ async fn the_status_of_the_host_needs_a_key_only_with_enable_auth() {
     for (given, sent, status) in [
         (None, None, StatusCode::OK),
         (Some(&keys), None, StatusCode::UNAUTHORIZED),
-        (Some(&keys), Some(&keys.function), StatusCode::UNAUTHORIZED),
+        (Some(&keys), Some(&keys.function), StatusCode::FORBIDDEN),
         (Some(&keys), Some(&keys.master), StatusCode::OK),
     ] {
         let (host, _) = start(&app, &settings(), given.cloned()).await;
@@ -212,7 +212,8 @@ async fn keys_are_asked_for_only_with_enable_auth() {
         ("api/change", Some(function), Some("wrong"), open),
         ("api/secret", Some(function), None, locked),
         ("api/secret", Some(master), None, open),
-        ("admin/functions/Nightly", Some(function), None, locked),
+        ("admin/functions/Nightly", None, None, locked),
+        ("admin/functions/Nightly", Some(function), None, StatusCode::FORBIDDEN),
     ];
     for (path, header, code, expected) in cases {
         let query = code.map(|code| format!("?a=b&code={code}")).unwrap_or_default();

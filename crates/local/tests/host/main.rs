@@ -11,6 +11,7 @@ mod config;
 mod feed;
 mod http;
 mod newtonsoft;
+mod odd_requests;
 mod process;
 mod recorded;
 mod recorded_http;
