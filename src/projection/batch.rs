@@ -30,8 +30,8 @@ use crate::{
 /// `function.json`).
 pub const RETRY_BUDGET: Duration = Duration::from_secs(30);
 
-/// How many changes of a batch are named in the log when they are retried.
-const WARNINGS: usize = 10;
+/// The changes of a batch that the log names when they are retried, and when they are given up.
+const MAX_NAMED_CHANGES: usize = 10;
 
 /// Why a batch has to be delivered again.
 #[derive(Debug, thiserror::Error)]
@@ -154,14 +154,18 @@ impl<P: Projection> Batch<'_, P> {
             }
             let pause = pauses.next().unwrap_or_default();
             if failed.is_empty() || Instant::now() + pause >= deadline {
+                for (task, reason) in named(&failed) {
+                    let document_id = document_id(task);
+                    tracing::warn!(document.id = document_id, %reason, "A change was not applied");
+                }
                 tally.failures.extend(failed.iter().map(|(_, reason)| *reason));
                 return tally;
             }
             if first_round {
-                failed
-                    .iter()
-                    .take(WARNINGS)
-                    .for_each(|(task, reason)| warn_of_retry(task, *reason));
+                for (task, reason) in named(&failed) {
+                    let document_id = document_id(task);
+                    tracing::info!(document.id = document_id, %reason, "A change is retried");
+                }
                 first_round = false;
             }
             sleep(pause).await;
@@ -248,22 +252,19 @@ impl<P: Projection> Batch<'_, P> {
     }
 }
 
-/// Names a change that lost a race: one that does so again and again is found in the log by its id.
+/// Returns the failed changes that the log names: one that fails again and again is found by its id.
 /// Throttling is counted instead (`store.throttled`).
-fn warn_of_retry<C>(task: &Task<C>, reason: Reason) {
+fn named<C>(failed: &[(Task<C>, Reason)]) -> impl Iterator<Item = &(Task<C>, Reason)> {
+    failed.iter().filter(|(_, reason)| *reason != Reason::Throttled).take(MAX_NAMED_CHANGES)
+}
+
+/// Returns the id of a change's document.
+fn document_id<C>(task: &Task<C>) -> Option<String> {
     #[derive(serde::Deserialize)]
     struct Identified {
         id: String,
     }
-    if reason == Reason::Throttled {
-        return;
-    }
-    let document = task.document.parse::<Identified>().ok();
-    tracing::warn!(
-        document.id = document.map(|document| document.id),
-        %reason,
-        "A change is retried"
-    );
+    task.document.parse::<Identified>().ok().map(|document| document.id)
 }
 
 /// A task, and what has come of trying it.

@@ -3,10 +3,13 @@
 use std::path::Path;
 
 use tokio::net::TcpListener;
-use tributary_local::demo::Demo;
+use tributary_local::{
+    cosmos::{Fault, RequestKind},
+    demo::Demo,
+};
 use tributary_tools::Client;
 
-use crate::world::World;
+use crate::{hosted::Hosted, world::World};
 
 #[tokio::test]
 async fn each_demo_is_accepted_and_shown_and_loading_it_again_changes_nothing() {
@@ -26,4 +29,22 @@ async fn each_demo_is_accepted_and_shown_and_loading_it_again_changes_nothing() 
             demo.wait(&client).await.unwrap();
         }
     }
+}
+
+#[tokio::test]
+async fn the_demos_are_loaded_without_a_warning_though_changes_lose_a_race() {
+    let hosted = Hosted::start().await;
+    hosted.endpoint.inject(Fault::Refused(412), RequestKind::Batch, "feed", 1);
+    let client = Client::new(hosted.host.url()).unwrap();
+    let demos = Demo::read_all(Path::new(env!("CARGO_MANIFEST_DIR")), &[]).unwrap();
+    for demo in &demos {
+        demo.send(&client).await.unwrap();
+    }
+    for demo in &demos {
+        demo.wait(&client).await.unwrap();
+    }
+    let lines = hosted.console.lines();
+    let told: Vec<_> = lines.iter().filter(|line| line.starts_with("handler ")).collect();
+    assert!(told.is_empty(), "{told:#?}");
+    hosted.host.stop().await;
 }

@@ -29,6 +29,8 @@ use crate::world::Answer;
 /// The app behind a host.
 pub(crate) struct Hosted {
     pub(crate) host: Host,
+    pub(crate) endpoint: CosmosEndpoint,
+    pub(crate) console: Console,
     client: Client<HttpConnector, Body>,
     _server: RunningServer,
 }
@@ -47,7 +49,8 @@ impl Hosted {
         hosted
     }
 
-    async fn start() -> Self {
+    /// The app without data; its handler logs warnings and errors only.
+    pub(crate) async fn start() -> Self {
         let endpoint = CosmosEndpoint::in_process(EndpointOptions::default()).unwrap();
         let containers = ContainersFile::read(root().join("infra/containers.json")).unwrap();
         endpoint.provision("tributary", &containers).await.unwrap();
@@ -58,10 +61,11 @@ impl Hosted {
         // As it is deployed: without it, the host answers `/` with a page of its own.
         settings.set("AzureWebJobsDisableHomepage", "true");
         let app = FunctionApp::load(root(), &settings).unwrap();
-        let options = HostOptions { console: Console::kept(), ..HostOptions::new(folder()) };
+        let console = Console::kept();
+        let options = HostOptions { console: console.clone(), ..HostOptions::new(folder()) };
         let host = Host::start(app, &settings, options).await.unwrap();
         let client = Client::builder(TokioExecutor::new()).build_http();
-        Self { host, client, _server: server }
+        Self { host, endpoint, console, client, _server: server }
     }
 
     pub(crate) async fn put(&self, path: &str, body: &Value) -> Answer {
