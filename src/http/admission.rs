@@ -35,7 +35,7 @@ use tokio::{
     time::timeout,
 };
 
-use super::{ApiError, body::MAX_BODY, limit_of, parameter_of};
+use super::{ApiError, body::MAX_BODY, limit_of, parameter_of, query::parameters};
 use crate::cosmos::{Limits, within};
 
 /// The memory that a request may need without a reservation.
@@ -202,13 +202,16 @@ fn units(bytes: usize) -> u32 {
     u32::try_from(bytes.div_ceil(UNIT)).unwrap_or(u32::MAX)
 }
 
-/// Lets a request wait for its turn, and refuses it when the wait is too long. The request then runs
-/// within its limits.
+/// Lets a request wait for its turn, and refuses it when the wait is too long. One that gives a parameter
+/// twice has no turn. The request then runs within its limits.
 pub async fn admit(
     State((admission, footprint, limits)): State<(Admission, Footprint, Limits)>,
     request: Request,
     next: Next,
 ) -> Response {
+    if let Err(error) = parameters(request.uri().query()) {
+        return error.into_response();
+    }
     match admission.admit(footprint.of(&request)).await {
         Some(admitted) => {
             let response = within(limits, next.run(request)).await;

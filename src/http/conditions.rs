@@ -32,13 +32,14 @@ impl Conditions {
 
     /// Whether a write to an item in this state may go on; `None`: there is no such item.
     pub fn check(&self, current: Option<&ETag>) -> Result<(), ApiError> {
-        let matches = |tags: &Tags| match (tags, current) {
-            (_, None) => false,
-            (Tags::Any, Some(_)) => true,
-            (Tags::These(tags), Some(etag)) => tags.iter().any(|tag| tag == etag.as_ref()),
-        };
-        let wanted = self.if_match.as_ref().is_none_or(matches);
-        let unwanted = self.if_none_match.as_ref().is_some_and(matches);
+        let wanted = self
+            .if_match
+            .as_ref()
+            .is_none_or(|tags| current.is_some_and(|etag| tags.match_strongly(etag)));
+        let unwanted = self
+            .if_none_match
+            .as_ref()
+            .is_some_and(|tags| current.is_some_and(|etag| tags.match_weakly(etag)));
         if wanted && !unwanted { Ok(()) } else { Err(ApiError::PreconditionFailed) }
     }
 
@@ -70,14 +71,27 @@ impl Conditions {
             .any(|tags| matches!(tags, Some(Tags::These(_))))
     }
 
-    /// Whether a reader has this state already: 304. Weak tags match too.
+    /// Returns true if a reader has this state already: 304.
     pub fn not_modified(&self, current: &ETag) -> bool {
-        match &self.if_none_match {
-            None => false,
-            Some(Tags::Any) => true,
-            Some(Tags::These(tags)) => tags
-                .iter()
-                .any(|tag| tag.strip_prefix("W/").unwrap_or(tag) == AsRef::<str>::as_ref(current)),
+        self.if_none_match.as_ref().is_some_and(|tags| tags.match_weakly(current))
+    }
+}
+
+impl Tags {
+    /// Compares as `If-Match` does: a weak tag matches nothing.
+    fn match_strongly(&self, etag: &ETag) -> bool {
+        self.has(|tag| tag == AsRef::<str>::as_ref(etag))
+    }
+
+    /// Compares as `If-None-Match` does, of reads and of writes: a weak tag matches, too.
+    fn match_weakly(&self, etag: &ETag) -> bool {
+        self.has(|tag| tag.strip_prefix("W/").unwrap_or(tag) == AsRef::<str>::as_ref(etag))
+    }
+
+    fn has(&self, is_equal: impl Fn(&str) -> bool) -> bool {
+        match self {
+            Self::Any => true,
+            Self::These(tags) => tags.iter().any(|tag| is_equal(tag)),
         }
     }
 }
@@ -135,6 +149,9 @@ mod tests {
             (header::IF_NONE_MATCH, "*", true, false),
             (header::IF_NONE_MATCH, "\"1\"", true, false),
             (header::IF_NONE_MATCH, "\"2\"", true, true),
+            (header::IF_NONE_MATCH, "W/\"1\"", true, false),
+            (header::IF_NONE_MATCH, "W/\"2\"", true, true),
+            (header::IF_NONE_MATCH, "W/\"1\"", false, true),
         ] {
             let conditions = conditions(name.clone(), value);
             let checked = conditions.check(exists.then_some(&etag)).is_ok();

@@ -296,7 +296,7 @@ fn of_store(error: &StoreError) -> Parts {
                 StatusCode::INSUFFICIENT_STORAGE,
                 "partition-full",
                 "Partition full",
-                "This user or post has reached the store's limit of 20 GB. Delete some of its items, then retry."
+                "The logical partition of this item has reached the store's limit of 20 GB. Delete some of its items, then retry."
                     .into(),
             )
         }

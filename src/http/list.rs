@@ -8,7 +8,10 @@ use axum::{Json, extract::FromRequestParts, http::request::Parts};
 use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-use super::ApiError;
+use super::{
+    ApiError,
+    query::{limit_from, parameters},
+};
 use crate::{
     cosmos::{Container, confirm},
     engines::child_list::{ChildList, SortKey},
@@ -117,29 +120,6 @@ fn scope(path: &str, filter: &impl Serialize) -> Result<String, ApiError> {
         Ok(filter) => Ok(format!("{path}?{filter}")),
         Err(_) => Err(ApiError::Internal),
     }
-}
-
-/// The `limit` of a query string, 1 to 100.
-pub fn limit_of(query: Option<&str>, default: u32) -> Result<u32, ApiError> {
-    parameter_of(query, "limit")?.map_or(Ok(default), |text| limit_from(&text))
-}
-
-/// Returns a parameter of a query string.
-pub fn parameter_of(query: Option<&str>, name: &str) -> Result<Option<String>, ApiError> {
-    let mut parameters = parameters(query)?.into_iter();
-    Ok(parameters.find(|(known, _)| known == name).map(|(_, text)| text))
-}
-
-fn parameters(query: Option<&str>) -> Result<Vec<(String, String)>, ApiError> {
-    serde_urlencoded::from_str(query.unwrap_or_default())
-        .map_err(|_| ApiError::invalid("query", "must be URL-encoded"))
-}
-
-fn limit_from(text: &str) -> Result<u32, ApiError> {
-    text.parse()
-        .ok()
-        .filter(|limit| (1..=100).contains(limit))
-        .ok_or_else(|| ApiError::invalid("limit", "must be a whole number from 1 to 100"))
 }
 
 fn after<K: DeserializeOwned>(scope: &str, text: &str) -> Result<K, ApiError> {

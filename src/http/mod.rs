@@ -13,6 +13,7 @@ mod list;
 mod panics;
 mod params;
 mod principal;
+mod query;
 mod reply;
 
 pub use admission::{Admission, AdmissionOptions, Footprint, admit};
@@ -23,8 +24,9 @@ pub use conditions::Conditions;
 pub use error::{ApiError, FieldError, method_not_allowed, no_such_route};
 pub use form::{Form, FromForm};
 pub use function::{AuthLevel, HttpFunction, delete, get, post, put};
-pub use list::{Filter, List, PageRequest, limit_of, parameter_of};
+pub use list::{Filter, List, PageRequest};
 pub use panics::catch_panics;
 pub use params::Params;
 pub use principal::{Actor, Authentication};
+pub use query::{limit_of, parameter_of};
 pub use reply::{created, found, item};

@@ -13,8 +13,8 @@ use crate::{
     engines::command::Place,
 };
 
-/// How many ids a page of a count holds.
-const COUNT_PAGE: u32 = 1_000;
+/// How many products of a category or a tag are counted.
+pub(super) const MAX_COUNTED_PRODUCTS: u32 = 100;
 
 /// The containers of the catalog. Cloning is cheap.
 #[derive(Clone)]
@@ -128,12 +128,25 @@ impl Catalog {
         self.products.put(category_id.as_str(), id.as_str(), item, read).await
     }
 
-    /// Returns how many products have this category or tag. That of a category is one query in its
-    /// partition; the products of a tag are in all partitions.
-    pub(super) async fn uses(&self, kind: LabelKind, id: &str) -> Result<usize, StoreError> {
+    /// Returns how many products have this category or tag; `None` where they are more than
+    /// [`MAX_COUNTED_PRODUCTS`]. That of a category is one query in its partition; the products of a
+    /// tag are in all partitions.
+    pub(super) async fn uses(
+        &self,
+        kind: LabelKind,
+        id: &str,
+    ) -> Result<Option<usize>, StoreError> {
         let (query, scope) = using(kind, id)?;
-        let pages = self.products.pages::<String>(query, scope, COUNT_PAGE).await?;
-        pages.try_fold(0, async |count, page| Ok(count + page.len())).await
+        let mut pages =
+            self.products.pages::<String>(query, scope, MAX_COUNTED_PRODUCTS + 1).await?;
+        let mut count = 0;
+        while let Some(page) = pages.try_next().await? {
+            count += page.len();
+            if count > MAX_COUNTED_PRODUCTS as usize {
+                return Ok(None);
+            }
+        }
+        Ok(Some(count))
     }
 
     /// Returns true if a product has this category or tag.

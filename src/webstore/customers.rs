@@ -7,8 +7,8 @@ use futures::future::try_join_all;
 use super::{
     hashing::Hashing,
     model::{
-        CategoryId, Customer, CustomerChange, CustomerEdit, CustomerId, CustomerItem, NewOrder,
-        OrderId, OrderableItem, OrderedProducts, ProductId, PublicCustomer, SalesOrder,
+        CategoryId, Customer, CustomerEdit, CustomerId, CustomerItem, NewOrder, OrderId,
+        OrderableItem, OrderedProducts, ProductId, PublicCustomer, PublicCustomerItem, SalesOrder,
     },
 };
 use crate::{
@@ -69,8 +69,8 @@ impl Customers {
     ) -> Result<Option<Stored<PublicCustomer>>, StoreError> {
         let stored = self.customers.read(id.as_str(), id.as_str()).await?;
         Ok(stored.and_then(|Stored { item, etag }| match item {
-            CustomerChange::Customer(customer) => Some(Stored { item: customer.public, etag }),
-            CustomerChange::Other => None,
+            PublicCustomerItem::Customer(customer) => Some(Stored { item: *customer, etag }),
+            PublicCustomerItem::Other => None,
         }))
     }
 

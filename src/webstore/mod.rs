@@ -106,7 +106,7 @@ fn http_functions() -> Vec<HttpFunction<WebStore>> {
         parameter: "include",
         more: INCLUDED_ORDERS as usize * sizes::ORDER,
     };
-    let ranking  = Footprint::Page { item: sizes::CUSTOMER, limit: 10 };
+    let ranking  = Footprint::Page { item: sizes::RANKED_CUSTOMER, limit: 10 };
     vec![
         // Categories and tags.
         put("PutCategory",       "/api/categories/{categoryId}",                            Function,  put_category),

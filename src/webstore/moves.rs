@@ -44,12 +44,21 @@
 //!
 //! *It ends.* The departing product is a change of its container, and is acknowledged only when it
 //! departs no more.
+//!
+//! *A full category.* The store refuses each write to a full logical partition, so no outcome can be
+//! written there, and the product would wait for ever. Whoever meets that takes the move back: the
+//! product loses its departure, under its ETag, and remembers the move. From then on no outcome is
+//! written for it, but for a writer that had read the departing product before, and whose write finds
+//! room that a deletion has just made. That writer cannot conclude its move. It reads the place in the
+//! old category, finds the move taken back, and deletes what it has written, under the ETag of its
+//! own write. Only if it crashes in this moment, or another command has edited the product there
+//! already, both products stay: no edit is lost, and the second can be deleted.
 
 use super::{
     catalog::Catalog,
     model::{Arrival, CategoryId, Departure, Product, ProductId, ProductItem},
 };
-use crate::cosmos::{StoreError, Stored};
+use crate::cosmos::{Reason, StoreError, Stored};
 
 /// How a move has ended.
 #[derive(Debug)]
@@ -58,6 +67,8 @@ pub(super) enum MoveOutcome {
     Arrived(Option<Box<Stored<Product>>>),
     /// The place in the new category was taken: the product stays.
     Refused,
+    /// The new category is full: the move was taken back, and the product stays.
+    NoRoom(StoreError),
     /// Another has ended it.
     Over,
 }
@@ -87,10 +98,22 @@ pub(super) async fn end_from(
 ) -> Result<MoveOutcome, StoreError> {
     let decided = match target {
         Some(target) if is_of(target.item.arrival(), departure) => target,
-        open => decide(catalog, &source.item, departure, open).await?,
+        open => match decide(catalog, &source.item, departure, open).await? {
+            Ok(decided) => decided,
+            Err(full) => {
+                let product = source.item.taking_back(departure);
+                catalog.write(&product.into(), Some(&source.etag)).await?;
+                return Ok(MoveOutcome::NoRoom(full));
+            }
+        },
     };
     let accepted = decided.item.arrival().is_some_and(|arrival| arrival.accepted);
-    conclude(catalog, &source, &departure.to, accepted).await?;
+    if let Err(error) = conclude(catalog, &source, &departure.to, accepted).await {
+        if accepted && error.is_race() {
+            withdraw(catalog, &source.item, departure, &decided).await?;
+        }
+        return Err(error);
+    }
     let Stored { item, etag } = decided;
     Ok(if accepted {
         MoveOutcome::Arrived(item.live().map(|item| Box::new(Stored { item, etag })))
@@ -99,13 +122,13 @@ pub(super) async fn end_from(
     })
 }
 
-/// Writes the outcome of a move at its target.
+/// Writes the outcome of a move at its target; the inner error says that the target is full.
 async fn decide(
     catalog: &Catalog,
     source: &Product,
     departure: &Departure,
     target: Option<Stored<ProductItem>>,
-) -> Result<Stored<ProductItem>, StoreError> {
+) -> Result<Result<Stored<ProductItem>, StoreError>, StoreError> {
     if let Some(earlier) = target.as_ref().and_then(|target| target.item.arrival()) {
         end_earlier(catalog, earlier, &departure.to, &source.id).await?;
     }
@@ -115,8 +138,28 @@ async fn decide(
         Some(ProductItem::Product(other)) => other.refusing(departure, &source.category_id),
     };
     let item = item.into();
-    let etag = catalog.write(&item, target.as_ref().map(|target| &target.etag)).await?;
-    Ok(Stored { item, etag })
+    match catalog.write(&item, target.as_ref().map(|target| &target.etag)).await {
+        Ok(etag) => Ok(Ok(Stored { item, etag })),
+        Err(error) if error.reason == Reason::PartitionFull => Ok(Err(error)),
+        Err(error) => Err(error),
+    }
+}
+
+/// Deletes an arrival whose move was taken back before it was written, unless it has changed since.
+async fn withdraw(
+    catalog: &Catalog,
+    source: &Product,
+    departure: &Departure,
+    arrived: &Stored<ProductItem>,
+) -> Result<(), StoreError> {
+    let place = catalog.latest_committed().place(&source.category_id, &source.id).await?;
+    match (&arrived.item, place) {
+        (ProductItem::Product(product), Some(place)) if place.item.has_taken_back(departure) => {
+            let tombstone = ProductItem::DeletedProduct(product.deleted(&departure.move_id));
+            catalog.write(&tombstone, Some(&arrived.etag)).await.map(drop)
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Ends an earlier move to `here`, whose outcome is about to be replaced.

@@ -86,7 +86,7 @@ impl StoreChecks {
         let Ok(CustomerChange::Customer(customer)) = item.parse() else {
             return Ok(None);
         };
-        let id = customer.public.id.as_str();
+        let id = customer.ranked.id.as_str();
         let leaderboard = &self.customers.leaderboard;
         let (kind, words, evidence) =
             match read::<Value>(leaderboard, LEADERBOARD_PARTITION, id).await? {

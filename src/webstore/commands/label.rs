@@ -11,7 +11,7 @@ use crate::{
     http::{self, ApiError, Conditions, Form, FromForm},
     values::CommandId,
     webstore::{
-        catalog::{Catalog, LabelPlace},
+        catalog::{Catalog, LabelPlace, MAX_COUNTED_PRODUCTS},
         model::{Label, LabelItem, LabelKind, Name},
     },
 };
@@ -91,7 +91,7 @@ impl LabelCommand<'_> {
         };
         conditions.check(Some(&etag))?;
         let uses = catalog.latest_committed().uses(kind, id).await?;
-        if uses > 0 {
+        if uses != Some(0) {
             return Err(ApiError::InUse(in_use(kind, uses)));
         }
         let tombstone = LabelItem::Deleted(label.deleted(command));
@@ -128,10 +128,15 @@ fn edited(label: &Label, etag: &ETag) -> Response {
     http::item(StatusCode::OK, &label.public, etag)
 }
 
-fn in_use(kind: LabelKind, uses: usize) -> String {
+fn in_use(kind: LabelKind, uses: Option<usize>) -> String {
     let kind = kind.as_str();
     match uses {
-        1 => format!("1 product uses this {kind}. Move, edit or delete it first."),
-        _ => format!("{uses} products use this {kind}. Move, edit or delete them first."),
+        Some(1) => format!("1 product uses this {kind}. Move, edit or delete it first."),
+        Some(uses) => {
+            format!("{uses} products use this {kind}. Move, edit or delete them first.")
+        }
+        None => format!(
+            "More than {MAX_COUNTED_PRODUCTS} products use this {kind}. Move, edit or delete them first."
+        ),
     }
 }

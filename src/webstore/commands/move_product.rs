@@ -56,6 +56,7 @@ async fn begin(
         return match moves::end(catalog, from, id, departure).await? {
             MoveOutcome::Arrived(Some(product)) if departure.to == *to => Ok(answer(&product)),
             MoveOutcome::Refused if departure.to == *to => Err(TAKEN),
+            MoveOutcome::NoRoom(full) if departure.to == *to => Err(full.into()),
             _ => Err(StoreError::race(false).into()),
         };
     }
@@ -79,6 +80,7 @@ async fn begin(
     match moves::end_from(catalog, source, &departure, target).await? {
         MoveOutcome::Arrived(Some(product)) => Ok(answer(&product)),
         MoveOutcome::Refused => Err(TAKEN),
+        MoveOutcome::NoRoom(full) => Err(full.into()),
         MoveOutcome::Arrived(None) | MoveOutcome::Over => Err(StoreError::race(false).into()),
     }
 }

@@ -43,7 +43,8 @@ impl FromForm for ProductText {
 /// An edit takes two, and a third where it names a tag that the product did not have: the names that
 /// it has are kept true by the change feed.
 ///
-/// An edit that meets a move follows the product to its new category.
+/// An edit that meets a move follows the product to its new category. Where the product has been
+/// deleted there, the edit begins anew in the category that its caller named.
 pub async fn put_product(
     State(catalog): State<Catalog>,
     Params((category_id, id)): Params<(CategoryId, ProductId)>,
@@ -51,14 +52,16 @@ pub async fn put_product(
     command: CommandId,
     JsonBody(text): JsonBody<ProductText>,
 ) -> Result<Response, ApiError> {
-    let at = Mutex::new(At { category_id, is_seen: false });
-    let wanted = Wanted { id, text, conditions, command, at };
+    let at = Mutex::new(At { category_id: category_id.clone(), follows: Follows::OwnEdit });
+    let wanted = Wanted { category_id, id, text, conditions, command, at };
     retry(async |attempt: Attempt| wanted.save(&catalog.reading(attempt.reads), attempt).await)
         .await
 }
 
 /// The product as its caller wants it.
 struct Wanted {
+    /// The category that the caller named.
+    category_id: CategoryId,
     id: ProductId,
     text: ProductText,
     conditions: Conditions,
@@ -69,14 +72,24 @@ struct Wanted {
 /// Where an attempt looks for the product.
 struct At {
     category_id: CategoryId,
-    /// Whether an attempt has seen it there.
-    is_seen: bool,
+    follows: Follows,
+}
+
+/// When an attempt follows a product that has moved on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Follows {
+    /// Where this command was carried out before the move.
+    OwnEdit,
+    /// Always: an attempt has seen the product there.
+    Always,
+    /// Never: it was followed, and deleted at the end of its way.
+    Never,
 }
 
 impl Wanted {
     async fn save(&self, catalog: &Catalog, attempt: Attempt) -> Result<Response, ApiError> {
         let Self { id, command, conditions, .. } = self;
-        let (category_id, was_seen) = self.at();
+        let (category_id, follows) = self.at();
         let place = ProductPlace::from(catalog.place(&category_id, id).await?);
         let (tombstone, etag) = match place.put(command, attempt, self) {
             Put::Created(it) | Put::Edited(it) => return Ok(self.answer(&it.item, &it.etag)),
@@ -87,9 +100,16 @@ impl Wanted {
             Put::Create(tombstone) => tombstone.map(|it| (it.item, it.etag)).unzip(),
         };
         if let Some(DeletedProduct { moved_to: Some(to), recent, .. }) = &tombstone
-            && (was_seen || recent.knows(command))
+            && match follows {
+                Follows::OwnEdit => recent.knows(command),
+                Follows::Always => true,
+                Follows::Never => false,
+            }
         {
             return self.follow_to(to);
+        }
+        if category_id != self.category_id {
+            return self.go_back();
         }
         conditions.check(None)?;
         let product = self.product(catalog, category_id, tombstone.as_ref()).await?;
@@ -126,7 +146,9 @@ impl Wanted {
             let from = &product.category_id;
             return match moves::end(catalog, from, id, departure).await? {
                 MoveOutcome::Arrived(_) => self.follow_to(&departure.to),
-                MoveOutcome::Refused | MoveOutcome::Over => Err(StoreError::race(false).into()),
+                MoveOutcome::Refused | MoveOutcome::NoRoom(_) | MoveOutcome::Over => {
+                    Err(StoreError::race(false).into())
+                }
             };
         }
         if product.has(text) {
@@ -149,19 +171,29 @@ impl Wanted {
         }
     }
 
-    fn at(&self) -> (CategoryId, bool) {
+    fn at(&self) -> (CategoryId, Follows) {
         let at = self.at.lock().unwrap_or_else(PoisonError::into_inner);
-        (at.category_id.clone(), at.is_seen)
+        (at.category_id.clone(), at.follows)
     }
 
     fn has_seen(&self) {
-        self.at.lock().unwrap_or_else(PoisonError::into_inner).is_seen = true;
+        self.at.lock().unwrap_or_else(PoisonError::into_inner).follows = Follows::Always;
     }
 
     /// The product has moved: the next attempt edits it in its new category.
     fn follow_to<T>(&self, category_id: &CategoryId) -> Result<T, ApiError> {
+        self.begin_anew(category_id, Follows::Always)
+    }
+
+    /// The product was deleted where it was followed to: the next attempt creates one in the category
+    /// that the caller named, as a `PUT` does where nothing is, or meets a condition that fails.
+    fn go_back<T>(&self) -> Result<T, ApiError> {
+        self.begin_anew(&self.category_id, Follows::Never)
+    }
+
+    fn begin_anew<T>(&self, category_id: &CategoryId, follows: Follows) -> Result<T, ApiError> {
         let category_id = category_id.clone();
-        *self.at.lock().unwrap_or_else(PoisonError::into_inner) = At { category_id, is_seen: true };
+        *self.at.lock().unwrap_or_else(PoisonError::into_inner) = At { category_id, follows };
         Err(StoreError::race(false).into())
     }
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::{CustomerId, PasswordHash, SalesOrder};
 use crate::{
     engines::idempotency::{Recent, remembers},
-    values::{self, Timestamp, check_length, may_be_rewritten_by_host},
+    values::{self, Timestamp, check_length},
 };
 
 values::checked_text!(
@@ -51,6 +51,17 @@ pub enum CustomerItem {
     Customer(Box<Customer>),
     /// An order of the customer of its partition.
     SalesOrder(SalesOrder),
+}
+
+/// An item of the container `customer`, as answers read it: without a place for a password.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(tag = "type", rename_all = "camelCase")]
+pub enum PublicCustomerItem {
+    /// A customer.
+    Customer(Box<PublicCustomer>),
+    /// An order.
+    #[serde(other)]
+    Other,
 }
 
 /// A customer as it is stored. Answers, copies and findings are made of [`PublicCustomer`], which has
@@ -173,30 +184,6 @@ impl Customer {
 }
 
 remembers!(Customer);
-
-impl CustomerDetails {
-    /// Returns true if the Functions host may have rewritten a text on its way through a trigger, so
-    /// that the customer must be read again before it is copied.
-    pub fn may_be_rewritten(&self) -> bool {
-        let Self { title, first_name, last_name, email_address, phone_number, addresses } = self;
-        let names = [title.as_ref(), Some(first_name), Some(last_name)];
-        let names = names.into_iter().flatten().map(PersonName::as_str);
-        let phone = phone_number.iter().map(PhoneNumber::as_str);
-        let parts = addresses.iter().flat_map(Address::parts).map(AddressPart::as_str);
-        names
-            .chain([email_address.as_str()])
-            .chain(phone)
-            .chain(parts)
-            .any(may_be_rewritten_by_host)
-    }
-}
-
-impl Address {
-    fn parts(&self) -> impl Iterator<Item = &AddressPart> {
-        let Self { address_line1, address_line2, city, state, country, zip_code } = self;
-        [address_line1, city, state, country, zip_code].into_iter().chain(address_line2)
-    }
-}
 
 #[cfg(test)]
 mod tests {

@@ -2,13 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::PublicCustomer;
+use super::{CustomerId, PersonName};
+use crate::values::{Timestamp, may_be_rewritten_by_host};
 
 /// The logical partition of the leaderboard.
 pub const LEADERBOARD_PARTITION: &str = "customer";
 
-/// An item of the container `customer`, as queries and projections read it: without a place for a
-/// password.
+/// An item of the container `customer`, as the leaderboard reads it: without a place for a password,
+/// an e-mail address, a phone number or an address.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(tag = "type", rename_all = "camelCase")]
 pub enum CustomerChange {
@@ -27,13 +28,42 @@ pub enum LeaderboardItem {
     Customer(Box<VersionedCustomer>),
 }
 
-/// What the API shows of a customer, and in which version.
+/// What a report shows of a customer, and in which version.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct VersionedCustomer {
     /// The customer.
     #[serde(flatten)]
-    pub public: PublicCustomer,
+    pub ranked: RankedCustomer,
     /// The version of the customer.
     pub version: u64,
+}
+
+/// What a report shows of a customer: the fields of the customer that are not private.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RankedCustomer {
+    /// The id.
+    pub id: CustomerId,
+    /// Equal to the id.
+    pub customer_id: CustomerId,
+    /// Such as `Dr.`
+    pub title: Option<PersonName>,
+    /// The first name.
+    pub first_name: PersonName,
+    /// The last name.
+    pub last_name: PersonName,
+    /// How many orders the customer has.
+    pub sales_order_count: u64,
+    /// When the customer was created.
+    pub creation_date: Timestamp,
+}
+
+impl RankedCustomer {
+    /// Returns true if the Functions host may have rewritten a text on its way through a trigger, so
+    /// that the customer must be read again before it is copied.
+    pub fn may_be_rewritten(&self) -> bool {
+        let names = [self.title.as_ref(), Some(&self.first_name), Some(&self.last_name)];
+        names.into_iter().flatten().map(PersonName::as_str).any(may_be_rewritten_by_host)
+    }
 }

@@ -10,10 +10,12 @@ pub mod sizes;
 
 pub use customer::{
     Address, AddressPart, Customer, CustomerDetails, CustomerEdit, CustomerItem, EmailAddress,
-    MAX_ADDRESSES, PersonName, PhoneNumber, PublicCustomer,
+    MAX_ADDRESSES, PersonName, PhoneNumber, PublicCustomer, PublicCustomerItem,
 };
 pub use ids::{CategoryId, CustomerId, OrderId, ProductId, TagId};
-pub use leaderboard::{CustomerChange, LEADERBOARD_PARTITION, LeaderboardItem, VersionedCustomer};
+pub use leaderboard::{
+    CustomerChange, LEADERBOARD_PARTITION, LeaderboardItem, RankedCustomer, VersionedCustomer,
+};
 pub use money::{Money, Price, Quantity};
 pub use order::{
     MAX_LINES, NewLine, NewOrder, OrderLine, OrderableItem, OrderedProduct, OrderedProducts,

@@ -41,6 +41,10 @@ pub const LABEL_BYTES: usize = ID + NAME + REST;
 pub const PRODUCT_BYTES: usize =
     2 * ID + 2 * NAME + (64 + 10_000) * CHARACTER + MAX_TAGS * (ID + NAME + 32) + REST;
 
+/// How many moves that were taken back a place remembers. What a slow writer of the first outcome
+/// does ends within minutes.
+const MAX_TAKEN_BACK: usize = 8;
+
 /// The items of the container `product`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "camelCase")]
@@ -88,6 +92,9 @@ pub struct Product {
     /// The last move to this place.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arrival: Option<Arrival>,
+    /// The ids of the last moves from this place that were taken back.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub taken_back: Vec<CommandId>,
 }
 
 /// What a caller writes.
@@ -146,6 +153,9 @@ pub struct DeletedProduct {
     /// The last move to this place.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arrival: Option<Arrival>,
+    /// The ids of the last moves from this place that were taken back.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub taken_back: Vec<CommandId>,
     /// Seconds until the tombstone goes away.
     pub ttl: u32,
 }
@@ -200,6 +210,15 @@ impl ProductItem {
             Self::DeletedProduct(tombstone) => tombstone.arrival.as_ref(),
         }
     }
+
+    /// Returns true if this move from this place was taken back.
+    pub fn has_taken_back(&self, departure: &Departure) -> bool {
+        let taken_back = match self {
+            Self::Product(product) => &product.taken_back,
+            Self::DeletedProduct(tombstone) => &tombstone.taken_back,
+        };
+        taken_back.contains(&departure.move_id)
+    }
 }
 
 impl From<Product> for ProductItem {
@@ -234,6 +253,7 @@ impl Product {
             recent: Recent::default(),
             departure: None,
             arrival: None,
+            taken_back: Vec::new(),
         }
     }
 
@@ -242,6 +262,7 @@ impl Product {
         self.version = deleted.version + 1;
         self.recent = deleted.recent.clone();
         self.arrival.clone_from(&deleted.arrival);
+        self.taken_back.clone_from(&deleted.taken_back);
         self
     }
 
@@ -332,6 +353,7 @@ impl Product {
             moved_to: None,
             recent: self.recent.clone(),
             arrival: self.arrival.clone(),
+            taken_back: self.taken_back.clone(),
             ttl: TOMBSTONE_TTL_SECONDS,
         }
     }
@@ -339,6 +361,15 @@ impl Product {
     /// Returns the product that waits for a move to end, or whose move was refused.
     pub fn with_departure(&self, departure: Option<Departure>) -> Self {
         Self { departure, ..self.next() }
+    }
+
+    /// Returns the product that stays, since the move cannot end.
+    pub fn taking_back(&self, departure: &Departure) -> Self {
+        let mut product = self.with_departure(None);
+        product.taken_back.push(departure.move_id.clone());
+        let too_many = product.taken_back.len().saturating_sub(MAX_TAKEN_BACK);
+        product.taken_back.drain(..too_many);
+        product
     }
 
     /// What the API shows.
@@ -370,6 +401,7 @@ impl Product {
             version: tombstone.map_or(version, |tombstone| version.max(tombstone.version + 1)),
             departure: None,
             arrival: Some(Arrival::new(departure, &self.category_id, true)),
+            taken_back: tombstone.map_or(Vec::new(), |tombstone| tombstone.taken_back.clone()),
             ..self.clone()
         }
     }

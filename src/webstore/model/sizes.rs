@@ -17,6 +17,8 @@ const ADDRESS: usize = 6 * NAME + PART_REST;
 /// A customer.
 pub const CUSTOMER: usize =
     2 * ID + 3 * NAME + (254 + 40) * CHARACTER + MAX_ADDRESSES * ADDRESS + REST;
+/// A customer in a report.
+pub const RANKED_CUSTOMER: usize = 2 * ID + 3 * NAME + REST;
 const LINE: usize = ID + SKU + NAME + PART_REST;
 /// An order.
 pub const ORDER: usize = 2 * ID + MAX_LINES * LINE + REST;
@@ -26,7 +28,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::webstore::model::{PublicCustomer, PublicOrder};
+    use crate::webstore::model::{PublicCustomer, PublicOrder, RankedCustomer};
 
     #[test]
     fn no_item_is_larger_than_its_bound_and_the_bound_is_close() {
@@ -44,11 +46,13 @@ mod tests {
         let order = json!({"id": id, "customerId": id, "orderDate": date,
             "items": vec![line; MAX_LINES], "total": 49_999_999_999.99});
 
+        let ranked: RankedCustomer = serde_json::from_value(customer.clone()).unwrap();
+        let ranked = serde_json::to_vec(&ranked).unwrap().len();
         let customer: PublicCustomer = serde_json::from_value(customer).unwrap();
         let order: PublicOrder = serde_json::from_value(order).unwrap();
         let customer = serde_json::to_vec(&customer).unwrap().len();
         let order = serde_json::to_vec(&order).unwrap().len();
-        for (size, bound) in [(customer, CUSTOMER), (order, ORDER)] {
+        for (size, bound) in [(customer, CUSTOMER), (ranked, RANKED_CUSTOMER), (order, ORDER)] {
             assert!(size < bound && bound * 96 < size * 100, "{size} of {bound}");
         }
     }

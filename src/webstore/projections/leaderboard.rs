@@ -24,14 +24,14 @@ impl Projection for Leaderboard {
 
     fn source(change: &CustomerChange) -> Option<(String, u64)> {
         let customer = customer(change.clone())?;
-        Some((customer.public.id.to_string(), customer.version))
+        Some((customer.ranked.id.to_string(), customer.version))
     }
 
     async fn apply(&self, change: &CustomerChange) -> Result<Effect, StoreError> {
         let Some(delivered) = customer(change.clone()) else {
             return Ok(Effect::Unchanged);
         };
-        let customer = if delivered.public.details.may_be_rewritten() {
+        let customer = if delivered.ranked.may_be_rewritten() {
             self.latest(&delivered).await?
         } else {
             Some(delivered)
@@ -49,7 +49,7 @@ impl Leaderboard {
         &self,
         delivered: &VersionedCustomer,
     ) -> Result<Option<Box<VersionedCustomer>>, StoreError> {
-        let id = delivered.public.id.as_str();
+        let id = delivered.ranked.id.as_str();
         let version = |change: &CustomerChange| match change {
             CustomerChange::Customer(customer) => Some(customer.version),
             CustomerChange::Other => None,
@@ -70,7 +70,7 @@ fn customer(change: CustomerChange) -> Option<Box<VersionedCustomer>> {
 fn copy_of(customer: Box<VersionedCustomer>) -> VersionedCopy<LeaderboardItem> {
     VersionedCopy {
         partition: LEADERBOARD_PARTITION.to_owned(),
-        id: customer.public.id.to_string(),
+        id: customer.ranked.id.to_string(),
         version: customer.version,
         item: LeaderboardItem::Customer(customer),
     }

@@ -84,7 +84,9 @@ impl ProductsIntegrity {
         if let Some(departure) = &product.departure {
             return match moves::end(&self.0, category_id, id, departure).await? {
                 MoveOutcome::Over => Ok(Effect::Unchanged),
-                MoveOutcome::Arrived(_) | MoveOutcome::Refused => Ok(Effect::Applied),
+                MoveOutcome::Arrived(_) | MoveOutcome::Refused | MoveOutcome::NoRoom(_) => {
+                    Ok(Effect::Applied)
+                }
             };
         }
         let is_true = |(kind, copy): (LabelKind, LabelCopy)| {

@@ -12,7 +12,8 @@ use crate::{
     webstore::{Customers, model::LEADERBOARD_PARTITION},
 };
 
-/// The customers with the most orders, at most 100; equal counts by id.
+/// The customers with the most orders, at most 100; equal counts by id. E-mail addresses, phone numbers
+/// and addresses are not part of a report.
 ///
 /// `source=query`, the default, asks all partitions of the customers: at least one store request for
 /// each physical partition. `source=leaderboard` asks the one partition of the leaderboard, which is
@@ -30,10 +31,10 @@ pub async fn get_top_customers(
             return Err(ApiError::invalid("source", "must be `query` or `leaderboard`"));
         }
     };
-    // Orders have no count of orders. What the store adds to each item is not read, and no password.
+    // Nothing private is read out of the store: the fields are those of `RankedCustomer`.
     let query = Query::from(
-        "SELECT TOP @limit c.id, c.customerId, c.title, c.firstName, c.lastName, c.emailAddress, \
-         c.phoneNumber, c.addresses, c.salesOrderCount, c.creationDate FROM c \
+        "SELECT TOP @limit c.id, c.customerId, c.title, c.firstName, c.lastName, \
+         c.salesOrderCount, c.creationDate FROM c \
          WHERE c.type = 'customer' ORDER BY c.salesOrderCount DESC, c.id ASC",
     );
     let query = query.with_parameter("@limit", limit).map_err(crate::cosmos::StoreError::from)?;

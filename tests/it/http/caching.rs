@@ -216,3 +216,19 @@ async fn refused_writes_leave_the_counts_alone() {
     );
     assert_eq!(given::counts(&world, "p1").await, [(1, 1), (1, 1)]);
 }
+
+#[tokio::test]
+async fn a_weak_tag_of_the_present_state_keeps_a_write_from_replacing_it() {
+    // RFC 9110, 13.1.2: weak comparison for If-None-Match; 13.1.1: strong for If-Match.
+    let (world, _) = blog().await;
+    for (path, body) in [(USER, user_body()), (POST, post_body())] {
+        let etag = etag(&world, path).await;
+        for header in ["if-none-match", "if-match"] {
+            let weak = format!("\"0\", W/{etag}");
+            let answer = world.call("PUT", path, &[(header, &weak)], Some(body.clone())).await;
+            problem(&answer, 412);
+        }
+        let other = [("if-none-match", "W/\"0\"")];
+        world.call("PUT", path, &other, Some(body)).await.expect(200);
+    }
+}

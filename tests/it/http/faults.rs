@@ -87,7 +87,10 @@ async fn a_logical_partition_that_is_full_is_a_507_that_says_what_to_do() {
         let problem = answer.json();
         assert_eq!(answer.header("content-type"), "application/problem+json");
         assert_eq!(problem["type"], "urn:tributary:problem:partition-full");
-        assert!(problem["detail"].as_str().unwrap().contains("Delete"), "{problem}");
+        let detail = problem["detail"].as_str().unwrap();
+        assert!(detail.contains("Delete"), "{problem}");
+        // It is told of every domain.
+        assert!(!detail.contains("user") && !detail.contains("post"), "{problem}");
     }
     // It is not sent again: that would not help.
     world.call("PUT", "/api/posts/p/likes/ann", &[], None).await.expect(201);

@@ -9,6 +9,7 @@ mod caching;
 mod faults;
 mod lists;
 mod problems;
+mod query_strings;
 mod random_requests;
 mod repeats;
 mod stale_replicas;

