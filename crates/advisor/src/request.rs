@@ -7,6 +7,10 @@ use serde_json::Value;
 use thiserror::Error;
 use tributary_partitioning::{Condition, Filter, path::Path};
 
+mod check;
+
+pub(crate) use check::compared;
+
 /// A kind of request of the application, and how often it comes.
 ///
 /// ```json
@@ -71,7 +75,7 @@ pub enum Operation {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Step {
-    /// What it does: create, replace, upsert, patch or delete.
+    /// What it does: create, replace, upsert, patch or delete; a read of an item is allowed, too.
     pub operation: Operation,
     /// Which items it writes; those of the transaction when none is given.
     #[serde(default, skip_serializing_if = "Filter::is_empty")]
@@ -154,6 +158,12 @@ pub enum RequestError {
         "`{0}` is no condition: write \"?\" for a value of the sample, {{\"last\": \"30 days\"}}, a value, a list of values, or {{\"from\": …, \"to\": …}}"
     )]
     Condition(String),
+    /// Not the JSON of a request.
+    #[error("{0}")]
+    Json(String),
+    /// Parts that contradict each other, or that the operation does not have.
+    #[error("{0}")]
+    Meaningless(String),
 }
 
 impl Step {

@@ -12,6 +12,9 @@ const BATCH: usize = 4 << 20;
 /// The longest line, in bytes. The service's limit of an item is 2 MB; escapes may lengthen it.
 const LONGEST_LINE: usize = 32 << 20;
 
+/// The largest item that the service stores, in bytes as JSON.
+const MAX_ITEM_BYTES: usize = 2 << 20;
+
 /// An item of the sample.
 #[derive(Clone, Debug)]
 pub struct Item {
@@ -49,6 +52,17 @@ pub enum SampleError {
     NotAnObject {
         /// The number of the line, from 1.
         line: u64,
+    },
+    /// An item is larger than the service stores.
+    #[error(
+        "line {line}: the item has {bytes} bytes, and the service stores items of at most {MAX_ITEM_BYTES}; leave \
+         it out, or split it as the app has to"
+    )]
+    TooLarge {
+        /// The number of the line, from 1.
+        line: u64,
+        /// The bytes of the item as JSON without white space.
+        bytes: usize,
     },
     /// A line is longer than any item.
     #[error("line {line}: longer than {} MB; write one item a line", LONGEST_LINE >> 20)]
@@ -122,6 +136,9 @@ fn item(line: u64, text: &[u8]) -> Result<Option<Item>, SampleError> {
     let mut count = Count(0);
     // Counting cannot fail.
     let _ = serde_json::to_writer(&mut count, &value);
+    if count.0 > MAX_ITEM_BYTES {
+        return Err(SampleError::TooLarge { line, bytes: count.0 });
+    }
     Ok(Some(Item { value, bytes: count.0 }))
 }
 

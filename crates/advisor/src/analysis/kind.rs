@@ -8,7 +8,7 @@ use twox_hash::XxHash64;
 
 use super::{Prepared, time_of};
 use crate::{
-    request::{Operation, RequestKind, Select, Wanted},
+    request::{Operation, RequestKind, Select, Wanted, compared},
     sketch::{Sampled, Tally, float},
 };
 
@@ -254,13 +254,5 @@ fn meets(path: &Path, condition: &Condition, item: &Prepared<'_>) -> bool {
                 |to: &KeyValue| compared(&value, to).is_some_and(std::cmp::Ordering::is_lt);
             range.from.as_ref().is_none_or(is_from) && range.to.as_ref().is_none_or(is_below)
         }
-    }
-}
-
-fn compared(a: &KeyValue, b: &KeyValue) -> Option<std::cmp::Ordering> {
-    match (a, b) {
-        (KeyValue::Text(a), KeyValue::Text(b)) => Some(a.cmp(b)),
-        (KeyValue::Number(a), KeyValue::Number(b)) => a.as_f64()?.partial_cmp(&b.as_f64()?),
-        _ => None,
     }
 }

@@ -115,16 +115,13 @@ fn requests(path: &Path) -> anyhow::Result<Vec<RequestKind>> {
     let lines = text.trim_start_matches('\u{feff}').lines().enumerate();
     for (n, line) in lines.filter(|(_, line)| !line.trim().is_empty()) {
         let place = || format!("{}, line {}", path.display(), n + 1);
-        let request: RequestKind = serde_json::from_str(line).with_context(place)?;
+        let request = RequestKind::read(line).with_context(place)?;
         if requests.iter().any(|other| other.kind == request.kind) {
             bail!(
                 "{}: the kind \"{}\" is there already; give each its own name",
                 place(),
                 request.kind
             );
-        }
-        if request.per_day().is_some_and(|per_day| !per_day.is_finite() || per_day < 0.0) {
-            bail!("{}: `perDay` is a number from 0 on", place());
         }
         requests.push(request);
     }

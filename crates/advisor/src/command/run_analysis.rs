@@ -18,6 +18,7 @@ use tributary_partitioning::{Condition, KeyStrategy, path::Path, strategy::MOST_
 use super::{
     advise::Arguments,
     input::{self, Input},
+    properties::Properties,
 };
 
 /// Kinds of reads for which a second copy is measured.
@@ -31,6 +32,7 @@ type Source = (String, Box<dyn BufRead>);
 
 pub(crate) fn run(input: &Input, arguments: &Arguments) -> anyhow::Result<Advice> {
     let (part, sources) = open(&arguments.items)?;
+    let mut properties = named(&part, input, arguments);
     let options = Options {
         time: arguments.time.clone().or_else(|| time(&part)),
         current: input.current.clone(),
@@ -49,7 +51,7 @@ pub(crate) fn run(input: &Input, arguments: &Arguments) -> anyhow::Result<Advice
     candidates.retain(|candidate| seen.insert(candidate.clone()));
     if candidates.is_empty() {
         // Where items cannot be read, that is the reason.
-        analyse(Vec::new(), input, options, sources)?;
+        analyse(Vec::new(), input, options, sources, &mut properties)?;
         bail!("the items have no property of which a key can be made: name one by --candidate");
     }
     let n_candidates = candidates.len();
@@ -57,14 +59,32 @@ pub(crate) fn run(input: &Input, arguments: &Arguments) -> anyhow::Result<Advice
     candidates.extend(copies(input).into_iter().filter(|copy| seen.insert(copy.clone())));
     drop(part);
 
-    let mut reports = analyse(candidates, input, options, sources)?;
+    let mut reports = analyse(candidates, input, options, sources, &mut properties)?;
     let others = reports.split_off(n_candidates.min(reports.len()));
     let question = Question {
         requests: input.requests.clone(),
         current: input.current.clone(),
         container: arguments.container.clone().unwrap_or_else(|| "items".to_owned()),
     };
-    Advice::new(reports, &others, &question).context("the sample has no items")
+    let mut advice =
+        Advice::new(reports, &others, &question).context("the sample has no items")?;
+    advice.unknown.extend(properties.rare());
+    Ok(advice)
+}
+
+/// Returns the properties that the requests, the given keys and the options name.
+fn named(part: &[Item], input: &Input, arguments: &Arguments) -> Properties {
+    let mut properties = Properties::new(part);
+    for request in &input.requests {
+        properties.name_in_request(request);
+    }
+    for key in arguments.candidate.iter().chain(&input.current) {
+        properties.name_in_key(key);
+    }
+    if let Some(time) = &arguments.time {
+        properties.name(time, "--time");
+    }
+    properties
 }
 
 fn analyse(
@@ -72,13 +92,16 @@ fn analyse(
     input: &Input,
     options: Options,
     sources: Vec<Source>,
+    properties: &mut Properties,
 ) -> anyhow::Result<Vec<tributary_partition::Report>> {
+    let in_container = options.items_in_container;
     let mut analysis = Analysis::new(candidates, input.requests.clone(), options);
     let (mut n_items, mut n_bytes) = (0, 0);
     for (name, from) in sources {
         let before = Progress { items: n_items, bytes: n_bytes };
         let read = sample::read(from, |items, progress| {
             analysis.add(items);
+            properties.add(items);
             show(before.items + progress.items, before.bytes + progress.bytes);
         });
         let read = read.with_context(|| name.clone())?;
@@ -89,6 +112,13 @@ fn analyse(
     if n_items == 0 {
         bail!("the sample has no items: write one JSON object a line");
     }
+    if let Some(in_container) = in_container.filter(|&in_container| in_container < n_items) {
+        bail!(
+            "--items-in-container={in_container} is less than the {n_items} items of the sample: give the number \
+             of all items"
+        );
+    }
+    properties.check()?;
     Ok(analysis.finish())
 }
 
@@ -105,12 +135,23 @@ fn open(paths: &[PathBuf]) -> anyhow::Result<(Vec<Item>, Vec<Source>)> {
             part.extend(items);
             sources.push(("stdin".to_owned(), Box::new(io::Cursor::new(text).chain(stdin))));
         } else {
-            let file = input::open(path)?;
-            let items = part::part_of_file(path)
-                .with_context(|| format!("{} cannot be read", path.display()))?;
-            part.extend(items);
-            let reader = BufReader::with_capacity(1 << 20, file);
-            sources.push((path.display().to_string(), Box::new(reader)));
+            let unreadable = || format!("{} cannot be read", path.display());
+            let mut file = input::open(path)?;
+            let is_file = file.metadata().with_context(unreadable)?.is_file();
+            if is_file {
+                part.extend(part::part_of_file(&mut file).with_context(unreadable)?);
+            }
+            let mut reader = BufReader::with_capacity(1 << 20, file);
+            let start = if is_file {
+                Vec::new()
+            } else {
+                // A pipe can be read once.
+                let (text, items) = part::part_of_stream(&mut reader).with_context(unreadable)?;
+                part.extend(items);
+                text
+            };
+            let all = io::Cursor::new(start).chain(reader);
+            sources.push((path.display().to_string(), Box::new(all)));
         }
     }
     Ok((part, sources))

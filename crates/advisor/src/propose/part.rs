@@ -3,7 +3,6 @@
 use std::{
     fs::File,
     io::{self, BufRead, BufReader, Read, Seek, SeekFrom},
-    path::Path,
 };
 
 use serde_json::Value;
@@ -18,20 +17,25 @@ const PLACES: usize = 50;
 /// Bytes of the part: items of 2 MB, the most there can be, shall not fill the memory.
 const MOST_BYTES: u64 = 32 << 20;
 
-/// Reads items from places all over a file. Lines that are no item are left out here: reading the whole
-/// sample reports them.
-pub fn part_of_file(path: &Path) -> io::Result<Vec<Item>> {
-    let mut file = File::open(path)?;
+/// Reads items from places all over a file, and goes back to its start. Lines that are no item are left
+/// out here: reading the whole sample reports them.
+pub fn part_of_file(file: &mut File) -> io::Result<Vec<Item>> {
+    let part = spread(file)?;
+    file.seek(SeekFrom::Start(0))?;
+    Ok(part)
+}
+
+fn spread(file: &mut File) -> io::Result<Vec<Item>> {
     let size = file.metadata()?.len();
     if size <= MOST_BYTES / 4 {
-        return Ok(items(BufReader::new(file), usize::MAX, MOST_BYTES));
+        return Ok(items(BufReader::new(&*file), usize::MAX, MOST_BYTES));
     }
     let places = u64::try_from(PLACES).unwrap_or(1);
     let mut part = Vec::new();
     for place in 0..places {
         let start = size / places * place;
         file.seek(SeekFrom::Start(start))?;
-        let mut reader = BufReader::new(&file);
+        let mut reader = BufReader::new(&*file);
         if start > 0 {
             // The rest of the line in which the place is.
             reader.skip_until(b'\n')?;

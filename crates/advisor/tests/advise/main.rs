@@ -4,6 +4,7 @@
 
 mod characteristics;
 mod page;
+mod pipes;
 mod posts;
 mod ranking;
 mod refusals;

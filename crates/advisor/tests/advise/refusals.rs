@@ -59,6 +59,124 @@ fn each_wrong_input_is_exit_code_2_and_a_sentence() {
     refused(&["--items", "items.jsonl", "--containers", "items.jsonl"], &["--container"]);
 }
 
+/// Runs `advise` with this line of requests, and expects a refusal that says all of `with`.
+#[track_caller]
+fn refused_request(line: &str, with: &[&str]) {
+    let folder = posts::folder().with("one.jsonl", line);
+    let said = folder.advise(&["--items", "items.jsonl", "--requests", "one.jsonl"]);
+    assert_eq!((said.code, said.out.as_str()), (2, ""), "{line}: {}", said.err);
+    for text in [&["one.jsonl, line 1"], with].concat() {
+        assert!(said.err.contains(text), "{line}: {text}: {}", said.err);
+    }
+}
+
+#[test]
+fn of_two_filters_on_one_property_none_is_ignored() {
+    let query = |filters: &str| {
+        format!("{{\"kind\": \"a\", \"operation\": \"query\", \"filters\": {{{filters}}}}}")
+    };
+    refused_request(&query("\"/tag\": \"a\", \"/tag\": \"?\""), &["/tag has two filters", "from"]);
+    refused_request(&query("\"/tag\": \"a\", \"/\\\"tag\\\"\": \"?\""), &["/tag has two filters"]);
+    refused_request(&query("\"/createdAt\": {\"from\": \"a\", \"from\": \"b\"}"), &["`from` is there twice"]);
+    refused_request(
+        &query("\"/createdAt\": {\"last\": \"1 day\"}, \"/id\": {\"last\": \"2 days\"}"),
+        &["one property may have a `last`"],
+    );
+    let step = "{\"operation\": \"patch\", \"filters\": {\"/tag\": 1, \"/tag\": 2}}";
+    let line = format!("{{\"kind\": \"a\", \"operation\": \"transaction\", \"writes\": [{step}]}}");
+    refused_request(&line, &["/tag has two filters"]);
+}
+
+#[test]
+fn a_range_that_ends_before_it_begins_is_refused() {
+    let query = |range: &str| {
+        format!("{{\"kind\": \"a\", \"operation\": \"query\", \"filters\": {{\"/createdAt\": {range}}}}}")
+    };
+    let backwards = &["/createdAt: `from` is not before `to`"];
+    refused_request(&query(r#"{"from": "2026-06-01", "to": "2026-05-01"}"#), backwards);
+    refused_request(&query(r#"{"from": 3, "to": 3}"#), backwards);
+    refused_request(&query(r#"{"from": 3, "to": "4"}"#), &["two texts, or two numbers"]);
+    refused_request(&query("{}"), &["`from`, `to`, or both"]);
+    refused_request(&query("[]"), &["an empty list finds nothing"]);
+}
+
+#[test]
+fn a_transaction_has_at_most_100_writes_and_no_query() {
+    let transaction = |writes: &str| {
+        format!("{{\"kind\": \"a\", \"operation\": \"transaction\", \"writes\": [{writes}]}}")
+    };
+    let many = r#"{"operation": "create", "items": 100}, {"operation": "patch"}"#;
+    refused_request(&transaction(many), &["at most 100", "101", "split it"]);
+    refused_request(&transaction(r#"{"operation": "create", "items": 0}"#), &["1 or more"]);
+    refused_request(&transaction(r#"{"operation": "query"}"#), &["a request of its own"]);
+    refused_request(&transaction(r#"{"operation": "transaction"}"#), &["a request of its own"]);
+}
+
+#[test]
+fn what_the_operation_does_not_have_is_refused() {
+    let request = |operation: &str, more: &str| {
+        format!("{{\"kind\": \"a\", \"operation\": \"{operation}\", {more}}}")
+    };
+    refused_request(&request("read", "\"set\": [\"/tag\"]"), &["`set`"]);
+    refused_request(&request("create", "\"limit\": 5"), &["only a query has `limit`"]);
+    refused_request(&request("patch", "\"orderBy\": \"/tag\""), &["only a query has"]);
+    refused_request(&request("query", "\"limit\": 0"), &["`limit` is 1 or more"]);
+    refused_request(&request("query", "\"writes\": [{\"operation\": \"create\"}]"), &["only a transaction"]);
+}
+
+#[test]
+fn an_item_larger_than_the_service_stores_is_refused() {
+    let large = format!("{{\"id\": \"1\"}}\n{{\"id\": \"2\", \"text\": \"{}\"}}\n", "a".repeat(2 << 20));
+    let folder = posts::folder().with("large.jsonl", &large);
+    let said = folder.advise(&["--items", "large.jsonl", "--candidate", "/id"]);
+    assert_eq!((said.code, said.out.as_str()), (2, ""));
+    assert!(said.err.contains("line 2: the item has 2097172 bytes"), "{}", said.err);
+}
+
+#[test]
+fn a_container_has_at_least_the_items_of_its_sample() {
+    let said = posts::folder().advise(&["--items", "items.jsonl", "--items-in-container", "1599"]);
+    assert_eq!((said.code, said.out.as_str()), (2, ""));
+    assert!(said.err.contains("less than the 1600 items of the sample"), "{}", said.err);
+}
+
+#[test]
+fn a_misspelt_property_is_refused_with_the_one_that_may_be_meant() {
+    let query = |path: &str| {
+        format!("{{\"kind\": \"a\", \"operation\": \"query\", \"filters\": {{\"{path}\": \"?\"}}}}")
+    };
+    let folder = posts::folder().with("requests.jsonl", &query("/usrId"));
+    let refused = |arguments: &[&str], with: &[&str]| {
+        let said = folder.advise(&[&["--items", "items.jsonl"], arguments].concat());
+        assert_eq!((said.code, said.out.as_str()), (2, ""), "{}", said.err);
+        for text in with {
+            assert!(said.err.contains(text), "{arguments:?}: {text}: {}", said.err);
+        }
+    };
+    let requests = ["--requests", "requests.jsonl"];
+    refused(&requests, &["no item has /usrId", "the request \"a\"", "did you mean /userId?"]);
+    refused(&["--candidate", "/userID"], &["the key /userID", "did you mean /userId?"]);
+    refused(&["--candidate", "/author/userId"], &["did you mean /userId?"]);
+    refused(&["--current", "/tga"], &["did you mean /tag?"]);
+    refused(&["--time", "/created"], &["--time", "did you mean /createdAt?"]);
+    refused(&["--candidate", "/zebra"], &["they have /", "/createdAt", "/userId"]);
+}
+
+/// Where some items have another notation than most, one of the two is a mistake.
+#[test]
+fn a_notation_that_few_items_have_is_refused_and_a_rare_property_is_told() {
+    let few = "{\"id\": \"x\", \"userID\": \"1\", \"comment\": \"c\"}\n".repeat(20);
+    let folder = posts::folder().with("items.jsonl", &(posts::items() + &few));
+    let arguments = ["--items", "items.jsonl", "--candidate"];
+    let said = folder.advise(&[&arguments[..], &["/userID"]].concat());
+    assert_eq!(said.code, 2);
+    assert!(said.err.contains("20 of 1620 items have /userID"), "{}", said.err);
+    assert!(said.err.contains("1600 have /userId: did you mean that?"), "{}", said.err);
+    let said = folder.advise(&[&arguments[..], &["/comment"]].concat());
+    assert_eq!(said.code, 0, "{}", said.err);
+    assert!(said.out.contains("/comment 1 % (the key /comment)"), "{}", said.out);
+}
+
 #[test]
 fn help_shows_a_request_a_key_and_the_exit_codes() {
     let said = posts::folder().advise(&["--help"]);

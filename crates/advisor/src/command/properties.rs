@@ -1,0 +1,150 @@
+//! The properties that requests and keys name, against those that the items have.
+//!
+//! A misspelt property is in no item: a request by it finds nothing, and a key of it is the same for all
+//! items. Both would be believed, and give another key.
+
+use std::collections::BTreeMap;
+
+use anyhow::bail;
+use tributary_partition::{RequestKind, propose::Profile, sample::Item};
+use tributary_partitioning::{KeyStrategy, path::Path};
+
+/// Below this share of the items, a property is told to be rare.
+const MIN_USUAL_SHARE: f64 = 0.5;
+
+/// Properties that a message lists.
+const MAX_LISTED: usize = 8;
+
+/// The named properties, and how many items have them.
+pub(crate) struct Properties {
+    profile: Profile,
+    /// By path: what names it.
+    named: BTreeMap<Path, String>,
+    /// Of those that the profile does not know: the items of the whole sample that have it.
+    counted: BTreeMap<Path, usize>,
+    /// Items of the whole sample.
+    n_items: usize,
+}
+
+impl Properties {
+    /// Begins with a part of the sample.
+    pub(crate) fn new(part: &[Item]) -> Self {
+        let mut profile = Profile::default();
+        for item in part {
+            profile.add(&item.value);
+        }
+        Self { profile, named: BTreeMap::new(), counted: BTreeMap::new(), n_items: 0 }
+    }
+
+    /// Adds the properties by which a request finds, sorts or selects items. Those that it sets need not
+    /// be there yet.
+    pub(crate) fn name_in_request(&mut self, request: &RequestKind) {
+        let by = format!("the request \"{}\"", request.kind);
+        let order = request.order_by.as_ref().map(|order| &order.path);
+        let of_steps = request.writes.iter().flat_map(|step| step.filters.iter());
+        let paths = request.filters.keys().chain(order).chain(of_steps.map(|(path, _)| path));
+        for path in paths {
+            self.name(path, &by);
+        }
+    }
+
+    /// Adds the properties of a key.
+    pub(crate) fn name_in_key(&mut self, key: &KeyStrategy) {
+        let by = format!("the key {key}");
+        for part in key.levels().iter().flatten() {
+            self.name(part.path(), &by);
+        }
+    }
+
+    /// Adds a property.
+    pub(crate) fn name(&mut self, path: &Path, by: &str) {
+        self.named.entry(path.clone()).or_insert_with(|| by.to_owned());
+        if self.in_part(path) == 0 {
+            self.counted.entry(path.clone()).or_default();
+        }
+    }
+
+    /// Counts the properties that the part of the sample does not have.
+    pub(crate) fn add(&mut self, items: &[Item]) {
+        self.n_items += items.len();
+        for (path, n) in &mut self.counted {
+            *n += items.iter().filter(|item| path.find(&item.value).is_some()).count();
+        }
+    }
+
+    /// Refuses a property that no item has, or that only differs in its notation from one that most items
+    /// have.
+    pub(crate) fn check(&self) -> anyhow::Result<()> {
+        for (path, by) in &self.named {
+            if self.counted.get(path) == Some(&0) {
+                bail!("no item has {path}, which {by} names; {}", self.instead(path));
+            }
+            let same = self.profile.paths().find(|(other, seen)| {
+                *other != path
+                    && notation(other) == notation(path)
+                    && seen.present > self.in_part(path)
+            });
+            if let Some((other, seen)) = same {
+                bail!(
+                    "{} of {} items have {path}, which {by} names, and {} have {other}: did you mean that?",
+                    self.in_part(path),
+                    self.profile.items(),
+                    seen.present
+                );
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns a sentence about the properties that only some of the items have.
+    pub(crate) fn rare(&self) -> Option<String> {
+        let rare = self.named.iter().filter_map(|(path, by)| {
+            let share = match self.counted.get(path) {
+                Some(n) => as_share(*n, self.n_items),
+                None => as_share(self.in_part(path), self.profile.items()),
+            };
+            (share < MIN_USUAL_SHARE).then(|| format!("{path} {:.0} % ({by})", share * 100.0))
+        });
+        let rare: Vec<_> = rare.take(MAX_LISTED).collect();
+        (!rare.is_empty()).then(|| {
+            format!(
+                "Only some of the items have these properties: {}. A request by one of them finds none of the \
+                 others, and a key of one puts the others into one logical partition.",
+                rare.join(", ")
+            )
+        })
+    }
+
+    fn in_part(&self, path: &Path) -> usize {
+        self.profile.path(path).map_or(0, |seen| seen.present)
+    }
+
+    /// Returns what may be meant by a path that no item has.
+    fn instead(&self, path: &Path) -> String {
+        let mut paths: Vec<&Path> = self.profile.paths().map(|(path, _)| path).collect();
+        let distance = |other: &Path| strsim::damerau_levenshtein(&notation(other), &notation(path));
+        // One edit in four letters, or the same name within another object.
+        let is_near = |other: &Path| {
+            distance(other) <= notation(path).len().div_ceil(4)
+                || other.names().last() == path.names().last()
+        };
+        if let Some(near) = paths.iter().filter(|path| is_near(path)).min_by_key(|path| distance(path)) {
+            return format!("did you mean {near}?");
+        }
+        paths.sort_by_key(|path| std::cmp::Reverse(self.in_part(path)));
+        let list: Vec<_> = paths.iter().take(MAX_LISTED).map(ToString::to_string).collect();
+        let more = if paths.len() > MAX_LISTED { ", …" } else { "" };
+        format!("they have {}{more}", list.join(", "))
+    }
+}
+
+/// Returns a path without what notations differ in: `userID`, `user_id`, `user-id`.
+fn notation(path: &Path) -> String {
+    let letters = path.to_string().to_lowercase();
+    letters.chars().filter(|letter| !"_-\" ".contains(*letter)).collect()
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts here are far below 2^53")]
+fn as_share(part: usize, whole: usize) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}

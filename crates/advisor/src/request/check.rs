@@ -1,0 +1,183 @@
+//! Requests that mean nothing, or something else than they say, are refused.
+
+use std::{cmp::Ordering, collections::HashSet, fmt};
+
+use serde::{
+    Deserialize, Deserializer,
+    de::{Error as _, MapAccess, SeqAccess, Visitor},
+};
+use tributary_partitioning::{Condition, KeyValue, filter::Range, path::Path};
+
+use super::{Operation, RequestError, RequestKind, Wanted};
+
+/// Operations of one transaction: a limit of the service.
+const MAX_TRANSACTION_OPERATIONS: u64 = 100;
+
+impl RequestKind {
+    /// Reads a line of `requests.jsonl`.
+    ///
+    /// ```
+    /// use tributary_partition::RequestKind;
+    ///
+    /// let line = r#"{"kind": "a", "operation": "query", "filters": {"/n": {"from": 2, "to": 1}}}"#;
+    /// let error = RequestKind::read(line).unwrap_err().to_string();
+    /// assert!(error.contains("`from` is not before `to`"), "{error}");
+    /// ```
+    pub fn read(line: &str) -> Result<Self, RequestError> {
+        let refused = |error: serde_json::Error| RequestError::Json(error.to_string());
+        serde_json::from_str::<NamedOnce>(line).map_err(refused)?;
+        let request: Self = serde_json::from_str(line).map_err(refused)?;
+        request.check()?;
+        Ok(request)
+    }
+
+    fn check(&self) -> Result<(), RequestError> {
+        let is = |operations: &[Operation]| operations.contains(&self.operation);
+        let refuse = |what: &str| Err(RequestError::Meaningless(what.to_owned()));
+        if self.per_day().is_some_and(|per_day| !per_day.is_finite() || per_day < 0.0) {
+            return refuse("`perDay` is a number from 0 on");
+        }
+        if self.limit == Some(0) {
+            return refuse("`limit` is 1 or more: a request for no items costs nothing");
+        }
+        let of_a_query = self.limit.is_some() || self.order_by.is_some() || !self.select.is_items();
+        if of_a_query && !is(&[Operation::Query]) {
+            return refuse("only a query has `limit`, `orderBy` and `select`");
+        }
+        let changes = [Operation::Replace, Operation::Upsert, Operation::Patch];
+        if !self.set.is_empty() && !is(&changes) {
+            return refuse("only a replace, upsert or patch has `set`; in a transaction each of `writes` has it");
+        }
+        if !self.writes.is_empty() && !is(&[Operation::Transaction]) {
+            return refuse("only a transaction has `writes`");
+        }
+        let windows = self.filters.values().filter(|wanted| matches!(wanted, Wanted::Last(_)));
+        if windows.count() > 1 {
+            return refuse("one property may have a `last`; give the others `from` and `to`");
+        }
+        for (path, wanted) in &self.filters {
+            if let Wanted::This(condition) = wanted {
+                check_condition(path, condition)?;
+            }
+        }
+        self.check_writes()
+    }
+
+    fn check_writes(&self) -> Result<(), RequestError> {
+        let refuse = |what: String| Err(RequestError::Meaningless(what));
+        for step in &self.writes {
+            if matches!(step.operation, Operation::Query | Operation::Transaction) {
+                let what = "a transaction writes items by their ids: create, replace, upsert, patch or delete. \
+                            Write a query as a request of its own";
+                return refuse(what.to_owned());
+            }
+            if step.items == 0 {
+                return refuse("`items` of a write is 1 or more".to_owned());
+            }
+            for (path, condition) in step.filters.iter() {
+                check_condition(path, condition)?;
+            }
+        }
+        let operations: u64 = self.writes.iter().map(|step| u64::from(step.items)).sum();
+        if operations > MAX_TRANSACTION_OPERATIONS {
+            return refuse(format!(
+                "a transaction has at most {MAX_TRANSACTION_OPERATIONS} operations, and this one has \
+                 {operations}: split it"
+            ));
+        }
+        Ok(())
+    }
+}
+
+fn check_condition(path: &Path, condition: &Condition) -> Result<(), RequestError> {
+    let refuse = |what: &str| Err(RequestError::Meaningless(format!("{path}: {what}")));
+    match condition {
+        Condition::OneOf(values) if values.is_empty() => {
+            refuse("an empty list finds nothing; name the values")
+        }
+        Condition::Range(Range { from: None, to: None }) => {
+            refuse("a range has `from`, `to`, or both")
+        }
+        Condition::Range(Range { from: Some(from), to: Some(to) }) => match compared(from, to) {
+            None => refuse("`from` and `to` are two texts, or two numbers"),
+            Some(Ordering::Less) => Ok(()),
+            Some(_) => refuse("`from` is not before `to`, so no item matches; `to` itself is not part of it"),
+        },
+        _ => Ok(()),
+    }
+}
+
+/// Compares two values as the service does: texts by their code points, numbers by size.
+pub(crate) fn compared(a: &KeyValue, b: &KeyValue) -> Option<Ordering> {
+    match (a, b) {
+        (KeyValue::Text(a), KeyValue::Text(b)) => Some(a.cmp(b)),
+        (KeyValue::Number(a), KeyValue::Number(b)) => a.as_f64()?.partial_cmp(&b.as_f64()?),
+        _ => None,
+    }
+}
+
+/// JSON in which no object has a name twice. Of two filters on one property, the first would be lost.
+struct NamedOnce;
+
+impl<'de> Deserialize<'de> for NamedOnce {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_any(Self)
+    }
+}
+
+impl<'de> Visitor<'de> for NamedOnce {
+    type Value = Self;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("JSON")
+    }
+
+    fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Self, M::Error> {
+        let mut names = HashSet::new();
+        while let Some(name) = map.next_key::<String>()? {
+            // A path can be written in several ways.
+            let name = name.parse::<Path>().map_or(name, |path| path.to_string());
+            if names.contains(&name) {
+                let what = if name.starts_with('/') {
+                    format!("{name} has two filters, of which one would be ignored; join them to one, such as \
+                             {{\"from\": …, \"to\": …}}")
+                } else {
+                    format!("`{name}` is there twice")
+                };
+                return Err(M::Error::custom(what));
+            }
+            names.insert(name);
+            map.next_value::<Self>()?;
+        }
+        Ok(self)
+    }
+
+    fn visit_seq<S: SeqAccess<'de>>(self, mut list: S) -> Result<Self, S::Error> {
+        while list.next_element::<Self>()?.is_some() {}
+        Ok(self)
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_unit<E>(self) -> Result<Self, E> {
+        Ok(self)
+    }
+}
