@@ -21,14 +21,23 @@ use crate::{
 };
 
 mod alternatives;
+mod change;
 mod container;
 mod explanation;
+mod indexes;
 mod layout;
+mod load;
+mod misfit;
 mod rank;
+mod unique;
 
 pub use alternatives::{Alternative, Upkeep};
+pub use change::KeyChange;
 pub use container::Definition;
+pub use indexes::Query;
+pub use load::{Load, Spread};
 pub use rank::{Standing, rank};
+pub use unique::{Unique, Uniqueness};
 
 /// The warnings whose harm is counted already: in the request units, or as a key that does not work.
 const COUNTED: [&str; 2] = [NOT_ALIGNED, SPANNING_TRANSACTION];
@@ -49,8 +58,14 @@ pub struct Advice {
     pub why: Vec<String>,
     /// What else helps the requests that do not fit the best key.
     pub alternatives: Vec<Alternative>,
+    /// The load of the container with the best key, where frequencies are known.
+    pub load: Option<Load>,
+    /// How values stay unique with the best key.
+    pub unique: Vec<Uniqueness>,
     /// The container with the best key.
     pub container: Definition,
+    /// How the container gets the best key, where it has another.
+    pub change: Option<KeyChange>,
     /// What the data cannot tell, as sentences.
     pub unknown: Vec<String>,
 }
@@ -64,6 +79,10 @@ pub struct Question {
     pub current: Option<KeyStrategy>,
     /// The name of the container.
     pub container: String,
+    /// Items of the container, where the items are a sample of it.
+    pub items_in_container: Option<u64>,
+    /// The properties whose values must be unique.
+    pub unique: Vec<Unique>,
 }
 
 impl Advice {
@@ -83,16 +102,30 @@ impl Advice {
                     .to_owned(),
             );
         }
+        let Question { requests, items_in_container: items, .. } = question;
+        let strategy = &best.report.strategy;
+        let alternatives = alternatives::alternatives(&best.report, &copies, requests);
+        let mut why = explanation::why(&ranked, question);
+        if let Some(sentence) = misfit::no_key(&ranked, &alternatives) {
+            why.insert(0, sentence);
+        }
+        let unique = question.unique.iter();
+        let unique: Vec<_> =
+            unique.map(|unique| Uniqueness::new(unique, strategy, requests)).collect();
+        let container = Definition::new(&question.container, strategy, requests, &unique);
+        let current = question.current.as_ref();
+        let current = ranked.iter().find(|standing| Some(&standing.report.strategy) == current);
+        let current = current.filter(|current| current.place > 1);
         Some(Self {
             items: best.report.items,
             bytes: best.report.bytes,
-            why: explanation::why(&ranked, question),
-            alternatives: alternatives::alternatives(&best.report, &copies, &question.requests),
-            container: Definition::new(
-                &question.container,
-                &best.report.strategy,
-                &question.requests,
-            ),
+            why,
+            alternatives,
+            load: Load::new(&best.report, requests, *items),
+            change: current
+                .map(|current| KeyChange::new(current, best, &container, requests, *items)),
+            unique,
+            container,
             unknown,
             current: question.current.clone(),
             ranked,

@@ -11,6 +11,7 @@ pub mod analysis;
 mod distribution;
 mod estimate;
 pub mod findings;
+mod placement;
 pub mod report;
 mod sketch;
 mod words;

@@ -166,6 +166,13 @@ pub enum RequestError {
     Meaningless(String),
 }
 
+impl Operation {
+    /// Returns true when it changes nothing.
+    pub fn is_read(self) -> bool {
+        matches!(self, Self::Read | Self::Query)
+    }
+}
+
 impl Step {
     /// Returns a write of one item, of any of the transaction's.
     pub fn of(operation: Operation) -> Self {

@@ -1,6 +1,7 @@
 //! What `infra/` says, read without Azure: syntax, parameters, containers, alerts, deployment. Types and rules are
 //! checked by `.ci/configuration/run.sh`, and by the Bicep compiler where there is one.
 
+mod advised;
 mod alerts;
 mod bicep;
 mod containers;

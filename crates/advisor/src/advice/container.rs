@@ -1,13 +1,15 @@
 //! The container with a key: as an entry of `infra/containers.json`, and as Bicep.
 
 use serde::Serialize;
-use tributary_partitioning::{Condition, KeyStrategy, Part, path::Path};
+use tributary_partitioning::{KeyStrategy, Part, path::Path};
 
 use super::{
+    indexes::{Indexes, Query, indexes, queries},
     is_computed,
     layout::{Notation, Tree},
+    unique::Uniqueness,
 };
-use crate::request::{Operation, RequestKind, Wanted};
+use crate::request::RequestKind;
 
 /// The definition of a container.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -17,6 +19,8 @@ pub struct Definition {
     pub entry: Entry,
     /// The paths that the app computes, each with what it is made of.
     pub computed: Vec<Computed>,
+    /// The queries that its indexes serve.
+    pub queries: Vec<Query>,
     /// The same as a module of Bicep.
     pub bicep: String,
 }
@@ -31,6 +35,9 @@ pub struct Entry {
     pub partition_key: PartitionKey,
     /// What is indexed.
     pub indexing_policy: Policy,
+    /// What is unique within a logical partition.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unique_key_policy: Option<UniqueKeys>,
 }
 
 /// The paths of a key, as the service takes them.
@@ -67,6 +74,18 @@ struct Ordered {
     order: &'static str,
 }
 
+/// The unique keys of a container, as the service takes them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct UniqueKeys {
+    unique_keys: Vec<UniqueKey>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+struct UniqueKey {
+    paths: Vec<String>,
+}
+
 /// A property of the key that the app computes and stores.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -79,97 +98,77 @@ pub struct Computed {
 
 impl Definition {
     /// Returns the definition of a container with this key, for these requests.
-    pub fn new(name: &str, strategy: &KeyStrategy, requests: &[RequestKind]) -> Self {
+    pub fn new(
+        name: &str,
+        strategy: &KeyStrategy,
+        requests: &[RequestKind],
+        unique: &[Uniqueness],
+    ) -> Self {
         let mut computed = Vec::new();
         let n_computed = strategy.levels().iter().filter(|level| is_computed(level)).count();
         let mut paths = Vec::new();
         for (n, level) in strategy.levels().iter().enumerate() {
             paths.push(match level.as_slice() {
-                [Part::Value(path)] => path.to_string(),
+                [Part::Value(path)] => path.clone(),
                 parts => {
                     let path = match n_computed {
-                        1 => "/partitionKey".to_owned(),
-                        _ => format!("/partitionKey{}", n + 1),
+                        1 => Path::of("partitionKey"),
+                        _ => Path::of(&format!("partitionKey{}", n + 1)),
                     };
                     let made_of: Vec<_> = parts.iter().map(ToString::to_string).collect();
-                    computed.push(Computed { path: path.clone(), made_of: made_of.join("+") });
+                    computed.push(Computed { path: path.to_string(), made_of: made_of.join("+") });
                     path
                 }
             });
         }
+        let indexes = indexes(strategy, &paths, requests);
+        let queries = queries(strategy, &paths, requests);
+        let paths: Vec<_> = paths.iter().map(ToString::to_string).collect();
         let kind = if paths.len() > 1 { "MultiHash" } else { "Hash" };
         let entry = Entry {
             id: name.to_owned(),
             partition_key: PartitionKey { paths, kind, version: 2 },
-            indexing_policy: indexing_policy(strategy, requests),
+            indexing_policy: indexing_policy(indexes),
+            unique_key_policy: unique_keys(unique),
         };
-        Self { bicep: bicep(&entry), entry, computed }
+        Self { bicep: bicep(&entry), entry, computed, queries }
     }
 }
 
-/// Returns a policy that indexes what the requests ask for, or everything where that is not known.
-fn indexing_policy(strategy: &KeyStrategy, requests: &[RequestKind]) -> Policy {
-    let mut included: Vec<Path> = Vec::new();
-    let mut composite: Vec<Vec<(Path, bool)>> = Vec::new();
-    for request in requests.iter().filter(|request| request.operation == Operation::Query) {
-        let is_range =
-            |wanted: &Wanted| matches!(wanted, Wanted::Last(_) | Wanted::This(Condition::Range(_)));
-        let ordered = request.order_by.as_ref().map(|order| (order.path.clone(), order.descending));
-        let ranges = request.filters.iter().filter(|(_, wanted)| is_range(wanted));
-        let last: Vec<_> = match ordered {
-            Some(order) => vec![order],
-            None => ranges.map(|(path, _)| (path.clone(), false)).take(1).collect(),
-        };
-        let equal = request.filters.iter().filter(|(_, wanted)| !is_range(wanted));
-        // An index goes one way: all of it in the direction of the order.
-        let descending = last.first().is_some_and(|(_, descending)| *descending);
-        let equal: Vec<_> = equal.map(|(path, _)| (path.clone(), descending)).collect();
-        for path in request.filters.keys().chain(last.iter().map(|(path, _)| path)) {
-            if !included.contains(path) {
-                included.push(path.clone());
-            }
-        }
-        if !equal.is_empty() && !last.is_empty() {
-            let index: Vec<_> = equal.into_iter().chain(last).collect();
-            let reversed = index.iter().map(|(path, down)| (path.clone(), !down)).collect();
-            if !composite.contains(&index) && !composite.contains(&reversed) {
-                composite.push(index);
-            }
-        }
-    }
-    if included.is_empty() {
-        return policy(["/*".to_owned()], "/\"_etag\"/?", Vec::new());
-    }
-    // The partition key itself needs no index: a query that names it is in its partition already.
-    included.retain(|path| {
-        let is_key =
-            |level: &Vec<Part>| matches!(level.as_slice(), [Part::Value(key)] if key == path);
-        !strategy.levels().iter().any(is_key)
-    });
-    included.sort();
+/// Returns a policy with these indexes.
+fn indexing_policy(indexes: Indexes) -> Policy {
     let ordered = |(path, down): &(Path, bool)| Ordered {
         path: path.to_string(),
         order: if *down { "descending" } else { "ascending" },
     };
-    let composite = composite.iter().map(|index| index.iter().map(ordered).collect()).collect();
-    policy(included.iter().map(|path| format!("{path}/?")), "/*", composite)
-}
-
-fn policy(
-    included: impl IntoIterator<Item = String>,
-    excluded: &str,
-    composite_indexes: Vec<Vec<Ordered>>,
-) -> Policy {
+    let composite = indexes.composites.iter().map(|index| index.iter().map(ordered).collect());
+    let (included, excluded) = match indexes.ranges {
+        Some(ranges) => (ranges.iter().map(|path| format!("{path}/?")).collect(), "/*"),
+        None => (vec!["/*".to_owned()], "/\"_etag\"/?"),
+    };
     Policy {
         automatic: true,
         indexing_mode: "consistent",
         included_paths: included.into_iter().map(|path| Included { path }).collect(),
         excluded_paths: vec![Included { path: excluded.to_owned() }],
-        composite_indexes,
+        composite_indexes: composite.collect(),
     }
 }
 
+fn unique_keys(unique: &[Uniqueness]) -> Option<UniqueKeys> {
+    let paths = |paths: &Vec<Path>| paths.iter().map(ToString::to_string).collect();
+    let keys = unique.iter().filter_map(|one| one.unique_key.as_ref());
+    let unique_keys: Vec<_> = keys.map(|key| UniqueKey { paths: paths(key) }).collect();
+    (!unique_keys.is_empty()).then_some(UniqueKeys { unique_keys })
+}
+
 impl Entry {
+    /// Returns how many paths have an index of their own, and how many composite indexes there are.
+    pub(super) fn indexes(&self) -> (usize, usize) {
+        let policy = &self.indexing_policy;
+        (policy.included_paths.len(), policy.composite_indexes.len())
+    }
+
     /// Returns the entry as JSON, laid out as in `infra/containers.json`.
     pub fn json(&self) -> String {
         self.tree().written(Notation::Json, 0)
@@ -194,7 +193,7 @@ impl Entry {
             let indexes = policy.composite_indexes.iter().map(index).collect();
             indexing.push(("compositeIndexes", Tree::List(indexes)));
         }
-        Tree::Object(vec![
+        let mut entry = vec![
             ("id", text(&self.id)),
             (
                 "partitionKey",
@@ -205,7 +204,15 @@ impl Entry {
                 ]),
             ),
             ("indexingPolicy", Tree::Object(indexing)),
-        ])
+        ];
+        if let Some(UniqueKeys { unique_keys }) = &self.unique_key_policy {
+            let paths =
+                |key: &UniqueKey| Tree::List(key.paths.iter().map(|path| text(path)).collect());
+            let keys = unique_keys.iter().map(|key| Tree::Object(vec![("paths", paths(key))]));
+            let keys = Tree::Object(vec![("uniqueKeys", Tree::List(keys.collect()))]);
+            entry.push(("uniqueKeyPolicy", keys));
+        }
+        Tree::Object(entry)
     }
 }
 

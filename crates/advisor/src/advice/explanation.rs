@@ -215,17 +215,8 @@ fn of_current(
     if standing.place == 1 {
         return vec![format!("{current} is the key that the container has: keep it.")];
     }
-    let mut sentences = vec![compared(
-        best,
-        standing,
-        &format!("The key that the container has ({})", ordinal(standing.place)),
-    )];
-    sentences.push(
-        "A key can be changed: `az cosmosdb copy` or the portal copy the items into a container with \
-         another key. It costs every write once more and a change-over of the app."
-            .to_owned(),
-    );
-    sentences
+    let name = format!("The key that the container has ({})", ordinal(standing.place));
+    vec![compared(best, standing, &name)]
 }
 
 fn ordinal(place: usize) -> String {

@@ -17,7 +17,7 @@ fn assert_bicep(text: &str) {
 fn definition(strategy: &str, requests: &[Value]) -> Definition {
     let requests: Vec<RequestKind> =
         requests.iter().map(|request| serde_json::from_value(request.clone()).unwrap()).collect();
-    let definition = Definition::new("posts", &strategy.parse().unwrap(), &requests);
+    let definition = Definition::new("posts", &strategy.parse().unwrap(), &requests, &[]);
     assert_bicep(&definition.bicep);
     assert_eq!(parsed(&definition.entry), serde_json::to_value(&definition.entry).unwrap());
     definition
@@ -34,31 +34,82 @@ fn without_requests_everything_is_indexed() {
     assert_eq!(entry["partitionKey"], json!({"paths": ["/userId"], "kind": "Hash", "version": 2}));
 }
 
+/// The paths that have an index of their own, and the composite indexes, an arrow for each direction.
+fn indexes(strategy: &str, requests: &[Value]) -> (Vec<String>, Vec<String>) {
+    let policy = parsed(&definition(strategy, requests).entry)["indexingPolicy"].take();
+    let path = |one: &Value| one["path"].as_str().unwrap().to_owned();
+    let arrow = |one: &Value| if one["order"] == "descending" { "↓" } else { "↑" };
+    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    let composite = |index: &Value| {
+        list(index).iter().map(|one| path(one) + arrow(one)).collect::<Vec<_>>().join(" ")
+    };
+    let included = list(&policy["includedPaths"]).iter().map(path).collect();
+    (included, list(&policy["compositeIndexes"]).iter().map(composite).collect())
+}
+
+/// <https://learn.microsoft.com/azure/cosmos-db/index-policy>: the partition key, unless it is `/id`, is not
+/// indexed by itself.
 #[test]
-fn what_queries_ask_for_is_indexed_and_the_key_is_not() {
-    let entry = parsed(
-        &definition(
-            "/userId",
-            &[
-                json!({"kind": "a", "operation": "query", "filters": {"/userId": "?"}, "orderBy": "/createdAt desc"}),
-                json!({"kind": "b", "operation": "query", "filters": {"/tag": "?", "/at": {"last": "1 day"}}}),
-                json!({"kind": "c", "operation": "create", "filters": {"/other": "?"}}),
-            ],
-        )
-        .entry,
-    );
-    let policy = &entry["indexingPolicy"];
+fn what_queries_ask_for_and_the_key_are_indexed() {
+    let requests = [
+        json!({"kind": "a", "operation": "query", "filters": {"/userId": "?"}, "orderBy": "/createdAt desc"}),
+        json!({"kind": "b", "operation": "query", "filters": {"/tag": "?", "/at": {"last": "1 day"}}}),
+        json!({"kind": "c", "operation": "create", "filters": {"/other": "?"}}),
+    ];
+    let (paths, composites) = indexes("/userId", &requests);
+    // Tag and time are found by their composite index.
+    assert_eq!(paths, ["/createdAt/?", "/userId/?"]);
+    assert_eq!(composites, ["/userId↓ /createdAt↓", "/tag↑ /at↑"]);
+    let (paths, _) = indexes("/id", &requests);
+    assert_eq!(paths, ["/createdAt/?", "/userId/?"]);
+}
+
+#[test]
+fn all_levels_of_a_key_and_a_computed_one_are_indexed_and_begin_the_lists() {
+    let of_a_user = json!({"kind": "a", "operation": "query", "filters": {"/userId": "?", "/tenant": "?",
+        "/createdAt": {"last": "30 days"}}, "orderBy": "/createdAt desc"});
+    let requests = [of_a_user];
+    let (paths, composites) = indexes("/tenant,/userId", &requests);
+    assert_eq!(paths, ["/createdAt/?", "/tenant/?", "/userId/?"]);
+    assert_eq!(composites, ["/tenant↓ /userId↓ /createdAt↓"]);
+    let (paths, composites) = indexes("/tenant,/slug", &requests);
+    assert_eq!(paths, ["/createdAt/?", "/slug/?", "/tenant/?"]);
+    assert_eq!(composites, ["/tenant↓ /userId↓ /createdAt↓"]);
+    let definition = definition("/userId+/createdAt by month", &requests);
     assert_eq!(
-        policy["includedPaths"],
-        json!([{"path": "/at/?"}, {"path": "/createdAt/?"}, {"path": "/tag/?"}])
+        definition.queries[0].text,
+        "SELECT * FROM c WHERE c.partitionKey = @partitionKey AND c.tenant = @tenant \
+         AND c.createdAt >= @createdAtFrom \
+         ORDER BY c.partitionKey DESC, c.tenant DESC, c.createdAt DESC"
     );
-    assert_eq!(
-        policy["compositeIndexes"],
-        json!([
-            [{"path": "/userId", "order": "descending"}, {"path": "/createdAt", "order": "descending"}],
-            [{"path": "/tag", "order": "ascending"}, {"path": "/at", "order": "ascending"}],
-        ])
-    );
+    let (paths, composites) = indexes("/userId+/createdAt by month", &requests);
+    assert_eq!(paths, ["/createdAt/?", "/partitionKey/?"]);
+    assert_eq!(composites, ["/partitionKey↓ /tenant↓ /createdAt↓"]);
+}
+
+#[test]
+fn a_read_or_write_without_the_key_finds_its_item_by_an_index() {
+    let requests = [
+        json!({"kind": "rename", "operation": "patch", "filters": {"/slug": "?"}, "set": ["/title"]}),
+        json!({"kind": "by email", "operation": "read", "filters": {"/email": "?"}}),
+        json!({"kind": "remove", "operation": "delete", "filters": {"/id": "?", "/userId": "?"}}),
+    ];
+    let (paths, composites) = indexes("/userId", &requests);
+    assert_eq!(paths, ["/email/?", "/slug/?", "/userId/?"]);
+    assert_eq!(composites, [""; 0]);
+}
+
+/// Exported queries may be without their texts.
+#[test]
+fn a_query_of_which_nothing_is_known_needs_everything_indexed() {
+    let requests = [
+        json!({"kind": "a", "operation": "query"}),
+        json!({"kind": "b", "operation": "query", "filters": {"/tag": "?"}, "orderBy": "/at"}),
+    ];
+    let (paths, composites) = indexes("/userId", &requests);
+    assert_eq!((paths, composites), (vec!["/*".to_owned()], vec!["/tag↑ /at↑".to_owned()]));
+    let (paths, _) = indexes("/id", &[json!({"kind": "a", "operation": "create"})]);
+    assert_eq!(paths, ["/id/?"], "an empty list would be everything");
 }
 
 #[test]
@@ -81,7 +132,7 @@ proptest! {
         let path = format!("/{}", Value::from(property.as_str()));
         let request = json!({"kind": "a", "operation": "query", "filters": {path.clone(): "?"}, "orderBy": "/at"});
         let requests = [serde_json::from_value(request).unwrap()];
-        let definition = Definition::new(&name, &"/userId".parse().unwrap(), &requests);
+        let definition = Definition::new(&name, &"/userId".parse().unwrap(), &requests, &[]);
         prop_assert_eq!(parsed(&definition.entry), serde_json::to_value(&definition.entry).unwrap());
         assert_bicep(&definition.bicep);
     }

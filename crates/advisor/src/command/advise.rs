@@ -6,7 +6,7 @@ use anyhow::Context;
 use clap::Args;
 use serde::Serialize;
 use tributary_partition::{
-    advice::Advice,
+    advice::{Advice, Unique},
     output,
     selector::{Characteristics, select},
     traffic::Measured,
@@ -48,7 +48,7 @@ pub(crate) struct Arguments {
     pub days: Option<f64>,
 
     /// Choose without data, from what is known of it: a TOML file, all of whose lines are optional.
-    #[arg(long, help_heading = "Your data", value_name = "FILE", conflicts_with_all = ["items", "requests", "traffic", "candidate"])]
+    #[arg(long, help_heading = "Your data", value_name = "FILE", conflicts_with_all = ["items", "requests", "traffic", "candidate", "unique"])]
     pub characteristics: Option<PathBuf>,
 
     /// A key to compare, such as /userId or '/tenantId,/date by month'. Without any they are proposed.
@@ -58,6 +58,11 @@ pub(crate) struct Arguments {
     /// The key that the container has. A warning about it is exit code 1.
     #[arg(long, help_heading = "Keys", value_name = "KEY")]
     pub current: Option<KeyStrategy>,
+
+    /// Properties whose values must come once in the container, such as /email or '/tenantId,/email'. How the
+    /// first key keeps them unique is told.
+    #[arg(long, help_heading = "Keys", value_name = "PATHS")]
+    pub unique: Vec<Unique>,
 
     /// Propose at most so many keys.
     #[arg(long, help_heading = "Keys", value_name = "N", default_value_t = 12, value_parser = clap::value_parser!(u16).range(1..=100))]

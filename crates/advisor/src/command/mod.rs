@@ -3,7 +3,7 @@
 
 pub(crate) mod advise;
 mod input;
-mod properties;
 #[cfg(feature = "cosmos")]
 pub(crate) mod monitor;
+mod properties;
 mod run_analysis;

@@ -122,13 +122,16 @@ impl Properties {
     /// Returns what may be meant by a path that no item has.
     fn instead(&self, path: &Path) -> String {
         let mut paths: Vec<&Path> = self.profile.paths().map(|(path, _)| path).collect();
-        let distance = |other: &Path| strsim::damerau_levenshtein(&notation(other), &notation(path));
+        let distance =
+            |other: &Path| strsim::damerau_levenshtein(&notation(other), &notation(path));
         // One edit in four letters, or the same name within another object.
         let is_near = |other: &Path| {
             distance(other) <= notation(path).len().div_ceil(4)
                 || other.names().last() == path.names().last()
         };
-        if let Some(near) = paths.iter().filter(|path| is_near(path)).min_by_key(|path| distance(path)) {
+        if let Some(near) =
+            paths.iter().filter(|path| is_near(path)).min_by_key(|path| distance(path))
+        {
             return format!("did you mean {near}?");
         }
         paths.sort_by_key(|path| std::cmp::Reverse(self.in_part(path)));

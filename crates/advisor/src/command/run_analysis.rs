@@ -65,9 +65,10 @@ pub(crate) fn run(input: &Input, arguments: &Arguments) -> anyhow::Result<Advice
         requests: input.requests.clone(),
         current: input.current.clone(),
         container: arguments.container.clone().unwrap_or_else(|| "items".to_owned()),
+        items_in_container: arguments.items_in_container,
+        unique: arguments.unique.clone(),
     };
-    let mut advice =
-        Advice::new(reports, &others, &question).context("the sample has no items")?;
+    let mut advice = Advice::new(reports, &others, &question).context("the sample has no items")?;
     advice.unknown.extend(properties.rare());
     Ok(advice)
 }
@@ -80,6 +81,11 @@ fn named(part: &[Item], input: &Input, arguments: &Arguments) -> Properties {
     }
     for key in arguments.candidate.iter().chain(&input.current) {
         properties.name_in_key(key);
+    }
+    for unique in &arguments.unique {
+        for path in unique.paths() {
+            properties.name(path, "--unique");
+        }
     }
     if let Some(time) = &arguments.time {
         properties.name(time, "--time");

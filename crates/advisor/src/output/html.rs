@@ -176,6 +176,12 @@ fn definition(body: &mut String, advice: &Advice) {
             escape(&computed.made_of)
         );
     }
+    let queries = advice.container.queries.iter();
+    let queries: Vec<_> = queries.map(|query| format!("{}: {}", query.kind, query.text)).collect();
+    if !queries.is_empty() {
+        body.push_str("<h3>Its queries, written so that these indexes serve them</h3>\n");
+        list(body, &queries);
+    }
     let _ = writeln!(
         body,
         "<details><summary>As Bicep</summary><pre>{}</pre></details>",

@@ -6,9 +6,14 @@ use tributary_partitioning::Part;
 
 use super::tables;
 use crate::{
-    advice::{Advice, Alternative},
+    advice::{Advice, Alternative, KeyChange, Spread},
+    estimate::GB,
     report::{Finding, Report, Severity},
+    words::{about, counted, percent},
 };
+
+/// Physical partitions whose shares stand in a line.
+const MAX_LISTED_SHARES: usize = 8;
 
 /// Returns advice as text, with bold heads where the terminal shows them.
 pub fn text(advice: &Advice) -> String {
@@ -31,7 +36,13 @@ pub fn text(advice: &Advice) -> String {
         let _ = writeln!(text, "{}", tables::alternatives(&advice.alternatives).text());
         section(&mut text, "", &advice.alternatives.iter().map(sentence).collect::<Vec<_>>());
     }
+    section(&mut text, &format!("Load with {}", best.report.strategy), &load(advice));
+    let unique: Vec<_> = advice.unique.iter().map(|one| one.sentence.clone()).collect();
+    section(&mut text, "Unique values", &unique);
     definition(&mut text, advice);
+    if let Some(change) = &advice.change {
+        runbook(&mut text, change);
+    }
     section(&mut text, "What the data cannot tell", &advice.unknown);
     text
 }
@@ -68,6 +79,59 @@ pub(super) fn sentence(alternative: &Alternative) -> String {
     sentence + stored + &beware
 }
 
+/// Says how the load is spread over reads and writes, and over the physical partitions.
+pub(super) fn load(advice: &Advice) -> Vec<String> {
+    let Some(load) = &advice.load else { return Vec::new() };
+    let all = (load.reads + load.writes).max(f64::MIN_POSITIVE);
+    let part = |day: f64| format!("{} RU a day ({})", about(day), percent(day / all));
+    let shares = |spread: &Spread| {
+        let listed: Vec<_> =
+            spread.shares.iter().take(MAX_LISTED_SHARES).map(|share| percent(*share)).collect();
+        let more = if spread.shares.len() > MAX_LISTED_SHARES { ", …" } else { "" };
+        let busiest = spread.shares.first().copied().unwrap_or_default();
+        format!(
+            "{}: {}{more} of the load. The busiest takes {:.0} RU/s as a mean, and {:.1} GB are stored",
+            counted(spread.partitions, "physical partition"),
+            listed.join(", "),
+            busiest * spread.request_units_per_second,
+            spread.bytes / GB,
+        )
+    };
+    let mut lines = vec![
+        format!("Reads take {}, writes {}.", part(load.reads), part(load.writes)),
+        format!("Now {}.", shares(&load.now)),
+    ];
+    lines.push(match &load.in_a_year {
+        Some(spread) => {
+            format!("In a year, if requests grow as the items do, {}.", shares(spread))
+        }
+        None => "Without --items-per-day and creates nobody knows the load in a year.".to_owned(),
+    });
+    lines
+}
+
+fn runbook(text: &mut String, change: &KeyChange) {
+    head(text, &format!("To change the key from {} to {}", change.from, change.to));
+    for (title, lines) in parts_of_runbook(change) {
+        let _ = writeln!(text, "{title}");
+        for (n, line) in lines.iter().enumerate() {
+            let _ = writeln!(text, "  {}. {line}", n + 1);
+        }
+        text.push('\n');
+    }
+}
+
+/// Returns the parts of the runbook with their titles.
+pub(super) fn parts_of_runbook(change: &KeyChange) -> Vec<(&'static str, &[String])> {
+    let parts: [(_, &[String]); 4] = [
+        ("What it costs", &change.costs),
+        ("What changes in any case", &change.limits),
+        ("By a copy job of the service", &change.copy_job),
+        ("By a projection of the app, which keeps running meanwhile", &change.projection),
+    ];
+    parts.into_iter().filter(|(_, lines)| !lines.is_empty()).collect()
+}
+
 fn definition(text: &mut String, advice: &Advice) {
     head(text, "The container, as an entry of containers.json");
     let entry = advice.container.entry.json();
@@ -78,6 +142,14 @@ fn definition(text: &mut String, advice: &Advice) {
             "The app stores {} in each item, made of {} (crates/partitioning computes it).\n",
             computed.path, computed.made_of
         );
+    }
+    let queries = &advice.container.queries;
+    if !queries.is_empty() {
+        head(text, "Its queries, written so that these indexes serve them");
+        for query in queries {
+            let _ = writeln!(text, "  - {}: {}", query.kind, query.text);
+        }
+        text.push('\n');
     }
     head(text, "The container, as Bicep");
     let _ = writeln!(text, "{}", advice.container.bicep);

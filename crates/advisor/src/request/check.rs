@@ -46,7 +46,9 @@ impl RequestKind {
         }
         let changes = [Operation::Replace, Operation::Upsert, Operation::Patch];
         if !self.set.is_empty() && !is(&changes) {
-            return refuse("only a replace, upsert or patch has `set`; in a transaction each of `writes` has it");
+            return refuse(
+                "only a replace, upsert or patch has `set`; in a transaction each of `writes` has it",
+            );
         }
         if !self.writes.is_empty() && !is(&[Operation::Transaction]) {
             return refuse("only a transaction has `writes`");
@@ -101,7 +103,9 @@ fn check_condition(path: &Path, condition: &Condition) -> Result<(), RequestErro
         Condition::Range(Range { from: Some(from), to: Some(to) }) => match compared(from, to) {
             None => refuse("`from` and `to` are two texts, or two numbers"),
             Some(Ordering::Less) => Ok(()),
-            Some(_) => refuse("`from` is not before `to`, so no item matches; `to` itself is not part of it"),
+            Some(_) => refuse(
+                "`from` is not before `to`, so no item matches; `to` itself is not part of it",
+            ),
         },
         _ => Ok(()),
     }
@@ -139,8 +143,10 @@ impl<'de> Visitor<'de> for NamedOnce {
             let name = name.parse::<Path>().map_or(name, |path| path.to_string());
             if names.contains(&name) {
                 let what = if name.starts_with('/') {
-                    format!("{name} has two filters, of which one would be ignored; join them to one, such as \
-                             {{\"from\": …, \"to\": …}}")
+                    format!(
+                        "{name} has two filters, of which one would be ignored; join them to one, such as \
+                             {{\"from\": …, \"to\": …}}"
+                    )
                 } else {
                     format!("`{name}` is there twice")
                 };

@@ -36,7 +36,8 @@ fn a_pipe_is_read_like_a_file() {
     ] {
         assert_eq!(items_of(&folder, line), 1_600, "{line}");
     }
-    let two = "$advise --items <(cat items.jsonl) --items <(cat items.jsonl) --candidate /tag --json";
+    let two =
+        "$advise --items <(cat items.jsonl) --items <(cat items.jsonl) --candidate /tag --json";
     assert_eq!(items_of(&folder, two), 3_200);
 }
 

@@ -114,7 +114,7 @@ fn a_warning_about_the_current_key_is_exit_code_1() {
     assert_eq!(bad.code, 1);
     assert!(bad.out.contains("/tag (current)"), "{}", bad.out);
     assert!(bad.out.contains("Findings for /tag (current)"), "{}", bad.out);
-    assert!(bad.out.contains("az cosmosdb copy"), "{}", bad.out);
+    assert!(bad.out.contains("To change the key from /tag to /userId"), "{}", bad.out);
     // A query of a fifth of all is enough for a warning of /userId, so a world without it.
     let fitting: Vec<_> = posts::REQUESTS.lines().filter(|line| !line.contains("tag")).collect();
     let fitting = fitting.join("\n");

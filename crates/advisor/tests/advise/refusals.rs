@@ -77,7 +77,10 @@ fn of_two_filters_on_one_property_none_is_ignored() {
     };
     refused_request(&query("\"/tag\": \"a\", \"/tag\": \"?\""), &["/tag has two filters", "from"]);
     refused_request(&query("\"/tag\": \"a\", \"/\\\"tag\\\"\": \"?\""), &["/tag has two filters"]);
-    refused_request(&query("\"/createdAt\": {\"from\": \"a\", \"from\": \"b\"}"), &["`from` is there twice"]);
+    refused_request(
+        &query("\"/createdAt\": {\"from\": \"a\", \"from\": \"b\"}"),
+        &["`from` is there twice"],
+    );
     refused_request(
         &query("\"/createdAt\": {\"last\": \"1 day\"}, \"/id\": {\"last\": \"2 days\"}"),
         &["one property may have a `last`"],
@@ -90,7 +93,9 @@ fn of_two_filters_on_one_property_none_is_ignored() {
 #[test]
 fn a_range_that_ends_before_it_begins_is_refused() {
     let query = |range: &str| {
-        format!("{{\"kind\": \"a\", \"operation\": \"query\", \"filters\": {{\"/createdAt\": {range}}}}}")
+        format!(
+            "{{\"kind\": \"a\", \"operation\": \"query\", \"filters\": {{\"/createdAt\": {range}}}}}"
+        )
     };
     let backwards = &["/createdAt: `from` is not before `to`"];
     refused_request(&query(r#"{"from": "2026-06-01", "to": "2026-05-01"}"#), backwards);
@@ -121,12 +126,16 @@ fn what_the_operation_does_not_have_is_refused() {
     refused_request(&request("create", "\"limit\": 5"), &["only a query has `limit`"]);
     refused_request(&request("patch", "\"orderBy\": \"/tag\""), &["only a query has"]);
     refused_request(&request("query", "\"limit\": 0"), &["`limit` is 1 or more"]);
-    refused_request(&request("query", "\"writes\": [{\"operation\": \"create\"}]"), &["only a transaction"]);
+    refused_request(
+        &request("query", "\"writes\": [{\"operation\": \"create\"}]"),
+        &["only a transaction"],
+    );
 }
 
 #[test]
 fn an_item_larger_than_the_service_stores_is_refused() {
-    let large = format!("{{\"id\": \"1\"}}\n{{\"id\": \"2\", \"text\": \"{}\"}}\n", "a".repeat(2 << 20));
+    let large =
+        format!("{{\"id\": \"1\"}}\n{{\"id\": \"2\", \"text\": \"{}\"}}\n", "a".repeat(2 << 20));
     let folder = posts::folder().with("large.jsonl", &large);
     let said = folder.advise(&["--items", "large.jsonl", "--candidate", "/id"]);
     assert_eq!((said.code, said.out.as_str()), (2, ""));

@@ -1,0 +1,263 @@
+//! The queries that a container with a key is sent, and the indexes that serve them.
+//!
+//! The rules are those of <https://learn.microsoft.com/azure/cosmos-db/index-policy>. `id` and `_ts` always
+//! have an index. The partition key has none in a container that excludes `/*`: without one, a query in one
+//! logical partition searches the whole physical partition. So, as in this project's
+//! `docs/adr/0008-an-index-for-each-query.md`:
+//!
+//! 1. Each level of the key has an index, but for `/id`.
+//! 2. A list filters by the key, sorts by it first, and has a composite index in that order.
+//! 3. A property that is sorted by has an index of its own, too: a query that sorts by it alone is refused
+//!    without it. So has a property of a filter, unless a composite index serves the whole filter.
+//! 4. A read or write that does not name the key finds its item by a query, which counts as the others do.
+//! 5. Nothing else is indexed. Where a query has neither filter nor order, nothing is known of it, and
+//!    everything is.
+
+use serde::Serialize;
+use tributary_partitioning::{Condition, KeyStrategy, Part, filter::Range, path::Path};
+
+use crate::request::{Aggregate, Operation, RequestKind, Select, Wanted};
+
+/// Properties of a composite index: a limit of the service.
+const MAX_COMPOSITE_PATHS: usize = 8;
+
+/// A query, as its index needs it to be written.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Query {
+    /// The kind of request that sends it.
+    pub kind: String,
+    /// Its text.
+    pub text: String,
+    /// How many levels of the partition key it names: with none it goes to all physical partitions.
+    pub levels: usize,
+}
+
+/// A path and its direction.
+pub(super) type Sorted = (Path, bool);
+
+/// The paths of an indexing policy.
+#[derive(Debug, Default)]
+pub(super) struct Indexes {
+    /// Paths with an index of their own; `None` when everything has one.
+    pub(super) ranges: Option<Vec<Path>>,
+    pub(super) composites: Vec<Vec<Sorted>>,
+}
+
+/// A query by its parts.
+#[derive(Debug)]
+struct Shape<'a> {
+    request: &'a RequestKind,
+    levels: usize,
+    equal: Vec<Path>,
+    others: Vec<(Path, &'a Wanted)>,
+    order: Vec<Sorted>,
+}
+
+/// Returns the queries of the requests in a container with this key, which is stored at `paths`.
+pub(super) fn queries(
+    strategy: &KeyStrategy,
+    paths: &[Path],
+    requests: &[RequestKind],
+) -> Vec<Query> {
+    shapes(strategy, paths, requests).iter().map(Shape::query).collect()
+}
+
+/// Returns the indexes that serve the same queries.
+pub(super) fn indexes(strategy: &KeyStrategy, paths: &[Path], requests: &[RequestKind]) -> Indexes {
+    let shapes = shapes(strategy, paths, requests);
+    let mut composites: Vec<Vec<Sorted>> = Vec::new();
+    for index in shapes.iter().filter_map(Shape::composite) {
+        // An index is read from both ends.
+        let reversed = index.iter().map(|(path, down)| (path.clone(), !down)).collect();
+        if !composites.contains(&index) && !composites.contains(&reversed) {
+            composites.push(index);
+        }
+    }
+    let is_unknown = |shape: &Shape<'_>| shape.request.filters.is_empty() && shape.order.is_empty();
+    if requests.is_empty() || shapes.iter().any(is_unknown) {
+        return Indexes { ranges: None, composites };
+    }
+    let ranges = shapes.iter().flat_map(|shape| shape.ranges(&composites));
+    let mut ranges: Vec<Path> = ranges.cloned().collect();
+    ranges.extend_from_slice(paths);
+    let always = [Path::of("id"), Path::of("_ts")];
+    ranges.retain(|path| !always.contains(path));
+    // The service takes an empty list for everything.
+    if ranges.is_empty() {
+        ranges.push(Path::of("id"));
+    }
+    ranges.sort();
+    ranges.dedup();
+    Indexes { ranges: Some(ranges), composites }
+}
+
+fn shapes<'a>(
+    strategy: &KeyStrategy,
+    paths: &[Path],
+    requests: &'a [RequestKind],
+) -> Vec<Shape<'a>> {
+    requests.iter().filter_map(|request| Shape::of(strategy, paths, request)).collect()
+}
+
+impl<'a> Shape<'a> {
+    /// Returns the query of a request, or `None` where it is sent without one: by the id within a partition.
+    fn of(strategy: &KeyStrategy, paths: &[Path], request: &'a RequestKind) -> Option<Self> {
+        let names = |level: &&Vec<Part>| level.iter().all(|part| is_named(part, request));
+        let named: Vec<_> = strategy.levels().iter().take_while(names).collect();
+        let is_point = named.len() == strategy.levels().len();
+        match request.operation {
+            Operation::Query => {}
+            Operation::Create | Operation::Transaction => return None,
+            _ if is_point => return None,
+            _ => {}
+        }
+        let mut equal: Vec<Path> = paths[..named.len()].to_vec();
+        // A value that is joined into a named key is the same for all items of the partition.
+        let is_implied =
+            |path: &Path| named.iter().any(|level| level.contains(&Part::Value(path.clone())));
+        let mut others = Vec::new();
+        for (path, wanted) in &request.filters {
+            if equal.contains(path) || is_implied(path) {
+                continue;
+            }
+            match wanted {
+                Wanted::Drawn | Wanted::This(Condition::Equals(_)) => equal.push(path.clone()),
+                Wanted::Last(_) | Wanted::This(_) => others.push((path.clone(), wanted)),
+            }
+        }
+        let sorted = request.order_by.as_ref().filter(|order| !equal.contains(&order.path));
+        let order = sorted.map(|order| {
+            // Of one item there is no order.
+            let is_one = equal.contains(&Path::of("id"));
+            let first = equal.iter().filter(|_| !is_one).take(MAX_COMPOSITE_PATHS - 1);
+            let last = (order.path.clone(), order.descending);
+            first.map(|path| (path.clone(), order.descending)).chain([last]).collect()
+        });
+        let (levels, order) = (named.len(), order.unwrap_or_default());
+        Some(Self { request, levels, equal, others, order })
+    }
+
+    /// Returns the index in the order of the answer, or that of a filter by several properties.
+    fn composite(&self) -> Option<Vec<Sorted>> {
+        if self.order.len() > 1 {
+            return Some(self.order.clone());
+        }
+        let is_short = (1..MAX_COMPOSITE_PATHS).contains(&self.equal.len());
+        let is_one = self.equal.contains(&Path::of("id"));
+        let (range, _) =
+            self.others.first().filter(|_| is_short && !is_one && self.order.is_empty())?;
+        let paths = self.equal.iter().chain([range]);
+        Some(paths.map(|path| (path.clone(), false)).collect())
+    }
+
+    /// Returns the paths that need an index of their own beside the composite ones.
+    fn ranges<'s>(&'s self, composites: &'s [Vec<Sorted>]) -> impl Iterator<Item = &'s Path> {
+        let is_other = |path: &Path| self.others.iter().any(|(other, _)| other == path);
+        // A filter is served by an index of which it tells all properties, the last of them in any way.
+        let fits = |index: &&Vec<Sorted>| {
+            index.iter().enumerate().all(|(n, (path, _))| {
+                self.equal.contains(path) || (n + 1 == index.len() && is_other(path))
+            })
+        };
+        let serving = composites.iter().filter(fits);
+        let served: Vec<&Path> = serving.flatten().map(|(path, _)| path).collect();
+        let others = self.others.iter().map(|(path, _)| path);
+        let filters = self.equal.iter().chain(others).filter(move |path| !served.contains(path));
+        filters.chain(self.order.last().map(|(path, _)| path))
+    }
+
+    fn query(&self) -> Query {
+        let mut filters: Vec<String> = Vec::new();
+        for path in &self.equal {
+            filters.push(format!("{} = @{}", property(path), parameter(path)));
+        }
+        for (path, wanted) in &self.others {
+            filters.extend(condition(path, wanted));
+        }
+        let sorted = |(path, down): &Sorted| {
+            format!("{} {}", property(path), if *down { "DESC" } else { "ASC" })
+        };
+        let order: Vec<_> = self.order.iter().map(sorted).collect();
+        let mut text = format!("SELECT {} FROM c", selected(&self.request.select));
+        if !filters.is_empty() {
+            text = format!("{text} WHERE {}", filters.join(" AND "));
+        }
+        if !order.is_empty() {
+            text = format!("{text} ORDER BY {}", order.join(", "));
+        }
+        Query { kind: self.request.kind.clone(), text, levels: self.levels }
+    }
+}
+
+/// Returns true when a request tells this part of the key.
+fn is_named(part: &Part, request: &RequestKind) -> bool {
+    let Some(wanted) = request.filters.get(part.path()) else { return false };
+    let is_value = !matches!(wanted, Wanted::Last(_) | Wanted::This(Condition::Range(_)));
+    let is_bounded = match wanted {
+        Wanted::This(Condition::Range(Range { from, to })) => from.is_some() && to.is_some(),
+        _ => true,
+    };
+    match part {
+        Part::Period(..) => is_bounded,
+        Part::Value(_) | Part::Bucket(..) => is_value,
+    }
+}
+
+/// Returns the conditions on a property that is not compared for equality.
+fn condition(path: &Path, wanted: &Wanted) -> Vec<String> {
+    let (of, name) = (property(path), parameter(path));
+    let from = || format!("{of} >= @{name}From");
+    match wanted {
+        Wanted::Last(_) => vec![from()],
+        Wanted::This(Condition::OneOf(values)) => {
+            let names: Vec<_> = (1..=values.len()).map(|n| format!("@{name}{n}")).collect();
+            vec![format!("{of} IN ({})", names.join(", "))]
+        }
+        Wanted::This(Condition::Range(range)) => {
+            let from = range.from.as_ref().map(|_| from());
+            let to = range.to.as_ref().map(|_| format!("{of} < @{name}To"));
+            from.into_iter().chain(to).collect()
+        }
+        Wanted::Drawn | Wanted::This(Condition::Equals(_)) => vec![format!("{of} = @{name}")],
+    }
+}
+
+fn selected(select: &Select) -> String {
+    match select {
+        Select::Items => "*".to_owned(),
+        Select::Aggregate(Aggregate::Count) => "VALUE COUNT(1)".to_owned(),
+        Select::Properties(paths) => paths.iter().map(property).collect::<Vec<_>>().join(", "),
+    }
+}
+
+/// Returns `c.address.city`, or `c["full name"]` where the name is no word.
+fn property(path: &Path) -> String {
+    let step = |name: &String| {
+        if is_word(name) {
+            format!(".{name}")
+        } else {
+            format!("[{}]", serde_json::Value::from(name.as_str()))
+        }
+    };
+    format!("c{}", path.names().iter().map(step).collect::<String>())
+}
+
+/// Returns the name of a parameter.
+fn parameter(path: &Path) -> String {
+    let names: Vec<_> = path
+        .names()
+        .iter()
+        .map(|name| {
+            name.chars()
+                .map(|letter| if letter.is_ascii_alphanumeric() { letter } else { '_' })
+                .collect::<String>()
+        })
+        .collect();
+    names.join("_")
+}
+
+fn is_word(name: &str) -> bool {
+    name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
+        && name.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_')
+}

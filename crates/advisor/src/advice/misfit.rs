@@ -1,0 +1,67 @@
+//! Requests that no key serves.
+
+use super::{Alternative, Standing};
+use crate::{
+    findings::{LEAST_ALIGNED, MOST_CROSS_PARTITION},
+    words::about,
+};
+
+/// Returns the sentence that no candidate serves the requests, or `None` where one does: it keeps each
+/// transaction in one logical partition, and most requests and queries name it. In one physical partition
+/// any key does.
+pub(super) fn no_key(ranked: &[Standing], alternatives: &[Alternative]) -> Option<String> {
+    let best = ranked.first()?;
+    if ranked.iter().all(|standing| !standing.works) {
+        let spans = best.report.requests.iter();
+        let spans: Vec<_> = spans
+            .filter(|request| request.transaction_fits == Some(false))
+            .map(|request| format!("\"{}\"", request.kind))
+            .collect();
+        return Some(format!(
+            "No key keeps {} in one logical partition. Name the same key in all writes of a transaction, or let one \
+             write decide and a projection from the change feed make the others.",
+            spans.join(", ")
+        ));
+    }
+    let fits = |standing: &Standing| {
+        let report = &standing.report;
+        standing.works
+            && report.aligned.is_none_or(|share| share >= LEAST_ALIGNED)
+            && report.cross_partition.is_none_or(|share| share <= MOST_CROSS_PARTITION)
+    };
+    if best.report.physical_partitions <= 1.0 || ranked.iter().any(fits) {
+        return None;
+    }
+    let strategy = &best.report.strategy;
+    let copies: Vec<_> = alternatives.iter().map(copy).collect();
+    Some(if copies.is_empty() {
+        format!(
+            "No key serves these requests: with each candidate, many go to all physical partitions, and no second \
+             copy of those measured makes them cheaper. {strategy} is the least bad."
+        )
+    } else {
+        format!(
+            "No key serves these requests: with each candidate, many go to all physical partitions. Keep {strategy}, \
+             and make {}.",
+            copies.join(", and ")
+        )
+    })
+}
+
+fn copy(alternative: &Alternative) -> String {
+    let Alternative { request, strategy, .. } = alternative;
+    let costs = alternative.upkeep.map_or_else(
+        || "costs each write once more".to_owned(),
+        |upkeep| {
+            format!(
+                "costs {} RU a day as a global secondary index and {} as a projection",
+                about(upkeep.global_secondary_index),
+                about(upkeep.projection)
+            )
+        },
+    );
+    format!(
+        "a second copy under {strategy} for \"{request}\", which saves {} RU a day and {costs}",
+        about(alternative.saves())
+    )
+}
