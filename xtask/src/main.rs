@@ -74,7 +74,7 @@ enum Task {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
-    /// Measures the handler; `--write` puts the tables into `docs/performance.md`; `--help` is its own.
+    /// Measures the handler; `--write` puts the tables into the docs; `--help` is its own.
     #[command(disable_help_flag = true)]
     Bench {
         /// What the bench takes: `cargo xtask bench --help`.

@@ -1,4 +1,4 @@
-//! Runs a benchmark, and writes its tables into `docs/performance.md` when asked to.
+//! Runs a benchmark, and writes its tables into the pages that have them when asked to.
 //!
 //! A table belongs to the command in the block of shell commands before it, and to the table of the
 //! output that has the same header.
@@ -10,13 +10,13 @@ use std::{
 
 use anyhow::{Context, ensure};
 
-/// The page that the tables go into.
-const PAGE: &str = "docs/performance.md";
+/// The pages that the tables go into.
+const PAGES: [&str; 2] = ["docs/performance.md", "docs/security.md"];
 
 /// What asks for it. The bench itself does not know it.
 const WRITE: &str = "--write";
 
-/// Runs the bench with these arguments; with `--write` among them, its tables go into the page.
+/// Runs the bench with these arguments; with `--write` among them, its tables go into the pages.
 pub(crate) fn bench(arguments: &[String]) -> anyhow::Result<()> {
     let program = "tributary-bench";
     if !arguments.iter().any(|argument| argument == WRITE) {
@@ -25,8 +25,14 @@ pub(crate) fn bench(arguments: &[String]) -> anyhow::Result<()> {
     let arguments: Vec<String> =
         arguments.iter().filter(|argument| *argument != WRITE).cloned().collect();
     let command = format!("cargo xtask bench {}", arguments.join(" "));
-    let page = fs::read_to_string(PAGE).context("run this in the workspace's root")?;
-    ensure!(places(&page, &command).next().is_some(), "{PAGE} has no block with `{command}`");
+    let mut pages = Vec::new();
+    for name in PAGES {
+        let page = fs::read_to_string(name).context("run this in the workspace's root")?;
+        if places(&page, &command).next().is_some() {
+            pages.push((name, page));
+        }
+    }
+    ensure!(!pages.is_empty(), "none of {PAGES:?} has a block with `{command}`");
 
     crate::build_beside_handler(program)?;
     let run = ["run", "--quiet", "--release", "--bin", program, "--"];
@@ -36,10 +42,12 @@ pub(crate) fn bench(arguments: &[String]) -> anyhow::Result<()> {
     let printed = String::from_utf8(output.stdout).context("the bench's output is no text")?;
     print!("{printed}");
     ensure!(output.status.success(), "the bench failed");
-    let (page, replaced) = with_tables(&page, &command, &printed);
-    ensure!(replaced > 0, "no table of the output has the header of one after `{command}`");
-    fs::write(PAGE, page)?;
-    println!("{replaced} tables written to {PAGE}: read the sentences around them again");
+    for (name, page) in pages {
+        let (page, replaced) = with_tables(&page, &command, &printed);
+        ensure!(replaced > 0, "no table of the output has the header of one after `{command}`");
+        fs::write(name, page)?;
+        println!("{replaced} tables written to {name}: read the sentences around them again");
+    }
     Ok(())
 }
 

@@ -8,6 +8,7 @@ mod news;
 mod overhead;
 mod partitions;
 mod profiles;
+mod worst;
 mod worst_feed;
 
 mod handler;
@@ -42,6 +43,8 @@ enum Bench {
     Load(load::Options),
     /// Levels of optimisation for what is deployed, side by side.
     Profiles(profiles::Options),
+    /// The dearest request of each HTTP function, found by a generator, beside its limits.
+    Worst(worst::Options),
     /// The largest feed, asked for by many clients at the same time.
     WorstFeed(worst_feed::Options),
     /// Changes a second through each projection, and its lag.
@@ -77,6 +80,7 @@ fn run(bench: &Bench) -> anyhow::Result<()> {
         Bench::Partitions(options) => runtime.block_on(or_ctrl_c(partitions::run(options))),
         Bench::Load(options) => runtime.block_on(or_ctrl_c(load::run(options))),
         Bench::Profiles(options) => runtime.block_on(or_ctrl_c(profiles::run(options))),
+        Bench::Worst(options) => runtime.block_on(or_ctrl_c(worst::run(options))),
         Bench::WorstFeed(options) => runtime.block_on(or_ctrl_c(worst_feed::run(options))),
         Bench::Feed(options) => runtime.block_on(or_ctrl_c(feed::run(options))),
         Bench::HotPost(options) => runtime.block_on(or_ctrl_c(hot_post::run(options))),

@@ -30,6 +30,11 @@ impl Process {
         Ok(Memory { resident, proportional })
     }
 
+    /// The most resident memory that it has had so far, in KiB.
+    pub(crate) fn peak(self) -> anyhow::Result<u64> {
+        field(&self.read("status")?, "VmHWM:").context("the system tells no peak of memory")
+    }
+
     /// The processor time that it has taken since it had taken `earlier`.
     pub(crate) fn cpu_time_since(self, earlier: Duration) -> anyhow::Result<Duration> {
         Ok(self.cpu_time()?.saturating_sub(earlier))

@@ -5,7 +5,7 @@ use std::{path::Path, sync::Arc};
 use anyhow::{Context as _, ensure};
 use futures::future::try_join_all;
 use http::Method;
-use serde_json::json;
+use serde_json::{Value, json};
 use tributary_local::{
     cosmos::{ContainersFile, CosmosEndpoint, EndpointOptions, RunningServer},
     host::{BuiltApp, Console, FeedOptions, FeedPump, HttpInvoker, Trigger},
@@ -76,8 +76,21 @@ impl World {
         Ok(world)
     }
 
+    /// Writes an item past the app.
+    pub(crate) async fn write(
+        &self,
+        container: &str,
+        id: &str,
+        item: &Value,
+    ) -> anyhow::Result<()> {
+        let database = self.endpoint.client().await?.database_client(DATABASE);
+        let container = database.container_client(container, None).await?;
+        container.upsert_item(id.to_owned(), id, item, None).await?;
+        Ok(())
+    }
+
     /// Delivers all changes to all triggers, until nothing changes any more.
-    async fn settle(&self, handler: &Handler) -> anyhow::Result<()> {
+    pub(crate) async fn settle(&self, handler: &Handler) -> anyhow::Result<()> {
         let client = self.endpoint.client().await?;
         let invoker = Arc::new(HttpInvoker::new(format!("http://{}", handler.address)));
         let options = FeedOptions { console: Console::silent(), ..FeedOptions::default() };
@@ -142,13 +155,15 @@ fn reactions() -> Vec<Call> {
         .collect()
 }
 
-async fn send_all(handler: &Handler, calls: Vec<Call>) -> anyhow::Result<()> {
+/// Sends requests over several connections at the same time.
+pub(crate) async fn send_all(handler: &Handler, calls: Vec<Call>) -> anyhow::Result<()> {
     let share = calls.len().div_ceil(LOADERS);
     let loaders = calls.chunks(share).map(async |calls| {
         let connection = Connection::new(handler.address)?;
         for call in calls {
             let reply = connection.send(call, "load").await?;
-            ensure!(reply.status.is_success(), "{call:?} was answered {}", reply.status);
+            let status = reply.status;
+            ensure!(status.is_success(), "{} was answered {status}: {}", call.path, reply.text());
         }
         Ok(())
     });

@@ -11,6 +11,8 @@ use serde_json::Value;
 use tributary_local::host::BuiltApp;
 use tributary_simulator::Workload;
 
+use crate::poison::is_poisoned;
+
 /// How old a reservation must be for the audit to call it leaked (docs/audit.md), and a bit.
 const LEAKED_AFTER: Duration = Duration::from_secs(11);
 
@@ -23,7 +25,7 @@ pub(crate) struct Audited {
 }
 
 /// Audits, repairs, and audits again. The first audit may find what the workload explains, and
-/// nothing else; the last may find nothing.
+/// nothing else; the last may find nothing. What is poisoned does not count.
 pub(crate) async fn audit(
     app: &BuiltApp,
     database: &DatabaseClient,
@@ -31,17 +33,19 @@ pub(crate) async fn audit(
     quiet_since: Instant,
 ) -> anyhow::Result<Audited> {
     tokio::time::sleep(LEAKED_AFTER.saturating_sub(quiet_since.elapsed())).await;
-    let found = findings(app, &[]).await?;
+    let mut found = findings(app, &[]).await?;
+    found.retain(|finding| !is_poisoned(finding));
     let mut divergences = model.unexplained(database, &found).await?;
     let explained = found.len().saturating_sub(divergences.len());
 
     for finding in findings(app, &["--repair"]).await? {
-        if finding["repair"]["repaired"] != true {
+        if finding["repair"]["repaired"] != true && !is_poisoned(&finding) {
             divergences.push(format!("not repaired: {finding}"));
         }
     }
     let after = findings(app, &[]).await?;
-    divergences.extend(after.iter().map(|finding| format!("after the repair: {finding}")));
+    let after = after.iter().filter(|finding| !is_poisoned(finding));
+    divergences.extend(after.map(|finding| format!("after the repair: {finding}")));
     Ok(Audited { explained, divergences })
 }
 

@@ -7,12 +7,14 @@ use tributary_local::host::{BuiltApp, BuiltAppError};
 use tributary_simulator::{Api, Reply};
 use tributary_tools::{Call, Client};
 
+use crate::poison;
+
 /// The app of this workspace, on a store.
 pub(crate) fn app(connection: &str) -> Result<BuiltApp, BuiltAppError> {
     BuiltApp::load(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."), connection)
 }
 
-/// The API behind a URL.
+/// The API behind a URL. Its lists are without the poisoned items.
 pub(crate) struct HttpApi(Client);
 
 impl HttpApi {
@@ -25,7 +27,9 @@ impl Api for HttpApi {
     fn send(&self, call: Call) -> BoxFuture<'_, Option<Reply>> {
         async move {
             let reply = self.0.send(&call).await.ok()?;
-            Some(Reply::new(reply.status, &reply.headers, &reply.body))
+            let mut reply = Reply::new(reply.status, &reply.headers, &reply.body);
+            poison::without(&mut reply.body);
+            Some(reply)
         }
         .boxed()
     }

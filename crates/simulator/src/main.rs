@@ -4,6 +4,7 @@
 mod audit;
 mod handler;
 mod outcome;
+mod poison;
 mod rename;
 mod run;
 
@@ -57,6 +58,10 @@ pub(crate) struct Cli {
     #[arg(long)]
     pub new_ids: bool,
 
+    /// How many items that the app cannot read, or not write again, are put into the containers.
+    #[arg(long, value_name = "N", default_value_t = 40)]
+    pub poison: usize,
+
     /// Only compares with the model, and does not audit.
     #[arg(long)]
     pub no_audit: bool,
@@ -96,8 +101,8 @@ impl Cli {
             Domain::News => " --domain news",
         };
         format!(
-            "cargo xtask chaos{domain} --seed {seed} --seeds 1 --operations {} --chaos {}{new_ids}{no_audit}",
-            self.operations, self.chaos
+            "cargo xtask chaos{domain} --seed {seed} --seeds 1 --operations {} --chaos {} --poison {}{new_ids}{no_audit}",
+            self.operations, self.chaos, self.poison
         )
     }
 }
@@ -130,17 +135,17 @@ async fn seed_of(cli: &Cli, chaos: &ChaosSpec, seed: u64) -> anyhow::Result<Outc
     match cli.domain {
         Domain::Blog => {
             let size = blog::Size { clients: 8, users: 5, posts: 20, reuse_ids: !cli.new_ids };
-            run::run(cli, chaos, seed, Blog::new(size, behind)).await
+            Box::pin(run::run(cli, chaos, seed, Blog::new(size, behind))).await
         }
         Domain::WebStore => {
             let size = webstore::Size { clients: 8, customers: 3, labels: 3, products: 20 };
-            run::run(cli, chaos, seed, WebStore::new(size, behind)).await
+            Box::pin(run::run(cli, chaos, seed, WebStore::new(size, behind))).await
         }
         Domain::News => {
             let clock = Clock::faster(NEWS_CLOCK);
             let passes = clock.passes_in(NEWS_RUN);
             let size = news::Size { clients: 8, items: 20, passes };
-            run::run(cli, chaos, seed, News::new(size, clock, behind)).await
+            Box::pin(run::run(cli, chaos, seed, News::new(size, clock, behind))).await
         }
     }
 }
@@ -176,12 +181,15 @@ mod tests {
     #[test]
     fn the_command_of_a_seed_repeats_all_options() {
         let given = ["", "--seed", "3", "--seeds", "9", "--operations", "500", "--new-ids"];
-        let cli = Cli::parse_from([&given[..], &["--no-audit", "--chaos", "crash=0.5"]].concat());
+        let cli = Cli::parse_from(
+            [&given[..], &["--no-audit", "--poison", "7", "--chaos", "crash=0.5"]].concat(),
+        );
         let command = cli.command(7);
         let again: Vec<&str> = command.split(' ').collect();
         assert_eq!(again[..3], ["cargo", "xtask", "chaos"]);
         let again = Cli::parse_from(&again[2..]);
         assert_eq!((again.seed, again.seeds, again.operations), (7, 1, 500));
+        assert_eq!(again.poison, 7);
         assert_eq!(
             (again.chaos.as_str(), again.new_ids, again.no_audit),
             ("crash=0.5", true, true)

@@ -7,8 +7,8 @@ use tributary_simulator::Tally;
 
 /// The head of the table.
 pub(crate) const HEADER: &str = "\
-| seed | acknowledged | wrong | 429 | 503 | killed | duplicates | reorder | overlap | crash | throttle | lost-answer | split | stale | repeat | dead letters | explained findings | divergences | s |
-| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |
+| seed | acknowledged | wrong | 429 | 503 | killed | duplicates | reorder | overlap | crash | throttle | lost-answer | split | stale | repeat | poisoned | dead letters | explained findings | divergences | s |
+| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |
 ";
 
 /// How many lines of each list are shown.
@@ -19,6 +19,9 @@ pub(crate) struct Outcome {
     pub(crate) seed: u64,
     pub(crate) tally: Tally,
     pub(crate) injected: Vec<(Kind, u64)>,
+    /// How many items were poisoned.
+    pub(crate) poisoned: usize,
+    /// Those of other items.
     pub(crate) dead_letters: Vec<String>,
     /// Findings of the audit that chaos explains, which the repair mended; `None` when nobody
     /// looked.
@@ -47,7 +50,8 @@ impl fmt::Display for Outcome {
         let explained = self.explained.map_or_else(|| "-".into(), |n| n.to_string());
         write!(
             f,
-            " {} | {explained} | {} | {:.0} |",
+            " {} | {} | {explained} | {} | {:.0} |",
+            self.poisoned,
             self.dead_letters.len(),
             self.divergences.len(),
             self.duration.as_secs_f64()
@@ -74,6 +78,7 @@ mod tests {
             seed: 1,
             tally: Tally::default(),
             injected: Chaos::new("crash=0.1".parse().unwrap_or_default(), 1).injected(),
+            poisoned: 0,
             dead_letters: Vec::new(),
             explained: Some(3),
             divergences: Vec::new(),

@@ -5,8 +5,9 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
+use anyhow::Context as _;
 use azure_data_cosmos::{CosmosClient, DatabaseClient};
-use futures::future::try_join_all;
+use futures::future::{pending, try_join_all};
 use serde_json::Value;
 use tributary_local::{
     chaos::{Chaos, ChaosSpec, Kind},
@@ -23,9 +24,13 @@ use crate::{
     audit::audit,
     handler::{self, HttpApi},
     outcome::Outcome,
+    poison::{Poisoner, is_poisoned},
 };
 
 const DATABASE: &str = "tributary";
+
+/// How long what is left in the change feed may take.
+const DRAIN_DEADLINE: Duration = Duration::from_mins(10);
 
 /// Longer than any item with a time to live may live that a run writes.
 const LONGEST_TTL: Duration = Duration::from_hours(100 * 24);
@@ -65,11 +70,23 @@ pub(crate) async fn run<W: Workload>(
         crashes: spec.probability(Kind::Crash) > 0.0,
     };
     let api = Arc::new(HttpApi::new(host.url())?);
+    let client = endpoint.client().await?;
+    let database = client.database_client(DATABASE);
+    let mut poisoner = Poisoner::new(database, &containers, seed, cli.poison);
+    let work = simulate(api, workload, &simulation);
+    let poison = async {
+        match poisoner.sprinkle().await {
+            Ok(()) => pending().await,
+            Err(error) => error,
+        }
+    };
     let (model, tally) = tokio::select! {
-        done = simulate(api, workload, &simulation) => done?,
+        done = work => done?,
+        error = poison => return Err(error),
         failure = host.failed() => return Err(failure.into()),
     };
     chaos.stop();
+    poisoner.complete().await?;
     host.stop().await;
     let quiet_since = Instant::now();
 
@@ -104,11 +121,14 @@ pub(crate) async fn run<W: Workload>(
     let after = model.check(&api).await;
     divergences.extend(after.into_iter().map(|differs| format!("after its end: {differs}")));
     handler.stop().await;
+    let letters = items(&database, "dead-letters", "SELECT * FROM c").await?;
+    divergences.extend(poisoner.without_dead_letter(&letters).await?);
     Ok(Outcome {
         seed,
         tally,
         injected: chaos.injected(),
-        dead_letters: dead_letters(&database).await?,
+        poisoned: poisoner.written.len(),
+        dead_letters: dead_letters(&letters),
         explained,
         divergences,
         duration: started.elapsed(),
@@ -152,15 +172,17 @@ async fn drain(
             pumps.push(FeedPump::new(client.clone(), function, invoker, options)?);
         }
     }
-    while try_join_all(pumps.iter().map(FeedPump::drain)).await?.iter().sum::<usize>() > 0 {}
-    Ok(())
+    let all = async {
+        while try_join_all(pumps.iter().map(FeedPump::drain)).await?.iter().sum::<usize>() > 0 {}
+        anyhow::Ok(())
+    };
+    tokio::time::timeout(DRAIN_DEADLINE, all).await.context("the change feed does not end")?
 }
 
-/// What is in the container of dead letters: nothing that goes wrong here is for good.
-async fn dead_letters(database: &DatabaseClient) -> anyhow::Result<Vec<String>> {
-    let letters = items(database, "dead-letters", "SELECT * FROM c").await?;
+/// What the dead letters of items that are not poisoned say: nothing that chaos does is for good.
+fn dead_letters(letters: &[Value]) -> Vec<String> {
     let text = |letter: &Value| {
         format!("{} {}: {}", letter["function"], letter["documentId"], letter["reason"])
     };
-    Ok(letters.iter().map(text).collect())
+    letters.iter().filter(|letter| !is_poisoned(letter)).map(text).collect()
 }

@@ -1,0 +1,270 @@
+//! A store whose items are as large as the API accepts them, and as many as a page shows and more.
+
+use std::{path::Path, time::Duration};
+
+use anyhow::ensure;
+use http::Method;
+use serde_json::{Value, json};
+use tributary::values::Timestamp;
+use tributary_tools::Call;
+
+use crate::{
+    handler::Handler,
+    http::Connection,
+    world::{World, send_all},
+};
+
+/// More than a page has, and more than the feed.
+pub(super) const MANY: usize = 120;
+/// Products of an order, and tags of a product: the most.
+pub(super) const PARTS: usize = 50;
+/// Providers of news, and the months in which each published.
+pub(super) const PROVIDERS: usize = 20;
+const MONTHS: usize = 72;
+/// Posts of 512 KiB: one with all comments and likes, the others to be edited and deleted.
+pub(super) const LARGE_POSTS: usize = 4;
+/// Items that no projection can read. Each is a dead letter of every projection of its container.
+const POISONED: usize = 34;
+const MONTH: Duration = Duration::from_hours(30 * 24);
+
+/// Ids that requests need, and that the store has given out.
+pub(super) struct Data {
+    pub(super) now: Timestamp,
+    pub(super) comments: Vec<String>,
+    pub(super) orders: Vec<String>,
+    /// Partition keys and ids.
+    pub(super) news: Vec<(String, String)>,
+    pub(super) dead_letters: Vec<String>,
+}
+
+impl Data {
+    /// Fills the store through the API, with all copies, and reads the ids.
+    pub(super) async fn make(world: &World, executable: &Path) -> anyhow::Result<Self> {
+        let now = Timestamp::now();
+        let mut handler = Handler::start(&world.app, executable, |_| ())?;
+        let connection = handler.ready().await?;
+        for (what, step) in steps(now) {
+            eprintln!("Making {what}: {} requests", step.len());
+            send_all(&handler, step).await?;
+        }
+        for number in 0..POISONED {
+            let (id, raw) = (id("poisoned", number), "x".repeat(500_000));
+            let item = json!({"id": id, "postId": id, "type": "poem", "raw": raw});
+            world.write("posts", &id, &item).await?;
+        }
+        eprintln!("Delivering the changes");
+        world.settle(&handler).await?;
+        let migrate = Call::new(Method::POST, "/api/news/migrate");
+        while connection.send(&migrate, "migrate").await?.json()["migrated"] != 0 {}
+        let large = large_post(0);
+        let data = Self {
+            now,
+            comments: ids(&connection, &format!("/api/posts/{large}/comments"), "id").await?,
+            orders: ids(&connection, &format!("/api/customers/{}/orders", id("c", 0)), "id")
+                .await?,
+            news: {
+                let path = "/api/news/items?provider=p0";
+                let keys = ids(&connection, path, "partitionKey").await?;
+                keys.into_iter().zip(ids(&connection, path, "id").await?).collect()
+            },
+            dead_letters: ids(&connection, "/api/dead-letters?limit=100", "id").await?,
+        };
+        handler.stop().await?;
+        Ok(data)
+    }
+}
+
+/// Returns a field of each item of a page.
+async fn ids(connection: &Connection, path: &str, field: &str) -> anyhow::Result<Vec<String>> {
+    let reply = connection.send(&Call::get(path), "ids").await?;
+    ensure!(reply.status.is_success(), "{path} was answered {}", reply.status);
+    let list = reply.json();
+    let items = list["items"].as_array().map_or(&[][..], Vec::as_slice);
+    Ok(items.iter().filter_map(|item| item[field].as_str().map(str::to_owned)).collect())
+}
+
+fn steps(now: Timestamp) -> Vec<(&'static str, Vec<Call>)> {
+    let numbers = 0..MANY;
+    let put = |path: String, body: Value| Call::new(Method::PUT, path).json(body);
+    let product = |category: usize, number: usize| {
+        put(product_path(category, number), product_body(number, "Product"))
+    };
+    vec![
+        ("users", numbers.clone().map(|n| put(user_path(n), user_body(n))).collect()),
+        ("posts", numbers.clone().map(|n| put(post_path(&id("post", n)), post_body(n))).collect()),
+        (
+            "posts of 512 KiB",
+            (0..LARGE_POSTS).map(|n| put(post_path(&large_post(n)), large_post_body())).collect(),
+        ),
+        ("comments", numbers.clone().map(|n| comment(0, n)).collect()),
+        ("likes", numbers.clone().map(|n| Call::new(Method::PUT, like_path(0, n))).collect()),
+        (
+            "categories",
+            numbers.clone().map(|n| put(label_path("categories", n), label(n))).collect(),
+        ),
+        ("tags", numbers.clone().map(|n| put(label_path("tags", n), label(n))).collect()),
+        (
+            "products",
+            numbers
+                .clone()
+                .map(|n| product(0, n))
+                .chain((1..PARTS).map(|n| product(n, n)))
+                .collect(),
+        ),
+        ("customers", numbers.clone().map(|n| put(customer_path(n), customer_body(n))).collect()),
+        ("orders", numbers.clone().map(|n| order(0).key(format!("order {n}"))).collect()),
+        ("large news", numbers.map(|n| post_news(large_news_item(now, n))).collect()),
+        ("months of news", (0..PROVIDERS).map(|n| old_news(now, n)).collect()),
+    ]
+}
+
+/// A text of so many characters that take four bytes each.
+pub(super) fn wide(characters: usize) -> String {
+    "\u{1f409}".repeat(characters)
+}
+
+/// A text of so many characters that JSON writes with six bytes each.
+fn control(characters: usize) -> String {
+    "\u{1}".repeat(characters)
+}
+
+/// A text that is as large as possible in the store (odd numbers), or as JSON (even ones).
+fn largest(number: usize, characters: usize) -> String {
+    if number.is_multiple_of(2) { control(characters) } else { wide(characters) }
+}
+
+/// An id of 128 characters.
+pub(super) fn id(kind: &str, number: usize) -> String {
+    format!("{kind}{number:0>width$}", width = 128 - kind.len())
+}
+
+pub(super) fn large_post(number: usize) -> String {
+    id("large", number)
+}
+
+pub(super) fn user_path(number: usize) -> String {
+    format!("/api/users/{}", id("u", number))
+}
+
+pub(super) fn user_body(number: usize) -> Value {
+    json!({"username": format!("{number:0>4}{}", wide(60))})
+}
+
+pub(super) fn post_path(post: &str) -> String {
+    format!("/api/posts/{post}")
+}
+
+/// A post with the largest summary: 199 characters that JSON writes with six bytes each, and one
+/// grapheme cluster that takes the rest of the 8 KiB.
+fn post_body(number: usize) -> Value {
+    let content = format!("{number}{}e{}end", control(196), "\u{301}".repeat(3_990));
+    json!({"userId": id("u", 0), "title": control(200), "content": content})
+}
+
+pub(super) fn large_post_body() -> Value {
+    json!({"userId": id("u", 0), "title": control(200), "content": "x".repeat(512 * 1_024)})
+}
+
+pub(super) fn comment(post: usize, user: usize) -> Call {
+    let body = json!({"userId": id("u", user), "content": largest(user, 10_000)});
+    Call::new(Method::POST, format!("/api/posts/{}/comments", large_post(post))).json(body)
+}
+
+pub(super) fn like_path(post: usize, user: usize) -> String {
+    format!("/api/posts/{}/likes/{}", large_post(post), id("u", user))
+}
+
+pub(super) fn label_path(kind: &str, number: usize) -> String {
+    format!("/api/{kind}/{}", id("l", number))
+}
+
+pub(super) fn label(number: usize) -> Value {
+    json!({"name": format!("{number:0>4}{}", largest(number, 196))})
+}
+
+pub(super) fn product_path(category: usize, number: usize) -> String {
+    format!("{}/products/{}", label_path("categories", category), id("p", number))
+}
+
+pub(super) fn product_body(number: usize, name: &str) -> Value {
+    let tags: Vec<String> = (0..PARTS).map(|n| id("l", n)).collect();
+    json!({
+        "sku": control(64),
+        "name": format!("{name} {number:0>4}{}", control(180)),
+        "description": largest(number, 10_000),
+        "price": 999_999.99,
+        "tagIds": tags,
+    })
+}
+
+pub(super) fn customer_path(number: usize) -> String {
+    format!("/api/customers/{}", id("c", number))
+}
+
+pub(super) fn customer_body(number: usize) -> Value {
+    let part = || wide(200);
+    let address = json!({
+        "addressLine1": part(), "addressLine2": part(), "city": part(), "state": part(),
+        "country": part(), "zipCode": part(),
+    });
+    json!({
+        "title": part(), "firstName": part(), "lastName": part(),
+        "emailAddress": format!("{number}@{}.example", "x".repeat(230)),
+        "phoneNumber": "1".repeat(40),
+        "addresses": vec![address; 10],
+    })
+}
+
+/// An order of products of as many categories.
+pub(super) fn order(customer: usize) -> Call {
+    let line =
+        |n: usize| json!({"productId": id("p", n), "categoryId": id("l", n), "quantity": 1_000});
+    let lines: Vec<Value> = (0..PARTS).map(line).collect();
+    Call::new(Method::POST, format!("{}/orders", customer_path(customer)))
+        .json(json!({"items": lines}))
+}
+
+pub(super) fn post_news(item: Value) -> Call {
+    Call::new(Method::POST, "/api/news/items").json(item)
+}
+
+/// An item at all limits, some hours old.
+pub(super) fn large_news_item(now: Timestamp, number: usize) -> Value {
+    let tags: Vec<String> = (0..PARTS).map(|n| format!("{n:0>4}{}", wide(96))).collect();
+    let url = format!("https://p0.example/{number:0>6}");
+    let hours = u64::try_from(number).unwrap_or_default() + 1;
+    json!({
+        "feedProviderId": "p0",
+        "title": wide(500),
+        "content": "\n".repeat(64 * 1_024),
+        "publishedDate": now.before(Duration::from_hours(hours)).to_string(),
+        "sourceUrl": format!("{url}{}", "x".repeat(2_048 - url.len())),
+        "tags": tags,
+        "metadata": {"raw": "x".repeat(16_000)},
+    })
+}
+
+/// An ordinary item of a provider, so many months old.
+pub(super) fn news_item(now: Timestamp, provider: usize, months: usize, number: usize) -> Value {
+    let age = MONTH * u32::try_from(months).unwrap_or(u32::MAX);
+    json!({
+        "feedProviderId": format!("p{provider}"),
+        "title": "A title of a usual length",
+        "content": "Small streams feed the river that people read from. ".repeat(10),
+        "publishedDate": now.before(age).to_string(),
+        "sourceUrl": format!("https://p{provider}.example/{months}/{number}"),
+        "tags": ["river"],
+        "metadata": {},
+    })
+}
+
+pub(super) fn batch(items: &[Value]) -> Call {
+    Call::new(Method::POST, "/api/news/items/batch").json(json!({"items": items}))
+}
+
+/// Some items of each month of a provider.
+fn old_news(now: Timestamp, provider: usize) -> Call {
+    let items: Vec<Value> =
+        (0..MONTHS * 2).map(|n| news_item(now, provider, n / 2, n % 2)).collect();
+    batch(&items)
+}

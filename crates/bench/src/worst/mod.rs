@@ -1,0 +1,187 @@
+//! The dearest request of each HTTP function that the API accepts, found by a generator: store
+//! requests, request units, time and memory, beside the limits of the function.
+//!
+//! 1. The store is filled with items at their limits ([`data`]): a page of the largest comments, a
+//!    full feed, customers with a page of orders, six years of news, dead letters.
+//! 2. For each function the generator tries all combinations of parameters, windows and bodies
+//!    ([`requests`]), follows the cursors, and forges them.
+//! 3. Each request is alone on the handler. The handler's log line says what it used of the store and
+//!    how long it took. Each function has a handler of its own; Linux says by how much it grew.
+//!
+//! A function without requests in the generator is an error, and so is a request above a limit.
+
+mod data;
+mod measured;
+mod requests;
+
+use std::path::PathBuf;
+
+use anyhow::{Context as _, ensure};
+use http::{Method, StatusCode};
+use tributary_tools::{
+    Table,
+    figures::{mebibytes, thousands},
+};
+
+use self::{
+    data::Data,
+    measured::{Measure, Measured},
+    requests::Candidate,
+};
+use crate::{machine, world::World};
+
+/// How much, and which build.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Options {
+    /// Only functions with this in their name.
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    function: String,
+
+    /// Prints every request.
+    #[arg(long)]
+    verbose: bool,
+
+    /// The handler's executable; without it the one beside this program.
+    #[arg(long, value_name = "PATH")]
+    handler: Option<PathBuf>,
+}
+
+/// The most memory that one request may add to the process, in MiB: what all large requests may
+/// reserve together (`Admission__MemoryMiB`), and as much again for what the allocator keeps.
+const MAX_MEMORY_MIB: u64 = 64;
+
+/// Cursors of a list that are followed and forged.
+const MAX_CURSORS: usize = 4;
+
+/// The most that requests of a function took, each figure by itself.
+#[derive(Default)]
+struct Worst {
+    accepted: usize,
+    refused: usize,
+    failed: Vec<String>,
+    store_requests: u64,
+    request_units: f64,
+    milliseconds: f64,
+    memory_kib: u64,
+    answer_bytes: usize,
+    /// The request with the most request units.
+    dearest: String,
+}
+
+pub(crate) async fn run(options: &Options) -> anyhow::Result<()> {
+    let world = World::with_partitions(4).await?;
+    let executable = options.handler.clone().unwrap_or_else(|| world.app.executable());
+    let data = Data::make(&world, &executable).await?;
+    let mut functions = requests::functions()?;
+    functions.retain(|function| function.name.contains(&options.function));
+    // Queries first, since deletes take away what they ask for.
+    functions.sort_by_key(|function| order(&function.method));
+
+    let mut table = Table::new([
+        "function",
+        "accepted",
+        "refused",
+        "store requests",
+        "of",
+        "request units",
+        "of",
+        "ms",
+        "of",
+        "memory, MiB",
+        "of",
+        "answer, KB",
+        "the dearest",
+    ]);
+    let mut above = Vec::new();
+    for function in functions {
+        eprintln!("{}", function.name);
+        let candidates = requests::candidates(&data, function.name);
+        let candidates = candidates.with_context(|| {
+            format!("crates/bench/src/worst/requests.rs has no requests of {}", function.name)
+        })?;
+        let mut measure = Measure::start(&world.app, &executable).await?;
+        let mut worst = worst_of(&mut measure, candidates, options.verbose).await?;
+        worst.memory_kib = measure.stop().await?;
+        ensure!(
+            worst.accepted > 0,
+            "no request of {} was accepted: {:?}",
+            function.name,
+            worst.failed
+        );
+        let limits = function.limits;
+        let limit_ms = limits.time.as_secs_f64() * 1_000.0;
+        let is_above = worst.store_requests > limits.store_requests
+            || worst.request_units > f64::from(limits.request_units)
+            || worst.milliseconds > limit_ms
+            || worst.memory_kib > MAX_MEMORY_MIB * 1_024
+            || !worst.failed.is_empty();
+        if is_above {
+            above.push(format!("{}: {} {:?}", function.name, worst.dearest, worst.failed));
+        }
+        table.row([
+            function.name.to_owned(),
+            worst.accepted.to_string(),
+            worst.refused.to_string(),
+            worst.store_requests.to_string(),
+            thousands(usize::try_from(limits.store_requests)?),
+            format!("{:.0}", worst.request_units),
+            thousands(usize::try_from(limits.request_units)?),
+            format!("{:.0}", worst.milliseconds),
+            format!("{limit_ms:.0}"),
+            mebibytes(worst.memory_kib),
+            MAX_MEMORY_MIB.to_string(),
+            (worst.answer_bytes / 1_000).to_string(),
+            worst.dearest,
+        ]);
+    }
+    println!("{}\n\n{table}", machine::line());
+    ensure!(above.is_empty(), "above a limit, or failed:\n{}", above.join("\n"));
+    Ok(())
+}
+
+fn order(method: &Method) -> usize {
+    [Method::GET, Method::PUT, Method::POST].iter().position(|one| one == method).unwrap_or(3)
+}
+
+/// Sends the requests of a function, one after the other, and then those with the cursors that they
+/// were answered with.
+async fn worst_of(
+    measure: &mut Measure,
+    mut candidates: Vec<Candidate>,
+    verbose: bool,
+) -> anyhow::Result<Worst> {
+    let (mut worst, mut cursors, mut next) = (Worst::default(), 0, 0);
+    while let Some(candidate) = candidates.get(next).cloned() {
+        next += 1;
+        let measured = measure.request(&candidate.call).await?;
+        if verbose {
+            eprintln!("  {} {}: {measured:?}", measured.status.as_u16(), candidate.what);
+        }
+        if let Some(cursor) = measured.next_cursor.as_deref().filter(|_| cursors < MAX_CURSORS) {
+            cursors += 1;
+            candidates.extend(requests::with_cursors(&candidate, cursor));
+        }
+        worst.add(&candidate, &measured);
+    }
+    Ok(worst)
+}
+
+impl Worst {
+    fn add(&mut self, candidate: &Candidate, measured: &Measured) {
+        if measured.status.is_server_error() && measured.status != StatusCode::INSUFFICIENT_STORAGE
+        {
+            self.failed.push(format!("{} was answered {}", candidate.what, measured.status));
+        } else if measured.status.is_client_error() {
+            self.refused += 1;
+        } else {
+            self.accepted += 1;
+        }
+        if measured.request_units >= self.request_units {
+            self.dearest.clone_from(&candidate.what);
+        }
+        self.store_requests = self.store_requests.max(measured.store_requests);
+        self.request_units = self.request_units.max(measured.request_units);
+        self.milliseconds = self.milliseconds.max(measured.milliseconds);
+        self.answer_bytes = self.answer_bytes.max(measured.answer_bytes);
+    }
+}

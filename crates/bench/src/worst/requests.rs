@@ -1,0 +1,379 @@
+//! The generator: for each function, requests that may be dear.
+
+use std::str::FromStr as _;
+
+use anyhow::anyhow;
+use azure_data_cosmos::{AccountEndpoint, AccountReference};
+use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
+use http::Method;
+use serde_json::{Value, json};
+use tributary::{
+    app::{App, Options},
+    config::Settings,
+    cosmos::Cosmos,
+    http::HttpFunction,
+};
+use tributary_tools::Call;
+
+use super::data::{
+    Data, MANY, PROVIDERS, batch, comment, customer_body, customer_path, id, label, label_path,
+    large_news_item, large_post, large_post_body, like_path, news_item, order, post_news,
+    post_path, product_body, product_path, user_body, user_path, wide,
+};
+
+/// A request, and what is special in it.
+#[derive(Clone)]
+pub(super) struct Candidate {
+    pub(super) what: String,
+    pub(super) call: Call,
+}
+
+/// Returns all functions of the app. No store is asked for them.
+pub(super) fn functions() -> anyhow::Result<Vec<HttpFunction>> {
+    let nowhere = AccountEndpoint::from_str("http://127.0.0.1:1/")
+        .map_err(|error| anyhow!("no endpoint: {error}"))?;
+    let nowhere = AccountReference::with_authentication_key(nowhere, "a2V5");
+    let cosmos = Cosmos::new(nowhere, None, "tributary".to_owned());
+    let app = App::new(&cosmos, Options::default(), Settings::NONE)?;
+    Ok(app.http_functions().cloned().collect())
+}
+
+/// Returns requests of a function, or nothing for a function that is not known here.
+pub(super) fn candidates(data: &Data, function: &str) -> Option<Vec<Candidate>> {
+    let large = post_path(&large_post(0));
+    let customer = customer_path(0);
+    let pages = || vec![String::new(), "1".to_owned(), "100".to_owned()];
+    let list = |path: &str| combined(path, &[("limit", pages())]);
+    let ask = |what: &str, path: String| vec![candidate(what, Call::get(path))];
+    Some(match function {
+        "GetUser" => ask("the longest name", user_path(0)),
+        "ListUserPosts" => list(&format!("{}/posts", user_path(0))),
+        "GetPost" => ask("a post of 512 KiB", large),
+        "GetFeed" => list("/api/feed"),
+        "ListComments" => list(&format!("{large}/comments")),
+        "ListLikes" => list(&format!("{large}/likes")),
+        "GetComment" => ask(
+            "a comment of 10,000 characters, of a post of 512 KiB",
+            format!("{large}/comments/{}", data.comments.last()?),
+        ),
+        "GetLike" => ask("a like of a post of 512 KiB", like_path(0, 1)),
+        "GetCategory" => ask("the longest name", label_path("categories", 1)),
+        "GetTag" => ask("the longest name", label_path("tags", 1)),
+        "ListCategories" => list("/api/categories"),
+        "ListTags" => list("/api/tags"),
+        "GetProduct" => ask("the longest texts and 50 tags", product_path(0, 1)),
+        "ListProducts" => list(&format!("{}/products", label_path("categories", 0))),
+        "GetCustomer" => combined(&customer, &[("include", texts(&["", "orders"]))]),
+        "ListOrders" => list(&format!("{customer}/orders")),
+        "GetOrder" => ask("50 products", format!("{customer}/orders/{}", data.orders.last()?)),
+        "GetTopCustomers" => combined(
+            "/api/reports/top-customers",
+            &[("limit", pages()), ("source", texts(&["", "query", "leaderboard"]))],
+        ),
+        "ListNewsItems" => news_lists(data, "/api/news/items", &[""]),
+        "SearchNews" => news_lists(
+            data,
+            "/api/news/search",
+            &["river", "no item has this", "\u{1f409}\u{1f409}"],
+        ),
+        "GetNewsItem" => {
+            let path = |(key, id): &(String, String)| format!("/api/news/items/{key}/{id}");
+            let known = data.news.first().map(path)?;
+            let far = format!("/api/news/items/p1_2020-01/{}", "0".repeat(32));
+            [ask("an item at all limits", known), ask("an unknown item", far)].concat()
+        }
+        "ListDeadLetters" => combined(
+            "/api/dead-letters",
+            &[("limit", pages()), ("function", texts(&["", "HomeFeed", "PostsIntegrity"]))],
+        ),
+        "GetDeadLetter" => ask("an item of 500 KB", dead_letter(data, 0)?),
+        _ => commands(data, function)?,
+    })
+}
+
+fn commands(data: &Data, function: &str) -> Option<Vec<Candidate>> {
+    Some(match function {
+        "CreateUser" => vec![post("the longest name", "/api/users".into(), user_body(MANY + 1))],
+        "PutUser" => {
+            let new = put("a new user", user_path(MANY + 2), user_body(MANY + 2));
+            let renamed = |n| put("a rename, again and again", user_path(0), user_body(MANY + n));
+            [vec![new], (10..18).map(renamed).collect()].concat()
+        }
+        "CreatePost" => vec![post("a post of 512 KiB", "/api/posts".into(), large_post_body())],
+        "PutPost" => vec![
+            put("a new post of 512 KiB", post_path(&large_post(90)), large_post_body()),
+            put("an edit of 512 KiB", post_path(&large_post(1)), edited_post()),
+        ],
+        "CreateComment" => {
+            let on_large = comment(0, 1);
+            let what = "a comment of 10,000 characters on a post of 512 KiB";
+            vec![candidate(what, on_large.clone()), candidate(what, on_large.key("key"))]
+        }
+        "LikePost" => {
+            let like = |what, user| candidate(what, Call::new(Method::PUT, like_path(1, user)));
+            vec![like("a like of a post of 512 KiB", 1), like("the same like again", 1)]
+        }
+        "UnlikePost" => vec![delete("a like of a post of 512 KiB", like_path(0, 2))],
+        "DeleteComment" => {
+            let path = format!("{}/comments/{}", post_path(&large_post(0)), data.comments.first()?);
+            vec![delete("a comment on a post of 512 KiB", path)]
+        }
+        "DeletePost" => vec![
+            delete("a post of 512 KiB", post_path(&large_post(2))),
+            delete("a post with 120 comments and likes", post_path(&large_post(0))),
+        ],
+        _ => shop_commands(data, function)?,
+    })
+}
+
+fn shop_commands(data: &Data, function: &str) -> Option<Vec<Candidate>> {
+    Some(match function {
+        "PutCategory" | "PutTag" => {
+            let kind = if function == "PutTag" { "tags" } else { "categories" };
+            let new = put("a new name", label_path(kind, MANY + 1), label(MANY + 1));
+            vec![new, put("a rename", label_path(kind, 0), label(MANY + 2))]
+        }
+        "DeleteCategory" | "DeleteTag" => {
+            let kind = if function == "DeleteTag" { "tags" } else { "categories" };
+            let used = delete("in use by 120 products", label_path(kind, 0));
+            vec![used, delete("not in use", label_path(kind, MANY - 1))]
+        }
+        "PutProduct" => {
+            let all = "the longest texts and 50 tags";
+            let new = put(all, product_path(0, MANY + 1), product_body(MANY + 1, "New"));
+            vec![new, put(all, product_path(0, 0), product_body(0, "Edited"))]
+        }
+        "MoveProduct" => {
+            let to = json!({"categoryId": id("l", 1)});
+            let path = format!("{}/move", product_path(0, 100));
+            vec![post("the longest texts and 50 tags", path, to)]
+        }
+        "DeleteProduct" => {
+            vec![delete("the longest texts and 50 tags", product_path(0, 101))]
+        }
+        "PutCustomer" => {
+            let all = "10 addresses of the longest texts";
+            let new = put(all, customer_path(MANY + 1), customer_body(MANY + 1));
+            vec![new, put(all, customer_path(0), customer_body(MANY + 2))]
+        }
+        "PutPassword" => {
+            let body = json!({"password": wide(128)});
+            vec![put("128 characters", format!("{}/password", customer_path(0)), body)]
+        }
+        "VerifyPassword" => {
+            let body = json!({"password": wide(128)});
+            vec![post("the right password", format!("{}/password/verify", customer_path(0)), body)]
+        }
+        "CreateOrder" => {
+            let what = "50 products of 50 categories";
+            let again = order(0).key("order 0");
+            vec![candidate(what, order(0)), candidate("the same order again", again)]
+        }
+        "DeleteOrder" => {
+            let path = format!("{}/orders/{}", customer_path(0), data.orders.first()?);
+            vec![delete("50 products", path)]
+        }
+        _ => other_commands(data, function)?,
+    })
+}
+
+fn other_commands(data: &Data, function: &str) -> Option<Vec<Candidate>> {
+    Some(match function {
+        "PostNewsItem" => {
+            let new = post_news(large_news_item(data.now, 100_000));
+            let mut moved = large_news_item(data.now, 3);
+            moved["publishedDate"] = news_item(data.now, 0, 20, 0)["publishedDate"].clone();
+            vec![
+                candidate("a new item at all limits", new),
+                candidate("another date for an item at all limits", post_news(moved)),
+            ]
+        }
+        "PostNewsItems" => batches(data),
+        "MigrateNews" => vec![post_empty("/api/news/migrate")],
+        "ArchiveNews" => vec![post_empty("/api/news/archive")],
+        "ReplayDeadLetter" => {
+            let path = format!("{}/replay", dead_letter(data, 1)?);
+            vec![candidate("an item of 500 KB", Call::new(Method::POST, path))]
+        }
+        "DeleteDeadLetter" => vec![delete("an item of 500 KB", dead_letter(data, 2)?)],
+        _ => return None,
+    })
+}
+
+/// Returns requests with the next cursor of a list, and with cursors in which a number or a text of
+/// the key is another one.
+pub(super) fn with_cursors(candidate: &Candidate, cursor: &str) -> Vec<Candidate> {
+    let separator = if candidate.call.path.contains('?') { '&' } else { '?' };
+    if candidate.call.path.contains("cursor=") {
+        return Vec::new();
+    }
+    let with = |what: &str, cursor: &str| Candidate {
+        what: format!("{} {what}", candidate.what),
+        call: Call::get(format!("{}{separator}cursor={cursor}", candidate.call.path)),
+    };
+    let forged = forged(cursor);
+    let forged = forged.iter().map(|cursor| with("with a forged cursor", cursor));
+    std::iter::once(with("on its second page", cursor)).chain(forged).collect()
+}
+
+/// Returns cursors with an extreme value in the place of each value of this one.
+fn forged(cursor: &str) -> Vec<String> {
+    let decoded = BASE64_URL_SAFE_NO_PAD.decode(cursor).ok();
+    let decoded = decoded.and_then(|bytes| serde_json::from_slice::<Value>(&bytes).ok());
+    let Some(decoded) = decoded else {
+        return Vec::new();
+    };
+    let extremes = [
+        json!("0000-01-01T00:00:00.000Z"),
+        json!("9999-12-31T23:59:59.999Z"),
+        json!(""),
+        json!("~"),
+        json!(0),
+        json!(u32::MAX),
+        Value::Null,
+    ];
+    let mut forged = Vec::new();
+    for pointer in leaves(&decoded, "") {
+        for extreme in &extremes {
+            let mut changed = decoded.clone();
+            if let Some(leaf) = changed.pointer_mut(&pointer) {
+                *leaf = extreme.clone();
+            }
+            forged.push(BASE64_URL_SAFE_NO_PAD.encode(changed.to_string()));
+        }
+    }
+    forged
+}
+
+/// Returns the JSON pointers of all values that have no parts.
+fn leaves(value: &Value, pointer: &str) -> Vec<String> {
+    match value {
+        Value::Array(parts) => {
+            let part = |(n, part)| leaves(part, &format!("{pointer}/{n}"));
+            parts.iter().enumerate().flat_map(part).collect()
+        }
+        Value::Object(parts) => parts
+            .iter()
+            .flat_map(|(name, part)| leaves(part, &format!("{pointer}/{name}")))
+            .collect(),
+        _ => vec![pointer.to_owned()],
+    }
+}
+
+/// Returns lists of news with all combinations of window, provider, limit and words.
+fn news_lists(data: &Data, path: &str, words: &[&str]) -> Vec<Candidate> {
+    let windows = [
+        "",
+        "days=1",
+        "days=92",
+        "days=36500",
+        "from=2019-01-01",
+        "from=0001-01-01",
+        "from=0001-01-01&to=9999-12-31",
+        "from=2025-11-01&to=2026-02-01",
+        "to=2021-01-01",
+    ];
+    let since = news_item(data.now, 0, 3, 0);
+    let since = format!("from={}", since["publishedDate"].as_str().unwrap_or_default());
+    let mut lists = Vec::new();
+    for window in windows.into_iter().chain([since.as_str()]) {
+        let parameters = [
+            ("q", texts(words)),
+            ("provider", texts(&["", "p0", "p7", "unknown"])),
+            ("limit", texts(&["1", "100"])),
+        ];
+        for Candidate { call, .. } in combined(path, &parameters) {
+            let separator = if window.is_empty() { "" } else { "&" };
+            lists.push(query(format!("{}{separator}{window}", call.path)));
+        }
+    }
+    lists
+}
+
+/// Returns batches of 500: of one partition, of as many as possible, of as many bytes as possible, and
+/// again with other dates, so that every item moves.
+fn batches(data: &Data) -> Vec<Candidate> {
+    let now = data.now;
+    let spread = |months: usize| -> Vec<Value> {
+        let item = |n| {
+            let mut item = news_item(now, n % PROVIDERS, (n + months) % 60, 1_000);
+            item["sourceUrl"] = format!("https://spread.example/{n}").into();
+            item
+        };
+        (0..500).map(item).collect()
+    };
+    let one_partition: Vec<Value> = (0..500).map(|n| news_item(now, 0, 1, n)).collect();
+    let large: Vec<Value> = (0..10).map(|n| large_news_item(now, 200_000 + n)).collect();
+    let moved = "500 items, each with another date";
+    vec![
+        candidate("500 items of one partition", batch(&one_partition)),
+        candidate("500 items of as many partitions as possible", batch(&spread(0))),
+        candidate(moved, batch(&spread(17))),
+        candidate("items at all limits", batch(&large)),
+    ]
+}
+
+fn edited_post() -> Value {
+    let mut post = large_post_body();
+    post["title"] = "Edited".into();
+    post
+}
+
+fn dead_letter(data: &Data, number: usize) -> Option<String> {
+    Some(format!("/api/dead-letters/{}", data.dead_letters.get(number)?))
+}
+
+fn post_empty(path: &str) -> Candidate {
+    candidate("with nothing due", Call::new(Method::POST, path))
+}
+
+fn put(what: &str, path: String, body: Value) -> Candidate {
+    candidate(what, Call::new(Method::PUT, path).json(body))
+}
+
+fn post(what: &str, path: String, body: Value) -> Candidate {
+    candidate(what, Call::new(Method::POST, path).json(body))
+}
+
+fn delete(what: &str, path: String) -> Candidate {
+    candidate(what, Call::new(Method::DELETE, path))
+}
+
+fn candidate(what: &str, call: Call) -> Candidate {
+    Candidate { what: what.to_owned(), call }
+}
+
+/// A query that its parameters describe.
+fn query(path: String) -> Candidate {
+    let what = path.split_once('?').map_or("without parameters", |(_, query)| query).to_owned();
+    Candidate { what: format!("`{what}`"), call: Call::get(path) }
+}
+
+/// Returns queries with every combination of values. An empty value leaves its parameter out.
+fn combined(path: &str, parameters: &[(&str, Vec<String>)]) -> Vec<Candidate> {
+    let mut paths = vec![path.to_owned()];
+    for (name, values) in parameters {
+        let with = |path: &String| -> Vec<String> {
+            let separator = if path.contains('?') { '&' } else { '?' };
+            let one = |value: &String| match value.as_str() {
+                "" => path.clone(),
+                value => format!("{path}{separator}{name}={}", escaped(value)),
+            };
+            values.iter().map(one).collect()
+        };
+        paths = paths.iter().flat_map(with).collect();
+    }
+    paths.into_iter().map(query).collect()
+}
+
+fn escaped(value: &str) -> String {
+    let escape = |byte: u8| {
+        let is_plain = byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
+        if is_plain { char::from(byte).to_string() } else { format!("%{byte:02X}") }
+    };
+    value.bytes().map(escape).collect()
+}
+
+fn texts(values: &[&str]) -> Vec<String> {
+    values.iter().map(|value| (*value).to_owned()).collect()
+}

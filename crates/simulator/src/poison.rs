@@ -1,0 +1,205 @@
+//! Items that the app cannot read, or cannot write again, put into its containers past the app.
+//!
+//! Each is made of an item that is there, so it stands among good ones: in the same logical partition,
+//! or, when the item is the root of its partition, in a partition of its own. Only the id is another
+//! one, which begins with [`PREFIX`]. An item is spoiled in one of these ways:
+//!
+//! - a field has a value of another type;
+//! - a field is missing;
+//! - its type is one that the app does not know;
+//! - it is as large as the store takes, so each update that makes it longer is refused.
+//!
+//! Comments, likes and orders get another type only: their number is a part of what is compared.
+//! [`without`] takes poisoned items out of lists, and everything else must be as if there were none.
+
+use std::time::Duration;
+
+use anyhow::Context as _;
+use azure_data_cosmos::{DatabaseClient, FeedScope};
+use futures::{StreamExt as _, TryStreamExt as _};
+use serde_json::{Value, json};
+use tributary_local::{chaos::Random, cosmos::ContainersFile};
+
+/// How the ids of poisoned items begin.
+pub(crate) const PREFIX: &str = "poisoned-";
+
+/// The pause between two poisoned items.
+const PAUSE: Duration = Duration::from_millis(250);
+/// Containers that belong to the host or to no domain.
+const SPARED: [&str; 2] = ["leases", "dead-letters"];
+/// Containers whose items may be too large. The store copies all items of a partition for a
+/// transaction, so there are few.
+const WITH_LARGE: [&str; 3] = ["posts", "product", "feeds_current"];
+/// The most items that are too large.
+const MAX_LARGE: usize = 3;
+/// Less than the 2 MB that an item may have, by less than a name.
+const LARGE_BYTES: usize = 2 * 1_024 * 1_024 - 40;
+/// The types of items that a parent counts.
+const COUNTED: [&str; 3] = ["comment", "like", "order"];
+/// Fields that are of another type than an object, in the order in which they are looked for.
+const FIELDS: [&str; 7] = ["version", "title", "price", "firstName", "username", "content", "tags"];
+/// From how many items of a container one is chosen.
+const MAX_MODELS: usize = 100;
+/// How often a write is sent that the store refuses for the moment.
+const ATTEMPTS: usize = 50;
+
+/// Puts poisoned items into the containers, one after the other.
+pub(crate) struct Poisoner {
+    database: DatabaseClient,
+    /// The id and the partition key of each container.
+    containers: Vec<(String, String)>,
+    random: Random,
+    n_wanted: usize,
+    n_large: usize,
+    pub(crate) written: Vec<Poisoned>,
+}
+
+/// An item that was written.
+#[derive(Debug)]
+pub(crate) struct Poisoned {
+    container: String,
+    partition: String,
+    id: String,
+    is_readable: bool,
+}
+
+impl Poisoner {
+    /// A poisoner of so many items in the containers of this file.
+    pub(crate) fn new(
+        database: DatabaseClient,
+        containers: &ContainersFile,
+        seed: u64,
+        n_wanted: usize,
+    ) -> Self {
+        let containers = containers.containers().iter().filter_map(|container| {
+            let key = container.partition_key.paths().first()?.trim_start_matches('/').to_owned();
+            Some((container.id.to_string(), key))
+        });
+        let containers = containers.filter(|(id, _)| !SPARED.contains(&id.as_str())).collect();
+        let random = Random::stream(seed, 2_000);
+        Self { database, containers, random, n_wanted, n_large: 0, written: Vec::new() }
+    }
+
+    /// Writes an item now and then, until all are written.
+    pub(crate) async fn sprinkle(&mut self) -> anyhow::Result<()> {
+        while self.written.len() < self.n_wanted {
+            tokio::time::sleep(PAUSE).await;
+            self.write_one().await?;
+        }
+        Ok(())
+    }
+
+    /// Writes those that are left, at once. An empty container gets none.
+    pub(crate) async fn complete(&mut self) -> anyhow::Result<()> {
+        let mut rounds = 4 * self.n_wanted;
+        while self.written.len() < self.n_wanted && rounds > 0 {
+            rounds -= 1;
+            self.write_one().await?;
+        }
+        Ok(())
+    }
+
+    /// Returns the poisoned items that are no dead letter and should be: those of a container whose
+    /// every item is a change of a projection, as long as they are there.
+    pub(crate) async fn without_dead_letter(
+        &self,
+        dead_letters: &[Value],
+    ) -> anyhow::Result<Vec<String>> {
+        let mut missing = Vec::new();
+        for one in self.written.iter().filter(|one| !one.is_readable) {
+            let is_change = matches!(one.container.as_str(), "posts" | "product" | "productMeta");
+            let has_letter = dead_letters.iter().any(|letter| letter["documentId"] == *one.id);
+            if is_change && !has_letter && self.is_there(one).await? {
+                missing.push(format!("no dead letter of {one:?}"));
+            }
+        }
+        Ok(missing)
+    }
+
+    async fn is_there(&self, one: &Poisoned) -> anyhow::Result<bool> {
+        let container = self.database.container_client(&one.container, None).await?;
+        Ok(container.read_item(one.partition.clone(), &one.id, None).await.is_ok())
+    }
+
+    async fn write_one(&mut self) -> anyhow::Result<()> {
+        let place = self.random.index(self.containers.len());
+        let (container, key) = self.containers[place].clone();
+        let client = self.database.container_client(&container, None).await?;
+        let query = "SELECT * FROM c WHERE NOT STARTSWITH(c.id, 'poisoned-')";
+        let Ok(found) = client.query_items::<Value>(query, FeedScope::full_container(), None).await
+        else {
+            return Ok(());
+        };
+        // A throttled query finds nothing, and the next turn asks again.
+        let items: Vec<Value> = found.take(MAX_MODELS).try_collect().await.unwrap_or_default();
+        if items.is_empty() {
+            return Ok(());
+        }
+        let item = items[self.random.index(items.len())].clone();
+        let (item, is_readable) = self.spoiled(&container, &key, item);
+        let text = |name: &str| item[name].as_str().unwrap_or_default().to_owned();
+        let (partition, id) = (text(&key), text("id"));
+        let mut attempts = ATTEMPTS;
+        while let Err(error) = client.upsert_item(partition.clone(), &id, &item, None).await {
+            attempts -= 1;
+            if attempts == 0 {
+                let context = format!("a poisoned item cannot be written into {container}");
+                return Err(error).context(context);
+            }
+            tokio::time::sleep(PAUSE / 10).await;
+        }
+        self.written.push(Poisoned { container, partition, id, is_readable });
+        Ok(())
+    }
+
+    /// Returns the item spoiled, and true if the app can read it nevertheless.
+    fn spoiled(&mut self, container: &str, key: &str, mut item: Value) -> (Value, bool) {
+        let id = format!("{PREFIX}{container}-{}", self.written.len());
+        if let Some(fields) = item.as_object_mut() {
+            fields.retain(|name, _| !name.starts_with('_'));
+        }
+        if item[key] == item["id"] {
+            item[key] = id.clone().into();
+        }
+        item["id"] = id.into();
+        let kind = item["type"].as_str().unwrap_or_default();
+        let is_counted = COUNTED.contains(&kind);
+        let field = FIELDS.into_iter().find(|name| *name != key && item.get(*name).is_some());
+        let is_root = item[key] == item["id"] || container != "posts";
+        let may_be_large = WITH_LARGE.contains(&container) && is_root && !is_counted;
+        match (self.random.below(10), field) {
+            (0, _) if may_be_large && self.n_large < MAX_LARGE => {
+                self.n_large += 1;
+                let length = item.to_string().len() + r#","filler":"""#.len();
+                item["filler"] = "x".repeat(LARGE_BYTES.saturating_sub(length)).into();
+                return (item, true);
+            }
+            (1..6, Some(field)) if !is_counted => item[field] = json!({"poisoned": true}),
+            (6..8, Some(field)) if !is_counted => {
+                if let Some(fields) = item.as_object_mut() {
+                    fields.remove(field);
+                }
+            }
+            _ if key == "type" => item["state"] = "poisoned".into(),
+            _ => item["type"] = "poisoned".into(),
+        }
+        if container == "feeds_locations" {
+            item["departure"] = json!({"poisoned": true});
+        }
+        (item, false)
+    }
+}
+
+/// Takes the poisoned items out of a list.
+pub(crate) fn without(body: &mut Value) {
+    for list in ["items", "orders"] {
+        if let Some(items) = body[list].as_array_mut() {
+            items.retain(|item| !is_poisoned(item));
+        }
+    }
+}
+
+/// Returns true if a report, such as a finding or a dead letter, is about a poisoned item.
+pub(crate) fn is_poisoned(report: &Value) -> bool {
+    report.to_string().contains(PREFIX)
+}
