@@ -229,7 +229,7 @@ async fn random_posts_of_items_that_grow_old_under_chaos_end_as_the_model_says()
     let faster = tributary_simulator::Clock::faster(1_000);
     let (since, times) = faster.parts();
     let passes = faster.passes_in(Duration::from_secs(5));
-    let size = news::Size { clients: 6, items: 5, passes };
+    let size = news::Size { clients: 6, items: 5, passes, poisoned: 0 };
     let workload = News::new(size, faster, BEHIND);
     let ran = Ran::new(workload, KILL, Clock::faster(times, since.into())).await;
     ran.check("").await;

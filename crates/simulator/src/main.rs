@@ -144,7 +144,7 @@ async fn seed_of(cli: &Cli, chaos: &ChaosSpec, seed: u64) -> anyhow::Result<Outc
         Domain::News => {
             let clock = Clock::faster(NEWS_CLOCK);
             let passes = clock.passes_in(NEWS_RUN);
-            let size = news::Size { clients: 8, items: 20, passes };
+            let size = news::Size { clients: 8, items: 20, passes, poisoned: cli.poison as u64 };
             Box::pin(run::run(cli, chaos, seed, News::new(size, clock, behind))).await
         }
     }

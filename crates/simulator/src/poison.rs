@@ -36,8 +36,9 @@ const MAX_LARGE: usize = 3;
 const LARGE_BYTES: usize = 2 * 1_024 * 1_024 - 40;
 /// The types of items that a parent counts.
 const COUNTED: [&str; 3] = ["comment", "like", "order"];
-/// Fields that are of another type than an object, in the order in which they are looked for.
-const FIELDS: [&str; 7] = ["version", "title", "price", "firstName", "username", "content", "tags"];
+/// Fields that are of another type than an object, in the order in which they are looked for: first
+/// those that the API shows, which each reader needs.
+const FIELDS: [&str; 7] = ["title", "price", "firstName", "username", "content", "tags", "version"];
 /// From how many items of a container one is chosen.
 const MAX_MODELS: usize = 100;
 /// How often a write is sent that the store refuses for the moment.
@@ -193,7 +194,7 @@ impl Poisoner {
 /// Takes the poisoned items out of a list.
 pub(crate) fn without(body: &mut Value) {
     for list in ["items", "orders"] {
-        if let Some(items) = body[list].as_array_mut() {
+        if let Some(items) = body.get_mut(list).and_then(Value::as_array_mut) {
             items.retain(|item| !is_poisoned(item));
         }
     }

@@ -23,6 +23,8 @@ pub struct Size {
     /// How much time passes on the clock of the app in the run, about: many items reach the age of the
     /// migration within it.
     pub passes: std::time::Duration,
+    /// Items that no run of the migration or the archive can move, at most.
+    pub poisoned: u64,
 }
 
 /// One operation of a client. Numbers are those of items in the [`News`].
