@@ -22,6 +22,7 @@ use crate::{
 };
 
 mod connection;
+mod endings;
 mod names;
 mod scan;
 mod telemetry;
@@ -97,7 +98,8 @@ pub struct HotPartition {
 pub struct PartitionSize {
     /// Its key as a JSON array.
     pub key: String,
-    /// Bytes of its items as JSON; where the store tells the size, that.
+    /// Bytes of its items as JSON; where the store tells the size, that. Of a sample across the container,
+    /// those of the whole container.
     pub bytes: f64,
     /// Whether the store has told the size.
     pub is_of_the_store: bool,
@@ -135,7 +137,7 @@ impl Metrics {
             container: container.id.clone(),
             partition_key: container.paths.clone(),
             hot_partitions: told.map(Telemetry::hottest).unwrap_or_default(),
-            largest_partitions: largest(&items, told),
+            largest_partitions: largest(&items, told, scan.scale()),
             average_partition_size: items.by_bytes.mean,
             cross_partition_query_rate: told.and_then(Telemetry::cross_partition_rate),
             skew,
@@ -212,11 +214,20 @@ impl Metrics {
     fn say_what_is_unknown(&mut self) {
         let scan = &self.scan;
         if !scan.is_complete {
-            self.unknown.push(format!(
-                "The scan ended after {} items. They are the first of each physical partition in the \
-                 store's own order, and no random sample: shares are those of what was read.",
-                scan.items
-            ));
+            self.unknown.push(match scan.items_in_container {
+                Some(all) => format!(
+                    "The scan read {} of about {all} items: those whose ids end in certain characters. Shares are those of \
+                     the container, to within some points. There are more logical partitions than were seen, and \
+                     what few items have is not seen.",
+                    scan.items
+                ),
+                None => format!(
+                    "The scan ended after {} items. They are the first of each physical partition in the \
+                     store's own order, and no random sample: shares are those of what was read. More request \
+                     units, or --sample, read across the partitions.",
+                    scan.items
+                ),
+            });
         }
         match &self.telemetry {
             None => self.unknown.push(
@@ -235,14 +246,14 @@ impl HotPartition {
     }
 }
 
-fn largest(items: &Report, telemetry: Option<&Telemetry>) -> Vec<PartitionSize> {
+fn largest(items: &Report, telemetry: Option<&Telemetry>, scale: f64) -> Vec<PartitionSize> {
     let told = telemetry.map(Telemetry::sizes).unwrap_or_default();
     #[expect(clippy::cast_precision_loss, reason = "sizes are below 2^53 bytes")]
     let all = items.bytes as f64;
     let read = items.by_bytes.top.iter().filter(|one| !told.iter().any(|size| size.key == one.key));
     let read = read.map(|one| PartitionSize {
         key: one.key.clone(),
-        bytes: one.share * all,
+        bytes: one.share * all * scale,
         is_of_the_store: false,
     });
     let mut sizes: Vec<_> = told.iter().cloned().chain(read).collect();

@@ -195,15 +195,46 @@ async fn the_tables_of_the_account_tell_the_same_and_the_sizes() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_scan_ends_with_its_request_units_or_its_sample() {
     let world = World::new().await;
-    for (arguments, most) in [(["--max-request-units", "1"], 99), (["--sample", "30"], 30)] {
+    for (arguments, most, told) in [
+        (["--max-request-units", "1"], 99, "no random sample"),
+        (["--sample", "30"], 30, "of about"),
+    ] {
         let (_, metrics) = world.json(&arguments).await;
         let scan = &metrics["scan"];
         assert!((1..=most).contains(&scan["items"].as_u64().unwrap()), "{arguments:?}: {scan}");
         assert_eq!(scan["isComplete"], false, "{arguments:?}");
-        assert!(metrics["unknown"].to_string().contains("no random sample"), "{metrics}");
+        assert!(metrics["unknown"].to_string().contains(told), "{metrics}");
     }
     let (_, metrics) = world.json(&["--sample", "1000"]).await;
     assert_eq!(metrics["scan"]["isComplete"], true, "all of them are fewer");
+}
+
+/// 114 tenants, of which one has 88 % of the items, behind the hashes of many others.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_sample_is_drawn_across_the_partitions() {
+    let world = World::new().await;
+    let client = world.endpoint.client().await.unwrap();
+    let posts = client.database_client("tributary").container_client("posts", None).await.unwrap();
+    // With the 100 items of the 21 others.
+    for n in 0..1_500 {
+        let tenant = if n % 15 == 14 { format!("tenant-{}", n % 92) } else { "contoso".to_owned() };
+        let item = json!({"id": n.to_string(), "userId": tenant});
+        posts.create_item(tenant, &n.to_string(), &item, None).await.unwrap();
+    }
+    for arguments in [["--sample", "100"], ["--max-request-units", "400"]] {
+        let (_, metrics) = world.json(&arguments).await;
+        let scan = &metrics["scan"];
+        let all = scan["itemsInContainer"].as_f64().unwrap();
+        assert!((1_000.0..2_400.0).contains(&all), "{arguments:?}: {all} for 1,600, {scan}");
+        let top = &metrics["items"]["byItems"]["top"][0];
+        assert_eq!(top["key"], r#"["contoso"]"#, "{arguments:?}: {metrics}");
+        let share = top["share"].as_f64().unwrap();
+        assert!((0.78..0.98).contains(&share), "{arguments:?}: {share} for 0.875, {scan}");
+        assert!(metrics["unknown"].to_string().contains("ids end in certain"), "{metrics}");
+        // The size is that of the container, not that of the sample.
+        let bytes = metrics["largestPartitions"][0]["bytes"].as_f64().unwrap();
+        assert!((200_000.0..700_000.0).contains(&bytes), "{bytes}");
+    }
 }
 
 /// Waits for a line with this text.

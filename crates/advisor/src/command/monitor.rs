@@ -40,7 +40,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "NAME")]
     container: String,
 
-    /// Read at most so many items, evenly from all physical partitions.
+    /// Report on at most so many items, drawn from all over the container by the ends of their ids.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     sample: Option<u64>,
 

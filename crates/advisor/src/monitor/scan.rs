@@ -4,6 +4,7 @@ use std::num::NonZeroU32;
 
 use azure_data_cosmos::{
     ContainerClient, CosmosClient, FeedScope, Query,
+    feed::{FeedRange, QueryFeedPage, QueryPageIterator},
     options::{
         FeedOptions, MaxItemCountHint, OperationOptions, PriorityLevel, QueryOptions,
         ThroughputControlOptionsBuilder,
@@ -14,7 +15,12 @@ use serde::Serialize;
 use serde_json::Value;
 use tributary_partitioning::KeyStrategy;
 
-use super::{Telemetry, connection::ConnectionError, names::Names};
+use super::{
+    Telemetry,
+    connection::ConnectionError,
+    endings::{ENOUGH_ITEMS, Endings, LENGTHS},
+    names::Names,
+};
 use crate::{Analysis, Options, report::Report, sample::Item};
 
 /// Items of a page. A page of items of 1 KB costs about 30 request units, so a bound of request units is
@@ -33,7 +39,7 @@ pub struct Container {
 /// How much a scan may read.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Limits {
-    /// Items, divided evenly among the physical partitions.
+    /// Items, from all over the container.
     pub items: Option<u64>,
     /// Request units. The scan ends with the page that reaches them.
     pub request_units: Option<f64>,
@@ -49,8 +55,13 @@ pub struct Scan {
     pub bytes: u64,
     /// Physical partitions of the container.
     pub physical_partitions: usize,
+    /// Items of the container, estimated from a sample across it.
+    pub items_in_container: Option<u64>,
     /// Whether each item was read.
     pub is_complete: bool,
+    /// Whether some physical partition has more items than its first page.
+    #[serde(skip)]
+    goes_on: bool,
     /// Request units that the scan has cost.
     pub request_units: f64,
     /// Requests to the store, the SDK's own retries included.
@@ -88,62 +99,150 @@ impl Container {
         let mut unnamed = Names::default();
         let names = telemetry.map_or(&mut unnamed, |telemetry| &mut telemetry.names);
         let ranges = self.client.read_feed_ranges(None).await?;
-        let mut scan =
-            Scan { physical_partitions: ranges.len(), is_complete: true, ..Scan::default() };
+        let mut scan = Scan { physical_partitions: ranges.len(), ..Scan::default() };
+        let is_bounded = limits.items.is_some() || limits.request_units.is_some();
+        let mut items = Vec::new();
+        if is_bounded {
+            items = self.first(&ranges, limits, &mut scan).await?;
+            if !scan.is_complete
+                && let Some(sample) = self.across(&ranges, &items, limits, &mut scan).await?
+            {
+                items = sample;
+            }
+        }
         let options = Options {
             current: Some(self.strategy.clone()),
             physical_partitions: u32::try_from(ranges.len()).ok(),
+            items_in_container: scan.items_in_container,
             ..Options::default()
         };
         let mut analysis = Analysis::new(vec![self.strategy.clone()], Vec::new(), options);
-        let mut left = ranges.len() as u64;
-        'ranges: for range in ranges {
-            // What one physical partition does not have, the others may give.
-            let share = limits.items.map(|most| (most - scan.items).div_ceil(left));
-            let until = share.map(|share| scan.items + share);
-            left -= 1;
-            if share == Some(0) {
-                scan.is_complete = false;
-                break;
-            }
-            let mut pages = self.pages(FeedScope::range(range), share).await?;
-            while let Some(page) = pages.try_next().await? {
-                let diagnostics = page.diagnostics();
-                scan.request_units += diagnostics.total_request_charge().value();
-                scan.requests += diagnostics.request_count() as u64;
-                let mut page = page.into_items();
-                let room = until.map_or(u64::MAX, |until| until - scan.items);
-                page.truncate(usize::try_from(room).unwrap_or(usize::MAX));
-                let items: Vec<Item> = page.into_iter().map(item).collect();
-                for item in &items {
-                    scan.bytes += item.bytes as u64;
-                    if let Ok(key) = self.strategy.key(&item.value) {
-                        names.see(&key);
-                    }
-                }
-                scan.items += items.len() as u64;
-                analysis.add(&items);
-                progress(&scan);
-                if limits.request_units.is_some_and(|most| scan.request_units >= most) {
-                    scan.is_complete = false;
-                    break 'ranges;
-                }
-                if until.is_some_and(|until| scan.items >= until) {
-                    scan.is_complete = false;
-                    break;
+        let mut add = |items: Vec<Item>, scan: &mut Scan| {
+            for item in &items {
+                scan.bytes += item.bytes as u64;
+                if let Ok(key) = self.strategy.key(&item.value) {
+                    names.see(&key);
                 }
             }
+            scan.items += items.len() as u64;
+            analysis.add(&items);
+            progress(scan);
+        };
+        add(items, &mut scan);
+        if !is_bounded {
+            for range in ranges {
+                let mut pages = self.pages(everything(), range, PAGE).await?;
+                while let Some(page) = pages.try_next().await? {
+                    add(scan.items_of(page), &mut scan);
+                }
+            }
+            scan.is_complete = true;
         }
         let report = analysis.finish().pop();
         Ok((scan, report.ok_or_else(|| anyhow::anyhow!("the analysis has no report"))?))
     }
 
+    /// Returns the first items of each physical partition, a page at most, and says whether these are all.
+    async fn first(
+        &self,
+        ranges: &[FeedRange],
+        limits: Limits,
+        scan: &mut Scan,
+    ) -> anyhow::Result<Vec<Item>> {
+        let mut items = Vec::new();
+        for (range, left) in ranges.iter().zip((1..=ranges.len() as u64).rev()) {
+            // What one physical partition does not have, the others may give.
+            let room = limits.items.map_or(u64::MAX, |most| most - items.len() as u64);
+            let share = u32::try_from(room.div_ceil(left)).unwrap_or(PAGE).min(PAGE);
+            if share == 0 || scan.is_spent(limits) {
+                return Ok(items);
+            }
+            let mut pages = self.pages(everything(), range.clone(), share).await?;
+            let mut read = Vec::new();
+            while read.len() < share as usize
+                && let Some(page) = pages.try_next().await?
+            {
+                read.extend(scan.items_of(page));
+            }
+            let is_whole = (read.len() as u64) < u64::from(share);
+            read.truncate(share as usize);
+            items.extend(read);
+            scan.goes_on |= !is_whole;
+        }
+        scan.is_complete = !scan.goes_on;
+        Ok(items)
+    }
+
+    /// Returns the items of a sample across the container, or `None` where the ids cannot tell one.
+    async fn across(
+        &self,
+        ranges: &[FeedRange],
+        first: &[Item],
+        limits: Limits,
+        scan: &mut Scan,
+    ) -> anyhow::Result<Option<Vec<Item>>> {
+        let mut endings = Endings::default();
+        let ids = first.iter().filter_map(|item| item.value.get("id")?.as_str());
+        ids.for_each(|id| endings.see(id));
+        let wanted = limits.items.unwrap_or(u64::MAX).min(scan.affordable(limits, first.len()));
+        if !endings.tell() || wanted < ENOUGH_ITEMS {
+            return Ok(None);
+        }
+        for length in LENGTHS {
+            let one = endings.some(length, 1);
+            let found = self.ending(ranges, &one, wanted, limits, scan).await?;
+            let n_found = found.len() as u64;
+            if scan.is_spent(limits) {
+                return Ok(None);
+            }
+            if n_found < ENOUGH_ITEMS && length > 1 {
+                continue;
+            }
+            let (length, n) = endings.plan(length, n_found, wanted);
+            let some = endings.some(length, n);
+            let items = self.ending(ranges, &some, wanted, limits, scan).await?;
+            let all = items.len() as u64 * endings.count(length) / n;
+            scan.items_in_container = Some(all);
+            return Ok(Some(items));
+        }
+        Ok(None)
+    }
+
+    /// Returns at most so many items whose ids have one of these endings.
+    async fn ending(
+        &self,
+        ranges: &[FeedRange],
+        endings: &[String],
+        most: u64,
+        limits: Limits,
+        scan: &mut Scan,
+    ) -> anyhow::Result<Vec<Item>> {
+        let names = (0..endings.len()).map(|n| format!("ENDSWITH(c.id, @e{n})"));
+        let text = format!("SELECT * FROM c WHERE {}", names.collect::<Vec<_>>().join(" OR "));
+        let mut query = Query::from(text);
+        for (n, ending) in endings.iter().enumerate() {
+            query = query.with_parameter(format!("@e{n}"), ending)?;
+        }
+        let mut items = Vec::new();
+        for range in ranges {
+            let mut pages = self.pages(query.clone(), range.clone(), PAGE).await?;
+            while let Some(page) = pages.try_next().await? {
+                items.extend(scan.items_of(page));
+                if items.len() as u64 >= most || scan.is_spent(limits) {
+                    items.truncate(usize::try_from(most).unwrap_or(usize::MAX));
+                    return Ok(items);
+                }
+            }
+        }
+        Ok(items)
+    }
+
     async fn pages(
         &self,
-        scope: FeedScope,
-        most: Option<u64>,
-    ) -> azure_data_cosmos::Result<azure_data_cosmos::feed::QueryPageIterator<Value>> {
-        let page = most.and_then(|most| u32::try_from(most).ok()).unwrap_or(PAGE).min(PAGE);
+        query: Query,
+        range: FeedRange,
+        page: u32,
+    ) -> azure_data_cosmos::Result<QueryPageIterator<Value>> {
         let mut operation = OperationOptions::default();
         operation.throughput_control = Some(
             ThroughputControlOptionsBuilder::new().with_priority_level(PriorityLevel::Low).build(),
@@ -155,9 +254,51 @@ impl Container {
             .with_max_fan_out(u32::MAX);
         let options =
             QueryOptions::default().with_operation_options(operation).with_feed_options(feed);
-        let query = Query::from("SELECT * FROM c");
-        Ok(self.client.query_items(query, scope, Some(options)).await?.into_pages())
+        Ok(self
+            .client
+            .query_items(query, FeedScope::range(range), Some(options))
+            .await?
+            .into_pages())
     }
+}
+
+impl Scan {
+    /// Returns the items of a page, and adds what it has cost.
+    fn items_of(&mut self, page: QueryFeedPage<Value>) -> Vec<Item> {
+        let diagnostics = page.diagnostics();
+        self.request_units += diagnostics.total_request_charge().value();
+        self.requests += diagnostics.request_count() as u64;
+        page.into_items().into_iter().map(item).collect()
+    }
+
+    fn is_spent(&self, limits: Limits) -> bool {
+        limits.request_units.is_some_and(|most| self.request_units >= most)
+    }
+
+    /// Returns how many items half of the remaining request units are enough for, at the price of the first
+    /// ones. The other half is for looking for them.
+    #[expect(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "an estimate of a number of items"
+    )]
+    fn affordable(&self, limits: Limits, read: usize) -> u64 {
+        let Some(most) = limits.request_units else { return u64::MAX };
+        let each = self.request_units / read.max(1) as f64;
+        ((most - self.request_units).max(0.0) / 2.0 / each.max(f64::MIN_POSITIVE)) as u64
+    }
+
+    /// Returns the items of the container for each that was read, where both are known.
+    #[expect(clippy::cast_precision_loss, reason = "counts here are far below 2^53")]
+    pub(super) fn scale(&self) -> f64 {
+        let all = self.items_in_container.unwrap_or(self.items);
+        (all as f64 / self.items.max(1) as f64).max(1.0)
+    }
+}
+
+fn everything() -> Query {
+    Query::from("SELECT * FROM c")
 }
 
 fn found(error: azure_data_cosmos::CosmosError, missing: impl Fn() -> String) -> anyhow::Error {
