@@ -66,6 +66,8 @@ pub(crate) struct Cost {
     pub(crate) physical: f64,
     pub(crate) loaded: f64,
     pub(crate) charge: f64,
+    /// The part of the charge for the beginning in each physical partition.
+    pub(crate) charge_of_starts: f64,
     /// The part of the charge for each item that is loaded.
     pub(crate) charge_of_a_load: f64,
 }
@@ -189,6 +191,7 @@ fn request_report(kind: &Kind, cost: &Cost) -> RequestReport {
         physical_partitions: cost.physical,
         items_loaded: cost.loaded,
         request_units: cost.charge,
+        request_units_of_starts: cost.charge_of_starts,
         request_units_per_day: kind.request.per_day().map(|per_day| per_day * cost.charge),
         transaction_fits: is_transaction.then_some(cost.names == Named::Key),
     }

@@ -15,7 +15,7 @@ use crate::{
     estimate::GB,
     findings::{
         ALERTS, CROSS_PARTITION_QUERIES, HOT_PARTITION, LARGE_BYTES, LARGE_PARTITION,
-        MOST_CROSS_PARTITION, MOST_GINI, MOST_SHARE,
+        LOW_CARDINALITY, MOST_CROSS_PARTITION, MOST_GINI, MOST_SHARE,
     },
     report::{Finding, Report, Severity},
     words::percent,
@@ -147,8 +147,17 @@ impl Metrics {
             telemetry,
             items,
         };
+        // A part shows fewer keys than there are.
+        if metrics.sees_some_keys() {
+            metrics.findings.retain(|finding| finding.code != LOW_CARDINALITY);
+        }
         metrics.check();
         metrics
+    }
+
+    /// Returns true when the number of keys is that of a part of the container.
+    fn sees_some_keys(&self) -> bool {
+        !self.scan.is_complete && self.items.cardinality.exact
     }
 
     /// Returns true when something is wrong.

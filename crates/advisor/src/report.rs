@@ -159,6 +159,8 @@ pub struct RequestReport {
     pub items_loaded: f64,
     /// Request units of one.
     pub request_units: f64,
+    /// The part of them that is paid in each physical partition that a query begins in.
+    pub request_units_of_starts: f64,
     /// Request units a day.
     pub request_units_per_day: Option<f64>,
     /// Whether its writes must be one transaction and are in one logical partition. `None` when it is

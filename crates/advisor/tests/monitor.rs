@@ -231,10 +231,19 @@ async fn a_sample_is_drawn_across_the_partitions() {
         let share = top["share"].as_f64().unwrap();
         assert!((0.78..0.98).contains(&share), "{arguments:?}: {share} for 0.875, {scan}");
         assert!(metrics["unknown"].to_string().contains("ids end in certain"), "{metrics}");
+        assert!(!codes(&metrics).contains(&"low-cardinality"), "{arguments:?}: of a part");
         // The size is that of the container, not that of the sample.
         let bytes = metrics["largestPartitions"][0]["bytes"].as_f64().unwrap();
         assert!((200_000.0..700_000.0).contains(&bytes), "{bytes}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_part_of_the_keys_is_called_so() {
+    let world = World::new().await;
+    let page = world.run(&["--sample", "30"]).await;
+    let page = String::from_utf8(page.stdout).unwrap();
+    assert!(page.contains("at least ") && page.contains(" logical partitions"), "{page}");
 }
 
 /// Waits for a line with this text.

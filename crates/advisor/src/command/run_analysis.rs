@@ -66,6 +66,7 @@ pub(crate) fn run(input: &Input, arguments: &Arguments) -> anyhow::Result<Advice
         current: input.current.clone(),
         container: arguments.container.clone().unwrap_or_else(|| "items".to_owned()),
         items_in_container: arguments.items_in_container,
+        has_given_partitions: arguments.physical_partitions.is_some(),
         unique: arguments.unique.clone(),
     };
     let mut advice = Advice::new(reports, &others, &question).context("the sample has no items")?;

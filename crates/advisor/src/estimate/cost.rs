@@ -64,6 +64,7 @@ pub(super) fn cost(
         physical: 1.0,
         loaded: 0.0,
         charge,
+        charge_of_starts: 0.0,
         charge_of_a_load: 0.0,
     };
     let write = |step: &Step, found: &Found, alone: bool| -> f64 {
@@ -219,7 +220,9 @@ impl Query<'_> {
             cost.logical += share * logical;
             cost.physical += share * physical;
             cost.loaded += share * loaded;
-            cost.charge += share * (physical * (QUERY + seeks * SEEK) + loaded * charge_of_a_load);
+            let starts = physical * (QUERY + seeks * SEEK);
+            cost.charge_of_starts += share * starts;
+            cost.charge += share * (starts + loaded * charge_of_a_load);
         };
         let Visits { draws, all, prefixes, partitions, .. } = self.visits;
         let everywhere = |requests: f64| matches.mean(|found| found.min(limit * requests));

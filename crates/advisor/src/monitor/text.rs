@@ -40,7 +40,11 @@ impl fmt::Display for Metrics {
 impl Metrics {
     fn sizes(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let count = self.items.cardinality;
-        let about = if count.exact { "" } else { "about " };
+        let about = match count.exact {
+            _ if self.sees_some_keys() => "at least ",
+            true => "",
+            false => "about ",
+        };
         writeln!(
             f,
             "{about}{:.0} logical partitions, {} on average; Gini {:.2} of the items, {:.2} of the bytes\n",

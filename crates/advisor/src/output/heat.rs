@@ -27,7 +27,7 @@ pub(super) fn heat_map(hotness: &Hotness) -> String {
             svg,
             "<text x=\"0\" y=\"{:.1}\">{}</text>",
             y + ROW - 5.0,
-            escape(&shortened(&row.key))
+            escape(&shortened(named(&row.key)))
         );
         let mut x = LEFT;
         for (at, share) in hotness.columns.iter().zip(&row.shares) {
@@ -40,7 +40,7 @@ pub(super) fn heat_map(hotness: &Hotness) -> String {
                     column.max(1.0),
                     ROW - 2.0,
                     0.15 + 0.85 * share.min(1.0),
-                    escape(&row.key),
+                    escape(named(&row.key)),
                     escape(at),
                     share * 100.0
                 );
@@ -59,6 +59,11 @@ pub(super) fn heat_map(hotness: &Hotness) -> String {
         );
     }
     svg + "</svg>\n"
+}
+
+/// Returns the name of a key. Of very many keys those with few items are counted by their hashes alone.
+pub(super) fn named(key: &str) -> &str {
+    if key.is_empty() { "one of very many keys" } else { key }
 }
 
 fn shortened(key: &str) -> String {

@@ -1,5 +1,7 @@
 //! Advice as one HTML file.
 
+mod calculator;
+
 use std::fmt::Write as _;
 
 use tributary_tools::{
@@ -10,17 +12,20 @@ use tributary_tools::{
     },
 };
 
-use super::{heat::heat_map, tables, text};
+use super::{
+    heat::{heat_map, named},
+    tables, text,
+};
 use crate::{
     advice::{Advice, Standing},
-    report::{Distribution, Report},
+    report::{Distribution, Report, Severity},
     words::whole,
 };
 
 /// As many candidates are drawn, a colour each.
 const DRAWN: usize = CLASSES.len() - 1;
 
-/// Returns the page: no script, no font, no image from elsewhere.
+/// Returns the page: no script, font or image from elsewhere.
 pub fn html(advice: &Advice) -> String {
     let drawn = &advice.ranked[..advice.ranked.len().min(DRAWN)];
     let mut body = String::new();
@@ -37,19 +42,24 @@ pub fn html(advice: &Advice) -> String {
         whole(items)
     );
     list(&mut body, &advice.why);
+    calculator::calculator(&mut body, advice, drawn);
     body.push_str("<h2>The candidates</h2>\n");
     body.push_str(&wide(&tables::matrix(advice)));
     let _ = writeln!(body, "<p>{}</p>", tables::order(advice));
+    loads(&mut body, advice);
     distributions(&mut body, drawn);
     fan_out(&mut body, drawn);
     for standing in drawn {
         candidate(&mut body, standing);
     }
     alternatives(&mut body, advice);
+    unique(&mut body, advice);
     definition(&mut body, advice);
+    change(&mut body, advice);
     body.push_str("<h2>What the data cannot tell</h2>\n");
     list(&mut body, &advice.unknown);
-    page::page(&title, &body)
+    let _ = writeln!(body, "<script>\n{}</script>", include_str!("html/page.js"));
+    page::styled_page(&title, include_str!("html/page.css"), &body)
 }
 
 fn key(drawn: &[Standing]) -> String {
@@ -119,7 +129,7 @@ fn fan_out(body: &mut String, drawn: &[Standing]) {
                 .collect(),
         })
         .collect();
-    body.push_str(&bars("partitions", &groups));
+    body.push_str(&chart(&bars("partitions", &groups)));
 }
 
 fn candidate(body: &mut String, standing: &Standing) {
@@ -130,7 +140,7 @@ fn candidate(body: &mut String, standing: &Standing) {
         standing.place,
         escape(&report.strategy.to_string())
     );
-    list(body, &report.findings.iter().map(text::line).collect::<Vec<_>>());
+    findings(body, report);
     if !report.requests.is_empty() {
         body.push_str(&wide(&tables::requests(report)));
     }
@@ -138,13 +148,66 @@ fn candidate(body: &mut String, standing: &Standing) {
         let _ = writeln!(
             body,
             "<h3>Writes over time</h3>\n<p>The partitions with the most writes, and their share of the writes \
-             of each time: the darker, the larger. All pale is good. In the busiest {} ({}), {:.0} % went to {}.</p>",
+             of each time: the stronger the colour, the larger. All pale is good. In the busiest {} ({}), {:.0} % went to {}.</p>",
             window(hotness.window_seconds),
             escape(&hotness.busiest),
             hotness.share * 100.0,
-            escape(&hotness.key)
+            escape(named(&hotness.key))
         );
-        body.push_str(&heat_map(hotness));
+        body.push_str(&chart(&heat_map(hotness)));
+    }
+}
+
+/// Returns a chart that may be wider than the page.
+fn chart(svg: &str) -> String {
+    format!("<div class=\"chart\">\n{svg}</div>\n")
+}
+
+/// Writes the findings, each with its severity as a word in its colour.
+fn findings(body: &mut String, report: &Report) {
+    if report.findings.is_empty() {
+        body.push_str("<p><span class=\"badge fine\">Fine</span> Nothing was found.</p>\n");
+        return;
+    }
+    body.push_str("<ul class=\"findings\">\n");
+    for finding in &report.findings {
+        let (class, word) = match finding.severity {
+            Severity::Warning => ("bad", "Warning"),
+            Severity::Notice => ("near", "Notice"),
+        };
+        let _ = writeln!(
+            body,
+            "<li><span class=\"badge {class}\">{word}</span> <b>{}</b> {} <span class=\"source\">{}</span></li>",
+            finding.code,
+            escape(&finding.sentence),
+            escape(&finding.source.replace("https://", ""))
+        );
+    }
+    body.push_str("</ul>\n");
+}
+
+fn loads(body: &mut String, advice: &Advice) {
+    let lines = text::load(advice);
+    if !lines.is_empty() {
+        body.push_str("<h2>Load</h2>\n");
+        list(body, &lines);
+    }
+}
+
+fn unique(body: &mut String, advice: &Advice) {
+    if !advice.unique.is_empty() {
+        body.push_str("<h2>Unique values</h2>\n");
+        list(body, &advice.unique.iter().map(|one| one.sentence.clone()).collect::<Vec<_>>());
+    }
+}
+
+fn change(body: &mut String, advice: &Advice) {
+    let Some(change) = &advice.change else { return };
+    let title = format!("To change the key from {} to {}", change.from, change.to);
+    let _ = writeln!(body, "<h2>{}</h2>", escape(&title));
+    for (title, lines) in text::parts_of_runbook(change) {
+        let _ = writeln!(body, "<h3>{title}</h3>");
+        list(body, lines);
     }
 }
 

@@ -41,6 +41,47 @@ fn texts_of_the_user_are_no_html() {
         "{\"kind\": \"<img src=x>\", \"operation\": \"query\", \"filters\": {\"/user\": \"?\"}}\n",
     );
     let page = page(&folder, &[]);
-    assert!(!page.contains("<script") && !page.contains("<img"), "{page}");
+    // The data and the program of the page itself.
+    assert_eq!(page.matches("<script").count(), 2, "{page}");
+    assert!(!page.contains("<script>0") && !page.contains("<img"), "{page}");
     assert!(page.contains("&lt;img"), "{page}");
+}
+
+#[test]
+fn severities_are_words_in_colours_and_limits_are_gauges() {
+    let folder = posts::folder();
+    let page = page(&folder, &["--items-in-container", "400000000", "--items-per-day", "1500000"]);
+    for text in [
+        "<span class=\"badge bad\">Warning</span>",
+        "data-gauge=\"largest\"",
+        "of 20 GB</b>",
+        "of 10,000 RU/s</b>",
+        "role=\"meter\"",
+        "<input type=\"range\" id=\"size\"",
+        "<input type=\"range\" id=\"growth\"",
+        "<input type=\"range\" id=\"requests\"",
+        "initial-scale=1",
+    ] {
+        assert!(page.contains(text), "{text}");
+    }
+}
+
+/// Of 20,000 keys most are counted by their hashes, and the busiest of a day may be among them.
+#[test]
+fn no_row_of_the_heat_map_is_without_a_name() {
+    let item = |n: u32| {
+        let second = n % 86_400;
+        let time =
+            format!("2026-11-22T{:02}:{:02}:{:02}Z", second / 3_600, second / 60 % 60, second % 60);
+        format!("{{\"id\": \"{n}\", \"createdAt\": \"{time}\"}}\n")
+    };
+    let folder = posts::folder().with("items.jsonl", &(0..60_000).map(item).collect::<String>());
+    let said =
+        folder.advise(&["--items", "items.jsonl", "--candidate", "/id", "--html", "report.html"]);
+    assert_eq!(said.code, 0, "{}", said.err);
+    let page = folder.read("report.html");
+    assert!(page.contains("one of very many keys"), "all keys have names");
+    for blank in ["></text>", "<title> ", "went to .", "went to </p>"] {
+        assert!(!page.contains(blank), "{blank}");
+    }
 }
