@@ -10,11 +10,14 @@ use tributary_partitioning::KeyStrategy;
 
 use super::{Definition, Standing};
 use crate::{
-    estimate::PARTITION_REQUEST_UNITS,
+    estimate::{PARTITION_REQUEST_UNITS, SECONDS_OF_A_DAY},
     report::RequestReport,
     request::{Operation, RequestKind},
     words::{about, counted},
 };
+
+/// A change that pays later than this is not made for its request units.
+const MAX_PLANNED_DAYS: f64 = 3.0 * 365.0;
 
 /// The change from one key to another.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -100,11 +103,17 @@ impl KeyChange {
                 .to_owned(),
         );
         if let Some(saves) = self.saves_per_day {
+            let days = (self.read + self.write) / saves;
             costs.push(if saves > 0.0 {
+                let late = if days > MAX_PLANNED_DAYS {
+                    ": request units alone are no reason for it"
+                } else {
+                    ""
+                };
                 format!(
-                    "The new key saves {} RU a day, so the change has paid for itself in {}.",
+                    "The new key saves {} RU a day, so the change has paid for itself in {}{late}.",
                     about(saves),
-                    duration((self.read + self.write) / saves * 86_400.0)
+                    duration(days * SECONDS_OF_A_DAY)
                 )
             } else {
                 "The new key saves no request units: it is ranked first for its smaller risks."
@@ -218,6 +227,7 @@ fn duration(seconds: f64) -> String {
         _ if seconds < 90.0 => counted(seconds.max(1.0), "second"),
         _ if seconds < 5_400.0 => counted(seconds / 60.0, "minute"),
         _ if seconds < 172_800.0 => counted(seconds / 3_600.0, "hour"),
-        _ => counted(seconds / 86_400.0, "day"),
+        _ if seconds < 730.0 * SECONDS_OF_A_DAY => counted(seconds / SECONDS_OF_A_DAY, "day"),
+        _ => counted(seconds / SECONDS_OF_A_DAY / 365.0, "year"),
     }
 }

@@ -99,6 +99,19 @@ fn a_read_or_write_without_the_key_finds_its_item_by_an_index() {
     assert_eq!(composites, [""; 0]);
 }
 
+#[test]
+fn a_unique_key_is_part_of_the_definition() {
+    let key = "/tenant".parse().unwrap();
+    let unique = ["/tenant,/email", "/tenant,/\"full name\"", "/email"]
+        .map(|unique| super::Uniqueness::new(&unique.parse().unwrap(), &key, &[]));
+    let definition = Definition::new("users", &key, &[], &unique);
+    assert_bicep(&definition.bicep);
+    let entry = parsed(&definition.entry);
+    assert_eq!(entry, serde_json::to_value(&definition.entry).unwrap());
+    let paths = json!([{"paths": ["/email"]}, {"paths": ["/\"full name\""]}]);
+    assert_eq!(entry["uniqueKeyPolicy"]["uniqueKeys"], paths, "an email alone needs a reservation");
+}
+
 /// Exported queries may be without their texts.
 #[test]
 fn a_query_of_which_nothing_is_known_needs_everything_indexed() {

@@ -179,7 +179,7 @@ fn findings(body: &mut String, report: &Report) {
             body,
             "<li><span class=\"badge {class}\">{word}</span> <b>{}</b> {} <span class=\"source\">{}</span></li>",
             finding.code,
-            escape(&finding.sentence),
+            with_code(&finding.sentence),
             escape(&finding.source.replace("https://", ""))
         );
     }
@@ -207,7 +207,7 @@ fn change(body: &mut String, advice: &Advice) {
     let _ = writeln!(body, "<h2>{}</h2>", escape(&title));
     for (title, lines) in text::parts_of_runbook(change) {
         let _ = writeln!(body, "<h3>{title}</h3>");
-        list(body, lines);
+        listed(body, "ol", lines);
     }
 }
 
@@ -253,14 +253,31 @@ fn definition(body: &mut String, advice: &Advice) {
 }
 
 fn list(body: &mut String, lines: &[String]) {
+    listed(body, "ul", lines);
+}
+
+fn listed(body: &mut String, tag: &str, lines: &[String]) {
     if lines.is_empty() {
         return;
     }
-    body.push_str("<ul>\n");
+    let _ = writeln!(body, "<{tag}>");
     for line in lines {
         // Addresses are text here: the page needs nothing from elsewhere, and nobody has to check that.
         let line = line.replace("https://", "");
-        let _ = writeln!(body, "<li>{}</li>", escape(&line));
+        let _ = writeln!(body, "<li>{}</li>", with_code(&line));
     }
-    body.push_str("</ul>\n");
+    let _ = writeln!(body, "</{tag}>");
+}
+
+/// Returns a text in which what stands between backticks is code.
+fn with_code(text: &str) -> String {
+    let mut parts = text.split('`').map(escape);
+    let mut html = parts.next().unwrap_or_default();
+    while let (Some(code), after) = (parts.next(), parts.next()) {
+        let _ = match after {
+            Some(after) => write!(html, "<code>{code}</code>{after}"),
+            None => write!(html, "`{code}"),
+        };
+    }
+    html
 }

@@ -66,6 +66,18 @@ fn severities_are_words_in_colours_and_limits_are_gauges() {
     }
 }
 
+#[test]
+fn the_way_to_another_key_is_numbered_and_has_its_commands_as_code() {
+    let folder = posts::folder();
+    let files = ["--items", "items.jsonl", "--requests", "requests.jsonl", "--html", "report.html"];
+    let keys = ["--candidate", "/userId", "--current", "/tag", "--container", "posts"];
+    assert_eq!(folder.advise(&[&files[..], &keys].concat()).code, 1);
+    let page = folder.read("report.html");
+    check_page(&page);
+    assert!(page.contains("<ol>\n<li>Create the container <code>posts-2</code>"), "{page}");
+    assert!(page.contains("<code>az cosmosdb copy create "), "{page}");
+}
+
 /// Of 20,000 keys most are counted by their hashes, and the busiest of a day may be among them.
 #[test]
 fn no_row_of_the_heat_map_is_without_a_name() {
