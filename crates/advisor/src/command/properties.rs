@@ -18,12 +18,19 @@ const MAX_LISTED: usize = 8;
 /// The named properties, and how many items have them.
 pub(crate) struct Properties {
     profile: Profile,
-    /// By path: what names it.
-    named: BTreeMap<Path, String>,
+    named: BTreeMap<Path, Named>,
     /// Of those that the profile does not know: the items of the whole sample that have it.
     counted: BTreeMap<Path, usize>,
     /// Items of the whole sample.
     n_items: usize,
+}
+
+/// What names a property.
+struct Named {
+    by: String,
+    /// Whether a person has written the name. A query that was measured may be by a property that no item
+    /// has any more.
+    is_written: bool,
 }
 
 impl Properties {
@@ -36,15 +43,14 @@ impl Properties {
         Self { profile, named: BTreeMap::new(), counted: BTreeMap::new(), n_items: 0 }
     }
 
-    /// Adds the properties by which a request finds, sorts or selects items. Those that it sets need not
-    /// be there yet.
-    pub(crate) fn name_in_request(&mut self, request: &RequestKind) {
+    /// Adds the properties by which a request finds or sorts items. Those that it sets need not be there yet.
+    pub(crate) fn name_in_request(&mut self, request: &RequestKind, is_written: bool) {
         let by = format!("the request \"{}\"", request.kind);
         let order = request.order_by.as_ref().map(|order| &order.path);
         let of_steps = request.writes.iter().flat_map(|step| step.filters.iter());
         let paths = request.filters.keys().chain(order).chain(of_steps.map(|(path, _)| path));
         for path in paths {
-            self.name(path, &by);
+            self.add_name(path, &by, is_written);
         }
     }
 
@@ -58,7 +64,15 @@ impl Properties {
 
     /// Adds a property.
     pub(crate) fn name(&mut self, path: &Path, by: &str) {
-        self.named.entry(path.clone()).or_insert_with(|| by.to_owned());
+        self.add_name(path, by, true);
+    }
+
+    fn add_name(&mut self, path: &Path, by: &str, is_written: bool) {
+        let named = self.named.entry(path.clone());
+        let named = named.or_insert_with(|| Named { by: by.to_owned(), is_written });
+        if is_written && !named.is_written {
+            *named = Named { by: by.to_owned(), is_written };
+        }
         if self.in_part(path) == 0 {
             self.counted.entry(path.clone()).or_default();
         }
@@ -75,7 +89,7 @@ impl Properties {
     /// Refuses a property that no item has, or that only differs in its notation from one that most items
     /// have.
     pub(crate) fn check(&self) -> anyhow::Result<()> {
-        for (path, by) in &self.named {
+        for (path, Named { by, .. }) in self.named.iter().filter(|(_, named)| named.is_written) {
             if self.counted.get(path) == Some(&0) {
                 bail!("no item has {path}, which {by} names; {}", self.instead(path));
             }
@@ -98,7 +112,7 @@ impl Properties {
 
     /// Returns a sentence about the properties that only some of the items have.
     pub(crate) fn rare(&self) -> Option<String> {
-        let rare = self.named.iter().filter_map(|(path, by)| {
+        let rare = self.named.iter().filter_map(|(path, Named { by, .. })| {
             let share = match self.counted.get(path) {
                 Some(n) => as_share(*n, self.n_items),
                 None => as_share(self.in_part(path), self.profile.items()),

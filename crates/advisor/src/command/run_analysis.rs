@@ -78,7 +78,7 @@ pub(crate) fn run(input: &Input, arguments: &Arguments) -> anyhow::Result<Advice
 fn named(part: &[Item], input: &Input, arguments: &Arguments) -> Properties {
     let mut properties = Properties::new(part);
     for request in &input.requests {
-        properties.name_in_request(request);
+        properties.name_in_request(request, arguments.requests.is_some());
     }
     for key in arguments.candidate.iter().chain(&input.current) {
         properties.name_in_key(key);

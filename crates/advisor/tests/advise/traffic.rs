@@ -49,6 +49,34 @@ fn a_year_of_traffic_is_advice_without_requests() {
     assert!(said.out.starts_with(&again.out), "{}\n{}", said.out, again.out);
 }
 
+/// A query that was measured cannot be misspelt: what it filters by may be gone.
+#[test]
+fn a_measured_query_by_a_property_that_no_item_has_is_told_and_not_refused() {
+    let texts = TEXTS.replace("c.tag = @tag", "c.deleted = @deleted");
+    let folder = posts::folder().with("export.csv", EXPORT).with("texts.json", &texts);
+    let said = folder.advise(&[
+        "--items",
+        "items.jsonl",
+        "--traffic",
+        "export.csv",
+        "texts.json",
+        "--current",
+        "/userId",
+    ]);
+    assert!(said.code < 2, "{}", said.err);
+    assert!(said.out.contains("/deleted 0 % (the request \"query by /deleted\")"), "{}", said.out);
+    let refused = folder.advise(&[
+        "--items",
+        "items.jsonl",
+        "--traffic",
+        "export.csv",
+        "texts.json",
+        "--candidate",
+        "/deleted",
+    ]);
+    assert!(refused.code == 2 && refused.err.contains("no item has /deleted"), "{}", refused.err);
+}
+
 #[test]
 fn lines_of_the_handler_give_the_frequencies() {
     let line = |function: &str, hour: u32| {
