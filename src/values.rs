@@ -42,6 +42,9 @@ impl CommandId {
     }
 }
 
+/// The longest id of an item in the store, in bytes (service limit).
+const MAX_STORED_ID_BYTES: usize = 1_023;
+
 /// Why a text is not a value of the wanted type, in words for the caller: "must be …".
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
@@ -233,6 +236,24 @@ pub fn check_id(text: &str) -> Result<(), Invalid> {
                 .into(),
         ),
     }
+}
+
+/// Checks an id that an item of the store can have: at most 1,023 bytes, without control characters,
+/// `/`, `\`, `?` and `#`.
+pub fn check_stored_id(text: &str) -> Result<(), Invalid> {
+    let is_bad = |c: char| c.is_control() || matches!(c, '/' | '\\' | '?' | '#');
+    if text.len() <= MAX_STORED_ID_BYTES && !text.contains(is_bad) {
+        Ok(())
+    } else {
+        Err("must be an id of the store".into())
+    }
+}
+
+/// Reads an id that an item of the store can have.
+pub fn stored_id<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    check_stored_id(&text).map_err(de::Error::custom)?;
+    Ok(text)
 }
 
 /// Checks the length of a text in Unicode code points.

@@ -264,22 +264,38 @@ impl Container {
         scope: Scope<'_>,
         limit: u32,
     ) -> Result<Vec<Row<T>>, StoreError> {
-        match self.query(query.clone(), scope, limit).await {
-            Ok(items) => return Ok(items.into_iter().map(Ok).collect()),
+        let (rows, _) = self.query_rows_while(query, scope, limit, |_| true).await?;
+        Ok(rows)
+    }
+
+    /// Reads the pages of a query as [`Self::query_rows`] does, as long as `go_on` says so of the rows
+    /// so far; true if the query has no more.
+    pub async fn query_rows_while<T: DeserializeOwned + Send + 'static>(
+        &self,
+        query: Query,
+        scope: Scope<'_>,
+        page_size: u32,
+        go_on: impl Fn(&[Row<T>]) -> bool,
+    ) -> Result<(Vec<Row<T>>, bool), StoreError> {
+        let pages = self.pages(query.clone(), scope, page_size).await?;
+        match rows_while(pages, Ok, &go_on).await {
             Err(StoreError { reason: Reason::Unreadable, .. }) => {}
-            Err(error) => return Err(error),
+            rows => return rows,
         }
-        let rows: Vec<JsonText> = self.query(query, scope, limit).await?;
-        let parsed = rows.into_iter().map(|row| row.parse().ok_or(row));
-        Ok(parsed.inspect(|row| self.report_unreadable(row.as_ref().err())).collect())
+        let pages = self.pages(query, scope, page_size).await?;
+        let row = |row: JsonText| row.parse().ok_or(row);
+        let (rows, is_end) = rows_while(pages, row, &go_on).await?;
+        for row in &rows {
+            self.report_unreadable(row.as_ref().err());
+        }
+        Ok((rows, is_end))
     }
 
     fn report_unreadable(&self, row: Option<&JsonText>) {
         if let Some(row) = row {
-            let id: Option<String> = row.field("id");
             tracing::error!(
                 container = self.id,
-                item.id = id,
+                item.id = row.id(),
                 "Left out an item that is unreadable"
             );
         }
@@ -383,6 +399,22 @@ async fn measured<F: Future>(
     let cost = Cost::from(&*meter);
     PartitionUse { container, partition, begins_query, cost }.record();
     output
+}
+
+/// Collects the rows of pages as long as `go_on` says so; true if there are no more.
+async fn rows_while<P, T>(
+    mut pages: BoxStream<'static, Result<Vec<P>, StoreError>>,
+    row: impl Fn(P) -> Row<T>,
+    go_on: impl Fn(&[Row<T>]) -> bool,
+) -> Result<(Vec<Row<T>>, bool), StoreError> {
+    let mut rows = Vec::new();
+    while let Some(page) = pages.try_next().await? {
+        rows.extend(page.into_iter().map(&row));
+        if !go_on(&rows) {
+            return Ok((rows, false));
+        }
+    }
+    Ok((rows, true))
 }
 
 /// The ETag of a response: every item has one.

@@ -27,6 +27,14 @@ impl JsonText {
         serde_json::from_value(fields.remove(name)?).ok()
     }
 
+    /// Returns the id of the item, or of the first item in this row of a query.
+    pub fn id(&self) -> Option<String> {
+        let fields: BTreeMap<String, Value> = self.parse()?;
+        let own = fields.get("id").and_then(Value::as_str);
+        let id = own.or_else(|| fields.values().find_map(|item| item.get("id")?.as_str()));
+        id.map(str::to_owned)
+    }
+
     /// Returns `before`, a JSON array of the items, and `after`.
     ///
     /// Each item is freed as soon as it is copied, so a page is in memory little more than once.

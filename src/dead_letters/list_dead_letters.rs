@@ -4,7 +4,8 @@ use axum::{Json, extract::State};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    cosmos::{Query, Scope, StoreError},
+    cosmos::{JsonText, Query, Scope, StoreError},
+    engines::child_list::SortKey,
     http::{ApiError, Filter, List, PageRequest},
     projection::{Projections, function_of},
     values::{Timestamp, check_id},
@@ -27,6 +28,14 @@ pub struct Summary {
     failed_at: Timestamp,
 }
 
+impl Summary {
+    /// Returns the dead letter with the function that its id names.
+    fn named(self) -> Self {
+        let function = function_of(&self.id).unwrap_or_default().to_owned();
+        Self { function, ..self }
+    }
+}
+
 /// `?function=`: the dead letters of one function.
 #[derive(Debug, Default, Serialize)]
 pub struct ByFunction {
@@ -43,23 +52,23 @@ impl Filter for ByFunction {
     }
 }
 
-/// Where a page ends: when its last letter failed, and its id.
-type SortKey = (Timestamp, String);
-
 /// The dead letters, newest first: of one function in one store request, for they are one logical
 /// partition; of all functions by a query in all partitions, which only an operator asks for.
 pub async fn list_dead_letters(
     State(projections): State<Projections>,
     page: PageRequest<SortKey, ByFunction>,
 ) -> Result<Json<List<Summary>>, ApiError> {
-    let scope = page.filter.function.as_deref().map_or(Scope::Container, Scope::Partition);
-    let query = query(page.fetch(), page.after.as_ref())?;
+    let function = page.filter.function.clone();
+    let scope = function.as_deref().map_or(Scope::Container, Scope::Partition);
     let letters = projections.letters().container();
-    let mut letters: Vec<Summary> = letters.query(query, scope, page.fetch()).await?;
-    for letter in &mut letters {
-        letter.function = function_of(&letter.id).unwrap_or_default().to_owned();
-    }
-    Ok(Json(page.page(letters, |letter| (letter.failed_at, letter.id.clone()))))
+    let after = page.after.clone();
+    let read = async |most| {
+        let rows = letters.query_rows(query(most, after.as_ref())?, scope, most).await?;
+        Ok::<_, StoreError>(rows.into_iter().map(|row| row.map(Summary::named)).collect())
+    };
+    let key = |letter: &Summary| SortKey(letter.failed_at, letter.id.clone());
+    let position = |row: &JsonText| Some(SortKey(row.field("failedAt")?, row.field("id")?));
+    Ok(Json(page.read(read, key, position).await?))
 }
 
 fn query(top: u32, after: Option<&SortKey>) -> Result<Query, StoreError> {
@@ -74,7 +83,7 @@ fn query(top: u32, after: Option<&SortKey>) -> Result<Query, StoreError> {
          c.invocationId, c.failedAt FROM c {page} ORDER BY c.failedAt DESC, c.id DESC"
     ))
     .with_parameter("@top", top)?;
-    if let Some((at, id)) = after {
+    if let Some(SortKey(at, id)) = after {
         query = query.with_parameter("@at", at)?.with_parameter("@id", id)?;
     }
     Ok(query)

@@ -16,11 +16,14 @@
 //! 4. The handler takes a [`PageRequest`](crate::http::PageRequest) with a [`SortKey`] and calls its
 //!    `of_children`.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde_json::Value;
 
 use crate::{
-    cosmos::{Container, Query, Scope, StoreError},
-    values::Timestamp,
+    cosmos::{Container, JsonText, Query, Row, Scope, StoreError},
+    values::{Timestamp, stored_id},
 };
 
 /// What a list is of, and how it is sorted.
@@ -36,8 +39,10 @@ pub struct ChildList {
     /// The filter that keeps only parent and children. One range where no other type is between
     /// the two: that is one index lookup instead of two.
     pub types: &'static str,
-    /// The property with the date of a child.
+    /// The property with the date of a child, which its shape has, too.
     pub date: &'static str,
+    /// What the id of a child begins with where its shape leaves that out.
+    pub id_prefix: &'static str,
     /// The projection of a child, as an object of Cosmos DB SQL.
     pub shape: &'static str,
     /// Which children come first.
@@ -63,15 +68,28 @@ pub enum ListOrder {
 }
 
 /// Where a page of a list ends: date and id of its last item, as the store sorts them.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SortKey(pub Timestamp, pub String);
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct SortKey(pub Timestamp, #[serde(deserialize_with = "stored_id")] pub String);
+
+impl SortKey {
+    /// Returns the position before all items of a moment and later ones, newest first. No item need be
+    /// there.
+    pub fn before(moment: Timestamp) -> Self {
+        Self(moment, String::new())
+    }
+
+    /// Returns the moment before which everything is that comes after this position, newest first.
+    pub fn end(&self) -> Timestamp {
+        if self.1.is_empty() { self.0 } else { self.0.next() }
+    }
+}
 
 /// A parent and a page of its children.
 #[derive(Debug)]
 pub struct Children<P, C> {
     /// The parent.
     pub parent: P,
-    /// The children, at most as many as were asked for.
+    /// The children, at most as many as were asked for. Those that are unreadable are left out.
     pub children: Vec<C>,
 }
 
@@ -80,24 +98,38 @@ pub struct Children<P, C> {
 struct NotRead {}
 
 #[derive(Deserialize)]
-struct Row<P, C> {
+struct Member<P, C> {
     parent: Option<P>,
     child: Option<C>,
 }
 
+/// What every child has that a list can go on after.
+#[derive(Deserialize)]
+struct Unreadable {
+    child: BTreeMap<String, Value>,
+}
+
 impl ChildList {
     /// Returns at most `most` children of a logical partition, from the beginning or after `after`;
-    /// `None` when there is no parent.
+    /// `None` when there is no parent. [`Self::position`] tells where an unreadable child is.
     pub async fn page<C: DeserializeOwned + Send + 'static>(
         &self,
         container: &Container,
         partition: &str,
         most: u32,
         after: Option<&SortKey>,
-    ) -> Result<Option<Vec<C>>, StoreError> {
+    ) -> Result<Option<Vec<Row<C>>>, StoreError> {
         let query = self.query(partition, most, after, None)?;
         let found = Self::find::<NotRead, C>(container, partition, most, query).await?;
         Ok(found.map(|(_, children)| children))
+    }
+
+    /// Returns where a child is that is unreadable.
+    pub fn position(&self, row: &JsonText) -> Option<SortKey> {
+        let Unreadable { child } = row.parse()?;
+        let text = |name| child.get(name)?.as_str();
+        let date = Timestamp::parse(text(self.date)?).ok()?;
+        Some(SortKey(date, format!("{}{}", self.id_prefix, text("id")?)))
     }
 
     /// Returns the parent, in a `shape` as an object of Cosmos DB SQL, with its first `most` children;
@@ -118,7 +150,7 @@ impl ChildList {
         let Some((Some(parent), children)) = found else {
             return Ok(None);
         };
-        Ok(Some(Children { parent, children }))
+        Ok(Some(Children { parent, children: children.into_iter().flatten().collect() }))
     }
 
     /// Returns what the first row says of the parent, and the children; `None` when the first row is
@@ -128,20 +160,18 @@ impl ChildList {
         partition: &str,
         most: u32,
         query: Query,
-    ) -> Result<Option<(Option<P>, Vec<C>)>, StoreError>
+    ) -> Result<Option<(Option<P>, Vec<Row<C>>)>, StoreError>
     where
         P: DeserializeOwned + Send + 'static,
         C: DeserializeOwned + Send + 'static,
     {
         let scope = Scope::Partition(partition);
-        let rows: Vec<Row<P, C>> = container.query(query, scope, most.saturating_add(1)).await?;
+        let rows: Vec<Row<Member<P, C>>> =
+            container.query_rows(query, scope, most.saturating_add(1)).await?;
         let mut rows = rows.into_iter();
-        Ok(match rows.next() {
-            Some(Row { parent, child: None }) => {
-                Some((parent, rows.filter_map(|row| row.child).collect()))
-            }
-            _ => None,
-        })
+        let Some(Ok(Member { parent, child: None })) = rows.next() else { return Ok(None) };
+        let child = |row: Row<Member<P, C>>| row.map(|member| member.child).transpose();
+        Ok(Some((parent, rows.filter_map(child).collect())))
     }
 
     fn query(

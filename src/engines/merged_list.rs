@@ -1,21 +1,38 @@
 //! A list over several partitions, newest first, in pages.
 //!
-//! Each part is sorted already, so a page is merged from the first items of each. A part is asked only
-//! when it may have the next item: parts of an earlier time wait until the page needs them. So a page
-//! takes one store request for each part that it needs, and not one for each part of the list.
+//! Each part is sorted already, so a page is merged from the first rows of each. A part is opened only
+//! when it may have the next item: parts of an earlier time wait until the page needs them, and a part
+//! that is read to its end leaves. So a page takes one store request for each part that it needs, and
+//! not one for each part of the list; the parts are an iterator, and may be any number.
 //!
 //! Two parts may have copies of one item ([`relocation`](super::relocation)). They have the same date
-//! and id, so they meet, and the newest stays.
+//! and id, so they meet, and the newest version decides: also when the list is a search, and only an
+//! older version has what is sought.
 //!
 //! Parts are read one after the other, so an item whose date changes meanwhile may be met under both
 //! dates. The first stays in the page.
+//!
+//! # Why a page ends within its budget, and the list goes on
+//!
+//! 1. A part returns *rows*: a row has a position, and it has an item only if the list shows it. So
+//!    rows that are not found by a search, or that are unreadable, are passed, too.
+//! 2. The merge takes rows in their order. After each row, everything up to its position is decided.
+//!    When no opened part may have the next row, everything from the end of the next part on is
+//!    decided. So at each moment there is a position up to which the list is done.
+//! 3. Before each further read the budget is checked. When it is spent, the page ends with that
+//!    position. The first read of a page is always made, and brings a row, or the end of its part: so
+//!    the position of each page is beyond that of the page before, and the list ends.
+//! 4. A page exceeds its budget by one read of the parts of one time at most.
 
 use std::collections::{HashSet, VecDeque};
 
 use futures::future::try_join_all;
 
 use super::child_list::SortKey;
-use crate::{cosmos::StoreError, values::Timestamp};
+use crate::{
+    cosmos::{Budget, StoreError},
+    values::Timestamp,
+};
 
 /// A part of the list: a sorted range of one container.
 pub trait Part: Sync {
@@ -25,103 +42,179 @@ pub trait Part: Sync {
     /// No item of the part is of this moment or later.
     fn before(&self) -> Timestamp;
 
-    /// Returns the next `most` items, newest first, from the beginning or after `after`.
+    /// Returns the next rows, newest first, from the beginning or after `after`: at least one, unless
+    /// the part ends.
     fn read(
         &self,
         after: Option<&SortKey>,
-        most: u32,
-    ) -> impl Future<Output = Result<Vec<Self::Item>, StoreError>> + Send;
-
-    /// Date and id of an item.
-    fn key(item: &Self::Item) -> SortKey;
-
-    /// The version of a copy.
-    fn version(item: &Self::Item) -> u64;
+        wanted: Wanted<'_>,
+    ) -> impl Future<Output = Result<Rows<Self::Item>, StoreError>> + Send;
 
     /// Returns false if the item is to be left out, although it is in the part.
     fn keep(&self, item: &Self::Item) -> impl Future<Output = Result<bool, StoreError>> + Send;
 }
 
+/// How much a read of a part should bring.
+#[derive(Debug, Clone, Copy)]
+pub struct Wanted<'a> {
+    /// How many items the page still takes.
+    pub items: u32,
+    /// How many reads of the part the page has made before.
+    pub reads: u32,
+    /// What the reads may use.
+    pub budget: &'a Budget,
+}
+
+/// Rows of a part.
+#[derive(Debug)]
+pub struct Rows<T> {
+    /// The rows, newest first.
+    pub rows: Vec<Row<T>>,
+    /// True if the part has no more.
+    pub is_end: bool,
+}
+
+/// A position of a part, and what the list shows there.
+#[derive(Debug)]
+pub struct Row<T> {
+    /// The position.
+    pub key: SortKey,
+    /// The version of the copy. Of equal versions, the one of the part that is opened later decides.
+    pub version: u64,
+    /// The item, unless the list does not show it.
+    pub item: Option<T>,
+}
+
+/// What a page may take.
+#[derive(Debug)]
+pub struct PageLimits {
+    /// How many items.
+    pub items: u32,
+    /// How many parts may be opened.
+    pub parts: usize,
+    /// What the reads may use.
+    pub budget: Budget,
+}
+
 /// A page, and the parts that it took.
 #[derive(Debug)]
-pub struct Merged<'a, P: Part> {
+pub struct Merged<P: Part> {
     /// The items, newest first.
     pub items: Vec<P::Item>,
     /// The parts that were asked.
-    pub asked: Vec<&'a P>,
+    pub asked: Vec<P>,
+    /// Where the list goes on, if the page has ended before it was full.
+    pub rest: Option<SortKey>,
 }
 
-/// Returns the first `most` items of all parts, from the beginning or after `after`.
-pub async fn merge<'a, P: Part>(
-    parts: &'a [P],
+/// Returns the first items of all parts, from the beginning or after `after`. The parts come from the
+/// newest to the oldest, as [`Part::before`] says.
+pub async fn merge<P: Part>(
+    parts: impl Iterator<Item = P>,
     after: Option<&SortKey>,
-    most: u32,
-) -> Result<Merged<'a, P>, StoreError> {
-    let mut waiting: Vec<&P> = parts.iter().collect();
-    // The newest is the last.
-    waiting.sort_by_key(|part| part.before());
-    let mut open: Vec<Open<'a, P>> = Vec::new();
-    let (mut items, mut ids) = (Vec::new(), HashSet::new());
-    while items.len() < most as usize {
-        let missing = most - u32::try_from(items.len()).unwrap_or(most);
-        try_join_all(open.iter_mut().map(|part| part.refill(missing))).await?;
-        let newest = open.iter().filter_map(Open::head).max_by(newer);
-        // A part that begins where the newest item is may have it, too.
-        let may_have_next =
-            |part: &P| newest.as_ref().is_none_or(|SortKey(date, _)| part.before() > *date);
-        let due = waiting.iter().rev().take_while(|part| may_have_next(part)).count();
-        if due > 0 {
-            // All that may have the next item: those of one time at once.
-            let first = waiting[waiting.len() - 1].before();
-            let same = waiting.iter().rev().take_while(|part| part.before() == first).count();
-            let next = waiting.split_off(waiting.len() - same.min(due));
-            open.extend(next.into_iter().map(|part| Open::new(part, after.cloned())));
+    page: &PageLimits,
+) -> Result<Merged<P>, StoreError> {
+    let mut waiting = parts.peekable();
+    let mut open: Vec<Open<P>> = Vec::new();
+    let mut merged = Merged { items: Vec::new(), asked: Vec::new(), rest: None };
+    let mut ids = HashSet::new();
+    let mut position = after.cloned();
+    let mut is_first = true;
+    while let Some(missing) = missing(&merged, page) {
+        merged.asked.extend(open.extract_if(.., |part| part.is_done()).map(|part| part.part));
+        let newest = open.iter().filter_map(Open::head).max().cloned();
+        let next = waiting.peek().map(|part| end(part, after));
+        // A part that ends where the newest row is may have it, too.
+        let due = next.filter(|next| newest.as_ref().is_none_or(|SortKey(date, _)| next > date));
+        let is_short = open.iter().any(Open::is_empty);
+        if !is_short && let Some(due) = due {
+            let decided = SortKey(due, String::new());
+            if position.as_ref().is_none_or(|position| decided < *position) {
+                position = Some(decided);
+            }
+        }
+        if is_short || due.is_some() {
+            let is_full = !is_short && open.len() + merged.asked.len() >= page.parts;
+            if !is_first && (is_full || page.budget.is_spent()) {
+                merged.rest = position;
+                break;
+            }
+            if !is_short {
+                let of_one_time = || waiting.next_if(|part| next == Some(end(part, after)));
+                let opened = std::iter::from_fn(of_one_time);
+                open.extend(opened.map(|part| Open::new(part, after)));
+            }
+            let reads = open.iter_mut().filter(|part| part.is_empty());
+            try_join_all(reads.map(|part| part.refill(missing, &page.budget))).await?;
+            is_first = false;
             continue;
         }
         let Some(newest) = newest else { break };
-        let copies = open.iter_mut().filter(|part| part.head().as_ref() == Some(&newest));
-        let copies = copies.filter_map(|part| Some((part.part, part.items.pop_front()?)));
-        let best = copies.max_by_key(|(_, item)| P::version(item));
-        let SortKey(_, id) = newest;
-        if let Some((part, item)) = best
-            && !ids.contains(&id)
+        let copies = open.iter_mut().filter_map(|part| part.take(&newest));
+        if let Some((part, Row { item: Some(item), .. })) =
+            copies.max_by_key(|(_, row)| row.version)
+            && !ids.contains(&newest.1)
             && part.keep(&item).await?
         {
-            ids.insert(id);
-            items.push(item);
+            ids.insert(newest.1.clone());
+            merged.items.push(item);
         }
+        position = Some(newest);
     }
-    Ok(Merged { items, asked: open.into_iter().map(|part| part.part).collect() })
+    merged.asked.extend(open.into_iter().map(|part| part.part));
+    Ok(merged)
 }
 
-fn newer(SortKey(a, a_id): &SortKey, SortKey(b, b_id): &SortKey) -> std::cmp::Ordering {
-    (a, a_id).cmp(&(b, b_id))
+/// Returns how many items a page still takes; `None` when it is full.
+fn missing<P: Part>(merged: &Merged<P>, page: &PageLimits) -> Option<u32> {
+    let found = u32::try_from(merged.items.len()).unwrap_or(u32::MAX);
+    page.items.checked_sub(found).filter(|missing| *missing > 0)
+}
+
+/// Returns the moment before which the rest of a part is, after a position.
+fn end<P: Part>(part: &P, after: Option<&SortKey>) -> Timestamp {
+    after.map_or(part.before(), |after| part.before().min(after.end()))
 }
 
 /// A part that is being read.
-struct Open<'a, P: Part> {
-    part: &'a P,
-    items: VecDeque<P::Item>,
+struct Open<P: Part> {
+    part: P,
+    rows: VecDeque<Row<P::Item>>,
     after: Option<SortKey>,
-    has_more: bool,
+    reads: u32,
+    is_end: bool,
 }
 
-impl<'a, P: Part> Open<'a, P> {
-    fn new(part: &'a P, after: Option<SortKey>) -> Self {
-        Self { part, items: VecDeque::new(), after, has_more: true }
+impl<P: Part> Open<P> {
+    fn new(part: P, after: Option<&SortKey>) -> Self {
+        Self { part, rows: VecDeque::new(), after: after.cloned(), reads: 0, is_end: false }
     }
 
-    fn head(&self) -> Option<SortKey> {
-        self.items.front().map(P::key)
+    fn head(&self) -> Option<&SortKey> {
+        self.rows.front().map(|row| &row.key)
     }
 
-    async fn refill(&mut self, most: u32) -> Result<(), StoreError> {
-        if self.items.is_empty() && self.has_more {
-            let items = self.part.read(self.after.as_ref(), most).await?;
-            self.has_more = items.len() >= most as usize;
-            self.after = items.last().map(P::key).or(self.after.take());
-            self.items = items.into();
-        }
+    /// Returns true if the next row is not known.
+    fn is_empty(&self) -> bool {
+        self.rows.is_empty() && !self.is_end
+    }
+
+    fn is_done(&self) -> bool {
+        self.rows.is_empty() && self.is_end
+    }
+
+    fn take(&mut self, key: &SortKey) -> Option<(&P, Row<P::Item>)> {
+        let row = self.rows.pop_front_if(|row| row.key == *key)?;
+        Some((&self.part, row))
+    }
+
+    async fn refill(&mut self, items: u32, budget: &Budget) -> Result<(), StoreError> {
+        let wanted = Wanted { items, reads: self.reads, budget };
+        let Rows { rows, is_end } = self.part.read(self.after.as_ref(), wanted).await?;
+        self.after = rows.last().map(|row| row.key.clone()).or(self.after.take());
+        self.rows = rows.into();
+        self.is_end = is_end;
+        self.reads += 1;
         Ok(())
     }
 }
@@ -129,7 +222,7 @@ impl<'a, P: Part> Open<'a, P> {
 #[cfg(test)]
 mod tests {
     use std::{
-        collections::BTreeMap,
+        collections::{BTreeMap, BTreeSet},
         sync::atomic::{AtomicU32, Ordering::Relaxed},
         time::Duration,
     };
@@ -137,6 +230,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::cosmos::Limits;
 
     /// Day, id, version; days of the part.
     type Copy = (u32, u8, u64);
@@ -155,26 +249,33 @@ mod tests {
         Timestamp::EPOCH.after(Duration::from_secs(u64::from(day) * 86_400))
     }
 
-    impl Part for Days {
+    fn key(&(on, id, _): &Copy) -> SortKey {
+        SortKey(day(on), if id == MOVING { "moving".into() } else { format!("{on} {id}") })
+    }
+
+    /// Ids that end with 8 are not found, and items with 7 are left out.
+    impl Part for &Days {
         type Item = Copy;
 
         fn before(&self) -> Timestamp {
             day(self.before)
         }
 
-        async fn read(&self, after: Option<&SortKey>, most: u32) -> Result<Vec<Copy>, StoreError> {
+        async fn read(
+            &self,
+            after: Option<&SortKey>,
+            wanted: Wanted<'_>,
+        ) -> Result<Rows<Copy>, StoreError> {
             self.reads.fetch_add(1, Relaxed);
-            let is_after =
-                |copy: &&Copy| after.is_none_or(|after| newer(&Self::key(copy), after).is_lt());
-            Ok(self.copies.iter().filter(is_after).take(most as usize).copied().collect())
-        }
-
-        fn key(&(on, id, _): &Copy) -> SortKey {
-            SortKey(day(on), if id == MOVING { "moving".into() } else { format!("{on} {id}") })
-        }
-
-        fn version(&(_, _, version): &Copy) -> u64 {
-            version
+            let is_after = |copy: &&Copy| after.is_none_or(|after| key(copy) < *after);
+            let row = |copy: &Copy| Row {
+                key: key(copy),
+                version: copy.2,
+                item: Some(*copy).filter(|(_, id, _)| *id != 8),
+            };
+            let rest: Vec<_> = self.copies.iter().filter(is_after).map(row).collect();
+            let is_end = rest.len() < wanted.items as usize;
+            Ok(Rows { rows: rest.into_iter().take(wanted.items as usize).collect(), is_end })
         }
 
         async fn keep(&self, &(_, id, _): &Copy) -> Result<bool, StoreError> {
@@ -182,46 +283,103 @@ mod tests {
         }
     }
 
+    fn budget(time: Duration) -> Budget {
+        Budget::start(Limits { store_requests: 1_000, request_units: 1_000, time })
+    }
+
+    fn ample(items: u32) -> PageLimits {
+        PageLimits { items, parts: 1_000, budget: budget(Duration::from_mins(1)) }
+    }
+
+    async fn page<'a>(
+        parts: &'a [Days],
+        after: Option<&SortKey>,
+        limits: &PageLimits,
+    ) -> Merged<&'a Days> {
+        let mut parts: Vec<&Days> = parts.iter().collect();
+        parts.sort_by_key(|part| std::cmp::Reverse(part.before));
+        merge(parts.into_iter(), after, limits).await.unwrap()
+    }
+
     /// Parts of ten days each, and of some times two.
     fn parts() -> impl Strategy<Value = Vec<Days>> {
         let part =
             (0..4_u32, proptest::collection::btree_set((0..10_u32, 0..9_u8, 1..4_u64), 0..12));
         proptest::collection::vec(part, 0..8).prop_map(|parts| {
-            let part = |(decade, copies): (u32, std::collections::BTreeSet<Copy>)| {
+            let part = |(decade, copies): (u32, BTreeSet<Copy>)| {
                 let copies =
                     copies.into_iter().map(|(on, id, version)| ((decade * 10 + on, id), version));
                 let copies: BTreeMap<(u32, u8), u64> = copies.collect();
                 let mut copies: Vec<Copy> =
                     copies.into_iter().map(|((on, id), version)| (on, id, version)).collect();
-                copies.sort_by(|a, b| newer(&Days::key(b), &Days::key(a)));
+                copies.sort_by_key(|copy| std::cmp::Reverse(key(copy)));
                 Days { before: decade * 10 + 10, copies, reads: AtomicU32::new(0) }
             };
             parts.into_iter().map(part).collect()
         })
     }
 
+    /// All items that the list shows, in their newest versions.
+    fn shown(parts: &[Days]) -> Vec<Copy> {
+        let mut wanted: BTreeMap<(u32, u8), u64> = BTreeMap::new();
+        for &(on, id, version) in parts.iter().flat_map(|part| &part.copies) {
+            let known = wanted.entry((on, id)).or_default();
+            *known = version.max(*known);
+        }
+        let wanted = wanted.into_iter().filter(|((_, id), _)| !matches!(id, 7 | 8));
+        let mut wanted: Vec<Copy> = wanted.map(|((on, id), version)| (on, id, version)).collect();
+        wanted.sort_by_key(|copy| std::cmp::Reverse(key(copy)));
+        wanted
+    }
+
+    fn block_on<T>(work: impl Future<Output = T>) -> T {
+        tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(work)
+    }
+
     proptest! {
         #[test]
         fn pages_have_each_item_once_in_its_newest_version(parts in parts(), most in 1..6_u32) {
-            let mut wanted: BTreeMap<(u32, u8), u64> = BTreeMap::new();
-            for &(on, id, version) in parts.iter().flat_map(|part| &part.copies) {
-                let known = wanted.entry((on, id)).or_default();
-                *known = version.max(*known);
-            }
-            let mut wanted: Vec<Copy> =
-                wanted.into_iter().filter(|((_, id), _)| *id != 7).map(|((on, id), version)| (on, id, version)).collect();
-            wanted.sort_by(|a, b| newer(&Days::key(b), &Days::key(a)));
-
-            let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
             let (mut found, mut after) = (Vec::new(), None);
             loop {
-                let page = runtime.block_on(merge(&parts, after.as_ref(), most)).unwrap().items;
-                prop_assert!(page.len() <= most as usize);
-                let Some(last) = page.last() else { break };
-                after = Some(Days::key(last));
-                found.extend(page);
+                let merged = block_on(page(&parts, after.as_ref(), &ample(most)));
+                prop_assert!(merged.items.len() <= most as usize && merged.rest.is_none());
+                let Some(last) = merged.items.last() else { break };
+                after = Some(key(last));
+                found.extend(merged.items);
             }
-            prop_assert_eq!(found, wanted);
+            prop_assert_eq!(found, shown(&parts));
+        }
+
+        #[test]
+        fn pages_that_end_early_have_each_item_once_and_the_list_ends(
+            parts in parts(),
+            most in 1..6_u32,
+            limits in prop_oneof![Just((1, 60)), Just((2, 60)), Just((1_000, 0))],
+        ) {
+            let (max_parts, seconds) = limits;
+            let (mut found, mut after, mut pages) = (Vec::new(), None, 0);
+            loop {
+                let budget = budget(Duration::from_secs(seconds));
+                let limits = PageLimits { items: most, parts: max_parts, budget };
+                let reads = || parts.iter().map(|part| part.reads.load(Relaxed)).sum::<u32>();
+                let before = reads();
+                let merged = block_on(page(&parts, after.as_ref(), &limits));
+                if seconds == 0 {
+                    prop_assert!(reads() - before <= 8, "one read of the parts of one time");
+                }
+                let last = merged.items.last().map(key);
+                found.extend(merged.items);
+                let is_full = found.len() >= most as usize && merged.rest.is_none();
+                let next = merged.rest.or(last.filter(|_| is_full));
+                prop_assert!(next.is_none() || after.is_none() || next < after, "it goes on");
+                pages += 1;
+                prop_assert!(pages < 500);
+                match next {
+                    Some(next) => after = Some(next),
+                    None => break,
+                }
+            }
+            prop_assert_eq!(found, shown(&parts));
         }
     }
 
@@ -233,7 +391,7 @@ mod tests {
             reads: AtomicU32::new(0),
         };
         let parts = [part(0), part(1)];
-        let merged = merge(&parts, None, 3).await.unwrap();
+        let merged = page(&parts, None, &ample(3)).await;
         assert_eq!(merged.items, [(12, MOVING, 1), (10, 1, 1), (0, 1, 1)]);
     }
 
@@ -246,9 +404,18 @@ mod tests {
         };
         let parts = [part(0), part(2), part(1)];
         let reads = || parts.each_ref().map(|part| part.reads.load(Relaxed));
-        let merged = merge(&parts, None, 4).await.unwrap();
+        let merged = page(&parts, None, &ample(4)).await;
         assert_eq!((merged.items.len(), merged.asked.len(), reads()), (4, 1, [0, 1, 0]));
-        let merged = merge(&parts, None, 6).await.unwrap();
+        let merged = page(&parts, None, &ample(6)).await;
         assert_eq!((merged.items.len(), merged.asked.len(), reads()), (6, 2, [0, 2, 1]));
+    }
+
+    #[tokio::test]
+    async fn a_part_that_is_read_to_its_end_is_read_no_more() {
+        let part = |n: u32| Days { before: 1_000 - n, copies: vec![], reads: AtomicU32::new(0) };
+        let parts: Vec<Days> = (0..900).map(part).collect();
+        let merged = page(&parts, None, &ample(1)).await;
+        assert_eq!((merged.asked.len(), merged.rest), (900, None));
+        assert!(parts.iter().all(|part| part.reads.load(Relaxed) == 1));
     }
 }

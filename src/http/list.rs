@@ -1,21 +1,26 @@
 //! Lists in pages.
 //!
-//! A cursor holds the sort key of the last item of a page, so the next page begins right after it,
-//! whatever was inserted or deleted meanwhile and whatever the limit. The store's own continuation
-//! tokens would not do: they bind the page size and end pages where the store likes.
+//! A cursor ([`cursor`](super::cursor)) holds the sort key of the last item of a page, so the next page
+//! begins right after it, whatever was inserted or deleted meanwhile and whatever the limit. The store's
+//! own continuation tokens would not do: they bind the page size and end pages where the store likes.
+//!
+//! An item that is unreadable is left out. Its position is readable as a rule, so a page may end with
+//! it, and a list goes on past any number of such items.
 
 use axum::{Json, extract::FromRequestParts, http::request::Parts};
-use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
-use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde::{Serialize, de::DeserializeOwned};
 
 use super::{
-    ApiError,
+    ApiError, cursor,
     query::{limit_from, parameters},
 };
 use crate::{
-    cosmos::{Container, confirm},
+    cosmos::{Container, JsonText, Row, confirm},
     engines::child_list::{ChildList, SortKey},
 };
+
+/// How many rows a list looks through for one that it can go on after.
+const MAX_ROWS: u32 = 1_000;
 
 /// The page that a caller asks for; `K` is the sort key of the list, `F` what it is filtered by.
 #[derive(Debug)]
@@ -51,12 +56,12 @@ pub struct List<T> {
     next_cursor: Option<String>,
 }
 
-#[derive(Serialize, Deserialize)]
-struct Cursor<K>(
-    /// The list that the cursor belongs to: its path, and its filter when it has one.
-    String,
-    K,
-);
+impl<T> List<T> {
+    /// Returns true if the page has no items.
+    pub fn is_empty(&self) -> bool {
+        self.items.is_empty()
+    }
+}
 
 impl<K: Serialize, F> PageRequest<K, F> {
     /// How many items to ask the store for: one more than the page holds, to see whether there
@@ -65,14 +70,53 @@ impl<K: Serialize, F> PageRequest<K, F> {
         self.limit + 1
     }
 
-    /// The page out of what [`Self::fetch`] brought.
-    pub fn page<T>(self, mut items: Vec<T>, key: impl Fn(&T) -> K) -> List<T> {
-        let has_more = items.len() > self.limit as usize;
+    /// Reads as many rows as [`Self::fetch`] says, and returns their page. Unreadable rows are left out
+    /// and passed: `position` tells where one is, `key` where an item is.
+    ///
+    /// Only where no row of a page has a position, more of them are read at once.
+    pub async fn read<T, E, R: Future<Output = Result<Vec<Row<T>>, E>>>(
+        self,
+        read: impl Fn(u32) -> R,
+        key: impl Fn(&T) -> K,
+        position: impl Fn(&JsonText) -> Option<K>,
+    ) -> Result<List<T>, E> {
+        let mut most = self.fetch();
+        loop {
+            let rows = read(most).await?;
+            let mut has_more = rows.len() >= most as usize;
+            let (mut items, mut last) = (Vec::new(), None);
+            for row in rows {
+                match row {
+                    Ok(_) if items.len() >= self.limit as usize => {
+                        has_more = true;
+                        break;
+                    }
+                    Ok(item) => {
+                        last = Some(key(&item));
+                        items.push(item);
+                    }
+                    Err(row) => last = position(&row).or(last),
+                }
+            }
+            if has_more && last.is_none() && most < MAX_ROWS {
+                most = MAX_ROWS;
+            } else {
+                return Ok(self.ending_at(items, last.filter(|_| has_more)));
+            }
+        }
+    }
+
+    /// Returns the page of items that were merged: `rest` is where the list goes on if the page is not
+    /// full.
+    pub fn page<T>(self, mut items: Vec<T>, rest: Option<K>, key: impl Fn(&T) -> K) -> List<T> {
+        let is_full = items.len() > self.limit as usize;
         items.truncate(self.limit as usize);
-        let next_cursor = items.last().filter(|_| has_more).map(|last| {
-            let cursor = serde_json::to_vec(&Cursor(self.scope, key(last))).unwrap_or_default();
-            BASE64_URL_SAFE_NO_PAD.encode(cursor)
-        });
+        let last = if is_full { items.last().map(key) } else { rest };
+        self.ending_at(items, last)
+    }
+
+    fn ending_at<T>(self, items: Vec<T>, position: Option<K>) -> List<T> {
+        let next_cursor = position.and_then(|position| cursor::write(self.scope, position));
         List { items, next_cursor }
     }
 }
@@ -86,13 +130,16 @@ impl PageRequest<SortKey> {
         partition: &str,
         key: impl Fn(&C) -> SortKey,
     ) -> Result<Json<List<C>>, ApiError> {
-        let find = async |reads| {
-            let container = container.reading(reads);
-            let page = list.page(&container, partition, self.fetch(), self.after.as_ref());
-            page.await?.ok_or(ApiError::NotFound(list.parent))
+        let after = self.after.clone();
+        let read = async |most| {
+            let find = async |reads| {
+                let container = container.reading(reads);
+                let page = list.page(&container, partition, most, after.as_ref());
+                page.await?.ok_or(ApiError::NotFound(list.parent))
+            };
+            confirm(find).await
         };
-        let children = confirm(find).await?;
-        Ok(Json(self.page(children, key)))
+        Ok(Json(self.read(read, key, |row| list.position(row)).await?))
     }
 }
 
@@ -109,7 +156,7 @@ impl<S: Send + Sync, K: DeserializeOwned, F: Filter> FromRequestParts<S> for Pag
             }
         }
         let scope = scope(parts.uri.path(), &filter)?;
-        let after = cursor.map(|cursor| after(&scope, &cursor)).transpose()?;
+        let after = cursor.map(|text| cursor::read(&scope, &text)).transpose()?;
         Ok(Self { limit, after, filter, scope })
     }
 }
@@ -120,13 +167,4 @@ fn scope(path: &str, filter: &impl Serialize) -> Result<String, ApiError> {
         Ok(filter) => Ok(format!("{path}?{filter}")),
         Err(_) => Err(ApiError::Internal),
     }
-}
-
-fn after<K: DeserializeOwned>(scope: &str, text: &str) -> Result<K, ApiError> {
-    let decoded = BASE64_URL_SAFE_NO_PAD.decode(text).ok();
-    decoded
-        .and_then(|bytes| serde_json::from_slice::<Cursor<K>>(&bytes).ok())
-        .filter(|Cursor(of, _)| of == scope)
-        .map(|Cursor(_, key)| key)
-        .ok_or_else(|| ApiError::invalid("cursor", "must be the `nextCursor` of this list"))
 }

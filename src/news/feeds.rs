@@ -11,7 +11,7 @@ use super::{
         StoredItem, Strategy, Vacated,
     },
     progress::KnownProgress,
-    settings::NewsSettings,
+    settings::{NewsSettings, PageBounds},
 };
 use crate::{
     cosmos::{Container, Cosmos, ETag, Reads, StoreError, Stored},
@@ -34,6 +34,7 @@ pub struct News {
     pub locations: Container,
     pub(super) strategy: Arc<Strategy>,
     pub(super) ages: Ages,
+    pub(super) pages: PageBounds,
     clock: Clock,
     /// Kinds of keys that are written down for a provider, and so for good.
     known: Arc<Cache<(ProviderId, KeyClass), ()>>,
@@ -86,6 +87,7 @@ impl News {
             locations: cosmos.container("feeds_locations"),
             strategy: Arc::new(settings.strategy),
             ages: settings.ages,
+            pages: settings.pages,
             clock,
             progress: KnownProgress::default(),
             known: Arc::new(Cache::new(PROVIDERS_REMEMBERED)),

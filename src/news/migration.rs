@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     feeds::News,
     model::{Ages, Store},
+    progress::Migrated,
     relocations::{Done, Dues, Slice},
 };
 use crate::{
@@ -40,18 +41,19 @@ impl Progress {
 }
 
 impl News {
-    /// Returns the moment before which nothing is in the hot container alone, and every replica knows
-    /// it: one point read, at most once a minute.
-    pub(super) async fn migrated_before(&self) -> Result<Timestamp, StoreError> {
+    /// Returns how far the migration has come: one point read, at most once a minute.
+    pub(super) async fn migrated(&self) -> Result<Migrated, StoreError> {
         if let Some(known) = self.progress.get() {
             return Ok(known);
         }
         let read: Option<Stored<Progress>> = self.locations.read(RECORDS, PROGRESS).await?;
-        let before = read.map_or(Timestamp::EPOCH, |Stored { item, .. }| {
-            if item.is_settled(self.now()) { item.migrated_before } else { item.formerly }
+        let migrated = read.map_or(Migrated::NOTHING, |Stored { item, .. }| {
+            let all_before =
+                if item.is_settled(self.now()) { item.migrated_before } else { item.formerly };
+            Migrated { all_before, none_since: item.migrated_before }
         });
-        self.progress.set(before);
-        Ok(before)
+        self.progress.set(migrated);
+        Ok(migrated)
     }
 
     async fn note_migrated(&self, before: Timestamp) -> Result<(), StoreError> {

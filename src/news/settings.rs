@@ -3,7 +3,14 @@
 use std::{collections::HashSet, time::Duration};
 
 use super::model::{Ages, ProviderId, Strategy};
-use crate::config::{ConfigError, Settings};
+use crate::{
+    config::{ConfigError, Settings},
+    cosmos::Limits,
+};
+
+/// How many store requests a page may take. A partition takes one as a rule, and a container one for
+/// each of its physical partitions.
+const MAX_PAGE_REQUESTS: u64 = 500;
 
 /// What an operator chooses.
 #[derive(Debug, Clone)]
@@ -12,6 +19,17 @@ pub(super) struct NewsSettings {
     pub strategy: Strategy,
     /// The ages at which items go from container to container.
     pub ages: Ages,
+    /// What a page of a list may take.
+    pub pages: PageBounds,
+}
+
+/// What a page of a list may take before it ends early.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct PageBounds {
+    /// How many partitions it may ask.
+    pub partitions: usize,
+    /// What it may use of the store.
+    pub limits: Limits,
 }
 
 impl NewsSettings {
@@ -29,7 +47,22 @@ impl NewsSettings {
         let archive_after_years =
             settings.number("News__ArchiveAfterYears", 1..=100)?.unwrap_or(2_u16);
         let migrate_after = Duration::from_secs(days * 24 * 60 * 60);
-        Ok(Self { strategy, ages: Ages { migrate_after, archive_after_years } })
+        let pages = PageBounds::read(settings)?;
+        Ok(Self { strategy, ages: Ages { migrate_after, archive_after_years }, pages })
+    }
+}
+
+impl PageBounds {
+    fn read(settings: Settings<'_>) -> Result<Self, ConfigError> {
+        let partitions = settings.number("News__PagePartitions", 1..=200)?.unwrap_or(50);
+        let request_units = settings.number("News__PageRequestUnits", 1..=5_000)?.unwrap_or(500);
+        let seconds = settings.number("News__PageSeconds", 1..=30)?.unwrap_or(5);
+        let limits = Limits {
+            store_requests: MAX_PAGE_REQUESTS,
+            request_units,
+            time: Duration::from_secs(seconds),
+        };
+        Ok(Self { partitions, limits })
     }
 }
 

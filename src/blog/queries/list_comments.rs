@@ -18,6 +18,7 @@ const COMMENTS: ChildList = ChildList {
     first_type: FirstType::Child,
     types: "c.type IN (@child, @parent)",
     date: "creationDate",
+    id_prefix: "",
     shape: "{id: c.id, postId: c.postId, userId: c.userId, userUsername: c.userUsername, \
              content: c.content, creationDate: c.creationDate}",
     order: ListOrder::OldestFirst,

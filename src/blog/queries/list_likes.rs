@@ -18,6 +18,7 @@ const LIKES: ChildList = ChildList {
     first_type: FirstType::Child,
     types: "c.type >= @child",
     date: "creationDate",
+    id_prefix: "",
     shape: "{id: c.id, postId: c.postId, userId: c.userId, userUsername: c.userUsername, \
              creationDate: c.creationDate}",
     order: ListOrder::NewestFirst,

@@ -18,6 +18,7 @@ const POSTS: ChildList = ChildList {
     first_type: FirstType::Child,
     types: "c.type >= @child",
     date: "creationDate",
+    id_prefix: "post:",
     shape: "{id: c.postId, postId: c.postId, userId: c.userId, userUsername: c.userUsername, \
              title: c.title, content: c.content, commentCount: c.commentCount, \
              likeCount: c.likeCount, creationDate: c.creationDate}",

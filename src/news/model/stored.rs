@@ -101,6 +101,14 @@ impl NewsItem {
         }
     }
 
+    /// Returns the item, unless this is a tombstone.
+    pub fn into_item(self) -> Option<StoredItem> {
+        match self {
+            Self::FeedItem(item) => Some(*item),
+            Self::Vacated(_) => None,
+        }
+    }
+
     /// The item, if it is here and not in a colder container.
     pub fn truth(self) -> Option<StoredItem> {
         match self {

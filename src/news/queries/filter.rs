@@ -5,6 +5,7 @@ use std::{ops::Range, time::Duration};
 use serde::Serialize;
 
 use crate::{
+    engines::child_list::SortKey,
     http::{ApiError, Filter},
     news::model::ProviderId,
     values::{Timestamp, check_length},
@@ -12,8 +13,8 @@ use crate::{
 
 const DAY: Duration = Duration::from_hours(24);
 
-/// The longest window, in days.
-const MOST_DAYS: u32 = 92;
+/// The most `days` of a window: a hundred years.
+const MAX_WINDOW_DAYS: u32 = 36_500;
 
 /// The query parameters of `GET /news/items`, and with `SEARCH` those of `GET /news/search`.
 #[derive(Debug, Default, Serialize)]
@@ -42,8 +43,8 @@ impl<const SEARCH: bool> Filter for NewsFilter<SEARCH> {
             "from" => self.from = Some(moment(name, value)?),
             "to" => self.to = Some(moment(name, value)?),
             "days" => {
-                let days = value.parse().ok().filter(|days| (1..=MOST_DAYS).contains(days));
-                let message = || format!("must be a whole number from 1 to {MOST_DAYS}");
+                let days = value.parse().ok().filter(|days| (1..=MAX_WINDOW_DAYS).contains(days));
+                let message = || format!("must be a whole number from 1 to {MAX_WINDOW_DAYS}");
                 self.days = Some(days.ok_or_else(|| ApiError::invalid(name, message()))?);
             }
             "q" if SEARCH => {
@@ -68,11 +69,18 @@ impl<const SEARCH: bool> NewsFilter<SEARCH> {
         if from >= to {
             return Err(ApiError::invalid("from", "must be before `to`, which is now by default"));
         }
-        if from < to.before(DAY * MOST_DAYS) {
-            let message = format!("must be at most {MOST_DAYS} days before `to`");
-            return Err(ApiError::invalid("from", message));
-        }
         Ok(from..to)
+    }
+
+    /// Returns true if a list with this filter and window can go on after a position.
+    ///
+    /// A bound that the request names is the same for each page, so a position beyond it is of another
+    /// list. A bound that follows the clock is not: an item may have left the window since the page
+    /// that ended with it. There the window of each page decides what the page shows, and a list that
+    /// has been left behind ends.
+    pub(super) fn has(&self, window: &Range<Timestamp>, SortKey(date, _): &SortKey) -> bool {
+        let is_fixed = self.from.is_some() || self.to.is_some();
+        (!is_fixed || window.start <= *date) && self.to.is_none_or(|to| *date <= to)
     }
 }
 

@@ -2,11 +2,9 @@
 
 use axum::{extract::State, response::Response};
 
-use super::{
-    filter::NewsFilter,
-    router::{self, NewsKey},
-};
+use super::{filter::NewsFilter, router};
 use crate::{
+    engines::child_list::SortKey,
     http::{ApiError, PageRequest},
     news::feeds::News,
 };
@@ -14,7 +12,7 @@ use crate::{
 /// Items of a window, newest first.
 pub async fn list_items(
     State(news): State<News>,
-    page: PageRequest<NewsKey, NewsFilter<false>>,
+    page: PageRequest<SortKey, NewsFilter<false>>,
 ) -> Result<Response, ApiError> {
     router::page(&news, page).await
 }

@@ -8,31 +8,35 @@
 //!
 //! What is known to be migrated the migration writes down at the end of whole runs, and readers believe
 //! it an hour later: so a migration that is late, or does not run at all, hides nothing, and neither
-//! does a replica that is behind.
+//! does a replica that is behind. With another age in the settings, the wider range counts: the warm
+//! container is asked for all that was migrated at a lower age, and the hot one for all that may be
+//! written there at a higher age.
 //!
-//! The archive is not listed.
+//! The archive is not listed, and so neither is a copy in the warm container that was carried there:
+//! otherwise the list would show the item for a day as it was, whatever edits the archive has.
+//!
+//! Partitions are named as a page needs them, from the newest: a window may have any length.
 
-use std::ops::Range;
+use std::{cmp::Reverse, iter, ops::Range};
 
 use axum::{
     Json,
     http::{HeaderName, HeaderValue},
     response::{IntoResponse, Response},
 };
-use serde::{Deserialize, Serialize};
+use tributary_partitioning::period::Period;
 
-use super::filter::NewsFilter;
+use super::{filter::NewsFilter, part::Items};
 use crate::{
-    cosmos::{Container, Query, Scope, StoreError},
+    cosmos::Budget,
     engines::{
         child_list::SortKey,
-        merged_list::{Merged, Part, merge},
+        merged_list::{Merged, PageLimits, Part, merge},
     },
-    http::{ApiError, PageRequest},
+    http::{ApiError, PageRequest, refused_cursor},
     news::{
         feeds::News,
-        model::{FeedItem, NewsItem, PartitionKey, Store, StoredItem, Strategy},
-        moves,
+        model::{FeedItem, PartitionKey, Store, Strategy},
     },
     values::Timestamp,
 };
@@ -40,28 +44,24 @@ use crate::{
 const CONTAINERS: HeaderName = HeaderName::from_static("x-containers-queried");
 const PARTITIONS: HeaderName = HeaderName::from_static("x-partitions-queried");
 
-/// Where a page ends, and where the window of its list begins: it must not move with the time between
-/// two pages.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct NewsKey(Timestamp, SortKey);
-
 /// Returns a page of items.
 pub(super) async fn page<const SEARCH: bool>(
     news: &News,
-    page: PageRequest<NewsKey, NewsFilter<SEARCH>>,
+    page: PageRequest<SortKey, NewsFilter<SEARCH>>,
 ) -> Result<Response, ApiError> {
     let window = page.filter.window(news.now())?;
-    let (from, after) = match page.after.clone() {
-        Some(NewsKey(from, last)) => (from, Some(last)),
-        None => (window.start, None),
-    };
-    // What comes after the last item of a page is not newer.
-    let to = after.as_ref().map_or(window.end, |SortKey(date, _)| window.end.min(date.next()));
-    let parts = parts(news, &page.filter, from..to).await?;
-    let Merged { items, asked } = merge(&parts, after.as_ref(), page.fetch()).await?;
-    let places: Vec<Store> = asked.iter().map(|part| part.store).collect();
+    let after = page.after.clone();
+    if after.as_ref().is_some_and(|after| !page.filter.has(&window, after)) {
+        return Err(refused_cursor());
+    }
+    let budget = Budget::start(news.pages.limits);
+    let limits = PageLimits { items: page.fetch(), parts: news.pages.partitions, budget };
+    let to = after.as_ref().map_or(window.end, |after| window.end.min(after.end()));
+    let parts = parts(news, &page.filter, window.start..to).await?;
+    let Merged { items, asked, rest } = merge(parts, after.as_ref(), &limits).await?;
+    let places: Vec<Store> = asked.iter().map(Items::store).collect();
     let items: Vec<FeedItem> = items.into_iter().map(|item| item.public).collect();
-    let list = page.page(items, |item| NewsKey(from, sort_key(item)));
+    let list = page.page(items, rest, |item| SortKey(item.published_date, item.id.to_string()));
     Ok(with_headers(Json(list), &places))
 }
 
@@ -84,153 +84,66 @@ pub(super) fn with_headers(answer: impl IntoResponse, places: &[Store]) -> Respo
     response
 }
 
-/// The items of one partition, or of a whole container, in a window.
-struct Items {
-    news: News,
-    store: Store,
-    container: Container,
-    /// `None` is the whole container.
-    key: Option<PartitionKey>,
-    window: Range<Timestamp>,
-    /// Whose items, where the partition has those of others, too.
-    provider: Option<String>,
-    q: Option<String>,
-}
+/// Parts of a list from the newest to the oldest, as they are needed.
+type Parts<'a> = iter::Peekable<Box<dyn Iterator<Item = Items> + Send + 'a>>;
 
-async fn parts<const SEARCH: bool>(
-    news: &News,
-    filter: &NewsFilter<SEARCH>,
+/// Returns the parts of a window, from the newest to the oldest. Of those that end at the same moment,
+/// the hot container comes first.
+async fn parts<'a, const SEARCH: bool>(
+    news: &'a News,
+    filter: &'a NewsFilter<SEARCH>,
     window: Range<Timestamp>,
-) -> Result<Vec<Items>, ApiError> {
-    let hot_since = news.ages.hot_since(news.now());
-    let mut ranges = Vec::new();
-    if window.start < hot_since {
-        let migrated_before = news.migrated_before().await?;
-        ranges.push((Store::Hot, window.start.max(migrated_before)..window.end));
-        ranges.push((Store::Warm, window.start..window.end.min(hot_since)));
-    } else {
-        ranges.push((Store::Hot, window));
-    }
+) -> Result<impl Iterator<Item = Items> + 'a, ApiError> {
+    let mut sources: Vec<Parts<'a>> = Vec::new();
     let classes = match &filter.provider {
         Some(provider) => news.classes(provider).await?,
         None => [].into(),
     };
-    let mut parts = Vec::new();
-    for (store, range) in ranges.into_iter().filter(|(_, range)| !range.is_empty()) {
-        let part = |key: Option<PartitionKey>, window: Range<Timestamp>| {
-            let is_shared = key.as_ref().is_none_or(|key| key.provider().is_none());
-            let provider = filter.provider.as_ref().filter(|_| is_shared);
-            Items {
-                news: news.clone(),
-                store,
-                container: news.container(store).clone(),
-                key,
-                window,
-                provider: provider.map(ToString::to_string),
-                q: filter.q.clone(),
-            }
-        };
-        let within = |period: tributary_partitioning::period::Period| {
-            range.start.max(period.start().into())..range.end.min(period.end().into())
+    for (store, range) in ranges(news, window).await? {
+        let (start, end) = (range.start, range.end);
+        let part = move |(key, period): (PartitionKey, Period)| {
+            let within = start.max(period.start().into())..end.min(period.end().into());
+            Items::new(news, store, Some(key), within, filter)
         };
         match (&filter.provider, &*news.strategy) {
-            (Some(provider), _) => {
-                let keys = classes.iter().flat_map(|class| class.keys(provider, range.clone()));
-                parts.extend(keys.map(|(key, period)| part(Some(key), within(period))));
-            }
+            (Some(provider), _) => sources.extend(
+                classes
+                    .iter()
+                    .map(|class| boxed(class.keys(provider, range.clone()).rev().map(part))),
+            ),
             (None, Strategy::Monthly) => {
-                let keys = PartitionKey::months(range.clone());
-                parts.extend(keys.map(|(key, period)| part(Some(key), within(period))));
+                sources.push(boxed(PartitionKey::months(range).rev().map(part)));
             }
-            (None, Strategy::Hybrid { .. }) => parts.push(part(None, range)),
-        }
-    }
-    Ok(parts)
-}
-
-fn sort_key(item: &FeedItem) -> SortKey {
-    SortKey(item.published_date, item.id.to_string())
-}
-
-impl Part for Items {
-    type Item = StoredItem;
-
-    fn before(&self) -> Timestamp {
-        self.window.end
-    }
-
-    async fn read(
-        &self,
-        after: Option<&SortKey>,
-        most: u32,
-    ) -> Result<Vec<StoredItem>, StoreError> {
-        let scope =
-            self.key.as_ref().map_or(Scope::Container, |key| Scope::Partition(key.as_str()));
-        let found: Vec<NewsItem> =
-            self.container.query(self.query(after, most)?, scope, most).await?;
-        let items = found.into_iter().filter_map(|item| match item {
-            NewsItem::FeedItem(item) => Some(*item),
-            NewsItem::Vacated(_) => None,
-        });
-        Ok(items.collect())
-    }
-
-    fn key(item: &StoredItem) -> SortKey {
-        sort_key(&item.public)
-    }
-
-    fn version(item: &StoredItem) -> u64 {
-        item.version
-    }
-
-    async fn keep(&self, item: &StoredItem) -> Result<bool, StoreError> {
-        Ok(item.departure.is_none() || !moves::has_arrived(&self.news, item).await?)
-    }
-}
-
-impl Items {
-    /// Filters first in the order, so that the composite index is entered at the first item.
-    fn query(&self, after: Option<&SortKey>, most: u32) -> Result<Query, StoreError> {
-        let (of_key, by_key) = match self.key {
-            Some(_) => ("c.partitionKey = @key AND ", "c.partitionKey DESC, "),
-            None => ("", ""),
-        };
-        let (filter, first) = match self.provider {
-            Some(_) => ("c.feedProviderId = @provider AND ", "c.feedProviderId DESC, "),
-            None => ("", ""),
-        };
-        let found = match self.q {
-            Some(_) => {
-                " AND (CONTAINS(c.title, @q, true) OR CONTAINS(c.content, @q, true) \
-                 OR CONTAINS(c.tagText, @q, true))"
+            (None, Strategy::Hybrid { .. }) => {
+                sources.push(boxed(iter::once(Items::new(news, store, None, range, filter))));
             }
-            None => "",
-        };
-        let page = match after {
-            Some(_) => " AND c.publishedDate <= @date AND (c.publishedDate < @date OR c.id < @id)",
-            None => "",
-        };
-        let text = format!(
-            "SELECT TOP @top * FROM c WHERE {of_key}{filter}c.publishedDate >= @from \
-             AND c.publishedDate < @to{page}{found} \
-             ORDER BY {by_key}{first}c.publishedDate DESC, c.id DESC"
-        );
-        let mut query = Query::from(text)
-            .with_parameter("@top", most)?
-            .with_parameter("@from", self.window.start)?
-            .with_parameter("@to", self.window.end)?;
-        if let Some(key) = &self.key {
-            query = query.with_parameter("@key", key)?;
         }
-        if let Some(provider) = &self.provider {
-            query = query.with_parameter("@provider", provider)?;
-        }
-        if let Some(q) = &self.q {
-            query = query.with_parameter("@q", q)?;
-        }
-        if let Some(SortKey(date, id)) = after {
-            query = query.with_parameter("@date", date)?.with_parameter("@id", id)?;
-        }
-        Ok(query)
     }
+    let newest = move || {
+        let ends = sources.iter_mut().enumerate();
+        let ends = ends.filter_map(|(n, parts)| Some((parts.peek()?.before(), Reverse(n))));
+        let (_, Reverse(n)) = ends.max()?;
+        sources[n].next()
+    };
+    Ok(iter::from_fn(newest))
+}
+
+fn boxed<'a>(parts: impl Iterator<Item = Items> + Send + 'a) -> Parts<'a> {
+    let parts: Box<dyn Iterator<Item = Items> + Send + 'a> = Box::new(parts);
+    parts.peekable()
+}
+
+/// Returns the part of a window that each container is asked for.
+async fn ranges(
+    news: &News,
+    window: Range<Timestamp>,
+) -> Result<impl Iterator<Item = (Store, Range<Timestamp>)>, ApiError> {
+    let (now, migrated) = (news.now(), news.migrated().await?);
+    let hot_from = migrated.all_before.min(news.ages.migrated_before(now));
+    let warm_to = migrated.none_since.max(news.ages.hot_since(now));
+    let ranges = [
+        (Store::Hot, window.start.max(hot_from)..window.end),
+        (Store::Warm, window.start..window.end.min(warm_to)),
+    ];
+    Ok(ranges.into_iter().filter(|(_, range)| !range.is_empty()))
 }

@@ -2,11 +2,9 @@
 
 use axum::{extract::State, response::Response};
 
-use super::{
-    filter::NewsFilter,
-    router::{self, NewsKey},
-};
+use super::{filter::NewsFilter, router};
 use crate::{
+    engines::child_list::SortKey,
     http::{ApiError, PageRequest},
     news::feeds::News,
 };
@@ -14,7 +12,7 @@ use crate::{
 /// Items of a window whose title, content or tags contain a text, newest first.
 pub async fn search_items(
     State(news): State<News>,
-    page: PageRequest<NewsKey, NewsFilter<true>>,
+    page: PageRequest<SortKey, NewsFilter<true>>,
 ) -> Result<Response, ApiError> {
     if page.filter.q.is_none() {
         return Err(ApiError::invalid("q", "is missing"));

@@ -163,7 +163,7 @@ async fn count_orders(container: &Container, id: &CustomerId) -> Result<u64, Sto
     let (mut count, mut after) = (0, None);
     loop {
         let page = ORDERS.page::<Value>(container, id.as_str(), COUNTED, after.as_ref()).await?;
-        let page = page.unwrap_or_default();
+        let page: Vec<Value> = page.unwrap_or_default().into_iter().flatten().collect();
         count += page.len() as u64;
         let text = |order: &Value, field: &str| order[field].as_str().map(str::to_owned);
         let last = page.last().filter(|_| page.len() >= COUNTED as usize);

@@ -33,9 +33,13 @@ pub(super) async fn list(
     kind: LabelKind,
     page: PageRequest<NameKey>,
 ) -> Result<Json<List<PublicLabel>>, ApiError> {
-    let query = query(kind, page.fetch(), page.after.as_ref())?;
-    let labels = catalog.labels.query(query, Scope::Partition(kind.as_str()), page.fetch()).await?;
-    Ok(Json(page.page(labels, |label: &PublicLabel| NameKey::new(&label.name, &label.id))))
+    let after = page.after.clone();
+    let read = async |most| {
+        let query = query(kind, most, after.as_ref())?;
+        catalog.labels.query_rows(query, Scope::Partition(kind.as_str()), most).await
+    };
+    let key = |label: &PublicLabel| NameKey::new(&label.name, &label.id);
+    Ok(Json(page.read(read, key, NameKey::of_row).await?))
 }
 
 fn query(kind: LabelKind, top: u32, after: Option<&NameKey>) -> Result<Query, StoreError> {

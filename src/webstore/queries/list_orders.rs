@@ -19,6 +19,7 @@ pub(in crate::webstore) const ORDERS: ChildList = ChildList {
     first_type: FirstType::Parent,
     types: "c.type >= @parent",
     date: "orderDate",
+    id_prefix: "",
     shape: "{id: c.id, customerId: c.customerId, orderDate: c.orderDate, items: c.items, \
              total: c.total}",
     order: ListOrder::NewestFirst,

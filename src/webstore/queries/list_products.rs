@@ -22,9 +22,14 @@ pub async fn list_products(
     page: PageRequest<NameKey>,
 ) -> Result<Json<List<PublicProduct>>, ApiError> {
     let scope = Scope::Partition(category_id.as_str());
-    let query = query(&category_id, page.fetch(), page.after.as_ref())?;
-    let products: Vec<PublicProduct> = catalog.products.query(query, scope, page.fetch()).await?;
-    if products.is_empty() {
+    let after = page.after.clone();
+    let read = async |most| {
+        let query = query(&category_id, most, after.as_ref())?;
+        catalog.products.query_rows(query, scope, most).await
+    };
+    let key = |product: &PublicProduct| NameKey::new(&product.name, product.id.as_str());
+    let list = page.read(read, key, NameKey::of_row).await?;
+    if list.is_empty() {
         let exists = async |reads| {
             let catalog = catalog.reading(reads);
             let category = catalog.live_label(LabelKind::Category, category_id.as_str()).await?;
@@ -32,7 +37,7 @@ pub async fn list_products(
         };
         confirm(exists).await?;
     }
-    Ok(Json(page.page(products, |product| NameKey::new(&product.name, product.id.as_str()))))
+    Ok(Json(list))
 }
 
 fn query(category_id: &CategoryId, top: u32, after: Option<&NameKey>) -> Result<Query, StoreError> {

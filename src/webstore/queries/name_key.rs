@@ -3,18 +3,26 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    cosmos::{Query, StoreError},
+    cosmos::{JsonText, Query, StoreError},
+    values::stored_id,
     webstore::model::Name,
 };
 
-/// Where a page of a list by name ends: [`Name::sort_key`] and id of its last item.
+/// Where a page of a list by name ends: name and id of its last item, sorted by [`Name::sort_key`].
+///
+/// A cursor has the name itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct NameKey(String, String);
+pub struct NameKey(Name, #[serde(deserialize_with = "stored_id")] String);
 
 impl NameKey {
     /// The key of an item.
     pub(super) fn new(name: &Name, id: &str) -> Self {
-        Self(name.sort_key(), id.to_owned())
+        Self(name.clone(), id.to_owned())
+    }
+
+    /// Returns the key of an item that is unreadable.
+    pub(super) fn of_row(row: &JsonText) -> Option<Self> {
+        Some(Self(row.field("name")?, row.field("id")?))
     }
 
     /// The condition that leaves what comes after. The range on the name alone is what the index can
@@ -31,7 +39,7 @@ impl NameKey {
         Ok(match after {
             None => query,
             Some(Self(name, id)) => {
-                query.with_parameter("@name", name)?.with_parameter("@id", id)?
+                query.with_parameter("@name", name.sort_key())?.with_parameter("@id", id)?
             }
         })
     }

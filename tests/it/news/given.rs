@@ -117,9 +117,18 @@ impl Newsroom {
 
     /// All items of a list, page by page.
     pub(crate) async fn items(&self, query: &str, limit: u32) -> Vec<Value> {
+        self.all("items", query, limit).await
+    }
+
+    /// All items of a search, page by page.
+    pub(crate) async fn found(&self, query: &str, limit: u32) -> Vec<Value> {
+        self.all("search", query, limit).await
+    }
+
+    async fn all(&self, list: &str, query: &str, limit: u32) -> Vec<Value> {
         let (mut items, mut cursor) = (Vec::new(), String::new());
         loop {
-            let path = format!("/api/news/items?{query}&limit={limit}{cursor}");
+            let path = format!("/api/news/{list}?{query}&limit={limit}{cursor}");
             let page = self.world.get(&path).await.expect(200).json();
             let found = page["items"].as_array().unwrap();
             items.extend_from_slice(found);

@@ -4,7 +4,10 @@ use serde_json::{Value, json};
 use tributary_local::cosmos::RequestKind::{Create, Replace};
 
 use super::given::Newsroom;
-use crate::interleavings::{amid, held};
+use crate::{
+    interleavings::{amid, held},
+    world::World,
+};
 
 const CONTAINERS: [&str; 3] = ["feeds_current", "feeds_historical", "feeds_archive"];
 
@@ -40,6 +43,64 @@ async fn an_edit_between_copy_and_mark_is_kept() {
     room.days_pass(2).await;
     assert_eq!(room.read(&item).await.expect(200).json()["title"], "Corrected");
     assert_eq!(room.urls("days=60").await, ["a"]);
+}
+
+#[tokio::test]
+async fn a_search_does_not_find_an_older_text_of_an_item_in_two_containers() {
+    let room = Newsroom::new().await;
+    let other = room.with_settings(super::given::HYBRID).await;
+    let item = room.post("reuters", "a", 20.0).await.expect(201).json();
+    room.days_pass(11).await;
+    // This instance remembers for a minute that nothing is migrated, and so asks both containers.
+    assert_eq!(room.found("q=Title&days=60", 3).await.len(), 1);
+    amid((&room.world, Replace, "feeds_current"), room.migrate(), async {
+        // The warm container has the first text.
+        retitle(&other, &item, "Corrected").await;
+        assert!(room.found("q=Title&days=60", 3).await.is_empty());
+        assert_eq!(room.found("q=Corrected&days=60", 3).await.len(), 1);
+    })
+    .await;
+    room.migrate().await;
+    // The hot container has the second text, for a day.
+    retitle(&other, &item, "Final").await;
+    for (text, n) in [("Title", 0), ("Corrected", 0), ("Final", 1)] {
+        for filter in ["", "&provider=reuters"] {
+            let query = format!("q={text}&days=60{filter}");
+            assert_eq!(room.found(&query, 3).await.len(), n, "{query}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_is_in_the_archive_is_not_listed_as_it_was() {
+    let room = Newsroom::new().await;
+    let item = room.post("gazette", "a", 95.0).await.expect(201).json();
+    room.days_pass(731).await;
+    let window = format!("from={}&to={}", room.days_ago(900.0), room.days_ago(700.0));
+    assert_eq!(room.urls(&window).await, ["a"]);
+    assert_eq!(room.archive().await["archived"], 1);
+    retitle(&room, &item, "Corrected").await;
+    // The copy in the warm container goes away within a day.
+    assert_eq!(room.items(&window, 3).await, [json!(null); 0]);
+    assert_eq!(room.read(&item).await.expect(200).json()["title"], "Corrected");
+}
+
+#[tokio::test]
+async fn a_higher_age_of_the_migration_hides_neither_old_items_nor_new_ones() {
+    let room = Newsroom::with(World::new().await, &[("News__MigrateAfterDays", "5")]).await;
+    room.post("reuters", "a", 4.0).await.expect(201);
+    room.days_pass(3).await;
+    room.migrate().await;
+    // The carried copy in the hot container is gone.
+    room.days_pass(2).await;
+    let raised = room.with_settings(&[("News__MigrateAfterDays", "30")]).await;
+    assert_eq!(raised.urls("days=20").await, ["a"]);
+    // It was published before what is known to be migrated, and goes to the hot container.
+    raised.post("reuters", "b", 8.0).await.expect(201);
+    assert_eq!(raised.live_in("feeds_current").await, 1);
+    for filter in ["", "&provider=reuters"] {
+        assert_eq!(raised.urls(&format!("days=20{filter}")).await, ["b", "a"]);
+    }
 }
 
 #[tokio::test]

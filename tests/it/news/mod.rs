@@ -12,6 +12,7 @@ mod search_news;
 mod classes;
 mod interleavings;
 mod moving_clock;
+mod page_bounds;
 
 mod access;
 mod costs;

@@ -84,7 +84,7 @@ impl Story {
         let days = f64::from(post.hours_ago.unwrap_or(24)) / 24.0;
         let provider = ["reuters", "gazette", "herald"][post.item % 3];
         let mut body = self.one.item(provider, &post.item.to_string(), days);
-        body["title"] = json!(format!("Version {}", self.posted));
+        body["title"] = json!(format!("Version {}.", self.posted));
         let known = self.states.get(&post.item).and_then(|states| states.last()).cloned().flatten();
         if let (None, Some((date, _))) = (post.hours_ago, known) {
             body["publishedDate"] = json!(date);
@@ -209,6 +209,29 @@ impl Story {
                 }
             }
             assert!(found.is_empty(), "{found:?}");
+        }
+        self.check_search(room, limit).await;
+    }
+
+    /// A search finds the items that have a title now, and none that had it.
+    async fn check_search(&self, room: &Newsroom, limit: u32) {
+        let since = room.days_ago(360.0);
+        for posted in [self.posted, self.posted.saturating_sub(1), self.posted / 2] {
+            let title = format!("Version {posted}.");
+            let query = format!("q={}&from={since}", title.replace(' ', "%20"));
+            let found: Vec<_> = room.found(&query, limit).await.iter().map(state).collect();
+            assert!(found.iter().all(|(_, found)| *found == title), "{title}: {found:?}");
+            for states in self.states.values() {
+                let is_found = |state: &State| {
+                    state.as_ref().is_some_and(|(date, it)| *date > since && *it == title)
+                };
+                let n =
+                    found.iter().filter(|found| states.contains(&Some((*found).clone()))).count();
+                let is_certain = states.iter().all(is_found);
+                let is_possible = states.iter().any(is_found);
+                assert!(n <= usize::from(is_possible), "{title} is found {n} times");
+                assert!(n == 1 || !is_certain, "{title} is not found: {states:?}");
+            }
         }
     }
 }

@@ -158,7 +158,12 @@ impl News {
     ) -> bool {
         reply.status == 200
             && listed(&reply.body).iter().all(|shown| number_of(shown) == Some(number))
-            && self.is_in(number, window.covered(None), listed(&reply.body), begun)
+            && self.is_in(
+                number,
+                window.covered(last_of(window, reply)),
+                listed(&reply.body),
+                begun,
+            )
     }
 
     /// Returns true if a page is right: sorted, nothing twice, and all items of the client are in it as
@@ -181,7 +186,7 @@ impl News {
             && dates.iter().all(|date| window.has(*date))
             && shown.iter().all(|item| mine.is_none_or(|mine| item["feedProviderId"] == mine));
         let cursor = reply.body["nextCursor"].as_str();
-        let last = dates.last().copied().filter(|_| cursor.is_some());
+        let last = last_of(window, reply);
         let covered = window.covered(last);
         let missed: Vec<_> = self
             .own(client)
@@ -253,4 +258,12 @@ pub(super) fn text_of(moment: OffsetDateTime) -> String {
     let format =
         format_description!("[year]-[month]-[day]T[hour]:[minute]:[second].[subsecond digits:3]Z");
     moment.format(format).unwrap_or_default()
+}
+
+/// Returns the date up to which a page that is not the last has everything: that of its last item. A
+/// page may be short, and even empty.
+fn last_of(window: &Window, reply: &Reply) -> Option<OffsetDateTime> {
+    reply.body["nextCursor"].as_str()?;
+    let last = listed(&reply.body).iter().filter_map(date_of).next_back();
+    Some(last.unwrap_or(window.covered(None).end))
 }

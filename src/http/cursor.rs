@@ -1,0 +1,45 @@
+//! Cursors: where the next page of a list begins.
+//!
+//! A cursor holds the list that it belongs to, filter included, and a position in it. All else comes
+//! from the request: the limit, the filter, the window. So a cursor needs no signature. A caller that
+//! writes one gets the rest of the same list from some position on, for the price of a page.
+//!
+//! A type of position refuses what no item has when it is read: an id that the store does not take, a
+//! date beyond the year 9999. A list with a window also refuses a position outside of the window.
+
+use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+
+use super::ApiError;
+
+/// The longest cursor, in characters. One of ours has at most a path, a filter, a name and an id.
+const MAX_CURSOR_CHARACTERS: usize = 8 * 1024;
+
+#[derive(Serialize, Deserialize)]
+struct Cursor<K>(
+    /// The list: its path, and its filter when it has one.
+    String,
+    K,
+);
+
+/// Returns the cursor of a position in a list.
+pub(super) fn write(list: String, position: impl Serialize) -> Option<String> {
+    let cursor = serde_json::to_vec(&Cursor(list, position)).ok()?;
+    Some(BASE64_URL_SAFE_NO_PAD.encode(cursor))
+}
+
+/// Returns the position that a cursor of this list holds.
+pub(super) fn read<K: DeserializeOwned>(list: &str, text: &str) -> Result<K, ApiError> {
+    let decoded = Some(text).filter(|text| text.len() <= MAX_CURSOR_CHARACTERS);
+    decoded
+        .and_then(|text| BASE64_URL_SAFE_NO_PAD.decode(text).ok())
+        .and_then(|bytes| serde_json::from_slice::<Cursor<K>>(&bytes).ok())
+        .filter(|Cursor(of, _)| of == list)
+        .map(|Cursor(_, position)| position)
+        .ok_or_else(refused)
+}
+
+/// The error of a cursor that no page of the list has returned.
+pub fn refused() -> ApiError {
+    ApiError::invalid("cursor", "must be the `nextCursor` of this list")
+}

@@ -1,0 +1,236 @@
+//! A part of a list: the items of one partition, or of a whole container, in a window.
+//!
+//! A list asks for the next items. A search asks for the next *candidates*: the position and version of
+//! each item of the window, and the item itself only where its texts have what is sought. No index
+//! helps to find a text, so the store loads each candidate in any case. This way the number of
+//! candidates bounds what one query costs, whatever it finds; the search knows how far it has come; and
+//! an older copy that has the text does not count where a newer version is without it.
+
+use std::ops::Range;
+
+use serde::Deserialize;
+
+use super::filter::NewsFilter;
+use crate::{
+    cosmos::{self, Container, JsonText, Query, Scope, StoreError},
+    engines::{
+        child_list::SortKey,
+        merged_list::{Part, Row, Rows, Wanted},
+    },
+    news::{
+        feeds::News,
+        model::{ItemId, NewsItem, PartitionKey, State, Store, StoredItem},
+        moves,
+    },
+    values::Timestamp,
+};
+
+/// How many candidates a search asks for at once, at most.
+const MAX_CANDIDATES: u32 = 400;
+/// How many times as many candidates a search asks for each time.
+const CANDIDATES_GROWTH: u32 = 4;
+/// How many candidates a page of the store has, at most: a query of a whole container loads such a page
+/// from each of its physical partitions.
+const MAX_CANDIDATE_PAGE: u32 = 100;
+/// How many rows a read looks through for one that the list can go on after.
+const MAX_ROWS: u32 = 1_000;
+
+/// The items of one partition, or of a whole container, in a window.
+pub(super) struct Items {
+    news: News,
+    store: Store,
+    container: Container,
+    /// `None` is the whole container.
+    key: Option<PartitionKey>,
+    window: Range<Timestamp>,
+    /// Whose items, where the partition has those of others, too.
+    provider: Option<String>,
+    q: Option<String>,
+}
+
+/// An item of the window of a search, with the item where its texts have what is sought.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Candidate {
+    id: ItemId,
+    published_date: Timestamp,
+    version: u64,
+    found: Option<NewsItem>,
+}
+
+impl Items {
+    /// Creates the part of a list that a container has in a window.
+    pub(super) fn new<const SEARCH: bool>(
+        news: &News,
+        store: Store,
+        key: Option<PartitionKey>,
+        window: Range<Timestamp>,
+        filter: &NewsFilter<SEARCH>,
+    ) -> Self {
+        let is_shared = key.as_ref().is_none_or(|key| key.provider().is_none());
+        let provider = filter.provider.as_ref().filter(|_| is_shared);
+        Self {
+            news: news.clone(),
+            store,
+            container: news.container(store).clone(),
+            key,
+            window,
+            provider: provider.map(ToString::to_string),
+            q: filter.q.clone(),
+        }
+    }
+
+    /// The container.
+    pub(super) fn store(&self) -> Store {
+        self.store
+    }
+
+    /// Returns how many rows a read asks for: of a search more each time, since it finds few.
+    fn most(&self, Wanted { items, reads, .. }: Wanted<'_>) -> u32 {
+        match self.q {
+            Some(_) => {
+                let candidates = items.saturating_mul(CANDIDATES_GROWTH.saturating_pow(reads));
+                candidates.min(MAX_CANDIDATES.max(items))
+            }
+            None => items,
+        }
+    }
+
+    /// Returns the next rows that have a position, at most as many as `most`; true if the part has no
+    /// more.
+    async fn rows(
+        &self,
+        after: Option<&SortKey>,
+        most: u32,
+        wanted: Wanted<'_>,
+    ) -> Result<(Vec<Row<StoredItem>>, bool), StoreError> {
+        let query = self.query(after, most)?;
+        let scope =
+            self.key.as_ref().map_or(Scope::Container, |key| Scope::Partition(key.as_str()));
+        if self.q.is_none() {
+            let rows = self.container.query_rows(query, scope, most).await?;
+            let is_end = rows.len() < most as usize;
+            return Ok((rows.into_iter().filter_map(|row| self.item(row)).collect(), is_end));
+        }
+        // A page of the store has 4 MB at most. What it has found may be enough.
+        let go_on = |rows: &[cosmos::Row<Candidate>]| {
+            let found = rows.iter().flatten().filter(|candidate| candidate.found.is_some()).count();
+            found < wanted.items as usize && (rows.is_empty() || !wanted.budget.is_spent())
+        };
+        let page_size = match self.key {
+            Some(_) => most,
+            None => most.min(MAX_CANDIDATE_PAGE.max(wanted.items)),
+        };
+        let read = self.container.query_rows_while(query, scope, page_size, go_on).await?;
+        let (rows, has_all) = read;
+        let is_end = has_all && rows.len() < most as usize;
+        Ok((rows.into_iter().filter_map(|row| self.candidate(row)).collect(), is_end))
+    }
+
+    fn item(&self, row: cosmos::Row<NewsItem>) -> Option<Row<StoredItem>> {
+        match row {
+            Ok(item) => Some(self.shown(item.into_item()?)),
+            Err(row) => passed(&row),
+        }
+    }
+
+    fn candidate(&self, row: cosmos::Row<Candidate>) -> Option<Row<StoredItem>> {
+        match row {
+            Ok(Candidate { id, published_date, version, found }) => {
+                if let Some(item) = found.and_then(NewsItem::into_item) {
+                    return Some(self.shown(item));
+                }
+                Some(Row { key: SortKey(published_date, id.to_string()), version, item: None })
+            }
+            Err(row) => passed(&row),
+        }
+    }
+
+    /// The row of an item, which the list shows unless the item is in the archive.
+    fn shown(&self, item: StoredItem) -> Row<StoredItem> {
+        let is_archived = self.store == Store::Warm && item.state == State::Carried;
+        let key = SortKey(item.public.published_date, item.public.id.to_string());
+        Row { key, version: item.version, item: Some(item).filter(|_| !is_archived) }
+    }
+}
+
+/// The row of an item that is unreadable, if it has a position.
+fn passed(row: &JsonText) -> Option<Row<StoredItem>> {
+    let key = SortKey(row.field("publishedDate")?, row.field("id")?);
+    Some(Row { key, version: row.field("version").unwrap_or(0), item: None })
+}
+
+impl Part for Items {
+    type Item = StoredItem;
+
+    fn before(&self) -> Timestamp {
+        self.window.end
+    }
+
+    async fn read(
+        &self,
+        after: Option<&SortKey>,
+        wanted: Wanted<'_>,
+    ) -> Result<Rows<StoredItem>, StoreError> {
+        let most = self.most(wanted);
+        let (rows, is_end) = self.rows(after, most, wanted).await?;
+        if !rows.is_empty() || is_end {
+            return Ok(Rows { rows, is_end });
+        }
+        // None has a position that can be read: more of them at once.
+        let (rows, _) = self.rows(after, MAX_ROWS, wanted).await?;
+        Ok(Rows { is_end: rows.is_empty(), rows })
+    }
+
+    async fn keep(&self, item: &StoredItem) -> Result<bool, StoreError> {
+        Ok(item.departure.is_none() || !moves::has_arrived(&self.news, item).await?)
+    }
+}
+
+impl Items {
+    /// Filters first in the order, so that the composite index is entered at the first item.
+    fn query(&self, after: Option<&SortKey>, most: u32) -> Result<Query, StoreError> {
+        let (of_key, by_key) = match self.key {
+            Some(_) => ("c.partitionKey = @key AND ", "c.partitionKey DESC, "),
+            None => ("", ""),
+        };
+        let (filter, first) = match self.provider {
+            Some(_) => ("c.feedProviderId = @provider AND ", "c.feedProviderId DESC, "),
+            None => ("", ""),
+        };
+        let shape = match self.q {
+            Some(_) => {
+                "c.id, c.publishedDate, c.version, (CONTAINS(c.title, @q, true) \
+                 OR CONTAINS(c.content, @q, true) OR CONTAINS(c.tagText, @q, true) \
+                 ? c : undefined) AS found"
+            }
+            None => "*",
+        };
+        let page = match after {
+            Some(_) => " AND c.publishedDate <= @date AND (c.publishedDate < @date OR c.id < @id)",
+            None => "",
+        };
+        let text = format!(
+            "SELECT TOP @top {shape} FROM c WHERE {of_key}{filter}c.publishedDate >= @from \
+             AND c.publishedDate < @to{page} \
+             ORDER BY {by_key}{first}c.publishedDate DESC, c.id DESC"
+        );
+        let mut query = Query::from(text)
+            .with_parameter("@top", most)?
+            .with_parameter("@from", self.window.start)?
+            .with_parameter("@to", self.window.end)?;
+        if let Some(key) = &self.key {
+            query = query.with_parameter("@key", key)?;
+        }
+        if let Some(provider) = &self.provider {
+            query = query.with_parameter("@provider", provider)?;
+        }
+        if let Some(q) = &self.q {
+            query = query.with_parameter("@q", q)?;
+        }
+        if let Some(SortKey(date, id)) = after {
+            query = query.with_parameter("@date", date)?.with_parameter("@id", id)?;
+        }
+        Ok(query)
+    }
+}
