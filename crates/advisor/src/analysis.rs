@@ -131,6 +131,11 @@ impl Analysis {
         }
     }
 
+    /// Sets the number of items in the container, where it is known only after the sample.
+    pub fn set_items_in_container(&mut self, items: Option<u64>) {
+        self.options.items_in_container = items;
+    }
+
     /// Adds items, on all cores.
     pub fn add(&mut self, items: &[Item]) {
         let (first, this) = (self.n_items, &*self);

@@ -235,6 +235,8 @@ async fn a_sample_is_drawn_across_the_partitions() {
         // The size is that of the container, not that of the sample.
         let bytes = metrics["largestPartitions"][0]["bytes"].as_f64().unwrap();
         assert!((200_000.0..700_000.0).contains(&bytes), "{bytes}");
+        let bytes = metrics["items"]["growth"]["largestBytes"].as_f64().unwrap();
+        assert!((200_000.0..700_000.0).contains(&bytes), "{bytes}");
     }
 }
 

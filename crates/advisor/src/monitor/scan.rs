@@ -18,7 +18,7 @@ use tributary_partitioning::KeyStrategy;
 use super::{
     Telemetry,
     connection::ConnectionError,
-    endings::{ENOUGH_ITEMS, Endings, LENGTHS},
+    endings::{ENOUGH_ITEMS, Endings, Next, Search},
     names::Names,
 };
 use crate::{Analysis, Options, report::Report, sample::Item};
@@ -101,19 +101,9 @@ impl Container {
         let ranges = self.client.read_feed_ranges(None).await?;
         let mut scan = Scan { physical_partitions: ranges.len(), ..Scan::default() };
         let is_bounded = limits.items.is_some() || limits.request_units.is_some();
-        let mut items = Vec::new();
-        if is_bounded {
-            items = self.first(&ranges, limits, &mut scan).await?;
-            if !scan.is_complete
-                && let Some(sample) = self.across(&ranges, &items, limits, &mut scan).await?
-            {
-                items = sample;
-            }
-        }
         let options = Options {
             current: Some(self.strategy.clone()),
             physical_partitions: u32::try_from(ranges.len()).ok(),
-            items_in_container: scan.items_in_container,
             ..Options::default()
         };
         let mut analysis = Analysis::new(vec![self.strategy.clone()], Vec::new(), options);
@@ -128,8 +118,14 @@ impl Container {
             analysis.add(&items);
             progress(scan);
         };
-        add(items, &mut scan);
-        if !is_bounded {
+        if is_bounded {
+            let first = self.first(&ranges, limits, &mut scan, &mut add).await?;
+            if scan.is_complete
+                || !self.across(&ranges, &first, limits, &mut scan, &mut add).await?
+            {
+                add(first, &mut scan);
+            }
+        } else {
             for range in ranges {
                 let mut pages = self.pages(everything(), range, PAGE).await?;
                 while let Some(page) = pages.try_next().await? {
@@ -138,16 +134,19 @@ impl Container {
             }
             scan.is_complete = true;
         }
+        analysis.set_items_in_container(scan.items_in_container);
         let report = analysis.finish().pop();
         Ok((scan, report.ok_or_else(|| anyhow::anyhow!("the analysis has no report"))?))
     }
 
     /// Returns the first items of each physical partition, a page at most, and says whether these are all.
+    /// `each` sees what they cost.
     async fn first(
         &self,
         ranges: &[FeedRange],
         limits: Limits,
         scan: &mut Scan,
+        each: &mut impl FnMut(Vec<Item>, &mut Scan),
     ) -> anyhow::Result<Vec<Item>> {
         let mut items = Vec::new();
         for (range, left) in ranges.iter().zip((1..=ranges.len() as u64).rev()) {
@@ -163,6 +162,7 @@ impl Container {
                 && let Some(page) = pages.try_next().await?
             {
                 read.extend(scan.items_of(page));
+                each(Vec::new(), scan);
             }
             let is_whole = (read.len() as u64) < u64::from(share);
             read.truncate(share as usize);
@@ -173,68 +173,73 @@ impl Container {
         Ok(items)
     }
 
-    /// Returns the items of a sample across the container, or `None` where the ids cannot tell one.
+    /// Gives the items of a sample across the container to `each`. Returns false, and gives none, where the ids
+    /// cannot tell one.
     async fn across(
         &self,
         ranges: &[FeedRange],
         first: &[Item],
         limits: Limits,
         scan: &mut Scan,
-    ) -> anyhow::Result<Option<Vec<Item>>> {
+        each: &mut impl FnMut(Vec<Item>, &mut Scan),
+    ) -> anyhow::Result<bool> {
         let mut endings = Endings::default();
         let ids = first.iter().filter_map(|item| item.value.get("id")?.as_str());
         ids.for_each(|id| endings.see(id));
         let wanted = limits.items.unwrap_or(u64::MAX).min(scan.affordable(limits, first.len()));
         if !endings.tell() || wanted < ENOUGH_ITEMS {
-            return Ok(None);
+            return Ok(false);
         }
-        for length in LENGTHS {
-            let one = endings.some(length, 1);
-            let found = self.ending(ranges, &one, wanted, limits, scan).await?;
-            let n_found = found.len() as u64;
+        let limits = Limits { items: Some(wanted), ..limits };
+        let mut search = Search::new();
+        loop {
+            let one = endings.some(search.length, 1);
+            let mut only_cost = |_, scan: &mut Scan| each(Vec::new(), scan);
+            let found = self.ending(ranges, &one, limits, scan, &mut only_cost).await?;
             if scan.is_spent(limits) {
-                return Ok(None);
+                return Ok(false);
             }
-            if n_found < ENOUGH_ITEMS && length > 1 {
+            let Next::Take { length, endings: n } = search.next(&endings, found, wanted) else {
                 continue;
-            }
-            let (length, n) = endings.plan(length, n_found, wanted);
+            };
             let some = endings.some(length, n);
-            let items = self.ending(ranges, &some, wanted, limits, scan).await?;
-            let all = items.len() as u64 * endings.count(length) / n;
-            scan.items_in_container = Some(all);
-            return Ok(Some(items));
+            let found = self.ending(ranges, &some, limits, scan, each).await?;
+            scan.items_in_container = Some(found.saturating_mul(endings.count(length)) / n);
+            return Ok(true);
         }
-        Ok(None)
     }
 
-    /// Returns at most so many items whose ids have one of these endings.
+    /// Gives the items whose ids have one of these endings to `each`, within the limits. Returns how many they
+    /// are.
     async fn ending(
         &self,
         ranges: &[FeedRange],
         endings: &[String],
-        most: u64,
         limits: Limits,
         scan: &mut Scan,
-    ) -> anyhow::Result<Vec<Item>> {
+        each: &mut impl FnMut(Vec<Item>, &mut Scan),
+    ) -> anyhow::Result<u64> {
         let names = (0..endings.len()).map(|n| format!("ENDSWITH(c.id, @e{n})"));
         let text = format!("SELECT * FROM c WHERE {}", names.collect::<Vec<_>>().join(" OR "));
         let mut query = Query::from(text);
         for (n, ending) in endings.iter().enumerate() {
             query = query.with_parameter(format!("@e{n}"), ending)?;
         }
-        let mut items = Vec::new();
+        let most = limits.items.unwrap_or(u64::MAX);
+        let mut found = 0;
         for range in ranges {
             let mut pages = self.pages(query.clone(), range.clone(), PAGE).await?;
             while let Some(page) = pages.try_next().await? {
-                items.extend(scan.items_of(page));
-                if items.len() as u64 >= most || scan.is_spent(limits) {
-                    items.truncate(usize::try_from(most).unwrap_or(usize::MAX));
-                    return Ok(items);
+                let mut items = scan.items_of(page);
+                items.truncate(usize::try_from(most - found).unwrap_or(usize::MAX));
+                found += items.len() as u64;
+                each(items, scan);
+                if found >= most || scan.is_spent(limits) {
+                    return Ok(found);
                 }
             }
         }
-        Ok(items)
+        Ok(found)
     }
 
     async fn pages(
