@@ -15,7 +15,7 @@ use crate::{
     domain::{BuildDomain, Context, Domain, Timer, bind},
     http::{
         Admission, AdmissionOptions, AuthLevel, Authentication, Footprint, FunctionNames,
-        HttpFunction, admit, answered, catch_panics, delete, get, method_not_allowed,
+        HttpFunction, WorkQueue, admit, answered, catch_panics, delete, get, method_not_allowed,
         no_such_route, post,
     },
     projection::{
@@ -39,12 +39,14 @@ fn shared_functions() -> Vec<HttpFunction<Projections>> {
     use AuthLevel::Function;
     let letter  = Footprint::Item(DeadLetter::MAX_RAW);
     let letters = Footprint::Page { item: DeadLetter::MAX_SUMMARY, limit: 20 };
-    // A replay is work of the change feed, such as a slice of a rename.
+    // A replay retries for as long as a trigger does, with pauses.
+    let replays = WorkQueue::new(4, 16);
+    // It is work of the change feed, such as a slice of a rename.
     let replay  = Limits { store_requests: 10_000, ..Limits::REQUEST };
     vec![
         get("ListDeadLetters",     "/api/dead-letters",                   Function, list_dead_letters).answers(letters),
         get("GetDeadLetter",       "/api/dead-letters/{letterId}",        Function, get_dead_letter).answers(letter),
-        post("ReplayDeadLetter",   "/api/dead-letters/{letterId}/replay", Function, replay_dead_letter).answers(letter).within(replay),
+        post("ReplayDeadLetter",   "/api/dead-letters/{letterId}/replay", Function, replay_dead_letter).answers(letter).within(replay).queued(&replays),
         delete("DeleteDeadLetter", "/api/dead-letters/{letterId}",        Function, delete_dead_letter),
     ]
 }
@@ -172,7 +174,7 @@ impl App {
             .cloned()
             .fold(Router::new(), |router, function| {
                 let route = function.route;
-                let turn = (admission.clone(), function.footprint, function.limits);
+                let turn = (admission.clone(), function.terms());
                 let turn = middleware::from_fn_with_state(turn, admit);
                 router.route(route, function.into_handler().route_layer(turn))
             })

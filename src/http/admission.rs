@@ -6,16 +6,22 @@
 //!
 //! 1. A request whose answer or body can be large reserves the memory that it may need at worst, as
 //!    [`Footprint`] tells. One that may need more than there is reserves all of it.
-//! 2. Then every request takes one of the places for requests that are worked on.
-//! 3. When the answer is made, the place is free, and the reservation shrinks to the answer's size.
-//!    The rest is free when the answer has been sent, or dropped.
+//! 2. Its body arrives. Small bodies reserve nothing, so the number of those that arrive at a time is
+//!    bounded, too.
+//! 3. A request whose handler waits for something other than the store, such as a hash, waits in the
+//!    [queue](WorkQueue) of its function. A full queue refuses it at once.
+//! 4. Then every request takes one of the places for requests that are worked on.
+//! 5. When the answer is made, place and turn are free, and the reservation shrinks to the answer's
+//!    size. The rest is free when the answer has been sent, or dropped.
 //!
-//! - *No deadlock*: a request reserves once, and the holder of a reservation waits for a place only.
-//!   The holder of a place waits for the store only, which has a deadline, and for the request's
-//!   body, which has one too.
+//! - *No deadlock*: each request takes these in this order, and each at most once. So the holder of
+//!   one waits only for later ones. The holder of a place waits for the store, which has a deadline,
+//!   or for the work that its queue is for, which ends by itself.
 //! - *Small requests do not wait behind large ones*: they reserve nothing, and who waits for memory
 //!   has no place yet.
-//! - *First come, first served*, for each of the two: a large reservation is not overtaken for ever.
+//! - *Nobody waits behind slow work or a slow sender*: who waits in a queue, or for a body, has no
+//!   place yet, and the turns of all queues together are few beside the places.
+//! - *First come, first served*, for each of them: a large reservation is not overtaken for ever.
 //! - *A slow reader* holds its answer only until the socket has taken it. On Linux a loopback socket
 //!   takes some 4 MB without a reader, and the Functions host closes connections of readers that are
 //!   too slow for it.
@@ -32,10 +38,16 @@ use bytes::Bytes;
 use http_body_util::BodyExt;
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
-    time::timeout,
+    time::{Instant, timeout, timeout_at},
 };
 
-use super::{ApiError, body::MAX_BODY, limit_of, parameter_of, query::parameters};
+use super::{
+    ApiError, WorkQueue,
+    body::{MAX_BODY, is_awaited, read},
+    limit_of, parameter_of,
+    query::parameters,
+    work_queue::Turn,
+};
 use crate::cosmos::{Limits, within};
 
 /// The memory that a request may need without a reservation.
@@ -44,6 +56,9 @@ const SMALL: usize = 128 * 1024;
 /// How often the bytes of an answer, or of a body, are in memory at the same time: as the store's or
 /// the caller's text, as values, and as text again.
 const COPIES: usize = 3;
+
+/// How many bodies arrive at a time, for each request that is worked on.
+const MAX_ARRIVALS_PER_PLACE: usize = 4;
 
 /// Memory is reserved in KiB.
 const UNIT: usize = 1024;
@@ -112,9 +127,25 @@ impl Footprint {
         };
         // The length of a body that comes in chunks is not known.
         let body = request.body().size_hint().exact().and_then(|size| usize::try_from(size).ok());
-        let largest = if let Self::Body(bytes) = self { bytes } else { MAX_BODY };
+        let largest = self.largest_body();
         COPIES * (answer + body.unwrap_or(largest).min(largest))
     }
+
+    /// The most bytes that the body of a request may have.
+    fn largest_body(self) -> usize {
+        if let Self::Body(bytes) = self { bytes } else { MAX_BODY }
+    }
+}
+
+/// Upon which terms the requests to a function are admitted. Cloning is cheap.
+#[derive(Debug, Clone)]
+pub struct AdmissionTerms {
+    /// How large the answer can be.
+    pub footprint: Footprint,
+    /// What a request may use of the store, and how long it may take.
+    pub limits: Limits,
+    /// Where a request waits before it has a place.
+    pub queue: Option<WorkQueue>,
 }
 
 /// The admission control of an instance. Cloning is cheap.
@@ -123,12 +154,14 @@ pub struct Admission {
     requests: Arc<Semaphore>,
     memory: Arc<Semaphore>,
     all_memory: u32,
+    arrivals: Arc<Semaphore>,
     wait: Duration,
 }
 
 /// A request that is being worked on.
 struct Admitted {
     place: OwnedSemaphorePermit,
+    turn: Option<Turn>,
     memory: Option<OwnedSemaphorePermit>,
 }
 
@@ -153,18 +186,70 @@ impl Admission {
             requests: Arc::new(Semaphore::new(requests.into())),
             memory: Arc::new(Semaphore::new(all_memory as usize)),
             all_memory,
+            arrivals: Arc::new(Semaphore::new(MAX_ARRIVALS_PER_PLACE * usize::from(requests))),
             wait,
         }
     }
 
-    /// Waits for the turn of a request that may need so many bytes; `None` when the wait is too long.
-    async fn admit(&self, bytes: usize) -> Option<Admitted> {
-        let turn = async {
-            let memory = if bytes > SMALL { Some(self.reserve(bytes).await?) } else { None };
+    /// Waits for the turn of a request, and for its body.
+    async fn admit(
+        &self,
+        AdmissionTerms { footprint, queue, .. }: &AdmissionTerms,
+        request: Request,
+    ) -> Result<(Admitted, Request), ApiError> {
+        let begin = Instant::now();
+        let memory = self.memory(footprint.of(&request), begin).await?;
+        let (request, took) = self.arrived(request, footprint.largest_body()).await?;
+        let admitted = self.place(memory, queue.as_ref(), begin + took).await?;
+        Ok((admitted, request))
+    }
+
+    /// Reserves the memory of a request that may need so many bytes, if that is much.
+    async fn memory(
+        &self,
+        bytes: usize,
+        begin: Instant,
+    ) -> Result<Option<OwnedSemaphorePermit>, ApiError> {
+        let reserved = async { if bytes > SMALL { self.reserve(bytes).await } else { None } };
+        timeout_at(begin + self.wait, reserved).await.map_err(|_| ApiError::Overloaded)
+    }
+
+    /// Waits until the body of a request is there. Returns the request with its whole body, and how
+    /// long that took: a slow sender is not what its own request is refused for.
+    async fn arrived(
+        &self,
+        request: Request,
+        limit: usize,
+    ) -> Result<(Request, Duration), ApiError> {
+        let begin = Instant::now();
+        if !is_awaited(&request, limit) {
+            return Ok((request, Duration::ZERO));
+        }
+        let arrival = timeout(self.wait, Arc::clone(&self.arrivals).acquire_owned());
+        let _arrival = arrival.await.map_err(|_| ApiError::Overloaded)?;
+        let (parts, body) = request.into_parts();
+        let body = Body::from(read(body, limit).await?);
+        Ok((Request::from_parts(parts, body), begin.elapsed()))
+    }
+
+    /// Waits for a turn in the queue, where there is one, and for a place.
+    async fn place(
+        &self,
+        memory: Option<OwnedSemaphorePermit>,
+        queue: Option<&WorkQueue>,
+        begin: Instant,
+    ) -> Result<Admitted, ApiError> {
+        let entry = queue.map(|queue| queue.enter().ok_or(ApiError::Overloaded)).transpose()?;
+        let admitted = async {
+            let turn = match entry {
+                Some(entry) => Some(entry.turn().await?),
+                None => None,
+            };
             let place = Arc::clone(&self.requests).acquire_owned().await.ok()?;
-            Some(Admitted { place, memory })
+            Some(Admitted { place, turn, memory })
         };
-        timeout(self.wait, turn).await.ok().flatten()
+        let admitted = timeout_at(begin + self.wait, admitted).await.ok().flatten();
+        admitted.ok_or(ApiError::Overloaded)
     }
 
     async fn reserve(&self, bytes: usize) -> Option<OwnedSemaphorePermit> {
@@ -176,7 +261,7 @@ impl Admission {
 impl Admitted {
     /// Lets the next request begin, and keeps the memory of the answer until it has been sent.
     async fn until_sent(self, response: Response) -> Response {
-        drop(self.place);
+        drop((self.place, self.turn));
         let size = response.body().size_hint().lower();
         let (Some(mut memory), Ok(size)) = (self.memory, usize::try_from(size)) else {
             return response;
@@ -205,19 +290,19 @@ fn units(bytes: usize) -> u32 {
 /// Lets a request wait for its turn, and refuses it when the wait is too long. One that gives a parameter
 /// twice has no turn. The request then runs within its limits.
 pub async fn admit(
-    State((admission, footprint, limits)): State<(Admission, Footprint, Limits)>,
+    State((admission, terms)): State<(Admission, AdmissionTerms)>,
     request: Request,
     next: Next,
 ) -> Response {
     if let Err(error) = parameters(request.uri().query()) {
         return error.into_response();
     }
-    match admission.admit(footprint.of(&request)).await {
-        Some(admitted) => {
-            let response = within(limits, next.run(request)).await;
+    match admission.admit(&terms, request).await {
+        Ok((admitted, request)) => {
+            let response = within(terms.limits, next.run(request)).await;
             admitted.until_sent(response).await
         }
-        None => ApiError::Overloaded.into_response(),
+        Err(error) => error.into_response(),
     }
 }
 
@@ -237,6 +322,13 @@ mod tests {
         Admission::new(AdmissionOptions { requests, memory_mib, wait })
     }
 
+    /// Admits a request without a body that may need so many bytes.
+    async fn admit(admission: &Admission, bytes: usize) -> Option<Admitted> {
+        let begin = Instant::now();
+        let memory = admission.memory(bytes, begin).await.ok()?;
+        admission.place(memory, None, begin).await.ok()
+    }
+
     fn response(bytes: usize) -> Response {
         Response::new(Body::new(Full::new(Bytes::from(vec![b'x'; bytes]))))
     }
@@ -248,7 +340,7 @@ mod tests {
     #[tokio::test]
     async fn the_bytes_of_an_answer_count_until_nobody_has_them() {
         let admission = admission(4, 8);
-        let admitted = admission.admit(3 * MIB).await.unwrap();
+        let admitted = admit(&admission, 3 * MIB).await.unwrap();
         assert_eq!(free(&admission), (3, 5 * KIB));
         let mut body = admitted.until_sent(response(MIB)).await.into_body();
         assert_eq!(free(&admission), (4, 7 * KIB));
@@ -259,7 +351,7 @@ mod tests {
         drop(bytes);
         assert_eq!(free(&admission), (4, 8 * KIB));
         // A small answer holds nothing.
-        let admitted = admission.admit(3 * MIB).await.unwrap();
+        let admitted = admit(&admission, 3 * MIB).await.unwrap();
         let _small = admitted.until_sent(response(KIB)).await;
         assert_eq!(free(&admission), (4, 8 * KIB));
     }
@@ -267,7 +359,7 @@ mod tests {
     #[tokio::test]
     async fn one_that_needs_more_than_there_is_takes_it_all() {
         let admission = admission(4, 2);
-        let admitted = admission.admit(100 * MIB).await.unwrap();
+        let admitted = admit(&admission, 100 * MIB).await.unwrap();
         assert_eq!(free(&admission), (3, 0));
         let answer = admitted.until_sent(response(3 * MIB)).await;
         assert_eq!(free(&admission), (4, 0));
@@ -278,9 +370,9 @@ mod tests {
     #[tokio::test]
     async fn who_waits_for_memory_keeps_no_small_request_from_its_place() {
         let admission = Admission { wait: Duration::from_millis(20), ..admission(2, 1) };
-        let slow = admission.admit(MIB).await.unwrap();
-        let waiting: Vec<_> = (0..8).map(|_| admission.admit(MIB)).collect();
-        let (small, waiting) = futures::join!(admission.admit(KIB), join_all(waiting));
+        let slow = admit(&admission, MIB).await.unwrap();
+        let waiting: Vec<_> = (0..8).map(|_| admit(&admission, MIB)).collect();
+        let (small, waiting) = futures::join!(admit(&admission, KIB), join_all(waiting));
         assert!(small.is_some() && waiting.iter().all(Option::is_none));
         // Those who gave up have left nothing behind.
         drop((slow, small));
@@ -306,7 +398,7 @@ mod tests {
                     };
                     let admission = admission.clone();
                     async move {
-                        let admitted = admission.admit(need * KIB).await.expect("it is its turn");
+                        let admitted = admit(&admission, need * KIB).await.expect("it is its turn");
                         let (places, memory) = free(&admission);
                         assert!(places < 3 && (need * KIB <= SMALL || memory < 4 * KIB));
                         pause().await;

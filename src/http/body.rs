@@ -5,7 +5,7 @@ use std::time::Duration;
 use axum::{
     body::{Body, HttpBody},
     extract::{FromRequest, Request},
-    http::{HeaderMap, header},
+    http::{HeaderMap, Method, header},
 };
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde_json::Value;
@@ -16,7 +16,7 @@ use super::{ApiError, Form, FromForm};
 /// The size of a body, in bytes as sent.
 pub(super) const MAX_BODY: usize = 1024 * 1024;
 
-/// How long a body may take to arrive: its request has its place among those that are worked on.
+/// How long a body may take to arrive: its request has reserved its memory.
 const ARRIVES_WITHIN: Duration = Duration::from_secs(30);
 
 /// A JSON body that has passed all checks of `T`, and has at most so many bytes.
@@ -50,6 +50,15 @@ impl<S: Sync, T: FromForm, const LIMIT: usize> FromRequest<S> for JsonBody<T, LI
     }
 }
 
+/// Returns true if a handler may take the body of a request, which has yet to arrive. A body that will
+/// be refused unread is not awaited.
+pub(super) fn is_awaited(request: &Request, limit: usize) -> bool {
+    matches!(*request.method(), Method::POST | Method::PUT)
+        && is_json(request.headers())
+        && !request.body().is_end_stream()
+        && request.body().size_hint().lower() <= limit as u64
+}
+
 fn is_json(headers: &HeaderMap) -> bool {
     let Some(content_type) = headers.get(header::CONTENT_TYPE).and_then(|v| v.to_str().ok()) else {
         return false;
@@ -59,7 +68,8 @@ fn is_json(headers: &HeaderMap) -> bool {
         || (essence.starts_with("application/") && essence.ends_with("+json"))
 }
 
-async fn read(body: Body, limit: usize) -> Result<bytes::Bytes, ApiError> {
+/// Reads a body within a limit of bytes and a deadline.
+pub(super) async fn read(body: Body, limit: usize) -> Result<bytes::Bytes, ApiError> {
     // A body that says it is too large need not be read at all.
     if body.size_hint().lower() > limit as u64 {
         return Err(ApiError::TooLarge { limit });

@@ -6,7 +6,7 @@ use axum::{
     routing::{self, MethodRouter},
 };
 
-use super::Footprint;
+use super::{AdmissionTerms, Footprint, WorkQueue};
 use crate::cosmos::Limits;
 
 /// A function that the host calls over HTTP, as `functions/` declares it. Its handler takes `S` as
@@ -25,6 +25,8 @@ pub struct HttpFunction<S = ()> {
     pub footprint: Footprint,
     /// What a request may use of the store, and how long it may take.
     pub limits: Limits,
+    /// Where a request waits before it has a place; most functions have none.
+    pub queue: Option<WorkQueue>,
     handler: MethodRouter<S>,
 }
 
@@ -86,7 +88,7 @@ impl<S: Clone + Send + Sync + 'static> HttpFunction<S> {
         handler: MethodRouter<S>,
     ) -> Self {
         let (footprint, limits) = (Footprint::Small, Limits::REQUEST);
-        Self { name, method, route, auth_level, footprint, limits, handler }
+        Self { name, method, route, auth_level, footprint, limits, queue: None, handler }
     }
 
     /// Returns the function with a larger answer. Without it the answer is small, or as large as the
@@ -100,9 +102,14 @@ impl<S: Clone + Send + Sync + 'static> HttpFunction<S> {
         Self { limits, ..self }
     }
 
+    /// Returns the function with a queue, as its handler waits for something other than the store.
+    pub fn queued(self, queue: &WorkQueue) -> Self {
+        Self { queue: Some(queue.clone()), ..self }
+    }
+
     /// Returns the function with the state of its handler.
     pub fn with_state(self, state: S) -> HttpFunction {
-        let Self { name, method, route, auth_level, footprint, limits, handler } = self;
+        let Self { name, method, route, auth_level, footprint, limits, queue, handler } = self;
         HttpFunction {
             name,
             method,
@@ -110,12 +117,19 @@ impl<S: Clone + Send + Sync + 'static> HttpFunction<S> {
             auth_level,
             footprint,
             limits,
+            queue,
             handler: handler.with_state(state),
         }
     }
 }
 
 impl HttpFunction {
+    /// Returns upon which terms a request is admitted.
+    pub fn terms(&self) -> AdmissionTerms {
+        let Self { footprint, limits, queue, .. } = self;
+        AdmissionTerms { footprint: *footprint, limits: *limits, queue: queue.clone() }
+    }
+
     /// Returns the handler as a route of a router.
     pub fn into_handler(self) -> MethodRouter {
         self.handler

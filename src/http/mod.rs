@@ -16,8 +16,9 @@ mod params;
 mod principal;
 mod query;
 mod reply;
+mod work_queue;
 
-pub use admission::{Admission, AdmissionOptions, Footprint, admit};
+pub use admission::{Admission, AdmissionOptions, AdmissionTerms, Footprint, admit};
 pub use answered::{FunctionNames, answered};
 pub use body::JsonBody;
 pub use command::INVOCATION_ID;
@@ -32,3 +33,4 @@ pub use params::Params;
 pub use principal::{Actor, Authentication};
 pub use query::{limit_of, parameter_of};
 pub use reply::{created, found, item};
+pub use work_queue::WorkQueue;

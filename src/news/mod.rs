@@ -41,7 +41,7 @@ use crate::{
     config::ConfigError,
     cosmos::Limits,
     domain::{Context, Domain, Timer, bind},
-    http::{AuthLevel, Footprint, HttpFunction, get, post},
+    http::{AuthLevel, Footprint, HttpFunction, WorkQueue, get, post},
     projection::Background,
 };
 
@@ -93,13 +93,15 @@ fn http_functions() -> Vec<HttpFunction<NewsApp>> {
     let whole_batch = Limits { store_requests: 20_000, request_units: 100_000, time: Duration::from_secs(200) };
     // The pacer bounds the request units of a run, its slice the time.
     let run         = Limits { store_requests: 100_000, request_units: 200_000, time: Duration::from_secs(200) };
+    // A run waits for the background's budget, for up to a minute.
+    let runs  = WorkQueue::new(2, 8);
     vec![
         post("PostNewsItem",  "/api/news/items",                     Function,  post_item).answers(item),
         post("PostNewsItems", "/api/news/items/batch",               Function,  post_items).answers(batch).within(whole_batch),
         get("ListNewsItems",  "/api/news/items",                     Anonymous, list_items).answers(items),
         get("SearchNews",     "/api/news/search",                    Anonymous, search_items).answers(items),
         get("GetNewsItem",    "/api/news/items/{partitionKey}/{id}", Anonymous, get_item).answers(item),
-        post("MigrateNews",   "/api/news/migrate",                   Function,  migrate_items).within(run),
-        post("ArchiveNews",   "/api/news/archive",                   Function,  archive_items).within(run),
+        post("MigrateNews",   "/api/news/migrate",                   Function,  migrate_items).within(run).queued(&runs),
+        post("ArchiveNews",   "/api/news/archive",                   Function,  archive_items).within(run).queued(&runs),
     ]
 }

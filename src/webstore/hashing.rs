@@ -2,13 +2,28 @@
 //!
 //! A hash takes 46 MiB and some 50 ms of a processor (`model/password.rs`), and an instance has one
 //! processor as a rule. So hashes wait for their turn, first come, first served, and are made beside
-//! the threads that answer requests. How many wait is bounded by the admission of requests.
+//! the threads that answer requests. Requests wait in a [queue] of their own, in which they take no
+//! place from others.
 
 use std::sync::Arc;
 
 use tokio::sync::Semaphore;
 
 use super::model::{HashError, Password, PasswordHash};
+use crate::http::WorkQueue;
+
+/// How many requests with a hash are worked on at a time: one hashes, and another reads or writes the
+/// store.
+const MAX_AT_WORK: usize = 2;
+
+/// How many others wait. At some fifteen hashes a second the last of them waits for some four seconds,
+/// less than a request may wait for its turn.
+const MAX_WAITING: usize = 64;
+
+/// Creates the queue of the requests that hash a password.
+pub(super) fn queue() -> WorkQueue {
+    WorkQueue::new(MAX_AT_WORK, MAX_WAITING)
+}
 
 /// The hashing of an instance. Cloning is cheap.
 #[derive(Clone)]

@@ -99,6 +99,8 @@ fn http_functions() -> Vec<HttpFunction<WebStore>> {
     let product  = Footprint::Item(PRODUCT_BYTES);
     let products = Footprint::Page { item: PRODUCT_BYTES, limit: 20 };
     let customer = Footprint::Item(sizes::CUSTOMER);
+    // Few of them are worked on at a time, so each reserves its body only.
+    let hashes   = hashing::queue();
     let order    = Footprint::Item(sizes::ORDER);
     let orders   = Footprint::Page { item: sizes::ORDER, limit: 20 };
     let included = Footprint::ItemWith {
@@ -126,8 +128,8 @@ fn http_functions() -> Vec<HttpFunction<WebStore>> {
         // Customers and their passwords. A customer is never deleted: its orders are the shop's books.
         put("PutCustomer",       "/api/customers/{customerId}",                             Function,  put_customer).answers(customer),
         get("GetCustomer",       "/api/customers/{customerId}",                             Function,  get_customer).answers(included),
-        put("PutPassword",       "/api/customers/{customerId}/password",                    Function,  put_password).answers(customer),
-        post("VerifyPassword",   "/api/customers/{customerId}/password/verify",             Function,  verify_password).answers(customer),
+        put("PutPassword",       "/api/customers/{customerId}/password",                    Function,  put_password).queued(&hashes),
+        post("VerifyPassword",   "/api/customers/{customerId}/password/verify",             Function,  verify_password).queued(&hashes),
         // Orders.
         post("CreateOrder",      "/api/customers/{customerId}/orders",                      Function,  create_order).answers(order),
         get("ListOrders",        "/api/customers/{customerId}/orders",                      Function,  list_orders).answers(orders),

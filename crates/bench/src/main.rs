@@ -4,6 +4,7 @@ mod cold_start;
 mod feed;
 mod hot_post;
 mod load;
+mod logins;
 mod news;
 mod overhead;
 mod partitions;
@@ -47,6 +48,8 @@ enum Bench {
     Worst(worst::Options),
     /// The largest feed, asked for by many clients at the same time.
     WorstFeed(worst_feed::Options),
+    /// Many who log in at the same time, beside readers.
+    Logins(logins::Options),
     /// Changes a second through each projection, and its lag.
     Feed(feed::Options),
     /// Many likers and commenters of one post.
@@ -82,6 +85,7 @@ fn run(bench: &Bench) -> anyhow::Result<()> {
         Bench::Profiles(options) => runtime.block_on(or_ctrl_c(profiles::run(options))),
         Bench::Worst(options) => runtime.block_on(or_ctrl_c(worst::run(options))),
         Bench::WorstFeed(options) => runtime.block_on(or_ctrl_c(worst_feed::run(options))),
+        Bench::Logins(options) => runtime.block_on(or_ctrl_c(logins::run(options))),
         Bench::Feed(options) => runtime.block_on(or_ctrl_c(feed::run(options))),
         Bench::HotPost(options) => runtime.block_on(or_ctrl_c(hot_post::run(options))),
         Bench::News(options) => runtime.block_on(or_ctrl_c(news::run(options))),

@@ -1,16 +1,17 @@
 //! What callers see of an instance that works on as many requests as it can.
 
-use std::time::Duration;
+use std::{convert::Infallible, time::Duration};
 
 use axum::{body::Body, http::Request};
-use futures::join;
+use bytes::Bytes;
+use futures::{StreamExt, future::join_all, join, stream};
 use serde_json::{Value, json};
 use tower::ServiceExt;
 use tributary::{app::Options, http::AdmissionOptions};
 use tributary_local::cosmos::RequestKind::{Query, Read};
 
 use super::expect::{free_of_charge, problem};
-use crate::{blog::given, interleavings::held, world::World};
+use crate::{blog::given, interleavings::held, webstore, world::World};
 
 const SOON: Duration = Duration::from_millis(20);
 const LATE: Duration = Duration::from_secs(10);
@@ -112,4 +113,50 @@ async fn a_page_is_full_however_little_memory_there_is() {
     let page = world.get("/api/posts/p1/comments?limit=29").await.expect(200).json();
     assert_eq!(page["items"].as_array().map(Vec::len), Some(29));
     assert_ne!(page["nextCursor"], Value::Null);
+}
+
+/// A hash takes a processor for longer than anything else, and no place from anything else.
+#[tokio::test]
+async fn reads_are_served_while_passwords_wait_for_their_hashes() {
+    let world = world_with(4, 32, SOON).await;
+    let login = || webstore::given::verify(&world, "eve", "not her password");
+    let reads = async {
+        for _ in 0..20 {
+            world.get("/api/users/ann").await.expect(200);
+        }
+    };
+    let (statuses, ()) = join!(join_all((0..12).map(|_| login())), reads);
+    assert!(statuses.iter().all(|status| [401, 503].contains(status)), "{statuses:?}");
+}
+
+#[tokio::test]
+async fn a_login_too_many_is_a_503_at_once_and_asks_nothing_of_the_store() {
+    let world = world_with(128, 32, LATE).await;
+    let path = "/api/customers/eve/password/verify";
+    let login = || world.post(path, json!({"password": "not her password"}));
+    let answers = join_all((0..80).map(|_| login())).await;
+    let refused: Vec<_> = answers.iter().filter(|answer| answer.status != 401).collect();
+    // 64 wait and two are worked on.
+    assert!(refused.len() >= 80 - 66, "{}", refused.len());
+    for answer in refused {
+        let problem = problem(answer, 503);
+        assert_eq!(problem["type"], "urn:tributary:problem:overloaded");
+        assert_eq!(answer.header("retry-after"), "1");
+        free_of_charge(answer);
+    }
+}
+
+/// A sender of a body has no place before its body is there.
+#[tokio::test]
+async fn a_slow_sender_takes_no_place() {
+    let world = world_with(1, 32, SOON).await;
+    let body = stream::iter([Ok::<_, Infallible>(Bytes::from("{"))]).chain(stream::pending());
+    let request = Request::post("/api/users").header("content-type", "application/json");
+    let request = request.body(Body::from_stream(body)).unwrap();
+    let mut slow = Box::pin(world.send(request));
+    assert!(futures::poll!(&mut slow).is_pending());
+    for _ in 0..3 {
+        world.get("/api/users/ann").await.expect(200);
+        assert!(futures::poll!(&mut slow).is_pending());
+    }
 }

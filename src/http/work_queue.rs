@@ -1,0 +1,73 @@
+//! Queues of requests whose handlers wait for something other than the store, such as a hash that
+//! takes a processor for long.
+//!
+//! Without a queue, such requests take all places for requests that are worked on, and every other
+//! function is as slow as they are. In its queue a request has no place yet, and only a few of a queue
+//! have one at a time. The queue is bounded: a request beyond is refused at once, since it would wait
+//! for longer than its caller does.
+
+use std::sync::Arc;
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+/// A queue of some functions of an instance. Cloning is cheap, and clones are one queue.
+#[derive(Debug, Clone)]
+pub struct WorkQueue {
+    entries: Arc<Semaphore>,
+    turns: Arc<Semaphore>,
+}
+
+/// An entry of a queue.
+pub(super) struct Entry {
+    entry: OwnedSemaphorePermit,
+    turns: Arc<Semaphore>,
+}
+
+/// A request of a queue that is worked on.
+pub(super) struct Turn {
+    _entry: OwnedSemaphorePermit,
+    _turn: OwnedSemaphorePermit,
+}
+
+impl WorkQueue {
+    /// Creates a queue of which so many requests are worked on at a time, and so many others wait.
+    pub fn new(at_work: usize, waiting: usize) -> Self {
+        let [entries, turns] =
+            [at_work + waiting, at_work].map(|permits| Arc::new(Semaphore::new(permits)));
+        Self { entries, turns }
+    }
+
+    /// Enters the queue; `None` when it is full.
+    pub(super) fn enter(&self) -> Option<Entry> {
+        let entry = Arc::clone(&self.entries).try_acquire_owned().ok()?;
+        Some(Entry { entry, turns: Arc::clone(&self.turns) })
+    }
+}
+
+impl Entry {
+    /// Waits for the turn of this entry: first come, first served.
+    pub(super) async fn turn(self) -> Option<Turn> {
+        let turn = self.turns.acquire_owned().await.ok()?;
+        Some(Turn { _entry: self.entry, _turn: turn })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::FutureExt;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_full_queue_refuses_and_an_entry_that_goes_makes_room() {
+        let queue = WorkQueue::new(1, 1);
+        let at_work = queue.enter().unwrap().turn().await.unwrap();
+        let mut waiting = Box::pin(queue.clone().enter().unwrap().turn());
+        assert!(waiting.as_mut().now_or_never().is_none() && queue.enter().is_none());
+        // A caller that goes while it waits leaves nothing behind.
+        drop(waiting);
+        let next = queue.enter().unwrap().turn();
+        drop(at_work);
+        assert!(next.await.is_some() && queue.enter().is_some());
+    }
+}
