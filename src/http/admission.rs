@@ -97,8 +97,13 @@ pub enum Footprint {
         /// The most bytes of what the parameter adds.
         more: usize,
     },
-    /// A small answer to a body of at most so many bytes.
-    Body(usize),
+    /// An answer to a body whose items may each be refused on their own.
+    Batch {
+        /// The most bytes of the body.
+        body: usize,
+        /// The most bytes of the answer.
+        answer: usize,
+    },
     /// A list.
     Page {
         /// The most bytes of an item of the list, as JSON.
@@ -109,11 +114,11 @@ pub enum Footprint {
 }
 
 impl Footprint {
-    /// The memory that a request may need at worst, its own body included.
-    fn of(self, request: &Request) -> usize {
+    /// Returns the memory that a request may need at worst, its own body included.
+    pub fn of(self, request: &Request) -> usize {
         let answer = match self {
-            Self::Small | Self::Body(_) => 0,
-            Self::Item(bytes) => bytes,
+            Self::Small => 0,
+            Self::Item(bytes) | Self::Batch { answer: bytes, .. } => bytes,
             Self::ItemWith { item, parameter, more } => {
                 match parameter_of(request.uri().query(), parameter) {
                     Ok(Some(_)) => item + more,
@@ -133,7 +138,7 @@ impl Footprint {
 
     /// The most bytes that the body of a request may have.
     fn largest_body(self) -> usize {
-        if let Self::Body(bytes) = self { bytes } else { MAX_BODY }
+        if let Self::Batch { body, .. } = self { body } else { MAX_BODY }
     }
 }
 

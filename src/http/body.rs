@@ -8,10 +8,12 @@ use axum::{
     http::{HeaderMap, Method, header},
 };
 use http_body_util::{BodyExt, LengthLimitError, Limited};
-use serde_json::Value;
 use tokio::time::timeout;
 
-use super::{ApiError, Form, FromForm};
+use super::{
+    ApiError, Form, FromForm,
+    form::{Checked, check},
+};
 
 /// The size of a body, in bytes as sent.
 pub(super) const MAX_BODY: usize = 1024 * 1024;
@@ -30,9 +32,9 @@ impl<S: Sync, T: FromForm, const LIMIT: usize> FromRequest<S> for JsonBody<T, LI
             return Err(ApiError::UnsupportedMediaType);
         }
         let bytes = read(request.into_body(), LIMIT).await?;
-        let fields = match serde_json::from_slice(&bytes) {
-            Ok(Value::Object(fields)) => fields,
-            Ok(_) => {
+        match check(&bytes) {
+            Ok(Checked::Object) => {}
+            Ok(Checked::Other) => {
                 return Err(ApiError::Malformed("The body must be a JSON object.".into()));
             }
             Err(error) => {
@@ -42,10 +44,10 @@ impl<S: Sync, T: FromForm, const LIMIT: usize> FromRequest<S> for JsonBody<T, LI
                     error.column()
                 )));
             }
-        };
-        // What was parsed is UTF-8.
+        }
+        // What was read through is UTF-8.
         let text = str::from_utf8(&bytes).unwrap_or_default();
-        let mut form = Form::new(fields, text);
+        let mut form = Form::new(text);
         T::from_form(&mut form).map(Self).ok_or_else(|| ApiError::Invalid(form.into_errors()))
     }
 }

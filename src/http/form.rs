@@ -1,11 +1,27 @@
 //! The fields of a JSON body, checked one by one.
+//!
+//! A body is never made into values as a whole, which could take 16 times the memory of its text: a
+//! list of `0,` is 32 bytes for each two. [`check`] reads it through and keeps nothing. Then each field
+//! is looked for in the text when it is taken, and parsed by itself; a list beyond its length is
+//! refused before its elements are parsed. So fields that nobody takes cost no memory, and those that
+//! are taken about as much as their text.
 
-use std::{collections::BTreeMap, ops::RangeInclusive};
+use std::{fmt, ops::RangeInclusive};
 
-use serde_json::{Map, Value, value::RawValue};
+use serde::{
+    Deserialize, Deserializer,
+    de::{DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor},
+};
+use serde_json::value::RawValue;
 
 use super::FieldError;
 use crate::values::Invalid;
+
+/// How many bad values a form names.
+const MAX_ERRORS: usize = 100;
+
+/// How many bad values each object of a list names that is checked on its own.
+const MAX_ERRORS_OF_ELEMENT: usize = 10;
 
 /// What can be made of the fields of a body.
 pub trait FromForm: Sized {
@@ -15,20 +31,21 @@ pub trait FromForm: Sized {
 
 /// The fields of a body, and what was wrong with those taken so far.
 ///
-/// A caller learns of all bad fields at once. Fields that nobody takes are ignored.
+/// A caller learns of all bad fields at once, up to a limit. Fields that nobody takes are ignored, and
+/// of two with one name the last counts.
 pub struct Form<'a> {
-    fields: Map<String, Value>,
-    /// The object as it was sent: a [`Value`] keeps a decimal number as a binary one.
+    /// The object as it was sent.
     text: &'a str,
     /// The place of the object in the body: empty, or `addresses[2].`.
     place: String,
     errors: Vec<FieldError>,
+    max_errors: usize,
 }
 
 impl<'a> Form<'a> {
-    /// The fields of a whole body, which was sent as `text`.
-    pub(super) fn new(fields: Map<String, Value>, text: &'a str) -> Self {
-        Self { fields, text, place: String::new(), errors: Vec::new() }
+    /// The fields of an object, which was sent as `text`.
+    pub(super) fn new(text: &'a str) -> Self {
+        Self { text, place: String::new(), errors: Vec::new(), max_errors: MAX_ERRORS }
     }
 
     /// Returns what was wrong with the fields taken so far.
@@ -38,10 +55,7 @@ impl<'a> Form<'a> {
 
     /// Takes a text that must be there.
     pub fn text<T>(&mut self, field: &str, parse: fn(String) -> Result<T, Invalid>) -> Option<T> {
-        let parsed = match self.fields.remove(field) {
-            Some(value) => text(value, parse),
-            None => Err(missing()),
-        };
+        let parsed = self.must_have(field).and_then(|raw| text(raw, parse));
         self.note(field, parsed)
     }
 
@@ -51,23 +65,16 @@ impl<'a> Form<'a> {
         field: &str,
         parse: fn(String) -> Result<T, Invalid>,
     ) -> Option<Option<T>> {
-        let parsed = match self.fields.remove(field) {
-            None | Some(Value::Null) => Ok(None),
-            Some(value) => text(value, parse).map(Some),
-        };
+        let parsed = self.given(field).map(|raw| text(raw, parse)).transpose();
         self.note(field, parsed)
     }
 
     /// Takes a number that must be there, as it was written.
     pub fn number<T>(&mut self, field: &str, parse: fn(&str) -> Result<T, Invalid>) -> Option<T> {
-        let parsed = match self.fields.remove(field) {
-            Some(Value::Number(_)) => match raw_fields(self.text).get(field) {
-                Some(raw) => parse(raw.get()),
-                None => Err(missing()),
-            },
-            Some(_) => Err("must be a number".into()),
-            None => Err(missing()),
-        };
+        let is_number = |raw: &str| raw.starts_with(|c: char| c == '-' || c.is_ascii_digit());
+        let parsed = self.must_have(field).and_then(|raw| {
+            if is_number(raw) { parse(raw) } else { Err("must be a number".into()) }
+        });
         self.note(field, parsed)
     }
 
@@ -78,10 +85,10 @@ impl<'a> Form<'a> {
         length: RangeInclusive<usize>,
         parse: fn(String) -> Result<T, Invalid>,
     ) -> Option<Vec<T>> {
-        let values = self.list(field, &length)?;
-        let mut taken = Vec::with_capacity(values.len());
-        for (index, value) in values.into_iter().enumerate() {
-            let parsed = text(value, parse);
+        let elements = self.list(field, &length)?;
+        let mut taken = Vec::with_capacity(elements.len());
+        for (index, raw) in elements.into_iter().enumerate() {
+            let parsed = text(raw, parse);
             taken.push(self.note(&format!("{field}[{index}]"), parsed));
         }
         taken.into_iter().collect()
@@ -94,23 +101,19 @@ impl<'a> Form<'a> {
         length: RangeInclusive<usize>,
         parse: fn(String) -> Result<T, Invalid>,
     ) -> Option<Option<Vec<T>>> {
-        match self.fields.get(field) {
-            None | Some(Value::Null) => Some(None),
+        match self.given(field) {
+            None => Some(None),
             Some(_) => self.texts(field, length, parse).map(Some),
         }
     }
 
-    /// Takes an object that may be missing, or null.
+    /// Takes an object that may be missing, or null, as it was written.
     pub fn optional_object<T>(
         &mut self,
         field: &str,
-        parse: fn(Map<String, Value>) -> Result<T, Invalid>,
+        parse: fn(&str) -> Result<T, Invalid>,
     ) -> Option<Option<T>> {
-        let parsed = match self.fields.remove(field) {
-            None | Some(Value::Null) => Ok(None),
-            Some(Value::Object(object)) => parse(object).map(Some),
-            Some(_) => Err("must be an object".into()),
-        };
+        let parsed = self.given(field).map(|raw| object(raw).and_then(parse)).transpose();
         self.note(field, parsed)
     }
 
@@ -121,8 +124,8 @@ impl<'a> Form<'a> {
         field: &str,
         length: RangeInclusive<usize>,
     ) -> Option<Vec<Result<T, Vec<FieldError>>>> {
-        let values = self.list(field, &length)?;
-        Some(values.into_iter().map(one).collect())
+        let elements = self.list(field, &length)?;
+        Some(elements.into_iter().map(one).collect())
     }
 
     /// Takes a list of objects that must be there.
@@ -131,71 +134,233 @@ impl<'a> Form<'a> {
         field: &str,
         length: RangeInclusive<usize>,
     ) -> Option<Vec<T>> {
-        let raw = raw_fields(self.text).remove(field);
-        let texts: Vec<&RawValue> =
-            raw.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default();
-        let values = self.list(field, &length)?;
-        let mut taken = Vec::with_capacity(values.len());
-        for (index, (value, text)) in values.into_iter().zip(texts).enumerate() {
-            let Value::Object(fields) = value else {
-                let refused: Result<T, _> = Err("must be an object".into());
-                taken.push(self.note(&format!("{field}[{index}]"), refused));
+        let elements = self.list(field, &length)?;
+        let mut taken = Vec::with_capacity(elements.len());
+        for (index, raw) in elements.into_iter().enumerate() {
+            let parsed = object(raw);
+            let Some(text) = self.note(&format!("{field}[{index}]"), parsed) else {
+                taken.push(None);
                 continue;
             };
             let place = format!("{}{field}[{index}].", self.place);
-            let mut form = Form { place, ..Form::new(fields, text.get()) };
+            let max_errors = self.max_errors - self.errors.len();
+            let mut form = Form { place, max_errors, ..Form::new(text) };
             taken.push(T::from_form(&mut form));
             self.errors.append(&mut form.errors);
         }
         taken.into_iter().collect()
     }
 
-    fn list(&mut self, field: &str, length: &RangeInclusive<usize>) -> Option<Vec<Value>> {
+    fn list(&mut self, field: &str, length: &RangeInclusive<usize>) -> Option<Vec<&'a str>> {
         let (min, max) = (length.start(), length.end());
-        let list = match self.fields.remove(field) {
-            Some(Value::Array(list)) if length.contains(&list.len()) => Ok(list),
-            Some(Value::Array(_)) => Err(Invalid(format!("must have {min} to {max} elements"))),
-            Some(_) => Err("must be a list".into()),
-            None => Err(missing()),
-        };
+        let list = self.must_have(field).and_then(|raw| {
+            if !raw.starts_with('[') {
+                return Err("must be a list".into());
+            }
+            read(raw, Elements { max: *max })
+                .filter(|elements| length.contains(&elements.len()))
+                .ok_or_else(|| Invalid(format!("must have {min} to {max} elements")))
+        });
         self.note(field, list)
     }
 
+    fn must_have(&self, field: &str) -> Result<&'a str, Invalid> {
+        self.find(field).ok_or_else(|| "is missing".into())
+    }
+
+    /// Returns the text of a field that is neither missing nor null.
+    fn given(&self, field: &str) -> Option<&'a str> {
+        self.find(field).filter(|raw| *raw != "null")
+    }
+
+    fn find(&self, field: &str) -> Option<&'a str> {
+        read(self.text, Find(field)).flatten()
+    }
+
     fn note<T>(&mut self, field: &str, parsed: Result<T, Invalid>) -> Option<T> {
-        let place = &self.place;
-        parsed
-            .map_err(|Invalid(message)| {
-                self.errors.push(FieldError { field: format!("{place}{field}"), message });
-            })
-            .ok()
+        let Invalid(message) = match parsed {
+            Ok(parsed) => return Some(parsed),
+            Err(invalid) => invalid,
+        };
+        if self.errors.len() < self.max_errors {
+            self.errors.push(FieldError { field: format!("{}{field}", self.place), message });
+        }
+        None
     }
 }
 
-fn one<T: FromForm>(value: Value) -> Result<T, Vec<FieldError>> {
-    let text = value.to_string();
-    let Value::Object(fields) = value else {
-        let message = "must be an object".to_owned();
-        return Err(vec![FieldError { field: String::new(), message }]);
-    };
-    let mut form = Form::new(fields, &text);
+/// What a text that is read through without being kept is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Checked {
+    Object,
+    Other,
+}
+
+/// Reads a JSON text through, with the checks that parsing it into values would make: its escapes, its
+/// numbers, its depth.
+pub(super) fn check(bytes: &[u8]) -> serde_json::Result<Checked> {
+    serde_json::from_slice(bytes)
+}
+
+fn one<T: FromForm>(raw: &str) -> Result<T, Vec<FieldError>> {
+    let text = object(raw)
+        .map_err(|Invalid(message)| vec![FieldError { field: String::new(), message }])?;
+    let mut form = Form { max_errors: MAX_ERRORS_OF_ELEMENT, ..Form::new(text) };
     T::from_form(&mut form).ok_or(form.errors)
 }
 
-fn missing() -> Invalid {
-    "is missing".into()
+fn object(raw: &str) -> Result<&str, Invalid> {
+    if raw.starts_with('{') { Ok(raw) } else { Err("must be an object".into()) }
 }
 
-fn text<T>(value: Value, parse: fn(String) -> Result<T, Invalid>) -> Result<T, Invalid> {
-    match value {
-        Value::String(text) => parse(text),
-        _ => Err("must be a string".into()),
+fn text<T>(raw: &str, parse: fn(String) -> Result<T, Invalid>) -> Result<T, Invalid> {
+    // Any other value is not parsed at all.
+    let text = Some(raw).filter(|raw| raw.starts_with('"'));
+    match text.and_then(|raw| serde_json::from_str(raw).ok()) {
+        Some(text) => parse(text),
+        None => Err("must be a string".into()),
     }
 }
 
-/// The fields of an object with the text of each. Of two with one name the last counts, as in
-/// [`Value`].
-fn raw_fields(text: &str) -> BTreeMap<String, &RawValue> {
-    serde_json::from_str(text).unwrap_or_default()
+/// Reads something out of a text that [`check`] has read before; `None` where it is of another kind.
+fn read<'a, S: DeserializeSeed<'a>>(text: &'a str, seed: S) -> Option<S::Value> {
+    seed.deserialize(&mut serde_json::Deserializer::from_str(text)).ok()
+}
+
+/// Looks for a field of an object and returns its text.
+struct Find<'f>(&'f str);
+
+/// Returns the texts of the elements of a list: of one more than `max` at most.
+struct Elements {
+    max: usize,
+}
+
+/// Returns true if the name of a field is this.
+struct IsName<'f>(&'f str);
+
+impl<'de> DeserializeSeed<'de> for Find<'_> {
+    type Value = Option<&'de str>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Find<'_> {
+    type Value = Option<&'de str>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Self::Value, A::Error> {
+        let mut found = None;
+        while let Some(is_found) = fields.next_key_seed(IsName(self.0))? {
+            if is_found {
+                found = Some(fields.next_value::<&RawValue>()?.get());
+            } else {
+                fields.next_value::<IgnoredAny>()?;
+            }
+        }
+        Ok(found)
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Elements {
+    type Value = Vec<&'de str>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_seq(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Elements {
+    type Value = Vec<&'de str>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
+        let mut elements = Vec::new();
+        while elements.len() <= self.max
+            && let Some(element) = list.next_element::<&RawValue>()?
+        {
+            elements.push(element.get());
+        }
+        while list.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(elements)
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for IsName<'_> {
+    type Value = bool;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<bool, D::Error> {
+        deserializer.deserialize_str(self)
+    }
+}
+
+impl Visitor<'_> for IsName<'_> {
+    type Value = bool;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a name")
+    }
+
+    fn visit_str<E>(self, name: &str) -> Result<bool, E> {
+        Ok(name == self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for Checked {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Through;
+
+        impl<'de> Visitor<'de> for Through {
+            type Value = Checked;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("JSON")
+            }
+
+            fn visit_unit<E>(self) -> Result<Checked, E> {
+                Ok(Checked::Other)
+            }
+
+            fn visit_bool<E>(self, _: bool) -> Result<Checked, E> {
+                Ok(Checked::Other)
+            }
+
+            fn visit_i64<E>(self, _: i64) -> Result<Checked, E> {
+                Ok(Checked::Other)
+            }
+
+            fn visit_u64<E>(self, _: u64) -> Result<Checked, E> {
+                Ok(Checked::Other)
+            }
+
+            fn visit_f64<E>(self, _: f64) -> Result<Checked, E> {
+                Ok(Checked::Other)
+            }
+
+            fn visit_str<E>(self, _: &str) -> Result<Checked, E> {
+                Ok(Checked::Other)
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Checked, A::Error> {
+                while list.next_element::<Checked>()?.is_some() {}
+                Ok(Checked::Other)
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Checked, A::Error> {
+                while fields.next_entry::<Checked, Checked>()?.is_some() {}
+                Ok(Checked::Object)
+            }
+        }
+
+        deserializer.deserialize_any(Through)
+    }
 }
 
 #[cfg(test)]
@@ -213,7 +378,8 @@ mod tests {
     }
 
     fn form(text: &str) -> Form<'_> {
-        Form::new(serde_json::from_str(text).unwrap(), text)
+        assert_eq!(check(text.as_bytes()).unwrap(), Checked::Object);
+        Form::new(text)
     }
 
     #[test]

@@ -31,7 +31,9 @@ use std::time::Duration;
 use axum::extract::FromRef;
 
 use self::{
-    commands::{MAX_BATCH_BODY, archive_items, migrate_items, post_item, post_items},
+    commands::{
+        MAX_BATCH_ANSWER, MAX_BATCH_BODY, archive_items, migrate_items, post_item, post_items,
+    },
     model::ITEM_BYTES,
     queries::{get_item, list_items, search_items},
     relocations::Slice,
@@ -88,7 +90,7 @@ fn http_functions() -> Vec<HttpFunction<NewsApp>> {
     use AuthLevel::{Anonymous, Function};
     let item  = Footprint::Item(ITEM_BYTES);
     let items = Footprint::Page { item: ITEM_BYTES, limit: 20 };
-    let batch = Footprint::Body(MAX_BATCH_BODY);
+    let batch = Footprint::Batch { body: MAX_BATCH_BODY, answer: MAX_BATCH_ANSWER };
     // 500 items, each with some ten store requests at worst, and 4 MiB of text, written once.
     let whole_batch = Limits { store_requests: 20_000, request_units: 100_000, time: Duration::from_secs(200) };
     // The pacer bounds the request units of a run, its slice the time.

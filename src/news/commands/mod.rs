@@ -10,4 +10,4 @@ mod save;
 pub use archive_items::archive_items;
 pub use migrate_items::migrate_items;
 pub use post_item::post_item;
-pub use post_items::{MAX_BODY as MAX_BATCH_BODY, post_items};
+pub use post_items::{MAX_ANSWER as MAX_BATCH_ANSWER, MAX_BODY as MAX_BATCH_BODY, post_items};

@@ -20,7 +20,7 @@ impl FromForm for NewItem {
         let published_date = form.text("publishedDate", |text| Timestamp::parse(&text));
         let source_url = form.text("sourceUrl", SourceUrl::parse);
         let tags = form.optional_texts("tags", 0..=MAX_TAGS, Tag::parse);
-        let metadata = form.optional_object("metadata", Metadata::new);
+        let metadata = form.optional_object("metadata", Metadata::parse);
         Some(Self {
             feed_provider_id: feed_provider_id?,
             title: title?,

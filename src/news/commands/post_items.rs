@@ -28,6 +28,9 @@ const MAX_ITEMS: usize = 500;
 /// The most bytes of a body.
 pub const MAX_BODY: usize = 4 * 1024 * 1024;
 
+/// The most bytes of an answer: ten bad values of each item.
+pub const MAX_ANSWER: usize = MAX_ITEMS * 10 * 80;
+
 /// The most operations of a transaction (service limit).
 const OPERATIONS: usize = 100;
 
