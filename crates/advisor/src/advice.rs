@@ -68,7 +68,7 @@ pub struct Advice {
     pub change: Option<KeyChange>,
     /// What the data cannot tell, as sentences.
     pub unknown: Vec<String>,
-    /// Whether the number of physical partitions was given, and does not follow from size and load.
+    /// True when the number of physical partitions was given, and does not follow from size and load.
     #[serde(skip)]
     pub has_given_partitions: bool,
 }
@@ -84,7 +84,7 @@ pub struct Question {
     pub container: String,
     /// Items of the container, where the items are a sample of it.
     pub items_in_container: Option<u64>,
-    /// Whether the number of physical partitions was given.
+    /// True when the number of physical partitions was given.
     pub has_given_partitions: bool,
     /// The properties whose values must be unique.
     pub unique: Vec<Unique>,

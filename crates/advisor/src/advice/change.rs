@@ -35,11 +35,11 @@ pub struct KeyChange {
     pub write: f64,
     /// Request units a day that the new key saves.
     pub saves_per_day: Option<f64>,
-    /// Whether the service can copy the items as they are: not where the new key is computed.
+    /// True when the service can copy the items as they are: not where the new key is computed.
     pub can_be_copied: bool,
-    /// What it costs, as sentences.
+    /// The costs, as sentences.
     pub costs: Vec<String>,
-    /// What changes for the app whichever way is taken, as sentences.
+    /// The consequences for the app, as sentences.
     pub limits: Vec<String>,
     /// The steps of a copy job of the service.
     pub copy_job: Vec<String>,

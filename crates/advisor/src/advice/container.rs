@@ -35,7 +35,7 @@ pub struct Entry {
     pub partition_key: PartitionKey,
     /// What is indexed.
     pub indexing_policy: Policy,
-    /// What is unique within a logical partition.
+    /// The properties that are unique within a logical partition.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unique_key_policy: Option<UniqueKeys>,
 }

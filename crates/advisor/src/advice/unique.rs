@@ -33,7 +33,7 @@ pub struct Uniqueness {
     /// The paths of the unique key that keeps them so. `None` where the id does, or nothing in the
     /// container can.
     pub unique_key: Option<Vec<Path>>,
-    /// What it implies, in a sentence or two.
+    /// The consequences, as sentences.
     pub sentence: String,
 }
 

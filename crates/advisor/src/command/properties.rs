@@ -25,10 +25,10 @@ pub(crate) struct Properties {
     n_items: usize,
 }
 
-/// What names a property.
+/// The origin of a name.
 struct Named {
     by: String,
-    /// Whether a person has written the name. A query that was measured may be by a property that no item
+    /// True for a name that a person has written. A query that was measured may be by a property that no item
     /// has any more.
     is_written: bool,
 }

@@ -38,7 +38,7 @@ pub(super) struct Search {
     was_lengthened: bool,
 }
 
-/// What a search does next.
+/// The next step of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Next {
     /// Try one ending of the length of the search.

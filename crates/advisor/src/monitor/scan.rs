@@ -59,7 +59,7 @@ pub struct Scan {
     pub items_in_container: Option<u64>,
     /// Whether each item was read.
     pub is_complete: bool,
-    /// Whether some physical partition has more items than its first page.
+    /// True when some physical partition has more items than its first page.
     #[serde(skip)]
     goes_on: bool,
     /// Request units that the scan has cost.

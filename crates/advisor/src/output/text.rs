@@ -105,7 +105,7 @@ pub(super) fn load(advice: &Advice) -> Vec<String> {
         Some(spread) => {
             format!("In a year, if requests grow as the items do, {}.", shares(spread))
         }
-        None => "Without --items-per-day and creates nobody knows the load in a year.".to_owned(),
+        None => "The load in a year is unknown without --items-per-day or creates.".to_owned(),
     });
     lines
 }
@@ -124,10 +124,10 @@ fn runbook(text: &mut String, change: &KeyChange) {
 /// Returns the parts of the runbook with their titles.
 pub(super) fn parts_of_runbook(change: &KeyChange) -> Vec<(&'static str, &[String])> {
     let parts: [(_, &[String]); 4] = [
-        ("What it costs", &change.costs),
-        ("What changes in any case", &change.limits),
-        ("By a copy job of the service", &change.copy_job),
-        ("By a projection of the app, which keeps running meanwhile", &change.projection),
+        ("Costs", &change.costs),
+        ("Consequences", &change.limits),
+        ("With a copy job of the service", &change.copy_job),
+        ("With a projection, while the app keeps running", &change.projection),
     ];
     parts.into_iter().filter(|(_, lines)| !lines.is_empty()).collect()
 }

@@ -147,7 +147,7 @@ fn the_way_to_another_key_is_told_with_limits_steps_and_costs() {
     let out = said(&folder, &[&current[..], &["/userId"]].concat());
     for text in [
         "To change the key from /tag to /userId",
-        "What it costs",
+        "Consequences",
         "400,000,000 items are read once",
         "az cosmosdb copy create",
         "container=posts-2",

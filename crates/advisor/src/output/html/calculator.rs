@@ -26,7 +26,7 @@ use crate::{
 /// From this share of a limit on, it is near.
 const NEAR: f64 = 0.75;
 
-/// What the page computes with.
+/// The input of the page's computation.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Data<'a> {
