@@ -73,8 +73,9 @@ pub(crate) struct Prepared<'a> {
     pub(crate) bytes: u64,
     /// Its size with the system's properties: that of an answer.
     pub(crate) stored_bytes: u64,
-    /// A hash of its number in the sample.
-    pub(crate) number: u64,
+    /// A hash that chooses it or not where some items stand for all: of its identity and time, so that
+    /// the order of the items decides nothing; of its number where it has no id.
+    pub(crate) draw: u64,
     /// When it was written, in seconds since 1970.
     pub(crate) time: Option<i64>,
     /// The same for versions of one item. `None` without an id.
@@ -167,14 +168,16 @@ impl Analysis {
         let stored_bytes = if has_system { bytes } else { bytes + SYSTEM_BYTES };
         let size = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
         let write = rates::write(size(body_bytes));
+        let identity = self.identity(value);
+        let time = time_of(&self.time, value);
         Prepared {
             value,
             cells: self.columns.cells(value),
             bytes,
             stored_bytes,
-            number: hash(&number),
-            time: time_of(&self.time, value),
-            identity: self.identity(value),
+            draw: identity.map_or_else(|| hash(&number), |identity| hash(&(identity, time))),
+            time,
+            identity,
             read: rates::read(size(stored_bytes)),
             write,
             create: write + charge_of(value, &self.options.indexing_policy),

@@ -8,12 +8,18 @@
 //!    depend on the counts, so the kept keys are a uniform sample of all keys. Each stands for
 //!    1 / bound keys.
 //! 3. A uniform sample misses the few large keys that matter most. So from [`EXACT`] keys on, the
-//!    sizes go into a sketch of the frequent items, too. It finds each key with more than
-//!    1 / [`FREQUENT_SHARE`] of the whole size. From then on such a key is counted by itself; what it
-//!    had before is known to within the error of the sketch, 1 / 1,170 of the whole. It stands for
-//!    itself, and the sample for the others.
+//!    sizes go into a sketch of the frequent items, too. After each batch a key with more than
+//!    1 / [`FREQUENT_SHARE`] of the size so far is found, and from then on counted by itself; the
+//!    sketch knows its earlier size to within 1 / 1,170 of the whole. It stands for itself, and the
+//!    sample for the others.
+//! 4. A key passes that bound only by an item of its own, since the bound only rises and the sketch
+//!    only lowers the others. So the batch in which a key is found has an item of it, which tells its
+//!    name, however late or close together its items come. A key with 0.3 % of the whole passes the
+//!    bound with its last item at the latest: 0.3 % less the error is more than 1 / [`FREQUENT_SHARE`].
+//! 5. A found key that has become small goes back into the sketch with its size: as many keys are
+//!    found as are frequent at one time, not at some time.
 //!
-//! The order of the items decides nothing in 1, and only the last digits in 2 and 3.
+//! The order of the items decides nothing in 1, and only the last digits from 2 on.
 
 use std::{
     collections::HashMap,
@@ -40,9 +46,9 @@ const FREQUENT: usize = 1 << 12;
 /// A key with more than this part of the whole size is frequent.
 const FREQUENT_SHARE: u64 = 500;
 
-/// The most keys that are counted as frequent. Few of those that were frequent at some time are not so
-/// at the end.
-const MOST_FREQUENT: usize = 4 * 1_024;
+/// From so many found keys on, those with less than half of a frequent key's size go back into the
+/// sketch: at most 2 × [`FREQUENT_SHARE`] stay.
+const MOST_FREQUENT: usize = 4 * FREQUENT_SHARE as usize;
 
 /// The size of an item counts as its bytes and so many more, so that many small items are frequent, too.
 const ITEM_SIZE: u64 = 1_024;
@@ -137,26 +143,39 @@ impl<S: Default> Tally<S> {
         }
     }
 
-    /// Looks for keys that have become frequent; to be called now and then.
-    pub(crate) fn find_frequent(&mut self) {
+    /// Looks for keys that have become frequent; to be called after each batch. `of_batch` returns the
+    /// key with a hash, and the items and bytes that the batch has of it.
+    pub(crate) fn find_frequent(&mut self, of_batch: impl Fn(u64) -> Option<(Key, u64, u64)>) {
         let whole = self.whole();
-        let mean = whole / self.items.max(1);
         let Some(Frequent { found, sizes }) = &mut self.frequent else { return };
         let certain = ErrorType::NoFalsePositives;
         for row in sizes.frequent_items_with_threshold(certain, whole / FREQUENT_SHARE) {
-            if found.len() < MOST_FREQUENT && !found.contains_key(row.item()) {
-                let size = u64::midpoint(row.lower_bound(), row.upper_bound());
-                let items = size / mean.max(1);
-                let bytes = size.saturating_sub(items * ITEM_SIZE);
-                // Its key comes with its next item.
-                found.insert(*row.item(), Counts { items, bytes, ..Counts::default() });
+            let hash = *row.item();
+            if found.contains_key(&hash) {
+                continue;
             }
+            let Some((key, items, bytes)) = of_batch(hash) else { continue };
+            let size = u64::midpoint(row.lower_bound(), row.upper_bound());
+            // Its items are taken to be as large as those of the batch.
+            let items = size * items / size_of(items, bytes).max(1);
+            let bytes = size.saturating_sub(items * ITEM_SIZE);
+            found.insert(hash, Counts { key, hash, items, bytes, more: () });
+        }
+        if found.len() > MOST_FREQUENT {
+            found.retain(|hash, counts| {
+                let size = size_of(counts.items, counts.bytes);
+                let stays = size > whole / FREQUENT_SHARE / 2;
+                if !stays {
+                    sizes.update_with_count(*hash, size);
+                }
+                stays
+            });
         }
     }
 
     /// Returns the size of all items.
     fn whole(&self) -> u64 {
-        self.bytes + self.items * ITEM_SIZE
+        size_of(self.items, self.bytes)
     }
 
     /// Returns the frequent keys of all that is kept, while it is all: the tuple sketch keeps almost twice
@@ -168,7 +187,7 @@ impl<S: Default> Tally<S> {
         let mut found = HashMap::new();
         for entry in self.kept.iter() {
             let Counts { key, hash, items, bytes, .. } = entry.summary();
-            let size = bytes + items * ITEM_SIZE;
+            let size = size_of(*items, *bytes);
             if size > whole / FREQUENT_SHARE {
                 let counts = Counts {
                     key: key.clone(),
@@ -201,7 +220,6 @@ impl<S: Default> Tally<S> {
         let mut frequent: HashMap<u64, &Counts<_>> = frequent
             .into_iter()
             .flat_map(|frequent| &frequent.found)
-            .filter(|(_, counts)| !counts.key.values().is_empty())
             .map(|(hash, counts)| (*hash, counts))
             .collect();
         let keys_of_a_row = 1.0 / self.kept.theta();
@@ -224,6 +242,10 @@ impl<S: Default> Tally<S> {
         }
         rows
     }
+}
+
+fn size_of(items: u64, bytes: u64) -> u64 {
+    bytes + items * ITEM_SIZE
 }
 
 impl<S> Counts<S> {
@@ -298,12 +320,24 @@ mod tests {
     }
 
     fn tally(items: impl IntoIterator<Item = (u64, u64)>) -> Tally<u64> {
+        in_batches(&items.into_iter().collect::<Vec<_>>(), 1_000)
+    }
+
+    fn tally_in_batches(keys: &[u64], batch: usize) -> Tally<u64> {
+        in_batches(&keys.iter().map(|k| (*k, 100)).collect::<Vec<_>>(), batch)
+    }
+
+    fn in_batches(items: &[(u64, u64)], batch: usize) -> Tally<u64> {
         let mut tally = Tally::new();
-        for (n, (k, bytes)) in items.into_iter().enumerate() {
-            tally.add(hash(&k), || key(k), bytes, |more| *more += 1);
-            if n % 1_000 == 0 {
-                tally.find_frequent();
+        for items in items.chunks(batch) {
+            for &(k, bytes) in items {
+                tally.add(hash(&k), || key(k), bytes, |more| *more += 1);
             }
+            tally.find_frequent(|wanted| {
+                let of_key = items.iter().filter(|(k, _)| hash(k) == wanted);
+                let (k, _) = of_key.clone().next()?;
+                Some((key(*k), of_key.clone().count() as u64, of_key.map(|(_, bytes)| bytes).sum()))
+            });
         }
         tally
     }
@@ -348,6 +382,56 @@ mod tests {
             prop_assert_eq!(is_all, hashes.len() <= 100);
             hashes.reverse();
             prop_assert_eq!(sample(&hashes).0, kept);
+        }
+    }
+
+    /// The bound of the README: a key with more than 0.3 % of the data is found by its name, and its size
+    /// is known to within 0.1 % of all, wherever it stands.
+    fn frequent_keys_are_found(
+        tally: &Tally<u64>,
+        frequent: &[(u64, u64)],
+    ) -> Result<(), TestCaseError> {
+        let whole = float(tally.whole());
+        for &(k, n) in frequent {
+            let rows = tally.rows();
+            let row = rows.iter().find(|row| row.key == &key(k));
+            prop_assert!(row.is_some(), "key {} with {} items is missing", k, n);
+            let found = row.map_or(0.0, |row| row.items) * float(100 + ITEM_SIZE);
+            let error = (found - float(n * (100 + ITEM_SIZE))).abs() / whole;
+            prop_assert!(error < 0.001, "key {} with {} items: an error of {}", k, n, error);
+        }
+        Ok(())
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(6))]
+        #[test]
+        fn a_frequent_key_is_found_in_any_order(
+            counts in prop::collection::vec(200..2_000_u64, 1..8),
+            at in any::<prop::sample::Index>(),
+            batch in 500..4_000_usize,
+        ) {
+            let frequent: Vec<_> = counts.iter().enumerate().map(|(n, &count)| (1_000_000 + n as u64, count)).collect();
+            let frequent: Vec<_> = frequent.into_iter().filter(|&(_, n)| n > 200).collect();
+            let rare: Vec<_> = (0..50_000_u64).collect();
+            let block = || frequent.iter().flat_map(|&(k, n)| std::iter::repeat_n(k, usize::try_from(n).unwrap()));
+            // In blocks, somewhere among the rare ones.
+            let at = at.index(rare.len());
+            let blocks: Vec<_> = rare[..at].iter().copied().chain(block()).chain(rare[at..].iter().copied()).collect();
+            let mut sorted = blocks.clone();
+            sorted.sort_unstable();
+            let reversed = sorted.iter().rev().copied().collect();
+            let mut shuffled = blocks.clone();
+            shuffled.sort_unstable_by_key(|k| hash(k));
+            let mut spread = Vec::new();
+            spread.extend(blocks.iter().step_by(2));
+            spread.extend(blocks.iter().skip(1).step_by(2));
+            let n_items = float(blocks.len() as u64);
+            let frequent: Vec<_> = frequent.into_iter().filter(|&(_, n)| float(n) > 0.003 * n_items).collect();
+            for order in [blocks, sorted, reversed, shuffled, spread] {
+                let tally = tally_in_batches(&order, batch);
+                frequent_keys_are_found(&tally, &frequent)?;
+            }
         }
     }
 

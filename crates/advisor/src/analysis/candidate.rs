@@ -89,10 +89,12 @@ impl Candidate {
     }
 
     pub(crate) fn add(&mut self, items: &[Prepared<'_>]) {
+        let mut hashes = Vec::with_capacity(items.len());
         for item in items {
             self.n_items += 1;
             self.bytes += item.bytes;
             let (hash, length, state) = self.columns.key(item.value, &item.cells);
+            hashes.push((state <= State::Undefined).then_some(hash));
             let keys = &mut self.keys;
             match state {
                 State::Value => {}
@@ -108,7 +110,14 @@ impl Candidate {
                 self.add_key(hash, item);
             }
         }
-        self.partitions.find_frequent();
+        let strategy = &self.strategy;
+        self.partitions.find_frequent(|wanted| {
+            let of_key = items.iter().zip(&hashes).filter(|(_, hash)| **hash == Some(wanted));
+            let mut of_key = of_key.map(|(item, _)| item).peekable();
+            let key = strategy.key(of_key.peek()?.value).ok()?;
+            let (n, bytes) = of_key.fold((0, 0), |(n, bytes), item| (n + 1, bytes + item.bytes));
+            Some((key, n, bytes))
+        });
     }
 
     fn add_key(&mut self, hash: u64, item: &Prepared<'_>) {
@@ -116,7 +125,7 @@ impl Candidate {
         let key = || self.strategy.key(item.value).unwrap_or_default();
         self.partitions.add(hash, key, item.bytes, |charge| *charge += item.create);
         if let Some(time) = item.time {
-            self.events.offer(item.number, || (time, hash));
+            self.events.offer(item.draw, || (time, hash));
         }
         if let Some(identity) = item.identity {
             self.versions.update(identity, hash);

@@ -81,35 +81,38 @@ impl Kind {
     }
 
     pub(crate) fn add(&mut self, items: &[Prepared<'_>]) {
-        for item in items {
-            self.add_item(item);
-        }
+        let hashes: Vec<_> = items.iter().map(|item| self.add_item(item)).collect();
         if let Some(groups) = &mut self.groups {
-            groups.find_frequent();
+            groups.find_frequent(|wanted| {
+                let of_key = items.iter().zip(&hashes).filter(|(_, hash)| **hash == Some(wanted));
+                let mut of_key = of_key.map(|(item, _)| item).peekable();
+                let key = values(&self.drawn, of_key.peek()?).collect();
+                let add = |(n, bytes), item: &Prepared<'_>| (n + 1, bytes + item.stored_bytes);
+                let (n, bytes) = of_key.fold((0, 0), add);
+                Some((key, n, bytes))
+            });
         }
     }
 
-    fn add_item(&mut self, item: &Prepared<'_>) {
+    /// Counts an item that a request may find, and returns the hash of its drawn values.
+    fn add_item(&mut self, item: &Prepared<'_>) -> Option<u64> {
         if !self.fixed.iter().all(|(path, condition)| meets(path, condition, item)) {
-            return;
+            return None;
         }
-        let values = || self.drawn.iter().filter_map(|path| value(path, item));
+        let values = || values(&self.drawn, item);
         let mut hasher = XxHash64::with_seed(0);
         for path in &self.drawn {
             // A value that an item lacks is not asked for.
-            let Some(value) = path.find(item.value) else { return };
-            match value {
+            match path.find(item.value)? {
                 Value::String(text) => text.hash(&mut hasher),
-                other => match KeyValue::of(Some(other)) {
-                    Ok(value) => value.hash(&mut hasher),
-                    Err(_) => return,
-                },
+                other => KeyValue::of(Some(other)).ok()?.hash(&mut hasher),
             }
         }
+        let hash = hasher.finish();
         let slot = match &self.last {
             None => None,
             Some((path, seconds)) => {
-                let Some(time) = time_of(path, item.value) else { return };
+                let time = time_of(path, item.value)?;
                 self.newest = self.newest.max(time);
                 Some((time.div_euclid(slot_seconds(*seconds)), *seconds))
             }
@@ -128,13 +131,14 @@ impl Kind {
         if let Some(groups) = &mut self.groups {
             let newest = self.newest;
             let key = || values().collect::<Key>();
-            groups.add(hasher.finish(), key, item.stored_bytes, |slots: &mut Slots| {
+            groups.add(hash, key, item.stored_bytes, |slots: &mut Slots| {
                 if let Some((slot, seconds)) = slot {
                     slots.add(slot, newest.div_euclid(slot_seconds(seconds)));
                 }
             });
         }
-        self.draws.offer(item.number, || values().collect());
+        self.draws.offer(item.draw, || values().collect());
+        Some(hash)
     }
 
     /// Returns the newest time at the path of `{"last": …}`.
@@ -222,8 +226,9 @@ impl Matches {
     }
 }
 
-fn value(path: &Path, item: &Prepared<'_>) -> Option<KeyValue> {
-    KeyValue::of(path.find(item.value)).ok()
+/// Returns the drawn values of an item.
+fn values(drawn: &[Path], item: &Prepared<'_>) -> impl Iterator<Item = KeyValue> {
+    drawn.iter().filter_map(|path| KeyValue::of(path.find(item.value)).ok())
 }
 
 fn slot_seconds(window: i64) -> i64 {
