@@ -5,20 +5,16 @@
 //!
 //! 1. Those whose transactions fit into one logical partition come before those whose do not: the
 //!    latter do not work.
-//! 2. The least score comes first. It is the request units a day, doubled for each risk. A risk is a
-//!    warning whose harm is not in the request units yet, such as a cost that grows with the container.
-//!    Without requests the score is the number of risks, and then the largest share of one partition.
-//! 3. Of two scores that are equal to two digits, the one with fewer warnings comes first, then the one
-//!    with fewer notices, and then the simpler key: the estimates are not more precise than that.
+//! 2. The least score comes first. It is the request units a day of the requests, and of the risks
+//!    that are not in them yet (`estimate::risks`), such as a cost that grows with the container.
+//!    Without requests the score is the number of warnings, and then the largest share of one partition.
+//! 3. Of scores within [`SAME_COST`] of the least, the simplest key comes first: the estimates are not
+//!    more precise than that. Of keys that are as simple, the one with fewer warnings.
 
 use serde::Serialize;
 use tributary_partitioning::{KeyStrategy, Part};
 
-use crate::{
-    findings::{NOT_ALIGNED, SPANNING_TRANSACTION},
-    report::{Report, Severity},
-    request::RequestKind,
-};
+use crate::{report::Report, request::RequestKind};
 
 mod alternatives;
 mod change;
@@ -39,8 +35,8 @@ pub use load::{Load, Spread};
 pub use rank::{Standing, rank};
 pub use unique::{Unique, Uniqueness};
 
-/// The warnings whose harm is counted already: in the request units, or as a key that does not work.
-const COUNTED: [&str; 2] = [NOT_ALIGNED, SPANNING_TRANSACTION];
+/// Up to this factor two candidates cost the same.
+const SAME_COST: f64 = 1.05;
 
 /// The answer to a sample, its requests and the candidates.
 #[derive(Clone, Debug, Serialize)]
@@ -166,13 +162,6 @@ fn complexity(strategy: &KeyStrategy) -> usize {
 }
 
 impl Standing {
-    /// Returns the codes of all warnings.
-    pub fn warnings(&self) -> Vec<&'static str> {
-        let findings = self.report.findings.iter();
-        let warnings = findings.filter(|finding| finding.severity == Severity::Warning);
-        warnings.map(|finding| finding.code).collect()
-    }
-
     /// Returns how hard the key is to use: the guide's column "Complexity".
     pub fn complexity(&self) -> &'static str {
         match complexity(&self.report.strategy) {

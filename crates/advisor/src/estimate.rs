@@ -32,6 +32,7 @@ mod cost;
 mod hotness;
 pub(crate) mod load;
 mod prefixes;
+mod risks;
 mod unknown;
 
 use cost::cost;
@@ -79,6 +80,12 @@ impl<'a> World<'a> {
         let scale = if n_items > 0.0 { (in_container / n_items).max(1.0) } else { 1.0 };
         let kinds = kinds.iter().map(|kind| (kind, kind.matches(scale))).collect();
         Self { kinds, options, n_items, scale }
+    }
+
+    /// Returns how often a kind of request comes a day; once, where no frequency is known.
+    pub(crate) fn weight(&self, kind: &Kind) -> f64 {
+        let any = self.kinds.iter().any(|(kind, _)| kind.request.frequency.is_some());
+        if any { kind.request.per_day().unwrap_or(0.0) } else { 1.0 }
     }
 
     /// Returns by how many items the container grows in a day, as far as that is known: what is created
@@ -152,6 +159,16 @@ pub(crate) fn report(candidate: &Candidate, world: &World<'_>) -> Report {
         .map(|((kind, _), cost)| request_report(kind, cost))
         .collect();
     let (repeated_ids, changed_ids) = candidate.repeated_ids();
+    let growth = load.growth();
+    let basis = risks::Basis {
+        world,
+        costs: &costs,
+        physical,
+        growth: &growth,
+        busiest: load.busiest(),
+        hotness: hotness.as_ref(),
+    };
+    let risks = basis.risks(candidate);
     let mut report = Report {
         strategy: candidate.strategy.clone(),
         items: candidate.n_items,
@@ -160,7 +177,8 @@ pub(crate) fn report(candidate: &Candidate, world: &World<'_>) -> Report {
         by_items: load.by_items(),
         by_bytes: load.by_bytes(),
         by_request_units: load.by_request_units(),
-        growth: load.growth(),
+        growth,
+        risks,
         request_units_per_day: Estimate::within(per_day(world, &costs), ERROR),
         aligned: share(
             world,
@@ -214,11 +232,10 @@ fn share(
     of: impl Fn(&Kind, &Cost) -> bool,
     is: impl Fn(&Cost) -> bool,
 ) -> Option<f64> {
-    let any = world.kinds.iter().any(|(kind, _)| kind.request.frequency.is_some());
     let (mut sum, mut all) = (0.0, 0.0);
     for ((kind, _), cost) in world.kinds.iter().zip(costs) {
         if of(kind, cost) {
-            let weight = if any { kind.request.per_day().unwrap_or(0.0) } else { 1.0 };
+            let weight = world.weight(kind);
             all += weight;
             sum += if is(cost) { weight } else { 0.0 };
         }

@@ -216,8 +216,7 @@ fn changing_key(report: &Report, world: &World<'_>) -> Option<Finding> {
     let paths: Vec<_> =
         report.strategy.levels().iter().flatten().map(tributary_partitioning::Part::path).collect();
     let set_by = world.kinds.iter().find_map(|(kind, _)| {
-        let steps = kind.request.writes.iter().flat_map(|step| &step.set);
-        let path = kind.request.set.iter().chain(steps).find(|path| paths.contains(path))?;
+        let path = paths.iter().find(|path| kind.request.sets_one_of(&[path]))?;
         Some((kind, path))
     });
     let move_costs = "The service cannot change the key of an item: it must be deleted in one partition and \

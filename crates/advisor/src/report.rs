@@ -39,6 +39,8 @@ pub struct Report {
     pub hotness: Option<Hotness>,
     /// What is wrong with keys of single items.
     pub keys: Keys,
+    /// What the risks of the key cost, beside its requests.
+    pub risks: Vec<Risk>,
     /// Anti-patterns and failed checks, the gravest first.
     pub findings: Vec<Finding>,
     /// What the data cannot tell, as sentences.
@@ -106,6 +108,10 @@ pub struct Growth {
     pub items_per_day: Option<f64>,
     /// The size of the largest logical partition in the container, in bytes.
     pub largest_bytes: f64,
+    /// The same in a year; of a key with a period, as its period ends.
+    pub largest_bytes_in_a_year: f64,
+    /// The container in a year over that of now, where the growth and its number of items are given.
+    pub growth_in_a_year: Option<f64>,
     /// Days until the largest logical partition has 20 GB; `None` when it never does or when the
     /// growth is unknown.
     pub days_to_20_gb: Option<f64>,
@@ -224,6 +230,17 @@ pub struct Keys {
     pub changed_ids: u64,
     /// Bytes of the longest key.
     pub longest_bytes: u64,
+}
+
+/// A risk, in request units a day beside those of the requests. Without any frequency, in those of one
+/// request of each kind.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Risk {
+    /// The finding that names it, such as `hot-partition`.
+    pub code: &'static str,
+    /// What it counts as.
+    pub request_units: f64,
 }
 
 /// An anti-pattern or a failed check.

@@ -187,6 +187,12 @@ impl Select {
 }
 
 impl RequestKind {
+    /// Returns true if the request changes one of these properties.
+    pub(crate) fn sets_one_of(&self, paths: &[&Path]) -> bool {
+        let steps = self.writes.iter().flat_map(|step| &step.set);
+        self.set.iter().chain(steps).any(|path| paths.contains(&path))
+    }
+
     /// Returns the requests a day, when they were given.
     pub fn per_day(&self) -> Option<f64> {
         self.frequency.map(|frequency| frequency.per_day)

@@ -2,11 +2,12 @@
 
 use tributary_tools::figures::thousands;
 
-use super::{Question, Standing};
+use super::{Question, SAME_COST, Standing};
+use crate::report::Risk;
 use crate::words::{about, counted, percent, whole};
 
-/// Below this factor two candidates cost as good as the same: the estimates are not more precise.
-const AS_GOOD_AS_EQUAL: f64 = 1.1;
+/// A risk below this part of the request units is not told.
+const LEAST_RISK: f64 = 0.005;
 
 /// Beyond this many days nobody plans.
 const CENTURY: f64 = 36_500.0;
@@ -17,6 +18,7 @@ const CLEARLY_MORE: f64 = 0.1;
 pub(super) fn why(ranked: &[Standing], question: &Question) -> Vec<String> {
     let Some((best, others)) = ranked.split_first() else { return Vec::new() };
     let mut why = vec![headline(best, ranked.len())];
+    why.extend(risks(best));
     why.push(partitions(best));
     why.extend(growth(best));
     if let Some(aligned) = best.report.aligned {
@@ -74,6 +76,19 @@ fn headline(best: &Standing, n_candidates: usize) -> String {
         " None of them keeps each transaction in one logical partition, so none works as the requests are."
     };
     format!("{strategy} is the best{of}: {costs}, and {risks}.{works}")
+}
+
+/// Returns a sentence about what the risks count as, where they count.
+fn risks(best: &Standing) -> Option<String> {
+    let request_units = best.request_units.filter(|units| *units > 0.0)?;
+    let share = |risk: &Risk| risk.request_units / request_units;
+    let counted = best.report.risks.iter().filter(|risk| share(risk) > LEAST_RISK);
+    let counted: Vec<_> =
+        counted.map(|risk| format!("{} {}", risk.code, percent(share(risk)))).collect();
+    (!counted.is_empty()).then(|| {
+        let all = percent(best.score / request_units - 1.0);
+        format!("Its risks count as {all} more: {}.", counted.join(", "))
+    })
 }
 
 fn partitions(best: &Standing) -> String {
@@ -174,9 +189,9 @@ fn compared(best: &Standing, other: &Standing, name: &str) -> String {
     let costs = match (best.request_units, other.request_units) {
         (Some(best), Some(other)) if best > 0.0 => {
             let factor = other / best;
-            if factor > AS_GOOD_AS_EQUAL {
+            if factor > SAME_COST {
                 format!("takes {factor:.1} times the request units")
-            } else if factor < 1.0 / AS_GOOD_AS_EQUAL {
+            } else if factor < 1.0 / SAME_COST {
                 format!("takes {} of the request units", percent(factor))
             } else {
                 "takes about the same request units".to_owned()

@@ -3,7 +3,7 @@
 use datasketches::tuple::{
     SummaryPolicy, SummaryUpdatePolicy, TupleEntry, TupleSketch, TupleSketchBuilder,
 };
-use tributary_partitioning::KeyStrategy;
+use tributary_partitioning::{KeyStrategy, Part};
 
 use super::{
     Prepared,
@@ -30,8 +30,8 @@ pub(crate) const LONGEST_SMALL_KEY: usize = 101;
 pub(crate) struct Candidate {
     pub(crate) strategy: KeyStrategy,
     columns: ColumnsOf,
-    /// Items, bytes and request units of creation, by key.
-    pub(crate) partitions: Tally<f64>,
+    /// Items and bytes by key.
+    pub(crate) partitions: Tally<()>,
     pub(crate) keys: Keys,
     /// When which key was written: seconds since 1970, and the hash of the key.
     pub(crate) events: Sampled<(i64, u64)>,
@@ -123,13 +123,18 @@ impl Candidate {
     fn add_key(&mut self, hash: u64, item: &Prepared<'_>) {
         // An item in this state has a key.
         let key = || self.strategy.key(item.value).unwrap_or_default();
-        self.partitions.add(hash, key, item.bytes, |charge| *charge += item.create);
+        self.partitions.add(hash, key, item.bytes, |()| {});
         if let Some(time) = item.time {
             self.events.offer(item.draw, || (time, hash));
         }
         if let Some(identity) = item.identity {
             self.versions.update(identity, hash);
         }
+    }
+
+    /// Returns true if the app stores the key, or a level of it: it is no property as it is.
+    pub(crate) fn is_computed(&self) -> bool {
+        self.strategy.levels().iter().any(|level| !matches!(level.as_slice(), [Part::Value(_)]))
     }
 
     /// Returns how many of the watched ids come several times, and how many of these with several keys.

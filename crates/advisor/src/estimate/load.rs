@@ -103,6 +103,16 @@ impl<'a> Load<'a> {
         self.has_requests.then(|| self.by(|one| one.request_units_per_day))
     }
 
+    /// Returns the part of the load that the busiest partition has; of the items, without requests.
+    pub(crate) fn busiest(&self) -> f64 {
+        let of = |value: fn(&Partition<'_>) -> f64| {
+            let most = self.partitions.iter().map(value).fold(0.0, f64::max);
+            let all: f64 = self.partitions.iter().map(|one| value(one) * one.keys).sum();
+            if all > 0.0 { most / all } else { 0.0 }
+        };
+        if self.has_requests { of(|one| one.request_units_per_day) } else { of(|one| one.items) }
+    }
+
     fn by(&self, value: impl Fn(&Partition<'_>) -> f64) -> Distribution {
         let parts = self.partitions.iter().map(|one| distribution::Part {
             key: one.key,
@@ -139,6 +149,17 @@ impl<'a> Load<'a> {
                 }
             }
         });
+        // Of a key with a period: what comes in its period.
+        let largest_bytes_in_a_year = match (bytes_per_day, period_days) {
+            (Some(bytes_per_day), None) => {
+                largest_bytes + 365.0 * bytes_per_day * largest / in_sample
+            }
+            (Some(bytes_per_day), Some(days)) => {
+                let recent = self.recent.iter().flat_map(HashMap::values).copied();
+                largest_bytes.max(bytes_per_day * days * recent.fold(0.0, f64::max))
+            }
+            (None, _) => largest_bytes,
+        };
         let busiest = most(|one| one.request_units_per_day);
         let busiest = self
             .has_requests
@@ -153,6 +174,9 @@ impl<'a> Load<'a> {
         Growth {
             items_per_day,
             largest_bytes,
+            largest_bytes_in_a_year,
+            growth_in_a_year: in_container
+                .map(|new| 1.0 + 365.0 * new / (world.n_items * world.scale)),
             days_to_20_gb,
             busiest_request_units_per_second: busiest,
             days_to_10_000_ru,

@@ -15,6 +15,7 @@ pub(super) fn matrix(advice: &Advice) -> Table {
         "#",
         "KEY",
         "RU A DAY",
+        "WITH RISKS",
         "CARDINALITY",
         "DISTRIBUTION",
         "QUERY EFFICIENCY",
@@ -33,6 +34,7 @@ pub(super) fn matrix(advice: &Advice) -> Table {
             standing.place.to_string(),
             key,
             standing.request_units.map_or(NONE.into(), about),
+            standing.request_units.map_or(NONE.into(), |_| about(standing.score)),
             cardinality(report),
             distribution(report),
             efficiency(report),
@@ -48,8 +50,8 @@ pub(super) fn order(advice: &Advice) -> &'static str {
     let has_requests =
         advice.ranked.first().is_some_and(|standing| standing.request_units.is_some());
     if has_requests {
-        "Sorted by request units a day, doubled for each warning but not-aligned: that one is in the request \
-         units already."
+        "Sorted by request units with risks: those of the requests, and what the risks count as. Of keys within \
+         5 %, the simplest is first."
     } else {
         "Sorted by the number of warnings, then by the share of the largest partition."
     }

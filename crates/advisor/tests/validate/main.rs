@@ -8,4 +8,5 @@ mod anti_patterns;
 mod estimates;
 mod input;
 mod large;
+mod ranking;
 mod world;

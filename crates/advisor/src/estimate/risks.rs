@@ -1,0 +1,113 @@
+//! The risks of a key in request units, beside those that its requests take.
+//!
+//! Each is continuous, and weighted by the request units behind it:
+//!
+//! 1. **Fan-out** (`cross-partition-queries`). The requests that visit all physical partitions cost
+//!    more with each that is added. With `P` of them their request units count `1 - 1 / P` times more:
+//!    not at all in one, at most twice.
+//! 2. **Idle throughput** (`hot-partition`). The service divides what is bought evenly among the
+//!    physical partitions. The one with the busiest logical partition needs at least what that takes,
+//!    so `P` times as much is bought for the container, and the rest is idle. It counts in full where
+//!    the busiest takes [`FAR_REQUEST_UNITS`] a second at the peak, and in proportion below: few
+//!    requests fit into the least that can be bought.
+//! 3. **Limits** (`large-partition`, `throughput-limit`). The largest logical partition in a year as a
+//!    part of 20 GB, the busiest as a part of 10,000 RU/s: from half of it on, up to all request units
+//!    again at the limit, and in proportion beyond, where the service refuses requests.
+//! 4. **Moves** (`changing-key`). A request that changes the key deletes and creates each item instead,
+//!    without a transaction: its request units count three times. Without such a request, the share of
+//!    the items in the sample whose key changed counts.
+//! 5. **Items without a key** (`invalid-key`, `missing-key`): their share, [`UNKEYED`] times.
+
+use super::{Cost, PARTITION_REQUEST_UNITS, World, load::PARTITION_BYTES};
+use crate::{
+    analysis::{candidate::Candidate, kind::Kind},
+    findings::{
+        CHANGING_KEY, CROSS_PARTITION_QUERIES, FAR_REQUEST_UNITS, HOT_PARTITION, INVALID_KEY,
+        LARGE_PARTITION, MISSING_KEY, THROUGHPUT_LIMIT,
+    },
+    report::{Growth, Hotness, Risk},
+    request::Operation,
+    sketch::float,
+};
+
+/// A tenth of the items without a key counts as much as all request units.
+const UNKEYED: f64 = 10.0;
+
+/// A year's straight line into the future counts for at most this factor.
+const MOST_GROWTH: f64 = 2.0;
+
+/// What the risks depend on, beside the candidate.
+pub(super) struct Basis<'a> {
+    pub(super) world: &'a World<'a>,
+    pub(super) costs: &'a [Cost],
+    pub(super) physical: f64,
+    pub(super) growth: &'a Growth,
+    /// The part of the load that the busiest logical partition has.
+    pub(super) busiest: f64,
+    pub(super) hotness: Option<&'a Hotness>,
+}
+
+impl Basis<'_> {
+    /// Returns the risks that cost something.
+    pub(super) fn risks(&self, candidate: &Candidate) -> Vec<Risk> {
+        let total = self.sum(|_, _| true);
+        let growth = self.growth;
+        let missing =
+            if candidate.is_computed() { candidate.keys.missing + candidate.keys.null } else { 0 };
+        let keys = &candidate.keys;
+        let share = |n: u64| float(n) / float(candidate.n_items.max(1));
+        let limit = |part: f64| (2.0 * part - 1.0).max(0.0);
+        let risks = [
+            (CROSS_PARTITION_QUERIES, self.fan_out()),
+            (HOT_PARTITION, self.idle_throughput(total)),
+            (LARGE_PARTITION, total * limit(growth.largest_bytes_in_a_year / PARTITION_BYTES)),
+            (THROUGHPUT_LIMIT, total * limit(self.busiest_in_a_year() / PARTITION_REQUEST_UNITS)),
+            (CHANGING_KEY, self.moves(candidate, total)),
+            (MISSING_KEY, total * UNKEYED * share(missing)),
+            (
+                INVALID_KEY,
+                total * UNKEYED * share(keys.not_scalar + keys.not_a_time + keys.too_long),
+            ),
+        ];
+        let risks = risks.map(|(code, request_units)| Risk { code, request_units });
+        risks.into_iter().filter(|risk| risk.request_units > 0.0).collect()
+    }
+
+    fn sum(&self, of: impl Fn(&Kind, &Cost) -> bool) -> f64 {
+        let kinds = self.world.kinds.iter().zip(self.costs);
+        let chosen = kinds.filter(|((kind, _), cost)| of(kind, cost));
+        chosen.map(|((kind, _), cost)| self.world.weight(kind) * cost.charge).sum()
+    }
+
+    fn fan_out(&self) -> f64 {
+        self.sum(|_, cost| cost.fans_out) * (1.0 - 1.0 / self.physical.max(1.0))
+    }
+
+    fn idle_throughput(&self, total: f64) -> f64 {
+        // Creates may come together at a time, though over all times they are spread.
+        let creates = self.sum(|kind, _| kind.request.operation == Operation::Create);
+        let hotness = self.hotness.filter(|hotness| hotness.writes >= super::hotness_needs());
+        let hot_creates = hotness.map_or(0.0, |hotness| hotness.share * creates / total.max(1.0));
+        let idle = (self.physical * self.busiest.max(hot_creates) - 1.0).max(0.0);
+        let busy = self.growth.busiest_request_units_per_second.unwrap_or(0.0) / FAR_REQUEST_UNITS;
+        total * idle * busy.min(1.0)
+    }
+
+    fn busiest_in_a_year(&self) -> f64 {
+        let now = self.growth.busiest_request_units_per_second.unwrap_or(0.0);
+        let growth = self.growth.growth_in_a_year.unwrap_or(1.0).min(MOST_GROWTH);
+        now * growth
+    }
+
+    fn moves(&self, candidate: &Candidate, total: f64) -> f64 {
+        let parts = candidate.strategy.levels().iter().flatten();
+        let paths: Vec<_> = parts.map(tributary_partitioning::Part::path).collect();
+        let changing = self.sum(|kind, _| kind.request.sets_one_of(&paths));
+        let (repeated, changed) = candidate.repeated_ids();
+        if changing > 0.0 {
+            2.0 * changing
+        } else {
+            total * float(changed) / float(repeated.max(1))
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! Keys are ranked by what requests cost and what risks cost; of two that cost the same, the simpler is first.
+
+use serde_json::{Value, json};
+use tributary_partition::advice::{Standing, rank};
+
+use crate::world::{World, query, second};
+
+/// 3,000 events of 600 users over 30 days, in two years.
+fn events() -> impl Iterator<Item = Value> {
+    (0..3_000_u64).map(|n| {
+        json!({
+            "id": format!("event-{n}"), "userId": format!("user-{}", n % 600), "year": 2025 + n % 2,
+            "type": format!("type-{}", n % 5), "at": second(n * 864), "body": "b".repeat(300),
+        })
+    })
+}
+
+fn read(filters: Value, per_day: u32) -> Value {
+    json!({"kind": "read", "operation": "read", "filters": filters, "frequency": {"perDay": per_day}})
+}
+
+fn ranked(world: &World, candidates: &[&str]) -> Vec<Standing> {
+    rank(candidates.iter().map(|candidate| world.report(candidate)).collect())
+}
+
+fn keys(ranked: &[Standing]) -> Vec<String> {
+    ranked.iter().map(|standing| standing.report.strategy.to_string()).collect()
+}
+
+/// A second level makes a query of each point read: the share of fan-outs sinks, and the cost rises.
+#[test]
+fn a_dearer_key_does_not_win_by_a_smaller_share_of_fan_outs() {
+    let mut world = World::of(events())
+        .with(read(json!({"/id": "?"}), 900_000))
+        .with(query("of a type", json!({"/type": "type-1"}), 1_000))
+        .with(query("of a user", json!({"/userId": "?"}), 100_000));
+    world.options.physical_partitions = Some(8);
+    let ranked = ranked(&world, &["/id,/year", "/id"]);
+    assert!(ranked[0].request_units < ranked[1].request_units);
+    assert_eq!(keys(&ranked), ["/id", "/id,/year"]);
+}
+
+#[test]
+fn a_simpler_key_wins_a_tie_whatever_was_noticed() {
+    let mut world = World::of(events()).with(read(json!({"/id": "?"}), 900_000)).with(query(
+        "of a type",
+        json!({"/type": "type-1"}),
+        10,
+    ));
+    world.options.physical_partitions = Some(8);
+    let ranked = ranked(&world, &["/id in 100 buckets", "/id"]);
+    assert_eq!(keys(&ranked), ["/id", "/id in 100 buckets"]);
+}
+
+#[test]
+fn in_one_physical_partition_no_spread_costs_anything() {
+    let world = World::of(events())
+        .time("/at")
+        .with(query("of a type", json!({"/type": "?"}), 20_000))
+        .with(query("of a user", json!({"/userId": "?"}), 30_000));
+    for standing in ranked(&world, &["/type", "/userId", "/year", "/id"]) {
+        let strategy = &standing.report.strategy;
+        assert_eq!(Some(standing.score), standing.request_units, "{strategy}");
+    }
+}
+
+/// Just below and just above a threshold of the findings, the score is almost the same.
+#[test]
+fn risks_are_continuous() {
+    let score = |fan_outs: u32| {
+        let mut world = World::of(events())
+            .with(query("of a type", json!({"/type": "type-1"}), fan_outs))
+            .with(query("of a user", json!({"/userId": "?"}), 100_000));
+        world.options.physical_partitions = Some(8);
+        rank(vec![world.report("/userId")])[0].score
+    };
+    let (below, above) = (score(99_900), score(100_100));
+    assert!(above > below && above < below * 1.01, "{below} {above}");
+}
+
+/// Three keys over sixteen physical partitions: most of what is paid for is idle.
+#[test]
+fn few_keys_over_many_physical_partitions_cost_what_stays_idle() {
+    let mut world = World::of(events()).with(query("of a type", json!({"/type": "?"}), 40_000_000));
+    world.options.physical_partitions = Some(16);
+    let standing = &ranked(&world, &["/type"])[0];
+    // Five keys with a fifth of the load each: the throughput of 16 partitions is bought for the load of 3.2.
+    let factor = standing.score / standing.request_units.unwrap();
+    crate::world::near(factor, 16.0 / 5.0, 0.3);
+}
