@@ -23,6 +23,7 @@ use crate::{
 pub(crate) mod candidate;
 mod columns;
 pub(crate) mod kind;
+pub(crate) mod times;
 
 use candidate::Candidate;
 use columns::{Cell, Columns};
@@ -34,7 +35,8 @@ const SYSTEM_BYTES: u64 = 220;
 /// What is known beside the sample.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// The property that tells when an item was written. `/_ts` when there is none.
+    /// The property that tells when an item was created. Without any `/_ts`, unless all items were
+    /// written within a day.
     pub time: Option<Path>,
     /// The partition key that the container has. With the id it tells apart the items of the sample.
     pub current: Option<KeyStrategy>,
@@ -156,7 +158,7 @@ impl Analysis {
 
     /// Returns a report for each candidate, in their order.
     pub fn finish(self) -> Vec<Report> {
-        let world = World::new(&self.kinds, &self.options, self.n_items);
+        let world = World::new(&self.kinds, &self.options, &self.time, self.n_items);
         self.candidates.par_iter().map(|candidate| estimate::report(candidate, &world)).collect()
     }
 

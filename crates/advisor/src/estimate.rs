@@ -16,6 +16,7 @@
 //!    not name its key must first find the item: a query.
 
 use tributary_charges::ERROR;
+use tributary_partitioning::path::Path;
 
 use crate::{
     analysis::{
@@ -51,6 +52,8 @@ pub(crate) const SECONDS_OF_A_DAY: f64 = 86_400.0;
 pub(crate) struct World<'a> {
     pub(crate) kinds: Vec<(&'a Kind, Matches)>,
     pub(crate) options: &'a Options,
+    /// The property that tells when an item was created.
+    pub(crate) time: &'a Path,
     pub(crate) n_items: f64,
     /// Items in the container over those in the sample, at least 1.
     pub(crate) scale: f64,
@@ -74,12 +77,17 @@ pub(crate) struct Cost {
 }
 
 impl<'a> World<'a> {
-    pub(crate) fn new(kinds: &'a [Kind], options: &'a Options, n_items: u64) -> Self {
+    pub(crate) fn new(
+        kinds: &'a [Kind],
+        options: &'a Options,
+        time: &'a Path,
+        n_items: u64,
+    ) -> Self {
         let n_items = float(n_items);
         let in_container = options.items_in_container.map_or(n_items, float);
         let scale = if n_items > 0.0 { (in_container / n_items).max(1.0) } else { 1.0 };
         let kinds = kinds.iter().map(|kind| (kind, kind.matches(scale))).collect();
-        Self { kinds, options, n_items, scale }
+        Self { kinds, options, time, n_items, scale }
     }
 
     /// Returns how often a kind of request comes a day; once, where no frequency is known.
@@ -124,7 +132,8 @@ fn change(step: &Step) -> f64 {
 /// Returns all that is known of a candidate.
 pub(crate) fn report(candidate: &Candidate, world: &World<'_>) -> Report {
     let cardinality = candidate.partitions.cardinality();
-    let hotness = hotness::hotness(candidate);
+    let times = hotness::times(candidate, world.time);
+    let hotness = hotness::hotness(candidate, times.as_ref());
     let peak = world.options.peak_over_mean.or(hotness.as_ref().map(|hot| hot.peak_over_mean));
     let bytes = float(candidate.bytes) * world.scale;
     let by_size = (bytes / PHYSICAL_PARTITION_BYTES).ceil().max(1.0);
@@ -188,6 +197,7 @@ pub(crate) fn report(candidate: &Candidate, world: &World<'_>) -> Report {
         ),
         cross_partition: share(world, &costs, |_, cost| cost.is_query, |cost| cost.fans_out),
         requests,
+        times,
         hotness,
         keys: crate::report::Keys { repeated_ids, changed_ids, ..candidate.keys.clone() },
         physical_partitions: physical,
@@ -211,6 +221,7 @@ fn request_report(kind: &Kind, cost: &Cost) -> RequestReport {
         request_units: cost.charge,
         request_units_of_starts: cost.charge_of_starts,
         request_units_per_day: kind.request.per_day().map(|per_day| per_day * cost.charge),
+        newest: kind.newest().map(hotness::text),
         transaction_fits: is_transaction.then_some(cost.names == Named::Key),
     }
 }

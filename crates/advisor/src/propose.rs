@@ -21,8 +21,10 @@ use crate::{
 pub mod part;
 mod pool;
 mod profile;
+mod time;
 
 pub use profile::{PathProfile, Profile};
+pub use time::time_of_creation;
 
 /// Items of which candidates are made.
 pub const ITEMS: usize = 3_000;

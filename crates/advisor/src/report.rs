@@ -35,7 +35,9 @@ pub struct Report {
     /// Share of the queries, weighted by frequency, that visit all physical partitions. `None` without
     /// queries.
     pub cross_partition: Option<f64>,
-    /// How writes come together in one logical partition, when the items have a time.
+    /// The times of the items, when they have one.
+    pub times: Option<Times>,
+    /// How writes come together in one logical partition, when the items have a time of creation.
     pub hotness: Option<Hotness>,
     /// What is wrong with keys of single items.
     pub keys: Keys,
@@ -169,9 +171,27 @@ pub struct RequestReport {
     pub request_units_of_starts: f64,
     /// Request units a day.
     pub request_units_per_day: Option<f64>,
+    /// Where `{"last": …}` ends: the newest time that can be believed, as RFC 3339.
+    pub newest: Option<String>,
     /// Whether its writes must be one transaction and are in one logical partition. `None` when it is
     /// no transaction.
     pub transaction_fits: Option<bool>,
+}
+
+/// The times that tell when items were created.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Times {
+    /// The property.
+    pub path: String,
+    /// The oldest time that can be believed, as RFC 3339.
+    pub oldest: String,
+    /// The newest time that can be believed, as RFC 3339.
+    pub newest: String,
+    /// Items with a time outside of these.
+    pub left_out: u64,
+    /// Whether they can be times of creation. Those of the service are not after an import or a copy.
+    pub are_of_creation: bool,
 }
 
 /// How writes come together in one logical partition.

@@ -3,7 +3,7 @@
 use tributary_tools::figures::thousands;
 
 use super::{Question, SAME_COST, Standing};
-use crate::report::Risk;
+use crate::report::{Risk, Times};
 use crate::words::{about, counted, percent, whole};
 
 /// A risk below this part of the request units is not told.
@@ -21,6 +21,7 @@ pub(super) fn why(ranked: &[Standing], question: &Question) -> Vec<String> {
     why.extend(risks(best));
     why.push(partitions(best));
     why.extend(growth(best));
+    why.extend(times(best));
     if let Some(aligned) = best.report.aligned {
         why.push(alignment(best, aligned));
     }
@@ -122,6 +123,33 @@ fn growth(best: &Standing) -> Option<String> {
     let period = if growth.ends_with_period { ", since its period ends" } else { "" };
     let period = if reached.is_empty() { period } else { "" };
     Some(format!("With {} new items a day, {largest}{period}.", about(items)))
+}
+
+/// Returns a sentence about the times that were used.
+fn times(best: &Standing) -> Option<String> {
+    let report = &best.report;
+    let ends: Vec<_> = report
+        .requests
+        .iter()
+        .filter_map(|request| Some(format!("\"{}\" to {}", request.kind, request.newest.as_ref()?)))
+        .collect();
+    let asks = match ends.as_slice() {
+        [] => String::new(),
+        ends => format!(" The newest that requests ask for: {}.", ends.join(", ")),
+    };
+    let times = report.times.as_ref().filter(|times| times.are_of_creation);
+    let used = times.map(|times| {
+        let left_out = match times.left_out {
+            0 => String::new(),
+            n => {
+                format!(" {} with other times left out.", counted(crate::sketch::float(n), "item"))
+            }
+        };
+        let Times { path, oldest, newest, .. } = times;
+        format!("The time of creation is {path}, from {oldest} to {newest}.{left_out}")
+    });
+    let sentence = used.unwrap_or_default() + &asks;
+    (!sentence.is_empty()).then(|| sentence.trim_start().to_owned())
 }
 
 /// Returns when something is reached that is so many days away.

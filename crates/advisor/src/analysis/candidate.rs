@@ -8,6 +8,7 @@ use tributary_partitioning::{KeyStrategy, Part};
 use super::{
     Prepared,
     columns::{Columns, ColumnsOf, State},
+    times,
 };
 use crate::{
     report::Keys,
@@ -130,6 +131,14 @@ impl Candidate {
         if let Some(identity) = item.identity {
             self.versions.update(identity, hash);
         }
+    }
+
+    /// Returns the writes whose time can be believed.
+    pub(crate) fn writes(&self) -> Vec<(i64, u64)> {
+        let all = || self.events.iter().copied();
+        let believed = times::believed(all().map(|(time, _)| time).collect());
+        let Some((oldest, newest)) = believed else { return Vec::new() };
+        all().filter(|(time, _)| (oldest..=newest).contains(time)).collect()
     }
 
     /// Returns true if the app stores the key, or a level of it: it is no property as it is.

@@ -6,7 +6,7 @@ use serde_json::Value;
 use tributary_partitioning::{Condition, Key, KeyValue, path::Path};
 use twox_hash::XxHash64;
 
-use super::{Prepared, time_of};
+use super::{Prepared, time_of, times};
 use crate::{
     request::{Operation, RequestKind, Select, Wanted, compared},
     sketch::{Sampled, Tally, float},
@@ -14,6 +14,9 @@ use crate::{
 
 /// Requests that are drawn from the sample.
 const DRAWS: usize = 64;
+
+/// Times that are kept to tell which can be believed.
+const TIMES: usize = 4_096;
 
 /// The time of `{"last": …}` is counted in slots of this part of it.
 const SLOTS_OF_A_WINDOW: i64 = 32;
@@ -33,6 +36,8 @@ pub(crate) struct Kind {
     /// The same of the items that each write of a transaction is about.
     pub(crate) written: Vec<Found>,
     newest: i64,
+    /// Some of the times of which `last` is a part.
+    times: Sampled<i64>,
 }
 
 /// Sums over the items that a request may find.
@@ -77,11 +82,21 @@ impl Kind {
             found: Found::default(),
             written,
             newest: i64::MIN,
+            times: Sampled::new(TIMES),
         }
     }
 
     pub(crate) fn add(&mut self, items: &[Prepared<'_>]) {
-        let hashes: Vec<_> = items.iter().map(|item| self.add_item(item)).collect();
+        let times: Vec<_> = items.iter().map(|item| self.time(item)).collect();
+        for (item, time) in items.iter().zip(&times) {
+            if let Some(time) = time {
+                self.times.offer(item.draw, || *time);
+            }
+        }
+        let newest_allowed = times::newest_allowed(self.times.iter().copied().collect());
+        let hashes = items.iter().zip(times);
+        let hashes: Vec<_> =
+            hashes.map(|(item, time)| self.add_item(item, time, newest_allowed)).collect();
         if let Some(groups) = &mut self.groups {
             groups.find_frequent(|wanted| {
                 let of_key = items.iter().zip(&hashes).filter(|(_, hash)| **hash == Some(wanted));
@@ -94,8 +109,20 @@ impl Kind {
         }
     }
 
-    /// Counts an item that a request may find, and returns the hash of its drawn values.
-    fn add_item(&mut self, item: &Prepared<'_>) -> Option<u64> {
+    /// Returns the time of an item of which `last` is a part.
+    fn time(&self, item: &Prepared<'_>) -> Option<i64> {
+        let (path, _) = self.last.as_ref()?;
+        time_of(path, item.value)
+    }
+
+    /// Counts an item that a request may find, and returns the hash of its drawn values. A time that
+    /// cannot be believed is in no window.
+    fn add_item(
+        &mut self,
+        item: &Prepared<'_>,
+        time: Option<i64>,
+        newest_allowed: i64,
+    ) -> Option<u64> {
         if !self.fixed.iter().all(|(path, condition)| meets(path, condition, item)) {
             return None;
         }
@@ -111,10 +138,10 @@ impl Kind {
         let hash = hasher.finish();
         let slot = match &self.last {
             None => None,
-            Some((path, seconds)) => {
-                let time = time_of(path, item.value)?;
-                self.newest = self.newest.max(time);
-                Some((time.div_euclid(slot_seconds(*seconds)), *seconds))
+            Some((_, seconds)) => {
+                let believed = Some(time?).filter(|time| *time <= newest_allowed);
+                self.newest = self.newest.max(believed.unwrap_or(i64::MIN));
+                believed.map(|time| (time.div_euclid(slot_seconds(*seconds)), *seconds))
             }
         };
         self.found.add(item);

@@ -88,8 +88,8 @@ pub(crate) struct Arguments {
     #[arg(long, help_heading = "The container", value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub physical_partitions: Option<u32>,
 
-    /// The property with the time of a write, for hot partitions over time. Otherwise the time that most
-    /// items have, or /_ts.
+    /// The property with the time of creation, for hot partitions over time. Otherwise the time that most
+    /// items have and that is named like one; or /_ts, unless all items were written within a day.
     #[arg(long, help_heading = "The container", value_name = "PATH")]
     pub time: Option<Path>,
 

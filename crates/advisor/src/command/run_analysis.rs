@@ -9,11 +9,11 @@ use anyhow::{Context, bail, ensure};
 use tributary_partition::{
     Analysis, Options,
     advice::{Advice, Question},
-    propose::{Profile, part, propose},
+    propose::{part, propose, time_of_creation},
     request::{Operation, Wanted},
     sample::{self, Item, Progress},
 };
-use tributary_partitioning::{Condition, KeyStrategy, path::Path, strategy::MOST_LEVELS};
+use tributary_partitioning::{Condition, KeyStrategy, strategy::MOST_LEVELS};
 
 use super::{
     advise::Arguments,
@@ -34,7 +34,7 @@ pub(crate) fn run(input: &Input, arguments: &Arguments) -> anyhow::Result<Advice
     let (part, sources) = open(&arguments.items)?;
     let mut properties = named(&part, input, arguments);
     let options = Options {
-        time: arguments.time.clone().or_else(|| time(&part)),
+        time: arguments.time.clone().or_else(|| time_of_creation(&part)),
         current: input.current.clone(),
         items_in_container: arguments.items_in_container,
         items_per_day: arguments.items_per_day,
@@ -162,30 +162,6 @@ fn open(paths: &[PathBuf]) -> anyhow::Result<(Vec<Item>, Vec<Source>)> {
         }
     }
     Ok((part, sources))
-}
-
-/// Returns the property that is a time in most items, `/_ts` where it is there.
-fn time(part: &[Item]) -> Option<Path> {
-    let ts = Path::of("_ts");
-    if part.iter().any(|item| ts.find(&item.value).is_some()) {
-        return Some(ts);
-    }
-    let mut profile = Profile::default();
-    for item in part {
-        profile.add(&item.value);
-    }
-    let times = profile.paths().filter(|(_, values)| values.times > profile.items() / 2);
-    // A time of creation tells when the write was; others, such as a due date, do not.
-    let is_creation = |path: &Path| {
-        let name = path.to_string().to_ascii_lowercase();
-        ["creat", "timestamp", "time", "date"]
-            .iter()
-            .position(|word| name.contains(word))
-            .unwrap_or(9)
-    };
-    times
-        .min_by_key(|(path, values)| (is_creation(path), std::cmp::Reverse(values.times)))
-        .map(|(path, _)| path.clone())
 }
 
 /// Returns keys for each kind of read: the properties that it compares, and with the month of the time of

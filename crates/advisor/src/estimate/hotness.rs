@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 
 use time::{OffsetDateTime, format_description::well_known::Rfc3339};
+use tributary_partitioning::path::Path;
 
 use crate::{
-    analysis::candidate::Candidate,
-    report::{HeatRow, Hotness},
+    analysis::{candidate::Candidate, times},
+    report::{HeatRow, Hotness, Times},
     sketch::float,
 };
 
@@ -21,9 +22,31 @@ pub(crate) const ENOUGH_WRITES: u64 = 50;
 const COLUMNS: i64 = 48;
 const ROWS: usize = 10;
 
-/// Returns how writes come together, or `None` when no item has a time.
-pub(crate) fn hotness(candidate: &Candidate) -> Option<Hotness> {
-    let events: Vec<(i64, u64)> = candidate.events.iter().copied().collect();
+/// Returns the times of the items at `path`, or `None` when no item has one.
+pub(crate) fn times(candidate: &Candidate, path: &Path) -> Option<Times> {
+    let all: Vec<i64> = candidate.events.iter().map(|(time, _)| *time).collect();
+    let writes = candidate.writes();
+    let left_out = float((all.len() - writes.len()) as u64) * weight(candidate);
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count")]
+    let left_out = left_out.round() as u64;
+    Some(Times {
+        path: path.to_string(),
+        oldest: text(writes.iter().map(|(time, _)| *time).min()?),
+        newest: text(writes.iter().map(|(time, _)| *time).max()?),
+        left_out,
+        are_of_creation: *path != Path::of("_ts") || times::are_of_creation(all),
+    })
+}
+
+/// Returns how many items one of the kept writes stands for.
+fn weight(candidate: &Candidate) -> f64 {
+    let n_kept = float(candidate.events.iter().len() as u64);
+    if candidate.events.is_all() { 1.0 } else { float(candidate.n_items) / n_kept }
+}
+
+/// Returns how writes come together, or `None` when no item has a time of creation.
+pub(crate) fn hotness(candidate: &Candidate, times: Option<&Times>) -> Option<Hotness> {
+    let events = times.filter(|times| times.are_of_creation).map(|_| candidate.writes())?;
     let oldest = events.iter().map(|(time, _)| *time).min()?;
     let newest = events.iter().map(|(time, _)| *time).max()?;
     let busiest_of = |seconds: u32| {
@@ -62,9 +85,8 @@ pub(crate) fn hotness(candidate: &Candidate) -> Option<Hotness> {
         let share = |(n, all): (u64, &u64)| (*all > 0).then(|| float(n) / float(*all));
         HeatRow { key: name(*row), shares: of_row.into_iter().zip(&writes).map(share).collect() }
     });
-    let of_all = float(candidate.n_items) / float(events.len() as u64);
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count")]
-    let n_writes = if candidate.events.is_all() { n } else { (float(n) * of_all).round() as u64 };
+    let n_writes = (float(n) * weight(candidate)).round() as u64;
     Some(Hotness {
         window_seconds: seconds,
         busiest: text(window * length),
@@ -96,7 +118,7 @@ fn names(candidate: &Candidate, wanted: impl Iterator<Item = u64>) -> HashMap<u6
     named.map(|row| (row.hash, row.key.to_string())).collect()
 }
 
-fn text(seconds: i64) -> String {
+pub(super) fn text(seconds: i64) -> String {
     let time = OffsetDateTime::from_unix_timestamp(seconds).ok();
     time.and_then(|time| time.format(&Rfc3339).ok()).unwrap_or_default()
 }

@@ -200,7 +200,7 @@ fn is_of_now(kind: &Kind) -> bool {
 /// differ from those of all items.
 fn recent_writes(candidate: &Candidate) -> Option<HashMap<u64, f64>> {
     period_days(&candidate.strategy)?;
-    let mut events: Vec<_> = candidate.events.iter().copied().collect();
+    let mut events = candidate.writes();
     events.sort_unstable_by_key(|(time, _)| std::cmp::Reverse(*time));
     let (newest, _) = *events.first()?;
     let n_of_a_day = events.partition_point(|(time, _)| *time > newest - 86_400);

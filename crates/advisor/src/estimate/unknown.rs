@@ -32,8 +32,19 @@ pub(super) fn unknown(report: &Report, world: &World<'_>) -> Vec<String> {
         "When a partition reaches 10,000 RU/s: the number of items in the container is not given."
             .to_owned(),
     );
+    let imported = report.times.as_ref().filter(|times| !times.are_of_creation);
+    if let Some(times) = imported {
+        say(
+            true,
+            format!(
+                "Whether writes come together in one partition at a time: {} is from {} to {}, as after an import \
+                 or a copy. --time names a property with the time of creation.",
+                times.path, times.oldest, times.newest
+            ),
+        );
+    }
     say(
-        report.hotness.is_none(),
+        report.times.is_none(),
         "Whether writes come together in one partition at a time: no item has a time that can be read."
             .to_owned(),
     );

@@ -189,3 +189,17 @@ fn several_files_and_stdin_are_one_sample() {
     let advice: Value = serde_json::from_str(&said.out).unwrap();
     assert_eq!(advice["items"], 1_600);
 }
+
+/// After an import all items have one `_ts`; the time of creation is used, and said.
+#[test]
+fn a_time_of_creation_comes_before_that_of_the_service() {
+    let imported: String = posts::items()
+        .lines()
+        .map(|line| line.replacen('{', "{\"_ts\":1780000000,", 1) + "\n")
+        .collect();
+    let folder = posts::folder().with("items.jsonl", &imported);
+    let said = folder.advise(&LARGE);
+    let used =
+        "The time of creation is /createdAt, from 2026-01-01T08:30:00Z to 2026-12-28T08:30:00Z.";
+    assert!(said.out.contains(used), "{}", said.out);
+}

@@ -9,4 +9,5 @@ mod estimates;
 mod input;
 mod large;
 mod ranking;
+mod times;
 mod world;

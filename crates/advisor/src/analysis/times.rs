@@ -1,0 +1,93 @@
+//! The times of a sample that can be believed.
+//!
+//! A time decides much: `{"last": …}` ends at the newest, and the load of a minute is found between the
+//! oldest and the newest. One date of the year 9999, or one clock that is ahead, must not decide it. So
+//! the ends are quantiles: a time is left out if it is among the outermost half percent, and farther
+//! out than three times the step between the outermost two percent. Of fewer than [`FEW`] times, one is
+//! left out that lies farther from the others than all of them from each other.
+
+/// Quantiles of fewer times say nothing.
+const FEW: usize = 100;
+
+/// One time apart from less than so many others is no outlier.
+const LEAST: usize = 10;
+
+/// Writes of at least so many seconds, a day, without the first and the last twentieth: what is written
+/// within less was imported or copied.
+const CREATION_SECONDS: i64 = 86_400;
+
+/// Returns the oldest and the newest time that can be believed, or `None` without times.
+pub(crate) fn believed(mut times: Vec<i64>) -> Option<(i64, i64)> {
+    times.sort_unstable();
+    let newest = end(&times)?;
+    let mirrored: Vec<i64> = times.iter().rev().map(|time| time.saturating_neg()).collect();
+    Some((end(&mirrored)?.saturating_neg(), newest))
+}
+
+/// Returns the greatest time that can be believed of sorted ones.
+fn end(sorted: &[i64]) -> Option<i64> {
+    let fence = fence(sorted)?;
+    let n_believed = sorted.partition_point(|time| *time <= fence);
+    sorted.get(n_believed.checked_sub(1)?).copied()
+}
+
+/// Returns the bound above which no time is believed.
+fn fence(sorted: &[i64]) -> Option<i64> {
+    let (first, last) = (*sorted.first()?, *sorted.last()?);
+    let n = sorted.len();
+    if n < LEAST {
+        return Some(last);
+    }
+    // Of a thousand: the element that so many are not greater than.
+    let at = |thousandths: usize| sorted[(n - 1) * thousandths / 1_000];
+    if n < FEW {
+        let next = sorted[n - 2];
+        return Some(next.saturating_add(next.saturating_sub(first)));
+    }
+    let step = at(990).saturating_sub(at(980));
+    Some(at(990).saturating_add(step.saturating_mul(3)).max(at(995)))
+}
+
+/// Returns the bound above which no time of a kind of request is believed.
+pub(crate) fn newest_allowed(mut times: Vec<i64>) -> i64 {
+    times.sort_unstable();
+    fence(&times).unwrap_or(i64::MAX)
+}
+
+/// Returns true if times of the service can be those of creation: they are spread over a day and more.
+pub(crate) fn are_of_creation(mut times: Vec<i64>) -> bool {
+    times.sort_unstable();
+    let at = |hundredths: usize| times.get(times.len().saturating_sub(1) * hundredths / 100);
+    at(95).zip(at(5)).is_some_and(|(late, early)| late.saturating_sub(*early) >= CREATION_SECONDS)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn of_any_times_at_most_one_in_a_hundred_is_left_out(
+            times in prop::collection::vec(any::<i64>(), 0..400),
+        ) {
+            let believed = believed(times.clone());
+            prop_assert_eq!(believed.is_none(), times.is_empty());
+            if let Some((oldest, newest)) = believed {
+                let out = times.iter().filter(|time| !(oldest..=newest).contains(time)).count();
+                prop_assert!(out <= 2 + times.len() / 100, "{} of {}", out, times.len());
+            }
+        }
+
+        #[test]
+        fn one_time_far_ahead_is_left_out(
+            times in prop::collection::vec(0..1_000_000_i64, 20..400), ahead in 2_000_000..i64::MAX,
+        ) {
+            let mut with_one = times.clone();
+            with_one.push(ahead);
+            let (_, newest) = believed(with_one).unwrap();
+            prop_assert!(newest < 1_000_000);
+        }
+    }
+}
