@@ -9,7 +9,8 @@
 //!    that are not in them yet (`estimate::risks`), such as a cost that grows with the container.
 //!    Without requests the score is the number of warnings, and then the largest share of one partition.
 //! 3. Of scores within [`SAME_COST`] of the least, the simplest key comes first: the estimates are not
-//!    more precise than that. Of keys that are as simple, the one with fewer warnings.
+//!    more precise than that. Where the items are a sample, so do scores that are not greater in each
+//!    half of it ([`Certainty`]). Of keys that are as simple, the one with fewer warnings.
 
 use serde::Serialize;
 use tributary_partitioning::{KeyStrategy, Part};
@@ -17,6 +18,7 @@ use tributary_partitioning::{KeyStrategy, Part};
 use crate::{report::Report, request::RequestKind};
 
 mod alternatives;
+mod certainty;
 mod change;
 mod container;
 mod explanation;
@@ -28,6 +30,7 @@ mod rank;
 mod unique;
 
 pub use alternatives::{Alternative, Upkeep};
+pub use certainty::{Certainty, RunnerUp};
 pub use change::KeyChange;
 pub use container::Definition;
 pub use indexes::Query;
@@ -50,6 +53,8 @@ pub struct Advice {
     pub ranked: Vec<Standing>,
     /// The key that the container has.
     pub current: Option<KeyStrategy>,
+    /// How sure the best is, where the items are a sample.
+    pub certainty: Option<Certainty>,
     /// Why the best is the best, as sentences.
     pub why: Vec<String>,
     /// What else helps the requests that do not fit the best key.
@@ -106,7 +111,8 @@ impl Advice {
         let Question { requests, items_in_container: items, .. } = question;
         let strategy = &best.report.strategy;
         let alternatives = alternatives::alternatives(&best.report, &copies, requests);
-        let mut why = explanation::why(&ranked, question);
+        let certainty = Certainty::of(&ranked);
+        let mut why = explanation::why(&ranked, certainty.as_ref(), question);
         if let Some(sentence) = misfit::no_key(&ranked, &alternatives) {
             why.insert(0, sentence);
         }
@@ -129,9 +135,15 @@ impl Advice {
             container,
             unknown,
             has_given_partitions: question.has_given_partitions,
+            certainty,
             current: question.current.clone(),
             ranked,
         })
+    }
+
+    /// Returns false when the items are a sample that is too small to choose the key.
+    pub fn is_decided(&self) -> bool {
+        self.certainty.as_ref().is_none_or(|certainty| certainty.decides)
     }
 
     /// Returns the standing of the key that the container has.

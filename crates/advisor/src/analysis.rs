@@ -42,6 +42,9 @@ pub struct Options {
     pub current: Option<KeyStrategy>,
     /// Items of the whole container; those of the sample when this is not given.
     pub items_in_container: Option<u64>,
+    /// The key of which whole values were drawn, where the sample has fewer items than the container.
+    /// Without any, each item was drawn with the same probability.
+    pub whole_keys: Option<KeyStrategy>,
     /// New items a day in the container; otherwise the frequencies of what creates, without what deletes.
     pub items_per_day: Option<f64>,
     /// Physical partitions of the container; otherwise as many as its size and its request units need.
@@ -80,6 +83,8 @@ pub(crate) struct Prepared<'a> {
     pub(crate) draw: u64,
     /// When it was written, in seconds since 1970.
     pub(crate) time: Option<i64>,
+    /// The same for items that were drawn together.
+    pub(crate) cluster: u32,
     /// The same for versions of one item. `None` without an id.
     pub(crate) identity: Option<u64>,
     /// Request units of its point read.
@@ -158,8 +163,19 @@ impl Analysis {
 
     /// Returns a report for each candidate, in their order.
     pub fn finish(self) -> Vec<Report> {
+        self.reports(true)
+    }
+
+    /// Returns the reports, and whether random halves of a sample say the same only where asked for.
+    pub(crate) fn reports(self, resampled: bool) -> Vec<Report> {
         let world = World::new(&self.kinds, &self.options, &self.time, self.n_items);
-        self.candidates.par_iter().map(|candidate| estimate::report(candidate, &world)).collect()
+        let candidates = self.candidates.par_iter().with_max_len(1);
+        let mut reports: Vec<_> =
+            candidates.map(|candidate| estimate::report(candidate, &world)).collect();
+        if resampled {
+            estimate::resample(&self.candidates, &world, &mut reports);
+        }
+        reports.into_iter().map(|(report, _)| report).collect()
     }
 
     fn prepared<'a>(&self, item: &'a Item, number: u64) -> Prepared<'a> {
@@ -171,6 +187,7 @@ impl Analysis {
         let size = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
         let write = rates::write(size(body_bytes));
         let identity = self.identity(value);
+        let cluster = self.options.whole_keys.as_ref().map_or(0, |key| hash(&key.key(value).ok()));
         let time = time_of(&self.time, value);
         Prepared {
             value,
@@ -179,6 +196,8 @@ impl Analysis {
             stored_bytes,
             draw: identity.map_or_else(|| hash(&number), |identity| hash(&(identity, time))),
             time,
+            #[expect(clippy::cast_possible_truncation, reason = "a part of a hash is one")]
+            cluster: cluster as u32,
             identity,
             read: rates::read(size(stored_bytes)),
             write,

@@ -15,6 +15,7 @@
 //! 5. A write is charged by the size and the indexed values of the items of the sample. One that does
 //!    not name its key must first find the item: a query.
 
+use rayon::prelude::*;
 use tributary_charges::ERROR;
 use tributary_partitioning::path::Path;
 
@@ -24,9 +25,11 @@ use crate::{
         candidate::Candidate,
         kind::{Kind, Matches},
     },
-    report::{Estimate, Named, Report, RequestReport},
+    population::{Draw, Population},
+    report::{Estimate, Hotness, Named, Report, RequestReport, Resample, Risk},
     request::{Operation, Step},
     sketch::float,
+    unseen::Sizes,
 };
 
 mod cost;
@@ -36,9 +39,15 @@ mod prefixes;
 mod risks;
 mod unknown;
 
-use cost::cost;
+use cost::{Visits, cost};
 use load::Load;
 use prefixes::Prefixes;
+
+/// Random halves of a sample that say how sure an answer is.
+const RESAMPLES: u32 = 100;
+
+/// A key that costs more times as much as the cheapest is the best in no half.
+const RIVAL: f64 = 4.0;
 
 /// The data of a physical partition, in bytes: 50 GB, a limit of the service.
 pub(crate) const PHYSICAL_PARTITION_BYTES: f64 = 50.0 * GB;
@@ -54,9 +63,12 @@ pub(crate) struct World<'a> {
     pub(crate) options: &'a Options,
     /// The property that tells when an item was created.
     pub(crate) time: &'a Path,
+    /// Items in the container.
     pub(crate) n_items: f64,
-    /// Items in the container over those in the sample, at least 1.
-    pub(crate) scale: f64,
+    /// How the sample was drawn from it.
+    pub(crate) draw: Draw,
+    /// The sizes of the groups that each kind of request finds.
+    sizes: Vec<Sizes>,
 }
 
 /// What a kind of request costs under a candidate.
@@ -83,11 +95,21 @@ impl<'a> World<'a> {
         time: &'a Path,
         n_items: u64,
     ) -> Self {
-        let n_items = float(n_items);
-        let in_container = options.items_in_container.map_or(n_items, float);
-        let scale = if n_items > 0.0 { (in_container / n_items).max(1.0) } else { 1.0 };
-        let kinds = kinds.iter().map(|kind| (kind, kind.matches(scale))).collect();
-        Self { kinds, options, time, n_items, scale }
+        let in_sample = float(n_items);
+        let n_items = options.items_in_container.map_or(in_sample, float).max(in_sample);
+        let scale = if in_sample > 0.0 { n_items / in_sample } else { 1.0 };
+        let draw = Draw { scale, whole_keys: options.whole_keys.is_some(), half: None };
+        let matches = kinds.par_iter().map(|kind| kind.matches(draw, None)).collect::<Vec<_>>();
+        let (matches, sizes): (Vec<_>, _) = matches.into_iter().unzip();
+        Self { kinds: kinds.iter().zip(matches).collect(), options, time, n_items, draw, sizes }
+    }
+
+    /// Returns the same as half of the sample tells it.
+    fn of_half(&self, half: u64) -> World<'a> {
+        let draw = Draw { half: Some(half), ..self.draw };
+        let kinds = self.kinds.iter().zip(&self.sizes);
+        let kinds = kinds.map(|((kind, _), near)| (*kind, kind.matches(draw, Some(near)).0));
+        World { kinds: kinds.collect(), draw, sizes: Vec::new(), ..*self }
     }
 
     /// Returns how often a kind of request comes a day; once, where no frequency is known.
@@ -129,38 +151,23 @@ fn change(step: &Step) -> f64 {
     }
 }
 
-/// Returns all that is known of a candidate.
-pub(crate) fn report(candidate: &Candidate, world: &World<'_>) -> Report {
-    let cardinality = candidate.partitions.cardinality();
+/// What the halves of a sample need of a candidate: the same in each.
+pub(crate) struct Basis {
+    sizes: Sizes,
+    visits: Vec<Visits>,
+}
+
+/// Returns a report on a candidate, and what the halves of the sample need of it.
+pub(crate) fn report(candidate: &Candidate, world: &World<'_>) -> (Report, Basis) {
+    let partitions = Population::of(&candidate.partitions, world.draw, None);
     let times = hotness::times(candidate, world.time);
     let hotness = hotness::hotness(candidate, times.as_ref());
-    let peak = world.options.peak_over_mean.or(hotness.as_ref().map(|hot| hot.peak_over_mean));
-    let bytes = float(candidate.bytes) * world.scale;
-    let by_size = (bytes / PHYSICAL_PARTITION_BYTES).ceil().max(1.0);
-    let given = world.options.physical_partitions.map(|n| f64::from(n.max(1)));
-    let prefixes = Prefixes::of(candidate, world.scale);
-    let costs_with = |physical: f64| -> Vec<Cost> {
-        world
-            .kinds
-            .iter()
-            .map(|(kind, matches)| {
-                cost(candidate, kind, matches, &prefixes, physical, cardinality.value, world)
-            })
-            .collect()
-    };
-    let mut physical = given.unwrap_or(by_size);
-    let mut costs = costs_with(physical);
-    if given.is_none() {
-        // What the requests need at the peak; more partitions make a fan-out dearer, but one more
-        // round is near enough.
-        let per_second = per_day(world, &costs) / SECONDS_OF_A_DAY * peak.unwrap_or(1.0);
-        let needed = (per_second / PARTITION_REQUEST_UNITS).ceil();
-        if needed > physical {
-            physical = needed;
-            costs = costs_with(physical);
-        }
-    }
-    let load = Load::new(candidate, world, &costs, peak);
+    let prefixes = Prefixes::of(candidate, &partitions.groups);
+    let visits = world.kinds.iter();
+    let visits: Vec<_> =
+        visits.map(|(kind, _)| Visits::of(&candidate.strategy, kind, &prefixes)).collect();
+    let Measured { physical, costs, load } =
+        Measured::new(candidate, &partitions, &visits, hotness.as_ref(), world);
     let requests: Vec<_> = world
         .kinds
         .iter()
@@ -169,25 +176,18 @@ pub(crate) fn report(candidate: &Candidate, world: &World<'_>) -> Report {
         .collect();
     let (repeated_ids, changed_ids) = candidate.repeated_ids();
     let growth = load.growth();
-    let basis = risks::Basis {
-        world,
-        costs: &costs,
-        physical,
-        growth: &growth,
-        busiest: load.busiest(),
-        hotness: hotness.as_ref(),
-    };
-    let risks = basis.risks(candidate);
+    let risks = risks(candidate, world, &costs, physical, &load, hotness.as_ref());
     let mut report = Report {
         strategy: candidate.strategy.clone(),
         items: candidate.n_items,
         bytes: candidate.bytes,
-        cardinality,
+        cardinality: partitions.cardinality,
         by_items: load.by_items(),
         by_bytes: load.by_bytes(),
         by_request_units: load.by_request_units(),
         growth,
         risks,
+        resampled: Vec::new(),
         request_units_per_day: Estimate::within(per_day(world, &costs), ERROR),
         aligned: share(
             world,
@@ -206,7 +206,119 @@ pub(crate) fn report(candidate: &Candidate, world: &World<'_>) -> Report {
     };
     report.findings = crate::findings::findings(&report, world);
     report.unknown = unknown::unknown(&report, world);
-    report
+    (report, Basis { sizes: partitions.sizes, visits })
+}
+
+/// Adds to the reports what random halves of the sample say, where it is a sample: to those that could be
+/// the best in one of them.
+pub(crate) fn resample(
+    candidates: &[Candidate],
+    world: &World<'_>,
+    reports: &mut [(Report, Basis)],
+) {
+    if world.draw.scale <= 1.0 || world.kinds.is_empty() {
+        return;
+    }
+    let least = reports.iter().filter_map(|(report, _)| report.score().filter(|_| report.works()));
+    let least = least.fold(f64::INFINITY, f64::min);
+    let mut rivals: Vec<_> = candidates.iter().zip(reports).collect();
+    rivals.retain(|(_, (report, _))| {
+        report.works() && report.score().is_some_and(|score| score <= least * RIVAL)
+    });
+    let halves = (0..RESAMPLES).into_par_iter().with_max_len(1).map(|half| {
+        let world = world.of_half(u64::from(half));
+        let of = |(candidate, (report, basis)): &(&Candidate, &mut (Report, Basis))| {
+            let near = Some(&basis.sizes);
+            let partitions = Population::of(&candidate.partitions, world.draw, near);
+            let hotness = report.hotness.as_ref();
+            let Measured { physical, costs, load } =
+                Measured::new(candidate, &partitions, &basis.visits, hotness, &world);
+            let risks = risks(candidate, &world, &costs, physical, &load, hotness);
+            let request_units = total(&world, &costs);
+            let of_risks: f64 = risks.iter().map(|risk| risk.request_units).sum();
+            Resample { request_units, score: request_units + of_risks }
+        };
+        rivals.iter().map(of).collect::<Vec<_>>()
+    });
+    for half in halves.collect::<Vec<_>>() {
+        for ((_, (report, _)), resample) in rivals.iter_mut().zip(half) {
+            report.resampled.push(resample);
+        }
+    }
+    for (_, (report, _)) in rivals {
+        let mut all: Vec<_> = report.resampled.iter().map(|half| half.request_units).collect();
+        all.sort_by(f64::total_cmp);
+        // Nine of ten halves are between them.
+        if let [.., _, _, _, _, _] = all.as_slice()
+            && report.request_units_per_day.value > 0.0
+        {
+            let (low, high) = (all[all.len() / 20], all[all.len() - 1 - all.len() / 20]);
+            let units = &mut report.request_units_per_day;
+            units.low = units.low.min(low * (1.0 - ERROR));
+            units.high = units.high.max(high * (1.0 + ERROR));
+        }
+    }
+}
+
+/// What the requests cost under a candidate, and how that is spread.
+struct Measured<'a> {
+    physical: f64,
+    costs: Vec<Cost>,
+    load: Load<'a>,
+}
+
+impl<'a> Measured<'a> {
+    fn new(
+        candidate: &'a Candidate,
+        partitions: &'a Population<'a, ()>,
+        visits: &[Visits],
+        hotness: Option<&Hotness>,
+        world: &'a World<'a>,
+    ) -> Self {
+        let peak = world.options.peak_over_mean.or(hotness.map(|hot| hot.peak_over_mean));
+        let bytes = float(candidate.bytes) * world.draw.scale;
+        let by_size = (bytes / PHYSICAL_PARTITION_BYTES).ceil().max(1.0);
+        let given = world.options.physical_partitions.map(|n| f64::from(n.max(1)));
+        let cardinality = partitions.cardinality.value;
+        let costs_with = |physical: f64| -> Vec<Cost> {
+            let of = |((kind, matches), visits): (&(&Kind, Matches), &Visits)| {
+                cost(candidate, kind, matches, *visits, physical, cardinality, world)
+            };
+            world.kinds.iter().zip(visits).map(of).collect()
+        };
+        let mut physical = given.unwrap_or(by_size);
+        let mut costs = costs_with(physical);
+        if given.is_none() {
+            // What the requests need at the peak; more partitions make a fan-out dearer, but one more
+            // round is near enough.
+            let per_second = per_day(world, &costs) / SECONDS_OF_A_DAY * peak.unwrap_or(1.0);
+            let needed = (per_second / PARTITION_REQUEST_UNITS).ceil();
+            if needed > physical {
+                physical = needed;
+                costs = costs_with(physical);
+            }
+        }
+        let load = Load::new(candidate, &partitions.groups, world, &costs, peak);
+        Self { physical, costs, load }
+    }
+}
+
+fn risks(
+    candidate: &Candidate,
+    world: &World<'_>,
+    costs: &[Cost],
+    physical: f64,
+    load: &Load<'_>,
+    hotness: Option<&Hotness>,
+) -> Vec<Risk> {
+    let (growth, busiest) = (&load.growth(), load.busiest());
+    risks::Basis { world, costs, physical, growth, busiest, hotness }.risks(candidate)
+}
+
+/// Returns the request units of all requests a day; of one of each kind, where no frequency is known.
+fn total(world: &World<'_>, costs: &[Cost]) -> f64 {
+    let kinds = world.kinds.iter().zip(costs);
+    kinds.map(|((kind, _), cost)| world.weight(kind) * cost.charge).sum()
 }
 
 fn request_report(kind: &Kind, cost: &Cost) -> RequestReport {

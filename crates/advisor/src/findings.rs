@@ -169,7 +169,7 @@ fn hot_partition(report: &Report, severity: Severity) -> Option<Finding> {
 
 fn hyperfragmentation(report: &Report, world: &World<'_>) -> Option<Finding> {
     let n_items = crate::sketch::float(report.items);
-    let mean = n_items / report.cardinality.value.max(1.0);
+    let mean = report.by_items.mean;
     if n_items < LEAST_CARDINALITY || mean >= LEAST_ITEMS {
         return None;
     }

@@ -12,8 +12,10 @@ mod distribution;
 mod estimate;
 pub mod findings;
 mod placement;
+mod population;
 pub mod report;
 mod sketch;
+mod unseen;
 mod words;
 
 // Candidates, and what to do.

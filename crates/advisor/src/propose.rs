@@ -47,10 +47,12 @@ pub fn propose(
         profile.add(&item.value);
     }
     let pool = pool::pool(&profile, &wishes(requests));
-    let mut analysis = Analysis::new(pool, requests.to_vec(), options.clone());
+    // The part is a sample of single items, also where those of the file came in whole keys.
+    let options = Options { whole_keys: None, ..options.clone() };
+    let mut analysis = Analysis::new(pool, requests.to_vec(), options);
     analysis.add(&items[..items.len().min(ITEMS)]);
     let mut seen = HashSet::new();
-    let ranked = rank(analysis.finish());
+    let ranked = rank(analysis.reports(false));
     // Two candidates of a kind with the same partitions and costs: the simpler is first, and enough.
     let ranked = ranked.into_iter().filter(|standing| seen.insert(Footprint::of(standing)));
     varied(ranked.map(|standing| standing.report.strategy), most)

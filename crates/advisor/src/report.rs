@@ -43,10 +43,43 @@ pub struct Report {
     pub keys: Keys,
     /// What the risks of the key cost, beside its requests.
     pub risks: Vec<Risk>,
+    /// The same as random halves of the sample tell it, each the same for all candidates. None where
+    /// the file is the container.
+    #[serde(skip)]
+    pub resampled: Vec<Resample>,
     /// Anti-patterns and failed checks, the gravest first.
     pub findings: Vec<Finding>,
     /// What the data cannot tell, as sentences.
     pub unknown: Vec<String>,
+}
+
+impl Report {
+    /// Returns the codes of all warnings.
+    pub fn warnings(&self) -> impl Iterator<Item = &'static str> {
+        let warnings = self.findings.iter().filter(|one| one.severity == Severity::Warning);
+        warnings.map(|finding| finding.code)
+    }
+
+    /// Returns true if each transaction is in one logical partition.
+    pub fn works(&self) -> bool {
+        self.requests.iter().all(|request| request.transaction_fits != Some(false))
+    }
+
+    /// Returns the request units of all requests a day; of one of each kind, where no frequency is known.
+    /// `None` without requests.
+    pub fn request_units(&self) -> Option<f64> {
+        if self.requests.iter().any(|request| request.per_day.is_some()) {
+            return Some(self.request_units_per_day.value);
+        }
+        let each = self.requests.iter().map(|request| request.request_units);
+        (!self.requests.is_empty()).then(|| each.sum())
+    }
+
+    /// Returns the same with what the risks count as.
+    pub fn score(&self) -> Option<f64> {
+        let risks: f64 = self.risks.iter().map(|risk| risk.request_units).sum();
+        self.request_units().map(|request_units| request_units + risks)
+    }
 }
 
 /// A number that is measured, or estimated between two bounds.
@@ -261,6 +294,15 @@ pub struct Risk {
     pub code: &'static str,
     /// What it counts as.
     pub request_units: f64,
+}
+
+/// What half of a sample says.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Resample {
+    /// Request units a day; of one request of each kind, where no frequency is known.
+    pub request_units: f64,
+    /// The same with the risks.
+    pub score: f64,
 }
 
 /// An anti-pattern or a failed check.

@@ -44,11 +44,11 @@ const LG_EXACT: u8 = 14;
 const FREQUENT: usize = 1 << 12;
 
 /// A key with more than this part of the whole size is frequent.
-const FREQUENT_SHARE: u64 = 500;
+const FREQUENT_SHARE: u32 = 500;
 
 /// From so many found keys on, those with less than half of a frequent key's size go back into the
 /// sketch: at most 2 × [`FREQUENT_SHARE`] stay.
-const MOST_FREQUENT: usize = 4 * FREQUENT_SHARE as usize;
+const MOST_FREQUENT: usize = 2_000;
 
 /// The size of an item counts as its bytes and so many more, so that many small items are frequent, too.
 const ITEM_SIZE: u64 = 1_024;
@@ -69,6 +69,9 @@ struct Counts<S> {
     hash: u64,
     items: u64,
     bytes: u64,
+    /// The cluster of its first item, and how many items have another one.
+    cluster: u32,
+    elsewhere: u64,
     more: S,
 }
 
@@ -83,6 +86,8 @@ pub(crate) struct Row<'a, S> {
     pub(crate) more: Option<&'a S>,
     /// So many keys does this row stand for.
     pub(crate) keys: f64,
+    /// In so many clusters its items are, as far as the cluster of the first tells: of each as many.
+    pub(crate) clusters: f64,
 }
 
 /// The keys that are frequent, by their hash, and the sketch that finds them.
@@ -119,23 +124,25 @@ impl<S: Default> Tally<S> {
     }
 
     /// Counts an item of so many bytes under the key of this hash, and lets `more` count what else there
-    /// is. `key` makes the key where it must be kept.
+    /// is. `key` makes the key where it must be kept. `cluster` is the same for items that were drawn
+    /// together.
     pub(crate) fn add(
         &mut self,
         hash: u64,
         key: impl Fn() -> Key,
         bytes: u64,
+        cluster: u32,
         more: impl FnOnce(&mut S),
     ) {
         self.items += 1;
         self.bytes += bytes;
         self.kept.update(hash, |counts: &mut Counts<S>| {
-            counts.count(hash, &key, bytes);
+            counts.count(hash, &key, bytes, cluster);
             more(&mut counts.more);
         });
         match &mut self.frequent {
             Some(Frequent { found, sizes }) => match found.get_mut(&hash) {
-                Some(counts) => counts.count(hash, &key, bytes),
+                Some(counts) => counts.count(hash, &key, bytes, cluster),
                 None => sizes.update_with_count(hash, bytes + ITEM_SIZE),
             },
             None if self.kept.num_retained() >= EXACT => self.frequent = Some(self.all_so_far()),
@@ -149,7 +156,7 @@ impl<S: Default> Tally<S> {
         let whole = self.whole();
         let Some(Frequent { found, sizes }) = &mut self.frequent else { return };
         let certain = ErrorType::NoFalsePositives;
-        for row in sizes.frequent_items_with_threshold(certain, whole / FREQUENT_SHARE) {
+        for row in sizes.frequent_items_with_threshold(certain, frequent(whole)) {
             let hash = *row.item();
             if found.contains_key(&hash) {
                 continue;
@@ -159,12 +166,12 @@ impl<S: Default> Tally<S> {
             // Its items are taken to be as large as those of the batch.
             let items = size * items / size_of(items, bytes).max(1);
             let bytes = size.saturating_sub(items * ITEM_SIZE);
-            found.insert(hash, Counts { key, hash, items, bytes, more: () });
+            found.insert(hash, Counts { key, hash, items, bytes, ..Counts::default() });
         }
         if found.len() > MOST_FREQUENT {
             found.retain(|hash, counts| {
                 let size = size_of(counts.items, counts.bytes);
-                let stays = size > whole / FREQUENT_SHARE / 2;
+                let stays = size > frequent(whole) / 2;
                 if !stays {
                     sizes.update_with_count(*hash, size);
                 }
@@ -186,19 +193,12 @@ impl<S: Default> Tally<S> {
         let mut sizes = FrequentItemsSketch::new(FREQUENT).expect("a power of two");
         let mut found = HashMap::new();
         for entry in self.kept.iter() {
-            let Counts { key, hash, items, bytes, .. } = entry.summary();
-            let size = size_of(*items, *bytes);
-            if size > whole / FREQUENT_SHARE {
-                let counts = Counts {
-                    key: key.clone(),
-                    hash: *hash,
-                    items: *items,
-                    bytes: *bytes,
-                    more: (),
-                };
-                found.insert(*hash, counts);
+            let counts = entry.summary();
+            let size = size_of(counts.items, counts.bytes);
+            if size > frequent(whole) {
+                found.insert(counts.hash, counts.without_more());
             } else {
-                sizes.update_with_count(*hash, size);
+                sizes.update_with_count(counts.hash, size);
             }
         }
         Frequent { found, sizes }
@@ -225,7 +225,8 @@ impl<S: Default> Tally<S> {
         let keys_of_a_row = 1.0 / self.kept.theta();
         let mut rows = Vec::with_capacity(self.kept.num_retained() + frequent.len());
         for entry in self.kept.iter() {
-            let Counts { key, hash, items, bytes, more } = entry.summary();
+            let counts = entry.summary();
+            let Counts { key, hash, items, bytes, more, .. } = counts;
             let is_frequent = frequent.remove(hash).is_some();
             rows.push(Row {
                 key,
@@ -234,14 +235,28 @@ impl<S: Default> Tally<S> {
                 bytes: float(*bytes),
                 more: Some(more),
                 keys: if is_frequent { 1.0 } else { keys_of_a_row },
+                clusters: counts.clusters(),
             });
         }
-        for Counts { key, hash, items, bytes, .. } in frequent.into_values() {
-            let (items, bytes) = (float(*items), float(*bytes));
-            rows.push(Row { key, hash: *hash, items, bytes, more: None, keys: 1.0 });
+        for counts in frequent.into_values() {
+            let (items, bytes) = (float(counts.items), float(counts.bytes));
+            rows.push(Row {
+                key: &counts.key,
+                hash: counts.hash,
+                items,
+                bytes,
+                more: None,
+                keys: 1.0,
+                clusters: counts.clusters(),
+            });
         }
         rows
     }
+}
+
+/// Returns the size from which on a key is frequent.
+fn frequent(whole: u64) -> u64 {
+    whole / u64::from(FREQUENT_SHARE)
 }
 
 fn size_of(items: u64, bytes: u64) -> u64 {
@@ -249,12 +264,31 @@ fn size_of(items: u64, bytes: u64) -> u64 {
 }
 
 impl<S> Counts<S> {
-    fn count(&mut self, hash: u64, key: impl Fn() -> Key, bytes: u64) {
+    fn count(&mut self, hash: u64, key: impl Fn() -> Key, bytes: u64, cluster: u32) {
         if self.key.values().is_empty() {
             (self.hash, self.key) = (hash, key());
+            self.cluster = cluster;
         }
+        self.elsewhere += u64::from(cluster != self.cluster);
         self.items += 1;
         self.bytes += bytes;
+    }
+
+    fn without_more(&self) -> Counts<()> {
+        Counts {
+            key: self.key.clone(),
+            hash: self.hash,
+            items: self.items,
+            bytes: self.bytes,
+            cluster: self.cluster,
+            elsewhere: self.elsewhere,
+            more: (),
+        }
+    }
+
+    fn clusters(&self) -> f64 {
+        let here = self.items.saturating_sub(self.elsewhere).max(1);
+        if self.elsewhere == 0 { 1.0 } else { (float(self.items) / float(here)).round().max(2.0) }
     }
 }
 
@@ -331,7 +365,7 @@ mod tests {
         let mut tally = Tally::new();
         for items in items.chunks(batch) {
             for &(k, bytes) in items {
-                tally.add(hash(&k), || key(k), bytes, |more| *more += 1);
+                tally.add(hash(&k), || key(k), bytes, 0, |more| *more += 1);
             }
             tally.find_frequent(|wanted| {
                 let of_key = items.iter().filter(|(k, _)| hash(k) == wanted);
@@ -422,7 +456,7 @@ mod tests {
             sorted.sort_unstable();
             let reversed = sorted.iter().rev().copied().collect();
             let mut shuffled = blocks.clone();
-            shuffled.sort_unstable_by_key(|k| hash(k));
+            shuffled.sort_unstable_by_key(hash);
             let mut spread = Vec::new();
             spread.extend(blocks.iter().step_by(2));
             spread.extend(blocks.iter().skip(1).step_by(2));

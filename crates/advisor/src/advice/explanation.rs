@@ -2,7 +2,7 @@
 
 use tributary_tools::figures::thousands;
 
-use super::{Question, SAME_COST, Standing};
+use super::{Certainty, Question, SAME_COST, Standing};
 use crate::report::{Risk, Times};
 use crate::words::{about, counted, percent, whole};
 
@@ -15,9 +15,16 @@ const CENTURY: f64 = 36_500.0;
 /// A share of requests that is larger by this is clearly larger.
 const CLEARLY_MORE: f64 = 0.1;
 
-pub(super) fn why(ranked: &[Standing], question: &Question) -> Vec<String> {
+pub(super) fn why(
+    ranked: &[Standing],
+    certainty: Option<&Certainty>,
+    question: &Question,
+) -> Vec<String> {
     let Some((best, others)) = ranked.split_first() else { return Vec::new() };
     let mut why = vec![headline(best, ranked.len())];
+    if let Some(certainty) = certainty {
+        why.insert(usize::from(certainty.decides), sureness(certainty));
+    }
     why.extend(risks(best));
     why.push(partitions(best));
     why.extend(growth(best));
@@ -79,6 +86,30 @@ fn headline(best: &Standing, n_candidates: usize) -> String {
     format!("{strategy} is the best{of}: {costs}, and {risks}.{works}")
 }
 
+/// Returns a sentence about what random halves of the sample say.
+fn sureness(certainty: &Certainty) -> String {
+    let Certainty { resamples, first, runner_up, mistakes, decides, tells_request_units } =
+        certainty;
+    let other = runner_up
+        .as_ref()
+        .map_or(String::new(), |other| format!(", {} in {} of them", other.strategy, other.first));
+    let cost = if *tells_request_units {
+        ""
+    } else {
+        " What it costs the sample does not tell: the halves differ by a third and more."
+    };
+    let halves =
+        format!("It is first in {first} of {resamples} random halves of the sample{other}.{cost}");
+    if *decides {
+        return halves;
+    }
+    format!(
+        "The sample does not decide: in {mistakes} of {resamples} random halves of it, another key costs less \
+         by a quarter and more. Draw a larger one, or whole keys of the properties that requests name \
+         (--sampled). What follows is about the likeliest key. {halves}"
+    )
+}
+
 /// Returns a sentence about what the risks count as, where they count.
 fn risks(best: &Standing) -> Option<String> {
     let request_units = best.request_units.filter(|units| *units > 0.0)?;
@@ -99,9 +130,14 @@ fn partitions(best: &Standing) -> String {
     let largest = largest.map_or_else(String::new, |top| {
         format!(" The largest, {}, has {} of the items.", top.key, percent(top.share))
     });
+    let items = thousands(usize::try_from(report.items).unwrap_or(usize::MAX));
+    let items = if report.resampled.is_empty() {
+        format!("The {items} items of the sample")
+    } else {
+        format!("By the {items} items of the sample, those of the container")
+    };
     format!(
-        "The {} items of the sample are in {about}{}, {} each on average.{largest}",
-        thousands(usize::try_from(report.items).unwrap_or(usize::MAX)),
+        "{items} are in {about}{}, {} each on average.{largest}",
         counted(report.cardinality.value, "logical partition"),
         whole_or_tenths(report.by_items.mean),
     )

@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-use super::{SAME_COST, complexity};
-use crate::report::{Report, Severity};
+use super::{SAME_COST, certainty::DOUBT, complexity};
+use crate::report::Report;
 
 /// A candidate in the ranking.
 #[derive(Clone, Debug, Serialize)]
@@ -34,8 +34,13 @@ pub fn rank(reports: Vec<Report>) -> Vec<Standing> {
     let mut ranked: Vec<Standing> = Vec::with_capacity(rest.len());
     // Those that cost the same as the cheapest of the rest are a group, and the simplest leads it.
     while let Some(cheapest) = rest.first() {
-        let n = rest.iter().take_while(|other| cheapest.costs_the_same(other)).count().max(1);
-        let mut group: Vec<_> = rest.drain(..n).collect();
+        let ties: Vec<_> = rest.iter().map(|other| cheapest.costs_the_same(other)).collect();
+        let mut group = Vec::new();
+        let mut others = Vec::new();
+        for (n, (standing, is_tie)) in rest.into_iter().zip(ties).enumerate() {
+            if n == 0 || is_tie { group.push(standing) } else { others.push(standing) }
+        }
+        rest = others;
         group.sort_by(Standing::simpler);
         ranked.append(&mut group);
     }
@@ -47,26 +52,14 @@ pub fn rank(reports: Vec<Report>) -> Vec<Standing> {
 
 impl Standing {
     fn of(report: Report) -> Self {
-        let each = || report.requests.iter().map(|request| request.request_units).sum();
-        let has_frequencies = report.requests.iter().any(|request| request.per_day.is_some());
-        let request_units = match report.requests.as_slice() {
-            [] => None,
-            _ if has_frequencies => Some(report.request_units_per_day.value),
-            _ => Some(each()),
-        };
-        let risks: f64 = report.risks.iter().map(|risk| risk.request_units).sum();
-        let mut standing = Self {
+        let warnings = report.warnings().count();
+        Self {
             place: 0,
-            works: report.requests.iter().all(|request| request.transaction_fits != Some(false)),
-            request_units,
-            score: 0.0,
+            works: report.works(),
+            request_units: report.request_units(),
+            score: report.score().unwrap_or(float(warnings)),
             report,
-        };
-        standing.score = match request_units {
-            Some(request_units) => request_units + risks,
-            None => crate::sketch::float(standing.warnings().len() as u64),
-        };
-        standing
+        }
     }
 
     /// Returns the largest share of one partition, where nothing else tells the candidates apart.
@@ -74,13 +67,20 @@ impl Standing {
         if self.request_units.is_some() { 0.0 } else { self.report.by_bytes.largest }
     }
 
+    /// Returns true if a key that seems dearer is not so for sure: in some of the random halves of a
+    /// sample it is not.
     fn costs_the_same(&self, dearer: &Self) -> bool {
+        let halves = self.report.resampled.iter().zip(&dearer.report.resampled);
+        let n_not_dearer =
+            halves.filter(|(one, other)| other.score <= one.score * SAME_COST).count();
+        let doubt = float(n_not_dearer) > DOUBT * float(self.report.resampled.len());
         self.works == dearer.works
-            && dearer.score <= self.score * SAME_COST
+            && (doubt || dearer.score <= self.score * SAME_COST)
             && dearer.share() <= self.share() * SAME_COST
     }
 
-    fn simpler(&self, other: &Self) -> std::cmp::Ordering {
+    /// Returns the order of keys that cost the same.
+    pub(super) fn simpler(&self, other: &Self) -> std::cmp::Ordering {
         let aligned = |one: &Self| one.report.aligned.unwrap_or(0.0);
         let complexity = |one: &Self| complexity(&one.report.strategy);
         complexity(self)
@@ -94,8 +94,11 @@ impl Standing {
 
     /// Returns the codes of all warnings.
     pub fn warnings(&self) -> Vec<&'static str> {
-        let findings = self.report.findings.iter();
-        let warnings = findings.filter(|finding| finding.severity == Severity::Warning);
-        warnings.map(|finding| finding.code).collect()
+        self.report.warnings().collect()
     }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a hundred")]
+fn float(n: usize) -> f64 {
+    n as f64
 }

@@ -34,11 +34,21 @@ pub(crate) struct Candidate {
     /// Items and bytes by key.
     pub(crate) partitions: Tally<()>,
     pub(crate) keys: Keys,
-    /// When which key was written: seconds since 1970, and the hash of the key.
-    pub(crate) events: Sampled<(i64, u64)>,
+    /// When which key was written.
+    pub(crate) events: Sampled<Event>,
     pub(crate) n_items: u64,
     pub(crate) bytes: u64,
     versions: TupleSketch<FirstKey>,
+}
+
+/// A write.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Event {
+    /// In seconds since 1970.
+    pub(crate) time: i64,
+    /// The hash of its key, and of the parts of the key that are no period.
+    pub(crate) key: u64,
+    pub(crate) entity: u64,
 }
 
 /// Whether the versions of an item have one key.
@@ -124,9 +134,10 @@ impl Candidate {
     fn add_key(&mut self, hash: u64, item: &Prepared<'_>) {
         // An item in this state has a key.
         let key = || self.strategy.key(item.value).unwrap_or_default();
-        self.partitions.add(hash, key, item.bytes, |()| {});
+        self.partitions.add(hash, key, item.bytes, item.cluster, |()| {});
         if let Some(time) = item.time {
-            self.events.offer(item.draw, || (time, hash));
+            let entity = || self.columns.entity(&item.cells);
+            self.events.offer(item.draw, || Event { time, key: hash, entity: entity() });
         }
         if let Some(identity) = item.identity {
             self.versions.update(identity, hash);
@@ -134,11 +145,11 @@ impl Candidate {
     }
 
     /// Returns the writes whose time can be believed.
-    pub(crate) fn writes(&self) -> Vec<(i64, u64)> {
+    pub(crate) fn writes(&self) -> Vec<Event> {
         let all = || self.events.iter().copied();
-        let believed = times::believed(all().map(|(time, _)| time).collect());
+        let believed = times::believed(all().map(|event| event.time).collect());
         let Some((oldest, newest)) = believed else { return Vec::new() };
-        all().filter(|(time, _)| (oldest..=newest).contains(time)).collect()
+        all().filter(|event| (oldest..=newest).contains(&event.time)).collect()
     }
 
     /// Returns true if the app stores the key, or a level of it: it is no property as it is.

@@ -26,7 +26,8 @@ enum Use {
 /// is made for each item.
 #[derive(Debug)]
 pub(crate) enum ColumnsOf {
-    Levels(Vec<Vec<usize>>),
+    /// With the columns that are no period.
+    Levels(Vec<Vec<usize>>, Vec<usize>),
     Classed(KeyStrategy),
 }
 
@@ -70,7 +71,10 @@ impl Columns {
             let used = if level.len() == 1 { Use::Alone } else { Use::Joined };
             level.iter().map(|part| column(part, used)).collect()
         });
-        ColumnsOf::Levels(levels.collect())
+        let levels: Vec<Vec<usize>> = levels.collect();
+        let is_entity = |column: &usize| !matches!(self.0[*column].0, Part::Period(..));
+        let entity = levels.iter().flatten().copied().filter(is_entity).collect();
+        ColumnsOf::Levels(levels, entity)
     }
 
     /// Returns the cells of an item.
@@ -149,10 +153,17 @@ impl From<KeyError> for State {
 }
 
 impl ColumnsOf {
+    /// Returns the hash of the parts of the key that are no period. With a class there are none.
+    pub(crate) fn entity(&self, cells: &[Cell]) -> u64 {
+        let Self::Levels(_, columns) = self else { return 0 };
+        let cells = columns.iter().filter_map(|column| cells.get(*column));
+        hash(&cells.map(|cell| cell.hash).collect::<Vec<_>>())
+    }
+
     /// Returns the hash of the key, the length of its longest level in bytes, and its state.
     pub(crate) fn key(&self, item: &Value, cells: &[Cell]) -> (u64, usize, State) {
         let levels = match self {
-            Self::Levels(levels) => levels,
+            Self::Levels(levels, _) => levels,
             Self::Classed(strategy) => return classed_key(strategy, item),
         };
         let mut hasher = XxHash64::with_seed(0);

@@ -1,6 +1,9 @@
 //! What one kind of request counts of the items.
 
-use std::hash::{Hash, Hasher};
+use std::{
+    collections::BTreeMap,
+    hash::{Hash, Hasher},
+};
 
 use serde_json::Value;
 use tributary_partitioning::{Condition, Key, KeyValue, path::Path};
@@ -8,8 +11,10 @@ use twox_hash::XxHash64;
 
 use super::{Prepared, time_of, times};
 use crate::{
+    population::{Draw, Group, Population},
     request::{Operation, RequestKind, Select, Wanted, compared},
     sketch::{Sampled, Tally, float},
+    unseen::Sizes,
 };
 
 /// Requests that are drawn from the sample.
@@ -158,7 +163,7 @@ impl Kind {
         if let Some(groups) = &mut self.groups {
             let newest = self.newest;
             let key = || values().collect::<Key>();
-            groups.add(hash, key, item.stored_bytes, |slots: &mut Slots| {
+            groups.add(hash, key, item.stored_bytes, item.cluster, |slots: &mut Slots| {
                 if let Some((slot, seconds)) = slot {
                     slots.add(slot, newest.div_euclid(slot_seconds(seconds)));
                 }
@@ -173,32 +178,49 @@ impl Kind {
         (self.newest != i64::MIN).then_some(self.newest)
     }
 
-    /// Returns how many items the requests of this kind find: a value that more items have is drawn
-    /// more often. `scale` is the size of the container over that of the sample: without a drawn value
-    /// a request finds more in more items.
-    pub(crate) fn matches(&self, scale: f64) -> Matches {
-        let Some(groups) = &self.groups else { return Matches::one() };
-        let scale = if self.drawn.is_empty() { scale } else { 1.0 };
-        let rows = groups.rows();
-        let in_window = |slots: &Slots| {
-            self.last.as_ref().map(|(_, seconds)| slots.since(self.newest, *seconds))
+    /// Returns how many items the requests of this kind find in the container, where a value that more
+    /// items have is drawn more often; and the sizes of the groups with one value. `near` are those
+    /// behind the whole sample, where a half is meant.
+    pub(crate) fn matches(&self, draw: Draw, near: Option<&Sizes>) -> (Matches, Sizes) {
+        let Some(groups) = &self.groups else { return (Matches::one(), Sizes::default()) };
+        let Population { groups, sizes, .. } = Population::of(groups, draw, near);
+        let share = |group: &Group<'_, Slots>| {
+            let in_window = |slots: &Slots| {
+                self.last.as_ref().map(|(_, seconds)| slots.since(self.newest, *seconds))
+            };
+            let items = in_window(group.row.more?);
+            Some(items.map_or(1.0, |items| draw.part(items, group) / group.drawn_items))
         };
-        let mut matches = Vec::with_capacity(rows.len());
-        let (mut items, mut within) = (0.0, 0.0);
-        for row in &rows {
-            let counted = row.more.map(|slots| in_window(slots).unwrap_or(row.items));
-            if let Some(counted) = counted {
-                items += row.items * row.keys;
-                within += counted * row.keys;
+        // A few items of a sample do not tell their own share of a window, but all such together do.
+        let is_sure = |group: &Group<'_, Slots>| draw.scale <= 1.0 || group.is_large();
+        let mean_share = |sure: bool| {
+            let known = groups.iter().filter(|group| is_sure(group) == sure);
+            let known = known.filter_map(|group| Some((group, share(group)?)));
+            let (items, within) = known.fold((0.0, 0.0), |(items, within), (group, share)| {
+                let all = group.row.items * group.row.keys;
+                (items + all, within + all * share)
+            });
+            if items > 0.0 { within / items } else { 1.0 }
+        };
+        let (of_large, of_small) = (mean_share(true), mean_share(false));
+        let mut matches = Vec::with_capacity(groups.len());
+        for group in &groups {
+            let own = share(group).unwrap_or(of_large);
+            let share = if is_sure(group) { own } else { of_small };
+            if self.drawn.is_empty() {
+                // There is one group, and the sample has its part of it.
+                let items = group.drawn_items * draw.scale;
+                matches.push((items, items * share));
+                continue;
+            }
+            let keys = group.row.keys / group.behind;
+            for size in &*sizes.behind(group.units) {
+                let items = size.items * group.items_of_a_unit;
+                matches.push((items * keys * size.groups, items * share));
             }
         }
-        let share = if items > 0.0 { within / items } else { 1.0 };
-        for row in rows {
-            let counted = row.more.map(|slots| in_window(slots).unwrap_or(row.items));
-            let found = counted.unwrap_or(row.items * share);
-            matches.push((row.items * row.keys, found * scale));
-        }
-        Matches(matches)
+        let matches = Matches(matches);
+        (if draw.scale > 1.0 { matches.merged() } else { matches }, sizes)
     }
 }
 
@@ -242,6 +264,20 @@ impl Matches {
     /// Returns the matches of a request for one item.
     pub(crate) fn one() -> Self {
         Self(vec![(1.0, 1.0)])
+    }
+
+    /// Returns about the same with fewer numbers: those within a hundredth are one.
+    fn merged(self) -> Self {
+        let mut merged = BTreeMap::new();
+        for (weight, found) in self.0 {
+            #[expect(clippy::cast_possible_truncation, reason = "some thousands")]
+            let bucket = (found.max(1e-9).ln() * 100.0).round() as i64;
+            let (sum, all) = merged.entry(bucket).or_insert((0.0, 0.0));
+            *sum += weight;
+            *all += weight * found;
+        }
+        let merged = merged.into_values().filter(|(weight, _)| *weight > 0.0);
+        Self(merged.map(|(weight, all)| (weight, all / weight)).collect())
     }
 
     /// Returns the mean over all requests of what `of` makes of the number of items that are found.

@@ -80,6 +80,18 @@ pub(crate) struct Arguments {
     #[arg(long, help_heading = "The container", value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub items_in_container: Option<u64>,
 
+    /// How the file was drawn from the container of --items-in-container: `items`, each at random; `keys`,
+    /// whole logical partitions of --current at random; or a key, such as /userId, whole values of it.
+    ///
+    /// A container that is to grow: `items` where each key gets more of them, `keys` where keys are added.
+    #[arg(
+        long,
+        help_heading = "The container",
+        value_name = "HOW",
+        requires = "items_in_container"
+    )]
+    pub sampled: Option<Sampled>,
+
     /// New items a day, for the time until a limit is reached. Otherwise the creates of --requests.
     #[arg(long, help_heading = "The container", value_name = "N", value_parser = number)]
     pub items_per_day: Option<f64>,
@@ -135,7 +147,32 @@ posts.toml may have
 Exit codes
   0  advice was given
   1  --current has a warning
-  2  the input cannot be used";
+  2  the input cannot be used
+  3  the sample does not decide";
+
+/// How the items were drawn from the container.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Sampled {
+    Items,
+    /// Whole keys of the current key.
+    Keys,
+    /// Whole values of another key.
+    KeysOf(KeyStrategy),
+}
+
+impl std::str::FromStr for Sampled {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "items" => Ok(Self::Items),
+            "keys" => Ok(Self::Keys),
+            key => key.parse().map(Self::KeysOf).map_err(|_| {
+                "write items, keys, or the key of which whole values were drawn, such as /userId".to_owned()
+            }),
+        }
+    }
+}
 
 /// Reads a number from 0 on.
 fn number(text: &str) -> Result<f64, String> {
@@ -183,7 +220,10 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     if let Some(path) = &arguments.html {
         write(path, &output::html(&advice))?;
     }
-    Ok(ExitCode::from(u8::from(advice.warns_of_current())))
+    Ok(ExitCode::from(match () {
+        () if !advice.is_decided() => 3,
+        () => u8::from(advice.warns_of_current()),
+    }))
 }
 
 fn characteristics(path: &std::path::Path, as_json: bool) -> anyhow::Result<ExitCode> {

@@ -16,7 +16,7 @@ use tributary_partition::{
 use tributary_partitioning::{Condition, KeyStrategy, strategy::MOST_LEVELS};
 
 use super::{
-    advise::Arguments,
+    advise::{Arguments, Sampled},
     input::{self, Input},
     properties::Properties,
 };
@@ -37,6 +37,7 @@ pub(crate) fn run(input: &Input, arguments: &Arguments) -> anyhow::Result<Advice
         time: arguments.time.clone().or_else(|| time_of_creation(&part)),
         current: input.current.clone(),
         items_in_container: arguments.items_in_container,
+        whole_keys: whole_keys(input, arguments)?,
         items_per_day: arguments.items_per_day,
         physical_partitions: arguments.physical_partitions,
         indexing_policy: input.indexing_policy.clone(),
@@ -92,6 +93,27 @@ fn named(part: &[Item], input: &Input, arguments: &Arguments) -> Properties {
         properties.name(time, "--time");
     }
     properties
+}
+
+/// Returns the key of which whole values were drawn, where the items are such a sample.
+fn whole_keys(input: &Input, arguments: &Arguments) -> anyhow::Result<Option<KeyStrategy>> {
+    match &arguments.sampled {
+        None => {
+            ensure!(
+                arguments.items_in_container.is_none(),
+                "--items-in-container: say by --sampled how the file was drawn from the container. `items`: each \
+                 item at random; `keys`: whole logical partitions of --current; /userId: whole values of it"
+            );
+            Ok(None)
+        }
+        Some(Sampled::Items) => Ok(None),
+        Some(Sampled::KeysOf(key)) => Ok(Some(key.clone())),
+        Some(Sampled::Keys) => {
+            let current = input.current.clone();
+            let current = current.context("--sampled keys: give the key by --current")?;
+            Ok(Some(current))
+        }
+    }
 }
 
 fn analyse(

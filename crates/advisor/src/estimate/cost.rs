@@ -8,7 +8,7 @@ use tributary_partitioning::{
     Condition, Filter, KeyStrategy, KeyValue, Part, Visit, filter::Range, path::Path,
 };
 
-use super::{Cost, Prefixes, World, steps};
+use super::{Cost, Prefixes, SECONDS_OF_A_DAY, World, load::period_days, steps};
 use crate::{
     analysis::{
         candidate::Candidate,
@@ -23,10 +23,13 @@ use crate::{
 /// partitions at once, where that costs less.
 const MOST_REQUESTS: f64 = 16.0;
 
+/// One of so many drawn requests tells nothing about how much of the key the others name.
+const FEW_DRAWS: usize = 10;
+
 /// How many of the drawn requests of a kind visit partitions in which way, and the sums of the keys, of
 /// the prefixes and of the physical partitions that they name.
 #[derive(Clone, Copy, Debug, Default)]
-struct Visits {
+pub(super) struct Visits {
     draws: f64,
     all: f64,
     prefixes: f64,
@@ -42,12 +45,11 @@ pub(super) fn cost(
     candidate: &Candidate,
     kind: &Kind,
     matches: &Matches,
-    prefixes: &Prefixes<'_>,
+    visits: Visits,
     physical: f64,
     cardinality: f64,
     world: &World<'_>,
 ) -> Cost {
-    let visits = Visits::of(&candidate.strategy, kind, prefixes);
     let found = &kind.found;
     let items = float(found.items).max(1.0);
     let policy = &world.options.indexing_policy;
@@ -137,14 +139,20 @@ fn terms_of(path: &Path, policy: &IndexingPolicy) -> f64 {
 }
 
 impl Visits {
-    fn of(strategy: &KeyStrategy, kind: &Kind, of_prefix: &Prefixes<'_>) -> Self {
-        let mut visits = Self { names: Named::Key, ..Self::default() };
+    pub(super) fn of(strategy: &KeyStrategy, kind: &Kind, of_prefix: &Prefixes<'_>) -> Self {
+        let mut visits = Self::default();
+        let mut names_of_draws = Vec::new();
         let none = vec![KeyValue::Text(String::new()); kind.drawn.len()];
         // Of a kind that finds nothing, at least the shape of the visit is known.
         let nothing = (kind.draws.iter().len() == 0).then_some(&none);
+        // A request may come at any time of a period.
+        let period = period_days(strategy).unwrap_or(0.0) * SECONDS_OF_A_DAY;
+        let n_draws = float(kind.draws.iter().len().max(1) as u64);
         for values in kind.draws.iter().chain(nothing) {
+            #[expect(clippy::cast_possible_truncation, reason = "at most a year")]
+            let earlier = (period * visits.draws / n_draws) as i64;
             visits.draws += 1.0;
-            let names = match strategy.visit(&filter(kind, values)) {
+            let names = match strategy.visit(&filter(kind, values, earlier)) {
                 Visit::Partitions(keys) => {
                     visits.partitions += 1.0;
                     visits.n_partitions += float(keys.len() as u64);
@@ -162,14 +170,20 @@ impl Visits {
                     Named::No
                 }
             };
-            visits.names = visits.names.min(names);
+            names_of_draws.push(names);
         }
+        names_of_draws.sort_unstable();
+        // A write has to name its key each time; of reads a few may not, such as those over the end of a
+        // month.
+        let is_read = matches!(kind.request.operation, Operation::Query | Operation::Read);
+        let few = if is_read { names_of_draws.len() / FEW_DRAWS } else { 0 };
+        visits.names = names_of_draws.get(few).copied().unwrap_or_default();
         visits
     }
 }
 
-/// Returns the filter of a drawn request.
-fn filter(kind: &Kind, values: &[KeyValue]) -> Filter {
+/// Returns the filter of a drawn request that comes so many seconds before the newest item.
+fn filter(kind: &Kind, values: &[KeyValue], earlier: i64) -> Filter {
     let mut values = kind.drawn.iter().zip(values);
     let text = |seconds: i64| {
         let time = time::OffsetDateTime::from_unix_timestamp(seconds).ok()?;
@@ -180,7 +194,7 @@ fn filter(kind: &Kind, values: &[KeyValue]) -> Filter {
         let condition = match wanted {
             Wanted::Drawn => Condition::Equals(values.next()?.1.clone()),
             Wanted::Last(seconds) => {
-                let newest = kind.newest()?;
+                let newest = kind.newest()? - earlier;
                 Condition::Range(Range { from: text(newest - seconds), to: text(newest + 1) })
             }
             Wanted::This(condition) => condition.clone(),
@@ -241,10 +255,14 @@ impl Query<'_> {
             let n = self.visits.n_partitions / partitions;
             let share = partitions / draws;
             if self.in_order_of_period() && limit.is_finite() {
+                // All partitions of a period are read before the next period.
+                let together = self.partitions_of_a_period().min(n.max(1.0));
+                let periods = (n / together).max(1.0);
                 let read = matches.mean(|found| {
-                    if found > 0.0 { (limit * n / found).ceil().clamp(n.min(1.0), n) } else { n }
+                    let read = (limit * periods / found.max(1e-9)).ceil().clamp(1.0, periods);
+                    (read * together).min(n)
                 });
-                add(share, read, read, everywhere(1.0), self.seeks(true));
+                add(share, read, read, everywhere(together), self.seeks(true));
             } else if n > MOST_REQUESTS && self.physical < n {
                 add(share, n, self.physical, everywhere(self.physical), self.seeks(false));
             } else {
@@ -272,6 +290,20 @@ impl Query<'_> {
             let mut parts = self.strategy.levels().iter().flatten();
             parts.any(|part| matches!(part, Part::Period(path, _) if *path == order.path))
         })
+    }
+
+    /// Returns how many of the named partitions have the same period: buckets of a value that is not
+    /// known, and values of a list.
+    fn partitions_of_a_period(&self) -> f64 {
+        let filters = &self.kind.request.filters;
+        let of_part = |part: &Part| match (part, filters.get(part.path())) {
+            (_, Some(Wanted::This(Condition::OneOf(values)))) => float(values.len() as u64),
+            (Part::Bucket(_, buckets), None | Some(Wanted::Last(_))) => {
+                f64::from(buckets.n_buckets())
+            }
+            _ => 1.0,
+        };
+        self.strategy.levels().iter().flatten().map(of_part).product()
     }
 
     /// Returns the values and ranges that a query looks up: of the filter, the order, and the key when

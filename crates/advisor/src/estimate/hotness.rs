@@ -24,15 +24,15 @@ const ROWS: usize = 10;
 
 /// Returns the times of the items at `path`, or `None` when no item has one.
 pub(crate) fn times(candidate: &Candidate, path: &Path) -> Option<Times> {
-    let all: Vec<i64> = candidate.events.iter().map(|(time, _)| *time).collect();
+    let all: Vec<i64> = candidate.events.iter().map(|event| event.time).collect();
     let writes = candidate.writes();
     let left_out = float((all.len() - writes.len()) as u64) * weight(candidate);
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count")]
     let left_out = left_out.round() as u64;
     Some(Times {
         path: path.to_string(),
-        oldest: text(writes.iter().map(|(time, _)| *time).min()?),
-        newest: text(writes.iter().map(|(time, _)| *time).max()?),
+        oldest: text(writes.iter().map(|event| event.time).min()?),
+        newest: text(writes.iter().map(|event| event.time).max()?),
         left_out,
         are_of_creation: *path != Path::of("_ts") || times::are_of_creation(all),
     })
@@ -47,12 +47,12 @@ fn weight(candidate: &Candidate) -> f64 {
 /// Returns how writes come together, or `None` when no item has a time of creation.
 pub(crate) fn hotness(candidate: &Candidate, times: Option<&Times>) -> Option<Hotness> {
     let events = times.filter(|times| times.are_of_creation).map(|_| candidate.writes())?;
-    let oldest = events.iter().map(|(time, _)| *time).min()?;
-    let newest = events.iter().map(|(time, _)| *time).max()?;
+    let oldest = events.iter().map(|event| event.time).min()?;
+    let newest = events.iter().map(|event| event.time).max()?;
     let busiest_of = |seconds: u32| {
         let mut windows = HashMap::new();
-        for (time, _) in &events {
-            *windows.entry(time.div_euclid(i64::from(seconds))).or_insert(0_u64) += 1;
+        for event in &events {
+            *windows.entry(event.time.div_euclid(i64::from(seconds))).or_insert(0_u64) += 1;
         }
         // Of equal ones the oldest.
         let busiest =
@@ -63,24 +63,24 @@ pub(crate) fn hotness(candidate: &Candidate, times: Option<&Times>) -> Option<Ho
     let (seconds, window, n) = busiest
         .find(|(seconds, _, n)| *n >= ENOUGH_WRITES || *seconds == WINDOWS[WINDOWS.len() - 1])?;
     let length = i64::from(seconds);
-    let in_window = events.iter().filter(|(time, _)| time.div_euclid(length) == window);
-    let (hottest, n_hottest) = *top(in_window.map(|(_, key)| *key)).first()?;
+    let in_window = events.iter().filter(|event| event.time.div_euclid(length) == window);
+    let (hottest, n_hottest) = *top(in_window.map(|event| event.key)).first()?;
     let n_windows = newest.div_euclid(length) - oldest.div_euclid(length) + 1;
     let mean = float(events.len() as u64) / float(n_windows.unsigned_abs());
     let width = ((newest - oldest) / COLUMNS + 1).max(60);
     let column = |time: i64| usize::try_from((time - oldest) / width).unwrap_or(0);
     let n_columns = column(newest) + 1;
     let mut writes = vec![0_u64; n_columns];
-    for (time, _) in &events {
-        writes[column(*time)] += 1;
+    for event in &events {
+        writes[column(event.time)] += 1;
     }
-    let hot: Vec<_> = top(events.iter().map(|(_, key)| *key)).into_iter().take(ROWS).collect();
+    let hot: Vec<_> = top(events.iter().map(|event| event.key)).into_iter().take(ROWS).collect();
     let names = names(candidate, hot.iter().map(|(key, _)| *key).chain([hottest]));
     let name = |key: u64| names.get(&key).cloned().unwrap_or_default();
     let heat = hot.iter().map(|(row, _)| {
         let mut of_row = vec![0_u64; n_columns];
-        for (time, _) in events.iter().filter(|(_, key)| key == row) {
-            of_row[column(*time)] += 1;
+        for event in events.iter().filter(|event| event.key == *row) {
+            of_row[column(event.time)] += 1;
         }
         let share = |(n, all): (u64, &u64)| (*all > 0).then(|| float(n) / float(*all));
         HeatRow { key: name(*row), shares: of_row.into_iter().zip(&writes).map(share).collect() }

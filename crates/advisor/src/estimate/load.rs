@@ -8,6 +8,7 @@ use super::{Cost, GB, PARTITION_REQUEST_UNITS, SECONDS_OF_A_DAY, World, steps};
 use crate::{
     analysis::{candidate::Candidate, kind::Kind},
     distribution::{self, distribution},
+    population::Group,
     report::{Distribution, Growth, Named},
     request::Operation,
     sketch::float,
@@ -43,34 +44,35 @@ struct Partition<'a> {
 impl<'a> Load<'a> {
     pub(crate) fn new(
         candidate: &'a Candidate,
+        groups: &'a [Group<'a, ()>],
         world: &'a World<'a>,
         costs: &[Cost],
         peak: Option<f64>,
     ) -> Self {
-        let rows = candidate.partitions.rows();
-        let mut partitions: Vec<_> = rows
-            .into_iter()
-            .map(|row| Partition {
-                hash: row.hash,
-                key: row.key,
-                items: row.items,
-                bytes: row.bytes,
-                keys: row.keys,
-                request_units_per_day: 0.0,
-            })
-            .collect();
-        let recent = recent_writes(candidate);
+        let partitions = groups.iter().map(|Group { row, .. }| Partition {
+            hash: row.hash,
+            key: row.key,
+            items: row.items,
+            bytes: row.bytes,
+            keys: row.keys,
+            request_units_per_day: 0.0,
+        });
+        let mut partitions: Vec<_> = partitions.collect();
+        let recent = recent_writes(candidate, groups);
         let n_items: f64 = partitions.iter().map(|one| one.items * one.keys).sum();
         let squares: f64 = partitions.iter().map(|one| one.items * one.items * one.keys).sum();
         let mean_asked = squares / n_items.max(1.0);
         let mut has_requests = false;
+        #[expect(clippy::cast_possible_truncation, reason = "a period is at most a year")]
+        let period_seconds =
+            period_days(&candidate.strategy).map_or(0, |days| (days * SECONDS_OF_A_DAY) as i64);
         for ((kind, matches), cost) in world.kinds.iter().zip(costs) {
             let Some(per_day) = kind.request.per_day() else { continue };
             has_requests = true;
             let found_of_partition = (matches.mean(|found| found) / mean_asked.max(1.0)).min(1.0);
             let limit = kind.request.limit.map_or(f64::INFINITY, f64::from);
             let start = (cost.charge - cost.loaded * cost.charge_of_a_load).max(0.0);
-            let follows_time = recent.as_ref().filter(|_| is_of_now(kind));
+            let follows_time = recent.as_ref().filter(|_| is_of_now(kind, period_seconds));
             let weight = |one: &Partition<'_>| match follows_time {
                 Some(recent) => recent.get(&one.hash).copied().unwrap_or(0.0),
                 // What many items have is asked for often. A query also loads more of it.
@@ -128,16 +130,14 @@ impl<'a> Load<'a> {
             self.partitions.iter().map(value).fold(0.0, f64::max)
         };
         let items_per_day = world.items_per_day();
-        let in_sample = float(candidate.bytes).max(1.0);
-        let bytes_per_day =
-            items_per_day.map(|items| items * in_sample / float(candidate.n_items).max(1.0));
-        let largest = most(|one| one.bytes);
-        let largest_bytes = largest * world.scale;
+        let all_bytes = float(candidate.bytes).max(1.0) * world.draw.scale;
+        let bytes_per_day = items_per_day.map(|items| items * all_bytes / world.n_items.max(1.0));
+        let largest_bytes = most(|one| one.bytes);
         let period_days = period_days(&candidate.strategy);
         let days_to_20_gb = bytes_per_day.filter(|rate| *rate > 0.0).and_then(|bytes_per_day| {
             match period_days {
                 None => {
-                    let rate = bytes_per_day * largest / in_sample;
+                    let rate = bytes_per_day * largest_bytes / all_bytes;
                     Some(((PARTITION_BYTES - largest_bytes) / rate).max(0.0))
                 }
                 Some(_) if largest_bytes >= PARTITION_BYTES => Some(0.0),
@@ -152,7 +152,7 @@ impl<'a> Load<'a> {
         // Of a key with a period: what comes in its period.
         let largest_bytes_in_a_year = match (bytes_per_day, period_days) {
             (Some(bytes_per_day), None) => {
-                largest_bytes + 365.0 * bytes_per_day * largest / in_sample
+                largest_bytes + 365.0 * bytes_per_day * largest_bytes / all_bytes
             }
             (Some(bytes_per_day), Some(days)) => {
                 let recent = self.recent.iter().flat_map(HashMap::values).copied();
@@ -166,7 +166,7 @@ impl<'a> Load<'a> {
             .then(|| busiest / SECONDS_OF_A_DAY * self.peak.unwrap_or(1.0).max(1.0));
         let in_container = world.options.items_in_container.and(items_per_day);
         let days_to_10_000_ru = busiest.zip(in_container).and_then(|(busiest, items_per_day)| {
-            let days_to_double = world.n_items * world.scale / items_per_day;
+            let days_to_double = world.n_items / items_per_day;
             let days = (PARTITION_REQUEST_UNITS / busiest - 1.0) * days_to_double;
             // Where a period ends the growth, next year's requests go to other partitions, but as many.
             days.is_finite().then_some(days.max(0.0))
@@ -175,8 +175,7 @@ impl<'a> Load<'a> {
             items_per_day,
             largest_bytes,
             largest_bytes_in_a_year,
-            growth_in_a_year: in_container
-                .map(|new| 1.0 + 365.0 * new / (world.n_items * world.scale)),
+            growth_in_a_year: in_container.map(|new| 1.0 + 365.0 * new / world.n_items),
             days_to_20_gb,
             busiest_request_units_per_second: busiest,
             days_to_10_000_ru,
@@ -185,30 +184,46 @@ impl<'a> Load<'a> {
     }
 }
 
-/// Whether requests of this kind go where the newest items are.
-fn is_of_now(kind: &Kind) -> bool {
+/// Returns true if requests of this kind go where the newest items are, and not to several periods.
+fn is_of_now(kind: &Kind, period_seconds: i64) -> bool {
     match kind.request.operation {
         Operation::Create => true,
         Operation::Transaction => {
             steps(kind).iter().all(|step| step.operation == Operation::Create)
         }
-        _ => kind.last.is_some(),
+        _ => kind.last.as_ref().is_some_and(|(_, seconds)| {
+            let is_first_page = kind.request.limit.is_some() && kind.request.order_by.is_some();
+            is_first_page || *seconds <= 2 * period_seconds
+        }),
     }
 }
 
 /// Returns the shares of recent writes by the hash of the key, where a period in the key makes them
-/// differ from those of all items.
-fn recent_writes(candidate: &Candidate) -> Option<HashMap<u64, f64>> {
+/// differ from those of all items. All writes of an entity, which is the other parts of the key, count
+/// as those of its fullest partition: at a time there is one, and the sample may have few of a day.
+fn recent_writes(candidate: &Candidate, groups: &[Group<'_, ()>]) -> Option<HashMap<u64, f64>> {
     period_days(&candidate.strategy)?;
     let mut events = candidate.writes();
-    events.sort_unstable_by_key(|(time, _)| std::cmp::Reverse(*time));
-    let (newest, _) = *events.first()?;
-    let n_of_a_day = events.partition_point(|(time, _)| *time > newest - 86_400);
+    events.sort_unstable_by_key(|event| (std::cmp::Reverse(event.time), event.key));
+    let newest = events.first()?.time;
+    let n_of_a_day = events.partition_point(|event| event.time > newest - 86_400);
     events.truncate(n_of_a_day.max(RECENT));
     let share = 1.0 / float(events.len() as u64);
+    let mut counts: HashMap<u64, HashMap<u64, u32>> = HashMap::new();
+    for event in events {
+        *counts.entry(event.entity).or_default().entry(event.key).or_default() += 1;
+    }
     let mut shares = HashMap::new();
-    for (_, key) in events {
-        *shares.entry(key).or_insert(0.0) += share;
+    for keys in counts.values() {
+        let fullest = keys.iter().max_by_key(|(key, n)| (**n, **key));
+        let all: u32 = keys.values().sum();
+        shares.extend(fullest.map(|(key, _)| (*key, share * f64::from(all))));
+    }
+    // Behind a key of the sample there are others, to which its writes go as well.
+    for group in groups.iter().filter(|group| group.behind > 1.0) {
+        if let Some(share) = shares.get_mut(&group.row.hash) {
+            *share /= group.behind;
+        }
     }
     Some(shares)
 }

@@ -5,22 +5,22 @@ use std::collections::HashMap;
 use tributary_partitioning::{Key, KeyValue};
 
 use super::PHYSICAL_PARTITION_BYTES;
-use crate::analysis::candidate::Candidate;
+use crate::{analysis::candidate::Candidate, population::Group};
 
 /// The bytes of the data under the first levels of a hierarchical key.
 #[derive(Debug)]
 pub(super) struct Prefixes<'a>(HashMap<&'a [KeyValue], f64>);
 
 impl<'a> Prefixes<'a> {
-    /// Adds up what a candidate has counted. `scale` is the size of the container over that of the sample.
-    pub(super) fn of(candidate: &'a Candidate, scale: f64) -> Self {
+    /// Adds up what a candidate has in the container.
+    pub(super) fn of(candidate: &Candidate, partitions: &[Group<'a, ()>]) -> Self {
         let mut bytes = HashMap::new();
         let n_levels = candidate.strategy.levels().len();
         if n_levels > 1 {
-            for row in candidate.partitions.rows() {
-                let values = row.key.values();
+            for group in partitions {
+                let values = group.row.key.values();
                 for length in 1..n_levels.min(values.len()) {
-                    *bytes.entry(&values[..length]).or_insert(0.0) += row.bytes * row.keys * scale;
+                    *bytes.entry(&values[..length]).or_insert(0.0) += group.all_bytes;
                 }
             }
         }

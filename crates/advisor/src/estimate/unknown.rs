@@ -1,7 +1,7 @@
 //! What the data cannot tell.
 
 use super::World;
-use crate::{report::Report, sketch::float};
+use crate::{report::Report, sketch::float, words::whole};
 
 /// Returns it as sentences.
 pub(super) fn unknown(report: &Report, world: &World<'_>) -> Vec<String> {
@@ -84,12 +84,17 @@ pub(super) fn unknown(report: &Report, world: &World<'_>) -> Vec<String> {
         );
     }
     say(
-        world.scale > 1.0,
+        world.draw.scale > 1.0,
         format!(
-            "How the other {:.0} items are distributed: the sample has {}. The largest partition is taken \
-             to grow with the container; what a drawn value finds is taken to be complete.",
-            float(report.items) * (world.scale - 1.0),
-            report.items
+            "The other {} items. Those of the sample are taken to be drawn at random, {}: what a value finds and \
+             how large the partitions are is estimated, and how many keys there are (between {} and {}).",
+            whole(world.n_items - float(report.items)),
+            match &world.options.whole_keys {
+                Some(key) => format!("each {key} with all its items"),
+                None => "each item by itself".to_owned(),
+            },
+            whole(report.cardinality.low),
+            whole(report.cardinality.high)
         ),
     );
     unknown

@@ -133,6 +133,11 @@ pub(super) fn parts_of_runbook(change: &KeyChange) -> Vec<(&'static str, &[Strin
 }
 
 fn definition(text: &mut String, advice: &Advice) {
+    if !advice.is_decided() {
+        let refusal =
+            "No definition of a container: the sample does not decide its key.".to_owned();
+        return section(text, "The container", &[refusal]);
+    }
     head(text, "The container, as an entry of containers.json");
     let entry = advice.container.entry.json();
     let _ = writeln!(text, "{entry}\n");

@@ -14,7 +14,7 @@ fn page(folder: &Folder, more: &[&str]) -> String {
 #[test]
 fn the_page_has_all_charts_and_needs_nothing_from_elsewhere() {
     let folder = posts::folder();
-    let page = page(&folder, &["--items-in-container", "400000000"]);
+    let page = page(&folder, &["--items-in-container", "400000000", "--sampled", "/userId"]);
     check_page(&page);
     assert!(page.contains("prefers-color-scheme:dark"));
     assert!(page.contains("<h1>Partition key: /userId</h1>"), "{page}");

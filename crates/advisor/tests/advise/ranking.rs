@@ -4,13 +4,15 @@ use serde_json::Value;
 
 use crate::{posts, support::Folder};
 
-const LARGE: [&str; 8] = [
+const LARGE: [&str; 10] = [
     "--items",
     "items.jsonl",
     "--requests",
     "requests.jsonl",
     "--items-in-container",
     "400000000",
+    "--sampled",
+    "/userId",
     "--container",
     "posts",
 ];

@@ -9,5 +9,6 @@ mod estimates;
 mod input;
 mod large;
 mod ranking;
+mod samples;
 mod times;
 mod world;

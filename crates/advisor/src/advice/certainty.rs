@@ -1,0 +1,86 @@
+//! How sure the first key is, where the items are a sample: what random halves of it say.
+//!
+//! Of each half the first key is found as of the whole: the simplest of those that cost the same as the
+//! cheapest. The sample decides unless a mistake would be dear: in more than [`DOUBT`] of the halves
+//! another key costs less by a quarter and more, which is the error of the estimates.
+
+use serde::Serialize;
+use tributary_partitioning::KeyStrategy;
+
+use super::{SAME_COST, Standing};
+
+/// A part of the halves that is too large to be chance.
+pub(super) const DOUBT: f64 = 0.1;
+
+/// A key that costs so many times as much is a mistake.
+const DEAR: f64 = 4.0 / 3.0;
+
+/// How sure the first key is.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Certainty {
+    /// Random halves of the sample.
+    pub resamples: usize,
+    /// In so many of them the key is first, too.
+    pub first: usize,
+    /// The key that is first in most of the others.
+    pub runner_up: Option<RunnerUp>,
+    /// In so many of them another key costs less by a quarter and more.
+    pub mistakes: usize,
+    /// Whether the sample is enough to choose the key.
+    pub decides: bool,
+    /// Whether the sample is enough to tell the request units: nine of ten halves are within a third.
+    pub tells_request_units: bool,
+}
+
+/// The key that is first most often beside the chosen one.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RunnerUp {
+    /// The key.
+    pub strategy: KeyStrategy,
+    /// In so many halves it is first.
+    pub first: usize,
+}
+
+impl Certainty {
+    /// Returns how sure the first of the ranked keys is, or `None` where no sample is behind them.
+    pub(super) fn of(ranked: &[Standing]) -> Option<Self> {
+        let best = ranked.first()?;
+        let resamples = best.report.resampled.len();
+        let others: Vec<_> = ranked.iter().filter(|one| one.works == best.works).collect();
+        let mut firsts = vec![0_usize; others.len()];
+        let mut mistakes = 0;
+        for half in 0..resamples {
+            let score = |one: &Standing| one.report.resampled.get(half).map(|half| half.score);
+            let least = others.iter().filter_map(|one| score(one)).min_by(f64::total_cmp)?;
+            let ties = others.iter().enumerate();
+            let ties = ties.filter(|(_, one)| score(one).is_some_and(|s| s <= least * SAME_COST));
+            let (first, _) = ties.min_by(|(_, a), (_, b)| a.simpler(b))?;
+            firsts[first] += 1;
+            mistakes += usize::from(score(best)? > least * DEAR);
+        }
+        let runner_up = firsts.iter().enumerate().skip(1).max_by_key(|(_, first)| **first);
+        let runner_up = runner_up.filter(|(_, first)| **first > 0).map(|(n, first)| RunnerUp {
+            strategy: others[n].report.strategy.clone(),
+            first: *first,
+        });
+        #[expect(clippy::cast_precision_loss, reason = "a hundred")]
+        let decides = mistakes as f64 <= DOUBT * resamples as f64;
+        let told = best.request_units.map(|units| units / DEAR..units * DEAR);
+        let halves = best.report.resampled.iter();
+        let far = halves
+            .filter(|half| told.as_ref().is_some_and(|told| !told.contains(&half.request_units)));
+        #[expect(clippy::cast_precision_loss, reason = "a hundred")]
+        let tells_request_units = far.count() as f64 <= DOUBT * resamples as f64;
+        let first = firsts[0];
+        (resamples > 0).then_some(Self {
+            resamples,
+            first,
+            runner_up,
+            mistakes,
+            decides,
+            tells_request_units,
+        })
+    }
+}

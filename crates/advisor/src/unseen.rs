@@ -1,0 +1,213 @@
+//! The groups of a container behind those of a random sample of it.
+//!
+//! A group is the items with one key, or with the values that a request asks for. A sample in which each
+//! item is with the probability `q` has `k` of the `N` items of a group, after a binomial distribution.
+//! So a group of which the sample has one item may have one in the container, or a hundred; and of most
+//! small groups it has none. The *frequencies of frequencies* tell, which is how many groups have one
+//! item in the sample, how many have two, and so on (the problem of the unseen species):
+//!
+//! 1. A group with more than [`FEW`] items in the sample has `k / q`, to within 20 %.
+//! 2. The others come from an unknown mixture of sizes. Its shares are those that make the frequencies
+//!    most likely (a nonparametric maximum-likelihood estimate): sizes on a grid, shares by expectation
+//!    and maximization. Each round gives each size the share that it has in what was seen, given the
+//!    shares before, so the likelihood never sinks.
+//! 3. Bayes' rule then gives the sizes of the groups behind those with `k` items. A size that the
+//!    sample shows with the probability `p` stands for `1 / p` groups: also those that were not seen.
+//! 4. Where no value comes twice, each is taken to be the only one, as ids are: the sample cannot tell
+//!    one item from a few. Beside groups that are not few, a value that comes once stands for anything
+//!    between one group and one for each item, and the geometric mean is taken.
+//!
+//! The mean over items, which is what requests find, is right to a few percent. The number of groups is
+//! not: many small ones may be unseen. Its bounds are those of Charikar, Chaudhuri, Motwani and Narasayya
+//! (*Towards estimation error guarantees for distinct values*, 2000): at least those of the sample, and
+//! at most one for each item behind the groups that were seen once.
+
+use std::borrow::Cow;
+
+/// Groups with more items in the sample have as many times more in the container as the sample is smaller.
+pub(crate) const FEW: usize = 30;
+
+/// The step from a size to the next.
+const STEP: f64 = 1.4;
+
+/// Rounds, and those from shares that are near already.
+const ROUNDS: usize = 200;
+const MORE_ROUNDS: usize = 30;
+
+/// The sizes of groups in a container, by their number of items in the sample.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Sizes {
+    scale: f64,
+    /// The share of each size among the groups that were seen.
+    shares: Vec<f64>,
+    /// The sizes behind each number up to [`FEW`].
+    behind: Vec<Vec<Size>>,
+}
+
+/// A size, and so many groups of it for each group of the sample.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Size {
+    pub(crate) items: f64,
+    pub(crate) groups: f64,
+}
+
+/// How many groups have 0, 1, 2 … [`FEW`] items in the sample.
+pub(crate) type Frequencies = [f64; FEW + 1];
+
+impl Sizes {
+    /// Returns the sizes behind groups of a sample. `has_large` says that there are groups with more items,
+    /// too. The container has `scale` times the items of the sample. `near` are sizes of another sample
+    /// of the container.
+    pub(crate) fn of(
+        frequencies: &Frequencies,
+        has_large: bool,
+        scale: f64,
+        near: Option<&Self>,
+    ) -> Self {
+        let mut sizes = Self { scale, shares: Vec::new(), behind: Vec::new() };
+        let (once, more) = (frequencies[1], frequencies[2..].iter().sum::<f64>());
+        if scale <= 1.0 || once + more <= 0.0 {
+            return sizes;
+        }
+        if near.map_or(more <= 0.0, |near| near.shares.is_empty()) {
+            let items = if has_large { scale.sqrt() } else { 1.0 };
+            sizes.behind = vec![Vec::new(), vec![Size { items, groups: scale / items }]];
+            return sizes;
+        }
+        let grid = grid(scale);
+        let seen: Vec<Vec<f64>> = grid.iter().map(|items| seen(*items, scale)).collect();
+        let start = |n: usize| near.map_or(1.0, |near| near.shares.get(n).unwrap_or(&0.0) + 1e-4);
+        let mut shares: Vec<f64> = (0..grid.len()).map(start).collect();
+        let rounds = if near.is_some() { MORE_ROUNDS } else { ROUNDS };
+        for _ in 0..rounds {
+            let mut next = vec![0.0; grid.len()];
+            for (k, n) in frequencies.iter().enumerate().skip(1).filter(|(_, n)| **n > 0.0) {
+                let posterior = posterior(&shares, &seen, k);
+                next.iter_mut().zip(posterior).for_each(|(next, one)| *next += n * one);
+            }
+            shares = next;
+        }
+        sizes.behind = (0..=FEW)
+            .map(|k| {
+                let posterior = posterior(&shares, &seen, k);
+                let of = grid.iter().zip(&seen).zip(posterior);
+                let of =
+                    of.map(|((items, seen), one)| Size { items: *items, groups: one / seen[0] });
+                of.filter(|size| k > 0 && size.groups > 1e-9).collect()
+            })
+            .collect();
+        sizes.shares = shares;
+        sizes
+    }
+
+    /// Returns the sizes behind a group with so many items in the sample.
+    pub(crate) fn behind(&self, items: f64) -> Cow<'_, [Size]> {
+        match self.behind.get(rounded(items)) {
+            Some(sizes) if !sizes.is_empty() => Cow::Borrowed(sizes),
+            _ => Cow::Owned(vec![Size { items: items * self.scale, groups: 1.0 }]),
+        }
+    }
+}
+
+/// Returns sizes from 1 on, up to those of which no sample has as few as [`FEW`] items.
+fn grid(scale: f64) -> Vec<f64> {
+    let mut grid = vec![1.0_f64];
+    let mut last = 1.0_f64;
+    while last < 2.5 * float(FEW) * scale {
+        last = (last * STEP).ceil().max(last + 1.0);
+        grid.push(last);
+    }
+    grid
+}
+
+/// Returns the probability that a sample has any of so many items, and then, from 1 on, the
+/// probabilities that it has so many of them, where it has any.
+fn seen(items: f64, scale: f64) -> Vec<f64> {
+    let q = 1.0 / scale;
+    let mut one = (items * (-q).ln_1p()).exp();
+    let any = -(items * (-q).ln_1p()).exp_m1();
+    let mut all = vec![any];
+    for k in 0..FEW {
+        let k = float(k);
+        one *= (items - k).max(0.0) / (k + 1.0) * q / (1.0 - q);
+        all.push(one / any);
+    }
+    all
+}
+
+/// Returns the share of each size among the groups with `k` items in the sample.
+fn posterior(shares: &[f64], seen: &[Vec<f64>], k: usize) -> Vec<f64> {
+    let weights: Vec<f64> = shares.iter().zip(seen).map(|(share, seen)| share * seen[k]).collect();
+    let sum: f64 = weights.iter().sum();
+    weights.into_iter().map(|weight| if sum > 0.0 { weight / sum } else { 0.0 }).collect()
+}
+
+#[expect(clippy::cast_precision_loss, reason = "at most some dozens")]
+fn float(n: usize) -> f64 {
+    n as f64
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a small count")]
+pub(crate) fn rounded(items: f64) -> usize {
+    items.max(1.0).round() as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::sketch::{float, hash};
+
+    /// Groups of a sample in which each item of the container is with the probability 1 / `scale`.
+    fn sampled(groups: &[u64], scale: u64) -> Vec<u64> {
+        let in_sample = |group: usize, item: u64| hash(&(group, item)).is_multiple_of(scale);
+        let count =
+            |(n, size): (usize, &u64)| (0..*size).filter(|item| in_sample(n, *item)).count();
+        groups.iter().enumerate().map(|one| count(one) as u64).filter(|k| *k > 0).collect()
+    }
+
+    /// Returns all items, the groups, and what a request for an item's group finds: at most `limit`.
+    fn behind(sample: &[u64], scale: f64, limit: f64) -> (f64, f64, f64) {
+        let mut frequencies = [0.0; FEW + 1];
+        for k in sample.iter().filter(|k| **k <= FEW as u64) {
+            frequencies[usize::try_from(*k).unwrap()] += 1.0;
+        }
+        let sizes = Sizes::of(&frequencies, false, scale, None);
+        let all: Vec<Size> =
+            sample.iter().flat_map(|k| sizes.behind(float(*k)).into_owned()).collect();
+        let sum = |of: fn(&Size, f64) -> f64| all.iter().map(|size| of(size, limit)).sum::<f64>();
+        let items = sum(|size, _| size.items * size.groups);
+        let found = sum(|size, limit| size.items * size.groups * size.items.min(limit)) / items;
+        (items, sum(|size, _| size.groups), found)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(24))]
+        #[test]
+        fn a_tenth_tells_what_requests_find(
+            mean in 1..200_u64, spread in 0..4_u64, limit in prop::sample::select(vec![1.0, 20.0, 1e9]),
+        ) {
+            // Of sizes around the mean, some of them `spread` times as large again.
+            let groups: Vec<u64> =
+                (0..3_000_u64).map(|n| 1 + mean * (hash(&n) % 3) / 2 * (1 + spread * (n % 2))).collect();
+            let n_items: u64 = groups.iter().sum();
+            let (items, n_groups, found) = behind(&sampled(&groups, 10), 10.0, limit);
+            let asked = |size: &u64| float(*size) * float(*size).min(limit);
+            let expected = groups.iter().map(asked).sum::<f64>() / float(n_items);
+            prop_assert!((items / float(n_items) - 1.0).abs() < 0.1, "{items} of {n_items} items");
+            prop_assert!((found / expected - 1.0).abs() < 0.15, "{found} found for {expected}");
+            prop_assert!(n_groups <= items * 1.01, "{n_groups} groups of {items} items");
+        }
+    }
+
+    #[test]
+    fn values_that_never_come_twice_are_taken_to_be_one_item_each() {
+        assert_eq!(behind(&[1; 500], 1_000.0, 20.0), (500_000.0, 500_000.0, 1.0));
+    }
+
+    #[test]
+    fn a_whole_container_is_itself() {
+        assert_eq!(behind(&[1, 2, 40], 1.0, 20.0), (43.0, 3.0, (1.0 + 4.0 + 800.0) / 43.0));
+    }
+}

@@ -1,0 +1,427 @@
+//! A tenth of a container, drawn at random, gives the key of the whole at about its cost, or does not
+//! decide. So does the whole in any order.
+
+use serde_json::{Value, json};
+use tributary_partition::{
+    Options, Report, RequestKind,
+    advice::{Advice, Question},
+    validate,
+};
+
+use crate::world::{query, second};
+
+/// A data set with its requests and candidates.
+struct Data {
+    name: &'static str,
+    items: Vec<Value>,
+    requests: Vec<Value>,
+    candidates: &'static [&'static str],
+}
+
+/// A number between 0 and 1 that only depends on `n`.
+fn random(n: u64, of: u64) -> f64 {
+    let mixed = (n ^ (of << 40)).wrapping_add(0x9E37_79B9_7F4A_7C15);
+    let mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    ((mixed ^ (mixed >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a small count")]
+fn below(n: u64, of: u64, most: u64) -> u64 {
+    (random(n, of) * most as f64) as u64
+}
+
+/// One of `most`, of which the first is the most frequent, after a power law.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a small count")]
+fn skewed(n: u64, of: u64, most: u64) -> u64 {
+    ((most as f64).powf(random(n, of)) - 1.0) as u64
+}
+
+fn read(kind: &str, filters: Value, per_day: u32) -> Value {
+    json!({"kind": kind, "operation": "read", "filters": filters, "frequency": {"perDay": per_day}})
+}
+
+fn create(per_day: u32) -> Value {
+    json!({"kind": "create", "operation": "create", "frequency": {"perDay": per_day}})
+}
+
+fn page(kind: &str, filters: Value, order: &str, per_day: u32) -> Value {
+    let mut request = query(kind, filters, per_day);
+    request["limit"] = json!(20);
+    request["orderBy"] = json!(order);
+    request
+}
+
+const N: u64 = 6_000;
+
+fn items(item: impl Fn(u64) -> Value) -> Vec<Value> {
+    (0..N).map(item).collect()
+}
+
+fn at(n: u64) -> String {
+    second(n * 400)
+}
+
+#[expect(clippy::too_many_lines, reason = "ten data sets as they are")]
+fn data() -> Vec<Data> {
+    let pad = |bytes: usize| "p".repeat(bytes);
+    vec![
+        Data {
+            name: "orders of customers",
+            items: items(
+                |n| json!({"id": format!("order-{n}"), "customerId": format!("c-{}", below(n, 1, 1_500)), "status": below(n, 2, 4), "createdAt": at(n), "x": pad(400)}),
+            ),
+            requests: vec![
+                read("read", json!({"/id": "?", "/customerId": "?"}), 400_000),
+                page(
+                    "orders of a customer",
+                    json!({"/customerId": "?"}),
+                    "/createdAt desc",
+                    300_000,
+                ),
+                query("by status", json!({"/status": 1, "/createdAt": {"last": "1 day"}}), 20),
+                create(50_000),
+            ],
+            candidates: &[
+                "/customerId",
+                "/id",
+                "/status",
+                "/createdAt by day",
+                "/customerId,/id",
+                "/id in 100 buckets",
+            ],
+        },
+        Data {
+            name: "posts of a few busy users",
+            items: items(
+                |n| json!({"id": format!("post-{n}"), "userId": format!("u-{}", skewed(n, 3, 3_000)), "tag": format!("t-{}", skewed(n, 4, 200)), "createdAt": at(n), "x": pad(300)}),
+            ),
+            requests: vec![
+                page("of a user", json!({"/userId": "?"}), "/createdAt desc", 200_000),
+                page("of a tag", json!({"/tag": "?"}), "/createdAt desc", 20_000),
+                read("read", json!({"/id": "?", "/userId": "?"}), 300_000),
+                create(5_000),
+            ],
+            candidates: &["/userId", "/tag", "/id", "/userId+/createdAt by month", "/userId,/id"],
+        },
+        Data {
+            name: "readings of devices",
+            items: items(
+                |n| json!({"id": format!("reading-{n}"), "deviceId": format!("d-{}", below(n, 5, 600)), "site": below(n, 5, 600) % 9, "at": at(n), "x": pad(120)}),
+            ),
+            requests: vec![
+                query(
+                    "last day of a device",
+                    json!({"/deviceId": "?", "/at": {"last": "1 day"}}),
+                    100_000,
+                ),
+                query("all of a site, a day", json!({"/site": "?", "/at": {"last": "1 day"}}), 50),
+                create(4_000_000),
+            ],
+            candidates: &[
+                "/deviceId",
+                "/site",
+                "/at by day",
+                "/deviceId+/at by day",
+                "/deviceId,/at by day",
+                "/id",
+            ],
+        },
+        Data {
+            name: "documents of tenants",
+            items: items(
+                |n| json!({"id": format!("doc-{n}"), "tenantId": format!("t-{}", skewed(n, 6, 60)), "userId": format!("u-{}", below(n, 7, 4_000)), "createdAt": at(n), "x": pad(900)}),
+            ),
+            requests: vec![
+                page("of a tenant", json!({"/tenantId": "?"}), "/createdAt desc", 60_000),
+                page(
+                    "of a user",
+                    json!({"/tenantId": "?", "/userId": "?"}),
+                    "/createdAt desc",
+                    90_000,
+                ),
+                read("read", json!({"/id": "?", "/tenantId": "?", "/userId": "?"}), 200_000),
+                create(8_000),
+            ],
+            candidates: &["/tenantId", "/tenantId,/userId", "/userId", "/tenantId,/id", "/id"],
+        },
+        Data {
+            name: "sessions by id alone",
+            items: items(
+                |n| json!({"id": format!("session-{n}"), "userId": format!("u-{}", below(n, 8, 6_000)), "createdAt": at(n), "x": pad(700)}),
+            ),
+            requests: vec![
+                read("read", json!({"/id": "?"}), 5_000_000),
+                json!({"kind": "touch", "operation": "patch", "filters": {"/id": "?"}, "set": ["/seen"], "frequency": {"perDay": 1_000_000}}),
+                create(200_000),
+            ],
+            candidates: &[
+                "/id",
+                "/userId",
+                "/userId,/id",
+                "/id in 100 buckets",
+                "/createdAt by day",
+            ],
+        },
+        Data {
+            name: "products of categories",
+            items: items(
+                |n| json!({"id": format!("product-{n}"), "category": format!("c-{}", below(n, 9, 40)), "brand": format!("b-{}", skewed(n, 10, 500)), "price": below(n, 11, 1_000), "x": pad(500)}),
+            ),
+            requests: vec![
+                page("of a category", json!({"/category": "?"}), "/price asc", 700_000),
+                read("read", json!({"/id": "?", "/category": "?"}), 900_000),
+                page("of a brand", json!({"/brand": "?"}), "/price asc", 10_000),
+            ],
+            candidates: &[
+                "/category",
+                "/category,/id",
+                "/brand",
+                "/id",
+                "/category+/id in 10 buckets",
+            ],
+        },
+        Data {
+            name: "messages of chats",
+            items: items(
+                |n| json!({"id": format!("message-{n}"), "chatId": format!("chat-{}", skewed(n, 12, 5_000)), "from": format!("u-{}", below(n, 13, 900)), "at": at(n), "x": pad(150)}),
+            ),
+            requests: vec![
+                page("newest of a chat", json!({"/chatId": "?"}), "/at desc", 2_000_000),
+                query(
+                    "count of a chat",
+                    json!({"/chatId": "?", "/at": {"last": "1 day"}}),
+                    100_000,
+                ),
+                create(1_000_000),
+            ],
+            candidates: &[
+                "/chatId",
+                "/from",
+                "/chatId+/at by month",
+                "/at by day",
+                "/id",
+                "/chatId,/id",
+            ],
+        },
+        Data {
+            name: "an audit log",
+            items: items(
+                |n| json!({"id": format!("entry-{n}"), "actor": format!("a-{}", skewed(n, 14, 300)), "entity": format!("e-{}", below(n, 15, 9_000)), "at": at(n), "x": pad(250)}),
+            ),
+            requests: vec![
+                query("of an entity", json!({"/entity": "?"}), 30_000),
+                query("of an actor, a day", json!({"/actor": "?", "/at": {"last": "1 day"}}), 300),
+                create(3_000_000),
+            ],
+            candidates: &["/entity", "/actor", "/at by day", "/actor+/at by day", "/id"],
+        },
+        Data {
+            name: "events that are read by day",
+            items: items(
+                |n| json!({"id": format!("event-{n}"), "city": format!("city-{}", below(n, 16, 80)), "day": at(n)[..10].to_owned(), "at": at(n), "x": pad(200)}),
+            ),
+            requests: vec![
+                query("of a city and day", json!({"/city": "?", "/day": "?"}), 80_000),
+                read("read", json!({"/id": "?", "/city": "?", "/day": "?"}), 400_000),
+                create(20_000),
+            ],
+            candidates: &["/city", "/day", "/city+/day", "/city,/day", "/id"],
+        },
+        Data {
+            name: "carts with their lines",
+            items: items(
+                |n| json!({"id": format!("line-{n}"), "cartId": format!("cart-{}", n / 4), "userId": format!("u-{}", below(n / 4, 17, 2_000)), "at": at(n), "x": pad(180)}),
+            ),
+            requests: vec![
+                query("lines of a cart", json!({"/cartId": "?"}), 900_000),
+                json!({"kind": "add", "operation": "transaction", "filters": {"/cartId": "?"}, "writes": [{"operation": "create"}, {"operation": "replace"}], "frequency": {"perDay": 300_000}}),
+                query("of a user", json!({"/userId": "?"}), 500),
+            ],
+            candidates: &["/cartId", "/userId", "/id", "/userId,/cartId", "/cartId in 100 buckets"],
+        },
+    ]
+}
+
+impl Data {
+    fn options(items: &[Value], container: u64, physical: Option<u32>) -> Options {
+        let time = ["createdAt", "at"].iter().find(|name| items[0].get(name).is_some());
+        Options {
+            time: time.map(|name| format!("/{name}").parse().unwrap()),
+            items_in_container: Some(container),
+            physical_partitions: physical,
+            ..Options::default()
+        }
+    }
+
+    fn kinds(&self) -> Vec<RequestKind> {
+        let kinds = self.requests.iter();
+        kinds.map(|request| serde_json::from_value(request.clone()).unwrap()).collect()
+    }
+
+    fn reports(&self, items: &[Value], options: Options) -> Vec<Report> {
+        let candidates = self.candidates.iter().map(|key| key.parse().unwrap()).collect();
+        let lines: String = items.iter().map(|item| item.to_string() + "\n").collect();
+        validate(lines.as_bytes(), self.kinds(), candidates, options, |_| {}).unwrap()
+    }
+
+    fn advice_for(&self, items: &[Value], container: u64, physical: Option<u32>) -> Advice {
+        let reports = self.reports(items, Self::options(items, container, physical));
+        let question = Question { requests: self.kinds(), ..Question::default() };
+        Advice::new(reports, &[], &question).unwrap()
+    }
+
+    /// Of a container with as many items as the data set, in eight physical partitions.
+    fn advice(&self, items: &[Value]) -> Advice {
+        self.advice_for(items, N, Some(8))
+    }
+}
+
+/// Each item with this probability.
+fn drawn(items: &[Value], probability: f64) -> Vec<Value> {
+    let items = items.iter().enumerate();
+    let drawn = items.filter(|(n, _)| random(*n as u64, 30) < probability);
+    drawn.map(|(_, item)| item.clone()).collect()
+}
+
+fn first(advice: &Advice) -> String {
+    advice.ranked[0].report.strategy.to_string()
+}
+
+#[test]
+fn a_tenth_and_any_order_give_the_key_of_the_whole_or_do_not_decide() {
+    let mut decided = 0;
+    let mut told = 0;
+    for data in data() {
+        let name = data.name;
+        let whole = data.advice(&data.items);
+        let expected = whole.ranked[0].request_units.unwrap();
+        let mut ordered = data.items.clone();
+        let key = first(&whole).split([',', '+', ' ']).next().unwrap().to_owned();
+        ordered.sort_by_key(|item| item[&key[1..]].to_string());
+        let mut shuffled: Vec<_> = data.items.iter().cloned().enumerate().collect();
+        shuffled.sort_by(|a, b| random(a.0 as u64, 20).total_cmp(&random(b.0 as u64, 20)));
+        let shuffled: Vec<_> = shuffled.into_iter().map(|(_, item)| item).collect();
+        for (order, items) in [("ordered", &ordered), ("shuffled", &shuffled)] {
+            let advice = data.advice(items);
+            assert_eq!(first(&advice), first(&whole), "{name}, {order}");
+            let factor = advice.ranked[0].request_units.unwrap() / expected;
+            assert!((factor - 1.0).abs() < 0.02, "{name}, {order}: {factor}");
+        }
+        let advice = data.advice(&drawn(&data.items, 0.1));
+        let factor = advice.ranked[0].request_units.unwrap() / expected;
+        if advice.is_decided() {
+            decided += 1;
+            assert_eq!(first(&advice), first(&whole), "{name}, a tenth");
+        }
+        if advice.certainty.is_some_and(|certainty| certainty.tells_request_units) {
+            told += 1;
+            assert!((0.66..1.34).contains(&factor), "{name}, a tenth: {factor}");
+        }
+    }
+    assert!(decided >= 9 && told >= 8, "{decided} of 10 tenths decide, {told} tell the cost");
+}
+
+/// Departures of airports in a container that is far larger than the file: the joined key wins by its
+/// limits and by where the requests of today go.
+#[test]
+fn a_sample_of_a_large_container_decides_as_the_whole_file_does() {
+    let items = items(
+        |n| json!({"id": format!("{n}"), "origin": format!("o-{}", below(n, 40, 3)), "flight": format!("f-{}", skewed(n, 41, 800)), "at": at(n), "x": "p".repeat(120)}),
+    );
+    let data = Data {
+        name: "departures",
+        items,
+        requests: vec![
+            page(
+                "departures",
+                json!({"/origin": "?", "/at": {"last": "1 day"}}),
+                "/at desc",
+                20_000_000,
+            ),
+            read(
+                "one",
+                json!({"/id": "?", "/origin": "?", "/flight": "?", "/at": "?"}),
+                50_000_000,
+            ),
+            page(
+                "of a flight",
+                json!({"/flight": "?", "/at": {"last": "7 days"}}),
+                "/at desc",
+                2_000_000,
+            ),
+            create(90_000),
+        ],
+        candidates: &[
+            "/origin",
+            "/at by day",
+            "/origin+/at by day",
+            "/flight",
+            "/origin,/flight",
+            "/id",
+        ],
+    };
+    let whole = data.advice_for(&data.items, 1_000_000_000, None);
+    let sample = data.advice_for(&drawn(&data.items, 0.1), 1_000_000_000, None);
+    assert_eq!(
+        (first(&whole).as_str(), first(&sample).as_str()),
+        ("/origin+/at by day", "/origin+/at by day")
+    );
+    let factor = sample.ranked[0].request_units.unwrap() / whole.ranked[0].request_units.unwrap();
+    assert!((0.75..1.33).contains(&factor), "{factor}");
+    assert!(sample.certainty.as_ref().unwrap().first > 80, "{:?}", sample.certainty);
+    assert!(sample.why[1].contains("of 100 random halves of the sample"), "{:?}", sample.why);
+}
+
+/// Of forty items, chance says which of two values is the one that many items have.
+#[test]
+fn a_sample_that_is_too_small_does_not_decide() {
+    let items =
+        items(|n| json!({"id": format!("{n}"), "a": below(n, 50, 150), "b": below(n, 51, 150)}));
+    let data = Data {
+        name: "two values",
+        items,
+        requests: vec![
+            page("of an a", json!({"/a": "?"}), "/id asc", 100_000),
+            page("of a b", json!({"/b": "?"}), "/id asc", 100_000),
+        ],
+        candidates: &["/a", "/b"],
+    };
+    let advice = data.advice_for(&data.items[..40], 60_000, Some(8));
+    assert!(!advice.is_decided(), "{:?}", advice.certainty);
+    assert!(advice.why[0].starts_with("The sample does not decide: in "), "{:?}", advice.why);
+    assert!(data.advice_for(&data.items, 60_000, Some(8)).is_decided());
+}
+
+/// Of whole users, what a user has is known, and what a tag has is scaled.
+#[test]
+fn of_whole_keys_a_key_is_complete_and_what_spreads_over_them_is_not() {
+    let items = items(
+        |n| json!({"id": format!("{n}"), "user": n / 8, "tag": below(n, 60, 100), "at": at(n)}),
+    );
+    let whole_users: Vec<_> = items
+        .iter()
+        .filter(|item| random(item["user"].as_u64().unwrap(), 61) < 0.1)
+        .cloned()
+        .collect();
+    let data = Data {
+        name: "users",
+        items,
+        requests: vec![
+            query("of a user", json!({"/user": "?"}), 100),
+            query("of a tag", json!({"/tag": "?"}), 100),
+        ],
+        candidates: &["/user", "/user+/at by month"],
+    };
+    let loaded = |items: &[Value], whole_keys: Option<&str>| {
+        let mut options = Data::options(items, N, Some(8));
+        options.whole_keys = whole_keys.map(|key| key.parse().unwrap());
+        let report = data.reports(items, options).remove(0);
+        let loaded = report.requests.iter().map(|request| request.items_loaded).collect::<Vec<_>>();
+        (loaded, report.cardinality.value)
+    };
+    let (of_keys, n_keys) = loaded(&whole_users, Some("/user"));
+    crate::world::near(of_keys[0], 8.0, 1e-9);
+    crate::world::near(of_keys[1], 61.0, 0.25);
+    crate::world::near(n_keys, 750.0, 0.01);
+}
