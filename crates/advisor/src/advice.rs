@@ -114,7 +114,8 @@ impl Advice {
         let certainty = Certainty::of(&ranked);
         let mut why = explanation::why(&ranked, certainty.as_ref(), question);
         if let Some(sentence) = misfit::no_key(&ranked, &alternatives) {
-            why.insert(0, sentence);
+            let is_undecided = certainty.as_ref().is_some_and(|certainty| !certainty.decides);
+            why.insert(usize::from(is_undecided), sentence);
         }
         let unique = question.unique.iter();
         let unique: Vec<_> =

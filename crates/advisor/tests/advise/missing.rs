@@ -4,8 +4,16 @@ use serde_json::{Value, json};
 
 use crate::{posts, support::Folder};
 
-const LARGE: [&str; 6] =
-    ["--items", "items.jsonl", "--requests", "requests.jsonl", "--items-in-container", "400000000"];
+const LARGE: [&str; 8] = [
+    "--items",
+    "items.jsonl",
+    "--requests",
+    "requests.jsonl",
+    "--items-in-container",
+    "400000000",
+    "--sampled",
+    "/userId",
+];
 
 fn lines(requests: &[Value]) -> String {
     let lines: Vec<_> = requests.iter().map(ToString::to_string).collect();
@@ -129,8 +137,11 @@ fn a_busy_key_makes_its_physical_partition_busy() {
         "frequency": {"perDay": 1000}});
     let folder =
         Folder::new().with("items.jsonl", &items).with("requests.jsonl", &lines(&[requests]));
-    let arguments = ["--candidate", "/tenant", "--physical-partitions", "4"];
-    let shares = json(&folder, &arguments)["load"]["now"]["shares"].take();
+    let files = ["--items", "items.jsonl", "--requests", "requests.jsonl"];
+    let more = ["--candidate", "/tenant", "--physical-partitions", "4", "--json"];
+    let said = folder.advise(&[&files[..], &more].concat());
+    let mut advice: Value = serde_json::from_str(&said.out).unwrap();
+    let shares = advice["load"]["now"]["shares"].take();
     assert!(shares[0].as_f64().unwrap() > 0.8, "{shares}");
 }
 

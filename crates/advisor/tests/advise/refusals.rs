@@ -142,9 +142,26 @@ fn an_item_larger_than_the_service_stores_is_refused() {
     assert!(said.err.contains("line 2: the item has 2097172 bytes"), "{}", said.err);
 }
 
+/// How many items a value finds depends on it, and so does the key.
+#[test]
+fn a_sample_is_refused_that_does_not_say_how_it_was_drawn() {
+    let folder = posts::folder();
+    let large = ["--items", "items.jsonl", "--items-in-container", "400000000"];
+    for (more, error) in [
+        (&[][..], "say by --sampled how the file was drawn"),
+        (&["--sampled", "keys"], "give the key by --current"),
+        (&["--sampled", "some"], "write items, keys, or the key of which whole values were drawn"),
+    ] {
+        let said = folder.advise(&[&large[..], more].concat());
+        assert_eq!((said.code, said.out.as_str()), (2, ""));
+        assert!(said.err.contains(error), "{}", said.err);
+    }
+}
+
 #[test]
 fn a_container_has_at_least_the_items_of_its_sample() {
-    let said = posts::folder().advise(&["--items", "items.jsonl", "--items-in-container", "1599"]);
+    let small = ["--items", "items.jsonl", "--items-in-container", "1599", "--sampled", "items"];
+    let said = posts::folder().advise(&small);
     assert_eq!((said.code, said.out.as_str()), (2, ""));
     assert!(said.err.contains("less than the 1600 items of the sample"), "{}", said.err);
 }
