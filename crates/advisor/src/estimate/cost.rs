@@ -145,32 +145,32 @@ impl Visits {
         let none = vec![KeyValue::Text(String::new()); kind.drawn.len()];
         // Of a kind that finds nothing, at least the shape of the visit is known.
         let nothing = (kind.draws.iter().len() == 0).then_some(&none);
-        // A request may come at any time of a period.
-        let period = period_days(strategy).unwrap_or(0.0) * SECONDS_OF_A_DAY;
+        // A request may come at any time of a period: at its end, a short time is in two of them.
+        let period = period_days(strategy).filter(|_| kind.last.is_some());
+        let period = period.unwrap_or(0.0) * SECONDS_OF_A_DAY;
         let n_draws = float(kind.draws.iter().len().max(1) as u64);
         for values in kind.draws.iter().chain(nothing) {
+            let visit = strategy.visit(&filter(kind, values, 0));
             #[expect(clippy::cast_possible_truncation, reason = "at most a year")]
             let earlier = (period * visits.draws / n_draws) as i64;
+            names_of_draws.push(match earlier {
+                0 => named(&visit),
+                _ => named(&strategy.visit(&filter(kind, values, earlier))),
+            });
             visits.draws += 1.0;
-            let names = match strategy.visit(&filter(kind, values, earlier)) {
+            match visit {
                 Visit::Partitions(keys) => {
                     visits.partitions += 1.0;
                     visits.n_partitions += float(keys.len() as u64);
-                    if keys.len() <= 1 { Named::Key } else { Named::Several }
                 }
                 Visit::Prefixes(prefixes) => {
                     visits.prefixes += 1.0;
                     visits.n_prefixes += float(prefixes.len() as u64);
                     let physical = prefixes.iter().map(|one| of_prefix.physical_partitions(one));
                     visits.physical_of_prefixes += physical.sum::<f64>();
-                    if prefixes.len() <= 1 { Named::FirstLevels } else { Named::Several }
                 }
-                Visit::All => {
-                    visits.all += 1.0;
-                    Named::No
-                }
-            };
-            names_of_draws.push(names);
+                Visit::All => visits.all += 1.0,
+            }
         }
         names_of_draws.sort_unstable();
         // A write has to name its key each time; of reads a few may not, such as those over the end of a
@@ -179,6 +179,16 @@ impl Visits {
         let few = if is_read { names_of_draws.len() / FEW_DRAWS } else { 0 };
         visits.names = names_of_draws.get(few).copied().unwrap_or_default();
         visits
+    }
+}
+
+/// Returns how much of the key a visit names.
+fn named(visit: &Visit) -> Named {
+    match visit {
+        Visit::Partitions(keys) if keys.len() <= 1 => Named::Key,
+        Visit::Prefixes(prefixes) if prefixes.len() <= 1 => Named::FirstLevels,
+        Visit::Partitions(_) | Visit::Prefixes(_) => Named::Several,
+        Visit::All => Named::No,
     }
 }
 
