@@ -50,7 +50,10 @@ fn texts_of_the_user_are_no_html() {
 #[test]
 fn severities_are_words_in_colours_and_limits_are_gauges() {
     let folder = posts::folder();
-    let page = page(&folder, &["--items-in-container", "400000000", "--items-per-day", "1500000"]);
+    let page = page(
+        &folder,
+        &["--items-in-container", "400000000", "--items-per-day", "1500000", "--sampled", "items"],
+    );
     for text in [
         "<span class=\"badge bad\">Warning</span>",
         "data-gauge=\"largest\"",
