@@ -155,7 +155,7 @@ where
         // The copy is made at once: it may be much smaller than its source.
         let expected = |source: Value| Expected::of::<W>(&W::Change::deserialize(source).ok()?);
         let member = |expected: &Expected| expected.member.clone();
-        newest::<W, _, _>(self.sources(), expected, member).await
+        newest::<W, _, _>(self.sources(), W::CAPACITY, expected, member).await
     }
 
     /// Returns the copies in the window, by id, without the tombstones.

@@ -79,6 +79,11 @@ impl Budget {
         self.started.elapsed() >= time || self.meter.as_deref().is_some_and(is_over)
     }
 
+    /// Returns when its time is over.
+    fn deadline(&self) -> Instant {
+        self.started + self.limits.time
+    }
+
     /// Fails with [`Reason::BudgetSpent`](super::Reason) if one of the limits is reached.
     pub(super) fn check(&self) -> Result<(), StoreError> {
         if self.is_spent() { Err(StoreError::budget_spent()) } else { Ok(()) }
@@ -94,6 +99,11 @@ tokio::task_local! {
 /// [`Reason::BudgetSpent`](super::Reason) and is not sent.
 pub async fn within<F: Future>(limits: Limits, work: F) -> F::Output {
     CEILING.scope(Some(Budget::start(limits)), work).await
+}
+
+/// Returns when the time of the current task's limits is over; `None` without limits.
+pub fn deadline() -> Option<Instant> {
+    CEILING.try_with(|ceiling| ceiling.as_ref().map(Budget::deadline)).ok().flatten()
 }
 
 /// Runs `work` without the limits of the current task: it is for several requests.

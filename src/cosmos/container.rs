@@ -301,6 +301,23 @@ impl Container {
         }
     }
 
+    /// Runs a query page by page, as [`Self::pages`] does. A row that is no `T` is returned as text, and
+    /// a log line names its item: for work that goes through any number of items, whatever one is.
+    pub async fn row_pages<T: DeserializeOwned + Send + 'static>(
+        &self,
+        query: Query,
+        scope: Scope<'_>,
+        page_size: u32,
+    ) -> Result<BoxStream<'static, Result<Vec<Row<T>>, StoreError>>, StoreError> {
+        let (pages, container) = (self.pages(query, scope, page_size).await?, self.clone());
+        let parse = move |row: JsonText| {
+            let row: Row<T> = row.parse().ok_or(row);
+            container.report_unreadable(row.as_ref().err());
+            row
+        };
+        Ok(pages.map_ok(move |rows| rows.into_iter().map(&parse).collect()).boxed())
+    }
+
     /// Reads items of one logical partition by their ids: one store request, or none for no ids. What
     /// does not exist is left out. `select` says what is read of each item `c`, as in a query.
     pub async fn query_ids<T: DeserializeOwned + Send + 'static>(

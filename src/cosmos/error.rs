@@ -98,6 +98,14 @@ impl StoreError {
         )
     }
 
+    /// Returns true if the same operation on this item would fail again. It may succeed on others.
+    pub fn is_permanent(&self) -> bool {
+        matches!(
+            self.reason,
+            Reason::TooLarge | Reason::PartitionFull | Reason::Unreadable | Reason::Unexpected
+        )
+    }
+
     /// The store did not answer, or not each time that the SDK asked.
     pub fn is_unanswered(&self) -> bool {
         self.answer_lost || self.reason == Reason::Unavailable
@@ -116,6 +124,11 @@ impl StoreError {
     /// A bug: the store, or the app itself, did what it never should.
     pub fn unexpected() -> Self {
         Self { reason: Reason::Unexpected, answer_lost: false, source: None }
+    }
+
+    /// The error of a row of a query that is no item of its container.
+    pub fn unreadable() -> Self {
+        Self { reason: Reason::Unreadable, answer_lost: false, source: None }
     }
 
     /// The error of a store request that was not sent, since the budget is spent.

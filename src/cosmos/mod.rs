@@ -14,7 +14,7 @@ mod transaction;
 
 pub use azure_core::http::Etag as ETag;
 pub use azure_data_cosmos::Query;
-pub use budget::{Budget, Limits, within};
+pub use budget::{Budget, Limits, deadline, within};
 pub use client::{Cosmos, CosmosOptions};
 pub use combiner::{Combine, Combiner, Panicked};
 pub use container::{Container, Row, Scope, Stored};

@@ -48,7 +48,7 @@ use backon::{ExponentialBuilder, Retryable};
 use futures::TryStreamExt;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-use super::{Effect, Origin, Projection};
+use super::{Effect, NotedErrors, Origin, Projection};
 use crate::{
     cosmos::{Container, Query, Reason, Scope, StoreError, Stored, Transaction},
     engines::tombstone,
@@ -232,6 +232,8 @@ impl<A: Aggregate> Projection for AggregateProjection<A> {
         if holder.item.pending.is_empty() {
             return Ok(effect);
         }
+        // A key that cannot have its share keeps it from no other.
+        let mut errors = NotedErrors::default();
         for key in &holder.item.pending {
             let write = async || share(totals, &source, key, &holder.item).await;
             let pauses = ExponentialBuilder::default()
@@ -239,10 +241,12 @@ impl<A: Aggregate> Projection for AggregateProjection<A> {
                 .with_max_delay(Duration::from_millis(64))
                 .with_max_times(RETRIES)
                 .with_jitter();
-            if write.retry(pauses).when(StoreError::is_race).await? == Effect::Older {
+            let written = write.retry(pauses).when(StoreError::is_race).await;
+            if errors.note(written) == Some(Effect::Older) {
                 return Ok(Effect::Older);
             }
         }
+        errors.into_result()?;
         let settled = Holder { pending: BTreeSet::new(), ..holder.item };
         let (partition, etag) = (Holder::partition(&source), &holder.etag);
         totals.replace(&partition, Holder::ID, &settled, etag).await?;

@@ -47,6 +47,11 @@ impl Background {
 
     /// When the slice of a change that is begun now is over.
     pub(crate) fn deadline(&self) -> Instant {
-        Instant::now() + self.slice
+        self.deadline_after(1)
+    }
+
+    /// When so many slices that begin now are over: for a run that works on many items.
+    pub(crate) fn deadline_after(&self, slices: u32) -> Instant {
+        Instant::now() + slices * self.slice
     }
 }

@@ -17,7 +17,7 @@
 
 use serde::{Serialize, de::DeserializeOwned};
 
-use super::{Effect, Origin, Projection, VersionedCopy};
+use super::{Effect, NotedErrors, Origin, Projection, VersionedCopy};
 use crate::cosmos::{Container, StoreError};
 
 /// What is copied from where to where.
@@ -70,14 +70,15 @@ impl<C: Copies> Projection for CopyProjection<C> {
         let Some(change) = self.as_written(change).await? else {
             return Ok(Effect::Unchanged);
         };
-        let mut effect = Effect::Unchanged;
+        // A copy that cannot be written keeps no other from being written.
+        let (mut effect, mut errors) = (Effect::Unchanged, NotedErrors::default());
         for copy in C::copies_of(&change) {
-            match copy.write(self.0.copies()).await? {
-                Effect::Unchanged => {}
-                written => effect = written,
+            match errors.note(copy.write(self.0.copies()).await) {
+                None | Some(Effect::Unchanged) => {}
+                Some(written) => effect = written,
             }
         }
-        Ok(effect)
+        errors.into_result().map(|()| effect)
     }
 }
 

@@ -32,10 +32,15 @@
 //!    continuation behind everything that has come meanwhile.
 //! 5. *It ends.* Every slice updates a target at least, unless others have spent the budget, and the
 //!    slice after the last target writes no continuation. A pass through the query that updates
-//!    nothing is the last one, too: all that it found has the newest value by now.
+//!    nothing is the last one, too: all that it found has the newest value by now, or can never have
+//!    it.
 //! 6. *It holds up nobody.* It spends no more request units a second than its [`Background`] allows,
 //!    at low priority. A target that others write all the time gets a few attempts and is a lost race
 //!    then, after the other targets.
+//! 7. *A bad target stops no other.* A target that cannot be read, or that the store refuses with the
+//!    new value, is passed over. A pass that updates nothing but meets such a target fails with its
+//!    error, and the change becomes a dead letter: every other target has the newest value by then.
+//!    So does a pass that has met [`MAX_BAD_TARGETS`]: no slice would get behind very many of them.
 
 use std::{pin::pin, time::Duration};
 
@@ -45,7 +50,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use tokio::time::{Instant, sleep};
 
 pub use super::Origin;
-use super::{Background, Delivered, Effect, Projection};
+use super::{Background, Delivered, Effect, NotedErrors, Projection};
 use crate::cosmos::{Container, ETag, Query, Reason, Scope, StoreError, Stored};
 
 /// How many targets are read at a time; a page is at most 4 MB (service limit).
@@ -53,6 +58,9 @@ const PAGE: u32 = 100;
 
 /// How many targets are written at a time.
 const WRITES: usize = 8;
+
+/// How many targets a pass passes over before it fails.
+const MAX_BAD_TARGETS: usize = 1_000;
 
 /// How many retries a target gets in one delivery: some 0.4 s.
 const RETRIES: usize = 8;
@@ -211,43 +219,49 @@ impl<F: FanOut> FanOutProjection<F> {
     async fn pass(&self, source: &F::Source, deadline: Instant) -> Result<Pass, StoreError> {
         let pacer = &self.background.pacer;
         let targets = self.targets.latest_committed();
-        let pages = targets.pages::<Found<F::Target>>(F::outdated(source)?, F::scope(source), PAGE);
+        let pages =
+            targets.row_pages::<Found<F::Target>>(F::outdated(source)?, F::scope(source), PAGE);
         let mut pages = pin!(pages.await?);
-        let (mut seen, mut updated, mut contested) = (0, false, None);
+        let (mut updated, mut errors) = (false, NotedErrors::default());
         loop {
             let page = match pacer.run(deadline, pages.try_next()).await {
                 Some(page) => page?,
                 None => return Ok(Pass::OutOfTime),
             };
             let Some(page) = page else {
-                return match contested {
-                    Some(lost_race) => Err(lost_race),
-                    None if updated => Ok(Pass::Complete),
-                    None => Ok(Pass::Idle),
+                return match errors.into_result() {
+                    Err(error) if !updated || error.is_race() => Err(error),
+                    _ if updated => Ok(Pass::Complete),
+                    _ => Ok(Pass::Idle),
                 };
             };
-            let writes = (seen..).zip(page).map(async |(n, Found { item, etag })| {
-                // The first is tried however late it is, so that every slice gets on.
-                if n > 0 && Instant::now() >= deadline {
+            let targets = page.into_iter().filter_map(|row| {
+                let Found { item, etag } =
+                    errors.note(row.map_err(|_| StoreError::unreadable()))?;
+                Some(Stored { item, etag: ETag::from(etag) })
+            });
+            let mut targets = targets.collect::<Vec<_>>().into_iter();
+            // The first that can be updated is, however late it is, so that every slice gets on.
+            while !updated && let Some(target) = targets.next() {
+                match pacer.run(deadline, update::<F>(&self.targets, target, source)).await {
+                    Some(written) => updated = errors.pass_over(written)? == Some(Effect::Applied),
+                    None => return Ok(Pass::OutOfTime),
+                }
+            }
+            let writes = targets.map(async |target| {
+                if Instant::now() >= deadline {
                     return Ok(None);
                 }
-                let stored = Stored { item, etag: ETag::from(etag) };
-                pacer.run(deadline, update::<F>(&self.targets, stored, source)).await.transpose()
+                pacer.run(deadline, update::<F>(&self.targets, target, source)).await.transpose()
             });
             let mut writes = stream::iter(writes).buffer_unordered(WRITES);
             let mut all_in_time = true;
             // Also when time is over: what has begun ends.
             while let Some(written) = writes.next().await {
-                seen += 1;
-                match written {
-                    Ok(effect) => {
-                        all_in_time &= effect.is_some();
-                        updated |= effect == Some(Effect::Applied);
-                    }
-                    // Others write this target all the time: the rest does not wait for it.
-                    Err(error) if error.is_race() => contested = Some(error),
-                    Err(error) => return Err(error),
-                }
+                all_in_time &= errors.pass_over(written)? != Some(None);
+            }
+            if errors.count() > MAX_BAD_TARGETS {
+                return errors.into_result().map(|()| Pass::Complete);
             }
             if !all_in_time {
                 return Ok(Pass::OutOfTime);

@@ -86,6 +86,7 @@ mod dead_letter;
 mod delivered;
 pub mod fan_out;
 mod host_dates;
+mod noted_errors;
 mod origin;
 mod registry;
 pub mod removal;
@@ -95,6 +96,7 @@ pub mod window;
 
 use serde::de::DeserializeOwned;
 
+pub(crate) use self::noted_errors::NotedErrors;
 pub use self::{
     background::{Background, BackgroundOptions},
     batch::{RETRY_BUDGET, Undelivered, run},

@@ -12,34 +12,59 @@ use serde::de::DeserializeOwned;
 use super::{Member, Window};
 use crate::cosmos::{Container, Query, Scope, StoreError};
 
-/// Returns as many of the newest sources as the window holds, or all when there are fewer: two
-/// queries in all partitions. What `read` does not give is left out.
+/// Up to so many times the sources that are wanted are asked for, where some cannot be read.
+const MAX_ROWS_PER_SOURCE: u32 = 4;
+
+/// Returns `wanted` of the newest sources, or all when there are fewer: two queries in all partitions.
+/// What cannot be read, or `read` does not give, is left out, and as many more are asked for.
 pub async fn newest<W: Window, D: DeserializeOwned + Send + 'static, T>(
     sources: &Container,
+    wanted: u32,
     read: impl Fn(D) -> Option<T>,
     member: impl Fn(&T) -> Member,
 ) -> Result<Vec<T>, StoreError> {
-    let all = async |query| all::<D, T>(sources, query, W::CAPACITY, &read).await;
-    let mut newest = all(W::newest(W::CAPACITY)?).await?;
+    let found = async |query, rows| found::<D, T>(sources, query, rows, &read).await;
+    let mut rows = wanted;
+    let mut newest = loop {
+        let Found { sources, left_out } = found(W::newest(rows)?, rows).await?;
+        let are_all = sources.len() + left_out < rows as usize;
+        let needed = wanted.saturating_add(u32::try_from(left_out).unwrap_or(u32::MAX));
+        if are_all || needed <= rows || needed > MAX_ROWS_PER_SOURCE * wanted {
+            break sources;
+        }
+        rows = needed;
+    };
     if let Some(oldest) = newest.iter().map(|source| member(source).creation_date).min() {
-        newest.extend(all(W::of_one_moment(oldest, W::CAPACITY)?).await?);
+        newest.extend(found(W::of_one_moment(oldest, rows)?, rows).await?.sources);
     }
     newest.sort_by_cached_key(|source| Reverse(member(source)));
     newest.dedup_by_key(|source| member(source));
-    newest.truncate(W::CAPACITY as usize);
+    newest.truncate(wanted as usize);
     Ok(newest)
 }
 
-async fn all<D: DeserializeOwned + Send + 'static, T>(
+/// The sources that a query has found.
+struct Found<T> {
+    sources: Vec<T>,
+    /// How many rows are no sources that can be read.
+    left_out: usize,
+}
+
+async fn found<D: DeserializeOwned + Send + 'static, T>(
     sources: &Container,
     query: Query,
     page: u32,
     read: impl Fn(D) -> Option<T>,
-) -> Result<Vec<T>, StoreError> {
-    let mut pages = std::pin::pin!(sources.pages(query, Scope::Container, page).await?);
-    let mut found = Vec::new();
+) -> Result<Found<T>, StoreError> {
+    let mut pages = std::pin::pin!(sources.row_pages(query, Scope::Container, page).await?);
+    let mut found = Found { sources: Vec::new(), left_out: 0 };
     while let Some(page) = pages.try_next().await? {
-        found.extend(page.into_iter().filter_map(&read));
+        for row in page {
+            match row.ok().and_then(&read) {
+                Some(source) => found.sources.push(source),
+                None => found.left_out += 1,
+            }
+        }
     }
     Ok(found)
 }

@@ -19,15 +19,22 @@
 //! The transactions of one refill follow each other without a gap: each is written under the ETag
 //! that the one before has returned, and only the last one removes the note. So the argument holds
 //! for each of them.
+//!
+//! # Why a bad source keeps no other out
+//!
+//! A source that cannot be read is left out of the newest, and the next older one takes its place. So
+//! does a source whose copy the store refuses, or in whose place something unreadable stands: it is
+//! *barred* for this refill. Its own change becomes a dead letter. When that is replayed, the source is
+//! newer than the oldest member, and comes in.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::{
     Member, ReadHead, Window, WindowProjection, newest::newest, plan::plan, state::SourceState,
 };
 use crate::{
-    cosmos::{Reason, StoreError},
-    projection::Projection,
+    cosmos::StoreError,
+    projection::{NotedErrors, Projection},
 };
 
 /// How often the newest sources are queried before the delivery begins again.
@@ -43,34 +50,48 @@ impl<W: Window> WindowProjection<W> {
     /// Refills the window with the newest sources if the head has a note to, and removes the note.
     /// A lost race when sources are deleted all the time meanwhile.
     pub(super) async fn refill_if_noted(&self, mut head: ReadHead) -> Result<(), StoreError> {
-        for _ in 0..ROUNDS {
-            if !head.item.refill {
-                return Ok(());
-            }
+        let (mut barred, mut errors) = (HashSet::new(), NotedErrors::default());
+        let mut rounds = 0;
+        while head.item.refill && rounds < ROUNDS && barred.len() < W::CAPACITY as usize {
             let sources = self.0.sources().latest_committed();
             let member = |(member, _): &(Member, _)| member.clone();
-            let newest = newest::<W, _, _>(&sources, SourceState::live::<W>, member).await?;
-            let are_all = newest.len() < W::CAPACITY as usize;
+            let wanted = W::CAPACITY + u32::try_from(barred.len()).unwrap_or(u32::MAX);
+            let mut newest =
+                newest::<W, _, _>(&sources, wanted, SourceState::live::<W>, member).await?;
+            let are_all = newest.len() < wanted as usize;
+            newest.retain(|(member, _)| !barred.contains(&member.id));
+            newest.truncate(W::CAPACITY as usize);
             // The copies of the members are the business of their own changes.
             let missing = newest.into_iter().filter(|(member, _)| !head.item.holds(member));
             let missing: Vec<_> = missing.map(|(_, state)| state).collect();
-            let (mut rest, mut at_once) = (missing.as_slice(), Self::GROUP);
+            let (mut rest, mut at_once, known) = (missing.as_slice(), Self::GROUP, barred.len());
             loop {
                 let (states, later) = rest.split_at(rest.len().min(at_once));
-                match self.admit(&head, states, later.is_empty().then_some(are_all)).await {
-                    Ok(after) => (head, rest) = (after, later),
-                    Err(error) if error.reason == Reason::TooLarge && states.len() > 1 => {
+                // With a barred source, another round asks for the one that takes its place.
+                let last = later.is_empty() && barred.len() == known;
+                match (self.admit(&head, states, last.then_some(are_all)).await, states) {
+                    (Ok(after), _) => (head, rest) = (after, later),
+                    (Err(error), [bad]) if error.is_permanent() => {
+                        barred.insert(bad.id.clone());
+                        errors.note::<()>(Err(error));
+                        (rest, at_once) = (later, Self::GROUP);
+                    }
+                    (Err(error), [_, _, ..]) if error.is_permanent() => {
                         at_once = states.len().div_ceil(2);
                         continue;
                     }
-                    Err(error) => return Err(error),
+                    (Err(error), _) => return Err(error),
                 }
                 if rest.is_empty() {
                     break;
                 }
             }
+            rounds += usize::from(barred.len() == known);
         }
-        if head.item.refill { Err(StoreError::race(false)) } else { Ok(()) }
+        if !head.item.refill {
+            return Ok(());
+        }
+        errors.into_result().and(Err(StoreError::race(false)))
     }
 
     /// Admits sources under the head as it was read. The last ones remove the note when the window is

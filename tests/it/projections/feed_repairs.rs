@@ -38,7 +38,7 @@ async fn deliver(world: &World, change: &Value) {
 }
 
 /// Deletes a member, and ends the handler before it has filled the feed up.
-async fn leave_a_gap(world: &World, id: &str) {
+pub(super) async fn leave_a_gap(world: &World, id: &str) {
     world.delete(&format!("/api/posts/{id}")).await.expect(204);
     let tombstone = change(world, id).await;
     drop(held((world, Query, "posts"), deliver(world, &tombstone)).await);

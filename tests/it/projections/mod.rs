@@ -5,6 +5,7 @@ mod failure_contract;
 mod feed_repairs;
 mod home_feed;
 mod late_deliveries;
+mod poisoned;
 mod post_copies_in_users;
 mod posts_integrity;
 mod removals_of_any_size;

@@ -29,6 +29,7 @@ mod counts;
 mod customer_costs;
 mod label_names;
 mod late_deliveries;
+mod poisoned_names;
 mod products_integrity;
 mod random_moves;
 mod renames_under_edits;
