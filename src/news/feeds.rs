@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     model::{
-        Ages, ItemId, KeyClass, NewItem, NewsItem, PartitionKey, Place, ProviderId, Store,
-        StoredItem, Strategy, Vacated,
+        Ages, ItemId, KeyClass, NewItem, NewsItem, PartitionKey, Place, Progress, ProviderId,
+        Store, StoredItem, Strategy, Vacated,
     },
     progress::KnownProgress,
     settings::{NewsSettings, PageBounds},
@@ -30,7 +30,7 @@ pub struct News {
     pub warm: Container,
     /// Items of old partitions: `feeds_archive`.
     pub archive: Container,
-    /// Where each item is, in the partition of its provider: `feeds_locations`.
+    /// Where each item is: `feeds_locations`.
     pub locations: Container,
     pub(super) strategy: Arc<Strategy>,
     pub(super) ages: Ages,
@@ -42,7 +42,8 @@ pub struct News {
     pub(super) reads: Reads,
 }
 
-/// Where an item is: one in the partition of its provider for each item.
+/// Where an item is: one for each item, in a logical partition of its own, so that no partition grows
+/// with the items of a provider.
 ///
 /// It is there before the item is. The item may not follow: then nothing was acknowledged.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,8 +51,8 @@ pub struct News {
 pub(super) struct Location {
     /// The id of the item.
     pub id: ItemId,
-    /// The partition key: the provider.
-    pub partition_key: ProviderId,
+    /// The partition key: the id.
+    pub partition_key: ItemId,
     /// Where the item was created, or has moved to. From there it goes to colder containers.
     pub place: Place,
     /// The version with which the item has come there.
@@ -130,10 +131,23 @@ impl News {
         }
     }
 
-    /// The place of an item that is stored now.
-    pub(super) fn place_of(&self, new: &NewItem) -> Place {
+    /// Returns how far time and the migration have come, for a place of an item of this date.
+    ///
+    /// The progress is not read for an item of the last day: the age at which items leave the hot
+    /// container is at least a day, so the migration has not come as far.
+    pub(super) async fn progress_for(&self, published: Timestamp) -> Result<Progress, StoreError> {
+        let now = self.now();
+        let is_young = published >= now.before(Ages::MIN_MIGRATE_AFTER);
+        let migrated_before =
+            if is_young { Timestamp::EPOCH } else { self.migrated().await?.all_before };
+        Ok(Progress { now, migrated_before })
+    }
+
+    /// Returns the place of an item that is stored now.
+    pub(super) async fn place_of(&self, new: &NewItem) -> Result<Place, StoreError> {
         let (provider, published) = (&new.feed_provider_id, new.published_date);
-        Place::of(&self.strategy, &self.ages, provider, published, self.now())
+        let progress = self.progress_for(published).await?;
+        Ok(Place::of(&self.strategy, &self.ages, provider, published, progress))
     }
 
     /// Returns an item, wherever it is: a point read for each container up to its own.
@@ -183,35 +197,31 @@ impl News {
         store: Store,
         tombstone: Vacated,
         read: Option<&ETag>,
-    ) -> Result<(), StoreError> {
+    ) -> Result<Stored<NewsItem>, StoreError> {
         let (key, id) = (tombstone.partition_key.clone(), tombstone.id.clone());
         let item = NewsItem::Vacated(tombstone);
-        let written = self.container(store).put(key.as_str(), id.as_str(), &item, read).await;
-        written.map(drop)
+        let etag = self.container(store).put(key.as_str(), id.as_str(), &item, read).await?;
+        Ok(Stored { item, etag })
     }
 
     /// Returns where an item is, or was about to be created.
     pub(super) async fn location(
         &self,
-        provider: &ProviderId,
         id: &ItemId,
     ) -> Result<Option<Stored<Location>>, StoreError> {
-        self.locations.read(provider.as_str(), id.as_str()).await
+        self.locations.read(id.as_str(), id.as_str()).await
     }
 
     /// Writes where an item is, in the place of what was read.
     pub(super) async fn locate(
         &self,
-        provider: &ProviderId,
         id: &ItemId,
         (place, version): (&Place, u64),
         read: Option<&ETag>,
     ) -> Result<(), StoreError> {
-        let (id, partition_key, place) = (id.clone(), provider.clone(), place.clone());
-        let location = Location { id, partition_key, place, version };
-        let written =
-            self.locations.put(provider.as_str(), location.id.as_str(), &location, read).await;
-        written.map(drop)
+        let (partition_key, place) = (id.clone(), place.clone());
+        let location = Location { id: id.clone(), partition_key, place, version };
+        self.locations.put(id.as_str(), id.as_str(), &location, read).await.map(drop)
     }
 
     /// Returns the kinds of keys that the items of a provider have.

@@ -6,7 +6,8 @@ use super::{
     feeds::News,
     model::{Ages, Store},
     progress::Migrated,
-    relocations::{Done, Dues, Slice},
+    relocations::{Done, Dues, Run},
+    turns::Slice,
 };
 use crate::{
     cosmos::{Reason, StoreError, Stored},
@@ -19,22 +20,30 @@ use crate::{
 pub(super) const RECORDS: &str = "~records";
 const PROGRESS: &str = "migration";
 
-/// What was published before is in the warm container, or a colder one.
+/// What was published before is in the warm container, or a colder one, and what is stored with such a
+/// date goes there, too.
+///
+/// It never goes back, so it stays true when the age at which items leave the hot container is raised:
+/// writers put no item before it into the hot container ([`Ages::store`]), and each run brings along
+/// what an instance with another age has put there.
 ///
 /// A reader believes it an [`Ages::SLACK`] after it was written down, and until then the one before:
 /// what a run has just copied may not be in the replica that answers the reader.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Progress {
+struct ProgressRecord {
     id: String,
     partition_key: String,
     migrated_before: Timestamp,
+    /// What was published from this moment on was neither migrated nor stored in the warm container,
+    /// with an hour in advance for what comes until this is written down again.
+    none_since: Timestamp,
     noted_at: Timestamp,
     /// What was written down before.
     formerly: Timestamp,
 }
 
-impl Progress {
+impl ProgressRecord {
     fn is_settled(&self, now: Timestamp) -> bool {
         self.noted_at <= now.before(Ages::SLACK)
     }
@@ -46,33 +55,37 @@ impl News {
         if let Some(known) = self.progress.get() {
             return Ok(known);
         }
-        let read: Option<Stored<Progress>> = self.locations.read(RECORDS, PROGRESS).await?;
+        let read: Option<Stored<ProgressRecord>> = self.locations.read(RECORDS, PROGRESS).await?;
         let migrated = read.map_or(Migrated::NOTHING, |Stored { item, .. }| {
             let all_before =
                 if item.is_settled(self.now()) { item.migrated_before } else { item.formerly };
-            Migrated { all_before, none_since: item.migrated_before }
+            Migrated { all_before, none_since: item.none_since }
         });
         self.progress.set(migrated);
         Ok(migrated)
     }
 
-    async fn note_migrated(&self, before: Timestamp) -> Result<(), StoreError> {
-        let locations = self.locations.latest_committed();
-        let read: Option<Stored<Progress>> = locations.read(RECORDS, PROGRESS).await?;
+    /// Writes down how far the migration has come, over what was known before it.
+    async fn note_migrated(
+        &self,
+        before: Timestamp,
+        known: Option<&Stored<ProgressRecord>>,
+    ) -> Result<(), StoreError> {
         let now = self.now();
-        let is_late = |known: &Progress| known.migrated_before >= before || !known.is_settled(now);
-        if read.as_ref().is_some_and(|known| is_late(&known.item)) {
-            return Ok(());
-        }
-        let progress = Progress {
+        let none_since = now.before(self.ages.migrate_after).after(Ages::SLACK);
+        let (formerly, earlier) = known.map_or((Timestamp::EPOCH, Timestamp::EPOCH), |known| {
+            (known.item.migrated_before, known.item.none_since)
+        });
+        let progress = ProgressRecord {
             id: PROGRESS.to_owned(),
             partition_key: RECORDS.to_owned(),
-            migrated_before: before,
+            migrated_before: before.max(formerly),
+            none_since: none_since.max(earlier),
             noted_at: now,
-            formerly: read.as_ref().map_or(Timestamp::EPOCH, |known| known.item.migrated_before),
+            formerly,
         };
-        let etag = read.as_ref().map(|progress| &progress.etag);
-        match locations.put(RECORDS, PROGRESS, &progress, etag).await {
+        let etag = known.map(|progress| &progress.etag);
+        match self.locations.put(RECORDS, PROGRESS, &progress, etag).await {
             // Another run has written down what it knows. The next one writes this.
             Err(StoreError {
                 reason: Reason::Conflict | Reason::PreconditionFailed | Reason::RetryWith,
@@ -89,13 +102,20 @@ pub(super) async fn migrate(
     background: &Background,
     slice: Slice,
 ) -> Result<Done, StoreError> {
-    let now = news.now();
-    let before = news.ages.migrated_before(now);
-    let dues = Dues { from: Store::Hot, to: Store::Warm, before, whole_partitions: false };
-    let done = dues.relocate(news, background, slice).await?;
-    if done.is_complete {
-        news.note_migrated(before).await?;
+    let latest = news.in_background();
+    let known: Option<Stored<ProgressRecord>> = latest.locations.read(RECORDS, PROGRESS).await?;
+    let passed = known.as_ref().map_or(Timestamp::EPOCH, |known| known.item.migrated_before);
+    let before = news.ages.migrated_before(news.now()).max(passed);
+    let dues = Dues { from: Store::Hot, to: Store::Warm, before };
+    let mut run = Run::begin(news, background, slice, dues);
+    // Once an hour: readers believe what was written down before until then.
+    let is_noted = known.as_ref().is_none_or(|known| known.item.is_settled(news.now()));
+    let ended = run_to_end(&mut run, is_noted, passed).await;
+    if is_noted {
+        let reached = ended.as_ref().copied().unwrap_or(passed);
+        latest.note_migrated(reached, known.as_ref()).await?;
     }
+    let done = run.done;
     let lag = done.oldest_left.map_or(0, |oldest| before.millis_since(oldest) / 1_000);
     telemetry::migration(done.n_moved(), done.failed, lag);
     tracing::info!(
@@ -106,5 +126,18 @@ pub(super) async fn migrate(
         news.oldest_unmigrated = done.oldest_left.map(tracing::field::display),
         "Migrated feed items to the warm container"
     );
-    Ok(done)
+    ended.map(|_| done)
+}
+
+/// Ends the moves that were left and brings over what is due; returns how far that has come, if it is to
+/// be noted.
+async fn run_to_end(
+    run: &mut Run<'_>,
+    is_noted: bool,
+    passed: Timestamp,
+) -> Result<Timestamp, StoreError> {
+    let all = [Store::Hot, Store::Warm, Store::Archive];
+    let moves = run.end_moves(if is_noted { &all } else { &all[..1] }, passed).await?;
+    while run.next_page().await?.is_some() {}
+    Ok(moves.hold(run.all_done_before()))
 }

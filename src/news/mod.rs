@@ -5,7 +5,7 @@
 //! | `feeds_current` | provider and month or quarter; or month | items of the last 30 days |
 //! | `feeds_historical` | the same | older items |
 //! | `feeds_archive` | the same | items of partitions that ended years ago |
-//! | `feeds_locations` | a provider | where each of its items is |
+//! | `feeds_locations` | an item | where it is |
 //!
 //! `docs/news.md` has the life of an item.
 
@@ -17,12 +17,14 @@ pub mod queries;
 pub mod audit;
 
 mod archive;
+mod departures;
 mod feeds;
 mod migration;
 mod moves;
 mod progress;
 mod relocations;
 mod settings;
+mod turns;
 
 pub use feeds::News;
 
@@ -36,8 +38,8 @@ use self::{
     },
     model::ITEM_BYTES,
     queries::{get_item, list_items, search_items},
-    relocations::Slice,
     settings::NewsSettings,
+    turns::Slice,
 };
 use crate::{
     config::ConfigError,

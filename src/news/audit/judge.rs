@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::known::{Copy, Known, KnownLocation, Seen};
 use crate::{
-    news::model::{ProviderId, State, Store, StoredItem},
+    news::model::{State, Store, StoredItem},
     values::Timestamp,
 };
 
@@ -46,7 +46,7 @@ impl Known {
             return Vec::new();
         };
         let expires = stored.state != State::Carried && stored.expires();
-        let location = self.location(&stored.public.feed_provider_id);
+        let location = self.location();
         let wrong = match &own.seen {
             Seen::Vacated | Seen::Unreadable => return Vec::new(),
             Seen::Carried(version) => {
@@ -78,8 +78,8 @@ impl Known {
     }
 
     /// Returns where an item is whose location is missing or names another place, and its version.
-    pub(super) fn dislocated(&self, provider: &ProviderId) -> Option<(Store, String, u64)> {
-        let location = self.location(provider);
+    pub(super) fn dislocated(&self) -> Option<(Store, String, u64)> {
+        let location = self.location();
         let hottest =
             |own: &&Copy| own.is_here() && self.in_partition(own).all(|one| one.store >= own.store);
         let is_wrong = |own: &&Copy| matches!(self.place(own, location), Some(Wrong::Location(_)));

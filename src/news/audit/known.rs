@@ -10,7 +10,7 @@ use crate::{
     cosmos::{Container, Scope, StoreError},
     news::{
         feeds::News,
-        model::{Departure, Place, ProviderId, Store},
+        model::{Departure, Place, Store},
     },
     values::Timestamp,
 };
@@ -19,7 +19,7 @@ use crate::{
 #[derive(Debug, Default)]
 pub(super) struct Known {
     pub(super) copies: Vec<Copy>,
-    locations: Vec<KnownLocation>,
+    location: Option<KnownLocation>,
 }
 
 /// What a container has of an item.
@@ -44,7 +44,6 @@ pub(super) enum Seen {
 /// Where an item is said to be.
 #[derive(Debug)]
 pub(super) struct KnownLocation {
-    pub(super) provider: String,
     /// `None` is a place that cannot be read.
     pub(super) place: Option<Place>,
     pub(super) etag: String,
@@ -108,10 +107,9 @@ impl Known {
                 copies.push(Copy { store, key: row.partition_key, etag: row.etag, seen });
             }
         }
-        for Row { id, partition_key: provider, etag, place, .. } in locations {
+        for Row { id, etag, place, .. } in locations.into_iter().filter(Row::is_in_own_partition) {
             let place = Place::deserialize(place).ok();
-            let location = KnownLocation { provider, place, etag };
-            known.entry(id).or_default().locations.push(location);
+            known.entry(id).or_default().location = Some(KnownLocation { place, etag });
         }
         for known in known.values_mut() {
             known
@@ -121,9 +119,9 @@ impl Known {
         Ok(known.into_iter().map(|(id, known)| (id, Arc::new(known))).collect())
     }
 
-    /// Where the item of a provider is said to be.
-    pub(super) fn location(&self, provider: &ProviderId) -> Option<&KnownLocation> {
-        self.locations.iter().find(|location| location.provider == provider.as_str())
+    /// Where the item is said to be.
+    pub(super) fn location(&self) -> Option<&KnownLocation> {
+        self.location.as_ref()
     }
 
     /// The copy in a place.
@@ -134,7 +132,7 @@ impl Known {
     /// What must not change for a suspicion to stand.
     pub(super) fn evidence(&self) -> String {
         let etags = self.copies.iter().map(|copy| &copy.etag);
-        let etags = etags.chain(self.locations.iter().map(|location| &location.etag));
+        let etags = etags.chain(self.location.iter().map(|location| &location.etag));
         etags.cloned().collect::<Vec<_>>().join(" ")
     }
 
@@ -155,6 +153,10 @@ impl Known {
 }
 
 impl Row {
+    fn is_in_own_partition(&self) -> bool {
+        self.partition_key == self.id
+    }
+
     fn seen(&self) -> Seen {
         let version = self.version.as_u64();
         match (self.kind.as_str(), self.state.as_str(), version) {

@@ -165,8 +165,7 @@ impl NewsChecks {
                         None => Kinds::LOCATION_MISSING,
                     };
                     let found = found.unwrap_or_else(|| "none".to_owned());
-                    let provider = stored.public.feed_provider_id.to_string();
-                    let at = (self.news.locations.id(), provider, item.id.clone());
+                    let at = (self.news.locations.id(), item.id.clone(), item.id.clone());
                     return item.suspect_at(kind, at, (place, found), evidence.clone());
                 }
             };

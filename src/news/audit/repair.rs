@@ -12,7 +12,7 @@ use crate::{
     engines::relocation::carry,
     news::{
         feeds::News,
-        model::{ItemId, NewsItem, PartitionKey, Place, ProviderId, Store, StoredItem},
+        model::{ItemId, NewsItem, PartitionKey, Place, Store, StoredItem},
         moves,
     },
 };
@@ -40,7 +40,7 @@ pub(super) async fn repair(checks: &NewsChecks, suspect: &Suspect) -> RepairResu
         Kinds::ITEM_EXPIRING => repair.keep().await,
         Kinds::MOVE_PENDING => {
             moves::end(&repair.news, store, &repair.at.partition_key, &repair.id).await?;
-            Ok("ended the move")
+            Ok("ended the move, or took it back")
         }
         Kinds::KEYS_MISSING => repair.note_keys().await,
         Kinds::KEY_FOREIGN => Err(Obstacle::ForAPerson(
@@ -75,17 +75,17 @@ impl Repairs<'_> {
     /// Writes where the item is, and again until that is right: a move that ends between reading and
     /// writing may find the location as it wants it, and so not write it.
     async fn locate(&self) -> RepairResult {
-        let provider = self.read().await?.0.item.public.feed_provider_id;
+        self.read().await?;
         for _ in 0..ATTEMPTS {
             // Before the copies: another that writes it after they were read makes this write fail.
-            let location = self.news.location_etag(&provider, &self.id).await?;
+            let location = self.news.location_etag(&self.id).await?;
             let known = self.checks.known(self.id.as_str(), true).await?;
-            let Some((store, key, version)) = known.dislocated(&provider) else {
+            let Some((store, key, version)) = known.dislocated() else {
                 return Ok("wrote where it is");
             };
             let partition_key = PartitionKey::parse(key).map_err(|_| Obstacle::Race)?;
             let place = Place { store, partition_key };
-            self.news.locate(&provider, &self.id, (&place, version), location.as_ref()).await?;
+            self.news.locate(&self.id, (&place, version), location.as_ref()).await?;
         }
         Err(Obstacle::Race)
     }
@@ -115,7 +115,8 @@ impl Repairs<'_> {
     async fn take_of_partition(&self, item: &StoredItem, colder: Store) -> RepairResult {
         let (key, id) = (&self.at.partition_key, self.id.as_str());
         let published = item.public.published_date;
-        if colder <= self.news.ages.coldest(key, published, self.news.now()) {
+        let progress = self.news.progress_for(published).await?;
+        if colder <= self.news.ages.coldest(published, progress) {
             let (from, to) = (self.news.container(self.at.store), self.news.container(colder));
             carry::<NewsItem>(from, to, key.as_str(), id).await?;
             return Ok("brought it to the colder container");
@@ -154,12 +155,8 @@ impl Repairs<'_> {
 
 impl News {
     /// The ETag of a location, also of one that cannot be read.
-    async fn location_etag(
-        &self,
-        provider: &ProviderId,
-        id: &ItemId,
-    ) -> Result<Option<ETag>, StoreError> {
-        let read = self.locations.read::<Value>(provider.as_str(), id.as_str()).await?;
+    async fn location_etag(&self, id: &ItemId) -> Result<Option<ETag>, StoreError> {
+        let read = self.locations.read::<Value>(id.as_str(), id.as_str()).await?;
         Ok(read.map(|location| location.etag))
     }
 }

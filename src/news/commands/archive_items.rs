@@ -13,7 +13,7 @@ use crate::{
         NewsApp,
         archive::{archive, dry_run},
         model::PartitionKey,
-        relocations::Slice,
+        turns::Slice,
     },
 };
 
@@ -32,6 +32,8 @@ struct ArchiveOutcome {
 struct DryRun {
     would_archive: u64,
     partitions: Vec<PartitionItems>,
+    /// Whether all that is due was counted within a minute.
+    complete: bool,
 }
 
 #[derive(Debug, Serialize)]
@@ -48,12 +50,13 @@ pub async fn archive_items(
 ) -> Result<Response, ApiError> {
     match parameter_of(query.as_deref(), "dryRun")?.as_deref() {
         Some("true") => {
-            let partitions = dry_run(&app.news).await?;
-            let would_archive = partitions.values().sum();
-            let partitions = partitions.into_iter();
+            let forecast = dry_run(&app.news, &app.background, Slice::CALL).await?;
+            let would_archive = forecast.partitions.values().sum();
+            let partitions = forecast.partitions.into_iter();
             let partitions =
                 partitions.map(|(partition_key, items)| PartitionItems { partition_key, items });
-            Ok(Json(DryRun { would_archive, partitions: partitions.collect() }).into_response())
+            let (partitions, complete) = (partitions.collect(), forecast.is_complete);
+            Ok(Json(DryRun { would_archive, partitions, complete }).into_response())
         }
         None | Some("false") => {
             let done = archive(&app.news, &app.background, Slice::CALL).await?;

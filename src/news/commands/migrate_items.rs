@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::{
     http::ApiError,
-    news::{NewsApp, migration::migrate, relocations::Slice},
+    news::{NewsApp, migration::migrate, turns::Slice},
 };
 
 /// What a run of the migration has done.

@@ -1,23 +1,27 @@
 //! `POST /news/items/batch`.
 //!
-//! New items of one partition are created in transactions: first their locations, in those of their
-//! providers, then the items. Whatever a transaction refuses, and what was stored before, is stored
+//! New items are created together: first the location of each, in a partition of its own, then the
+//! items of a partition in transactions. Whatever is refused, and what was stored before, is stored
 //! item by item, as a single post does. So each item ends as it would alone, and one that fails hides
 //! no other.
+//!
+//! Each item has a status within the time that the request may take. What is under way then is cut
+//! off, as by a crash: a post of the item again ends it.
 
 use std::collections::{BTreeMap, HashSet};
 
 use axum::{Json, extract::State, http::StatusCode};
-use futures::{StreamExt, stream};
+use futures::{FutureExt, StreamExt, stream};
 use serde::Serialize;
+use tokio::time::{Instant, timeout_at};
 
 use super::save::{Saved, save};
 use crate::{
-    cosmos::{StoreError, Transaction},
+    cosmos::{self, StoreError, Transaction},
     http::{ApiError, FieldError, Form, FromForm, JsonBody},
     news::{
-        feeds::{Location, News},
-        model::{ItemId, NewItem, NewsItem, PartitionKey, Place, ProviderId, StoredItem},
+        feeds::News,
+        model::{ItemId, NewItem, NewsItem, PartitionKey, Place, StoredItem},
     },
     values::CommandId,
 };
@@ -38,8 +42,8 @@ const OPERATIONS: usize = 100;
 /// each item.
 const BYTES: usize = 1_500_000;
 
-/// How many requests to the store are under way at a time.
-const AT_A_TIME: usize = 8;
+/// How many items or transactions are under way at a time.
+const AT_A_TIME: usize = 16;
 
 /// The body: items, each good or not.
 pub struct NewItems(Vec<Result<NewItem, Vec<FieldError>>>);
@@ -105,19 +109,17 @@ pub async fn post_items(
             }
         }
     }
-    let (new, known) = unknown(&news, first).await?;
-    let (created, refused) = create(&news, new).await;
+    let batch = Batch { news: &news, deadline: cosmos::deadline() };
+    let (created, refused) = batch.create(first).await;
     for (index, outcome) in created {
         outcomes[index] = Some(outcome);
     }
-    let singly = stream::iter(known.into_iter().chain(refused))
-        .map(|item| one(&news, item))
-        .buffer_unordered(AT_A_TIME);
+    let singly = stream::iter(refused).map(|item| batch.store(item)).buffer_unordered(AT_A_TIME);
     for (index, outcome) in singly.collect::<Vec<_>>().await {
         outcomes[index] = Some(outcome);
     }
     for item in again {
-        let (index, outcome) = one(&news, item).await;
+        let (index, outcome) = batch.store(item).await;
         outcomes[index] = Some(outcome);
     }
     let items: Vec<Outcome> = outcomes.into_iter().flatten().collect();
@@ -125,134 +127,122 @@ pub async fn post_items(
     Ok(Json(Outcomes { succeeded, failed: items.len() - succeeded, items }))
 }
 
-/// Tells new items from those that have a location: a query for each hundred of a provider.
-async fn unknown(news: &News, items: Vec<Item>) -> Result<(Vec<Item>, Vec<Item>), StoreError> {
-    let mut of_providers: BTreeMap<ProviderId, Vec<ItemId>> = BTreeMap::new();
-    for item in &items {
-        of_providers.entry(item.new.feed_provider_id.clone()).or_default().push(item.id.clone());
-    }
-    let queries = of_providers.iter().flat_map(|(provider, ids)| {
-        ids.chunks(OPERATIONS).map(move |ids| async move {
-            let ids = ids.iter().map(ItemId::as_str);
-            news.locations.query_ids::<Location>("*", provider.as_str(), ids).await
-        })
-    });
-    let queries: Vec<_> = queries.collect();
-    let found: Vec<_> = stream::iter(queries).buffer_unordered(AT_A_TIME).collect().await;
-    let mut known = HashSet::new();
-    for locations in found {
-        known.extend(locations?.into_iter().map(|location| location.id));
-    }
-    Ok(items.into_iter().partition(|item| !known.contains(&item.id)))
+/// A batch that is being stored.
+struct Batch<'a> {
+    news: &'a News,
+    deadline: Option<Instant>,
 }
 
-/// Creates new items in transactions; returns what became of them, and those that a transaction has
-/// refused.
-async fn create(news: &News, items: Vec<Item>) -> (Vec<(usize, Outcome)>, Vec<Item>) {
-    let mut located: BTreeMap<ProviderId, Vec<(Item, Place)>> = BTreeMap::new();
-    for item in items {
-        let place = news.place_of(&item.new);
-        located.entry(item.new.feed_provider_id.clone()).or_default().push((item, place));
+impl Batch<'_> {
+    /// Runs an operation until the deadline; `None` when it was not begun, or has not ended by then.
+    async fn in_time<F: Future>(&self, operation: F) -> Option<F::Output> {
+        match self.deadline {
+            Some(deadline) if Instant::now() >= deadline => None,
+            Some(deadline) => timeout_at(deadline, operation).await.ok(),
+            None => Some(operation.await),
+        }
     }
-    let (mut refused, mut places) = (Vec::new(), BTreeMap::<_, Vec<(Item, Place)>>::new());
-    let locating = located.into_iter().flat_map(|(provider, items)| {
-        chunks(items, |_| 0).into_iter().map(move |chunk| locate(news, provider.clone(), chunk))
-    });
-    let locating: Vec<_> = locating.collect();
-    let locating: Vec<_> = stream::iter(locating).buffer_unordered(AT_A_TIME).collect().await;
-    for (chunk, is_located) in locating {
-        for (item, place) in chunk {
-            if is_located {
-                let partition = (place.store, place.partition_key.clone());
-                places.entry(partition).or_default().push((item, place));
-            } else {
-                refused.push(item);
+
+    /// Creates new items in transactions; returns what became of them, and those that were refused.
+    async fn create(&self, items: Vec<Item>) -> (Vec<(usize, Outcome)>, Vec<Item>) {
+        // Once for each provider. One that fails is noted, or fails again, with its items.
+        let providers = items.iter().map(|item| item.new.feed_provider_id.clone());
+        let noting = stream::iter(providers.collect::<HashSet<_>>())
+            .map(|provider| async move { self.in_time(self.news.note_class(&provider)).await })
+            .buffer_unordered(AT_A_TIME);
+        noting.for_each(|_| async {}).await;
+        let (mut refused, mut places) = (Vec::new(), BTreeMap::<_, Vec<(Item, Place)>>::new());
+        let mut locating =
+            stream::iter(items).map(|item| self.locate(item)).buffer_unordered(AT_A_TIME);
+        while let Some((item, place)) = locating.next().await {
+            match place {
+                Some(place) => {
+                    let partition = (place.store, place.partition_key.clone());
+                    places.entry(partition).or_default().push((item, place));
+                }
+                None => refused.push(item),
             }
         }
-    }
-    let writing = places
-        .into_values()
-        .flat_map(|items| chunks(items, |(item, _)| item.new.content.as_str().len()).into_iter());
-    let writing: Vec<_> = writing.map(|chunk| write(news, chunk)).collect();
-    let writing: Vec<_> = stream::iter(writing).buffer_unordered(AT_A_TIME).collect().await;
-    let mut created = Vec::new();
-    for (chunk, is_written) in writing {
-        for (Item { index, new, id, command }, place) in chunk {
-            if is_written {
-                let (status, partition_key) = (201, place.partition_key);
-                created.push((index, Outcome::Stored { status, id, partition_key }));
-            } else {
-                refused.push(Item { index, new, id, command });
+        let chunks = places.into_values().flat_map(chunks);
+        let mut writing =
+            stream::iter(chunks).map(|chunk| self.write(chunk)).buffer_unordered(AT_A_TIME);
+        let mut created = Vec::new();
+        while let Some((chunk, is_written)) = writing.next().await {
+            for (item, Place { partition_key, .. }) in chunk {
+                if is_written {
+                    let (status, id) = (StatusCode::CREATED.as_u16(), item.id);
+                    created.push((item.index, Outcome::Stored { status, id, partition_key }));
+                } else {
+                    refused.push(item);
+                }
             }
         }
+        (created, refused)
     }
-    (created, refused)
-}
 
-/// Writes the locations of new items of a provider in one transaction.
-async fn locate(
-    news: &News,
-    provider: ProviderId,
-    chunk: Vec<(Item, Place)>,
-) -> (Vec<(Item, Place)>, bool) {
-    let written = async {
-        news.note_class(&provider).await?;
-        let transaction = Transaction::new(provider.as_str());
-        let transaction = chunk.iter().try_fold(transaction, |transaction, (item, place)| {
-            transaction.create(&Location {
-                id: item.id.clone(),
-                partition_key: provider.clone(),
-                place: place.clone(),
-                version: 1,
-            })
-        })?;
-        let written = news.locations.transact(transaction).await;
-        written.map_err(|refusal| refusal.error)
-    };
-    let is_located = written.await.is_ok();
-    (chunk, is_located)
-}
+    /// Writes the location of a new item, and returns its place; `None` if it has a location already,
+    /// or the store refuses it.
+    async fn locate(&self, item: Item) -> (Item, Option<Place>) {
+        let located = async {
+            self.news.note_class(&item.new.feed_provider_id).await?;
+            let place = self.news.place_of(&item.new).await?;
+            self.news.locate(&item.id, (&place, 1), None).await?;
+            Ok::<_, StoreError>(place)
+        };
+        let place = self.in_time(located).await.and_then(Result::ok);
+        (item, place)
+    }
 
-/// Writes new items of a partition in one transaction.
-async fn write(news: &News, chunk: Vec<(Item, Place)>) -> (Vec<(Item, Place)>, bool) {
-    let Some((_, Place { store, partition_key })) = chunk.first() else { return (chunk, true) };
-    let now = news.now();
-    let written = async {
-        let transaction = Transaction::new(partition_key.as_str());
-        let transaction = chunk.iter().try_fold(transaction, |transaction, (item, place)| {
-            let public = item.new.stored_in(place.partition_key.clone(), now);
-            transaction.create(&NewsItem::from(StoredItem::new(public, item.command.clone())))
-        })?;
-        let written = news.container(*store).transact(transaction).await;
-        written.map_err(|refusal| refusal.error)
-    };
-    let is_written = written.await.is_ok();
-    (chunk, is_written)
-}
+    /// Writes new items of a partition in one transaction.
+    async fn write(&self, chunk: Vec<(Item, Place)>) -> (Vec<(Item, Place)>, bool) {
+        let Some((_, Place { store, partition_key })) = chunk.first() else { return (chunk, true) };
+        let now = self.news.now();
+        let written = async {
+            let transaction = Transaction::new(partition_key.as_str());
+            let transaction =
+                chunk.iter().try_fold(transaction, |transaction, (item, place)| {
+                    let public = item.new.stored_in(place.partition_key.clone(), now);
+                    transaction
+                        .create(&NewsItem::from(StoredItem::new(public, item.command.clone())))
+                })?;
+            let written = self.news.container(*store).transact(transaction).await;
+            written.map_err(|refusal| refusal.error)
+        };
+        let is_written = self.in_time(written).await.is_some_and(|written| written.is_ok());
+        (chunk, is_written)
+    }
 
-/// Stores an item as a single post does.
-async fn one(news: &News, Item { index, new, command, .. }: Item) -> (usize, Outcome) {
-    let outcome = match save(news, &new, &command).await {
-        Ok(Saved { status, item }) => {
-            let item = item.item;
-            let (status, id, partition_key) = (status.as_u16(), item.id, item.partition_key);
-            Outcome::Stored { status, id, partition_key }
-        }
-        Err(error) => {
-            let (status, message) = error.in_short();
+    /// Stores an item as a single post does.
+    async fn store(&self, Item { index, new, command, .. }: Item) -> (usize, Outcome) {
+        let failed = |status: StatusCode, message| {
             let errors = vec![FieldError { field: String::new(), message }];
             Outcome::Failed { status: status.as_u16(), errors }
-        }
-    };
-    (index, outcome)
+        };
+        let outcome = match self.in_time(save(self.news, &new, &command).boxed()).await {
+            Some(Ok(Saved { status, item })) => {
+                let item = item.item;
+                let (status, id, partition_key) = (status.as_u16(), item.id, item.partition_key);
+                Outcome::Stored { status, id, partition_key }
+            }
+            Some(Err(error)) => {
+                let (status, message) = error.in_short();
+                failed(status, message)
+            }
+            None => failed(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "The time of the batch was over. Post this item again.".to_owned(),
+            ),
+        };
+        (index, outcome)
+    }
 }
 
 /// Cuts items into pieces for one transaction each.
-fn chunks<T>(items: Vec<T>, bytes: fn(&T) -> usize) -> Vec<Vec<T>> {
-    let (mut chunks, mut size): (Vec<Vec<T>>, usize) = (Vec::new(), 0);
+fn chunks(items: Vec<(Item, Place)>) -> Vec<Vec<(Item, Place)>> {
+    let (mut chunks, mut size): (Vec<Vec<_>>, usize) = (Vec::new(), 0);
     for item in items {
         // Beside its content an item has at most some 60 KB, and commonly far less.
-        let item_size = bytes(&item) + REST;
+        let item_size = item.0.new.content.as_str().len() + REST;
         match chunks.last_mut() {
             Some(chunk) if chunk.len() < OPERATIONS && size + item_size <= BYTES => {
                 size += item_size;

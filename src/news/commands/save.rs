@@ -16,7 +16,7 @@ use crate::{
     news::{
         feeds::{Found, Location, News},
         model::{Departure, FeedItem, ItemId, NewItem, NewsItem, Place, StoredItem, Vacated},
-        moves,
+        moves::{self, vacant},
     },
     values::CommandId,
 };
@@ -32,7 +32,7 @@ pub(super) struct Saved {
 /// Stores an item.
 ///
 /// A new item takes three store requests: the location is looked for and written, then the item. An
-/// edit takes as many, and one more for each container before its own. A move takes about ten.
+/// edit takes as many, and one more for each container before its own. A move takes eight.
 pub(super) async fn save(
     news: &News,
     new: &NewItem,
@@ -57,14 +57,14 @@ impl Wanted<StoredItem> for Save<'_> {
 impl Save<'_> {
     async fn attempt(&self, news: &News, attempt: Attempt) -> Result<Saved, ApiError> {
         let (provider, id) = (&self.new.feed_provider_id, &self.id);
-        let Some(location) = news.location(provider, id).await? else {
+        let Some(location) = news.location(id).await? else {
             news.note_class(provider).await?;
-            let place = news.place_of(self.new);
-            news.locate(provider, id, (&place, 1), None).await?;
+            let place = news.place_of(self.new).await?;
+            news.locate(id, (&place, 1), None).await?;
             return self.create(news, place, None).await;
         };
         match news.find(&location.item.place.partition_key, id).await? {
-            Some(found) => self.put(news, found, attempt).await,
+            Some(found) => self.put(news, found, location, attempt).await,
             None => self.create_again(news, location).await,
         }
     }
@@ -94,7 +94,7 @@ impl Save<'_> {
         news.reads.confirmed()?;
         let (provider, id, former) = (&self.new.feed_provider_id, &self.id, &location.item.place);
         news.note_class(provider).await?;
-        let place = news.place_of(self.new);
+        let place = news.place_of(self.new).await?;
         if place != *former {
             let (key, to) = (&former.partition_key, place.partition_key.clone());
             let found = news.copy_in(former.store, key, id).await?;
@@ -104,17 +104,23 @@ impl Save<'_> {
         }
         let found = news.copy_in(place.store, &place.partition_key, id).await?;
         let found = found.map(vacant).transpose()?;
-        news.locate(provider, id, (&place, 1), Some(&location.etag)).await?;
+        news.locate(id, (&place, 1), Some(&location.etag)).await?;
         self.create(news, place, found.as_ref()).await
     }
 
-    async fn put(&self, news: &News, found: Found, attempt: Attempt) -> Result<Saved, ApiError> {
+    async fn put(
+        &self,
+        news: &News,
+        found: Found,
+        location: Stored<Location>,
+        attempt: Attempt,
+    ) -> Result<Saved, ApiError> {
         let Found { store, stored } = found;
         let place = command::Place::from(Some(stored));
         match place.put(self.command, attempt, self) {
             Put::Created(item) => Ok(created(item)),
             Put::Edited(item) => Ok(updated(item)),
-            Put::Edit(item) => self.edit(news, Found { store, stored: item }).await,
+            Put::Edit(item) => self.edit(news, Found { store, stored: item }, location).await,
             // It was found.
             Put::Create(_) => Err(ApiError::Internal),
         }
@@ -124,6 +130,7 @@ impl Save<'_> {
         &self,
         news: &News,
         Found { store, stored: Stored { item, etag } }: Found,
+        location: Stored<Location>,
     ) -> Result<Saved, ApiError> {
         let (key, published) = (&item.public.partition_key, item.public.published_date);
         if item.departure.is_some() {
@@ -135,7 +142,7 @@ impl Save<'_> {
             here.clone()
         } else {
             self.arrive(news, &here, &item).await?;
-            news.place_of(self.new)
+            news.place_of(self.new).await?
         };
         let public = self.new.stored_in(to.partition_key.clone(), news.now());
         if to == here {
@@ -144,20 +151,17 @@ impl Save<'_> {
         }
         news.note_class(&self.new.feed_provider_id).await?;
         let departure = Departure { to, item: public, command: self.command.clone() };
-        news.write(store, item.departing(departure), Some(&etag)).await?;
-        match moves::end(news, store, key, &self.id).await? {
-            Some(arrived) => Ok(updated(arrived)),
-            None => Err(StoreError::race(false).into()),
-        }
+        let found = Stored { item, etag };
+        Ok(updated(moves::depart(news, &here, found, location, departure).await?))
     }
 
     /// Brings an item that is about to change its place in lists to the end of a relocation that may
     /// be under way, and deletes its carried copies: see
     /// [`relocation`](crate::engines::relocation).
     async fn arrive(&self, news: &News, at: &Place, item: &StoredItem) -> Result<(), ApiError> {
-        let (latest, now) = (news.latest_committed(), news.now());
+        let (latest, published) = (news.latest_committed(), item.public.published_date);
         let (key, id) = (&at.partition_key, self.id.as_str());
-        if news.ages.may_be_leaving(at.store, key, item.public.published_date, now)
+        if news.ages.may_be_leaving(at.store, published, news.progress_for(published).await?)
             && let Some(colder) = at.store.colder()
         {
             let (from, to) = (latest.container(at.store), latest.container(colder));
@@ -179,13 +183,4 @@ fn created(Stored { item, etag }: Stored<StoredItem>) -> Saved {
 
 fn updated(Stored { item, etag }: Stored<StoredItem>) -> Saved {
     Saved { status: StatusCode::OK, item: Stored { item: item.public, etag } }
-}
-
-/// The ETag of what an item may be written over: a tombstone, or a copy that has gone on.
-fn vacant(found: Stored<NewsItem>) -> Result<ETag, StoreError> {
-    match found.item.truth() {
-        None => Ok(found.etag),
-        // It has come meanwhile.
-        Some(_) => Err(StoreError::race(false)),
-    }
 }

@@ -10,6 +10,8 @@ mod text;
 pub use ids::{ItemId, ProviderId};
 pub use item::{FeedItem, ITEM_BYTES, NewItem};
 pub use keys::{KeyClass, PartitionKey, Strategy};
-pub use place::{Ages, Place, Store};
-pub use stored::{Departure, NewsItem, State, StoredItem, TOMBSTONE_TTL_SECONDS, Vacated};
+pub use place::{Ages, Place, Progress, Store};
+pub use stored::{
+    Departure, NewsItem, Reservation, State, StoredItem, TOMBSTONE_TTL_SECONDS, Vacated,
+};
 pub use text::{Content, MAX_TAGS, Metadata, SourceUrl, Tag, Title};

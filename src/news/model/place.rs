@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use tributary_partitioning::period::Granularity;
 
 use super::{PartitionKey, ProviderId, Strategy};
 use crate::values::Timestamp;
@@ -27,6 +28,16 @@ pub struct Place {
     pub store: Store,
     /// The logical partition.
     pub partition_key: PartitionKey,
+}
+
+/// How far time and the migration have come, which decides about places.
+#[derive(Debug, Clone, Copy)]
+pub struct Progress {
+    /// The current time.
+    pub now: Timestamp,
+    /// What was published before is not in the hot container alone, and nothing comes there: also
+    /// while the age at which items leave the hot container is raised.
+    pub migrated_before: Timestamp,
 }
 
 /// The ages at which items go from container to container.
@@ -55,6 +66,9 @@ impl Ages {
     /// host ends a function after 10 minutes).
     pub const SLACK: Duration = Duration::from_hours(1);
 
+    /// The least [`Self::migrate_after`].
+    pub const MIN_MIGRATE_AFTER: Duration = Duration::from_hours(24);
+
     /// From this moment on, everything is in the hot container.
     pub fn hot_since(&self, now: Timestamp) -> Timestamp {
         now.before(self.migrate_after + Self::SLACK / 2)
@@ -65,18 +79,17 @@ impl Ages {
         now.before(self.migrate_after + 2 * Self::SLACK)
     }
 
-    /// What is in partitions that ended before this moment is to be archived.
+    /// What was published before this moment is to be archived: partitions of quarters that ended
+    /// years ago.
     pub fn archived_before(&self, now: Timestamp) -> Timestamp {
-        now.years_before(self.archive_after_years).before(2 * Self::SLACK)
+        self.archive_border(now.before(2 * Self::SLACK))
     }
 
     /// Returns the container of an item that is stored now.
-    pub fn store(&self, key: &PartitionKey, published: Timestamp, now: Timestamp) -> Store {
-        let archived_before = now.years_before(self.archive_after_years).before(Self::SLACK);
-        let end = key.period().map(|period| Timestamp::from(period.end()));
-        if published >= now.before(self.migrate_after + Self::SLACK) {
+    pub fn store(&self, published: Timestamp, at: Progress) -> Store {
+        if published >= self.leaves_hot_before(at) {
             Store::Hot
-        } else if end.is_some_and(|end| end <= archived_before) {
+        } else if published < self.archive_border(at.now.before(Self::SLACK)) {
             Store::Archive
         } else {
             Store::Warm
@@ -84,28 +97,30 @@ impl Ages {
     }
 
     /// Returns true if an item may be on its way out of a container: another may be copying it.
-    pub fn may_be_leaving(
-        &self,
-        store: Store,
-        key: &PartitionKey,
-        published: Timestamp,
-        now: Timestamp,
-    ) -> bool {
+    pub fn may_be_leaving(&self, store: Store, published: Timestamp, at: Progress) -> bool {
         match store {
-            Store::Hot => published < now.before(self.migrate_after + Self::SLACK),
-            Store::Warm => {
-                let end = key.period().map(|period| Timestamp::from(period.end()));
-                end.is_some_and(|end| end <= now.years_before(self.archive_after_years))
-            }
+            Store::Hot => published < self.leaves_hot_before(at),
+            Store::Warm => published < self.archive_border(at.now),
             Store::Archive => false,
         }
     }
 
     /// Returns the coldest container that an item of this age may be in.
-    pub fn coldest(&self, key: &PartitionKey, published: Timestamp, now: Timestamp) -> Store {
-        let leaves = |store: &Store| self.may_be_leaving(*store, key, published, now);
+    pub fn coldest(&self, published: Timestamp, at: Progress) -> Store {
+        let leaves = |store: &Store| self.may_be_leaving(*store, published, at);
         let colder = |store: &Store| store.colder().filter(|_| leaves(store));
         std::iter::successors(Some(Store::Hot), colder).last().unwrap_or(Store::Hot)
+    }
+
+    fn leaves_hot_before(&self, at: Progress) -> Timestamp {
+        at.now.before(self.migrate_after + Self::SLACK).max(at.migrated_before)
+    }
+
+    /// Returns the start of the quarter so many years before a moment. Months and quarters that end by
+    /// then are whole: what was published before is all of them.
+    fn archive_border(&self, moment: Timestamp) -> Timestamp {
+        let moment = moment.years_before(self.archive_after_years);
+        Granularity::Quarter.period(moment.into()).start().into()
     }
 }
 
@@ -116,10 +131,10 @@ impl Place {
         ages: &Ages,
         provider: &ProviderId,
         published: Timestamp,
-        now: Timestamp,
+        at: Progress,
     ) -> Self {
         let partition_key = strategy.class(provider).key(provider, published);
-        Self { store: ages.store(&partition_key, published, now), partition_key }
+        Self { store: ages.store(published, at), partition_key }
     }
 }
 

@@ -51,6 +51,9 @@ pub struct StoredItem {
     /// The move that has begun.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub departure: Option<Box<Departure>>,
+    /// The place from which the last move brought the item. There it may depart still.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arrived_from: Option<Place>,
     /// Seconds until the item goes away; -1 is never. An item that is in no colder container has -1,
     /// since the default of the hot container would delete it.
     ttl: i64,
@@ -80,6 +83,7 @@ pub struct Departure {
 }
 
 /// What an item leaves that has moved to another partition: a late copy of it finds the place taken.
+/// A place that an item is about to move to has one, too, with a reservation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Vacated {
@@ -89,7 +93,20 @@ pub struct Vacated {
     pub partition_key: PartitionKey,
     /// Where the item went.
     pub moved_to: PartitionKey,
+    /// The move that the place is reserved for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reservation: Option<Reservation>,
     ttl: i64,
+}
+
+/// The reservation of a place for a move.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Reservation {
+    /// The command that moves the item.
+    pub command: CommandId,
+    /// True if something stood in the place before, which kept late copies out.
+    pub was_taken: bool,
 }
 
 impl NewsItem {
@@ -135,6 +152,7 @@ impl StoredItem {
             created_by,
             recent: Recent::default(),
             departure: None,
+            arrived_from: None,
             ttl: FOR_EVER,
         }
     }
@@ -153,9 +171,14 @@ impl StoredItem {
     }
 
     /// Returns the item in its new place.
-    pub fn arrived(&self, departure: &Departure) -> Self {
-        let item = Self { state: State::Live, departure: None, ..self.clone() };
+    pub fn arrived(&self, departure: &Departure, from: Place) -> Self {
+        let item = Self { arrived_from: Some(from), ..self.staying() };
         item.edited(departure.item.clone(), &departure.command)
+    }
+
+    /// Returns the item without the move that has begun.
+    pub fn staying(&self) -> Self {
+        Self { state: State::Live, departure: None, ..self.clone() }
     }
 
     /// Returns true if the store will delete this copy.
@@ -178,7 +201,17 @@ impl StoredItem {
 impl Vacated {
     /// Creates what an item leaves.
     pub fn new(id: ItemId, partition_key: PartitionKey, moved_to: PartitionKey) -> Self {
-        Self { id, partition_key, moved_to, ttl: TOMBSTONE_TTL_SECONDS }
+        Self { id, partition_key, moved_to, reservation: None, ttl: TOMBSTONE_TTL_SECONDS }
+    }
+
+    /// Returns the tombstone with this reservation, or without any.
+    pub fn with_reservation(self, reservation: Option<Reservation>) -> Self {
+        Self { reservation, ..self }
+    }
+
+    /// Returns true if the place is reserved for a move.
+    pub fn is_reserved_for(&self, departure: &Departure) -> bool {
+        self.reservation.as_ref().is_some_and(|it| it.command == departure.command)
     }
 }
 

@@ -186,13 +186,22 @@ pub(crate) async fn budget_table(
                 kinds.push(kind);
             }
         }
-        let (n, which) = (foreground.len(), kinds.join(", "));
+        let (n, which) = (foreground.len(), in_short(&kinds).join(", "));
         let (ru, later) = (charge(&foreground), charge(&background));
         writeln!(table, "| {method} | {what} | {n} | {ru:.2} | {later:.2} | {which} |").unwrap();
     }
     println!("{table}");
     let wrong = tables::differences(&table, &tables::document(document)).join("\n");
     assert!(wrong.is_empty(), "{document} has another budget; the table is above:\n{wrong}");
+}
+
+/// The kinds in their order, many of one kind in one word.
+fn in_short(kinds: &[String]) -> Vec<String> {
+    let words = kinds.chunk_by(|one, next| one == next).flat_map(|same| match same.len() {
+        0..10 => same.to_vec(),
+        n => vec![format!("{n} × {}", same[0])],
+    });
+    words.collect()
 }
 
 /// What a store request does, and where.

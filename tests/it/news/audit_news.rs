@@ -173,9 +173,13 @@ async fn a_move_that_nobody_ends_is_ended() {
         "to": {"store": "warm", "partitionKey": to["partitionKey"]}, "item": to, "command": "move",
     });
     put(&room, "feeds_current", &departing).await;
+    let reserved = json!({"type": "vacated", "id": to["id"], "partitionKey": to["partitionKey"],
+        "movedTo": item["partitionKey"], "ttl": 86_400,
+        "reservation": {"command": "move", "wasTaken": false}});
+    put(&room, "feeds_historical", &reserved).await;
     // It has just begun.
     assert_eq!(found(&room).await, [""; 0]);
-    room.days_pass(1).await;
+    room.hours_pass(1).await;
     is_repaired(&room, &["move-pending"]).await;
     assert_eq!(room.read(&to).await.expect(200).json()["publishedDate"], to["publishedDate"]);
     room.read(&item).await.expect(404);

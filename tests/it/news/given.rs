@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use tributary::{
     app::{App, Options},
     config::Settings,
+    projection::BackgroundOptions,
     values::{Clock, Timestamp},
 };
 
@@ -44,6 +45,13 @@ impl Newsroom {
         Self { world: self.world.with_settings(options, settings).await, ..self.clone() }
     }
 
+    /// The same newsroom, seen through an instance with another budget of the background.
+    pub(crate) async fn with_background(&self, background: BackgroundOptions) -> Self {
+        let clock = Clock::ahead_by(self.ahead);
+        let options = Options { clock, background, ..World::options() };
+        Self { world: self.world.with_settings(options, HYBRID).await, ..self.clone() }
+    }
+
     /// The app of this newsroom, with its clock.
     pub(crate) async fn app(&self, settings: &[(&str, &str)]) -> App {
         let options = Options { clock: Clock::ahead_by(self.ahead), ..World::options() };
@@ -57,7 +65,12 @@ impl Newsroom {
 
     /// Time passes. What has expired by then is gone.
     pub(crate) async fn days_pass(&self, days: i64) {
-        let ahead = self.ahead.fetch_add(days * DAY, Relaxed) + days * DAY;
+        self.hours_pass(24 * days).await;
+    }
+
+    /// Hours pass. What has expired by then is gone.
+    pub(crate) async fn hours_pass(&self, hours: i64) {
+        let ahead = self.ahead.fetch_add(hours * 60 * 60, Relaxed) + hours * 60 * 60;
         let ahead = Duration::from_secs(u64::try_from(ahead).unwrap());
         self.world.endpoint.expire_items(SystemTime::now() + ahead).await;
     }
@@ -150,6 +163,19 @@ impl Newsroom {
     /// Runs the archive.
     pub(crate) async fn archive(&self) -> Value {
         self.world.post("/api/news/archive", json!({})).await.expect(200).json()
+    }
+
+    /// The latest version of an item of a container.
+    pub(crate) async fn stored(&self, container: &str, id: &Value) -> Value {
+        let items = self.world.items(container).await;
+        items.into_iter().find(|item| item["id"] == *id).unwrap_or_default()
+    }
+
+    /// Writes an item past the app.
+    pub(crate) async fn put(&self, container: &str, item: &Value) {
+        let (key, id) = (item["partitionKey"].as_str().unwrap(), item["id"].as_str().unwrap());
+        let container = self.world.container(container).await;
+        container.upsert_item(key.to_owned(), id, item, None).await.unwrap();
     }
 
     /// The ids in a container: items that are the item, not copies that go away.

@@ -11,8 +11,12 @@ mod search_news;
 
 mod classes;
 mod interleavings;
+mod late_moves;
 mod moving_clock;
 mod page_bounds;
+mod poisoned;
+mod refused_moves;
+mod slices;
 
 mod access;
 mod costs;

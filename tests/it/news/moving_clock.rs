@@ -30,6 +30,7 @@ enum Step {
     Archive,
     /// Days pass; what has expired is deleted at once, or later.
     Days(i64, bool),
+    Hours(i64),
 }
 
 /// What an item may be: its date and its title, `None` where it may not be stored.
@@ -40,6 +41,7 @@ fn posts() -> impl Strategy<Value = Post> {
         3 => 0..24 * 29_u32,
         // About the border between hot and warm.
         2 => 24 * 29..24 * 31_u32,
+        2 => 24 * 30 - 4..24 * 30 + 4_u32,
         3 => 24 * 31..24 * 200_u32,
         1 => 24 * 400..24 * 900_u32,
     ];
@@ -56,8 +58,9 @@ fn steps() -> impl Strategy<Value = Vec<(Step, Option<usize>)>> {
             Step::Race(one, other)
         }),
         3 => Just(Step::Migrate),
-        1 => Just(Step::Archive),
+        2 => Just(Step::Archive),
         2 => (1..25_i64, any::<bool>()).prop_map(|(days, expire)| Step::Days(days, expire)),
+        2 => (1..9_i64).prop_map(Step::Hours),
     ];
     // The request to the store at which the handler is killed.
     proptest::collection::vec((step, proptest::option::weighted(0.3, 1..14_usize)), 1..24)
@@ -168,6 +171,7 @@ impl Story {
             }
             Step::Archive => drop(self.until(kill, other.archive()).await),
             Step::Days(days, true) => one.days_pass(days).await,
+            Step::Hours(hours) => one.hours_pass(hours).await,
             Step::Days(days, false) => one.days_pass_without_expiry(days),
         }
     }

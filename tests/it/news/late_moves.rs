@@ -1,0 +1,138 @@
+//! Moves that a crash has left, and that are ended when the item has got older.
+
+use serde_json::json;
+use tributary_local::cosmos::RequestKind::{Create, Replace};
+
+use super::given::{HYBRID, Newsroom};
+use crate::interleavings::held;
+
+const CONTAINERS: [&str; 3] = ["feeds_current", "feeds_historical", "feeds_archive"];
+
+async fn live(room: &Newsroom) -> usize {
+    let mut live = 0;
+    for container in CONTAINERS {
+        live += room.live_in(container).await;
+    }
+    live
+}
+
+/// Cuts a move from the warm to the hot container off before the item arrives.
+async fn leave_departure(room: &Newsroom, days_ago: f64) {
+    room.post("reuters", "a", 75.0).await.expect(201);
+    let moving = room.post("reuters", "a", days_ago);
+    drop(held((&room.world, Replace, "feeds_current"), moving).await);
+}
+
+#[tokio::test]
+async fn a_move_that_is_ended_when_the_migration_has_passed_its_date_is_listed() {
+    let room = Newsroom::new().await;
+    leave_departure(&room, 29.9).await;
+    room.hours_pass(6).await;
+    room.migrate().await;
+    // Readers believe the progress an hour later.
+    room.hours_pass(3).await;
+    room.archive().await;
+    let window = format!("from={}&to={}", room.days_ago(31.0), room.days_ago(30.2));
+    for instance in [room.with_settings(HYBRID).await, room.clone()] {
+        let old = instance.urls("days=90").await;
+        assert_eq!(old, ["a"]);
+        let moved = instance.urls(&window).await;
+        let stayed = format!("from={}&to={}", room.days_ago(76.0), room.days_ago(75.2));
+        assert_eq!(moved.len() + instance.urls(&stayed).await.len(), 1, "{moved:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_move_that_is_ended_days_later_leaves_one_item() {
+    let room = Newsroom::new().await;
+    room.post("reuters", "a", 75.0).await.expect(201);
+    // The item stands in its new place by then.
+    drop(held((&room.world, Replace, "feeds_locations"), room.post("reuters", "a", 29.9)).await);
+    room.days_pass(1).await;
+    room.migrate().await;
+    room.days_pass(2).await;
+    room.archive().await;
+    assert_eq!(live(&room).await, 1);
+    assert_eq!(room.urls("days=90").await, ["a"]);
+    room.post("reuters", "a", 1.0).await.expect(200);
+    assert_eq!((live(&room).await, room.urls("days=90").await), (1, vec!["a".to_owned()]));
+}
+
+#[tokio::test]
+async fn an_item_is_not_brought_on_while_its_move_cannot_end() {
+    let room = Newsroom::new().await;
+    let item = room.post("reuters", "a", 75.0).await.expect(201).json();
+    drop(held((&room.world, Replace, "feeds_locations"), room.post("reuters", "a", 29.9)).await);
+    let location = room.stored("feeds_locations", &item["id"]).await;
+    let mut unreadable = location.clone();
+    unreadable["place"] = json!(5);
+    room.put("feeds_locations", &unreadable).await;
+    room.days_pass(1).await;
+    assert_eq!(room.migrate().await["failed"], 2);
+    room.days_pass(2).await;
+    room.put("feeds_locations", &location).await;
+    assert_eq!(room.migrate().await["failed"], 0);
+    assert_eq!((live(&room).await, room.urls("days=90").await), (1, vec!["a".to_owned()]));
+}
+
+#[tokio::test]
+async fn an_item_whose_move_cannot_end_stays_listed_where_it_is() {
+    let room = Newsroom::new().await;
+    let item = room.post("reuters", "a", 29.9).await.expect(201).json();
+    drop(held((&room.world, Create, "feeds_historical"), room.post("reuters", "a", 60.0)).await);
+    let mut departing = room.stored("feeds_current", &item["id"]).await;
+    if departing["state"] == "live" {
+        // The move has not begun: its place is not reserved yet.
+        let mut to = item.clone();
+        to["publishedDate"] = json!(room.days_ago(60.0));
+        to["partitionKey"] = json!(format!("reuters_{}", &room.days_ago(60.0)[..7]));
+        departing["state"] = json!("departing");
+        departing["departure"] = json!({
+            "to": {"store": "warm", "partitionKey": to["partitionKey"]}, "item": to, "command": "m",
+        });
+        room.put("feeds_current", &departing).await;
+    }
+    let mut location = room.stored("feeds_locations", &item["id"]).await;
+    location["place"] = json!(5);
+    room.put("feeds_locations", &location).await;
+    room.hours_pass(6).await;
+    assert_eq!(room.migrate().await["failed"], 1);
+    room.hours_pass(3).await;
+    let other = room.with_settings(HYBRID).await;
+    let window = format!("from={}&to={}", room.days_ago(31.0), room.days_ago(30.1));
+    let progress = room.stored("feeds_locations", &json!("migration")).await;
+    let before = progress["migratedBefore"].as_str().unwrap_or_default();
+    assert!(before <= item["publishedDate"].as_str().unwrap(), "{before} is past {window}");
+    drop(other);
+}
+
+#[tokio::test]
+async fn with_a_raised_age_items_go_where_readers_look_for_them() {
+    let room = Newsroom::new().await;
+    room.post("reuters", "first", 45.0).await.expect(201);
+    room.migrate().await;
+    room.hours_pass(3).await;
+    let raised = [HYBRID[0], ("News__MigrateAfterDays", "60")];
+    let later = room.with_settings(&raised).await;
+    later.post("reuters", "second", 44.0).await.expect(201);
+    later.post("reuters", "third", 5.0).await.expect(201);
+    let live = (room.live_in("feeds_current").await, room.live_in("feeds_historical").await);
+    assert_eq!(live, (1, 2));
+    // What an instance with the former age has put beside the progress is brought along, too.
+    let mut hot = room.stored("feeds_current", &room.items("days=7", 3).await[0]["id"]).await;
+    (hot["publishedDate"], hot["partitionKey"]) =
+        (json!(room.days_ago(40.0)), json!(format!("reuters_{}", &room.days_ago(40.0)[..7])));
+    room.put("feeds_current", &hot).await;
+    assert_eq!(later.migrate().await["migrated"], 1);
+}
+
+#[tokio::test]
+async fn with_a_lowered_age_the_items_between_are_brought_along() {
+    let room = Newsroom::new().await;
+    room.post("reuters", "a", 20.0).await.expect(201);
+    room.migrate().await;
+    let lowered = [HYBRID[0], ("News__MigrateAfterDays", "10")];
+    let later = room.with_settings(&lowered).await;
+    assert_eq!(later.migrate().await["migrated"], 1);
+    assert_eq!(later.urls("days=30").await, ["a"]);
+}
