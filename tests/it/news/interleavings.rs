@@ -95,9 +95,9 @@ async fn a_higher_age_of_the_migration_hides_neither_old_items_nor_new_ones() {
     room.days_pass(2).await;
     let raised = room.with_settings(&[("News__MigrateAfterDays", "30")]).await;
     assert_eq!(raised.urls("days=20").await, ["a"]);
-    // It was published before what is known to be migrated, and goes to the hot container.
+    // It was published before what is known to be migrated, and goes where that is.
     raised.post("reuters", "b", 8.0).await.expect(201);
-    assert_eq!(raised.live_in("feeds_current").await, 1);
+    assert_eq!(raised.live_in("feeds_historical").await, 2);
     for filter in ["", "&provider=reuters"] {
         assert_eq!(raised.urls(&format!("days=20{filter}")).await, ["b", "a"]);
     }
