@@ -26,12 +26,14 @@ use tributary_partitioning::KeyStrategy;
 
 use crate::request::{Frequency, RequestKind};
 
+mod calibration;
 mod kinds;
 mod queries;
 pub(crate) mod rows;
 mod sampled;
 mod tables;
 
+pub use calibration::Charged;
 use rows::Row;
 use tables::Tables;
 
@@ -102,6 +104,8 @@ pub struct Measured {
     /// Sentences about hot and large logical partitions of the current key, about throttling, and about
     /// what the rows do not tell.
     pub notes: Vec<String>,
+    /// What each operation was charged, where the rows tell it.
+    pub charged: Vec<Charged>,
 }
 
 impl Traffic {
@@ -177,7 +181,9 @@ impl Traffic {
 
     /// Returns what was measured, for people.
     pub fn measured(&self) -> Result<Measured, TrafficError> {
-        Ok(Measured { rows: self.rows, days: self.days()?, notes: self.tables.notes() })
+        let days = self.days()?;
+        let notes = self.tables.notes();
+        Ok(Measured { rows: self.rows, days, notes, charged: kinds::charged(&self.tables, days) })
     }
 
     /// Returns the days that the rows are about: those on which there are any, where rows stand for days

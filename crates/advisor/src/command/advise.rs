@@ -202,11 +202,14 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     if let Some(path) = &arguments.characteristics {
         return characteristics(path, arguments.json);
     }
-    let input = input::Input::read(arguments)?;
+    let mut input = input::Input::read(arguments)?;
     if let Some(path) = &arguments.write_requests {
         write(path, &input.requests_as_lines()?)?;
     }
     let advice = run_analysis::run(&input, arguments)?;
+    if let (Some(measured), Some(current)) = (&mut input.measured, advice.current()) {
+        measured.compare(&current.report, &input.requests);
+    }
     let text = if arguments.json {
         json(&Output { advice: &advice, traffic: input.measured.as_ref() })?
     } else {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use tributary_partitioning::{KeyStrategy, path::Path};
 
 use super::{
+    calibration::Charged,
     queries::{self, Filters},
     tables::{Sum, Tables, Text},
 };
@@ -28,6 +29,20 @@ pub(super) fn kinds(tables: &Tables, days: f64, current: Option<&KeyStrategy>) -
         kinds.extend(by_text(tables, Sum::default(), days));
     }
     kinds
+}
+
+/// Returns what each operation was charged a day.
+pub(super) fn charged(tables: &Tables, days: f64) -> Vec<Charged> {
+    let mut charged: Vec<Charged> = Vec::new();
+    for (name, sum) in &tables.operations {
+        let Some(operation) = operation(name) else { continue };
+        let request_units = sum.request_units / days;
+        match charged.iter_mut().find(|one| one.operation == operation) {
+            Some(one) => one.request_units_per_day += request_units,
+            None => charged.push(Charged { operation, request_units_per_day: request_units }),
+        }
+    }
+    charged
 }
 
 /// Returns what a request knows that names the key.

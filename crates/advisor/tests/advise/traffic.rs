@@ -77,6 +77,30 @@ fn a_measured_query_by_a_property_that_no_item_has_is_told_and_not_refused() {
     assert!(refused.code == 2 && refused.err.contains("no item has /deleted"), "{}", refused.err);
 }
 
+/// A text with OR counts as a scan; the export says what its queries were charged.
+#[test]
+fn what_was_charged_is_compared_with_the_estimates() {
+    let export = EXPORT.replace("Query,posts,12000,60000", "Query,posts,12000,36000");
+    let texts = r#"{"TimeGenerated": "2026-11-20T00:00:00Z", "CollectionName": "posts", "QueryText": "SELECT * FROM c WHERE c.userId = @a OR c.userId = @b"}"#;
+    let folder = posts::folder().with("export.csv", &export).with("texts.json", texts);
+    let said = folder.advise(&[
+        "--items",
+        "items.jsonl",
+        "--traffic",
+        "export.csv",
+        "texts.json",
+        "--current",
+        "/userId",
+        "--container",
+        "posts",
+    ]);
+    assert!(said.code < 2, "{}", said.err);
+    let same = "Operation read: charged 40,000 RU a day, estimated for /userId 40,000, the same within the error.";
+    assert!(said.out.contains(same), "{}", said.out);
+    assert!(said.out.contains("Operation query: charged 36,000 RU a day"), "{}", said.out);
+    assert!(said.out.contains("times as much: a filter is missing"), "{}", said.out);
+}
+
 #[test]
 fn lines_of_the_handler_give_the_frequencies() {
     let line = |function: &str, hour: u32| {
