@@ -83,6 +83,11 @@ impl Family for PostFamily {
         post.public.user_id == text.user_id
     }
 
+    /// A like is taken back and given again under one id.
+    fn is_created_once(id: &ReactionId) -> bool {
+        matches!(id, ReactionId::Comment(_))
+    }
+
     fn size(reaction: &Reaction) -> usize {
         match reaction {
             Reaction::Comment(comment) => CHILD_BYTES + comment.public.content.len(),

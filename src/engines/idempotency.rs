@@ -8,6 +8,7 @@
 //! | creates an item under an id that its caller chose | the item's id and content, or a command in the item |
 //! | creates an item under an id of ours | an id that is derived from the [`IdempotencyKey`], or made once before the first attempt |
 //! | deletes an item, or edits one under a condition | [`Recent`] in what remains: the parent, the tombstone, the item |
+//! | creates an item that was deleted since | [`Recent`] in the parent, which keeps the id of a deleted child for longer |
 //!
 //! A domain keeps a [`Recent`] in each item whose commands leave nothing else, with
 //! `#[serde(default, skip_serializing_if = "Recent::is_empty")]`, and implements [`Remembers`] by
@@ -88,7 +89,11 @@ pub(crate) use remembers;
 /// the clocks of two instances differ by less than the rest.
 const KEPT_SECONDS: i64 = 10;
 
-/// How many commands are remembered: about 6 KB.
+/// How long the id of a deleted child is remembered, in seconds: a caller whose answer was lost has
+/// sent its request again by then.
+const DELETED_KEPT_SECONDS: i64 = 10 * 60;
+
+/// How many commands and deleted children are remembered: about 6 KB.
 const MOST: usize = 256;
 
 /// The commands that were lately carried out on an item, and that the item itself does not show: a
@@ -97,6 +102,8 @@ const MOST: usize = 256;
 /// A command that finds itself here was carried out before: the host has repeated it, or the
 /// response of the store was lost. The list is part of the write that it remembers, so it costs no
 /// store request, and it survives the process.
+///
+/// Each entry has the second until which it is kept.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Recent(Vec<(CommandId, i64)>);
@@ -114,12 +121,33 @@ impl Recent {
 
     /// Adds commands that are carried out now, and forgets the old ones.
     pub fn remember(&mut self, commands: impl IntoIterator<Item = CommandId>, now: Timestamp) {
+        self.add(commands, now, KEPT_SECONDS);
+    }
+
+    /// Adds children that are deleted now, and forgets the old entries.
+    pub fn remember_deleted(&mut self, children: impl IntoIterator<Item = String>, now: Timestamp) {
+        self.add(children.into_iter().map(|id| deletion_of(&id)), now, DELETED_KEPT_SECONDS);
+    }
+
+    /// Returns true if the child with this id was deleted lately.
+    pub fn has_deleted(&self, id: &str, now: Timestamp) -> bool {
+        let deletion = deletion_of(id);
         let now = now.unix_seconds();
-        self.0.retain(|(_, since)| now - since <= KEPT_SECONDS);
-        self.0.extend(commands.into_iter().map(|command| (command, now)));
+        self.0.iter().any(|(known, until)| *known == deletion && now <= *until)
+    }
+
+    fn add(&mut self, entries: impl IntoIterator<Item = CommandId>, now: Timestamp, kept: i64) {
+        let now = now.unix_seconds();
+        self.0.retain(|(_, until)| now <= *until);
+        self.0.extend(entries.into_iter().map(|entry| (entry, now + kept)));
         let too_many = self.0.len().saturating_sub(MOST);
         self.0.drain(..too_many);
     }
+}
+
+/// Returns what stands in the list for a deleted child. The text of a command has more than two words.
+fn deletion_of(id: &str) -> CommandId {
+    CommandId::of(&format!("deleted {id}"))
 }
 
 #[cfg(test)]
@@ -150,6 +178,14 @@ mod tests {
         assert!(recent.knows(&old) && recent.knows(&new));
         recent.remember([], later.next());
         assert!(recent.is_empty());
+
+        recent.remember_deleted(["child".to_owned()], first);
+        recent.remember([], later);
+        assert!(recent.has_deleted("child", later) && !recent.has_deleted("other", later));
+        let long_ago = later.before(Duration::from_secs(601));
+        let mut old = Recent::default();
+        old.remember_deleted(["child".to_owned()], long_ago);
+        assert!(!old.has_deleted("child", later));
 
         let many: Vec<_> = (0..300).map(|n| CommandId::of(&n.to_string())).collect();
         recent.remember(many.clone(), later);

@@ -155,6 +155,10 @@ impl Family for Orders {
         if let Some(edit) = changes.edit { customer.with(edit) } else { customer }
     }
 
+    fn is_created_once(_: &OrderId) -> bool {
+        true
+    }
+
     fn size(order: &SalesOrder) -> usize {
         CHILD_BYTES * (1 + order.public.items.len())
     }

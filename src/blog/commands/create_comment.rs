@@ -58,6 +58,9 @@ pub async fn create_comment(
             Creation::Exists(_) => {
                 Err(ApiError::Conflict("This Idempotency-Key was used with another body."))
             }
+            Creation::Deleted => Err(ApiError::Conflict(
+                "This comment was created before and has been deleted. Use another Idempotency-Key to create a new one.",
+            )),
             Creation::NoParent => Err(ApiError::NotFound("post")),
         }
     })

@@ -7,7 +7,7 @@ use crate::{
         Blog,
         model::{Like, PostId, UserId},
     },
-    cosmos::{Attempt, ETag, confirm, retry},
+    cosmos::{Attempt, ETag, StoreError, confirm, retry},
     engines::counted_children::{Creation, Request},
     http::{self, Actor, ApiError, Conditions, Params},
     values::{CommandId, Timestamp},
@@ -44,6 +44,8 @@ pub async fn like_post(
                 Ok(created(&stored.item, &stored.etag))
             }
             Creation::Exists(stored) => found(&stored.item, &stored.etag, &conditions),
+            // A like can be given again.
+            Creation::Deleted => Err(StoreError::race(false).into()),
             Creation::NoParent => Err(ApiError::NotFound("post")),
         }
     })

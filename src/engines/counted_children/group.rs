@@ -44,6 +44,16 @@ impl<F: Family> Operation<F> {
         matches!(self.change, Change::Create(_))
     }
 
+    /// Returns the id of a child that is not created again once it was deleted.
+    fn created_once(&self) -> Option<String> {
+        match &self.change {
+            Change::Create(child) => {
+                Some(F::child_id(child)).filter(F::is_created_once).map(|id| id.to_string())
+            }
+            Change::Delete(_) | Change::Edit(_) => None,
+        }
+    }
+
     fn deletes(&self) -> bool {
         matches!(self.change, Change::Delete(_))
     }
@@ -89,6 +99,8 @@ pub(super) enum Outcome<F: Family> {
     Done { child: Option<ETag>, parent: Known<F> },
     /// Something has the id of the child that was to be created.
     InTheWay(Stored<F::Item>),
+    /// The child that was to be created was created before, and has been deleted since.
+    Deleted,
     /// The child that was to be deleted does not exist.
     Missing,
     /// There is no parent.
@@ -297,10 +309,14 @@ impl<'a, F: Family> Group<'a, F> {
 
     /// Settles what was carried out before, and what was decided upon another state of the parent.
     fn recognise(&mut self, parent: &Known<F>) {
-        let answer_lost = self.answer_lost;
+        let (answer_lost, now) = (self.answer_lost, Timestamp::now());
         self.settle_all(|(_, operation)| {
             if operation.is_remembered() && parent.item.knows(&operation.command) {
                 return Some(Ok(Outcome::Done { child: None, parent: Arc::clone(parent) }));
+            }
+            let is_deleted = |id: String| parent.item.recent().has_deleted(&id, now);
+            if operation.created_once().is_some_and(is_deleted) {
+                return Some(Ok(Outcome::Deleted));
             }
             let decided_upon_another = operation.contradicts(parent);
             decided_upon_another.then(|| Err(StoreError::race(answer_lost)))
@@ -330,7 +346,10 @@ impl<'a, F: Family> Group<'a, F> {
         let mut after = F::after(parent, &changes);
         let remembered = writing().filter(|operation| operation.is_remembered());
         let commands = remembered.map(|operation| operation.command.clone());
-        after.recent_mut().remember(commands, Timestamp::now());
+        let now = Timestamp::now();
+        after.recent_mut().remember(commands, now);
+        let deleted = changes.deleted.iter().filter(|id| F::is_created_once(id));
+        after.recent_mut().remember_deleted(deleted.map(ToString::to_string), now);
         after
     }
 

@@ -61,6 +61,8 @@
 //!    that deletes something leaves the command in the parent ([`Recent`](super::idempotency::Recent)), and so does an edit under
 //!    a condition. A group answers such a command as carried out. A child knows by its id, or by a
 //!    command of its own, who created it.
+//!    A creation that is repeated after its child was deleted finds the child's id in the parent, which
+//!    keeps it for a while, and creates nothing.
 //! 8. *An edit under a condition* is decided upon one state of the parent: its caller has compared
 //!    the ETag. A group that has another state hands the edit back as a lost race.
 //! 9. *One child is created and deleted at once.* Two operations on one item are never in one group,
@@ -118,6 +120,13 @@ pub trait Family: Send + Sync + 'static {
     /// Returns false if an edit was decided upon another state of the parent: it is decided anew.
     fn takes(_parent: &Self::Parent, _edit: &Self::Edit) -> bool {
         true
+    }
+
+    /// Returns true if a child with this id is not created again once it was deleted: a command that is
+    /// repeated, by its caller or by the app, must not bring it back. The parent remembers it for a
+    /// while.
+    fn is_created_once(_id: &Self::ChildId) -> bool {
+        false
     }
 
     /// Returns about how many bytes a child takes in a transaction.
@@ -180,6 +189,8 @@ pub enum Creation<C> {
     Created(ETag),
     /// There is a child with this id: of an earlier attempt, of a repeated request, or of another.
     Exists(Stored<C>),
+    /// A child with this id was created before, and has been deleted since.
+    Deleted,
     /// There is no parent.
     NoParent,
 }
@@ -238,6 +249,7 @@ impl<F: Family> CountedChildren<F> {
                 let item = child.ok_or_else(StoreError::unexpected)?;
                 Ok(Creation::Exists(Stored { item, etag }))
             }
+            Outcome::Deleted => Ok(Creation::Deleted),
             Outcome::Missing => Err(StoreError::race(false)),
             Outcome::NoParent => Ok(Creation::NoParent),
         }
@@ -253,7 +265,7 @@ impl<F: Family> CountedChildren<F> {
         match self.carry_out(key, Change::Delete(id), request).await? {
             Outcome::Done { .. } => Ok(Deletion::Deleted),
             Outcome::Missing => Ok(Deletion::Missing),
-            Outcome::InTheWay(_) => Err(StoreError::race(false)),
+            Outcome::InTheWay(_) | Outcome::Deleted => Err(StoreError::race(false)),
             Outcome::NoParent => Ok(Deletion::NoParent),
         }
     }
@@ -268,7 +280,9 @@ impl<F: Family> CountedChildren<F> {
     ) -> Result<Edition<F::Parent>, StoreError> {
         match self.carry_out(key, Change::Edit(edit), request).await? {
             Outcome::Done { parent, .. } => Ok(Edition::Edited(Arc::unwrap_or_clone(parent))),
-            Outcome::InTheWay(_) | Outcome::Missing => Err(StoreError::race(false)),
+            Outcome::InTheWay(_) | Outcome::Deleted | Outcome::Missing => {
+                Err(StoreError::race(false))
+            }
             Outcome::NoParent => Ok(Edition::NoParent),
         }
     }

@@ -63,6 +63,9 @@ pub async fn create_order(
             Creation::Created(etag) => Ok(created(&Stored { item: order, etag })),
             // By an earlier attempt, or by an earlier request with this key.
             Creation::Exists(stored) => repeated(&stored, &wanted),
+            Creation::Deleted => Err(ApiError::Conflict(
+                "This order was created before and has been deleted. Use another Idempotency-Key to create a new one.",
+            )),
             Creation::NoParent => Err(ApiError::NotFound("customer")),
         }
     })
