@@ -257,3 +257,27 @@ async fn a_bug_has_the_id_of_the_invocation_that_the_log_has_its_cause_under() {
     let answer = world.get("/api/posts/bad").await.expect(500);
     assert!(answer.json().get("invocationId").is_none());
 }
+
+/// Also where refusals share the requests of one group, whose cost is divided among them.
+#[tokio::test(flavor = "multi_thread")]
+async fn every_refusal_that_asked_the_store_says_what_it_cost() {
+    let world = given::blog().await;
+    let paths = (0..60).flat_map(|n| {
+        [
+            format!("/api/posts/none/comments/c{n}"),
+            format!("/api/posts/none{n}/comments/c"),
+            format!("/api/posts/p1/comments/c{n}"),
+            format!("/api/posts/none/likes/u{n}"),
+            format!("/api/posts/none/comments/c{}", n % 3),
+        ]
+    });
+    let deletes = paths.map(|path| {
+        let world = world.clone();
+        tokio::spawn(async move { world.delete(&path).await })
+    });
+    for answer in join_all(deletes).await {
+        let answer = answer.unwrap();
+        problem(&answer, 404);
+        charged(&answer);
+    }
+}
