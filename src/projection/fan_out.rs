@@ -42,7 +42,7 @@
 //!    error, and the change becomes a dead letter: every other target has the newest value by then.
 //!    So does a pass that has met [`MAX_BAD_TARGETS`]: no slice would get behind very many of them.
 
-use std::{pin::pin, time::Duration};
+use std::{collections::VecDeque, pin::pin, time::Duration};
 
 use backon::{BackoffBuilder, ExponentialBuilder};
 use futures::{StreamExt, TryStreamExt, stream};
@@ -240,26 +240,36 @@ impl<F: FanOut> FanOutProjection<F> {
                     errors.note(row.map_err(|_| StoreError::unreadable()))?;
                 Some(Stored { item, etag: ETag::from(etag) })
             });
-            let mut targets = targets.collect::<Vec<_>>().into_iter();
-            // The first that can be updated is, however late it is, so that every slice gets on.
-            while !updated && let Some(target) = targets.next() {
+            let targets: Vec<_> = targets.collect();
+            let writes = targets.into_iter().enumerate().map(async |(n, target)| {
+                // The first is tried however late it is.
+                if (n > 0 || updated) && Instant::now() >= deadline {
+                    return Err(target);
+                }
+                Ok(pacer.run(deadline, update::<F>(&self.targets, target, source)).await)
+            });
+            let mut writes = stream::iter(writes).buffer_unordered(WRITES);
+            let (mut late, mut all_in_time, mut page_updated) = (VecDeque::new(), true, false);
+            // Also when time is over: what has begun ends.
+            while let Some(written) = writes.next().await {
+                match written {
+                    Ok(Some(written)) => {
+                        page_updated |= errors.pass_over(written)? == Some(Effect::Applied);
+                    }
+                    Ok(None) => all_in_time = false,
+                    Err(target) => late.push_back(target),
+                }
+            }
+            drop(writes);
+            updated |= page_updated;
+            // Where the first is bad, another is: every slice gets on.
+            while !updated && let Some(target) = late.pop_front() {
                 match pacer.run(deadline, update::<F>(&self.targets, target, source)).await {
                     Some(written) => updated = errors.pass_over(written)? == Some(Effect::Applied),
                     None => return Ok(Pass::OutOfTime),
                 }
             }
-            let writes = targets.map(async |target| {
-                if Instant::now() >= deadline {
-                    return Ok(None);
-                }
-                pacer.run(deadline, update::<F>(&self.targets, target, source)).await.transpose()
-            });
-            let mut writes = stream::iter(writes).buffer_unordered(WRITES);
-            let mut all_in_time = true;
-            // Also when time is over: what has begun ends.
-            while let Some(written) = writes.next().await {
-                all_in_time &= errors.pass_over(written)? != Some(None);
-            }
+            all_in_time &= late.is_empty();
             if errors.count() > MAX_BAD_TARGETS {
                 return errors.into_result().map(|()| Pass::Complete);
             }
