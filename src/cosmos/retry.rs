@@ -97,7 +97,7 @@ where
 /// The pauses double from 2 ms to 256 ms and each is lengthened at random by up to its own length,
 /// so that writers of one item spread out; they end after about 10 s in all. Tries without an answer
 /// end it after three, for each may have taken the SDK's whole patience. So does the budget of the
-/// request ([`budget`](super::budget)).
+/// request ([`Limits`](super::Limits)).
 pub async fn retry<T, E, F, A>(attempt: F) -> Result<T, E>
 where
     E: Retryable,

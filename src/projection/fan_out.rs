@@ -40,7 +40,7 @@
 //! 7. *A bad target stops no other.* A target that cannot be read, or that the store refuses with the
 //!    new value, is passed over. A pass that updates nothing but meets such a target fails with its
 //!    error, and the change becomes a dead letter: every other target has the newest value by then.
-//!    So does a pass that has met [`MAX_BAD_TARGETS`]: no slice would get behind very many of them.
+//!    So does a pass that has met `MAX_BAD_TARGETS`: no slice would get behind very many of them.
 
 use std::{collections::VecDeque, pin::pin, time::Duration};
 

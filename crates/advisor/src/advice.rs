@@ -8,7 +8,7 @@
 //! 2. The least score comes first. It is the request units a day of the requests, and of the risks
 //!    that are not in them yet (`estimate::risks`), such as a cost that grows with the container.
 //!    Without requests the score is the number of warnings, and then the largest share of one partition.
-//! 3. Of scores within [`SAME_COST`] of the least, the simplest key comes first: the estimates are not
+//! 3. Of scores within `SAME_COST` of the least, the simplest key comes first: the estimates are not
 //!    more precise than that. Where the items are a sample, so do scores that are not greater in each
 //!    half of it ([`Certainty`]). Of keys that are as simple, the one with fewer warnings.
 
