@@ -135,7 +135,7 @@ async fn seed_of(cli: &Cli, chaos: &ChaosSpec, seed: u64) -> anyhow::Result<Outc
     match cli.domain {
         Domain::Blog => {
             let size = blog::Size { clients: 8, users: 5, posts: 20, reuse_ids: !cli.new_ids };
-            Box::pin(run::run(cli, chaos, seed, Blog::new(size, behind))).await
+            Box::pin(run::run(cli, chaos, seed, Blog::new(size, behind).beside(cli.poison))).await
         }
         Domain::WebStore => {
             let size = webstore::Size { clients: 8, customers: 3, labels: 3, products: 20 };

@@ -33,9 +33,9 @@ use crate::{machine, world::World};
 /// How much, and which build.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Options {
-    /// Only functions with this in their name.
-    #[arg(long, value_name = "TEXT", default_value = "")]
-    function: String,
+    /// Only these functions; without it all.
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    functions: Vec<String>,
 
     /// Prints every request.
     #[arg(long)]
@@ -57,6 +57,7 @@ const MAX_CURSORS: usize = 4;
 #[derive(Default)]
 struct Worst {
     accepted: usize,
+    /// Those that were refused before the store was asked.
     refused: usize,
     failed: Vec<String>,
     store_requests: u64,
@@ -73,7 +74,8 @@ pub(crate) async fn run(options: &Options) -> anyhow::Result<()> {
     let executable = options.handler.clone().unwrap_or_else(|| world.app.executable());
     let data = Data::make(&world, &executable).await?;
     let mut functions = requests::functions()?;
-    functions.retain(|function| function.name.contains(&options.function));
+    let is_wanted = |name| options.functions.iter().any(|one| one == name);
+    functions.retain(|function| options.functions.is_empty() || is_wanted(function.name));
     // Queries first, since deletes take away what they ask for.
     functions.sort_by_key(|function| order(&function.method));
 
@@ -171,7 +173,7 @@ impl Worst {
         if measured.status.is_server_error() && measured.status != StatusCode::INSUFFICIENT_STORAGE
         {
             self.failed.push(format!("{} was answered {}", candidate.what, measured.status));
-        } else if measured.status.is_client_error() {
+        } else if measured.status.is_client_error() && measured.store_requests == 0 {
             self.refused += 1;
         } else {
             self.accepted += 1;

@@ -71,11 +71,7 @@ pub(super) fn candidates(data: &Data, function: &str) -> Option<Vec<Candidate>> 
             &[("limit", pages()), ("source", texts(&["", "query", "leaderboard"]))],
         ),
         "ListNewsItems" => news_lists(data, "/api/news/items", &[""]),
-        "SearchNews" => news_lists(
-            data,
-            "/api/news/search",
-            &["river", "no item has this", "\u{1f409}\u{1f409}"],
-        ),
+        "SearchNews" => news_lists(data, "/api/news/search", &["river", "no item has this"]),
         "GetNewsItem" => {
             let path = |(key, id): &(String, String)| format!("/api/news/items/{key}/{id}");
             let known = data.news.first().map(path)?;
@@ -279,7 +275,7 @@ fn news_lists(data: &Data, path: &str, words: &[&str]) -> Vec<Candidate> {
     for window in windows.into_iter().chain([since.as_str()]) {
         let parameters = [
             ("q", texts(words)),
-            ("provider", texts(&["", "p0", "p7", "unknown"])),
+            ("provider", texts(&["", "p0"])),
             ("limit", texts(&["1", "100"])),
         ];
         for Candidate { call, .. } in combined(path, &parameters) {

@@ -166,7 +166,10 @@ impl Check<'_> {
         }
         let feed = self.it.get("/api/feed?limit=100").await.unwrap_or_default();
         let feed = feed["items"].as_array().cloned().unwrap_or_default();
-        let expected: Vec<Value> = newest.iter().take(FEED).map(|post| short(post)).collect();
+        let mut expected: Vec<Value> = newest.iter().take(FEED).map(|post| short(post)).collect();
+        if expected.len() - feed.len().min(expected.len()) <= self.model.poisoned {
+            expected.truncate(feed.len());
+        }
         self.same_list("the feed", &feed, &expected);
     }
 

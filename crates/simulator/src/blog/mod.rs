@@ -39,6 +39,8 @@ pub struct Blog {
     size: Size,
     /// How far a read may be behind.
     behind: Duration,
+    /// How many items that no list shows may take a place in the feed.
+    poisoned: usize,
     /// Counts beginnings and ends of operations.
     clock: u64,
     users: Vec<User>,
@@ -69,6 +71,7 @@ impl Blog {
         Self {
             size,
             behind,
+            poisoned: 0,
             clock: 0,
             users: vec![User::default(); size.clients * size.users],
             posts: vec![Post::default(); size.clients * size.posts],
@@ -77,6 +80,12 @@ impl Blog {
             likes: HashMap::new(),
             wanted: HashMap::new(),
         }
+    }
+
+    /// The same blog in containers with so many poisoned items.
+    #[must_use]
+    pub fn beside(self, poisoned: usize) -> Self {
+        Self { poisoned, ..self }
     }
 
     /// The id of a post.
