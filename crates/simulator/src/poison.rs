@@ -41,6 +41,9 @@ const COUNTED: [&str; 3] = ["comment", "like", "order"];
 const FIELDS: [&str; 7] = ["title", "price", "firstName", "username", "content", "tags", "version"];
 /// From how many items of a container one is chosen.
 const MAX_MODELS: usize = 100;
+/// How the reasons of dead letters begin whose change met a bad target.
+const TARGET_REASONS: [&str; 2] =
+    ["a copy that is there cannot be read", "a copy would be larger than the store takes"];
 /// How often a write is sent that the store refuses for the moment.
 const ATTEMPTS: usize = 50;
 
@@ -200,7 +203,14 @@ pub(crate) fn without(body: &mut Value) {
     }
 }
 
-/// Returns true if a report, such as a finding or a dead letter, is about a poisoned item.
+/// Returns true if a report, such as a finding of the audit, is about a poisoned item.
 pub(crate) fn is_poisoned(report: &Value) -> bool {
     report.to_string().contains(PREFIX)
+}
+
+/// Returns true if a dead letter is one of a poisoned item, or of a change that met one among its
+/// targets: every other target has the change, which the comparison shows.
+pub(crate) fn explains(letter: &Value) -> bool {
+    let reason = letter["reason"].as_str().unwrap_or_default();
+    is_poisoned(letter) || TARGET_REASONS.iter().any(|known| reason.starts_with(known))
 }

@@ -24,7 +24,7 @@ use crate::{
     audit::audit,
     handler::{self, HttpApi},
     outcome::Outcome,
-    poison::{Poisoner, is_poisoned},
+    poison::{Poisoner, explains},
 };
 
 const DATABASE: &str = "tributary";
@@ -128,7 +128,7 @@ pub(crate) async fn run<W: Workload>(
         tally,
         injected: chaos.injected(),
         poisoned: poisoner.written.len(),
-        dead_letters: dead_letters(&letters),
+        dead_letters: dead_letters(&letters, cli.poison > 0),
         explained,
         divergences,
         duration: started.elapsed(),
@@ -179,10 +179,11 @@ async fn drain(
     tokio::time::timeout(DRAIN_DEADLINE, all).await.context("the change feed does not end")?
 }
 
-/// What the dead letters of items that are not poisoned say: nothing that chaos does is for good.
-fn dead_letters(letters: &[Value]) -> Vec<String> {
+/// What the dead letters say that no poisoned item explains: nothing that chaos does is for good.
+fn dead_letters(letters: &[Value], is_poisoned: bool) -> Vec<String> {
     let text = |letter: &Value| {
         format!("{} {}: {}", letter["function"], letter["documentId"], letter["reason"])
     };
-    letters.iter().filter(|letter| !is_poisoned(letter)).map(text).collect()
+    let is_unexplained = |letter: &&Value| !(is_poisoned && explains(letter));
+    letters.iter().filter(is_unexplained).map(text).collect()
 }

@@ -14,7 +14,7 @@ mod data;
 mod measured;
 mod requests;
 
-use std::path::PathBuf;
+use std::{cmp::Reverse, path::PathBuf};
 
 use anyhow::{Context as _, ensure};
 use http::{Method, StatusCode};
@@ -76,8 +76,8 @@ pub(crate) async fn run(options: &Options) -> anyhow::Result<()> {
     let mut functions = requests::functions()?;
     let is_wanted = |name| options.functions.iter().any(|one| one == name);
     functions.retain(|function| options.functions.is_empty() || is_wanted(function.name));
-    // Queries first, since deletes take away what they ask for.
-    functions.sort_by_key(|function| order(&function.method));
+    // Queries first and parents last, since deletes take away what others ask for.
+    functions.sort_by_key(|function| (order(&function.method), Reverse(function.route.len())));
 
     let mut table = Table::new([
         "function",
