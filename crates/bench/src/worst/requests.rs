@@ -74,7 +74,7 @@ pub(super) fn candidates(data: &Data, function: &str) -> Option<Vec<Candidate>> 
         "SearchNews" => news_lists(data, "/api/news/search", &["river", "no item has this"]),
         "GetNewsItem" => {
             let path = |(key, id): &(String, String)| format!("/api/news/items/{key}/{id}");
-            let known = data.news.first().map(path)?;
+            let known = data.news.last().map(path)?;
             let far = format!("/api/news/items/p1_2020-01/{}", "0".repeat(32));
             [ask("an item at all limits", known), ask("an unknown item", far)].concat()
         }

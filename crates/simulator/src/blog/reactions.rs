@@ -52,7 +52,12 @@ impl Blog {
         let allowed = self.creation(comment.post, comment.user, begun);
         let known = self.after_creation(comment.post, begun, reply.status == 201);
         let comment = &mut self.comments[number];
-        comment.reaction = known;
+        let before = std::mem::replace(&mut comment.reaction, known).presence;
+        if reply.status == 409 {
+            // The post remembers for a while that the comment of this key was deleted.
+            let was_created = comment.id.is_some() && comment.post_id == begun.post_id;
+            return was_created && (before != Presence::Present || allowed.is_none());
+        }
         if reply.status != 201 {
             return reply.status == 404 && allowed != Some(true);
         }

@@ -134,6 +134,10 @@ impl WebStore {
         again: bool,
     ) -> bool {
         let order = &self.orders[number];
+        if reply.status == 409 {
+            // The customer remembers for a while that the order of this key was deleted.
+            return order.id.is_some() && order.shown.is_none();
+        }
         if reply.status != 201 {
             // A product of another client may have gone, or the customer is not there yet. An order
             // that exists is found by its key.
