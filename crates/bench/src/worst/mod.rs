@@ -76,8 +76,9 @@ pub(crate) async fn run(options: &Options) -> anyhow::Result<()> {
     let mut functions = requests::functions()?;
     let is_wanted = |name| options.functions.iter().any(|one| one == name);
     functions.retain(|function| options.functions.is_empty() || is_wanted(function.name));
+    let mut functions: Vec<_> = functions.into_iter().enumerate().collect();
     // Queries first and parents last, since deletes take away what others ask for.
-    functions.sort_by_key(|function| (order(&function.method), Reverse(function.route.len())));
+    functions.sort_by_key(|(_, function)| (order(&function.method), Reverse(function.route.len())));
 
     let mut table = Table::new([
         "function",
@@ -95,7 +96,8 @@ pub(crate) async fn run(options: &Options) -> anyhow::Result<()> {
         "the dearest",
     ]);
     let mut above = Vec::new();
-    for function in functions {
+    let mut rows = Vec::new();
+    for (place, function) in functions {
         eprintln!("{}", function.name);
         let candidates = requests::candidates(&data, function.name);
         let candidates = candidates.with_context(|| {
@@ -120,7 +122,7 @@ pub(crate) async fn run(options: &Options) -> anyhow::Result<()> {
         if is_above {
             above.push(format!("{}: {} {:?}", function.name, worst.dearest, worst.failed));
         }
-        table.row([
+        let row = [
             function.name.to_owned(),
             worst.accepted.to_string(),
             worst.refused.to_string(),
@@ -134,7 +136,12 @@ pub(crate) async fn run(options: &Options) -> anyhow::Result<()> {
             MAX_MEMORY_MIB.to_string(),
             (worst.answer_bytes / 1_000).to_string(),
             worst.dearest,
-        ]);
+        ];
+        rows.push((place, row));
+    }
+    rows.sort_by_key(|(place, _)| *place);
+    for (_, row) in rows {
+        table.row(row);
     }
     println!("{}\n\n{table}", machine::line());
     ensure!(above.is_empty(), "above a limit, or failed:\n{}", above.join("\n"));
