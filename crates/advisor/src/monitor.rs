@@ -157,7 +157,7 @@ impl Metrics {
 
     /// Returns true when the number of keys is that of a part of the container.
     fn sees_some_keys(&self) -> bool {
-        !self.scan.is_complete && self.items.cardinality.exact
+        !self.scan.is_complete
     }
 
     /// Returns true when something is wrong.

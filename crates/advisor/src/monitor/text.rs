@@ -40,15 +40,15 @@ impl fmt::Display for Metrics {
 impl Metrics {
     fn sizes(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let count = self.items.cardinality;
-        let about = match count.exact {
-            _ if self.sees_some_keys() => "at least ",
-            true => "",
-            false => "about ",
+        let (about, keys) = match count.exact {
+            _ if self.sees_some_keys() => ("at least ", count.low.floor()),
+            true => ("", count.value),
+            false => ("about ", count.value),
         };
         writeln!(
             f,
             "{about}{:.0} logical partitions, {} on average; Gini {:.2} of the items, {:.2} of the bytes\n",
-            count.value,
+            keys,
             bytes(self.average_partition_size),
             self.skew.items,
             self.skew.bytes,
