@@ -41,6 +41,9 @@ pub use unique::{Unique, Uniqueness};
 /// Up to this factor two candidates cost the same.
 const SAME_COST: f64 = 1.05;
 
+/// A part of the halves that is too large to be chance.
+const DOUBT: f64 = 0.1;
+
 /// The answer to a sample, its requests and the candidates.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]

@@ -17,24 +17,24 @@
 
 use rayon::prelude::*;
 use tributary_charges::ERROR;
-use tributary_partitioning::path::Path;
 
 use crate::{
-    analysis::{
-        Options,
+    counts::{
         candidate::Candidate,
         kind::{Kind, Matches},
     },
-    population::{Draw, Population},
+    limits::{PARTITION_REQUEST_UNITS, PHYSICAL_PARTITION_BYTES, SECONDS_OF_A_DAY},
+    population::Population,
     report::{Estimate, Hotness, Named, Report, RequestReport, Resample, Risk},
-    request::{Operation, Step},
+    request::Operation,
     sketch::float,
     unseen::Sizes,
+    world::World,
 };
 
 mod cost;
 mod hotness;
-pub(crate) mod load;
+mod load;
 mod prefixes;
 mod risks;
 mod unknown;
@@ -48,28 +48,6 @@ const RESAMPLES: u32 = 100;
 
 /// A key that costs more times as much as the cheapest is the best in no half.
 const RIVAL: f64 = 4.0;
-
-/// The data of a physical partition, in bytes: 50 GB, a limit of the service.
-pub(crate) const PHYSICAL_PARTITION_BYTES: f64 = 50.0 * GB;
-pub(crate) const GB: f64 = 1_073_741_824.0;
-/// Request units a second of a physical partition, and so of a logical one: a limit of the service.
-pub(crate) const PARTITION_REQUEST_UNITS: f64 = 10_000.0;
-pub(crate) const SECONDS_OF_A_DAY: f64 = 86_400.0;
-
-/// What is the same for all candidates.
-#[derive(Debug)]
-pub(crate) struct World<'a> {
-    pub(crate) kinds: Vec<(&'a Kind, Matches)>,
-    pub(crate) options: &'a Options,
-    /// The property that tells when an item was created.
-    pub(crate) time: &'a Path,
-    /// Items in the container.
-    pub(crate) n_items: f64,
-    /// How the sample was drawn from it.
-    pub(crate) draw: Draw,
-    /// The sizes of the groups that each kind of request finds.
-    sizes: Vec<Sizes>,
-}
 
 /// What a kind of request costs under a candidate.
 #[derive(Clone, Copy, Debug, Default)]
@@ -86,69 +64,6 @@ pub(crate) struct Cost {
     pub(crate) charge_of_starts: f64,
     /// The part of the charge for each item that is loaded.
     pub(crate) charge_of_a_load: f64,
-}
-
-impl<'a> World<'a> {
-    pub(crate) fn new(
-        kinds: &'a [Kind],
-        options: &'a Options,
-        time: &'a Path,
-        n_items: u64,
-    ) -> Self {
-        let in_sample = float(n_items);
-        let n_items = options.items_in_container.map_or(in_sample, float).max(in_sample);
-        let scale = if in_sample > 0.0 { n_items / in_sample } else { 1.0 };
-        let draw = Draw { scale, whole_keys: options.whole_keys.is_some(), half: None };
-        let matches = kinds.par_iter().map(|kind| kind.matches(draw, None)).collect::<Vec<_>>();
-        let (matches, sizes): (Vec<_>, _) = matches.into_iter().unzip();
-        Self { kinds: kinds.iter().zip(matches).collect(), options, time, n_items, draw, sizes }
-    }
-
-    /// Returns the same as half of the sample tells it.
-    fn of_half(&self, half: u64) -> World<'a> {
-        let draw = Draw { half: Some(half), ..self.draw };
-        let kinds = self.kinds.iter().zip(&self.sizes);
-        let kinds = kinds.map(|((kind, _), near)| (*kind, kind.matches(draw, Some(near)).0));
-        World { kinds: kinds.collect(), draw, sizes: Vec::new(), ..*self }
-    }
-
-    /// Returns how often a kind of request comes a day; once, where no frequency is known.
-    pub(crate) fn weight(&self, kind: &Kind) -> f64 {
-        let any = self.kinds.iter().any(|(kind, _)| kind.request.frequency.is_some());
-        if any { kind.request.per_day().unwrap_or(0.0) } else { 1.0 }
-    }
-
-    /// Returns by how many items the container grows in a day, as far as that is known: what is created
-    /// without what is deleted.
-    pub(crate) fn items_per_day(&self) -> Option<f64> {
-        let created = self.kinds.iter().filter_map(|(kind, _)| {
-            let steps = match kind.request.operation {
-                Operation::Transaction => steps(kind),
-                operation => vec![Step::of(operation)],
-            };
-            let grows = steps.iter().any(|step| step.operation == Operation::Create);
-            let change: f64 = steps.iter().map(change).sum();
-            Some((grows, change * kind.request.per_day()?))
-        });
-        // Who only deletes has not said what comes.
-        let sum = created.reduce(|(a, sum), (b, one)| (a || b, sum + one));
-        let stated = sum.filter(|(grows, _)| *grows).map(|(_, sum)| sum.max(0.0));
-        self.options.items_per_day.or(stated)
-    }
-}
-
-/// Returns the least number of writes that tell how they come together.
-pub(crate) fn hotness_needs() -> u64 {
-    hotness::ENOUGH_WRITES
-}
-
-/// Returns by how many items a step changes the container.
-fn change(step: &Step) -> f64 {
-    match step.operation {
-        Operation::Create => f64::from(step.items),
-        Operation::Delete => -f64::from(step.items),
-        _ => 0.0,
-    }
 }
 
 /// What the halves of a sample need of a candidate: the same in each.
@@ -364,12 +279,4 @@ fn share(
         }
     }
     (all > 0.0).then(|| sum / all)
-}
-
-/// Returns the writes of a transaction: one create when none is given.
-fn steps(kind: &Kind) -> Vec<Step> {
-    if kind.request.writes.is_empty() {
-        return vec![Step::of(Operation::Create)];
-    }
-    kind.request.writes.clone()
 }

@@ -6,10 +6,11 @@
 //! [`Severity::Notice`]. Findings that cost or fail whatever the size stay warnings.
 
 use crate::{
-    estimate::{GB, PARTITION_REQUEST_UNITS, World, hotness_needs},
+    limits::{GB, PARTITION_REQUEST_UNITS},
     report::{Finding, Report, Severity},
     request::Operation,
     words::{counted, percent, whole},
+    world::World,
 };
 
 /// The anti-pattern of one item in each partition.
@@ -60,6 +61,10 @@ pub const MOST_CROSS_PARTITION: f64 = 0.5;
 pub const LARGE_BYTES: f64 = 15.0 * GB;
 /// With fewer items in a partition on average, partitions are fragments.
 pub const LEAST_ITEMS: f64 = 2.0;
+
+/// A window with fewer writes tells nothing: the share of one key would be chance. With as many, the
+/// error of a share is below 15 points.
+pub(crate) const ENOUGH_WRITES: u64 = 50;
 
 const CHECKLIST: &str = "guide, Implementation Guidelines 1, Partition Key Design Checklist";
 pub(crate) const ALERTS: &str = "guide, Monitoring and Diagnostics 2, Performance Alerting";
@@ -124,7 +129,7 @@ fn low_cardinality(report: &Report, severity: Severity) -> Option<Finding> {
 }
 
 fn hot_partition(report: &Report, severity: Severity) -> Option<Finding> {
-    let hotness = report.hotness.as_ref().filter(|hot| hot.writes >= hotness_needs());
+    let hotness = report.hotness.as_ref().filter(|hot| hot.writes >= ENOUGH_WRITES);
     let by_writes = hotness.map(|hot| {
         let window = match hot.window_seconds {
             60 => "minute",

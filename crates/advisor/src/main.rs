@@ -16,9 +16,11 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    Advise(Box<command::advise::Arguments>),
+    Advise(Box<command::advise_arguments::Arguments>),
     #[cfg(feature = "cosmos")]
     Monitor(command::monitor::Arguments),
+    #[cfg(feature = "cosmos")]
+    Sample(command::sample::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -26,6 +28,8 @@ fn main() -> ExitCode {
         Command::Advise(arguments) => command::advise::run(&arguments),
         #[cfg(feature = "cosmos")]
         Command::Monitor(arguments) => command::monitor::run(&arguments),
+        #[cfg(feature = "cosmos")]
+        Command::Sample(arguments) => command::sample::run(&arguments),
     };
     // 2 is what clap answers to wrong arguments, too.
     outcome.unwrap_or_else(|error| {

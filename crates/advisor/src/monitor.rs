@@ -12,23 +12,26 @@
 use serde::Serialize;
 
 use crate::{
-    estimate::GB,
     findings::{
         ALERTS, CROSS_PARTITION_QUERIES, HOT_PARTITION, LARGE_BYTES, LARGE_PARTITION,
         LOW_CARDINALITY, MOST_CROSS_PARTITION, MOST_GINI, MOST_SHARE,
     },
+    limits::GB,
     report::{Finding, Report, Severity},
     words::percent,
 };
 
 mod connection;
+mod draw;
 mod endings;
 mod names;
 mod scan;
 mod telemetry;
 mod text;
+mod windows;
 
 pub use connection::{ConnectionError, connect};
+pub use draw::{Draw, Drawn, LeftOut, MIN_REQUEST_UNITS, Step, Unit};
 pub use scan::{Container, Limits, Scan};
 pub use telemetry::{Telemetry, TelemetryError};
 

@@ -13,7 +13,8 @@ use tributary_partitioning::{KeyStrategy, Part, path::Path};
 
 use crate::{
     advice::{Standing, rank},
-    analysis::{Analysis, Options},
+    analysis::Analysis,
+    options::Options,
     request::{RequestKind, Wanted},
     sample::Item,
 };

@@ -7,13 +7,13 @@ use serde_json::Value;
 use thiserror::Error;
 
 /// Bytes of text that are parsed at once, on all cores.
-const BATCH: usize = 4 << 20;
+const BATCH: usize = 1 << 20;
 
 /// The longest line, in bytes. The service's limit of an item is 2 MB; escapes may lengthen it.
 const LONGEST_LINE: usize = 32 << 20;
 
 /// The largest item that the service stores, in bytes as JSON.
-const MAX_ITEM_BYTES: usize = 2 << 20;
+pub(crate) const MAX_ITEM_BYTES: usize = 2 << 20;
 
 /// An item of the sample.
 #[derive(Clone, Debug)]
@@ -107,9 +107,11 @@ pub fn read(
             }
             lines.push((n_lines, start..text.len()));
         }
-        let items =
-            lines.into_par_iter().filter_map(|(line, range)| item(line, &text[range]).transpose());
-        let items: Vec<Item> = items.collect::<Result<_, _>>()?;
+        // Each core writes into its part of one list, which does not grow meanwhile.
+        let lines = lines.into_par_iter().with_min_len(64);
+        let read = lines.map(|(line, range)| item(line, &text[range])).collect::<Vec<_>>();
+        let items: Vec<Item> =
+            read.into_iter().filter_map(Result::transpose).collect::<Result<_, _>>()?;
         progress.items += items.len() as u64;
         progress.bytes += text.len() as u64;
         if !items.is_empty() {

@@ -6,15 +6,16 @@
 //!   give them: `CDBDataPlaneRequests`, `CDBPartitionKeyRUConsumption`, `CDBPartitionKeyStatistics` and
 //!   `CDBQueryRuntimeStatistics` ([columns](https://learn.microsoft.com/azure/azure-monitor/reference/tables-index));
 //! - lines of Tributary's handler, as they are or within rows of `AppTraces`: how often each function was
-//!   called. They do not tell what a request filters by, so they give frequencies to kinds of requests
-//!   that have the name of the function.
+//!   called, and its request units. They do not tell what a request filters by, so they give frequencies to
+//!   kinds of requests that have the name of the function. Those on the use of logical partitions tell the
+//!   hottest keys.
 //!
 //! A row may stand for several requests: `summarize Requests = count(), RequestCharge = sum(RequestCharge)`
 //! makes an export of a year small. The columns are `Requests` or `count_`, and `RequestCharge` or
 //! `sum_RequestCharge`.
 //!
 //! What is bounded: query texts ([`MOST_TEXTS`]), logical partitions ([`MOST_KEYS`]), and requests of which
-//! it is known whether they stay in one logical partition ([`MOST_ACTIVITIES`]). Beyond the bound, those are
+//! rows of several tables are joined: their partitions, text and charge ([`MOST_ACTIVITIES`]). Beyond the bound, those are
 //! kept whose hash is smallest: a sample that does not depend on the order of the rows.
 
 use std::{collections::BTreeSet, io::BufRead};
@@ -24,7 +25,10 @@ use thiserror::Error;
 use time::{Date, OffsetDateTime, Time};
 use tributary_partitioning::KeyStrategy;
 
-use crate::request::{Frequency, RequestKind};
+use crate::{
+    observed::ObservedReads,
+    request::{Frequency, RequestKind},
+};
 
 mod calibration;
 mod kinds;
@@ -33,7 +37,7 @@ pub(crate) mod rows;
 mod sampled;
 mod tables;
 
-pub use calibration::Charged;
+pub use calibration::{Charged, Subject};
 use rows::Row;
 use tables::Tables;
 
@@ -43,7 +47,7 @@ pub const MOST_TEXTS: usize = 1_000;
 /// Logical partitions that are told apart.
 pub const MOST_KEYS: usize = 100_000;
 
-/// Requests of which the logical partitions are counted.
+/// Requests of which rows of several tables are joined.
 pub const MOST_ACTIVITIES: usize = 100_000;
 
 /// Traffic that was measured.
@@ -104,7 +108,7 @@ pub struct Measured {
     /// Sentences about hot and large logical partitions of the current key, about throttling, and about
     /// what the rows do not tell.
     pub notes: Vec<String>,
-    /// What each operation was charged, where the rows tell it.
+    /// What operations, kinds of queries and functions were charged, where the rows tell it.
     pub charged: Vec<Charged>,
 }
 
@@ -132,7 +136,7 @@ impl Traffic {
     }
 
     fn add(&mut self, row: &Row) {
-        let container = row.text("CollectionName");
+        let container = tables::container(row);
         if let (Some(wanted), Some(found)) = (&self.container, container)
             && wanted != found
         {
@@ -172,11 +176,20 @@ impl Traffic {
         let mut others = Vec::new();
         for (function, calls) in self.tables.functions() {
             match requests.iter_mut().find(|request| request.kind == function) {
-                Some(request) => request.frequency = Some(Frequency { per_day: calls / days }),
+                Some(request) => {
+                    request.frequency = Some(Frequency { per_day: calls.requests / days });
+                }
                 None => others.push(function.to_owned()),
             }
         }
         Ok(others)
+    }
+
+    /// Returns how much the keys that the container has are read, where the rows tell it.
+    /// Of several containers it is not known which has a key.
+    pub fn reads(&self) -> Option<ObservedReads> {
+        let is_of_one = self.container.is_some() || self.tables.containers().len() < 2;
+        is_of_one.then(|| self.tables.reads()).flatten()
     }
 
     /// Returns what was measured, for people.

@@ -14,6 +14,9 @@ pub struct Shape {
     pub whole_items: Option<String>,
     /// Whether the result sums items up, so that one page of it may come from all of them.
     pub sums_up: bool,
+    /// Whether the result is the first items in an order: of several physical partitions each hands over
+    /// its own first ones.
+    pub takes_first: bool,
     /// The properties that the filter compares by `=`, as `a/b`.
     pub equalities: Vec<String>,
 }
@@ -55,6 +58,7 @@ pub fn shape(text: &str) -> Shape {
         .any(|pair| pair[0].is_one_of(&["COUNT", "SUM", "AVG", "MIN", "MAX"]) && pair[1].is("("));
     let distinct = head.iter().any(|token| token.is("DISTINCT"));
     let sums_up = aggregates || distinct || group < end;
+    let has_top = head.iter().any(|token| token.is("TOP"));
 
     let is_whole = list.len() == 1 && list[0].is("*");
     let is_plain = clause(&["JOIN", "OFFSET"]).is_none() && from < end;
@@ -72,6 +76,7 @@ pub fn shape(text: &str) -> Shape {
         seeks: seeks(filter) + order_seeks,
         whole_items,
         sums_up,
+        takes_first: order < end && !sums_up && (has_top || clause(&["OFFSET"]).is_some()),
         equalities: equalities(filter),
     }
 }
@@ -223,6 +228,19 @@ mod tests {
             let shape = shape(text);
             assert!(shape.sums_up, "{text}");
             assert_eq!(shape.whole_items.as_deref(), Some(whole), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_first_items_need_an_order_and_a_limit() {
+        for (text, takes_first) in [
+            ("SELECT TOP 3 * FROM c ORDER BY c.a", true),
+            ("SELECT c.a FROM c WHERE c.b = 1 ORDER BY c.a DESC OFFSET 0 LIMIT 3", true),
+            ("SELECT * FROM c ORDER BY c.a", false),
+            ("SELECT TOP 3 * FROM c", false),
+            ("SELECT DISTINCT TOP 3 VALUE c.a FROM c ORDER BY c.a", false),
+        ] {
+            assert_eq!(shape(text).takes_first, takes_first, "{text}");
         }
     }
 

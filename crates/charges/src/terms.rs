@@ -40,9 +40,12 @@ pub fn charge_of(item: &Value, policy: &IndexingPolicy) -> f64 {
     }
     let mut in_arrays = Terms::default();
     let mut values = 0;
+    let mut path = Vec::new();
     for (name, value) in properties {
         if !SYSTEM_PROPERTIES.contains(&name.as_str()) {
-            values += count(value, &mut vec![name], policy, &mut in_arrays);
+            path.push(name.as_str());
+            values += count(value, &mut path, policy, &mut in_arrays);
+            path.pop();
         }
     }
     let missing = |path: &Vec<&str>| scalar_at(item, path).is_none() && policy.covers(path);

@@ -1,7 +1,7 @@
 //! What else helps a request that does not fit the key: a second copy of the items under another key.
 //!
 //! A *global secondary index* is a container that the service keeps itself. A *projection* is a
-//! container that the app keeps from the change feed, as `src/projection` of Tributary does. Both cost
+//! container that the app keeps from the change feed, as `crates/tributary-functions/src/projection` of Tributary does. Both cost
 //! each write once more, with the other key. A projection also reads the copy before it writes, to keep
 //! a newer version. Writes that move an item in the copy, because they change its other key, cost twice:
 //! that is not counted here.

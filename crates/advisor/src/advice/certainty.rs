@@ -7,10 +7,7 @@
 use serde::Serialize;
 use tributary_partitioning::KeyStrategy;
 
-use super::{SAME_COST, Standing};
-
-/// A part of the halves that is too large to be chance.
-pub(super) const DOUBT: f64 = 0.1;
+use super::{DOUBT, SAME_COST, Standing};
 
 /// A key that costs so many times as much is a mistake.
 const DEAR: f64 = 4.0 / 3.0;

@@ -1,7 +1,7 @@
 //! How a container gets another partition key: a copy of all its items, and a change-over of the app.
 //!
 //! The service has no way to change the key of a container. There are two ways to a container with the
-//! other key: a copy job of the service, and a projection from the change feed, as `src/projection` of
+//! other key: a copy job of the service, and a projection from the change feed, as `crates/tributary-functions/src/projection` of
 //! Tributary does.
 
 use serde::Serialize;
@@ -10,7 +10,7 @@ use tributary_partitioning::KeyStrategy;
 
 use super::{Definition, Standing};
 use crate::{
-    estimate::{PARTITION_REQUEST_UNITS, SECONDS_OF_A_DAY},
+    limits::{PARTITION_REQUEST_UNITS, SECONDS_OF_A_DAY},
     report::RequestReport,
     request::{Operation, RequestKind},
     words::{about, counted},
@@ -212,7 +212,7 @@ fn projection(container: &Definition) -> Vec<String> {
             .to_owned(),
         format!(
             "Deploy a function on the change feed of `{name}`, from its beginning, that writes each item into \
-             `{name}-2` only over an older version (`src/projection`).{key}"
+             `{name}-2` only over an older version (`crates/tributary-functions/src/projection`).{key}"
         ),
         "Wait until its lag is that of live traffic, and compare both containers (an audit, or counts).".to_owned(),
         "Move the reads, function by function; each can go back.".to_owned(),

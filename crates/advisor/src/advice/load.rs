@@ -12,7 +12,7 @@ use serde_json::Value;
 use tributary_partitioning::KeyValue;
 
 use crate::{
-    estimate::{PARTITION_REQUEST_UNITS, PHYSICAL_PARTITION_BYTES, SECONDS_OF_A_DAY},
+    limits::{PARTITION_REQUEST_UNITS, PHYSICAL_PARTITION_BYTES, SECONDS_OF_A_DAY},
     placement::place,
     report::Report,
     request::RequestKind,

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{SAME_COST, certainty::DOUBT, complexity};
+use super::{DOUBT, SAME_COST, complexity};
 use crate::report::Report;
 
 /// A candidate in the ranking.

@@ -10,12 +10,12 @@ use anyhow::{Context, bail};
 use serde::Deserialize;
 use tributary_charges::policy::IndexingPolicy;
 use tributary_partition::{
-    RequestKind,
+    ObservedReads, RequestKind,
     traffic::{Measured, Traffic},
 };
 use tributary_partitioning::KeyStrategy;
 
-use super::advise::Arguments;
+use super::advise_arguments::Arguments;
 
 /// What is known beside the items.
 pub(crate) struct Input {
@@ -23,6 +23,7 @@ pub(crate) struct Input {
     pub(crate) current: Option<KeyStrategy>,
     pub(crate) indexing_policy: IndexingPolicy,
     pub(crate) measured: Option<Measured>,
+    pub(crate) reads: Option<ObservedReads>,
 }
 
 /// The file of containers, as far as it matters here.
@@ -63,6 +64,7 @@ impl Input {
             current,
             indexing_policy,
             measured: None,
+            reads: None,
         };
         if !arguments.traffic.is_empty() {
             input.add_traffic(arguments)?;
@@ -88,6 +90,7 @@ impl Input {
             ));
         }
         self.measured = Some(measured);
+        self.reads = traffic.reads();
         Ok(())
     }
 

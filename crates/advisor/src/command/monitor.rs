@@ -1,7 +1,6 @@
 //! `tributary-partition monitor`.
 
 use std::{
-    env,
     io::{IsTerminal, Write, stderr, stdout},
     path::PathBuf,
     process::ExitCode,
@@ -10,11 +9,9 @@ use std::{
 
 use anyhow::{Context, ensure};
 use clap::Args;
-use tributary_partition::monitor::{Container, Limits, Metrics, Scan, Telemetry, connect};
+use tributary_partition::monitor::{Container, Limits, Metrics, Scan, Telemetry};
 
-/// Reads `--cosmos` where it is not given: a key on the command line is in the history of the shell and
-/// in the list of processes.
-const CONNECTION: &str = "COSMOS_CONNECTION";
+use super::live_container::LiveContainer;
 
 /// Clears a terminal, and goes to its first line.
 const CLEAR: &str = "\x1b[2J\x1b[H";
@@ -27,18 +24,8 @@ const CLEAR: &str = "\x1b[2J\x1b[H";
 /// Exit code: 0; 1 when something is wrong (not with --watch); 2 for input that cannot be used.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// The account: `AccountEndpoint=…;AccountKey=…;`, or its URL to be reached with the identity that
-    /// is signed in. Better than a key on the command line: the environment variable COSMOS_CONNECTION.
-    #[arg(long, value_name = "CONNECTION")]
-    cosmos: Option<String>,
-
-    /// The database.
-    #[arg(long, value_name = "NAME", default_value = "tributary")]
-    database: String,
-
-    /// The container.
-    #[arg(long, value_name = "NAME")]
-    container: String,
+    #[command(flatten)]
+    live: LiveContainer,
 
     /// Report on at most so many items, drawn from all over the container by the ends of their ids.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
@@ -81,12 +68,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
 async fn monitor(arguments: &Arguments) -> anyhow::Result<bool> {
     let most = arguments.max_request_units;
     ensure!(most.is_none_or(|most| most > 0.0), "--max-request-units must be more than 0");
-    let connection = arguments.cosmos.clone().or_else(|| env::var(CONNECTION).ok());
-    let connection = connection.with_context(|| {
-        format!("no account: give --cosmos, or set {CONNECTION}, to a connection string or a URL")
-    })?;
-    let cosmos = connect(&connection).await?;
-    let container = Container::open(&cosmos, &arguments.database, &arguments.container).await?;
+    let container = arguments.live.open().await?;
     let (mut spent, mut rounds) = (0.0, 0_u64);
     loop {
         let left = most.map(|most| most - spent);
@@ -150,7 +132,7 @@ fn shown(metrics: &Metrics, arguments: &Arguments) -> anyhow::Result<String> {
 }
 
 /// Says something to the person. A closed stderr is not an error.
-fn say(text: &str) {
+pub(super) fn say(text: &str) {
     let _ = writeln!(stderr(), "{text}");
 }
 

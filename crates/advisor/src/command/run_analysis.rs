@@ -16,7 +16,7 @@ use tributary_partition::{
 use tributary_partitioning::{Condition, KeyStrategy, strategy::MOST_LEVELS};
 
 use super::{
-    advise::{Arguments, Sampled},
+    advise_arguments::{Arguments, Sampled},
     input::{self, Input},
     properties::Properties,
 };
@@ -36,6 +36,7 @@ pub(crate) fn run(input: &Input, arguments: &Arguments) -> anyhow::Result<Advice
     let options = Options {
         time: arguments.time.clone().or_else(|| time_of_creation(&part)),
         current: input.current.clone(),
+        reads: input.reads.clone(),
         items_in_container: arguments.items_in_container,
         whole_keys: whole_keys(input, arguments)?,
         items_per_day: arguments.items_per_day,

@@ -8,15 +8,17 @@ use tributary_partitioning::{
     Condition, Filter, KeyStrategy, KeyValue, Part, Visit, filter::Range, path::Path,
 };
 
-use super::{Cost, Prefixes, SECONDS_OF_A_DAY, World, load::period_days, steps};
+use super::{Cost, Prefixes, load::period_days};
 use crate::{
-    analysis::{
+    counts::{
         candidate::Candidate,
         kind::{Found, Kind, Matches},
     },
+    limits::SECONDS_OF_A_DAY,
     report::Named,
     request::{Operation, Select, Step, Wanted},
     sketch::float,
+    world::{World, steps},
 };
 
 /// An application sends no more requests than this for one answer: beyond, it asks all physical

@@ -6,17 +6,14 @@ use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 use tributary_partitioning::path::Path;
 
 use crate::{
-    analysis::{candidate::Candidate, times},
+    counts::{candidate::Candidate, times},
+    findings::ENOUGH_WRITES,
     report::{HeatRow, Hotness, Times},
     sketch::float,
 };
 
 /// Windows in which the busiest is looked for, in seconds: a minute, an hour, a day.
 const WINDOWS: [u32; 3] = [60, 3_600, 86_400];
-
-/// A window with fewer writes tells nothing: the share of one key would be chance. With as many, the
-/// error of a share is below 15 points.
-pub(crate) const ENOUGH_WRITES: u64 = 50;
 
 /// The most columns of the heat map, and its rows.
 const COLUMNS: i64 = 48;

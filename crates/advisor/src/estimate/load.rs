@@ -4,18 +4,17 @@ use std::collections::HashMap;
 
 use tributary_partitioning::{Key, KeyStrategy, Part, period::Granularity};
 
-use super::{Cost, GB, PARTITION_REQUEST_UNITS, SECONDS_OF_A_DAY, World, steps};
+use super::Cost;
 use crate::{
-    analysis::{candidate::Candidate, kind::Kind},
+    counts::{candidate::Candidate, kind::Kind},
     distribution::{self, distribution},
+    limits::{PARTITION_BYTES, PARTITION_REQUEST_UNITS, SECONDS_OF_A_DAY},
     population::Group,
     report::{Distribution, Growth, Named},
     request::Operation,
     sketch::float,
+    world::{World, steps},
 };
-
-/// The data of a logical partition, in bytes: 20 GB, a limit of the service.
-pub(crate) const PARTITION_BYTES: f64 = 20.0 * GB;
 
 /// Recent writes are those of a day, and at least this many.
 const RECENT: usize = 200;
@@ -39,6 +38,9 @@ struct Partition<'a> {
     bytes: f64,
     keys: f64,
     request_units_per_day: f64,
+    /// Its share in the reads by measurements, and the part of its items whose keys were measured.
+    observed: f64,
+    measured_items: f64,
 }
 
 impl<'a> Load<'a> {
@@ -56,8 +58,11 @@ impl<'a> Load<'a> {
             bytes: row.bytes,
             keys: row.keys,
             request_units_per_day: 0.0,
+            observed: 0.0,
+            measured_items: 0.0,
         });
         let mut partitions: Vec<_> = partitions.collect();
+        let observed = observe(&mut partitions, candidate, groups, world);
         let recent = recent_writes(candidate, groups);
         let n_items: f64 = partitions.iter().map(|one| one.items * one.keys).sum();
         let squares: f64 = partitions.iter().map(|one| one.items * one.items * one.keys).sum();
@@ -82,11 +87,22 @@ impl<'a> Load<'a> {
                 }
                 None => one.items,
             };
+            let as_measured =
+                observed > 0.0 && follows_time.is_none() && kind.request.operation.is_read();
+            let unmeasured = |one: &Partition<'_>| {
+                if as_measured { 1.0 - one.measured_items } else { 1.0 }
+            };
+            let weight = |one: &Partition<'_>| weight(one) * unmeasured(one);
             let weights: Vec<f64> = partitions.iter().map(weight).collect();
             let sum: f64 = weights.iter().zip(&partitions).map(|(w, one)| w * one.keys).sum();
-            if sum > 0.0 {
-                for (one, weight) in partitions.iter_mut().zip(weights) {
-                    one.request_units_per_day += per_day * cost.charge * weight / sum;
+            let measured = if as_measured { observed } else { 0.0 };
+            let request_units = per_day * cost.charge;
+            for (one, weight) in partitions.iter_mut().zip(weights) {
+                if sum > 0.0 {
+                    one.request_units_per_day += request_units * (1.0 - measured) * weight / sum;
+                }
+                if as_measured {
+                    one.request_units_per_day += request_units * one.observed;
                 }
             }
         }
@@ -182,6 +198,44 @@ impl<'a> Load<'a> {
             ends_with_period: period_days.is_some(),
         }
     }
+}
+
+/// Gives the partitions their shares in the reads as far as these were measured, and returns the sum. Those
+/// that stand for several keys are divided: one of these was measured.
+fn observe<'a>(
+    partitions: &mut Vec<Partition<'a>>,
+    candidate: &'a Candidate,
+    groups: &[Group<'_, ()>],
+    world: &World<'_>,
+) -> f64 {
+    let Some(reads) = &world.options.reads else { return 0.0 };
+    let by_hash: HashMap<u64, usize> =
+        partitions.iter().enumerate().map(|(at, one)| (one.hash, at)).collect();
+    let mut sum = 0.0;
+    for hot in candidate.hot.shares(reads, world.observed_items) {
+        sum += hot.share;
+        let at = by_hash.get(&hot.hash).copied();
+        let in_sample = at.map_or(hot.items, |at| groups[at].drawn_items).max(hot.items);
+        let mut one = Partition {
+            key: hot.key,
+            hash: hot.hash,
+            items: hot.items * world.draw.scale,
+            bytes: float(candidate.bytes) / float(candidate.n_items.max(1))
+                * hot.items
+                * world.draw.scale,
+            keys: 1.0,
+            request_units_per_day: 0.0,
+            observed: hot.share,
+            measured_items: hot.items / in_sample,
+        };
+        if let Some(known) = at.map(|at| &mut partitions[at]) {
+            (one.items, one.bytes) = (known.items, known.bytes);
+            known.keys = (known.keys - 1.0).max(0.0);
+        }
+        partitions.push(one);
+    }
+    partitions.retain(|one| one.keys > 0.0);
+    sum
 }
 
 /// Returns true if requests of this kind go where the newest items are, and not to several periods.

@@ -4,8 +4,7 @@ use std::collections::HashMap;
 
 use tributary_partitioning::{Key, KeyValue};
 
-use super::PHYSICAL_PARTITION_BYTES;
-use crate::{analysis::candidate::Candidate, population::Group};
+use crate::{counts::candidate::Candidate, limits::PHYSICAL_PARTITION_BYTES, population::Group};
 
 /// The bytes of the data under the first levels of a hierarchical key.
 #[derive(Debug)]

@@ -18,16 +18,18 @@
 //!    the items in the sample whose key changed counts.
 //! 5. **Items without a key** (`invalid-key`, `missing-key`): their share, [`UNKEYED`] times.
 
-use super::{Cost, PARTITION_REQUEST_UNITS, World, load::PARTITION_BYTES};
+use super::Cost;
 use crate::{
-    analysis::{candidate::Candidate, kind::Kind},
+    counts::{candidate::Candidate, kind::Kind},
     findings::{
-        CHANGING_KEY, CROSS_PARTITION_QUERIES, FAR_REQUEST_UNITS, HOT_PARTITION, INVALID_KEY,
-        LARGE_PARTITION, MISSING_KEY, THROUGHPUT_LIMIT,
+        CHANGING_KEY, CROSS_PARTITION_QUERIES, ENOUGH_WRITES, FAR_REQUEST_UNITS, HOT_PARTITION,
+        INVALID_KEY, LARGE_PARTITION, MISSING_KEY, THROUGHPUT_LIMIT,
     },
+    limits::{PARTITION_BYTES, PARTITION_REQUEST_UNITS},
     report::{Growth, Hotness, Risk},
     request::Operation,
     sketch::float,
+    world::World,
 };
 
 /// A tenth of the items without a key counts as much as all request units.
@@ -86,7 +88,7 @@ impl Basis<'_> {
     fn idle_throughput(&self, total: f64) -> f64 {
         // Creates may come together at a time, though over all times they are spread.
         let creates = self.sum(|kind, _| kind.request.operation == Operation::Create);
-        let hotness = self.hotness.filter(|hotness| hotness.writes >= super::hotness_needs());
+        let hotness = self.hotness.filter(|hotness| hotness.writes >= ENOUGH_WRITES);
         let hot_creates = hotness.map_or(0.0, |hotness| hotness.share * creates / total.max(1.0));
         let idle = (self.physical * self.busiest.max(hot_creates) - 1.0).max(0.0);
         let busy = self.growth.busiest_request_units_per_second.unwrap_or(0.0) / FAR_REQUEST_UNITS;

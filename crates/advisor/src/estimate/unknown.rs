@@ -1,7 +1,15 @@
 //! What the data cannot tell.
 
-use super::World;
-use crate::{report::Report, sketch::float, words::whole};
+use crate::{
+    findings::ENOUGH_WRITES,
+    report::Report,
+    sketch::float,
+    words::{percent, whole},
+    world::World,
+};
+
+/// A smaller share of the reads decides nothing.
+const MIN_TOLD_SHARE: f64 = 0.01;
 
 /// Returns it as sentences.
 pub(super) fn unknown(report: &Report, world: &World<'_>) -> Vec<String> {
@@ -50,24 +58,21 @@ pub(super) fn unknown(report: &Report, world: &World<'_>) -> Vec<String> {
     );
     if let Some(hot) = &report.hotness {
         say(
-            hot.writes < super::hotness_needs(),
+            hot.writes < ENOUGH_WRITES,
             format!(
                 "The busiest minute: even the busiest day of the sample has {} writes, too few to tell.",
                 hot.writes
             ),
         );
         say(
-            hot.window_seconds > 60 && hot.writes >= super::hotness_needs(),
+            hot.window_seconds > 60 && hot.writes >= ENOUGH_WRITES,
             "The busiest minute: no minute has enough writes in the sample to tell; a longer time is shown."
                 .to_owned(),
         );
     }
-    say(
-        frequencies,
-        "Which keys are read most: values are taken to be asked for as often as items have them. \
-         A single popular item or key of the application may be read far more."
-            .to_owned(),
-    );
+    if let Some(sentence) = of_reads(world).filter(|_| frequencies) {
+        say(true, sentence);
+    }
     say(
         report.keys.repeated_ids == 0,
         "Whether the key of an item ever changes: no id comes twice in the sample, and only the requests \
@@ -98,4 +103,24 @@ pub(super) fn unknown(report: &Report, world: &World<'_>) -> Vec<String> {
         ),
     );
     unknown
+}
+
+/// Returns a sentence about the reads that were not measured.
+fn of_reads(world: &World<'_>) -> Option<String> {
+    let reads = world.options.reads.as_ref().filter(|_| world.options.current.is_some());
+    let Some(reads) = reads else {
+        return Some(
+            "Which keys are read most: values are taken to be asked for as often as items have them. \
+             A single popular item or key of the application may be read far more."
+                .to_owned(),
+        );
+    };
+    let missing = reads.missing(world.observed_items);
+    (missing >= MIN_TOLD_SHARE).then(|| {
+        format!(
+            "Where {} of the measured reads go with another key: no item of the sample has their keys, so they \
+             are taken to be spread as items are.",
+            percent(missing)
+        )
+    })
 }

@@ -6,7 +6,7 @@ use super::{
     THROUGHPUT_LIMIT,
 };
 use crate::{
-    estimate::{GB, PARTITION_REQUEST_UNITS, load::PARTITION_BYTES},
+    limits::{GB, PARTITION_BYTES, PARTITION_REQUEST_UNITS},
     report::{Finding, Report, Severity},
     words::{counted, percent, whole},
 };

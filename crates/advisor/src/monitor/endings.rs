@@ -90,14 +90,14 @@ impl Endings {
         (self.0.len() as u64).saturating_pow(length)
     }
 
-    /// Returns endings of this length, the same each time, at most all and as many as a query may have.
-    pub(super) fn some(&self, length: u32, n: u64) -> Vec<String> {
+    /// Returns endings of this length, the same of each seed, at most all and as many as a query may have.
+    pub(super) fn some(&self, length: u32, n: u64, seed: u64) -> Vec<String> {
         let n = n.clamp(1, MAX_ENDINGS).min(self.count(length));
         let letters: Vec<char> = self.0.iter().copied().collect();
         let mut endings = BTreeSet::new();
         let mut number = 0_u64;
         while (endings.len() as u64) < n {
-            let mut hash = XxHash64::oneshot(0, &number.to_le_bytes());
+            let mut hash = XxHash64::oneshot(seed, &number.to_le_bytes());
             let mut ending = String::new();
             for _ in 0..length {
                 let at = usize::try_from(hash % letters.len() as u64).unwrap_or_default();
@@ -155,7 +155,7 @@ mod tests {
             // Beyond what is wanted, a few items are not read: too few to matter.
             prop_assert!(finds <= 2 * wanted.max(ENOUGH_ITEMS), "{length} {n}: {finds} for {wanted}");
             prop_assert!(8 * finds >= wanted.min(items / 2), "{length} {n}: {finds} for {wanted}");
-            let some = hex.some(length, n);
+            let some = hex.some(length, n, 0);
             prop_assert_eq!(some.len() as u64, n);
             prop_assert!(some.iter().all(|ending| ending.len() == length as usize));
         }
@@ -165,6 +165,6 @@ mod tests {
     fn ids_with_one_ending_tell_nothing() {
         assert!(!endings("x").tell());
         assert!(!endings("").tell());
-        assert_eq!(endings("ab").some(1, 9), ["a", "b"]);
+        assert_eq!(endings("ab").some(1, 9, 0), ["a", "b"]);
     }
 }

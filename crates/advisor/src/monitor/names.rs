@@ -43,7 +43,7 @@ fn hash(name: &str) -> Option<u64> {
 mod tests {
     use super::*;
 
-    /// The handler pins the same hash: `src/telemetry/partitions/`.
+    /// The handler pins the same hash: `crates/tributary-functions/src/telemetry/partitions/`.
     #[test]
     fn a_key_is_found_behind_its_hash() {
         let mut names = Names::default();

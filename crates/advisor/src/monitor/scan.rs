@@ -5,13 +5,14 @@ use std::num::NonZeroU32;
 use azure_data_cosmos::{
     ContainerClient, CosmosClient, FeedScope, Query,
     feed::{FeedRange, QueryFeedPage, QueryPageIterator},
+    models::PartitionKeyDefinition,
     options::{
         FeedOptions, MaxItemCountHint, OperationOptions, PriorityLevel, QueryOptions,
         ThroughputControlOptionsBuilder,
     },
 };
 use futures::TryStreamExt;
-use serde::Serialize;
+use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use tributary_partitioning::KeyStrategy;
 
@@ -25,15 +26,16 @@ use crate::{Analysis, Options, report::Report, sample::Item};
 
 /// Items of a page. A page of items of 1 KB costs about 30 request units, so a bound of request units is
 /// exceeded by little.
-const PAGE: u32 = 100;
+pub(super) const PAGE: u32 = 100;
 
 /// A live container.
 pub struct Container {
     pub(super) database: String,
     pub(super) id: String,
     pub(super) paths: Vec<String>,
-    strategy: KeyStrategy,
-    client: ContainerClient,
+    pub(super) definition: PartitionKeyDefinition,
+    pub(super) strategy: KeyStrategy,
+    pub(super) client: ContainerClient,
 }
 
 /// How much a scan may read.
@@ -80,7 +82,13 @@ impl Container {
         let strategy = paths.join(",").parse().map_err(|error| {
             anyhow::anyhow!("the partition key {} cannot be read: {error}", paths.join(", "))
         })?;
-        Ok(Self { database: database.to_owned(), id: id.to_owned(), paths, strategy, client })
+        let (database, id) = (database.to_owned(), id.to_owned());
+        Ok(Self { database, id, paths, definition, strategy, client })
+    }
+
+    /// Returns the paths of its partition key.
+    pub fn paths(&self) -> &[String] {
+        &self.paths
     }
 
     /// Returns its id.
@@ -193,7 +201,7 @@ impl Container {
         let limits = Limits { items: Some(wanted), ..limits };
         let mut search = Search::new();
         loop {
-            let one = endings.some(search.length, 1);
+            let one = endings.some(search.length, 1, 0);
             let mut only_cost = |_, scan: &mut Scan| each(Vec::new(), scan);
             let found = self.ending(ranges, &one, limits, scan, &mut only_cost).await?;
             if scan.is_spent(limits) {
@@ -202,7 +210,7 @@ impl Container {
             let Next::Take { length, endings: n } = search.next(&endings, found, wanted) else {
                 continue;
             };
-            let some = endings.some(length, n);
+            let some = endings.some(length, n, 0);
             let found = self.ending(ranges, &some, limits, scan, each).await?;
             scan.items_in_container = Some(found.saturating_mul(endings.count(length)) / n);
             return Ok(true);
@@ -219,12 +227,7 @@ impl Container {
         scan: &mut Scan,
         each: &mut impl FnMut(Vec<Item>, &mut Scan),
     ) -> anyhow::Result<u64> {
-        let names = (0..endings.len()).map(|n| format!("ENDSWITH(c.id, @e{n})"));
-        let text = format!("SELECT * FROM c WHERE {}", names.collect::<Vec<_>>().join(" OR "));
-        let mut query = Query::from(text);
-        for (n, ending) in endings.iter().enumerate() {
-            query = query.with_parameter(format!("@e{n}"), ending)?;
-        }
+        let query = query_of(endings)?;
         let most = limits.items.unwrap_or(u64::MAX);
         let mut found = 0;
         for range in ranges {
@@ -242,12 +245,12 @@ impl Container {
         Ok(found)
     }
 
-    async fn pages(
+    pub(super) async fn pages<T: DeserializeOwned + Send + 'static>(
         &self,
         query: Query,
         range: FeedRange,
         page: u32,
-    ) -> azure_data_cosmos::Result<QueryPageIterator<Value>> {
+    ) -> azure_data_cosmos::Result<QueryPageIterator<T>> {
         let mut operation = OperationOptions::default();
         operation.throughput_control = Some(
             ThroughputControlOptionsBuilder::new().with_priority_level(PriorityLevel::Low).build(),
@@ -270,9 +273,8 @@ impl Container {
 impl Scan {
     /// Returns the items of a page, and adds what it has cost.
     fn items_of(&mut self, page: QueryFeedPage<Value>) -> Vec<Item> {
-        let diagnostics = page.diagnostics();
-        self.request_units += diagnostics.total_request_charge().value();
-        self.requests += diagnostics.request_count() as u64;
+        self.request_units += charge(&page);
+        self.requests += page.diagnostics().request_count() as u64;
         page.into_items().into_iter().map(item).collect()
     }
 
@@ -302,8 +304,24 @@ impl Scan {
     }
 }
 
-fn everything() -> Query {
+/// Returns the request units of a page.
+pub(super) fn charge<T>(page: &QueryFeedPage<T>) -> f64 {
+    page.diagnostics().total_request_charge().value()
+}
+
+pub(super) fn everything() -> Query {
     Query::from("SELECT * FROM c")
+}
+
+/// Returns the query of the items whose ids have one of these endings.
+pub(super) fn query_of(endings: &[String]) -> azure_data_cosmos::Result<Query> {
+    let names = (0..endings.len()).map(|n| format!("ENDSWITH(c.id, @e{n})"));
+    let text = format!("SELECT * FROM c WHERE {}", names.collect::<Vec<_>>().join(" OR "));
+    let mut query = Query::from(text);
+    for (n, ending) in endings.iter().enumerate() {
+        query = query.with_parameter(format!("@e{n}"), ending)?;
+    }
+    Ok(query)
 }
 
 fn found(error: azure_data_cosmos::CosmosError, missing: impl Fn() -> String) -> anyhow::Error {

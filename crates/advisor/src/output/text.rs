@@ -7,7 +7,7 @@ use tributary_partitioning::Part;
 use super::tables;
 use crate::{
     advice::{Advice, Alternative, KeyChange, Spread},
-    estimate::GB,
+    limits::GB,
     report::{Finding, Report, Severity},
     words::{about, counted, percent},
 };

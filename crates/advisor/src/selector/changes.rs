@@ -4,8 +4,8 @@ use serde::Serialize;
 use tributary_partitioning::{KeyStrategy, path::Path};
 
 use super::{
-    Architecture, Characteristics, architecture,
-    decision::{self, LARGE_TENANT_GIGABYTES},
+    Architecture, Characteristics, architecture, decision,
+    kinds::LARGE_TENANT_GIGABYTES,
     kinds::{MANY_ITEMS, SMALL_GIGABYTES},
 };
 

@@ -6,11 +6,10 @@ use tributary_partitioning::{
     presets::READINGS_PER_DAY_FOR_DAILY,
 };
 
-use super::{Characteristics, Kind, kinds::MANY_ITEMS};
-
-/// Above this a tenant gets a second level: the guide warns at 15 GB ("Performance Alerting"), since a
-/// logical partition ends at 20 GB.
-pub(super) const LARGE_TENANT_GIGABYTES: f64 = 15.0;
+use super::{
+    Characteristics, Kind,
+    kinds::{LARGE_TENANT_GIGABYTES, MANY_ITEMS},
+};
 
 /// Below this many tenants the guide's validator finds a low cardinality.
 const FEW_TENANTS: u64 = 100;

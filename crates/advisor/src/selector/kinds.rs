@@ -54,6 +54,10 @@ type Statement = (&'static str, fn(&Characteristics) -> Option<bool>);
 /// Below this, the guide calls data small ("Simple Requirements AND Small Scale").
 pub(super) const SMALL_GIGABYTES: f64 = 100.0;
 
+/// Above this a tenant gets a second level: the guide warns at 15 GB ("Performance Alerting"), since a
+/// logical partition ends at 20 GB.
+pub(super) const LARGE_TENANT_GIGABYTES: f64 = 15.0;
+
 /// Above this, the guide calls data voluminous (`Volume: > 1_000_000`).
 pub(super) const MANY_ITEMS: u64 = 1_000_000;
 
@@ -88,7 +92,7 @@ const HOT_PERIOD: Statement =
 const TENANTS: Statement =
     ("tenants are to be isolated", |c| c.tenants.count.map(|count| count > 0));
 const SKEWED: Statement = ("one tenant is much larger than the others", |c| {
-    c.tenants.largest_gigabytes.map(|size| size > super::decision::LARGE_TENANT_GIGABYTES)
+    c.tenants.largest_gigabytes.map(|size| size > LARGE_TENANT_GIGABYTES)
 });
 const ACROSS: Statement = ("queries often span tenants or categories", unknown);
 const LARGE: Statement =

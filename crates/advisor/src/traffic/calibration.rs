@@ -1,5 +1,7 @@
 //! What was charged beside what is estimated for the same requests with the key that the container has.
 
+use std::fmt;
+
 use serde::Serialize;
 
 use super::Measured;
@@ -12,48 +14,85 @@ use crate::{
 /// Below this factor the two are the same: the error of the estimates.
 const SAME: f64 = 4.0 / 3.0;
 
-/// What the requests of an operation were charged.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+/// What some requests were charged.
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Charged {
-    /// The operation.
-    pub operation: Operation,
+    /// The requests.
+    #[serde(flatten)]
+    pub of: Subject,
     /// Request units a day.
     pub request_units_per_day: f64,
 }
 
+/// The requests that a charge is about.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Subject {
+    /// All requests of an operation.
+    Operation(Operation),
+    /// Those of a kind, by its name: queries by their text, or calls of a function.
+    Kind(String),
+}
+
+impl Subject {
+    fn has(&self, request: &RequestKind) -> bool {
+        match self {
+            Self::Operation(operation) => request.operation == *operation,
+            Self::Kind(kind) => request.kind == *kind,
+        }
+    }
+}
+
+impl fmt::Display for Subject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Operation(operation) => {
+                let name = serde_json::to_value(operation).unwrap_or_default();
+                write!(f, "Operation {}", name.as_str().unwrap_or_default())
+            }
+            Self::Kind(kind) => write!(f, "The kind \"{kind}\""),
+        }
+    }
+}
+
 impl Measured {
-    /// Adds a note for each operation: what it was charged, and what the report on the key that the
-    /// container has estimates.
+    /// Adds a note for each operation and each kind: what it was charged, and what the report on the key
+    /// that the container has estimates.
     pub fn compare(&mut self, report: &Report, requests: &[RequestKind]) {
         for charged in &self.charged {
             let kinds = report.requests.iter().zip(requests);
-            let same = kinds.filter(|(_, kind)| kind.operation == charged.operation);
-            let estimated: Vec<f64> =
-                same.filter_map(|(cost, _)| cost.request_units_per_day).collect();
-            let (sum, was) = (estimated.iter().sum::<f64>(), charged.request_units_per_day);
-            if estimated.is_empty() || was <= 0.0 || sum <= 0.0 {
+            let same: Vec<_> = kinds.filter(|(_, kind)| charged.of.has(kind)).collect();
+            let estimated = same.iter().filter_map(|(cost, _)| cost.request_units_per_day);
+            let (sum, was) = (estimated.sum::<f64>(), charged.request_units_per_day);
+            if was <= 0.0 || sum <= 0.0 {
                 continue;
             }
-            let name = serde_json::to_value(charged.operation).unwrap_or_default();
-            let name = name.as_str().unwrap_or_default();
-            let verdict = if sum > was * SAME {
-                format!(
+            let is_of_kind = matches!(charged.of, Subject::Kind(_));
+            let is_scan = same
+                .iter()
+                .all(|(_, kind)| kind.operation == Operation::Query && kind.filters.is_empty());
+            let verdict = match () {
+                () if sum > was * SAME && is_of_kind && is_scan => format!(
+                    "{:.1} times as much: its text has no filter that is certain, as with OR, so it counts as a \
+                     scan of all items. Write its filters by hand (--write-requests)",
+                    sum / was
+                ),
+                () if sum > was * SAME => format!(
                     "{:.1} times as much: a filter is missing, or finds less than in the sample. Trust what was \
                      charged, and the differences between keys less",
                     sum / was
-                )
-            } else if was > sum * SAME {
-                format!(
+                ),
+                () if was > sum * SAME => format!(
                     "{} of it: requests find more than the sample tells, or others are among them. Trust what \
                      was charged, and the differences between keys less",
                     percent(sum / was)
-                )
-            } else {
-                "the same within the error".to_owned()
+                ),
+                () => "the same within the error".to_owned(),
             };
             self.notes.push(format!(
-                "Operation {name}: charged {} RU a day, estimated for {} {}, {verdict}.",
+                "{}: charged {} RU a day, estimated for {} {}, {verdict}.",
+                charged.of,
                 about(was),
                 report.strategy,
                 about(sum)

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use tributary_partitioning::{KeyStrategy, path::Path};
 
 use super::{
-    calibration::Charged,
+    calibration::{Charged, Subject},
     queries::{self, Filters},
     tables::{Sum, Tables, Text},
 };
@@ -16,7 +16,7 @@ pub(super) fn kinds(tables: &Tables, days: f64, current: Option<&KeyStrategy>) -
     let mut kinds = Vec::new();
     for (name, sum) in &tables.operations {
         match operation(name) {
-            Some(Operation::Query) if tables.texts.iter().next().is_some() => {
+            Some(Operation::Query) if tables.texts().next().is_some() => {
                 kinds.extend(by_text(tables, *sum, days));
             }
             Some(Operation::Query) => kinds.extend(queries(tables, name, *sum, days, &key)),
@@ -31,15 +31,24 @@ pub(super) fn kinds(tables: &Tables, days: f64, current: Option<&KeyStrategy>) -
     kinds
 }
 
-/// Returns what each operation was charged a day.
+/// Returns what each operation, each kind of query by its text and each function was charged a day.
 pub(super) fn charged(tables: &Tables, days: f64) -> Vec<Charged> {
+    let operations = tables
+        .operations
+        .iter()
+        .filter_map(|(name, sum)| Some((Subject::Operation(operation(name)?), sum.request_units)));
+    let texts = tables.texts().map(|(text, _, request_units)| {
+        (Subject::Kind(name(&queries::filters(text))), request_units)
+    });
+    let functions = tables
+        .functions()
+        .map(|(function, sum)| (Subject::Kind(function.to_owned()), sum.request_units));
     let mut charged: Vec<Charged> = Vec::new();
-    for (name, sum) in &tables.operations {
-        let Some(operation) = operation(name) else { continue };
-        let request_units = sum.request_units / days;
-        match charged.iter_mut().find(|one| one.operation == operation) {
-            Some(one) => one.request_units_per_day += request_units,
-            None => charged.push(Charged { operation, request_units_per_day: request_units }),
+    for (of, request_units) in operations.chain(texts).chain(functions) {
+        let request_units_per_day = request_units / days;
+        match charged.iter_mut().find(|one| one.of == of) {
+            Some(one) => one.request_units_per_day += request_units_per_day,
+            None => charged.push(Charged { of, request_units_per_day }),
         }
     }
     charged
@@ -115,9 +124,9 @@ fn queries(
 
 /// Returns the queries by their texts; `sum` is how many there were together, where that is known.
 fn by_text(tables: &Tables, sum: Sum, days: f64) -> Vec<RequestKind> {
-    let rows: f64 = tables.texts.iter().map(|(_, text)| executions(text)).sum();
+    let rows: f64 = tables.texts().map(|(_, text, _)| executions(text)).sum();
     let mut kinds: Vec<RequestKind> = Vec::new();
-    for (text, executions) in tables.texts.iter().map(|(text, of)| (text, executions(of))) {
+    for (text, executions) in tables.texts().map(|(text, of, _)| (text, executions(of))) {
         let requests =
             if sum.requests > 0.0 { sum.requests * executions / rows } else { executions };
         let found = queries::filters(text);

@@ -25,7 +25,7 @@ impl<V: Default> Sampled<V> {
 
     /// Changes the value of a key, if the key is one of the kept.
     pub(super) fn change(&mut self, key: &str, change: impl FnOnce(&mut V)) {
-        let hash = XxHash64::oneshot(0, key.as_bytes());
+        let hash = hash(key);
         if self.below.is_some_and(|below| hash >= below) {
             return;
         }
@@ -43,9 +43,20 @@ impl<V: Default> Sampled<V> {
         self.below.is_none()
     }
 
+    /// Returns the share of the keys that are kept.
+    pub(super) fn share(&self) -> f64 {
+        #[expect(clippy::cast_precision_loss, reason = "a share needs no more than 53 bits")]
+        self.below.map_or(1.0, |below| below as f64 / u64::MAX as f64)
+    }
+
     pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &V)> {
         self.values.values().map(|(key, value)| (key.as_str(), value))
     }
+}
+
+/// Returns the hash of a key.
+pub(super) fn hash(key: &str) -> u64 {
+    XxHash64::oneshot(0, key.as_bytes())
 }
 
 #[cfg(test)]

@@ -2,25 +2,36 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{MOST_ACTIVITIES, MOST_KEYS, MOST_TEXTS, rows::Row, sampled::Sampled};
+use super::{
+    MOST_ACTIVITIES, MOST_KEYS, MOST_TEXTS,
+    rows::Row,
+    sampled::{Sampled, hash},
+};
 use crate::{
-    estimate::GB,
     findings::{LARGE_BYTES, MOST_SHARE},
+    limits::GB,
+    observed::ObservedReads,
     words::{counted, percent},
 };
 
 /// The unit of sizes in the tables, in bytes.
 const KB: f64 = 1_024.0;
 
+/// The handler's line about the keys of a container.
+const LINE_OF_USE: &str = "Measured the use of logical partitions";
+
 /// All that was added up.
 #[derive(Debug)]
 pub(super) struct Tables {
     pub(super) operations: BTreeMap<String, Sum>,
-    pub(super) texts: Sampled<Text>,
+    texts: Sampled<Text>,
     activities: Sampled<Activity>,
-    keys: Sampled<f64>,
+    keys: Sampled<KeyUse>,
+    /// The request units of keys by the handler's lines, and those of all keys.
+    used: Sampled<f64>,
+    request_units_used: f64,
     sizes: Sampled<f64>,
-    functions: BTreeMap<String, f64>,
+    functions: BTreeMap<String, Sum>,
     containers: BTreeSet<String>,
     throttled: f64,
     has_requests: bool,
@@ -38,14 +49,28 @@ pub(super) struct Sum {
 pub(super) struct Text {
     pub(super) rows: f64,
     pub(super) queries: BTreeSet<u64>,
+    /// The request units that its own rows have.
+    request_units: f64,
 }
 
-/// The logical partitions of one request.
+/// The request units of a logical partition, and those of them for reads and queries.
+#[derive(Debug, Default)]
+struct KeyUse {
+    request_units: f64,
+    of_reads: f64,
+}
+
+/// What rows of several tables tell of one request.
 #[derive(Debug, Default)]
 struct Activity {
     operation: String,
     key: Option<String>,
     is_in_several: bool,
+    /// The hash of the text of a query.
+    text: Option<u64>,
+    /// Its request units, by the table of requests and by that of keys.
+    request_units: f64,
+    request_units_of_keys: f64,
 }
 
 /// The tables that are known.
@@ -56,6 +81,7 @@ enum Table {
     SizesByKey,
     Queries,
     Lines,
+    LinesOfUse,
 }
 
 impl Default for Tables {
@@ -65,6 +91,8 @@ impl Default for Tables {
             texts: Sampled::new(MOST_TEXTS),
             activities: Sampled::new(MOST_ACTIVITIES),
             keys: Sampled::new(MOST_KEYS),
+            used: Sampled::new(MOST_KEYS),
+            request_units_used: 0.0,
             sizes: Sampled::new(MOST_KEYS),
             functions: BTreeMap::new(),
             containers: BTreeSet::new(),
@@ -83,7 +111,7 @@ impl Tables {
     /// Adds a row. Returns false when it is of no table that is known.
     pub(super) fn add(&mut self, row: &Row) -> bool {
         let Some(table) = table(row) else { return false };
-        if let Some(container) = row.text("CollectionName") {
+        if let Some(container) = container(row) {
             self.containers.insert(container.to_owned());
         }
         let sum = Sum {
@@ -97,8 +125,12 @@ impl Tables {
             Table::Queries => self.query(row, sum),
             Table::Lines => {
                 let function = row.text("function").unwrap_or_default();
-                *self.functions.entry(function.to_owned()).or_default() += sum.requests;
+                let request_units = row.number(&["request_charge_ru"]).unwrap_or_default();
+                let total = self.functions.entry(function.to_owned()).or_default();
+                total.requests += sum.requests;
+                total.request_units += request_units;
             }
+            Table::LinesOfUse => self.line_of_use(row),
         }
         true
     }
@@ -113,6 +145,10 @@ impl Tables {
             self.has_requests = true;
             self.operations.clear();
         }
+        // Of the others no other table tells more.
+        if let Some(activity) = row.text("ActivityId").filter(|_| is_query(row)) {
+            self.activities.change(activity, |one| one.request_units += sum.request_units);
+        }
         self.operation(row, sum);
     }
 
@@ -125,12 +161,17 @@ impl Tables {
 
     fn by_key(&mut self, row: &Row, sum: Sum) {
         let Some(key) = row.text("PartitionKey") else { return };
-        self.keys.change(key, |total| *total += sum.request_units);
+        let operation = row.text("OperationName").unwrap_or_default();
+        let is_read = operation.is_empty() || is_query(row) || operation.starts_with("Read");
+        self.keys.change(key, |one| {
+            one.request_units += sum.request_units;
+            one.of_reads += if is_read { sum.request_units } else { 0.0 };
+        });
         let mut is_new = true;
         if let Some(activity) = row.text("ActivityId") {
-            let operation = row.text("OperationName").unwrap_or_default();
             self.activities.change(activity, |activity| {
                 is_new = activity.key.is_none();
+                activity.request_units_of_keys += sum.request_units;
                 operation.clone_into(&mut activity.operation);
                 activity.is_in_several |=
                     activity.key.as_ref().is_some_and(|earlier| earlier != key);
@@ -145,6 +186,25 @@ impl Tables {
         }
     }
 
+    /// The ten hottest partitions of a minute, and what all took.
+    fn line_of_use(&mut self, row: &Row) {
+        self.request_units_used += row.number(&["request_charge_ru"]).unwrap_or_default();
+        let top = row.text("partitions.top").unwrap_or("[]");
+        let top: Vec<(String, f64, u64)> = serde_json::from_str(top).unwrap_or_default();
+        for (name, request_units, _) in top {
+            self.used.change(&name, |sum| *sum += request_units);
+        }
+    }
+
+    /// Returns the reads of keys, where rows tell them: of the tables those of reads and queries, of the
+    /// handler's lines all that a key took.
+    pub(super) fn reads(&self) -> Option<ObservedReads> {
+        let of_tables = self.keys.iter().map(|(key, of)| (key, of.of_reads));
+        let of_lines = self.used.iter().map(|(key, request_units)| (key, *request_units));
+        ObservedReads::new(of_tables, 0.0)
+            .or_else(|| ObservedReads::new(of_lines, self.request_units_used))
+    }
+
     fn size(&mut self, row: &Row) {
         let (Some(key), Some(size)) = (row.text("PartitionKey"), row.number(&["SizeKb"])) else {
             return;
@@ -155,12 +215,16 @@ impl Tables {
     fn query(&mut self, row: &Row, sum: Sum) {
         let Some(text) = row.text("QueryText") else { return };
         let query = row.text("CorrelatedActivityId");
+        if let Some(activity) = row.text("ActivityId") {
+            self.activities.change(activity, |one| one.text = Some(hash(text)));
+        }
         self.texts.change(text, |text| {
             text.rows += sum.requests;
+            text.request_units += sum.request_units;
             // A query has a row for each page and each physical partition.
             if let Some(query) = query.filter(|_| text.queries.len() < MOST_ACTIVITIES / MOST_TEXTS)
             {
-                text.queries.insert(twox_hash::XxHash64::oneshot(0, query.as_bytes()));
+                text.queries.insert(hash(query));
             }
         });
     }
@@ -171,7 +235,9 @@ impl Tables {
         let of = |several: bool| {
             let activities = self.activities.iter();
             let activities = activities.filter(|(_, activity)| {
-                activity.operation == operation && activity.is_in_several == several
+                activity.operation == operation
+                    && activity.key.is_some()
+                    && activity.is_in_several == several
             });
             u32::try_from(activities.count()).unwrap_or(u32::MAX)
         };
@@ -183,15 +249,34 @@ impl Tables {
         self.containers.iter().cloned().collect()
     }
 
-    pub(super) fn functions(&self) -> impl Iterator<Item = (&str, f64)> {
-        self.functions.iter().map(|(function, calls)| (function.as_str(), *calls))
+    /// Returns each text of a query with its executions and its request units: those of its own rows, or
+    /// those of the requests that have its text in one table and their charge in another.
+    pub(super) fn texts(&self) -> impl Iterator<Item = (&str, &Text, f64)> {
+        let mut joined: BTreeMap<u64, f64> = BTreeMap::new();
+        for (_, activity) in self.activities.iter() {
+            if let Some(text) = activity.text {
+                let by_keys = activity.request_units_of_keys;
+                let request_units =
+                    if activity.request_units > 0.0 { activity.request_units } else { by_keys };
+                *joined.entry(text).or_default() += request_units / self.activities.share();
+            }
+        }
+        self.texts.iter().map(move |(text, of)| {
+            let joined = joined.get(&hash(text)).copied().unwrap_or_default();
+            (text, of, if of.request_units > 0.0 { of.request_units } else { joined })
+        })
+    }
+
+    pub(super) fn functions(&self) -> impl Iterator<Item = (&str, Sum)> {
+        self.functions.iter().map(|(function, sum)| (function.as_str(), *sum))
     }
 
     /// Returns sentences about what the rows say and do not say.
     pub(super) fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
-        let total: f64 = self.keys.iter().map(|(_, request_units)| request_units).sum();
-        if let Some((key, most)) = self.keys.iter().max_by(|a, b| a.1.total_cmp(b.1))
+        let keys = || self.keys.iter().map(|(key, of)| (key, of.request_units));
+        let total: f64 = keys().map(|(_, request_units)| request_units).sum();
+        if let Some((key, most)) = keys().max_by(|a, b| a.1.total_cmp(&b.1))
             && total > 0.0
         {
             let share = most / total;
@@ -232,6 +317,15 @@ impl Tables {
     }
 }
 
+fn is_query(row: &Row) -> bool {
+    row.text("OperationName").is_some_and(|name| name.to_ascii_lowercase().contains("query"))
+}
+
+/// Returns the container that a row is about.
+pub(super) fn container(row: &Row) -> Option<&str> {
+    row.text("CollectionName").or_else(|| row.text("container"))
+}
+
 /// Returns the table of a row: by its name, or by columns that only it has.
 fn table(row: &Row) -> Option<Table> {
     let by_name = match row.text("Type").or(row.text("$table")) {
@@ -246,6 +340,7 @@ fn table(row: &Row) -> Option<Table> {
         () if row.text("message") == Some("Answered a request") && row.has("function") => {
             Some(Table::Lines)
         }
+        () if row.text("message") == Some(LINE_OF_USE) => Some(Table::LinesOfUse),
         () if row.has("SizeKb") => Some(Table::SizesByKey),
         () if row.has("QueryText") => Some(Table::Queries),
         () if row.has("PartitionKey") && has_charge() => Some(Table::RequestUnitsByKey),

@@ -4,17 +4,6 @@ use serde_json::{Value, json};
 
 use crate::{posts, support::Folder};
 
-const LARGE: [&str; 8] = [
-    "--items",
-    "items.jsonl",
-    "--requests",
-    "requests.jsonl",
-    "--items-in-container",
-    "400000000",
-    "--sampled",
-    "/userId",
-];
-
 fn lines(requests: &[Value]) -> String {
     let lines: Vec<_> = requests.iter().map(ToString::to_string).collect();
     lines.join("\n")
@@ -26,7 +15,7 @@ fn query(kind: &str, path: &str, per_day: u32) -> Value {
 }
 
 fn said(folder: &Folder, more: &[&str]) -> String {
-    let said = folder.advise(&[&LARGE[..], more].concat());
+    let said = folder.advise(&[&posts::LARGE[..], more].concat());
     assert!(said.code < 2, "{}", said.err);
     said.out
 }
@@ -92,7 +81,7 @@ fn a_unique_value_gets_a_unique_key_or_a_reservation() {
     assert_eq!(policy["uniqueKeys"][0]["paths"], json!(["/userId", "/createdAt"]));
     let out = said(&folder, &["--unique", "/userId,/content", "--candidate", "/userId"]);
     assert!(out.contains("Unique values") && out.contains("\"uniqueKeyPolicy\""), "{out}");
-    let refused = folder.advise(&[&LARGE[..], &["--unique", "/contents"]].concat());
+    let refused = folder.advise(&[&posts::LARGE[..], &["--unique", "/contents"]].concat());
     assert!(refused.code == 2 && refused.err.contains("did you mean /content?"), "{}", refused.err);
 }
 
@@ -148,7 +137,7 @@ fn a_busy_key_makes_its_physical_partition_busy() {
 #[test]
 fn the_way_to_another_key_is_told_with_limits_steps_and_costs() {
     let folder = posts::folder();
-    let current = ["--current", "/tag", "--container", "posts", "--candidate"];
+    let current = ["--current", "/tag", "--candidate"];
     let advice = json(&folder, &[&current[..], &["/userId"]].concat());
     let change = &advice["change"];
     assert_eq!((&change["from"], &change["to"]), (&json!("/tag"), &json!("/userId")));

@@ -29,6 +29,20 @@ pub(crate) fn items() -> String {
     lines
 }
 
+/// The arguments for a container of which the posts of some users were drawn.
+pub(crate) const LARGE: [&str; 10] = [
+    "--items",
+    "items.jsonl",
+    "--requests",
+    "requests.jsonl",
+    "--items-in-container",
+    "400000000",
+    "--sampled",
+    "/userId",
+    "--container",
+    "posts",
+];
+
 pub(crate) fn folder() -> Folder {
     Folder::new().with("items.jsonl", &items()).with("requests.jsonl", REQUESTS)
 }

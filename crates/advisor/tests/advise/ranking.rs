@@ -4,19 +4,6 @@ use serde_json::Value;
 
 use crate::{posts, support::Folder};
 
-const LARGE: [&str; 10] = [
-    "--items",
-    "items.jsonl",
-    "--requests",
-    "requests.jsonl",
-    "--items-in-container",
-    "400000000",
-    "--sampled",
-    "/userId",
-    "--container",
-    "posts",
-];
-
 fn json(folder: &Folder, arguments: &[&str]) -> Value {
     let said = folder.advise(&[arguments, &["--json"]].concat());
     assert!(said.code < 2, "{}", said.err);
@@ -32,14 +19,14 @@ fn strategies(advice: &Value) -> Vec<&str> {
 #[test]
 fn the_given_candidates_are_compared_and_the_best_is_explained() {
     let candidates = ["--candidate", "/userId", "--candidate", "/tag", "--candidate", "/id"];
-    let said = posts::folder().advise(&[&LARGE[..], &candidates].concat());
+    let said = posts::folder().advise(&[&posts::LARGE[..], &candidates].concat());
     assert_eq!((said.code, said.err.as_str()), (0, ""));
     insta::assert_snapshot!(said.out);
 }
 
 #[test]
 fn the_key_that_requests_name_is_proposed_and_is_the_best() {
-    let advice = json(&posts::folder(), &LARGE);
+    let advice = json(&posts::folder(), &posts::LARGE);
     let strategies = strategies(&advice);
     assert_eq!(strategies[0], "/userId");
     assert_eq!(strategies.len(), 12);
@@ -54,7 +41,7 @@ fn the_key_that_requests_name_is_proposed_and_is_the_best() {
 
 #[test]
 fn a_request_that_does_not_fit_gets_a_copy_with_its_costs() {
-    let advice = json(&posts::folder(), &LARGE);
+    let advice = json(&posts::folder(), &posts::LARGE);
     let alternative = &advice["alternatives"][0];
     assert_eq!(alternative["request"], "posts of a tag");
     assert!(alternative["strategy"].as_str().unwrap().contains("/tag"), "{alternative}");
@@ -67,19 +54,22 @@ fn a_request_that_does_not_fit_gets_a_copy_with_its_costs() {
 #[test]
 fn the_definition_is_an_entry_of_containers_json_that_is_read_again() {
     let folder = posts::folder();
-    let advice =
-        json(&folder, &[&LARGE[..], &["--candidate", "/userId+/createdAt by month"]].concat());
+    let advice = json(
+        &folder,
+        &[&posts::LARGE[..], &["--candidate", "/userId+/createdAt by month"]].concat(),
+    );
     let entry = &advice["container"]["entry"];
     assert_eq!(entry["id"], "posts");
     assert_eq!(entry["partitionKey"]["paths"][0], "/partitionKey");
     assert_eq!(advice["container"]["computed"][0]["madeOf"], "/userId+/createdAt by month");
-    let advice = json(&folder, &[&LARGE[..], &["--candidate", "/tag,/userId"]].concat());
+    let advice = json(&folder, &[&posts::LARGE[..], &["--candidate", "/tag,/userId"]].concat());
     let entry = &advice["container"]["entry"];
     assert_eq!(entry["partitionKey"]["kind"], "MultiHash");
     let folder = folder.with("containers.json", &format!("{{\"containers\": [{entry}]}}"));
     let advice = json(
         &folder,
-        &[&LARGE[..], &["--containers", "containers.json", "--candidate", "/userId"]].concat(),
+        &[&posts::LARGE[..], &["--containers", "containers.json", "--candidate", "/userId"]]
+            .concat(),
     );
     assert_eq!(advice["current"], "/tag,/userId");
     assert_eq!(strategies(&advice), ["/userId", "/tag,/userId"]);
@@ -93,7 +83,7 @@ fn a_prefix_is_no_fan_out_and_all_buckets_are_one() {
     let folder = posts::folder().with("requests.jsonl", requests);
     let keys =
         ["--candidate", "/userId,/id", "--candidate", "/id in 10 buckets", "--candidate", "/tag"];
-    let advice = json(&folder, &[&LARGE[..], &keys].concat());
+    let advice = json(&folder, &[&posts::LARGE[..], &keys].concat());
     let share = |strategy: &str| {
         let ranked = advice["ranked"].as_array().unwrap();
         let found = ranked.iter().find(|standing| standing["report"]["strategy"] == strategy);
@@ -143,8 +133,10 @@ fn a_key_whose_transactions_span_partitions_comes_last() {
         r#"{"kind": "like", "operation": "transaction", "filters": {"/userId": "?"}, "writes": [{"operation": "replace"}, {"operation": "create"}], "frequency": {"perDay": 1}}"#
     );
     let folder = posts::folder().with("requests.jsonl", &requests);
-    let advice =
-        json(&folder, &[&LARGE[..], &["--candidate", "/id", "--candidate", "/userId"]].concat());
+    let advice = json(
+        &folder,
+        &[&posts::LARGE[..], &["--candidate", "/id", "--candidate", "/userId"]].concat(),
+    );
     assert_eq!(strategies(&advice), ["/userId", "/id"]);
     assert_eq!(advice["ranked"][1]["works"], false);
 }
@@ -169,15 +161,17 @@ fn a_property_that_only_later_items_have_is_proposed_too() {
     let mut lines: Vec<_> = posts::items().lines().map(str::to_owned).collect();
     lines.sort_by_key(|line| line.split("\"tag\":").nth(1).map(str::to_owned));
     let folder = posts::folder().with("items.jsonl", &(lines.join("\n") + "\n"));
-    let tags = json(&folder, &[&LARGE[..], &["--candidate", "/tag"]].concat());
+    let tags = json(&folder, &[&posts::LARGE[..], &["--candidate", "/tag"]].concat());
     assert_eq!(tags["ranked"][0]["report"]["cardinality"]["value"], 10.0);
-    assert!(strategies(&json(&folder, &LARGE)).iter().any(|strategy| strategy.contains("/tag")));
+    assert!(
+        strategies(&json(&folder, &posts::LARGE)).iter().any(|strategy| strategy.contains("/tag"))
+    );
 }
 
 #[test]
 fn the_same_input_gives_the_same_answer() {
     let folder = posts::folder();
-    assert_eq!(folder.advise(&LARGE).out, folder.advise(&LARGE).out);
+    assert_eq!(folder.advise(&posts::LARGE).out, folder.advise(&posts::LARGE).out);
 }
 
 #[test]
@@ -200,7 +194,7 @@ fn a_time_of_creation_comes_before_that_of_the_service() {
         .map(|line| line.replacen('{', "{\"_ts\":1780000000,", 1) + "\n")
         .collect();
     let folder = posts::folder().with("items.jsonl", &imported);
-    let said = folder.advise(&LARGE);
+    let said = folder.advise(&posts::LARGE);
     let used =
         "The time of creation is /createdAt, from 2026-01-01T08:30:00Z to 2026-12-28T08:30:00Z.";
     assert!(said.out.contains(used), "{}", said.out);

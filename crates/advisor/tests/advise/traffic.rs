@@ -1,5 +1,7 @@
 //! Requests from measured traffic.
 
+use serde_json::{Value, json};
+
 use crate::posts;
 
 const EXPORT: &str = "\
@@ -99,6 +101,124 @@ fn what_was_charged_is_compared_with_the_estimates() {
     assert!(said.out.contains(same), "{}", said.out);
     assert!(said.out.contains("Operation query: charged 36,000 RU a day"), "{}", said.out);
     assert!(said.out.contains("times as much: a filter is missing"), "{}", said.out);
+}
+
+/// The tables of texts and of charges have the same requests, and only together they tell what a text was
+/// charged. The rows of a request may come in any order.
+#[test]
+fn what_was_charged_is_compared_for_each_kind_of_query() {
+    let text = |n: usize| match n % 4 {
+        0 => "SELECT * FROM c WHERE c.userId = @a OR c.userId = @b",
+        _ => "SELECT * FROM c WHERE c.userId = @a",
+    };
+    let texts = (0..400).map(|n| {
+        json!({"TimeGenerated": "2026-11-20T00:00:00Z", "CollectionName": "posts",
+            "ActivityId": format!("a-{n}"), "QueryText": text(n)})
+    });
+    let charges = (0..400).rev().map(|n| {
+        json!({"TimeGenerated": "2026-11-20T00:00:00Z", "CollectionName": "posts", "OperationName": "Query",
+            "ActivityId": format!("a-{n}"), "RequestCharge": if n % 4 == 0 { 5.0 } else { 3.5 }})
+    });
+    let lines = |rows: &mut dyn Iterator<Item = Value>| {
+        rows.map(|row| row.to_string() + "\n").collect::<String>()
+    };
+    let (texts, charges) = (lines(&mut texts.into_iter()), lines(&mut charges.into_iter()));
+    let joined = "TimeGenerated,CollectionName,QueryText,Requests,RequestCharge\n\
+        2026-11-20T00:00:00Z,posts,SELECT * FROM c WHERE c.userId = @a OR c.userId = @b,100,500\n\
+        2026-11-20T00:00:00Z,posts,SELECT * FROM c WHERE c.userId = @a,300,1050\n";
+    for files in [vec![texts.as_str(), &charges], vec![&charges, &texts], vec![joined]] {
+        let mut folder = posts::folder();
+        let mut arguments = vec!["--items", "items.jsonl", "--current", "/userId", "--traffic"];
+        for (name, text) in ["first", "second"].into_iter().zip(files) {
+            folder = folder.with(name, text);
+            arguments.push(name);
+        }
+        let said = folder.advise(&arguments);
+        assert!(said.code < 2, "{}", said.err);
+        let of_user =
+            "The kind \"query by /userId\": charged 1,050 RU a day, estimated for /userId";
+        assert!(said.out.contains(of_user), "{}", said.out);
+        let scan = "The kind \"query without a certain filter\": charged 500 RU a day, estimated for /userId";
+        let line = said.out.lines().find(|line| line.contains(scan));
+        let line = line.unwrap_or_else(|| panic!("{}", said.out));
+        assert!(line.contains("times as much: its text has no filter that is certain"), "{line}");
+    }
+}
+
+#[test]
+fn what_a_function_was_charged_is_compared_with_the_request_of_its_name() {
+    let line = |hour: u32| {
+        json!({"timestamp": format!("2026-11-22T{hour:02}:00:00Z"), "message": "Answered a request",
+            "function": "posts of a user", "request_charge_ru": 30.0})
+    };
+    let lines = format!("{}\n{}\n", line(0), line(12));
+    let folder = posts::folder().with("lines.jsonl", &lines);
+    let said = folder.advise(&[
+        "--items",
+        "items.jsonl",
+        "--requests",
+        "requests.jsonl",
+        "--current",
+        "/userId",
+        "--traffic",
+        "lines.jsonl",
+    ]);
+    assert!(said.code < 2, "{}", said.err);
+    let charged = "The kind \"posts of a user\": charged 120 RU a day, estimated for /userId";
+    let line = said.out.lines().find(|line| line.contains(charged));
+    let line = line.unwrap_or_else(|| panic!("{}", said.out));
+    assert!(line.contains("% of it: requests find more than the sample tells"), "{line}");
+}
+
+/// User 13 has eight of 1,600 posts, and most of the reads.
+#[test]
+fn reads_that_concentrate_on_one_small_key_make_it_the_hot_one() {
+    let hottest = |traffic: Option<&str>| {
+        let folder = posts::folder().with("keys.jsonl", traffic.unwrap_or_default());
+        let mut arguments =
+            ["--items", "items.jsonl", "--requests", "requests.jsonl", "--json"].to_vec();
+        arguments.extend(["--current", "/userId", "--candidate", "/userId,/id"]);
+        if traffic.is_some() {
+            arguments.extend(["--traffic", "keys.jsonl"]);
+        }
+        let said = folder.advise(&arguments);
+        assert!(said.code < 2, "{}", said.err);
+        let advice: Value = serde_json::from_str(&said.out).unwrap();
+        ["/userId", "/userId,/id"].map(|key| {
+            let ranked = advice["ranked"].as_array().unwrap().iter();
+            let report = ranked.map(|one| &one["report"]).find(|one| one["strategy"] == key);
+            let report = report.unwrap();
+            let top = &report["byRequestUnits"]["top"][0];
+            let findings = report["findings"].as_array().unwrap();
+            let is_hot = findings.iter().any(|finding| finding["code"] == "hot-partition");
+            (top["key"].as_str().unwrap().to_owned(), top["share"].as_f64().unwrap(), is_hot)
+        })
+    };
+    let [(by_items, share, is_hot), _] = hottest(None);
+    assert!(by_items != r#"["user-13"]"# && share < 0.1 && !is_hot, "{by_items} {share}");
+
+    let row = |key: &str, operation: &str, charge: f64| {
+        json!({"TimeGenerated": "2026-11-20T00:00:00Z", "CollectionName": "posts", "OperationName": operation,
+            "PartitionKey": json!([key]).to_string(), "RequestCharge": charge}).to_string() + "\n"
+    };
+    // Its writes are not its reads.
+    let table = row("user-13", "Query", 8_000.0)
+        + &row("user-13", "Read", 1_000.0)
+        + &row("user-7", "Read", 1_000.0)
+        + &row("user-7", "Create", 90_000.0);
+    // XXH64 of user-13, as the handler names it; 90 % of the request units of the minute.
+    let hash = format!("{:016x}", twox_hash::XxHash64::oneshot(0, b"user-13"));
+    let line = json!({"timestamp": "2026-11-20T00:00:00Z", "message": "Measured the use of logical partitions",
+        "container": "posts", "request_charge_ru": 1_000.0,
+        "partitions.top": json!([[hash, 900.0, 300]]).to_string()});
+    for traffic in [table, line.to_string()] {
+        let [(key, share, is_hot), (finer, of_finer, _)] = hottest(Some(&traffic));
+        assert_eq!(key, r#"["user-13"]"#);
+        assert!((0.88..0.91).contains(&share) && is_hot, "{share} {is_hot}");
+        // Each of its eight posts has an eighth of its reads.
+        assert!(finer.starts_with(r#"["user-13","post-"#), "{finer}");
+        assert!((share / of_finer - 8.0).abs() < 0.5, "{share} {of_finer}");
+    }
 }
 
 #[test]

@@ -112,6 +112,23 @@ fn partitions_in_the_order_of_the_answer_are_read_until_it_is_full() {
     assert_eq!((limited.physical_partitions, limited.items_loaded), (3.0, 25.0));
 }
 
+/// The newest items of a day may be in any of its buckets.
+#[test]
+fn all_buckets_of_a_period_are_read_before_the_next_period() {
+    let mut request = query("recent", json!({"/createdAt": {"last": "10 days"}}), 1);
+    request["orderBy"] = json!("/createdAt desc");
+    request["limit"] = json!(25);
+    let by_day = cost(request.clone(), "/createdAt by day", 1);
+    // Forty a day.
+    assert_eq!((by_day.physical_partitions, by_day.items_loaded), (1.0, 25.0));
+    let in_buckets = cost(request.clone(), "/createdAt by day+/id in 5 buckets", 1);
+    assert_eq!(in_buckets.physical_partitions, 5.0);
+    near(in_buckets.items_loaded, 5.0 * 25.0, 1e-9);
+    request["limit"] = json!(60);
+    let two_days = cost(request, "/createdAt by day+/id in 5 buckets", 1);
+    assert_eq!(two_days.physical_partitions, 10.0);
+}
+
 #[test]
 fn a_prefix_of_a_hierarchical_key_is_one_physical_partition() {
     let prefix = cost(query("posts", json!({"/userId": "?"}), 1), "/userId,/createdAt by month", 4);

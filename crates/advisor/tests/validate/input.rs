@@ -39,7 +39,7 @@ fn items_come_in_order_and_in_batches() {
             next += 1;
         }
     });
-    assert_eq!((next, batches, progress.unwrap().bytes), (30_000, 3, text.len() as u64));
+    assert_eq!((next, batches, progress.unwrap().bytes), (30_000, 10, text.len() as u64));
 }
 
 #[test]

@@ -17,8 +17,8 @@ use tributary_tools::escape;
 
 use crate::{
     advice::{Advice, Standing},
-    estimate::{GB, PARTITION_REQUEST_UNITS, SECONDS_OF_A_DAY, load::PARTITION_BYTES},
     findings::MOST_CROSS_PARTITION,
+    limits::{GB, PARTITION_BYTES, PARTITION_REQUEST_UNITS, SECONDS_OF_A_DAY},
     report::{Named, Report},
     words::{about, percent, whole},
 };

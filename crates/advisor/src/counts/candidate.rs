@@ -11,6 +11,7 @@ use super::{
     times,
 };
 use crate::{
+    observed::HotPartitions,
     report::Keys,
     sketch::{Sampled, Tally},
 };
@@ -39,6 +40,8 @@ pub(crate) struct Candidate {
     pub(crate) n_items: u64,
     pub(crate) bytes: u64,
     versions: TupleSketch<FirstKey>,
+    /// Where the items are whose keys are read as measured.
+    pub(crate) hot: HotPartitions,
 }
 
 /// A write.
@@ -96,6 +99,7 @@ impl Candidate {
             n_items: 0,
             bytes: 0,
             versions,
+            hot: HotPartitions::default(),
         }
     }
 
@@ -135,6 +139,9 @@ impl Candidate {
         // An item in this state has a key.
         let key = || self.strategy.key(item.value).unwrap_or_default();
         self.partitions.add(hash, key, item.bytes, item.cluster, |()| {});
+        if let Some(number) = item.observed {
+            self.hot.add(hash, number, key);
+        }
         if let Some(time) = item.time {
             let entity = || self.columns.entity(&item.cells);
             self.events.offer(item.draw, || Event { time, key: hash, entity: entity() });

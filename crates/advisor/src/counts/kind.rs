@@ -9,7 +9,7 @@ use serde_json::Value;
 use tributary_partitioning::{Condition, Key, KeyValue, path::Path};
 use twox_hash::XxHash64;
 
-use super::{Prepared, time_of, times};
+use super::{Prepared, columns::Columns, times};
 use crate::{
     population::{Draw, Group, Population},
     request::{Operation, RequestKind, Select, Wanted, compared},
@@ -30,9 +30,12 @@ const SLOTS_OF_A_WINDOW: i64 = 32;
 #[derive(Debug)]
 pub(crate) struct Kind {
     pub(crate) request: RequestKind,
-    fixed: Vec<(Path, Condition)>,
+    /// The numbers of properties, with what they have to be.
+    fixed: Vec<(usize, Condition)>,
     pub(crate) drawn: Vec<Path>,
-    pub(crate) last: Option<(Path, i64)>,
+    drawn_fields: Vec<usize>,
+    /// The number of a property, and a time in seconds.
+    pub(crate) last: Option<(usize, i64)>,
     /// Items with the same drawn values, as far as the fixed conditions let them through.
     groups: Option<Tally<Slots>>,
     /// Drawn values, in the order of the paths.
@@ -65,13 +68,15 @@ struct Slots(Vec<(i64, u32)>);
 pub(crate) struct Matches(Vec<(f64, f64)>);
 
 impl Kind {
-    pub(crate) fn new(request: RequestKind) -> Self {
+    pub(crate) fn new(request: RequestKind, columns: &mut Columns) -> Self {
         let (mut fixed, mut drawn, mut last) = (Vec::new(), Vec::new(), None);
         for (path, wanted) in &request.filters {
             match wanted {
                 Wanted::Drawn => drawn.push(path.clone()),
-                Wanted::Last(seconds) => last = Some((path.clone(), *seconds)),
-                Wanted::This(condition) => fixed.push((path.clone(), condition.clone())),
+                Wanted::Last(seconds) => last = Some((columns.time(path), *seconds)),
+                Wanted::This(condition) => {
+                    fixed.push((columns.property(path), condition.clone()));
+                }
             }
         }
         // An id finds one item; nothing is to be counted.
@@ -80,6 +85,7 @@ impl Kind {
         Self {
             request,
             fixed,
+            drawn_fields: drawn.iter().map(|path| columns.property(path)).collect(),
             drawn,
             last,
             groups: groups.then(Tally::new),
@@ -106,7 +112,7 @@ impl Kind {
             groups.find_frequent(|wanted| {
                 let of_key = items.iter().zip(&hashes).filter(|(_, hash)| **hash == Some(wanted));
                 let mut of_key = of_key.map(|(item, _)| item).peekable();
-                let key = values(&self.drawn, of_key.peek()?).collect();
+                let key = values(&self.drawn_fields, of_key.peek()?).collect();
                 let add = |(n, bytes), item: &Prepared<'_>| (n + 1, bytes + item.stored_bytes);
                 let (n, bytes) = of_key.fold((0, 0), add);
                 Some((key, n, bytes))
@@ -116,8 +122,8 @@ impl Kind {
 
     /// Returns the time of an item of which `last` is a part.
     fn time(&self, item: &Prepared<'_>) -> Option<i64> {
-        let (path, _) = self.last.as_ref()?;
-        time_of(path, item.value)
+        let (field, _) = self.last?;
+        item.fields[field].seconds()
     }
 
     /// Counts an item that a request may find, and returns the hash of its drawn values. A time that
@@ -128,30 +134,31 @@ impl Kind {
         time: Option<i64>,
         newest_allowed: i64,
     ) -> Option<u64> {
-        if !self.fixed.iter().all(|(path, condition)| meets(path, condition, item)) {
+        let meets_all =
+            |(field, condition): &(usize, Condition)| meets(item.fields[*field].value, condition);
+        if !self.fixed.iter().all(meets_all) {
             return None;
         }
-        let values = || values(&self.drawn, item);
         let mut hasher = XxHash64::with_seed(0);
-        for path in &self.drawn {
+        for field in &self.drawn_fields {
             // A value that an item lacks is not asked for.
-            match path.find(item.value)? {
+            match item.fields[*field].value? {
                 Value::String(text) => text.hash(&mut hasher),
                 other => KeyValue::of(Some(other)).ok()?.hash(&mut hasher),
             }
         }
         let hash = hasher.finish();
-        let slot = match &self.last {
+        let slot = match self.last {
             None => None,
             Some((_, seconds)) => {
                 let believed = Some(time?).filter(|time| *time <= newest_allowed);
                 self.newest = self.newest.max(believed.unwrap_or(i64::MIN));
-                believed.map(|time| (time.div_euclid(slot_seconds(*seconds)), *seconds))
+                believed.map(|time| (time.div_euclid(slot_seconds(seconds)), seconds))
             }
         };
         self.found.add(item);
         for (step, written) in self.request.writes.iter().zip(&mut self.written) {
-            if step.filters.iter().all(|(path, condition)| meets(path, condition, item)) {
+            if step.filters.iter().all(|(path, wanted)| meets(path.find(item.value), wanted)) {
                 written.add(item);
             }
         }
@@ -162,14 +169,16 @@ impl Kind {
         };
         if let Some(groups) = &mut self.groups {
             let newest = self.newest;
-            let key = || values().collect::<Key>();
+            let fields = &self.drawn_fields;
+            let key = || values(fields, item).collect::<Key>();
             groups.add(hash, key, item.stored_bytes, item.cluster, |slots: &mut Slots| {
                 if let Some((slot, seconds)) = slot {
                     slots.add(slot, newest.div_euclid(slot_seconds(seconds)));
                 }
             });
         }
-        self.draws.offer(item.draw, || values().collect());
+        let fields = &self.drawn_fields;
+        self.draws.offer(item.draw, || values(fields, item).collect());
         Some(hash)
     }
 
@@ -185,9 +194,8 @@ impl Kind {
         let Some(groups) = &self.groups else { return (Matches::one(), Sizes::default()) };
         let Population { groups, sizes, .. } = Population::of(groups, draw, near);
         let share = |group: &Group<'_, Slots>| {
-            let in_window = |slots: &Slots| {
-                self.last.as_ref().map(|(_, seconds)| slots.since(self.newest, *seconds))
-            };
+            let in_window =
+                |slots: &Slots| self.last.map(|(_, seconds)| slots.since(self.newest, seconds));
             let items = in_window(group.row.more?);
             Some(items.map_or(1.0, |items| draw.part(items, group) / group.drawn_items))
         };
@@ -289,9 +297,9 @@ impl Matches {
     }
 }
 
-/// Returns the drawn values of an item.
-fn values(drawn: &[Path], item: &Prepared<'_>) -> impl Iterator<Item = KeyValue> {
-    drawn.iter().filter_map(|path| KeyValue::of(path.find(item.value)).ok())
+/// Returns the values of these properties of an item.
+fn values(fields: &[usize], item: &Prepared<'_>) -> impl Iterator<Item = KeyValue> {
+    fields.iter().filter_map(|field| KeyValue::of(item.fields[*field].value).ok())
 }
 
 fn slot_seconds(window: i64) -> i64 {
@@ -308,10 +316,15 @@ fn selected_bytes(paths: &[Path], item: &Prepared<'_>) -> u64 {
     bytes.sum()
 }
 
-/// Returns true if an item meets a condition, as the service compares: texts by their code points,
+/// Returns true if a value meets a condition, as the service compares: texts by their code points,
 /// numbers by size, and nothing else in a range.
-fn meets(path: &Path, condition: &Condition, item: &Prepared<'_>) -> bool {
-    let Ok(value) = KeyValue::of(path.find(item.value)) else { return false };
+fn meets(value: Option<&Value>, condition: &Condition) -> bool {
+    if let (Some(Value::String(text)), Condition::Equals(KeyValue::Text(wanted))) =
+        (value, condition)
+    {
+        return text == wanted;
+    }
+    let Ok(value) = KeyValue::of(value) else { return false };
     match condition {
         Condition::Equals(wanted) => value == *wanted,
         Condition::OneOf(wanted) => wanted.contains(&value),

@@ -1,4 +1,5 @@
-//! The parts of the candidates' keys, each made once for an item however many candidates have it.
+//! The parts of the candidates' keys, each made once for an item however many candidates have it, and the
+//! properties of which they and the requests are made, each found once.
 //!
 //! A candidate tells keys apart by a hash of the hashes of its parts, and makes a key itself only where
 //! it is kept.
@@ -6,14 +7,35 @@
 use std::hash::{Hash, Hasher};
 
 use serde_json::Value;
-use tributary_partitioning::{KeyStrategy, KeyValue, Part, strategy::KeyError};
+use time::OffsetDateTime;
+use tributary_partitioning::{
+    KeyStrategy, KeyValue, Part, key::NotScalar, moment::moment, path::Path, strategy::KeyError,
+};
 use twox_hash::XxHash64;
 
 use crate::sketch::hash;
 
-/// All parts of all candidates, each once.
+/// All parts of all candidates, each once, with the number of its property; and the properties.
 #[derive(Debug, Default)]
-pub(crate) struct Columns(Vec<(Part, Use)>);
+pub(crate) struct Columns {
+    parts: Vec<(Part, Use, usize)>,
+    properties: Vec<Property>,
+}
+
+/// A property that keys or requests name.
+#[derive(Debug)]
+struct Property {
+    path: Path,
+    is_time: bool,
+}
+
+/// A property of an item.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Field<'a> {
+    pub(crate) value: Option<&'a Value>,
+    /// The moment that it means, where it is used as a time.
+    moment: Option<OffsetDateTime>,
+}
 
 /// How a part is used: `1` and `"1"` are two values alone, and one text in a joined level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,47 +81,98 @@ impl Columns {
         if strategy.classes().is_some() {
             return ColumnsOf::Classed(strategy.clone());
         }
-        let column = |part: &Part, used| {
-            let column = (part.clone(), used);
-            self.0.iter().position(|known| *known == column).unwrap_or_else(|| {
-                self.0.push(column);
-                self.0.len() - 1
-            })
-        };
-        let mut column = column;
         let levels = strategy.levels().iter().map(|level| {
             let used = if level.len() == 1 { Use::Alone } else { Use::Joined };
-            level.iter().map(|part| column(part, used)).collect()
+            level.iter().map(|part| self.column(part, used)).collect()
         });
         let levels: Vec<Vec<usize>> = levels.collect();
-        let is_entity = |column: &usize| !matches!(self.0[*column].0, Part::Period(..));
+        let is_entity = |column: &usize| !matches!(self.parts[*column].0, Part::Period(..));
         let entity = levels.iter().flatten().copied().filter(is_entity).collect();
         ColumnsOf::Levels(levels, entity)
     }
 
-    /// Returns the cells of an item.
-    pub(crate) fn cells(&self, item: &Value) -> Vec<Cell> {
-        self.0.iter().map(|(part, used)| cell(part, *used, item)).collect()
+    fn column(&mut self, part: &Part, used: Use) -> usize {
+        let known = self.parts.iter().position(|(one, so, _)| (one, *so) == (part, used));
+        known.unwrap_or_else(|| {
+            let property = match part {
+                Part::Period(path, _) => self.time(path),
+                Part::Value(path) | Part::Bucket(path, _) => self.property(path),
+            };
+            self.parts.push((part.clone(), used, property));
+            self.parts.len() - 1
+        })
+    }
+
+    /// Returns the number of a property, and adds it where it is new.
+    pub(crate) fn property(&mut self, path: &Path) -> usize {
+        let known = self.properties.iter().position(|property| property.path == *path);
+        known.unwrap_or_else(|| {
+            self.properties.push(Property { path: path.clone(), is_time: false });
+            self.properties.len() - 1
+        })
+    }
+
+    /// Returns the number of a property that is used as a time, and adds it where it is new.
+    pub(crate) fn time(&mut self, path: &Path) -> usize {
+        let number = self.property(path);
+        self.properties[number].is_time = true;
+        number
+    }
+
+    /// Returns the properties of an item.
+    pub(crate) fn fields<'a>(&self, item: &'a Value) -> Vec<Field<'a>> {
+        let field = |property: &Property| {
+            let value = property.path.find(item);
+            let moment = || moment(&KeyValue::of(value).ok()?);
+            Field { value, moment: property.is_time.then(moment).flatten() }
+        };
+        self.properties.iter().map(field).collect()
+    }
+
+    /// Returns the cells of an item with these properties.
+    pub(crate) fn cells(&self, fields: &[Field<'_>]) -> Vec<Cell> {
+        let cells = self.parts.iter().map(|(part, used, field)| cell(part, *used, &fields[*field]));
+        cells.collect()
     }
 }
 
-fn cell(part: &Part, used: Use, item: &Value) -> Cell {
-    let state = |state| Cell { hash: 0, length: 0, state };
-    if let Part::Value(path) = part
-        && let Some(Value::String(text)) = path.find(item)
-    {
-        return text_cell(text, used);
+impl Field<'_> {
+    /// Returns the moment in seconds since 1970.
+    pub(crate) fn seconds(&self) -> Option<i64> {
+        self.moment.map(OffsetDateTime::unix_timestamp)
     }
-    let value = match part.value(item) {
-        Ok(value) => value,
-        Err(error) => return state(State::from(error)),
-    };
-    match (used, &value) {
-        (Use::Joined, KeyValue::Undefined) => state(State::NoKeyForMissing),
-        (Use::Joined, KeyValue::Null) => state(State::NoKeyForNull),
-        (Use::Alone, KeyValue::Text(text)) => text_cell(text, used),
-        (Use::Joined, value) => text_cell(&value.text().unwrap_or_default(), used),
-        (Use::Alone, value) => {
+}
+
+fn cell(part: &Part, used: Use, field: &Field<'_>) -> Cell {
+    let state = |state| Cell { hash: 0, length: 0, state };
+    match (part, field.value) {
+        (_, Some(Value::Array(_) | Value::Object(_))) => state(State::NotScalar),
+        (Part::Value(_), Some(Value::String(text))) => text_cell(text, used),
+        (Part::Value(_), value) => value_cell(&KeyValue::of(value), used),
+        (_, None) => state(State::NoKeyForMissing),
+        (_, Some(Value::Null)) => state(State::NoKeyForNull),
+        (Part::Period(_, granularity), Some(_)) => match field.moment {
+            Some(moment) => text_cell(&granularity.period(moment).to_string(), used),
+            None => state(State::NotATime),
+        },
+        (Part::Bucket(_, buckets), Some(Value::String(text))) => {
+            text_cell(&buckets.bucket(text), used)
+        }
+        (Part::Bucket(_, buckets), value) => {
+            let text = KeyValue::of(value).ok().and_then(|value| value.text());
+            text_cell(&buckets.bucket(&text.unwrap_or_default()), used)
+        }
+    }
+}
+
+fn value_cell(value: &Result<KeyValue, NotScalar>, used: Use) -> Cell {
+    let state = |state| Cell { hash: 0, length: 0, state };
+    match (used, value) {
+        (_, Err(NotScalar)) => state(State::NotScalar),
+        (Use::Joined, Ok(KeyValue::Undefined)) => state(State::NoKeyForMissing),
+        (Use::Joined, Ok(KeyValue::Null)) => state(State::NoKeyForNull),
+        (Use::Joined, Ok(value)) => text_cell(&value.text().unwrap_or_default(), used),
+        (Use::Alone, Ok(value)) => {
             let (length, state) = alone(value);
             Cell { hash: hash(value), length, state }
         }

@@ -1,0 +1,180 @@
+//! The arguments of `tributary-partition advise`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use tributary_partition::advice::Unique;
+use tributary_partitioning::{KeyStrategy, path::Path};
+
+/// Ranks partition keys for a container, by what they do to your own items and requests.
+///
+/// Nothing leaves this machine: the items are a file, the requests are a file, the request units are
+/// estimated by the formulas of Tributary's local Cosmos DB endpoint.
+#[derive(Debug, Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    /// The items: JSON Lines, an item a line, of any number. Several files are one sample; `-` is stdin.
+    #[arg(
+        long,
+        help_heading = "Your data",
+        value_name = "FILE",
+        required_unless_present = "characteristics"
+    )]
+    pub items: Vec<PathBuf>,
+
+    /// The requests: JSON Lines, a kind of request a line. Without them keys are ranked by risks alone.
+    #[arg(long, help_heading = "Your data", value_name = "FILE")]
+    pub requests: Option<PathBuf>,
+
+    /// Measured traffic, as CSV or JSON: exports of CDBDataPlaneRequests, CDBPartitionKeyRUConsumption,
+    /// CDBPartitionKeyStatistics and CDBQueryRuntimeStatistics, or log lines of Tributary's handler.
+    ///
+    /// Without --requests the kinds of requests come from it. With --requests it gives a frequency to each
+    /// kind that is named as a function of the handler.
+    #[arg(long, help_heading = "Your data", value_name = "FILE", num_args = 1..)]
+    pub traffic: Vec<PathBuf>,
+
+    /// The days that --traffic is about, where its rows do not tell it.
+    #[arg(long, help_heading = "Your data", value_name = "N", requires = "traffic", value_parser = positive)]
+    pub days: Option<f64>,
+
+    /// Choose without data, from what is known of it: a TOML file, all of whose lines are optional.
+    #[arg(long, help_heading = "Your data", value_name = "FILE", conflicts_with_all = ["items", "requests", "traffic", "candidate", "unique"])]
+    pub characteristics: Option<PathBuf>,
+
+    /// A key to compare, such as /userId or '/tenantId,/date by month'. Without any they are proposed.
+    #[arg(long, help_heading = "Keys", value_name = "KEY")]
+    pub candidate: Vec<KeyStrategy>,
+
+    /// The key that the container has. A warning about it is exit code 1.
+    #[arg(long, help_heading = "Keys", value_name = "KEY")]
+    pub current: Option<KeyStrategy>,
+
+    /// Properties whose values must come once in the container, such as /email or '/tenantId,/email'. How the
+    /// first key keeps them unique is told.
+    #[arg(long, help_heading = "Keys", value_name = "PATHS")]
+    pub unique: Vec<Unique>,
+
+    /// Propose at most so many keys.
+    #[arg(long, help_heading = "Keys", value_name = "N", default_value_t = 12, value_parser = clap::value_parser!(u16).range(1..=100))]
+    pub most: u16,
+
+    /// The name of the container: in what is printed, in --containers, and in --traffic.
+    #[arg(long, help_heading = "The container", value_name = "NAME")]
+    pub container: Option<String>,
+
+    /// Take the indexing policy, and the key as --current, from the container's entry in this file.
+    #[arg(long, help_heading = "The container", value_name = "FILE", requires = "container")]
+    pub containers: Option<PathBuf>,
+
+    /// Items of the whole container, when the file is a sample of it.
+    #[arg(long, help_heading = "The container", value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub items_in_container: Option<u64>,
+
+    /// How the file was drawn from the container of --items-in-container: `items`, each at random; `keys`,
+    /// whole logical partitions of --current at random; or a key, such as /userId, whole values of it.
+    ///
+    /// A container that is to grow: `items` where each key gets more of them, `keys` where keys are added.
+    #[arg(
+        long,
+        help_heading = "The container",
+        value_name = "HOW",
+        requires = "items_in_container"
+    )]
+    pub sampled: Option<Sampled>,
+
+    /// New items a day, for the time until a limit is reached. Otherwise the creates of --requests.
+    #[arg(long, help_heading = "The container", value_name = "N", value_parser = number)]
+    pub items_per_day: Option<f64>,
+
+    /// Physical partitions of the container. Otherwise as many as its size and its request units need.
+    #[arg(long, help_heading = "The container", value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub physical_partitions: Option<u32>,
+
+    /// The property with the time of creation, for hot partitions over time. Otherwise the time that most
+    /// items have and that is named like one; or /_ts, unless all items were written within a day.
+    #[arg(long, help_heading = "The container", value_name = "PATH")]
+    pub time: Option<Path>,
+
+    /// Print JSON.
+    #[arg(long, help_heading = "Output")]
+    pub json: bool,
+
+    /// Write the report as one HTML file, with charts.
+    #[arg(long, help_heading = "Output", value_name = "FILE", conflicts_with = "characteristics")]
+    pub html: Option<PathBuf>,
+
+    /// Write the requests that were used, to change and use them as --requests.
+    #[arg(long, help_heading = "Output", value_name = "FILE")]
+    pub write_requests: Option<PathBuf>,
+}
+
+const EXAMPLES: &str = "\
+A request is a line such as
+  {\"kind\": \"posts of a user\", \"operation\": \"query\", \"filters\": {\"/userId\": \"?\", \"/createdAt\": {\"last\": \"30 days\"}},
+   \"limit\": 20, \"orderBy\": \"/createdAt desc\", \"frequency\": {\"perDay\": 12000}}
+  operation  read, query, create, replace, upsert, patch, delete, transaction
+  filters    what the request knows: \"?\" is a value drawn from the sample
+
+A key is written as
+  /userId                          the value of a property
+  /tenantId,/userId                two levels of a hierarchical key, of at most three
+  /userId+/createdAt by month      parts joined; by day, week, month, quarter, year
+  /id in 100 buckets               a bucket of a hash
+
+Examples
+  tributary-partition advise --items items.jsonl --requests requests.jsonl --html report.html
+  tributary-partition advise --items items.jsonl --requests requests.jsonl --candidate /userId --candidate /tenantId
+  tributary-partition advise --items items.jsonl --traffic export.csv --current /userId --write-requests requests.jsonl
+  tributary-partition advise --characteristics posts.toml
+
+posts.toml may have
+  [volume]   items = 5_000_000, gigabytes = 40, items-per-entity-per-day = 12
+  [load]     writes-per-second = 300 (or high-write-volume = true), high-query-load = false
+  [access]   temporal = true, uniform = false, by-id-only, analytics-and-real-time, independent-periods
+  [tenants]  count = 400, largest-gigabytes = 3
+  [paths]    id = \"/id\", entity = \"/userId\", time = \"/createdAt\", tenant = \"/tenantId\"
+
+Exit codes
+  0  advice was given
+  1  --current has a warning
+  2  the input cannot be used
+  3  the sample does not decide";
+
+/// How the items were drawn from the container.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Sampled {
+    Items,
+    /// Whole keys of the current key.
+    Keys,
+    /// Whole values of another key.
+    KeysOf(KeyStrategy),
+}
+
+impl std::str::FromStr for Sampled {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "items" => Ok(Self::Items),
+            "keys" => Ok(Self::Keys),
+            key => key.parse().map(Self::KeysOf).map_err(|_| {
+                "write items, keys, or the key of which whole values were drawn, such as /userId".to_owned()
+            }),
+        }
+    }
+}
+
+/// Reads a number from 0 on.
+fn number(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|number: &f64| number.is_finite() && *number >= 0.0);
+    number.ok_or_else(|| "write a number from 0 on".to_owned())
+}
+
+/// Reads a number above 0.
+fn positive(text: &str) -> Result<f64, String> {
+    number(text)
+        .ok()
+        .filter(|number| *number > 0.0)
+        .ok_or_else(|| "write a number above 0".to_owned())
+}

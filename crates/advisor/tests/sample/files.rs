@@ -1,0 +1,89 @@
+//! The file that a sample is written to.
+
+use std::{fs, process::Stdio, time::Duration};
+
+use tokio::process::Command;
+use tributary_local::cosmos::RequestKind;
+
+use crate::world::{World, order};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_that_is_there_is_replaced_by_force_alone() {
+    let world = World::new(vec![order(1, "ann")]).await;
+    fs::write(world.path("items.jsonl"), "mine").unwrap();
+    let said = world.sample(&["--output", "items.jsonl"]).await;
+    assert_eq!(said.code, 2, "{said:?}");
+    assert!(said.err.contains("items.jsonl is there already"), "{said:?}");
+    assert_eq!(fs::read_to_string(world.path("items.jsonl")).unwrap(), "mine");
+    let said = world.sample(&["--output", "items.jsonl", "--force"]).await;
+    assert_eq!(said.code, 0, "{said:?}");
+    assert_eq!(world.items("items.jsonl").len(), 1);
+    assert_eq!(world.files(), ["items.jsonl"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_that_comes_meanwhile_stays_as_it_is() {
+    let world = World::new(vec![order(1, "ann")]).await;
+    let mut query = world.endpoint.hold(RequestKind::Query, "orders");
+    let said = world.sample(&["--output", "items.jsonl"]);
+    let other = async {
+        query.arrived().await;
+        fs::write(world.path("items.jsonl"), "mine").unwrap();
+        query.release();
+    };
+    let (said, ()) = tokio::join!(said, other);
+    assert_eq!(said.code, 2, "{said:?}");
+    assert_eq!(fs::read_to_string(world.path("items.jsonl")).unwrap(), "mine");
+    assert_eq!(world.files(), ["items.jsonl"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_interrupted_sample_leaves_no_file() {
+    let world = World::new(vec![order(1, "ann")]).await;
+    let mut query = world.endpoint.hold(RequestKind::Query, "orders");
+    let mut command =
+        world.command(&["sample", "--container", "orders", "--output", "items.jsonl"]);
+    let sample = command.stderr(Stdio::piped()).spawn().unwrap();
+    query.arrived().await;
+    let id = sample.id().unwrap().to_string();
+    assert!(Command::new("kill").args(["-INT", &id]).status().await.unwrap().success());
+    let ended = tokio::time::timeout(Duration::from_secs(30), sample.wait_with_output());
+    let output = ended.await.unwrap().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("no sample was written"));
+    assert!(world.files().is_empty(), "{:?}", world.files());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn items_go_to_stdout_and_what_is_said_to_stderr() {
+    let world = World::new((0..5).map(|n| order(n, "ann")).collect()).await;
+    let said = world.sample(&["--output", "-"]).await;
+    assert_eq!(said.code, 0, "{said:?}");
+    assert_eq!(said.out.lines().filter(|line| line.starts_with('{')).count(), 5, "{said:?}");
+    assert_eq!(said.out.lines().count(), 5, "{said:?}");
+    assert!(said.err.contains("--items -"), "{said:?}");
+    assert!(world.files().is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_cannot_be_used_is_said_in_a_sentence() {
+    let world = World::new(Vec::new()).await;
+    let url = world.server.url();
+    for (arguments, sentence) in [
+        (&["--container", "none", "--output", "a"][..], "there is no container `none`"),
+        (&["--container", "orders", "--output", "."], "is a folder"),
+        (&["--container", "orders", "--output", "none/a"], "none/a cannot be written"),
+        (&["--container", "orders", "--output", "a", "--max-request-units", "1"], "from 20 on"),
+        (&["--container", "orders", "--output", "a", "--max-request-units", "NaN"], "from 20 on"),
+        (
+            &["--container", "orders", "--output", "a", "--cosmos", "AccountKey=sesame"],
+            "--cosmos takes",
+        ),
+    ] {
+        let said = world.run(&[&["sample"], arguments].concat()).await;
+        assert_eq!(said.code, 2, "{said:?}");
+        assert!(said.err.contains(sentence) && !said.err.contains("sesame"), "{said:?}");
+        assert!(!said.err.contains(&url), "{said:?}");
+        assert!(world.files().is_empty(), "{:?}", world.files());
+    }
+}

@@ -1,0 +1,43 @@
+//! Samples of single items.
+
+use serde_json::Value;
+
+use crate::world::{World, by_customer, number_after, order, random};
+
+/// One customer has 80 % of the orders.
+fn orders() -> Vec<Value> {
+    let customer = |n: u64| match random(n) {
+        many if many < 0.8 => "contoso".to_owned(),
+        _ => format!("customer-{}", n % 300),
+    };
+    (0..1_500).map(|n| order(n, &customer(n))).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn items_are_drawn_across_the_container() {
+    let world = World::new(orders()).await;
+    let said = world
+        .sample(&["--output", "items.jsonl", "--draw", "items", "--max-request-units", "250"])
+        .await;
+    assert_eq!(said.code, 0, "{said:?}");
+    assert!(said.out.contains("--sampled items"), "{said:?}");
+    let all = number_after(&said.out, "--items-in-container ");
+    assert!((1_000.0..2_200.0).contains(&all), "{all} for 1,500: {said:?}");
+    let drawn = world.items("items.jsonl");
+    assert!((50..1_000).contains(&drawn.len()), "{}: {said:?}", drawn.len());
+    let share = by_customer(&drawn)["\"contoso\""] as f64 / drawn.len() as f64;
+    assert!((0.65..0.95).contains(&share), "{share} for 0.8");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ids_that_end_alike_are_refused() {
+    let mut orders = orders();
+    for order in &mut orders {
+        order["id"] = format!("{}-x", order["id"].as_str().unwrap()).into();
+    }
+    let world = World::new(orders).await;
+    let said = world.sample(&["--output", "items.jsonl", "--draw", "items"]).await;
+    assert_eq!(said.code, 2, "{said:?}");
+    assert!(said.err.contains("the ids end in the same character"), "{said:?}");
+    assert!(world.files().is_empty(), "{:?}", world.files());
+}

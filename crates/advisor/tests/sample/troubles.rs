@@ -1,0 +1,149 @@
+//! Containers that a sample cannot simply be drawn from.
+
+use std::time::Duration;
+
+use azure_data_cosmos::options::ReadFeedRangesOptions;
+use serde_json::{Value, json};
+use tributary_local::{
+    chaos::Chaos,
+    cosmos::{Fault, RequestKind},
+};
+
+use crate::world::{World, by_customer, order};
+
+/// Four orders of each of 100 customers, and so many of one more.
+fn with_giant(items: u64) -> Vec<Value> {
+    let small = (0..400).map(|n| order(n, &format!("customer-{}", n % 100)));
+    small.chain((400..400 + items).map(|n| order(n, "contoso"))).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_empty_container_is_said_to_be_empty() {
+    let world = World::new(Vec::new()).await;
+    for draw in ["keys", "items"] {
+        let said = world.sample(&["--output", "items.jsonl", "--draw", draw]).await;
+        assert_eq!(said.code, 2, "{said:?}");
+        assert!(said.err.contains("the container is empty"), "{said:?}");
+        assert!(world.files().is_empty(), "{:?}", world.files());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_that_is_too_large_is_missing_and_named() {
+    let world = World::new(with_giant(1_000)).await;
+    let mut times_missing = 0;
+    for seed in 0..6 {
+        let seed = seed.to_string();
+        let arguments = ["--output", "items.jsonl", "--force", "--max-request-units", "150"];
+        let said = world.sample(&[&arguments[..], &["--seed", &seed]].concat()).await;
+        let drawn = by_customer(&world.items("items.jsonl"));
+        assert!(!drawn.contains_key("\"contoso\""), "{said:?}");
+        assert!(drawn.values().all(|items| *items == 4), "{drawn:?}");
+        // A sample that ends before it meets the key does not know of it.
+        let is_named = said.out.contains(r#"Not in the sample: ["contoso"] has at least "#);
+        assert_eq!(is_named, said.code == 1, "{said:?}");
+        times_missing += u32::from(is_named);
+    }
+    assert!(times_missing > 0, "some of the samples meet the key");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_container_of_one_giant_key_gives_no_sample() {
+    let orders = (0..1_000).map(|n| order(n, "contoso")).collect();
+    let world = World::new(orders).await;
+    world.charged();
+    let said = world.sample(&["--output", "items.jsonl", "--max-request-units", "150"]).await;
+    assert_eq!(said.code, 2, "{said:?}");
+    assert!(said.err.contains(r#"["contoso"] has at least "#), "{said:?}");
+    assert!(world.files().is_empty(), "{:?}", world.files());
+    assert!(world.charged() <= 150.0);
+}
+
+/// In the middle of a key, for longer than the SDK retries: the window is read anew.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_throttled_store_is_waited_for_and_gives_each_item_once() {
+    let world = World::new((0..300).map(|n| order(n, "contoso")).collect()).await;
+    world.endpoint.take_requests();
+    let sample = world.sample(&["--output", "items.jsonl"]);
+    let throttled = async {
+        let mut held = world.endpoint.hold(RequestKind::Query, "orders");
+        loop {
+            held.arrived().await;
+            let requests = world.endpoint.requests();
+            let answers = requests.iter().filter_map(|request| request.answer.as_ref());
+            // The first page of the sample has one item.
+            if answers.map(|answer| answer.items_returned).sum::<u32>() > 1 {
+                break;
+            }
+            let next = world.endpoint.hold(RequestKind::Query, "orders");
+            held.release();
+            held = next;
+        }
+        world.endpoint.inject(Fault::Refused(429), RequestKind::Query, "orders", 25);
+        held.release();
+    };
+    let (said, ()) = tokio::join!(sample, throttled);
+    assert_eq!(said.code, 0, "{said:?}");
+    assert_eq!(world.items("items.jsonl").len(), 300, "{said:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_partition_that_splits_meanwhile_gives_each_item_once() {
+    let chaos = Chaos::new("split=20".parse().unwrap(), 7);
+    let world = World::with(&["/customerId"], with_giant(0), Some(chaos)).await;
+    let container = world.container().await;
+    let partitions = async || {
+        let options = ReadFeedRangesOptions::default().with_force_refresh(true);
+        container.read_feed_ranges(Some(options)).await.unwrap().len()
+    };
+    let before = partitions().await;
+    let sample = world.sample(&["--output", "items.jsonl"]);
+    let splits = async {
+        let mut held = world.endpoint.hold(RequestKind::Query, "orders");
+        held.arrived().await;
+        // So many pages later.
+        for _ in 0..10 {
+            let next = world.endpoint.hold(RequestKind::Query, "orders");
+            held.release();
+            held = next;
+            held.arrived().await;
+        }
+        let again = order(1, "customer-1");
+        let split = async {
+            while partitions().await < before + 2 {
+                for _ in 0..50 {
+                    let _ = container.upsert_item("customer-1", "order-1", &again, None).await;
+                }
+            }
+        };
+        tokio::time::timeout(Duration::from_mins(1), split).await.unwrap();
+        held.release();
+    };
+    let (said, ()) = tokio::join!(sample, splits);
+    assert_eq!(said.code, 0, "{said:?}");
+    let drawn = by_customer(&world.items("items.jsonl"));
+    assert_eq!(drawn.len(), 100, "{said:?}");
+    assert!(drawn.values().all(|items| *items == 4), "{drawn:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn odd_items_stop_nothing() {
+    let mut orders = with_giant(0);
+    let mut deep = json!(1);
+    for _ in 0..124 {
+        deep = json!([deep]);
+    }
+    orders.extend([
+        json!({"id": "no-key"}),
+        json!({"id": "null-key", "customerId": null}),
+        json!({"id": "number", "customerId": 17.5}),
+        json!({"id": "long", "customerId": "y".repeat(1_500), "line": "one\ntwo\u{2028}three"}),
+        json!({"id": "deep", "customerId": "deep", "deep": deep}),
+    ]);
+    let world = World::new(orders).await;
+    let said = world.sample(&["--output", "items.jsonl"]).await;
+    assert_eq!(said.code, 0, "{said:?}");
+    assert_eq!(world.items("items.jsonl").len(), 405, "{said:?}");
+    let next = ["advise", "--items", "items.jsonl", "--current", "/customerId"];
+    assert!(world.run(&next).await.code < 2, "the advisor takes them");
+}
