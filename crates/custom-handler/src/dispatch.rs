@@ -8,8 +8,8 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderName, HeaderValue, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 
-use crate::builder::is_function_name;
 use crate::http::{HttpFunctions, Matched};
+use crate::registration::is_function_name;
 use crate::trigger::Trigger;
 use crate::{early, invoke};
 

@@ -31,6 +31,12 @@ pub trait FromInvocation: Sized {
     fn from_invocation(invocation: &Invocation<'_>) -> Result<Self, InvocationError>;
 }
 
+impl FromInvocation for Option<TraceContext> {
+    fn from_invocation(invocation: &Invocation<'_>) -> Result<Self, InvocationError> {
+        Ok(invocation.trace().cloned())
+    }
+}
+
 /// The invocation is not what the handler expects. The text names the part and never its content.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]

@@ -2,8 +2,6 @@
 
 use axum::http::HeaderMap;
 
-use crate::invocation::{FromInvocation, Invocation, InvocationError};
-
 /// The host's trace, out of the header `traceparent` (<https://www.w3.org/TR/trace-context/>).
 ///
 /// A trigger's handler takes an `Option<TraceContext>`; the handler of an HTTP function reads the
@@ -65,12 +63,6 @@ impl TraceContext {
             flags: u8::from_str_radix(flags, 16).ok()?,
             state: None,
         })
-    }
-}
-
-impl FromInvocation for Option<TraceContext> {
-    fn from_invocation(invocation: &Invocation<'_>) -> Result<Self, InvocationError> {
-        Ok(invocation.trace().cloned())
     }
 }
 

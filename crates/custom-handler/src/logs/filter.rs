@@ -9,7 +9,10 @@ use tracing_subscriber::filter::{FilterFn, filter_fn};
 
 /// Lets debug and trace lines pass only from targets that begin with one of `crates`; all when there
 /// are none.
-pub(super) fn verbose(crates: &'static [&'static str]) -> FilterFn<impl Fn(&Metadata<'_>) -> bool> {
+pub(super) fn verbose(
+    crates: &[&str],
+) -> FilterFn<impl Fn(&Metadata<'_>) -> bool + Send + Sync + use<>> {
+    let crates: Vec<String> = crates.iter().map(|&name| name.to_owned()).collect();
     filter_fn(move |metadata| {
         *metadata.level() <= Level::INFO
             || crates.is_empty()

@@ -51,7 +51,7 @@ pub struct Options<'a> {
     /// The crates that may write debug and trace lines, by the beginning of their targets; empty for
     /// all crates. Whatever `RUST_LOG` says, others write at level info and above: a library may
     /// well print headers and bodies below that.
-    pub verbose: &'static [&'static str],
+    pub verbose: &'a [&'a str],
     /// How a line looks.
     pub format: Format,
 }

@@ -9,7 +9,6 @@
 //! on the machine's scheduling all the same, as soon as several are under way.
 
 mod random;
-mod repeat;
 mod spec;
 
 use std::{
@@ -21,8 +20,6 @@ use std::{
 };
 
 pub use random::Random;
-pub use repeat::repeating;
-pub(crate) use repeat::send;
 pub use spec::{ChaosSpec, SpecError};
 
 /// A kind of chaos.

@@ -1,48 +1,49 @@
-//! The account's properties, as clients see them.
+//! The account itself: a backend, and the requests that this module sends to it on its own.
 
-use azure_core::Bytes;
-use serde_json::{Value, json};
+use std::sync::Arc;
 
-use super::store::{REGION, Response};
+use azure_core::http::{Method, Request, Url};
+use azure_data_cosmos::CosmosError;
 
-/// The limits of queries, as the service says them: JSON in a text. The .NET SDK refuses to query
-/// without, and plans a query on the client by them where it can.
-fn query_engine() -> Value {
-    json!({
-        "maxSqlQueryInputLength": 262_144,
-        "maxJoinsPerSqlQuery": 5,
-        "maxLogicalAndPerSqlQuery": 500,
-        "maxLogicalOrPerSqlQuery": 500,
-        "maxUdfRefPerSqlQuery": 10,
-        "maxInExpressionItemsCount": 16_000,
-        "queryMaxInMemorySortDocumentCount": 500,
-        "maxQueryRequestTimeoutFraction": 0.9,
-        "sqlAllowNonFiniteNumbers": false,
-        "sqlAllowAggregateFunctions": true,
-        "sqlAllowSubQuery": true,
-        "sqlAllowScalarSubQuery": true,
-        "allowNewKeywords": true,
-        "sqlAllowLike": true,
-        "sqlAllowGroupByClause": true,
-        "maxSpatialQueryCells": 12,
-        "spatialMaxGeometryPointCount": 256,
-        "sqlDisableQueryILOptimization": false,
-        "sqlDisableFilterPlanOptimization": false,
-    })
+use super::backend::{Backend, Region, Response};
+
+/// The one region that clients know.
+pub(super) const REGION: &str = "East US";
+
+/// Where the backend believes itself to be. Requests are addressed to it whatever socket they
+/// came from, and the Rust SDK accepts plain HTTP for this host.
+const BASE_URL: &str = "http://localhost:8081/";
+
+/// An account, without what the store adds to it.
+#[derive(Clone, Debug)]
+pub(super) struct Account {
+    pub(super) backend: Arc<dyn Backend>,
+    pub(super) base_url: Url,
 }
 
-/// The account of the emulator without the regions that stand for replicas, and with what it
-/// leaves out.
-pub(super) fn shown(mut response: Response) -> Response {
-    let Ok(Value::Object(mut account)) = serde_json::from_slice(&response.body) else {
-        return response;
-    };
-    for locations in ["writableLocations", "readableLocations"] {
-        if let Some(Value::Array(locations)) = account.get_mut(locations) {
-            locations.retain(|location| location["name"] == REGION);
-        }
+impl Account {
+    /// Returns the address of the account.
+    pub(super) fn address() -> Result<Url, CosmosError> {
+        Url::parse(BASE_URL)
+            .map_err(|error| CosmosError::builder().with_message(error.to_string()).build())
     }
-    account.insert("queryEngineConfiguration".to_owned(), query_engine().to_string().into());
-    response.body = Bytes::from(Value::Object(account).to_string());
-    response
+
+    /// Returns the region that clients know.
+    pub(super) fn region(address: &Url) -> Region {
+        Region { name: REGION.to_owned(), url: address.clone() }
+    }
+
+    /// Makes a request of this module's own, for the resource at `path` (names, not yet encoded).
+    pub(super) fn request(&self, method: Method, path: &[&str]) -> Request {
+        let mut url = self.base_url.clone();
+        if let Ok(mut segments) = url.path_segments_mut() {
+            segments.clear().extend(path);
+        }
+        Request::new(url, method)
+    }
+
+    /// Asks the backend directly: nothing is counted or learned.
+    pub(super) async fn send(&self, request: &Request) -> Result<Response, CosmosError> {
+        self.backend.send(request).await
+    }
 }

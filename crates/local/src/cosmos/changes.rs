@@ -24,11 +24,13 @@ use serde_json::{Map, Value, json, value::RawValue};
 use time::{OffsetDateTime, format_description::well_known::Rfc2822};
 
 use super::{
-    containers::Container,
+    account::Account,
+    backend::Response,
+    containers::{Container, Containers},
     operation::{ContainerPath, PARTITION_KEY},
     pages::MOST_BYTES,
+    replicas::Replicas,
     slices::{ITEM_COUNT, MAX_ITEM_COUNT, RANGE_ID},
-    store::{Response, Store},
 };
 
 const IF_MODIFIED_SINCE: HeaderName = HeaderName::from_static("if-modified-since");
@@ -67,24 +69,26 @@ struct Change {
 
 /// Answers a page of the change feed.
 pub(super) async fn page(
-    store: &Store,
+    account: &Account,
+    containers: &Containers,
+    replicas: &Replicas,
     path: &ContainerPath,
     request: &Request,
 ) -> Result<Response, CosmosError> {
-    let _alone = store.replicas.alone().await;
-    let Some(container) = store.containers.get(store, path).await else {
-        return store.send(request).await;
+    let _alone = replicas.alone().await;
+    let Some(container) = containers.get(path).await else {
+        return account.send(request).await;
     };
-    let feed = Feed { store, path, container: &container };
+    let feed = Feed { account, path, container: &container };
     let limit = header(request, &MAX_ITEM_COUNT).and_then(|limit| limit.parse::<usize>().ok());
     let limit = limit.filter(|limit| *limit > 0);
     let begin = feed.beginning(request).await?;
     // The rest of the last transaction may come behind the limit.
     let wanted = limit.map_or(-1, |limit| i64::try_from(limit + LARGEST_BATCH).unwrap_or(-1));
-    let mut response = store.send(&asked(request, begin.as_deref(), wanted)).await?;
+    let mut response = account.send(&asked(request, begin.as_deref(), wanted)).await?;
     if header_of(&response, &RANGE_ID).is_none() {
         // Several physical partitions, or none: no number tells where the feed stands.
-        return store.send(request).await;
+        return account.send(request).await;
     }
     match response.status {
         200 => feed.write(response, limit.unwrap_or(usize::MAX)).await,
@@ -101,7 +105,7 @@ pub(super) async fn page(
 }
 
 struct Feed<'a> {
-    store: &'a Store,
+    account: &'a Account,
     path: &'a ContainerPath,
     container: &'a Container,
 }
@@ -130,7 +134,7 @@ impl Feed<'_> {
     ) -> Result<Option<String>, CosmosError> {
         let mut all = asked(request, None, -1);
         all.headers_mut().remove(WIRE_FORMAT);
-        let response = self.store.send(&all).await?;
+        let response = self.account.send(&all).await?;
         let body: Value = serde_json::from_slice(&response.body).unwrap_or_default();
         let items = body["Documents"].as_array().map(Vec::as_slice).unwrap_or_default();
         let older = items.iter().take_while(|item| item["_ts"].as_i64() <= Some(since));
@@ -142,11 +146,11 @@ impl Feed<'_> {
 
     /// The LSN of an item.
     async fn lsn(&self, item: &Value) -> Option<u64> {
-        let mut read = self.store.request(Method::Get, &self.path.item(item["id"].as_str()?));
+        let mut read = self.account.request(Method::Get, &self.path.item(item["id"].as_str()?));
         let value = |path: &String| item.pointer(path).cloned().unwrap_or_else(|| json!({}));
         let key: Vec<Value> = self.container.partition_key.paths.iter().map(value).collect();
         read.insert_header(PARTITION_KEY, Value::from(key).to_string());
-        let response = self.store.send(&read).await.ok()?;
+        let response = self.account.send(&read).await.ok()?;
         header_of(&response, &ITEM_LSN)?.parse().ok()
     }
 

@@ -8,17 +8,17 @@ use std::{
 use azure_core::http::{Method, headers::HeaderName};
 use serde::Deserialize;
 
-use super::{
-    operation::ContainerPath,
-    store::{Response, Store},
-};
+use super::{account::Account, backend::Response, operation::ContainerPath};
 
 const PATH_BY_NAME: HeaderName = HeaderName::from_static("x-ms-alt-content-path");
 const PATH_BY_RID: HeaderName = HeaderName::from_static("x-ms-content-path");
 
 /// The containers that were asked for.
-#[derive(Debug, Default)]
-pub(super) struct Containers(RwLock<HashMap<ContainerPath, Arc<Container>>>);
+#[derive(Debug)]
+pub(super) struct Containers {
+    account: Account,
+    known: RwLock<HashMap<ContainerPath, Arc<Container>>>,
+}
 
 /// A container.
 #[derive(Debug, Deserialize)]
@@ -36,30 +36,35 @@ pub(super) struct PartitionKey {
 }
 
 impl Containers {
+    pub(super) fn of(account: Account) -> Self {
+        Self { account, known: RwLock::default() }
+    }
+
     /// The container at a path; `None` when there is none.
-    pub(super) async fn get(&self, store: &Store, path: &ContainerPath) -> Option<Arc<Container>> {
-        let known = self.0.read().unwrap_or_else(PoisonError::into_inner).get(path).cloned();
+    pub(super) async fn get(&self, path: &ContainerPath) -> Option<Arc<Container>> {
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner).get(path).cloned();
         if known.is_some() {
             return known;
         }
         let segments = ["dbs", &path.database, "colls", &path.container];
-        let response = store.send(&store.request(Method::Get, &segments)).await.ok()?;
+        let response =
+            self.account.send(&self.account.request(Method::Get, &segments)).await.ok()?;
         let container: Arc<Container> = Arc::new(serde_json::from_slice(&response.body).ok()?);
-        let mut all = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.known.write().unwrap_or_else(PoisonError::into_inner);
         all.insert(path.clone(), Arc::clone(&container));
         Some(container)
     }
 
     /// Drops the containers that have changed or are gone.
     pub(super) fn forget(&self, gone: impl Fn(&ContainerPath) -> bool) {
-        let mut all = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.known.write().unwrap_or_else(PoisonError::into_inner);
         all.retain(|container, _| !gone(container));
     }
 
     /// Names the container in an answer about it or its items. SDKs keep session tokens by these
     /// names, and none without them.
-    pub(super) async fn name(&self, store: &Store, path: &ContainerPath, response: &mut Response) {
-        let Some(container) = self.get(store, path).await else {
+    pub(super) async fn name(&self, path: &ContainerPath, response: &mut Response) {
+        let Some(container) = self.get(path).await else {
             return;
         };
         let ContainerPath { database, container: name } = path;

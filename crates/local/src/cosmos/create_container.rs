@@ -12,9 +12,9 @@ use azure_data_cosmos::CosmosError;
 use serde_json::Value;
 
 use super::{
-    backend::NewContainer,
+    account::Account,
+    backend::{NewContainer, Response},
     operation::ContainerPath,
-    store::{Response, Store},
     written::body_of,
 };
 
@@ -23,38 +23,39 @@ const THROUGHPUT: HeaderName = HeaderName::from_static("x-ms-offer-throughput");
 /// Makes the container of `request`. Whatever is wrong with the request is left for the backend
 /// to refuse. The caller makes sure that no other container is made meanwhile.
 pub(super) async fn create_container(
-    store: &Store,
+    account: &Account,
+    partitions: u32,
     database: &str,
     request: &Request,
 ) -> Result<Response, CosmosError> {
     let Some(definition) = definition(request) else {
-        return store.send(request).await;
+        return account.send(request).await;
     };
     let Some(id) = definition["id"].as_str().filter(|id| !id.is_empty()) else {
-        return store.send(request).await;
+        return account.send(request).await;
     };
-    let of_database = store.request(Method::Get, &["dbs", database]);
+    let of_database = account.request(Method::Get, &["dbs", database]);
     let path = ["dbs", database, "colls", id];
-    let of_container = store.request(Method::Get, &path);
-    if store.send(&of_database).await?.status != 200
-        || store.send(&of_container).await?.status == 200
+    let of_container = account.request(Method::Get, &path);
+    if account.send(&of_database).await?.status != 200
+        || account.send(&of_container).await?.status == 200
     {
-        return store.send(request).await;
+        return account.send(request).await;
     }
 
-    let created = store.backend.create_container(&NewContainer {
+    let created = account.backend.create_container(&NewContainer {
         path: &ContainerPath { database: database.to_owned(), container: id.to_owned() },
         definition: &definition,
-        partitions: store.partitions,
+        partitions,
         throughput: request.headers().get_optional_str(&THROUGHPUT),
     });
     if !created {
-        return store.send(request).await;
+        return account.send(request).await;
     }
-    let mut replace = store.request(Method::Put, &path);
+    let mut replace = account.request(Method::Put, &path);
     replace.insert_header(CONTENT_TYPE, "application/json");
     replace.set_body(request.body().clone());
-    let mut response = store.send(&replace).await?;
+    let mut response = account.send(&replace).await?;
     if response.status == 200 {
         response.status = 201;
     }

@@ -14,8 +14,8 @@ use azure_data_cosmos::{
 
 use super::{
     Charges, ContainersFile, EndpointError, Fault, FrozenReplica, Hold, RequestKind, RunningServer,
-    StoreRequest, WELL_KNOWN_KEY, in_process, provision, replicas, server,
-    store::{REGION, Store},
+    StoreRequest, WELL_KNOWN_KEY, account::REGION, in_process, provision, replicas, server,
+    store::Store,
 };
 use crate::chaos::Chaos;
 
@@ -195,7 +195,7 @@ impl CosmosEndpoint {
     ///
     /// When a physical partition splits at this moment, as chaos may want.
     pub fn freeze_replica(&self, container: &str) -> FrozenReplica {
-        replicas::freeze(&self.store, container)
+        replicas::freeze(&self.store.replicas, container)
     }
 
     /// Removes the items whose time to live is over at `now`, and tells how many. A test gives a

@@ -25,8 +25,9 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{
+    account::Account,
     operation::{ContainerPath, PARTITION_KEY, RequestKind},
-    store::Store,
+    replicas::Replicas,
     written::{Ttl, Written, body_of, lifetime, written_items},
 };
 
@@ -115,13 +116,13 @@ impl Expiry {
     }
 
     /// Deletes what is over at `now` (seconds since 1970), and tells how many items that were.
-    pub(super) async fn sweep(&self, store: &Store, now: u64) -> usize {
+    pub(super) async fn sweep(&self, account: &Account, replicas: &Replicas, now: u64) -> usize {
         let due = self.schedule().take_due(now);
         let mut deleted = 0;
         for item in due {
             // The emulator answers without waiting, so many deletes would keep others out.
             tokio::task::yield_now().await;
-            match self.expire(store, &item, now).await {
+            match self.expire(account, replicas, &item, now).await {
                 Ok(true) => deleted += 1,
                 Ok(false) => {}
                 Err(error) => {
@@ -134,7 +135,13 @@ impl Expiry {
     }
 
     /// Deletes one item if it is over, and otherwise puts it back for its time.
-    async fn expire(&self, store: &Store, item: &ItemKey, now: u64) -> Result<bool, CosmosError> {
+    async fn expire(
+        &self,
+        account: &Account,
+        replicas: &Replicas,
+        item: &ItemKey,
+        now: u64,
+    ) -> Result<bool, CosmosError> {
         #[derive(Deserialize)]
         struct Stored {
             #[serde(rename = "_ts")]
@@ -144,14 +151,14 @@ impl Expiry {
             ttl: Option<Value>,
         }
         let request = |method| {
-            let mut request = store.request(method, &item.container.item(&item.id));
+            let mut request = account.request(method, &item.container.item(&item.id));
             request.insert_header(PARTITION_KEY, item.partition_key.clone());
             request
         };
         let Some(&default_ttl) = self.schedule().containers.get(&item.container) else {
             return Ok(false);
         };
-        let response = store.send(&request(Method::Get)).await?;
+        let response = account.send(&request(Method::Get)).await?;
         let Ok(stored) = serde_json::from_slice::<Stored>(&response.body) else {
             return Ok(false);
         };
@@ -165,8 +172,8 @@ impl Expiry {
         }
         let mut delete = request(Method::Delete);
         delete.insert_header(IF_MATCH, HeaderValue::from(stored.etag));
-        let _writes = store.replicas.write().await;
-        Ok(store.send(&delete).await?.status == 204)
+        let _writes = replicas.write().await;
+        Ok(account.send(&delete).await?.status == 204)
     }
 
     fn schedule(&self) -> MutexGuard<'_, Schedule> {

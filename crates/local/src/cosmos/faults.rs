@@ -7,7 +7,7 @@ use azure_core::{
     http::headers::{HeaderName, Headers},
 };
 
-use super::{operation::RequestKind, store::Response};
+use super::{backend::Response, operation::RequestKind};
 use crate::chaos::{Chaos, Kind, Random};
 
 /// What goes wrong with a data-plane request.

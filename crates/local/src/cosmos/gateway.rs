@@ -14,10 +14,7 @@ use bytes::{Bytes, BytesMut};
 use futures::FutureExt;
 use http_body_util::BodyExt;
 
-use super::{
-    authorization,
-    store::{Response as StoreResponse, Store},
-};
+use super::{authorization, backend::Response as StoreResponse, store::Store};
 
 /// The largest body that is accepted, in bytes: an item or a batch has at most 2 MB
 /// (<https://learn.microsoft.com/azure/cosmos-db/concepts-limits#per-item-limits>), and the

@@ -32,6 +32,7 @@
 //! `docs/local-endpoint.md` has the list, with the versions that it was tried with.
 
 mod account;
+mod account_properties;
 mod authorization;
 mod backend;
 mod changes;

@@ -57,6 +57,13 @@ pub(super) struct ContainerPath {
     pub(super) container: String,
 }
 
+impl ContainerPath {
+    /// The segments of the path of an item in this container.
+    pub(super) fn item<'a>(&'a self, id: &'a str) -> [&'a str; 6] {
+        ["dbs", &self.database, "colls", &self.container, "docs", id]
+    }
+}
+
 /// What a request asks for, as far as this module treats it differently.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Operation {
@@ -142,6 +149,11 @@ fn data_kind(method: Method, names_an_item: bool, request: &Request) -> Option<R
         _ => return None,
     };
     Some(kind)
+}
+
+/// Whether a request is for one logical partition.
+pub(super) fn names_partition_key(request: &Request) -> bool {
+    request.headers().get_optional_str(&PARTITION_KEY).is_some_and(|key| key != "[]")
 }
 
 fn is_query(request: &Request) -> bool {

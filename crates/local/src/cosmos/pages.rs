@@ -9,9 +9,10 @@ use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
 
 use super::{
+    account::Account,
+    backend::Response,
     operation::{ContainerPath, RequestKind},
     slices::{self, MAX_ITEM_COUNT},
-    store::{Response, Store},
 };
 
 /// The most bytes of items on a page, but for an item that is larger on its own.
@@ -19,12 +20,12 @@ pub(super) const MOST_BYTES: usize = 4 * 1024 * 1024;
 
 /// Answers a page of a query or of all items.
 pub(super) async fn page(
-    store: &Store,
+    account: &Account,
     kind: RequestKind,
     container: &ContainerPath,
     request: &Request,
 ) -> Result<Response, CosmosError> {
-    let response = read(store, kind, container, request).await?;
+    let response = read(account, kind, container, request).await?;
     let Some(fitting) = fitting(&response) else {
         return Ok(response);
     };
@@ -33,18 +34,18 @@ pub(super) async fn page(
     *shorter.headers_mut() = request.headers().clone();
     shorter.set_body(request.body().clone());
     shorter.insert_header(MAX_ITEM_COUNT, fitting.to_string());
-    read(store, kind, container, &shorter).await
+    read(account, kind, container, &shorter).await
 }
 
 async fn read(
-    store: &Store,
+    account: &Account,
     kind: RequestKind,
     container: &ContainerPath,
     request: &Request,
 ) -> Result<Response, CosmosError> {
     match kind {
-        RequestKind::Query => slices::query(store, container, request).await,
-        _ => store.send(request).await,
+        RequestKind::Query => slices::query(account, container, request).await,
+        _ => account.send(request).await,
     }
 }
 

@@ -22,10 +22,10 @@ use azure_core::http::{Request, Url, headers::HeaderName};
 use tokio::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use super::{
-    backend::{Backend, Region},
+    account::Account,
+    backend::{Region, Response},
     lagging::Lagging,
     operation::RequestKind,
-    store::{Response, Store},
 };
 use crate::chaos::Chaos;
 
@@ -44,8 +44,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// The replicas of an account.
 #[derive(Debug)]
 pub(super) struct Replicas {
-    backend: Arc<dyn Backend>,
-    base_url: Url,
+    account: Account,
     frozen: Mutex<Vec<Frozen>>,
     n_frozen: AtomicUsize,
     lagging: Option<Arc<Lagging>>,
@@ -62,13 +61,13 @@ struct Frozen {
 /// A replica of one container that gets no more writes, until this is dropped.
 #[derive(Debug)]
 pub struct FrozenReplica {
-    store: Arc<Store>,
+    replicas: Arc<Replicas>,
     replica: Region,
 }
 
 impl Drop for FrozenReplica {
     fn drop(&mut self) {
-        self.store.replicas.thaw(&self.replica);
+        self.replicas.thaw(&self.replica);
     }
 }
 
@@ -94,10 +93,9 @@ impl Region {
 }
 
 impl Replicas {
-    pub(super) fn new(backend: Arc<dyn Backend>, base_url: Url, lagging: Option<Lagging>) -> Self {
+    pub(super) fn new(account: Account, lagging: Option<Lagging>) -> Self {
         Self {
-            backend,
-            base_url,
+            account,
             frozen: Mutex::default(),
             n_frozen: AtomicUsize::new(0),
             lagging: lagging.map(Arc::new),
@@ -141,7 +139,7 @@ impl Replicas {
         };
         if lagging.is_due() {
             let _alone = self.alone().await;
-            lagging.refresh(&*self.backend);
+            lagging.refresh(&*self.account.backend);
         }
         Candidates { replicas: lagging.roll(), by_chance: Some(lagging.chaos()) }
     }
@@ -151,7 +149,7 @@ impl Replicas {
     pub(super) async fn catch_up(&self) -> (RwLockWriteGuard<'_, ()>, Option<CaughtUp>) {
         let alone = self.alone().await;
         let caught_up = self.lagging.as_ref().map(|lagging| {
-            lagging.catch_up(&*self.backend);
+            lagging.catch_up(&*self.account.backend);
             CaughtUp(lagging.clone())
         });
         (alone, caught_up)
@@ -163,7 +161,7 @@ impl Replicas {
 
     fn thaw(&self, replica: &Region) {
         self.frozen().retain(|one| one.replica.name != replica.name);
-        if let Err(error) = self.backend.remove_region(&replica.name) {
+        if let Err(error) = self.account.backend.remove_region(&replica.name) {
             tracing::warn!(%error, "a frozen replica could not be removed");
         }
     }
@@ -171,8 +169,7 @@ impl Replicas {
 
 /// Freezes a replica of a container as it is now.
 #[expect(clippy::expect_used, reason = "a test whose premise fails is to fail")]
-pub(super) fn freeze(store: &Arc<Store>, container: &str) -> FrozenReplica {
-    let replicas = &store.replicas;
+pub(super) fn freeze(replicas: &Arc<Replicas>, container: &str) -> FrozenReplica {
     // Not awaited, so that a test can freeze between two lines. A write does not wait for
     // anything while it has the lock.
     let began = Instant::now();
@@ -184,16 +181,16 @@ pub(super) fn freeze(store: &Arc<Store>, container: &str) -> FrozenReplica {
         std::thread::yield_now();
     };
     let number = replicas.n_frozen.fetch_add(1, Ordering::Relaxed);
-    let replica = Region::replica(&format!("Frozen {number}"), &replicas.base_url);
+    let replica = Region::replica(&format!("Frozen {number}"), &replicas.account.base_url);
     let frozen = replica.and_then(|replica| {
-        replicas.backend.add_region(&replica).ok()?;
-        replicas.backend.pause(&replica.name);
+        replicas.account.backend.add_region(&replica).ok()?;
+        replicas.account.backend.pause(&replica.name);
         Some(replica)
     });
     let replica = frozen.expect("a replica can be frozen unless a partition splits");
     let container = container.to_owned();
     replicas.frozen().push(Frozen { container, replica: replica.clone() });
-    FrozenReplica { store: Arc::clone(store), replica }
+    FrozenReplica { replicas: Arc::clone(replicas), replica }
 }
 
 /// Keeps the replicas caught up until it is dropped.

@@ -6,8 +6,8 @@ use azure_core::http::{Request, headers::HeaderName};
 use serde::Deserialize;
 
 use super::{
-    operation::{ContainerPath, PARTITION_KEY, PRIORITY_LEVEL, RequestKind},
-    store::{Response, names_partition_key},
+    backend::Response,
+    operation::{ContainerPath, PARTITION_KEY, PRIORITY_LEVEL, RequestKind, names_partition_key},
     written::{body_of, parse},
 };
 

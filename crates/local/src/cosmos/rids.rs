@@ -9,7 +9,7 @@ use percent_encoding::percent_decode_str;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{operation::PARTITION_KEY, store::Store};
+use super::{account::Account, operation::PARTITION_KEY};
 
 const IS_QUERY: HeaderName = HeaderName::from_static("x-ms-documentdb-isquery");
 const CONTENT_TYPE: HeaderName = HeaderName::from_static("content-type");
@@ -32,8 +32,8 @@ fn is_rid_of(segment: &str, bytes: usize) -> bool {
 
 /// Puts names into the address of a request in the place of `_rid`s. What has a name of this form
 /// keeps it, and what is not found is left for the emulator to miss.
-pub(super) async fn replace_by_names(store: &Store, request: &mut Request) {
-    let Some(names) = names(store, request).await else {
+pub(super) async fn replace_by_names(account: &Account, request: &mut Request) {
+    let Some(names) = names(account, request).await else {
         return;
     };
     if let Ok(mut segments) = request.url_mut().path_segments_mut() {
@@ -42,25 +42,25 @@ pub(super) async fn replace_by_names(store: &Store, request: &mut Request) {
 }
 
 /// The segments of the address with names; `None` when there is nothing to replace.
-async fn names(store: &Store, request: &Request) -> Option<Vec<String>> {
+async fn names(account: &Account, request: &Request) -> Option<Vec<String>> {
     let mut segments = decoded(request.url());
     let is_database = matches!(&segments[..], [dbs, database, ..] if dbs == "dbs" && is_rid_of(database, OF_DATABASE));
     if !is_database {
         return None;
     }
-    let named = store.send(&store.request(Method::Get, &["dbs", &segments[1]])).await.ok()?;
+    let named = account.send(&account.request(Method::Get, &["dbs", &segments[1]])).await.ok()?;
     if named.status == 200 {
         return None;
     }
-    segments[1] = name(store, &["dbs"], "Databases", &segments[1]).await?;
+    segments[1] = name(account, &["dbs"], "Databases", &segments[1]).await?;
     let names_container = segments.len() > 3 && segments[2] == "colls";
     if names_container && is_rid_of(&segments[3], OF_CONTAINER) {
         let all = ["dbs", &segments[1], "colls"];
-        segments[3] = name(store, &all, "DocumentCollections", &segments[3]).await?;
+        segments[3] = name(account, &all, "DocumentCollections", &segments[3]).await?;
     }
     let names_item = segments.len() == 6 && segments[4] == "docs";
     if names_item && is_rid_of(&segments[5], OF_ITEM) {
-        segments[5] = item(store, &segments, request).await?;
+        segments[5] = item(account, &segments, request).await?;
     }
     Some(segments)
 }
@@ -71,31 +71,31 @@ fn decoded(url: &Url) -> Vec<String> {
 }
 
 /// The name of the database or container with this `_rid`.
-async fn name(store: &Store, all: &[&str], list: &str, rid: &str) -> Option<String> {
+async fn name(account: &Account, all: &[&str], list: &str, rid: &str) -> Option<String> {
     #[derive(Deserialize)]
     struct Named {
         id: String,
         #[serde(rename = "_rid")]
         rid: String,
     }
-    let response = store.send(&store.request(Method::Get, all)).await.ok()?;
+    let response = account.send(&account.request(Method::Get, all)).await.ok()?;
     let mut body: Value = serde_json::from_slice(&response.body).ok()?;
     let all: Vec<Named> = serde_json::from_value(body.get_mut(list)?.take()).ok()?;
     all.into_iter().find(|one| one.rid == rid).map(|one| one.id)
 }
 
 /// The id of the item with this `_rid` in the logical partition of the request.
-async fn item(store: &Store, segments: &[String], request: &Request) -> Option<String> {
+async fn item(account: &Account, segments: &[String], request: &Request) -> Option<String> {
     let partition_key = request.headers().get_optional_string(&PARTITION_KEY)?;
     let items: Vec<&str> = segments[..5].iter().map(String::as_str).collect();
-    let mut query = store.request(Method::Post, &items);
+    let mut query = account.request(Method::Post, &items);
     query.insert_header(IS_QUERY, "True");
     query.insert_header(CONTENT_TYPE, "application/query+json");
     query.insert_header(PARTITION_KEY, partition_key);
     let rid = json!([{"name": "@rid", "value": segments[5]}]);
     let body = json!({"query": "SELECT VALUE c.id FROM c WHERE c._rid = @rid", "parameters": rid});
     query.set_body(body.to_string());
-    let response = store.send(&query).await.ok()?;
+    let response = account.send(&query).await.ok()?;
     let body: Value = serde_json::from_slice(&response.body).ok()?;
     body["Documents"].get(0)?.as_str().map(str::to_owned)
 }

@@ -17,8 +17,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, value::RawValue};
 
 use super::{
-    operation::ContainerPath,
-    store::{Response, Store, names_partition_key},
+    account::Account,
+    backend::Response,
+    operation::{ContainerPath, names_partition_key},
     written::parse,
 };
 
@@ -50,17 +51,17 @@ const WHOLE: [&str; 14] = [
 
 /// Answers one page of a query.
 pub(super) async fn query(
-    store: &Store,
+    account: &Account,
     container: &ContainerPath,
     request: &Request,
 ) -> Result<Response, CosmosError> {
-    let Some(mut scan) = Scan::of(store, container, request).await else {
-        return store.send(request).await;
+    let Some(mut scan) = Scan::of(account, container, request).await else {
+        return account.send(request).await;
     };
     let mut page = Vec::new();
     loop {
         let slice = scan.slice();
-        let response = store.send(&slice.request(request)).await?;
+        let response = account.send(&slice.request(request)).await?;
         if response.status != 200 {
             return Ok(response);
         }
@@ -106,7 +107,7 @@ struct Slice {
 
 impl Scan {
     /// `None` when the emulator has to answer the request as it is.
-    async fn of(store: &Store, container: &ContainerPath, request: &Request) -> Option<Self> {
+    async fn of(account: &Account, container: &ContainerPath, request: &Request) -> Option<Self> {
         let header = |name: &HeaderName| request.headers().get_optional_str(name);
         let missing = header(&MAX_ITEM_COUNT)?.parse().ok().filter(|&limit| limit > 0)?;
         let body: Value = parse(request).filter(|_| !names_partition_key(request))?;
@@ -114,7 +115,7 @@ impl Scan {
             return None;
         }
         let (mut start, mut end) = match header(&RANGE_ID) {
-            Some(id) => bounds(store, container, id).await?,
+            Some(id) => bounds(account, container, id).await?,
             None => (0, END),
         };
         if let Some(epk) = header(&RANGE_START) {
@@ -213,7 +214,7 @@ fn is_name(word: &str) -> bool {
 }
 
 /// The range of a physical partition.
-async fn bounds(store: &Store, container: &ContainerPath, id: &str) -> Option<(u128, u128)> {
+async fn bounds(account: &Account, container: &ContainerPath, id: &str) -> Option<(u128, u128)> {
     #[derive(Deserialize)]
     #[serde(rename_all = "PascalCase")]
     struct Ranges {
@@ -228,7 +229,7 @@ async fn bounds(store: &Store, container: &ContainerPath, id: &str) -> Option<(u
     }
     let ContainerPath { database, container } = container;
     let path = ["dbs", database, "colls", container, "pkranges"];
-    let response = store.send(&store.request(Method::Get, &path)).await.ok()?;
+    let response = account.send(&account.request(Method::Get, &path)).await.ok()?;
     let ranges: Ranges = serde_json::from_slice(&response.body).ok()?;
     let range = ranges.partition_key_ranges.into_iter().find(|range| range.id == id)?;
     Some((key(&range.min_inclusive)?, key(&range.max_exclusive)?))

@@ -5,14 +5,15 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use azure_core::http::{Method, Request, Url};
+use azure_core::http::{Request, Url};
 use azure_data_cosmos::CosmosError;
 use serde_json::Value;
 use tokio::sync::Mutex;
 
 use super::{
-    account,
-    backend::{Backend, Region},
+    account::Account,
+    account_properties,
+    backend::Response,
     changes,
     charge::{Charges, Ledger},
     containers::Containers,
@@ -23,7 +24,7 @@ use super::{
     faults::{Fault, Faults},
     holds::Holds,
     lagging::Lagging,
-    operation::{ContainerPath, ContainersChange, Operation, PARTITION_KEY, RequestKind},
+    operation::{ContainerPath, ContainersChange, Operation, RequestKind},
     pages,
     replicas::{self, Replicas},
     requests::{RequestLog, StoreAnswer, StoreRequest},
@@ -34,26 +35,17 @@ use super::{
 };
 use crate::chaos::{Chaos, Kind};
 
-/// The one region of the account.
-pub(super) const REGION: &str = "East US";
-
-/// Where the backend believes itself to be. Requests are addressed to it whatever socket they
-/// came from, and the Rust SDK accepts plain HTTP for this host.
-const BASE_URL: &str = "http://localhost:8081/";
-
-pub(super) use super::backend::Response;
-
 /// The in-memory account.
 #[derive(Debug)]
 pub(super) struct Store {
-    pub(super) backend: Arc<dyn Backend>,
     pub(super) requests: RequestLog,
-    pub(super) partitions: u32,
     pub(super) faults: Faults,
     pub(super) holds: Holds,
-    pub(super) replicas: Replicas,
-    pub(super) containers: Containers,
-    base_url: Url,
+    pub(super) replicas: Arc<Replicas>,
+    account: Account,
+    containers: Containers,
+    /// How many physical partitions a new container gets.
+    partitions: u32,
     expiry: Expiry,
     /// What requests cost; without it they cost what the emulator says.
     ledger: Option<Ledger>,
@@ -69,22 +61,20 @@ impl Store {
         chaos: Option<Chaos>,
         charges: Charges,
     ) -> Result<Self, CosmosError> {
-        let base_url = Url::parse(BASE_URL)
-            .map_err(|error| CosmosError::builder().with_message(error.to_string()).build())?;
+        let base_url = Account::address()?;
         let lagging = Lagging::of(chaos.as_ref(), &base_url);
-        let mut regions = vec![Region { name: REGION.to_owned(), url: base_url.clone() }];
+        let mut regions = vec![Account::region(&base_url)];
         regions.extend(lagging.iter().flat_map(Lagging::replicas).cloned());
-        let backend: Arc<dyn Backend> = Arc::new(Emulator::new(&regions)?);
+        let account = Account { backend: Arc::new(Emulator::new(&regions)?), base_url };
         Ok(Self {
-            replicas: Replicas::new(Arc::clone(&backend), base_url.clone(), lagging),
-            backend,
-            containers: Containers::default(),
+            replicas: Arc::new(Replicas::new(account.clone(), lagging)),
+            containers: Containers::of(account.clone()),
+            account,
             requests: RequestLog::new(keep_requests),
             partitions,
             splits: chaos.clone().map(Splits::new),
             faults: Faults::new(chaos),
             holds: Holds::default(),
-            base_url,
             expiry: Expiry::default(),
             ledger: (charges == Charges::Model).then(Ledger::default),
             control_plane: Mutex::new(()),
@@ -93,13 +83,13 @@ impl Store {
 
     /// The address that every request given to [`Store::execute`] carries.
     pub(super) fn base_url(&self) -> &Url {
-        &self.base_url
+        &self.account.base_url
     }
 
     /// Answers a client's request. All clients come through here, from a socket or not.
     pub(super) async fn execute(&self, mut request: Request) -> Result<Response, CosmosError> {
         strip_trailing_slash(request.url_mut());
-        rids::replace_by_names(self, &mut request).await;
+        rids::replace_by_names(&self.account, &mut request).await;
         let operation = Operation::of(&request);
         wrap_bare_patch(&operation, &mut request);
         let mut response = match operation {
@@ -107,15 +97,15 @@ impl Store {
                 let place = self.requests.add(|| StoreRequest::new(kind, &container, &request));
                 self.holds.wait(kind, &container.container).await;
                 let mut response = self.execute_data(kind, &container, item, &request).await?;
-                self.containers.name(self, &container, &mut response).await;
+                self.containers.name(&container, &mut response).await;
                 self.requests.answered(place, || StoreAnswer::new(kind, &response));
                 response
             }
             Operation::Containers(change) => self.change_containers(change, &request).await?,
             Operation::Metadata if request.url().path() == "/" => {
-                account::shown(self.send(&request).await?)
+                account_properties::shown(self.account.send(&request).await?)
             }
-            Operation::Metadata => self.send(&request).await?,
+            Operation::Metadata => self.account.send(&request).await?,
         };
         if response.status == 304 && response.headers.get_optional_str(&ITEM_COUNT).is_none() {
             // The .NET SDK reads it also where there is nothing new.
@@ -148,7 +138,7 @@ impl Store {
         if let Some(splits) = &self.splits
             && kind.is_write()
         {
-            splits.after_write(&self.backend, &self.replicas, container).await;
+            splits.after_write(&self.account.backend, &self.replicas, container).await;
         }
         met.map_or(response, |met| Ok(met.answer()))
     }
@@ -195,9 +185,12 @@ impl Store {
         item: Option<&str>,
         request: &Request,
     ) -> Result<Response, CosmosError> {
+        let answer = self.answer(kind, container, request);
         match &self.ledger {
-            Some(ledger) => ledger.send(self, kind, container, item, request).await,
-            None => self.answer(kind, container, request).await,
+            Some(ledger) => {
+                ledger.charged(&self.account, kind, container, item, request, answer).await
+            }
+            None => answer.await,
         }
     }
 
@@ -209,9 +202,15 @@ impl Store {
         let _alone = self.control_plane.lock().await;
         let response = match &change {
             ContainersChange::Create { database } => {
-                create_container::create_container(self, database, request).await?
+                create_container::create_container(
+                    &self.account,
+                    self.partitions,
+                    database,
+                    request,
+                )
+                .await?
             }
-            _ => self.send(request).await?,
+            _ => self.account.send(request).await?,
         };
         if !matches!(response.status, 200..=299) {
             return Ok(response);
@@ -227,7 +226,7 @@ impl Store {
                 if let Some(container) = written_id(request) {
                     let path = ContainerPath { database, container };
                     self.containers.forget(|one| *one == path);
-                    self.containers.name(self, &path, &mut response).await;
+                    self.containers.name(&path, &mut response).await;
                 }
             }
             ContainersChange::Delete(path) => self.forget(|one| *one == path),
@@ -249,20 +248,11 @@ impl Store {
     /// Deletes the items whose time to live is over at `now`, and tells how many.
     pub(super) async fn expire_items(&self, now: SystemTime) -> usize {
         let now = now.duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_secs());
-        self.expiry.sweep(self, now).await
-    }
-
-    /// A request of this module's own, for the resource at `path` (names, not yet encoded).
-    pub(super) fn request(&self, method: Method, path: &[&str]) -> Request {
-        let mut url = self.base_url.clone();
-        if let Ok(mut segments) = url.path_segments_mut() {
-            segments.clear().extend(path);
-        }
-        Request::new(url, method)
+        self.expiry.sweep(&self.account, &self.replicas, now).await
     }
 
     /// Has the backend answer a data-plane request.
-    pub(super) async fn answer(
+    async fn answer(
         &self,
         kind: RequestKind,
         container: &ContainerPath,
@@ -270,23 +260,14 @@ impl Store {
     ) -> Result<Response, CosmosError> {
         match kind {
             RequestKind::Query | RequestKind::ReadFeed => {
-                pages::page(self, kind, container, request).await
+                pages::page(&self.account, kind, container, request).await
             }
-            RequestKind::ChangeFeed => changes::page(self, container, request).await,
-            _ => self.send(request).await,
+            RequestKind::ChangeFeed => {
+                changes::page(&self.account, &self.containers, &self.replicas, container, request)
+                    .await
+            }
+            _ => self.account.send(request).await,
         }
-    }
-
-    /// Asks the backend directly: nothing is counted or learned.
-    pub(super) async fn send(&self, request: &Request) -> Result<Response, CosmosError> {
-        self.backend.send(request).await
-    }
-}
-
-impl ContainerPath {
-    /// The segments of the path of an item in this container.
-    pub(super) fn item<'a>(&'a self, id: &'a str) -> [&'a str; 6] {
-        ["dbs", &self.database, "colls", &self.container, "docs", id]
     }
 }
 
@@ -294,8 +275,4 @@ impl ContainerPath {
 fn written_id(request: &Request) -> Option<String> {
     let body: Value = serde_json::from_slice(&body_of(request)).ok()?;
     body.get("id")?.as_str().map(str::to_owned)
-}
-
-pub(super) fn names_partition_key(request: &Request) -> bool {
-    request.headers().get_optional_str(&PARTITION_KEY).is_some_and(|key| key != "[]")
 }

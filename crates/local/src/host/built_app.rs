@@ -9,7 +9,7 @@ use std::{
 use super::{ConfigError, FunctionApp, HandlerOptions, Settings};
 
 /// An app, and the executable that was built beside the program that asks for it.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct BuiltApp {
     /// The folder of `host.json`.
     pub root: PathBuf,

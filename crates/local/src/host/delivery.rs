@@ -1,7 +1,11 @@
 //! From documents to invocations.
 
+use std::sync::Arc;
+
 use super::disturbance::Crashing;
-use super::feed::{FeedError, FeedPump};
+use super::feed_error::FeedError;
+use super::feed_options::FeedOptions;
+use super::function::Function;
 use super::invoke::{self, Invoker, Outcome, Retrying};
 use super::wire;
 
@@ -13,7 +17,15 @@ pub(super) struct Batch {
     pub count: usize,
 }
 
-impl FeedPump {
+/// The way of a function's batches to its handler.
+#[derive(Clone)]
+pub(super) struct Delivery {
+    pub(super) function: Function,
+    pub(super) invoker: Arc<dyn Invoker>,
+    pub(super) options: FeedOptions,
+}
+
+impl Delivery {
     /// Delivers a batch until it is applied or lost.
     pub(super) async fn deliver(
         &self,

@@ -13,8 +13,8 @@ use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use serde_json::Value;
 
+use super::failure::Failure;
 use super::invoke::{InvocationResult, Invoker};
-use super::wire::Failure;
 use crate::chaos::{Chaos, Kind, Random};
 
 /// How long a batch is held back, at most, in milliseconds.

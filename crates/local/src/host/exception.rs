@@ -5,7 +5,7 @@
 
 use serde_json::{Value, json};
 
-use super::wire::Failure;
+use super::failure::Failure;
 
 /// .NET's `COR_E_EXCEPTION`.
 const HRESULT: i64 = -2_146_233_088;

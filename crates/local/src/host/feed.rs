@@ -8,126 +8,28 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use azure_data_cosmos::feed::{ContinuationToken, FeedRange};
-use azure_data_cosmos::options::{ChangeFeedOptions, ChangeFeedStartFrom, ReadFeedRangesOptions};
-use azure_data_cosmos::{ContainerClient, CosmosClient, CosmosError, FeedScope, SubStatusCode};
+use azure_data_cosmos::feed::FeedRange;
+use azure_data_cosmos::{ContainerClient, CosmosClient, CosmosError, SubStatusCode};
 use futures::future;
-use serde_json::Value;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use super::console::Console;
+use super::delivery::Delivery;
 use super::disturbance::Disturbance;
-use super::function::{CosmosTrigger, FeedStart, Function, Trigger};
+use super::feed_error::FeedError;
+use super::feed_options::FeedOptions;
+use super::function::{CosmosTrigger, Function, Trigger};
 use super::invoke::Invoker;
-use super::lease::{Lease, Leases, page_size};
-use super::newtonsoft;
-use super::wire;
-use super::worker::{Pages, Worker};
-use crate::chaos::Chaos;
-
-/// How a pump works.
-#[derive(Clone)]
-pub struct FeedOptions {
-    /// The pause after an empty read, instead of the function's `feedPollDelay`.
-    pub poll_delay: Option<Duration>,
-    /// The retry policy's pauses are multiplied by it; less than 1 for tests.
-    pub retry_scale: f64,
-    /// After so many failed attempts of one batch [`FeedPump::drain`] ends with an error, also
-    /// when the policy would go on for ever.
-    pub drain_attempts: i64,
-    /// Where a line for each invocation goes.
-    pub console: Console,
-    /// The account of the leases when it is another one.
-    pub lease_client: Option<CosmosClient>,
-    /// Delivers twice, late, in another order, to two instances, and kills the handler.
-    pub chaos: Option<Chaos>,
-    /// The second instance for `chaos`; the first plays both when there is none.
-    pub second_invoker: Option<Arc<dyn Invoker>>,
-}
-
-impl Default for FeedOptions {
-    fn default() -> Self {
-        Self {
-            poll_delay: None,
-            retry_scale: 1.0,
-            drain_attempts: 5,
-            console: Console::stderr(),
-            lease_client: None,
-            chaos: None,
-            second_invoker: None,
-        }
-    }
-}
-
-/// Why a pump cannot go on.
-#[derive(Debug, thiserror::Error)]
-pub enum FeedError {
-    /// The function has another trigger.
-    #[error("{0} has no cosmosDBTrigger, so there is no change feed to pump")]
-    NoCosmosTrigger(String),
-    /// A container that the trigger names cannot be opened.
-    #[error("the container {container} of the database {database} cannot be opened")]
-    Container {
-        /// The database.
-        database: String,
-        /// The container.
-        container: String,
-        /// Why.
-        source: CosmosError,
-    },
-    /// Another host wrote the lease.
-    #[error("the lease {0} was taken by another host")]
-    LeaseLost(String),
-    /// A physical partition has split, so the leases have to be taken anew.
-    #[error("a physical partition has split")]
-    Split,
-    /// A batch failed in [`FeedPump::drain`].
-    #[error("a batch for {function} failed {attempts} times: {failure}")]
-    BatchFailed {
-        /// The function.
-        function: String,
-        /// How often.
-        attempts: i64,
-        /// Why the last attempt failed.
-        failure: wire::Failure,
-    },
-    /// The trigger cannot read a page: it does so again and again, and calls no handler.
-    #[error(
-        "{function}: Lease {lease} encountered an unhandled user exception during processing: \
-         {exception}"
-    )]
-    PageNotRead {
-        /// The function.
-        function: String,
-        /// The lease whose page it is.
-        lease: String,
-        /// What the reader throws.
-        exception: newtonsoft::Exception,
-    },
-    /// A lease or a token cannot be read or written as JSON.
-    #[error("a lease is not as expected")]
-    Json(#[from] serde_json::Error),
-    /// The store refused a request.
-    #[error("the store refused a request of the trigger")]
-    Store(#[from] CosmosError),
-}
-
-impl FeedError {
-    pub(super) fn container(database: &str, container: &str, source: CosmosError) -> Self {
-        let (database, container) = (database.to_owned(), container.to_owned());
-        Self::Container { database, container, source }
-    }
-}
+use super::lease::Leases;
+use super::monitored::{feed_ranges, key_paths, pages};
+use super::worker::Worker;
 
 /// Pumps one `cosmosDBTrigger`.
 #[derive(Clone)]
 pub struct FeedPump {
     client: CosmosClient,
-    pub(super) function: Function,
     trigger: CosmosTrigger,
-    pub(super) invoker: Arc<dyn Invoker>,
-    pub(super) options: FeedOptions,
+    delivery: Delivery,
     owner: String,
 }
 
@@ -157,10 +59,8 @@ impl FeedPump {
         };
         Ok(Self {
             client,
-            function: function.clone(),
             trigger: trigger.clone(),
-            invoker,
-            options,
+            delivery: Delivery { function: function.clone(), invoker, options },
             owner: uuid::Uuid::new_v4().to_string(),
         })
     }
@@ -168,18 +68,18 @@ impl FeedPump {
     /// Delivers changes until `stop`. Errors of the store are printed, and then it goes on. When it
     /// returns, nothing of it is under way any more: it invokes no handler and writes no lease.
     pub async fn run(&self, stop: CancellationToken) {
-        let console = &self.options.console;
+        let console = &self.delivery.options.console;
         let mut last_error = String::new();
         while !stop.is_cancelled() {
             let Err(error) = self.run_until_split(&stop).await else { continue };
-            let text = format!("{}: {}", self.function.name, chain(&error));
+            let text = format!("{}: {}", self.delivery.function.name, chain(&error));
             // The same error each second would hide all else.
             if text != last_error {
                 console.error(&text);
                 last_error = text;
             }
             if matches!(error, FeedError::LeaseLost(_)) {
-                console.warn(&format!("{}: the trigger stops here", self.function.name));
+                console.warn(&format!("{}: the trigger stops here", self.delivery.function.name));
                 return stop.cancelled().await;
             }
             tokio::select! {
@@ -213,7 +113,7 @@ impl FeedPump {
 
     async fn drain_until_split(&self, delivered: &AtomicUsize) -> Result<(), FeedError> {
         let workers = self.workers().await?.into_iter().map(async |mut worker| {
-            while let Some(count) = worker.step(Some(self.options.drain_attempts)).await? {
+            while let Some(count) = worker.step(Some(self.delivery.options.drain_attempts)).await? {
                 delivered.fetch_add(count, Ordering::Relaxed);
             }
             // A read that met a split may have asked one of the children only, and found nothing.
@@ -277,15 +177,16 @@ impl FeedPump {
     async fn workers(&self) -> Result<Vec<Worker>, FeedError> {
         let (container, leases) = self.open().await?;
         let topology: Arc<[FeedRange]> = feed_ranges(&container).await?.into();
-        let key_paths = match &self.options.chaos {
+        let key_paths = match &self.delivery.options.chaos {
             Some(_) => key_paths(&container).await?,
             None => Vec::new(),
         };
         let mut workers = Vec::new();
         for lease in leases.acquire(&topology).await? {
             workers.push(Worker {
-                pages: self.pages(&container, &lease).await?,
-                pump: self.clone(),
+                pages: pages(&container, &self.trigger, &lease).await?,
+                delivery: self.delivery.clone(),
+                trigger: self.trigger.clone(),
                 leases: leases.clone(),
                 lease,
                 container: container.clone(),
@@ -305,47 +206,14 @@ impl FeedPump {
             .container_client(name, None)
             .await
             .map_err(|error| FeedError::container(database, name, error))?;
-        let lease_client = self.options.lease_client.as_ref().unwrap_or(&self.client);
+        let lease_client = self.delivery.options.lease_client.as_ref().unwrap_or(&self.client);
         let leases = Leases::open(lease_client, &self.trigger, &self.owner).await?;
         Ok((container, leases))
     }
 
-    /// The changes from a lease's position on.
-    pub(super) async fn pages(
-        &self,
-        container: &ContainerClient,
-        lease: &Lease,
-    ) -> Result<Pages, FeedError> {
-        let mut options = ChangeFeedOptions::default()
-            .with_max_item_count(page_size(self.trigger.max_items_per_invocation));
-        if let Some(token) = &lease.item.continuation {
-            options =
-                options.with_continuation_token(ContinuationToken::from_string(token.clone()));
-        }
-        let start = match self.trigger.start {
-            FeedStart::Now => ChangeFeedStartFrom::Now,
-            FeedStart::Beginning => ChangeFeedStartFrom::Beginning,
-            FeedStart::Time(time) => ChangeFeedStartFrom::PointInTime(time),
-        };
-        let scope = FeedScope::range(lease.item.range.clone());
-        Ok(container.query_change_feed::<Value>(scope, start, Some(options)).await?)
-    }
-
     fn poll_delay(&self) -> Duration {
-        self.options.poll_delay.unwrap_or(self.trigger.feed_poll_delay)
+        self.delivery.options.poll_delay.unwrap_or(self.trigger.feed_poll_delay)
     }
-}
-
-/// The physical partitions as they are now.
-pub(super) async fn feed_ranges(container: &ContainerClient) -> Result<Vec<FeedRange>, FeedError> {
-    let options = ReadFeedRangesOptions::default().with_force_refresh(true);
-    Ok(container.read_feed_ranges(Some(options)).await?)
-}
-
-/// The JSON pointers to the values of the partition key.
-async fn key_paths(container: &ContainerClient) -> Result<Vec<String>, FeedError> {
-    let properties = container.read(None).await?.into_model()?;
-    Ok(properties.partition_key.paths().iter().map(ToString::to_string).collect())
 }
 
 /// Whether the partition that was asked is about to be two others.

@@ -13,6 +13,7 @@ use super::admin::{self, HostStatus};
 use super::app::FunctionApp;
 use super::console::Console;
 use super::function::{AuthLevel, Function, Trigger};
+use super::host_options::HostOptions;
 use super::invoke::{HandlerClient, Invoker};
 use super::json::ConfigError;
 use super::keys::Keys;
@@ -21,7 +22,6 @@ use super::proxy::Proxy;
 use super::request_host;
 use super::request_path;
 use super::routes::RouteTable;
-use super::server::HostOptions;
 use crate::chaos::{Chaos, Kind};
 
 /// What answers on the host's port.

@@ -14,8 +14,9 @@ use hyper_util::rt::TokioExecutor;
 use tower::ServiceExt as _;
 
 use super::console::{Console, Ended};
+use super::failure::Failure;
 use super::function::Function;
-use super::wire::{self, Answer, Attempt, Failure};
+use super::wire::{self, Answer, Attempt};
 
 /// What came of one attempt.
 pub type InvocationResult = Result<Answer, Failure>;

@@ -7,9 +7,7 @@
 use azure_core::http::Etag;
 use azure_data_cosmos::feed::FeedRange;
 use azure_data_cosmos::models::ContainerProperties;
-use azure_data_cosmos::options::{
-    FeedOptions, ItemWriteOptions, MaxItemCountHint, Precondition, QueryOptions,
-};
+use azure_data_cosmos::options::{FeedOptions, ItemWriteOptions, Precondition, QueryOptions};
 use azure_data_cosmos::{ContainerClient, CosmosClient, FeedScope, Query};
 use futures::TryStreamExt as _;
 use serde::{Deserialize, Serialize};
@@ -17,7 +15,7 @@ use serde_json::json;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
-use super::feed::FeedError;
+use super::feed_error::FeedError;
 use super::function::CosmosTrigger;
 
 /// How often a lease is taken that others have written meanwhile.
@@ -242,12 +240,6 @@ impl Leases {
             _ => Ok(()),
         }
     }
-}
-
-/// The page size that `maxItemsPerInvocation` asks for.
-pub(super) fn page_size(count: u32) -> MaxItemCountHint {
-    std::num::NonZeroU32::new(count)
-        .map_or(MaxItemCountHint::ServerDecides, MaxItemCountHint::Limit)
 }
 
 fn now() -> String {

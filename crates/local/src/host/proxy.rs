@@ -23,10 +23,11 @@ use super::console::{Console, Ended};
 use super::disturbance::LATEST_CRASH_MS;
 use super::invoke::{HandlerClient, chain};
 use super::process::HandlerWatch;
+use super::repeat;
 use super::request_body::RequestBody;
 use super::request_host;
 use super::wire;
-use crate::chaos::{self, Chaos, Kind};
+use crate::chaos::{Chaos, Kind};
 
 /// How long the handler may take until it begins to answer.
 const ACTIVITY_TIMEOUT: Duration = Duration::from_mins(4);
@@ -107,7 +108,7 @@ impl Proxy<'_> {
             }
         };
         let answer = match self.chaos {
-            Some(chaos) if body.is_none() => chaos::send(chaos, deliver).await,
+            Some(chaos) if body.is_none() => repeat::send(chaos, deliver).await,
             _ => deliver().await,
         };
         if answer.is_err() {

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,61 +17,21 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::app::FunctionApp;
 use super::connection;
-use super::console::Console;
-use super::feed::{FeedError, FeedOptions, FeedPump};
+use super::failure::Failure;
+use super::feed::FeedPump;
+use super::feed_error::FeedError;
+use super::feed_options::FeedOptions;
 use super::front::{Front, serve};
 use super::function::{CosmosTrigger, Trigger};
+use super::host_options::HostOptions;
 use super::invoke::{HandlerClient, HttpInvoker, InvocationResult, Invoker, handler_client};
 use super::json::ConfigError;
-use super::keys::Keys;
 use super::listener::HostListener;
 use super::process::{HandlerError, HandlerOptions, HandlerProcess, HandlerWatch};
 use super::served;
 use super::settings::Settings;
 use super::timer;
-use super::wire::Failure;
 use crate::chaos::{Chaos, Kind};
-
-/// How the host runs an app.
-#[derive(Debug, Clone)]
-pub struct HostOptions {
-    /// The folder that the handler's executable and working directory are relative to.
-    pub root: PathBuf,
-    /// The port of the HTTP functions on 127.0.0.1; 0 picks a free one.
-    pub port: u16,
-    /// Asks callers for these keys; `None` asks for none, as Core Tools does.
-    pub keys: Option<Keys>,
-    /// Instead of every trigger's `feedPollDelay`.
-    pub poll_delay: Option<Duration>,
-    /// The retry policies' pauses are multiplied by it; 1 but for tests.
-    pub retry_scale: f64,
-    /// How long the handler may take to answer; the host waits 30 s.
-    pub start_timeout: Duration,
-    /// See [`HandlerOptions::launcher`].
-    pub launcher: Option<Vec<PathBuf>>,
-    /// Where the lines go.
-    pub console: Console,
-    /// What goes wrong with deliveries; when batches overlap, a second handler runs too, and when
-    /// reads are stale, one that serves some of the triggers alone, as each does in Azure.
-    pub chaos: Option<Chaos>,
-}
-
-impl HostOptions {
-    /// The real host's behaviour for the app in `root`, on a free port.
-    pub fn new(root: impl Into<PathBuf>) -> Self {
-        Self {
-            root: root.into(),
-            port: 0,
-            keys: None,
-            poll_delay: None,
-            retry_scale: 1.0,
-            start_timeout: Duration::from_secs(30),
-            launcher: None,
-            console: Console::stderr(),
-            chaos: None,
-        }
-    }
-}
 
 /// Why the host does not run.
 #[derive(Debug, thiserror::Error)]

@@ -4,20 +4,19 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use azure_data_cosmos::ContainerClient;
-use azure_data_cosmos::feed::{ChangeFeedPageIterator, FeedPage, FeedRange};
+use azure_data_cosmos::feed::{FeedPage, FeedRange};
 use azure_data_cosmos::models::{ChangeFeedItem, ChangeFeedMetadata};
 use futures::StreamExt as _;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use super::delivery::Batch;
+use super::delivery::{Batch, Delivery};
 use super::disturbance::{self, Disturbance};
-use super::feed::{FeedError, FeedPump, feed_ranges};
+use super::feed_error::FeedError;
+use super::function::CosmosTrigger;
 use super::lease::{Lease, Leases};
+use super::monitored::{Pages, feed_ranges, pages};
 use super::wire;
-
-/// The pages of a change feed.
-pub(super) type Pages = ChangeFeedPageIterator<ChangeFeedItem<Value>>;
 
 /// An empty read costs at most a share of 1 in 10 of the time, since the in-memory store scans
 /// the whole container for it.
@@ -25,7 +24,8 @@ const POLL_SHARE: u32 = 10;
 
 /// Delivers the changes of one lease.
 pub(super) struct Worker {
-    pub(super) pump: FeedPump,
+    pub(super) delivery: Delivery,
+    pub(super) trigger: CosmosTrigger,
     pub(super) leases: Leases,
     pub(super) lease: Lease,
     pub(super) pages: Pages,
@@ -50,8 +50,8 @@ impl Worker {
                 Ok(delivered) => delivered.is_none(),
                 // The real trigger gives the lease back, and whoever takes it next reads this page.
                 Err(error @ FeedError::PageNotRead { .. }) => {
-                    self.pump.options.console.error(&error.to_string());
-                    self.pages = self.pump.pages(&self.container, &self.lease).await?;
+                    self.delivery.options.console.error(&error.to_string());
+                    self.pages = pages(&self.container, &self.trigger, &self.lease).await?;
                     true
                 }
                 Err(error) => return Err(error),
@@ -72,9 +72,9 @@ impl Worker {
         &mut self,
         give_up_after: Option<i64>,
     ) -> Result<Option<usize>, FeedError> {
-        if let Some(chaos) = &self.pump.options.chaos {
+        if let Some(chaos) = &self.delivery.options.chaos {
             for documents in self.disturbance.due(chaos) {
-                self.pump.deliver_once(&self.read(&documents)?).await;
+                self.delivery.deliver_once(&self.read(&documents)?).await;
             }
         }
         let Some(page) = self.pages.next().await.transpose()? else {
@@ -96,36 +96,36 @@ impl Worker {
             self.checkpoint().await?;
             return Ok(None);
         }
-        let Some(chaos) = self.pump.options.chaos.clone() else {
+        let Some(chaos) = self.delivery.options.chaos.clone() else {
             let batch = self.read(&documents)?;
-            let delivered = self.pump.deliver(&batch, give_up_after).await?;
+            let delivered = self.delivery.deliver(&batch, give_up_after).await?;
             self.checkpoint().await?;
             return Ok(Some(delivered));
         };
         disturbance::reorder(&chaos, &self.key_paths, &mut documents).await;
         let batch = self.read(&documents)?;
         let delivered = match disturbance::overlap(&chaos) {
-            None => self.pump.deliver(&batch, give_up_after).await?,
+            None => self.delivery.deliver(&batch, give_up_after).await?,
             Some(late) => {
                 let second = async {
                     tokio::time::sleep(late).await;
-                    self.pump.deliver_once(&batch).await;
+                    self.delivery.deliver_once(&batch).await;
                 };
                 let (delivered, ()) =
-                    tokio::join!(self.pump.deliver(&batch, give_up_after), second);
+                    tokio::join!(self.delivery.deliver(&batch, give_up_after), second);
                 delivered?
             }
         };
         self.checkpoint().await?;
         if self.disturbance.comes_again(&chaos, &documents) {
-            self.pump.deliver_once(&batch).await;
+            self.delivery.deliver_once(&batch).await;
         }
         Ok(Some(delivered))
     }
 
     /// Reads documents as the trigger does, before it calls the handler.
     fn read(&self, documents: &[Value]) -> Result<Batch, FeedError> {
-        let function = &self.pump.function;
+        let function = &self.delivery.function;
         match wire::page(function, documents) {
             Ok(page) => Ok(Batch { page, count: documents.len() }),
             Err(exception) => Err(FeedError::PageNotRead {

@@ -8,9 +8,12 @@ use azure_data_cosmos::{
 };
 use futures::TryStreamExt;
 use serde_json::{Value, json};
-use tributary_local::cosmos::{Charges, EndpointOptions};
+use tributary_local::cosmos::{Charges, EndpointOptions, StoreRequest};
 
-use crate::world::{World, options};
+use crate::{
+    raw,
+    world::{World, options},
+};
 
 #[tokio::test]
 async fn a_write_costs_by_what_the_container_indexes() {
@@ -130,6 +133,47 @@ async fn a_query_in_all_partitions_begins_in_each() {
         let each = all / 4.0;
         assert!((one - lookup_of_the_key - each).abs() < 0.1, "{one} {all} {}", world.way);
     }
+}
+
+/// The Rust SDK asks each physical partition for a page. The SDKs for Python and JavaScript first ask all at
+/// once, which the service refuses, and then each: here the first request is answered, at the price of all.
+#[tokio::test]
+async fn the_first_items_in_an_order_cost_each_physical_partition_its_own_first_items() {
+    let [_, world] = World::both_ways(EndpointOptions { partitions: 4, ..options() }).await;
+    let posts = world.container("posts").await;
+    for n in 0..80 {
+        let id = n.to_string();
+        let item = json!({ "id": id, "postId": id, "creationDate": n, "content": "x".repeat(900) });
+        posts.create_item(id.clone(), &id, item, None).await.unwrap();
+    }
+    let text = "SELECT TOP 5 * FROM c ORDER BY c.creationDate DESC";
+    let mark = world.endpoint.request_count();
+    charges(&posts, text, FeedScope::full_container(), NonZeroU32::new(5)).await;
+    let by_each = world.endpoint.requests_since(mark);
+
+    let headers = [
+        ("x-ms-documentdb-isquery", "true"),
+        ("x-ms-documentdb-query-enablecrosspartition", "true"),
+        ("content-type", "application/query+json"),
+    ];
+    let body = json!({ "query": text }).to_string();
+    let mark = world.endpoint.request_count();
+    let path = "/dbs/tributary/colls/posts/docs";
+    let server = world.server().unwrap();
+    raw::send(server, "POST", path, &headers, body.as_bytes()).await.expect(200);
+    let at_once = world.endpoint.requests_since(mark);
+
+    assert_eq!((by_each.len(), at_once.len()), (4, 1));
+    let answers = |sent: &[StoreRequest]| {
+        let answers = sent.iter().map(|one| one.answer.clone().unwrap());
+        answers.fold((0, 0.0), |(items, units), answer| {
+            (items + answer.items_loaded.unwrap(), units + answer.request_units)
+        })
+    };
+    let ((items_by_each, by_each), (items_at_once, at_once)) =
+        (answers(&by_each), answers(&at_once));
+    assert_eq!((items_by_each, items_at_once), (20, 20));
+    assert!((at_once / by_each - 1.0).abs() < 0.05, "{at_once} at once, {by_each} by each");
 }
 
 #[tokio::test]

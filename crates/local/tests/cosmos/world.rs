@@ -42,6 +42,10 @@ impl World {
         self.client.database_client(DATABASE).container_client(id.to_owned(), None).await.unwrap()
     }
 
+    pub(crate) fn server(&self) -> Option<&RunningServer> {
+        self.server.as_ref()
+    }
+
     /// The same world with a client of its own, which has no session with what was before.
     pub(crate) async fn another_client(self) -> Self {
         let client = match &self.server {

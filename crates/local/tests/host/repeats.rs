@@ -9,8 +9,8 @@ use futures::future::join_all;
 use serde_json::json;
 use std::sync::{Arc, Mutex};
 use tower::ServiceExt as _;
-use tributary_local::chaos::{Chaos, Kind, repeating};
-use tributary_local::host::HostOptions;
+use tributary_local::chaos::{Chaos, Kind};
+use tributary_local::host::{HostOptions, repeating};
 
 use crate::recorder::{Delivery, Recorder};
 use crate::support::{eventually, http_function};

@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 use time::macros::datetime;
-use tributary_local::host::wire::{self, Attempt, Failure, TimerStatus, read_answer};
+use tributary_local::host::Failure;
+use tributary_local::host::wire::{self, Attempt, TimerStatus, read_answer};
 
 use crate::support::{cosmos_function, function};
 

@@ -17,9 +17,10 @@ use tributary_charges::{
 
 use super::{
     super::{
+        account::Account,
+        backend::Response,
         operation::{ContainerPath, PARTITION_KEY, RequestKind},
         replicas,
-        store::{Response, Store},
         written::body_of,
     },
     queries,
@@ -66,27 +67,28 @@ impl Ledger {
         containers.retain(|container, _| !gone(container));
     }
 
-    /// Has the emulator answer a request, and says in the answer what it costs. Where that cannot
+    /// Waits for the emulator's answer to a request, and says in it what it costs. Where that cannot
     /// be told, the emulator's charge stays.
-    pub(in crate::cosmos) async fn send(
+    pub(in crate::cosmos) async fn charged(
         &self,
-        store: &Store,
+        account: &Account,
         kind: RequestKind,
         container: &ContainerPath,
         item: Option<&str>,
         request: &Request,
+        answer: impl Future<Output = Result<Response, CosmosError>>,
     ) -> Result<Response, CosmosError> {
         let writes = Write::all_of(kind, item, request);
         let mut before = Vec::with_capacity(writes.len());
         for write in &writes {
             let id = write.id.as_deref().filter(|_| write.follows());
-            before.push(stored(store, container, id, request).await);
+            before.push(stored(account, container, id, request).await);
         }
-        let mut response = store.answer(kind, container, request).await?;
+        let mut response = answer.await?;
         response.items_loaded = Some(0);
         let charge = match response.status {
             200 | 201 | 204 if kind.is_write() => {
-                self.writes(store, container, request, writes, before).await
+                self.writes(account, container, request, writes, before).await
             }
             200 => match kind {
                 RequestKind::Read => {
@@ -95,7 +97,7 @@ impl Ledger {
                 }
                 RequestKind::Query => {
                     let keys = &self.container(container).partition_key.paths;
-                    let work = queries::work(store, container, keys, request, &response).await;
+                    let work = queries::work(account, container, keys, request, &response).await;
                     response.items_loaded = work.map(|work| work.items_loaded);
                     work.map(reads::query)
                 }
@@ -120,7 +122,7 @@ impl Ledger {
     /// The sum over the writes of a request that has happened.
     async fn writes(
         &self,
-        store: &Store,
+        account: &Account,
         container: &ContainerPath,
         request: &Request,
         writes: Vec<Write>,
@@ -130,7 +132,7 @@ impl Ledger {
         let mut charge = 0.0;
         for (write, old) in writes.into_iter().zip(before) {
             let id = write.id.as_deref().filter(|_| write.needs_a_look_after());
-            let after = stored(store, container, id, request).await;
+            let after = stored(account, container, id, request).await;
             charge += write.charge(old, after, &known.indexing_policy)?;
         }
         (charge > 0.0).then_some(charge)
@@ -144,15 +146,15 @@ impl Ledger {
 
 /// The item as it is now, in the logical partition of the request.
 async fn stored(
-    store: &Store,
+    account: &Account,
     container: &ContainerPath,
     id: Option<&str>,
     request: &Request,
 ) -> Option<Version> {
-    let mut get = store.request(Method::Get, &container.item(id?));
+    let mut get = account.request(Method::Get, &container.item(id?));
     let key = request.headers().get_optional_str(&PARTITION_KEY)?;
     get.insert_header(PARTITION_KEY, key.to_owned());
-    let response = store.send(&get).await.ok().filter(|response| response.status == 200)?;
+    let response = account.send(&get).await.ok().filter(|response| response.status == 200)?;
     let item = serde_json::from_slice(&response.body).ok()?;
     Some(Version { item, bytes: response.body.len() })
 }

@@ -9,15 +9,16 @@ use tributary_charges::{
 };
 
 use super::super::{
-    operation::ContainerPath,
+    account::Account,
+    backend::Response,
+    operation::{ContainerPath, names_partition_key},
     slices::{self, CONTINUATION, ITEM_COUNT, MAX_ITEM_COUNT, RANGE_ID, RANGE_START},
-    store::{Response, Store, names_partition_key},
     written::parse,
 };
 
 /// What the query of `request`, or this page of it, did for `response`.
 pub(super) async fn work(
-    store: &Store,
+    account: &Account,
     container: &ContainerPath,
     partition_key: &[String],
     request: &Request,
@@ -27,9 +28,14 @@ pub(super) async fn work(
     let shape = shape(body.get("query")?.as_str()?);
     // Pages add up to the whole: only the first one begins.
     let begins = request.headers().get_optional_str(&CONTINUATION).is_none();
+    let n_partitions = partitions(account, container, request);
     let (items_loaded, bytes_loaded) = match &shape.whole_items {
         Some(_) if shape.sums_up && !begins => (0, 0),
-        Some(text) => loaded(store, container, request, body, text, &shape).await?,
+        _ if shape.takes_first && n_partitions > 1 && !begins => (0, 0),
+        _ if shape.takes_first && n_partitions > 1 => {
+            first_of_each(account, container, request, &body, &shape).await?
+        }
+        Some(text) => loaded(account, container, request, body, text, &shape).await?,
         None => (n_items(response), response.body.len()),
     };
     // The partition key is looked up too, once, whether or not the text has it.
@@ -39,7 +45,7 @@ pub(super) async fn work(
     let in_text = !partition_key.is_empty() && partition_key.iter().all(in_text);
     let by_key = u32::from(names_partition_key(request) && !in_text);
     Some(QueryWork {
-        partitions: if begins { partitions(store, container, request) } else { 0 },
+        partitions: if begins { n_partitions } else { 0 },
         seeks: shape.seeks + by_key,
         items_loaded,
         bytes_loaded,
@@ -55,7 +61,7 @@ pub(super) fn n_items(response: &Response) -> u32 {
 
 /// Number and size of the items behind a result that does not have them.
 async fn loaded(
-    store: &Store,
+    account: &Account,
     container: &ContainerPath,
     request: &Request,
     mut body: Value,
@@ -63,22 +69,61 @@ async fn loaded(
     shape: &Shape,
 ) -> Option<(u32, usize)> {
     body["query"] = json!(text);
-    let mut whole = Request::new(request.url().clone(), request.method());
-    *whole.headers_mut() = request.headers().clone();
+    let mut whole = with_body(request, &body);
     if shape.sums_up {
         // All of them, whatever a page of the sums has.
         whole.insert_header(MAX_ITEM_COUNT, "-1");
     }
-    whole.set_body(body.to_string());
-    let response = slices::query(store, container, &whole).await.ok()?;
+    found(account, container, &whole).await
+}
+
+/// Number and size of the items that the physical partitions hand over for the first ones in an order:
+/// which of them come first is known only beside those of the others. The service has an SDK ask each
+/// partition for as many as the answer has; here one request may ask all of them, and costs as much.
+async fn first_of_each(
+    account: &Account,
+    container: &ContainerPath,
+    request: &Request,
+    body: &Value,
+    shape: &Shape,
+) -> Option<(u32, usize)> {
+    let mut body = body.clone();
+    if let Some(text) = &shape.whole_items {
+        body["query"] = json!(text);
+    }
+    let (mut n_items, mut n_bytes) = (0, 0);
+    for partition in account.backend.partitions(container) {
+        let mut one = with_body(request, &body);
+        one.insert_header(RANGE_ID, partition.to_string());
+        one.insert_header(MAX_ITEM_COUNT, "-1");
+        let (items, bytes) = found(account, container, &one).await?;
+        n_items += items;
+        n_bytes += bytes;
+    }
+    Some((n_items, n_bytes))
+}
+
+fn with_body(request: &Request, body: &Value) -> Request {
+    let mut other = Request::new(request.url().clone(), request.method());
+    *other.headers_mut() = request.headers().clone();
+    other.set_body(body.to_string());
+    other
+}
+
+async fn found(
+    account: &Account,
+    container: &ContainerPath,
+    request: &Request,
+) -> Option<(u32, usize)> {
+    let response = slices::query(account, container, request).await.ok()?;
     (response.status == 200).then(|| (n_items(&response), response.body.len()))
 }
 
-fn partitions(store: &Store, container: &ContainerPath, request: &Request) -> u32 {
+fn partitions(account: &Account, container: &ContainerPath, request: &Request) -> u32 {
     let has = |name: &HeaderName| request.headers().get_optional_str(name).is_some();
     if names_partition_key(request) || has(&RANGE_ID) || has(&RANGE_START) {
         return 1;
     }
-    let all = store.backend.partitions(container);
+    let all = account.backend.partitions(container);
     u32::try_from(all.len().max(1)).unwrap_or(u32::MAX)
 }

@@ -11,8 +11,8 @@ use axum::http::HeaderValue;
 use axum::middleware::{Next, from_fn};
 use futures::future::join_all;
 
-use super::{Chaos, Kind};
-use crate::host::wire::INVOCATION_ID;
+use super::wire::INVOCATION_ID;
+use crate::chaos::{Chaos, Kind};
 
 /// How often the host sends a request at most.
 const MOST: u64 = 40;
@@ -23,7 +23,7 @@ const SIDE_BY_SIDE: f64 = 0.5;
 
 /// Sends a request without a body once, or several times when [`Kind::Repeat`] happens. One
 /// answer is kept, and all others are thrown away.
-pub(crate) async fn send<F: Future>(chaos: &Chaos, once: impl Fn() -> F) -> F::Output {
+pub(super) async fn send<F: Future>(chaos: &Chaos, once: impl Fn() -> F) -> F::Output {
     let Some(mut random) = chaos.roll(Kind::Repeat) else {
         return once().await;
     };

@@ -1,0 +1,54 @@
+//! The monitored container of a `cosmosDBTrigger`: its physical partitions, and the pages of its changes.
+
+use azure_data_cosmos::feed::{ChangeFeedPageIterator, ContinuationToken, FeedRange};
+use azure_data_cosmos::models::ChangeFeedItem;
+use azure_data_cosmos::options::{
+    ChangeFeedOptions, ChangeFeedStartFrom, MaxItemCountHint, ReadFeedRangesOptions,
+};
+use azure_data_cosmos::{ContainerClient, FeedScope};
+use serde_json::Value;
+
+use super::feed_error::FeedError;
+use super::function::{CosmosTrigger, FeedStart};
+use super::lease::Lease;
+
+/// The pages of a change feed.
+pub(super) type Pages = ChangeFeedPageIterator<ChangeFeedItem<Value>>;
+
+/// The changes from a lease's position on.
+pub(super) async fn pages(
+    container: &ContainerClient,
+    trigger: &CosmosTrigger,
+    lease: &Lease,
+) -> Result<Pages, FeedError> {
+    let mut options = ChangeFeedOptions::default()
+        .with_max_item_count(page_size(trigger.max_items_per_invocation));
+    if let Some(token) = &lease.item.continuation {
+        options = options.with_continuation_token(ContinuationToken::from_string(token.clone()));
+    }
+    let start = match trigger.start {
+        FeedStart::Now => ChangeFeedStartFrom::Now,
+        FeedStart::Beginning => ChangeFeedStartFrom::Beginning,
+        FeedStart::Time(time) => ChangeFeedStartFrom::PointInTime(time),
+    };
+    let scope = FeedScope::range(lease.item.range.clone());
+    Ok(container.query_change_feed::<Value>(scope, start, Some(options)).await?)
+}
+
+/// The physical partitions as they are now.
+pub(super) async fn feed_ranges(container: &ContainerClient) -> Result<Vec<FeedRange>, FeedError> {
+    let options = ReadFeedRangesOptions::default().with_force_refresh(true);
+    Ok(container.read_feed_ranges(Some(options)).await?)
+}
+
+/// The JSON pointers to the values of the partition key.
+pub(super) async fn key_paths(container: &ContainerClient) -> Result<Vec<String>, FeedError> {
+    let properties = container.read(None).await?.into_model()?;
+    Ok(properties.partition_key.paths().iter().map(ToString::to_string).collect())
+}
+
+/// The page size that `maxItemsPerInvocation` asks for.
+fn page_size(count: u32) -> MaxItemCountHint {
+    std::num::NonZeroU32::new(count)
+        .map_or(MaxItemCountHint::ServerDecides, MaxItemCountHint::Limit)
+}
