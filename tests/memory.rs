@@ -3,22 +3,16 @@
 
 #![expect(clippy::unwrap_used, reason = "a test ends where what it needs is not there")]
 
-use std::{str::FromStr, time::Duration};
+use std::time::Duration;
 
 use axum::{
     Router,
     body::{Body, to_bytes},
     http::{Method, Request, Response},
 };
-use azure_data_cosmos::{AccountEndpoint, AccountReference};
 use peak_alloc::PeakAlloc;
 use tower::ServiceExt;
-use tributary::{
-    app::{App, Options},
-    config::Settings,
-    cosmos::Cosmos,
-    http::HttpFunction,
-};
+use tributary_functions::http::HttpFunction;
 
 #[global_allocator]
 static MEMORY: PeakAlloc = PeakAlloc;
@@ -60,10 +54,7 @@ fn worst_bodies(bytes: usize) -> Vec<(&'static str, String)> {
 
 #[tokio::test]
 async fn no_body_takes_more_memory_than_was_reserved_for_it() {
-    let nowhere = AccountEndpoint::from_str("http://127.0.0.1:1/").unwrap();
-    let nowhere = AccountReference::with_authentication_key(nowhere, "a2V5");
-    let cosmos = Cosmos::new(nowhere, None, "tributary".into());
-    let app = App::new(&cosmos, Options::default(), Settings::NONE).unwrap();
+    let app = tributary::program().describe().unwrap();
     let functions: Vec<HttpFunction> = app
         .http_functions()
         .filter(|function| [Method::POST, Method::PUT].contains(&function.method))

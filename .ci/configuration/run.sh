@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Checks what is not Rust: Bicep, the queries of alerts, the files of the Functions host, workflows,
-# shell scripts.
+# Checks what is not Rust: Bicep, the queries of alerts, the files of the Functions host, the OpenAPI
+# document, workflows, shell scripts.
 #
 # Needs Python 3.11 or newer and Node.js 20, and PyPI and npm for the first run: the tools are kept in
 # the target directory.
@@ -15,7 +15,7 @@ python=$work/python/bin/python
 mkdir -p "$work"
 
 if ! cmp -s "$here/requirements.txt" "$work/requirements.txt"; then
-    echo "installing Checkov, jsonschema, DuckDB, zizmor and ShellCheck"
+    echo "installing Checkov, jsonschema, openapi-spec-validator, DuckDB, zizmor and ShellCheck"
     rm -rf "$work/python" "$work/requirements.txt"
     python3 -m venv "$work/python"
     "$python" -m pip install --quiet --disable-pip-version-check -r "$here/requirements.txt"
@@ -31,9 +31,14 @@ fi
 "$python" "$here/checkov_gate.py" infra
 "$python" "$here/schemas.py"
 
+cargo run --quiet --bin tributary -- openapi >"$work/openapi.json"
+"$work/python/bin/openapi-spec-validator" --schema 3.1 "$work/openapi.json"
+
 bicepcheck=${BICEPCHECK:-../shared/tools/bicepcheck}/bicepcheck.py
 if [[ -f $bicepcheck ]]; then
-    "$python" "$bicepcheck" infra --containers infra/containers.json
+    for folder in infra crates/cargo-tributary/template/infra; do
+        "$python" "$bicepcheck" "$folder" --containers "$folder/containers.json"
+    done
 else
     echo "bicepcheck: skipped, there is no $bicepcheck"
 fi

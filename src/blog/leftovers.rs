@@ -1,10 +1,11 @@
 //! The comments and likes that a deleted post has left.
 
-use super::model::{DeletedPost, PostsItem};
-use crate::{
+use tributary_functions::{
     cosmos::{Container, Query, StoreError},
     projection::removal::Removal,
 };
+
+use super::model::{DeletedPost, PostsItem};
 
 /// What the deleted posts of a container have left. Those of a later post with the same id are newer,
 /// and stay.

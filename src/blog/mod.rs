@@ -8,8 +8,8 @@
 //! | `feed` | `post` | the 100 newest posts in short form |
 //!
 //! To add an operation: 1. a file in [`commands`] or [`queries`] with one handler and what it
-//! decides; 2. a line in `http_functions`; 3. a folder in `functions/` with its `function.json`;
-//! 4. a story in `tests/it/blog/`.
+//! decides; 2. a line in `http_functions`; 3. a story in `tests/it/blog/`;
+//! 4. `cargo xtask functions`.
 
 pub mod model;
 
@@ -17,12 +17,12 @@ pub mod commands {
     //! Commands C1–C4 and the deletes: each writes one logical partition, in one transaction.
     //!
     //! A command reads, decides, and writes under a precondition. When it loses a race, or the
-    //! response of the store is lost, it starts over ([`crate::cosmos::retry`]). What it creates has
+    //! response of the store is lost, it starts over ([`tributary_functions::cosmos::retry`]). What it creates has
     //! an id and a creation date that do not change between attempts, so it recognises its own write.
     //! Comments and likes of one post that come at the same time go together
-    //! ([`counted_children`](crate::engines::counted_children)).
+    //! ([`counted_children`](tributary_functions::engines::counted_children)).
     //!
-    //! Each takes an [`Actor`](crate::http::Actor) and says who that must be.
+    //! Each takes an [`Actor`](tributary_functions::http::Actor) and says who that must be.
 
     pub mod create_comment;
     pub mod create_post;
@@ -51,7 +51,7 @@ pub mod queries {
 }
 
 pub mod projections {
-    //! What keeps the blog's copies true. See [`crate::projection`] for how.
+    //! What keeps the blog's copies true. See [`tributary_functions::projection`] for how.
     //!
     //! | projection | reads | keeps true |
     //! | --- | --- | --- |
@@ -86,6 +86,13 @@ pub use stores::Blog;
 
 use std::sync::Arc;
 
+use tributary_functions::{
+    config::ConfigError,
+    domain::{Context, Domain, bind},
+    http::{AuthLevel, Footprint, HttpFunction, QueryParameter, delete, get, post, put},
+    projection::{copies::CopyProjection, window::WindowProjection},
+};
+
 use self::{
     commands::{
         create_comment::create_comment, create_post::create_post, create_user::create_user,
@@ -93,18 +100,12 @@ use self::{
         put_post::put_post, put_user::put_user, unlike_post::unlike_post,
     },
     model::sizes,
-    projections::{NewestPosts, PostCopies, PostsIntegrity, UsernamesInPosts},
+    projections::{NewestPosts, PostCopies, PostsIntegrity, Usernames, UsernamesInPosts},
     queries::{
         get_comment::get_comment, get_feed::get_feed, get_like::get_like, get_post::get_post,
         get_user::get_user, list_comments::list_comments, list_likes::list_likes,
         list_user_posts::list_user_posts,
     },
-};
-use crate::{
-    config::ConfigError,
-    domain::{Context, Domain, bind},
-    http::{AuthLevel, Footprint, HttpFunction, delete, get, post, put},
-    projection::{copies::CopyProjection, window::WindowProjection},
 };
 
 /// Returns the blog as a domain of the app.
@@ -113,7 +114,10 @@ pub fn domain(context: &Context<'_>) -> Result<Domain, ConfigError> {
     Ok(Domain {
         http_functions: bind(http_functions(), &blog),
         projections: vec![
-            Arc::new(UsernamesInPosts::of(&blog, context.background)),
+            Arc::new(UsernamesInPosts::new(
+                Usernames::new(blog.in_background()),
+                context.background,
+            )),
             Arc::new(CopyProjection(PostCopies(blog.clone()))),
             Arc::new(WindowProjection(NewestPosts(blog.clone()))),
             Arc::new(PostsIntegrity::new(&blog, context.background)),
@@ -123,6 +127,9 @@ pub fn domain(context: &Context<'_>) -> Result<Domain, ConfigError> {
         ..Domain::new("blog")
     })
 }
+
+const FEED_QUERY: [QueryParameter; 1] =
+    [QueryParameter::new("limit", "How many posts: 1 to 100, by default 100.")];
 
 /// The HTTP functions: commands need a function key, queries are for everybody.
 #[rustfmt::skip]
@@ -144,7 +151,7 @@ fn http_functions() -> Vec<HttpFunction<Blog>> {
         put("PutPost",          "/api/posts/{postId}",                       Function,  put_post),
         get("GetPost",          "/api/posts/{postId}",                       Anonymous, get_post).answers(one_post),
         delete("DeletePost",    "/api/posts/{postId}",                       Function,  delete_post),
-        get("GetFeed",          "/api/feed",                                 Anonymous, get_feed).answers(feed),
+        get("GetFeed",          "/api/feed",                                 Anonymous, get_feed).answers(feed).reads(&FEED_QUERY),
         // Comments: write (C3), read (Q4).
         post("CreateComment",   "/api/posts/{postId}/comments",              Function,  create_comment),
         get("ListComments",     "/api/posts/{postId}/comments",              Anonymous, list_comments).answers(comments),

@@ -3,7 +3,7 @@
 use super::model::{
     Comment, CommentId, DeletedPost, Like, Post, PostId, PostText, PostsItem, User, UserId, like_id,
 };
-use crate::engines::{
+use tributary_functions::engines::{
     counted_children::{CHILD_BYTES, Changes, Family},
     idempotency::remembers,
 };

@@ -6,6 +6,10 @@ use std::{
 };
 
 use quick_cache::sync::Cache;
+use tributary_functions::{
+    cosmos::{Container, Cosmos, ETag, Reads, Retryable, StoreError, Stored, confirm},
+    engines::{command::Place, counted_children::CountedChildren},
+};
 
 use super::{
     model::{
@@ -13,10 +17,6 @@ use super::{
         UserId, UsersItem, like_id,
     },
     reactions::PostFamily,
-};
-use crate::{
-    cosmos::{Container, Cosmos, ETag, Reads, Retryable, StoreError, Stored, confirm},
-    engines::{command::Place, counted_children::CountedChildren},
 };
 
 /// How many authors are remembered; some 200 bytes each.

@@ -1,18 +1,19 @@
-//! Unique usernames: each is a [unique value](crate::engines::unique_claim) of one user.
+//! Unique usernames: each is a [unique value](tributary_functions::engines::unique_claim) of one user.
 //!
 //! A rename gives the old name back once the user has the new one. Where it cannot, since it is
 //! killed or the store refuses, the user item still says which name that was, and
 //! [`UsernamesInPosts`](super::projections::UsernamesInPosts) gives it back. The item keeps the last
 //! few such names: further renames may come before the change feed, which then shows only the last.
 
+use tributary_functions::{
+    cosmos::{Container, ETag, Reads, StoreError, Stored},
+    engines::unique_claim::{self, Reserved, UniqueValue, free, give_up, reserve},
+};
+
 use super::{
     Blog,
     model::{FormerName, NoUser, Reservation, User, UserId, UsersItem},
     stores::{BlogError, UserSlot},
-};
-use crate::{
-    cosmos::{Container, ETag, Reads, StoreError, Stored},
-    engines::unique_claim::{self, Reserved, UniqueValue, free, give_up, reserve},
 };
 
 /// The names of the users of a container.

@@ -3,6 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
+use tributary_functions::{
+    cosmos::{Query, Scope, StoreError},
+    projection::Background,
+    values::Timestamp,
+};
 
 use super::{
     feeds::News,
@@ -10,11 +15,6 @@ use super::{
     model::{PartitionKey, Store},
     relocations::{Done, DueRow, Dues, Run},
     turns::Slice,
-};
-use crate::{
-    cosmos::{Query, Scope, StoreError},
-    projection::Background,
-    values::Timestamp,
 };
 
 /// What was archived of a partition, and when: an item in `feeds_locations`.

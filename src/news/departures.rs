@@ -12,15 +12,16 @@
 
 use std::pin::pin;
 
+use tributary_functions::{
+    cosmos::{Query, Scope, StoreError, retry},
+    values::Timestamp,
+};
+
 use super::{
     feeds::News,
     model::{ItemId, PartitionKey, Store},
     moves::{self, MoveOutcome},
     turns::{AT_A_TIME, PAGE, Turns},
-};
-use crate::{
-    cosmos::{Query, Scope, StoreError, retry},
-    values::Timestamp,
 };
 use futures::{FutureExt, StreamExt, TryStreamExt, stream};
 use serde::Deserialize;

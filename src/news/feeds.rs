@@ -4,6 +4,10 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use quick_cache::sync::Cache;
 use serde::{Deserialize, Serialize};
+use tributary_functions::{
+    cosmos::{Container, Cosmos, ETag, Reads, StoreError, Stored},
+    values::{Clock, Timestamp},
+};
 
 use super::{
     model::{
@@ -12,10 +16,6 @@ use super::{
     },
     progress::KnownProgress,
     settings::{NewsSettings, PageBounds},
-};
-use crate::{
-    cosmos::{Container, Cosmos, ETag, Reads, StoreError, Stored},
-    values::{Clock, Timestamp},
 };
 
 /// How many providers are remembered; some 100 bytes each.

@@ -1,19 +1,19 @@
 //! The migration: items that are no longer new go to the warm container.
 
 use serde::{Deserialize, Serialize};
+use tributary_functions::{
+    cosmos::{Reason, StoreError, Stored},
+    projection::Background,
+    values::Timestamp,
+};
 
 use super::{
     feeds::News,
+    metrics,
     model::{Ages, Store},
     progress::Migrated,
     relocations::{Done, Dues, Run},
     turns::Slice,
-};
-use crate::{
-    cosmos::{Reason, StoreError, Stored},
-    projection::Background,
-    telemetry,
-    values::Timestamp,
 };
 
 /// The partition of what the migration and the archive write down. No provider has this id.
@@ -117,7 +117,7 @@ pub(super) async fn migrate(
     }
     let done = run.done;
     let lag = done.oldest_left.map_or(0, |oldest| before.millis_since(oldest) / 1_000);
-    telemetry::migration(done.n_moved(), done.failed, lag);
+    metrics::migration(done.n_moved(), done.failed, lag);
     tracing::info!(
         news.migrated = done.n_moved(),
         news.already_there = done.already_there,

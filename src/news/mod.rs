@@ -19,6 +19,7 @@ pub mod audit;
 mod archive;
 mod departures;
 mod feeds;
+mod metrics;
 mod migration;
 mod moves;
 mod progress;
@@ -31,6 +32,13 @@ pub use feeds::News;
 use std::time::Duration;
 
 use axum::extract::FromRef;
+use tributary_functions::{
+    config::ConfigError,
+    cosmos::Limits,
+    domain::{Context, Domain, Timer, bind},
+    http::{AuthLevel, Footprint, HttpFunction, QueryParameter, WorkQueue, get, post},
+    projection::Background,
+};
 
 use self::{
     commands::{
@@ -40,13 +48,6 @@ use self::{
     queries::{get_item, list_items, search_items},
     settings::NewsSettings,
     turns::Slice,
-};
-use crate::{
-    config::ConfigError,
-    cosmos::Limits,
-    domain::{Context, Domain, Timer, bind},
-    http::{AuthLevel, Footprint, HttpFunction, WorkQueue, get, post},
-    projection::Background,
 };
 
 /// What the handlers of the news take as their `State`: a part of it.
@@ -71,11 +72,11 @@ pub fn domain(context: &Context<'_>) -> Result<Domain, ConfigError> {
     Ok(Domain {
         http_functions: bind(http_functions(), &app),
         timers: vec![
-            Timer::new("NewsMigration", move || {
+            Timer::new("NewsMigration", "0 */15 * * * *", move || {
                 let NewsApp { news, background } = migration.clone();
                 async move { migration::migrate(&news, &background, Slice::TIMER).await.map(drop) }
             }),
-            Timer::new("NewsArchive", move || {
+            Timer::new("NewsArchive", "0 30 4 * * *", move || {
                 let NewsApp { news, background } = archive.clone();
                 async move { archive::archive(&news, &background, Slice::TIMER).await.map(drop) }
             }),
@@ -85,6 +86,9 @@ pub fn domain(context: &Context<'_>) -> Result<Domain, ConfigError> {
         ..Domain::new("news")
     })
 }
+
+const ARCHIVE_QUERY: [QueryParameter; 1] =
+    [QueryParameter::new("dryRun", "`true`: only tells what would be archived.")];
 
 /// The HTTP functions: crawlers and operators need a function key, readers none.
 #[rustfmt::skip]
@@ -106,6 +110,6 @@ fn http_functions() -> Vec<HttpFunction<NewsApp>> {
         get("SearchNews",     "/api/news/search",                    Anonymous, search_items).answers(items),
         get("GetNewsItem",    "/api/news/items/{partitionKey}/{id}", Anonymous, get_item).answers(item),
         post("MigrateNews",   "/api/news/migrate",                   Function,  migrate_items).within(run).queued(&runs),
-        post("ArchiveNews",   "/api/news/archive",                   Function,  archive_items).within(run).queued(&runs),
+        post("ArchiveNews",   "/api/news/archive",                   Function,  archive_items).reads(&ARCHIVE_QUERY).within(run).queued(&runs),
     ]
 }

@@ -36,7 +36,7 @@
 //!
 //! *To give a reservation up leaves the place as it was.* Where nothing stood before, nothing stands
 //! afterwards. Where something stood, which keeps a late copy out
-//! ([`relocation`](crate::engines::relocation)), a tombstone stays; if the full partition refuses that
+//! ([`relocation`](tributary_functions::engines::relocation)), a tombstone stays; if the full partition refuses that
 //! write, too, the item departs until the reservation expires after a day, and then stays.
 //!
 //! *A move that has been left is not made twice.* Say that it was cut off before the tombstone, and that
@@ -55,16 +55,17 @@
 //! brought there before it departs (`commands/save.rs`), and its carried copies are deleted. From then
 //! on nobody brings it on: it departs.
 
+use tributary_functions::{
+    cosmos::{ETag, Reason, StoreError, Stored},
+    engines::relocation::{Carried, CopyState},
+};
+
 use super::{
     feeds::{Location, News},
     model::{
         Departure, ItemId, NewsItem, PartitionKey, Place, Reservation, State, Store, StoredItem,
         Vacated,
     },
-};
-use crate::{
-    cosmos::{ETag, Reason, StoreError, Stored},
-    engines::relocation::{Carried, CopyState},
 };
 
 /// How a move has ended.

@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::values::Timestamp;
+use tributary_functions::values::Timestamp;
 
 /// How long it is remembered. An older progress is true as well: more is asked for than is needed.
 const AGE: Duration = Duration::from_mins(1);

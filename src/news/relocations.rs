@@ -2,7 +2,7 @@
 //!
 //! A run ends the moves that a crash has left ([`departures`](super::departures)). Then it asks for
 //! what is due, oldest first, and brings it over, item by item
-//! ([`relocation`](crate::engines::relocation)). What is done is due no more, so the next run goes on
+//! ([`relocation`](tributary_functions::engines::relocation)). What is done is due no more, so the next run goes on
 //! where this one has stopped, whatever stopped it.
 //!
 //! *A run ends inside its slice.* Each page and each item waits for its turn at the budget of the
@@ -20,6 +20,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use futures::{FutureExt, StreamExt, stream};
 use serde::Deserialize;
 use serde_json::Value;
+use tributary_functions::{
+    cosmos::{Query, Scope, StoreError, retry},
+    engines::relocation::{Relocation, carry},
+    projection::Background,
+    values::Timestamp,
+};
 
 use super::{
     departures,
@@ -27,12 +33,6 @@ use super::{
     model::{ItemId, NewsItem, PartitionKey, Place, Store},
     moves,
     turns::{AT_A_TIME, PAGE, Slice, Turns},
-};
-use crate::{
-    cosmos::{Query, Scope, StoreError, retry},
-    engines::relocation::{Relocation, carry},
-    projection::Background,
-    values::Timestamp,
 };
 
 /// What a run has done.

@@ -2,11 +2,12 @@
 
 use std::{collections::HashSet, time::Duration};
 
-use super::model::{Ages, ProviderId, Strategy};
-use crate::{
+use tributary_functions::{
     config::{ConfigError, Settings},
     cosmos::Limits,
 };
+
+use super::model::{Ages, ProviderId, Strategy};
 
 /// How many store requests a page may take. A partition takes one as a rule, and a container one for
 /// each of its physical partitions.

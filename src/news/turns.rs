@@ -2,7 +2,7 @@
 
 use tokio::time::Instant;
 
-use crate::projection::Background;
+use tributary_functions::projection::Background;
 
 /// How many items a run asks for at once, and how many of them it works on at a time.
 pub(super) const PAGE: u32 = 100;

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use futures::TryStreamExt;
+use tributary_functions::{
+    cosmos::{Container, Cosmos, ETag, Query, Reads, Scope, StoreError, Stored},
+    engines::command::Place,
+};
 
 use super::model::{
     CategoryId, DeletedLabel, DeletedProduct, Label, LabelCopy, LabelItem, LabelKind, Product,
     ProductId, ProductItem, TagId,
-};
-use crate::{
-    cosmos::{Container, Cosmos, ETag, Query, Reads, Scope, StoreError, Stored},
-    engines::command::Place,
 };
 
 /// How many products of a category or a tag are counted.
@@ -62,7 +62,7 @@ impl Catalog {
         kind: LabelKind,
         id: &str,
     ) -> Result<Option<Stored<Label>>, StoreError> {
-        Ok(LabelPlace::from(self.label(kind, id).await?).live())
+        Ok(label_place(self.label(kind, id).await?).live())
     }
 
     /// The tags with these ids, as far as there are such: one query in the partition of the tags.
@@ -115,7 +115,7 @@ impl Catalog {
         category_id: &CategoryId,
         id: &ProductId,
     ) -> Result<Option<Stored<Product>>, StoreError> {
-        Ok(ProductPlace::from(self.place(category_id, id).await?).live())
+        Ok(product_place(self.place(category_id, id).await?).live())
     }
 
     /// Writes what takes the place of a product, which was read before.
@@ -168,30 +168,28 @@ pub(super) type LabelPlace = Place<Label, DeletedLabel>;
 /// What a command finds where a product would be.
 pub(super) type ProductPlace = Place<Product, DeletedProduct>;
 
-impl From<Option<Stored<LabelItem>>> for LabelPlace {
-    fn from(stored: Option<Stored<LabelItem>>) -> Self {
-        match stored {
-            Some(Stored { item: LabelItem::Live(item), etag }) => Self::Live(Stored { item, etag }),
-            Some(Stored { item: LabelItem::Deleted(item), etag }) => {
-                Self::Deleted(Stored { item, etag })
-            }
-            // No label has the id of a continuation.
-            Some(Stored { item: LabelItem::Renaming(_), .. }) | None => Self::Empty,
+/// Returns what an item of the labels' container is to a command.
+pub(super) fn label_place(stored: Option<Stored<LabelItem>>) -> LabelPlace {
+    match stored {
+        Some(Stored { item: LabelItem::Live(item), etag }) => Place::Live(Stored { item, etag }),
+        Some(Stored { item: LabelItem::Deleted(item), etag }) => {
+            Place::Deleted(Stored { item, etag })
         }
+        // No label has the id of a continuation.
+        Some(Stored { item: LabelItem::Renaming(_), .. }) | None => Place::Empty,
     }
 }
 
-impl From<Option<Stored<ProductItem>>> for ProductPlace {
-    fn from(stored: Option<Stored<ProductItem>>) -> Self {
-        match stored {
-            Some(Stored { item: ProductItem::Product(item), etag }) => {
-                Self::Live(Stored { item: *item, etag })
-            }
-            Some(Stored { item: ProductItem::DeletedProduct(item), etag }) => {
-                Self::Deleted(Stored { item, etag })
-            }
-            None => Self::Empty,
+/// Returns what an item of the products' container is to a command.
+pub(super) fn product_place(stored: Option<Stored<ProductItem>>) -> ProductPlace {
+    match stored {
+        Some(Stored { item: ProductItem::Product(item), etag }) => {
+            Place::Live(Stored { item: *item, etag })
         }
+        Some(Stored { item: ProductItem::DeletedProduct(item), etag }) => {
+            Place::Deleted(Stored { item, etag })
+        }
+        None => Place::Empty,
     }
 }
 

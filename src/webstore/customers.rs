@@ -3,6 +3,10 @@
 use std::sync::Arc;
 
 use futures::future::try_join_all;
+use tributary_functions::{
+    cosmos::{Container, Cosmos, Reads, StoreError, Stored},
+    engines::counted_children::{CHILD_BYTES, Changes, CountedChildren, Family},
+};
 
 use super::{
     hashing::Hashing,
@@ -10,10 +14,6 @@ use super::{
         CategoryId, Customer, CustomerEdit, CustomerId, CustomerItem, NewOrder, OrderId,
         OrderableItem, OrderedProducts, ProductId, PublicCustomer, PublicCustomerItem, SalesOrder,
     },
-};
-use crate::{
-    cosmos::{Container, Cosmos, Reads, StoreError, Stored},
-    engines::counted_children::{CHILD_BYTES, Changes, CountedChildren, Family},
 };
 
 /// The containers of customers and orders. Cloning is cheap.

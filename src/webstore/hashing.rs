@@ -8,9 +8,9 @@
 use std::sync::Arc;
 
 use tokio::sync::Semaphore;
+use tributary_functions::http::WorkQueue;
 
 use super::model::{HashError, Password, PasswordHash};
-use crate::http::WorkQueue;
 
 /// How many requests with a hash are worked on at a time: one hashes, and another reads or writes the
 /// store.

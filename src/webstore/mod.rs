@@ -29,6 +29,11 @@ pub use customers::Customers;
 use std::sync::Arc;
 
 use axum::extract::FromRef;
+use tributary_functions::{
+    config::ConfigError,
+    domain::{Context, Domain, bind},
+    http::{AuthLevel, Footprint, HttpFunction, QueryParameter, delete, get, post, put},
+};
 
 use self::{
     commands::{
@@ -41,11 +46,6 @@ use self::{
         INCLUDED_ORDERS, get_category, get_customer, get_order, get_product, get_tag,
         get_top_customers, list_categories, list_orders, list_products, list_tags,
     },
-};
-use crate::{
-    config::ConfigError,
-    domain::{Context, Domain, bind},
-    http::{AuthLevel, Footprint, HttpFunction, delete, get, post, put},
 };
 
 /// What the handlers of the WebStore take as their `State`: a part of it.
@@ -90,6 +90,14 @@ pub fn domain(context: &Context<'_>) -> Result<Domain, ConfigError> {
     })
 }
 
+const CUSTOMER_QUERY: [QueryParameter; 1] =
+    [QueryParameter::new("include", "`orders`: the answer has the newest 100 orders, too.")];
+
+const RANKING_QUERY: [QueryParameter; 2] = [
+    QueryParameter::new("limit", "How many customers: 1 to 100, by default 10."),
+    QueryParameter::new("source", "`query`, by default, or `leaderboard`: the projection."),
+];
+
 /// The HTTP functions: commands need a function key, and so do queries of what belongs to a customer.
 /// Queries of the catalog are for everybody.
 #[rustfmt::skip]
@@ -127,7 +135,7 @@ fn http_functions() -> Vec<HttpFunction<WebStore>> {
         delete("DeleteProduct",  "/api/categories/{categoryId}/products/{productId}",       Function,  delete_product).answers(product),
         // Customers and their passwords. A customer is never deleted: its orders are the shop's books.
         put("PutCustomer",       "/api/customers/{customerId}",                             Function,  put_customer).answers(customer),
-        get("GetCustomer",       "/api/customers/{customerId}",                             Function,  get_customer).answers(included),
+        get("GetCustomer",       "/api/customers/{customerId}",                             Function,  get_customer).answers(included).reads(&CUSTOMER_QUERY),
         put("PutPassword",       "/api/customers/{customerId}/password",                    Function,  put_password).queued(&hashes),
         post("VerifyPassword",   "/api/customers/{customerId}/password/verify",             Function,  verify_password).queued(&hashes),
         // Orders.
@@ -136,6 +144,6 @@ fn http_functions() -> Vec<HttpFunction<WebStore>> {
         get("GetOrder",          "/api/customers/{customerId}/orders/{orderId}",            Function,  get_order).answers(order),
         delete("DeleteOrder",    "/api/customers/{customerId}/orders/{orderId}",            Function,  delete_order),
         // Reports.
-        get("GetTopCustomers",   "/api/reports/top-customers",                              Function,  get_top_customers).answers(ranking),
+        get("GetTopCustomers",   "/api/reports/top-customers",                              Function,  get_top_customers).answers(ranking).reads(&RANKING_QUERY),
     ]
 }

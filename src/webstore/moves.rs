@@ -58,7 +58,7 @@ use super::{
     catalog::Catalog,
     model::{Arrival, CategoryId, Departure, Product, ProductId, ProductItem},
 };
-use crate::cosmos::{Reason, StoreError, Stored};
+use tributary_functions::cosmos::{Reason, StoreError, Stored};
 
 /// How a move has ended.
 #[derive(Debug)]

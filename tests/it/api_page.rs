@@ -4,7 +4,7 @@
 use std::sync::LazyLock;
 
 use serde_json::{Map, Value};
-use tributary::http::HttpFunction;
+use tributary_functions::http::HttpFunction;
 
 use crate::costs::tables::document;
 
@@ -14,7 +14,7 @@ pub(crate) struct Documented {
     /// As `PUT /api/things/{thingId}`.
     request: String,
     /// The names of the body's fields.
-    fields: Vec<String>,
+    pub(crate) fields: Vec<String>,
     /// The status of the first good answer.
     pub(crate) status: u16,
 }

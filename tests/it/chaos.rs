@@ -21,11 +21,11 @@ use futures::{FutureExt, future::BoxFuture};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
-use tributary::{app::Options, values::Clock};
+use tributary_functions::{app::Options, values::Clock};
 use tributary_local::{
-    chaos::{Chaos, Kind, Random, repeating},
+    chaos::{Chaos, Kind, Random},
     cosmos::EndpointOptions,
-    host::{Console, FeedOptions, RouterInvoker},
+    host::{Console, FeedOptions, RouterInvoker, repeating},
 };
 use tributary_simulator::{
     Api, Reply, Simulation, Workload,

@@ -7,9 +7,9 @@ use std::{
     process::Command,
 };
 
-use tributary::http::HttpFunction;
+use tributary_functions::http::HttpFunction;
 
-use crate::{api_page::documented, costs::tables::document, world::http_functions};
+use crate::{api_page::documented, costs::tables::document, world::World};
 
 /// Panics with all that is missing.
 #[track_caller]
@@ -19,7 +19,7 @@ pub(crate) fn nothing_is_missing(missing: &[String]) {
 
 #[test]
 fn every_function_has_its_row_in_the_api_page() {
-    let functions = http_functions().into_iter().filter(|one| documented(one).is_none());
+    let functions = World::http_functions().into_iter().filter(|one| documented(one).is_none());
     let missing = functions.map(|HttpFunction { method, route, name, .. }| {
         format!(
             "docs/api.md has no row for {name}. Add it, with the fields of the body and the answer:\n\
@@ -35,7 +35,7 @@ fn every_function_has_a_budget() {
     let tables = [document("docs/costs.md"), document("docs/webstore.md")].concat();
     let stories = files(&root().join("tests/it"));
     let mut missing = Vec::new();
-    for HttpFunction { name, method, route, .. } in http_functions() {
+    for HttpFunction { name, method, route, .. } in World::http_functions() {
         if route.starts_with("/api/dead-letters") {
             continue;
         }

@@ -1,48 +1,12 @@
 //! What happens in the middle of an operation: each story holds one request to the store back, lets
 //! something else happen, and lets the request go on, or kills the handler there.
 
-use futures::{FutureExt, future::LocalBoxFuture};
 use serde_json::{Value, json};
-use tributary_local::cosmos::{
-    Hold,
-    RequestKind::{self, Batch, Create, Delete, Query, Replace},
-};
+use tributary_local::cosmos::RequestKind::{Batch, Create, Delete, Query, Replace};
+
+pub(crate) use tributary_testing::interleavings::{amid, held, killed_at};
 
 use crate::{blog::given, http::expect::problem, world::World};
-
-/// An operation whose first request of a kind is on its way, and held back.
-pub(crate) async fn held<'a, T: 'a>(
-    (world, kind, container): (&World, RequestKind, &str),
-    operation: impl Future<Output = T> + 'a,
-) -> (Hold, LocalBoxFuture<'a, T>) {
-    let (mut hold, mut operation) = (world.endpoint.hold(kind, container), operation.boxed_local());
-    tokio::select! {
-        biased;
-        () = hold.arrived() => {}
-        _ = &mut operation => panic!("it ended without that request"),
-    }
-    (hold, operation)
-}
-
-/// Lets `meanwhile` happen while the operation's first request of a kind is on its way.
-pub(crate) fn amid<'a, T: 'a>(
-    at: (&'a World, RequestKind, &'a str),
-    operation: impl Future<Output = T> + 'a,
-    meanwhile: impl Future<Output = ()> + 'a,
-) -> LocalBoxFuture<'a, T> {
-    async move {
-        let (hold, operation) = held(at, operation).await;
-        meanwhile.await;
-        hold.release();
-        operation.await
-    }
-    .boxed_local()
-}
-
-/// Ends the operation where its first request of a kind is on its way.
-async fn killed_at(at: (&World, RequestKind, &str), operation: impl Future<Output = ()>) {
-    drop(held(at, operation).await);
-}
 
 /// The latest version of an item.
 async fn item(world: &World, container: &str, id: &str) -> Value {

@@ -1,8 +1,8 @@
-//! Writes the rows of the queries that name each projection, from the triggers in `functions/`.
+//! The rows of the queries that name each projection, from the triggers in `functions/`.
 
 use std::{collections::BTreeMap, fs};
 
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use serde_json::Value;
 
 /// The tables: the query, its table, and what a row has of the trigger besides the function's name.
@@ -11,8 +11,8 @@ const TABLES: [(&str, &str, &[&str]); 2] = [
     ("infra/kql/lease-age.kql", "triggers", &["containerName", "leaseContainerPrefix"]),
 ];
 
-/// Writes the rows of all tables.
-pub(crate) fn alerts() -> anyhow::Result<()> {
+/// Writes the rows of all tables; with `check`, sees that they are there.
+pub(crate) fn alerts(check: bool) -> anyhow::Result<()> {
     let triggers = triggers()?;
     for (file, table, properties) in TABLES {
         let query = fs::read_to_string(file).context("run this in the workspace's root")?;
@@ -26,9 +26,12 @@ pub(crate) fn alerts() -> anyhow::Result<()> {
             }
             rows.extend(["    \"", &cells.join("\", \""), "\",\n"]);
         }
-        let query = with_rows(&query, table, &rows);
-        fs::write(file, query.with_context(|| format!("{file} has no table {table}"))?)?;
-        println!("{file}: {} rows", triggers.len());
+        let wanted = with_rows(&query, table, &rows);
+        let wanted = wanted.with_context(|| format!("{file} has no table {table}"))?;
+        if wanted != query {
+            ensure!(!check, "{file} lacks rows, or has too many. Run: cargo xtask functions");
+            fs::write(file, wanted)?;
+        }
     }
     Ok(())
 }

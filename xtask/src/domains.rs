@@ -24,9 +24,9 @@ use crate::tree::{Tree, run};
 /// Removes the domain with this name, or each in turn.
 pub(crate) fn domains(only: Option<&str>) -> anyhow::Result<()> {
     let tree = Tree::of_head()?;
-    let app = fs::read_to_string(tree.path.join("src/app.rs"))?;
-    let names = app.lines().filter_map(|line| line.trim().strip_prefix("crate::"));
-    let names: Vec<&str> = names.filter_map(|line| line.strip_suffix("::domain,")).collect();
+    let app = fs::read_to_string(tree.path.join("src/lib.rs"))?;
+    let names = app.lines().filter_map(|line| line.trim().strip_prefix(".domain("));
+    let names: Vec<&str> = names.filter_map(|line| line.strip_suffix("::domain)")).collect();
     let chosen: Vec<&str> =
         names.iter().copied().filter(|name| only.is_none_or(|only| only == *name)).collect();
     ensure!(!chosen.is_empty(), "the domains are {}", names.join(", "));
@@ -77,8 +77,8 @@ fn remove(root: &Path, name: &str) -> anyhow::Result<Left> {
     marks.extend(names.map(|name| format!("\"{name}\"")));
 
     fs::remove_dir_all(&sources)?;
-    without_lines(&root.join("src/lib.rs"), |line| line == format!("pub mod {name};"))?;
-    without_lines(&root.join("src/app.rs"), |line| line == format!("crate::{name}::domain,"))?;
+    let lines = [format!("pub mod {name};"), format!(".domain({name}::domain)")];
+    without_lines(&root.join("src/lib.rs"), |line| lines.iter().any(|own| own == line))?;
     for function in &functions {
         fs::remove_dir_all(root.join("functions").join(function))?;
         for query in fs::read_dir(root.join("infra/kql"))? {
@@ -118,7 +118,7 @@ fn remove_containers(file: &Path, ids: &BTreeSet<&str>) -> anyhow::Result<()> {
 
 /// Removes the tests of a domain and all that use them; returns how many files are left.
 fn remove_tests(root: &Path, name: &str, marks: &[String]) -> anyhow::Result<usize> {
-    let mut modules: Vec<String> = Vec::new();
+    let mut modules: Vec<TestModule> = Vec::new();
     let folder = root.join(name);
     if folder.exists() {
         remove_module(&folder.join("mod.rs"))?;
@@ -131,8 +131,9 @@ fn remove_tests(root: &Path, name: &str, marks: &[String]) -> anyhow::Result<usi
         for file in &files {
             let Ok(text) = fs::read_to_string(file) else { continue };
             let is_marked = marks.iter().any(|mark| has(&text, mark));
-            if is_marked || modules.iter().any(|module| imports(&text, module)) {
-                modules.extend(remove_module(file)?);
+            let is_user = |module: &TestModule| module.is_used_by(root, file, &text);
+            if is_marked || modules.iter().any(is_user) {
+                modules.push(remove_module(file)?);
                 removed = true;
             }
         }
@@ -142,11 +143,31 @@ fn remove_tests(root: &Path, name: &str, marks: &[String]) -> anyhow::Result<usi
     }
 }
 
-/// Returns true if `text` uses a module of the root of its crate: `process`, and not `std::process`.
-fn imports(text: &str, module: &str) -> bool {
+/// A module of the tests that was removed: the folder of its parent, and its name.
+struct TestModule {
+    parent: PathBuf,
+    name: String,
+}
+
+impl TestModule {
+    /// Returns true if the text of a file uses this module: from anywhere if it is at the root, and
+    /// otherwise beside it.
+    fn is_used_by(&self, root: &Path, file: &Path, text: &str) -> bool {
+        let Self { parent, name } = self;
+        if parent == root {
+            imports(text, "crate", name)
+        } else {
+            file.parent() == Some(parent) && imports(text, "super", name)
+        }
+    }
+}
+
+/// Returns true if `text` uses a module below `base`: `crate::process`, and not `std::process`.
+fn imports(text: &str, base: &str, module: &str) -> bool {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
-    let mut imports = between(text, "use crate::", ";");
-    has(text, &format!("crate::{module}::"))
+    let uses = format!("use {base}::");
+    let mut imports = between(text, &uses, ";");
+    has(text, &format!("{base}::{module}::"))
         || imports.any(|import| import.split(|c| !is_word(c)).any(|word| word == module))
 }
 
@@ -155,23 +176,22 @@ fn is_shared(file: &Path) -> bool {
     file.ends_with("main.rs") || file.ends_with("world.rs")
 }
 
-/// Removes a module of the tests with its line in its parent. Returns its name if it is at the root.
-fn remove_module(file: &Path) -> anyhow::Result<Option<String>> {
+/// Removes a module of the tests with its line in its parent.
+fn remove_module(file: &Path) -> anyhow::Result<TestModule> {
     let is_folder = file.ends_with("mod.rs");
     let path = if is_folder { file.parent().context("a folder")? } else { file };
-    let module = path.file_stem().context("a name")?.to_string_lossy().into_owned();
-    let parent = path.parent().context("a parent")?;
+    let name = path.file_stem().context("a name")?.to_string_lossy().into_owned();
+    let parent = path.parent().context("a parent")?.to_owned();
     if is_folder {
         fs::remove_dir_all(path)?;
     } else {
         fs::remove_file(path)?;
     }
     let main = parent.join("main.rs");
-    let is_root = main.exists();
-    let declared = if is_root { main } else { parent.join("mod.rs") };
-    let declarations = [format!("mod {module};"), format!("pub(crate) mod {module};")];
+    let declared = if main.exists() { main } else { parent.join("mod.rs") };
+    let declarations = [format!("mod {name};"), format!("pub(crate) mod {name};")];
     without_lines(&declared, |line| declarations.iter().any(|one| one == line))?;
-    Ok(is_root.then_some(module))
+    Ok(TestModule { parent, name })
 }
 
 /// The crates that import the domain.
@@ -236,11 +256,11 @@ mod tests {
     #[test]
     fn a_module_of_the_crate_is_told_from_one_of_the_library() {
         for user in ["use crate::process::x;", "use crate::{a, process};", "crate::process::x()"] {
-            assert!(imports(user, "process"), "{user}");
+            assert!(imports(user, "crate", "process"), "{user}");
         }
         for other in ["use std::process::X;", "use std::{process::X};", "use crate::processes::x;"]
         {
-            assert!(!imports(other, "process"), "{other}");
+            assert!(!imports(other, "crate", "process"), "{other}");
         }
     }
 }

@@ -122,35 +122,47 @@ fn is_there(guard: &Guard, test: &str) -> anyhow::Result<bool> {
 
 impl Guard {
     fn suite(&self) -> &'static Suite {
-        let of = |suite: &&Suite| suite.sources.is_some_and(|folder| self.file.starts_with(folder));
+        let of = |suite: &&Suite| suite.sources.iter().any(|start| self.file.starts_with(start));
         SUITES.iter().find(of).unwrap_or(&APP)
     }
 }
 
 /// Tests that are built into one binary.
 struct Suite {
-    /// What they hold; `None` for the rest of the workspace.
-    sources: Option<&'static str>,
+    /// How the paths of what they hold start; empty for the rest of the workspace.
+    sources: &'static [&'static str],
     package: &'static str,
     target: &'static str,
     tests: &'static str,
 }
 
-const APP: Suite = Suite { sources: None, package: "tributary", target: "it", tests: "tests/it" };
+const APP: Suite = Suite { sources: &[], package: "tributary", target: "it", tests: "tests/it" };
 
-const SUITES: [Suite; 3] = [
+const SUITES: [Suite; 5] = [
     APP,
     Suite {
-        sources: Some("crates/local/src/host"),
+        sources: &["crates/local/src/host"],
         package: "tributary-local",
         target: "host",
         tests: "crates/local/tests/host",
     },
     Suite {
-        sources: Some("crates/custom-handler"),
+        sources: &["crates/custom-handler"],
         package: "custom-handler",
         target: "it",
         tests: "crates/custom-handler/tests/it",
+    },
+    Suite {
+        sources: &["crates/advisor/src/monitor/", "crates/advisor/src/command/sample.rs"],
+        package: "tributary-partition",
+        target: "sample",
+        tests: "crates/advisor/tests/sample",
+    },
+    Suite {
+        sources: &["crates/advisor/"],
+        package: "tributary-partition",
+        target: "validate",
+        tests: "crates/advisor/tests/validate",
     },
 ];
 

@@ -13,9 +13,9 @@ use crate::tree::{Tree, run};
 
 const PAGE: &str = "docs/adding-a-function.md";
 
-/// How many files a section may touch, tests and documents included.
+/// How many files a section may touch, tests and documents included, besides those that a chore writes.
 const MOST: [(&str, usize); 3] =
-    [("An operation", 6), ("A projection", 9), ("A domain of your own", 11)];
+    [("An operation", 5), ("A projection", 7), ("A domain of your own", 8)];
 
 /// One step of the page.
 #[derive(Debug, PartialEq, Eq)]

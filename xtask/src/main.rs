@@ -3,13 +3,17 @@
 //! `docs/chaos.md` and `docs/renames.md`, `cargo xtask bench` for `docs/performance.md`,
 //! `cargo xtask guards` to see that each guard of `docs/guards.md` is needed, `cargo xtask domains` to
 //! see that each domain can be removed, `cargo xtask guide` to follow `docs/adding-a-function.md`,
-//! `cargo xtask alerts` for the rows of the alerts, `cargo xtask package` for what is deployed.
+//! `cargo xtask functions` for the files of the Functions host, `cargo xtask circles` to see that no
+//! crate has a circle of files, `cargo xtask package` for what is deployed.
 
 mod alerts;
+mod circles;
 mod docs;
 mod domains;
 mod guards;
 mod guide;
+mod local;
+mod new_app;
 mod package;
 mod performance;
 mod tour;
@@ -27,11 +31,13 @@ use clap::Parser;
 /// Chores of the workspace.
 #[derive(Parser)]
 enum Task {
-    /// Formatting, lints and documentation, with warnings as errors; guards and links of the docs; and
-    /// the tests that say what a function lacks.
+    /// Formatting, lints and documentation, with warnings as errors; guards and links of the docs;
+    /// circles and layers; and the tests that say what a function lacks.
     Check,
     /// The part of `check` that builds nothing: links, indexes and figures of the documents.
     Docs,
+    /// Finds circles of files and of modules in every crate, and imports against the layers.
+    Circles,
     /// Runs the commands of the README's tour and compares their answers with those shown there.
     Tour {
         /// Address of a fresh `cargo local --demo` that runs already: http://localhost:7071/api.
@@ -58,8 +64,15 @@ enum Task {
         #[arg(long)]
         keep: bool,
     },
-    /// Writes the rows of the alerts' queries that name each projection, from functions/.
-    Alerts,
+    /// Creates an app with `cargo tributary new`, tests it and uses it.
+    NewApp,
+    /// Writes functions/ from the tables of functions in src/, and the rows of the alerts' queries that
+    /// name each projection.
+    Functions {
+        /// Changes nothing, and fails if a file would change.
+        #[arg(long)]
+        check: bool,
+    },
     /// Random commands under chaos, compared with a reference model; `--help` is its own.
     #[command(disable_help_flag = true)]
     Chaos {
@@ -87,12 +100,14 @@ fn main() -> ExitCode {
     let result = match Task::parse() {
         Task::Check => check(),
         Task::Docs => docs::check(),
+        Task::Circles => circles::check(),
         Task::Tour { api } => tour::tour(api),
         Task::Package(options) => package::package(&options),
         Task::Guards { filters } => guards::guards(&filters),
         Task::Domains { name } => domains::domains(name.as_deref()),
         Task::Guide { keep } => guide::guide(keep),
-        Task::Alerts => alerts::alerts(),
+        Task::NewApp => new_app::new_app(),
+        Task::Functions { check } => functions(check),
         Task::Chaos { arguments } => beside_handler("tributary-chaos", &arguments),
         Task::Rename { arguments } => {
             beside_handler("tributary-chaos", &[&["rename".into()], &arguments[..]].concat())
@@ -111,10 +126,21 @@ fn main() -> ExitCode {
 fn check() -> anyhow::Result<()> {
     guards::check()?;
     docs::check()?;
+    circles::check()?;
     formatted()?;
     cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])?;
     cargo(&["doc", "--workspace", "--no-deps"])?;
-    cargo(&[&["test", "--package", "tributary", "--test", "it", "--"], COMPLETE].concat())
+    functions(true)?;
+    // Not `--package`: so it shares one build with `cargo test`.
+    cargo(&[&["test", "--test", "it", "--"], COMPLETE].concat())
+}
+
+fn functions(check: bool) -> anyhow::Result<()> {
+    let check_only: &[&str] = if check { &["--check"] } else { &[] };
+    // Not `--package`: so it shares one build with `cargo local`.
+    let run = ["run", "--quiet", "--bin", "tributary", "--", "functions"];
+    cargo(&[&run[..], check_only].concat())?;
+    alerts::alerts(check)
 }
 
 /// The tests that say what a function or a container lacks: folder, row, budget, story, index.
@@ -149,7 +175,7 @@ fn build_beside_handler(program: &str) -> anyhow::Result<()> {
     cargo(&["build", "--release", "--bin", "tributary", "--bin", program])
 }
 
-fn cargo(arguments: &[&str]) -> anyhow::Result<()> {
+pub(crate) fn cargo(arguments: &[&str]) -> anyhow::Result<()> {
     eprintln!("cargo {}", arguments.join(" "));
     let status = Command::new(env!("CARGO"))
         .args(arguments)

@@ -6,29 +6,13 @@
 
 use std::{
     fs,
-    io::{BufRead, BufReader},
-    process::{Child, Command, Stdio},
+    process::{Command, Stdio},
 };
 
 use anyhow::{Context, bail, ensure};
-use serde::Deserialize;
 use serde_json::Value;
 
-/// The line that `cargo local` prints when everything is up.
-#[derive(Deserialize)]
-struct Ready {
-    api: String,
-}
-
-/// A running `cargo local`, which ends as by Ctrl-C.
-struct Local(Child);
-
-impl Drop for Local {
-    fn drop(&mut self) {
-        let _ = Command::new("kill").args(["-INT", &self.0.id().to_string()]).status();
-        let _ = self.0.wait();
-    }
-}
+use crate::local::Local;
 
 /// How often a step that waits for the change feed is asked again.
 const ATTEMPTS: u32 = 10;
@@ -37,9 +21,12 @@ const ATTEMPTS: u32 = 10;
 pub(crate) fn tour(api: Option<String>) -> anyhow::Result<()> {
     let readme = fs::read_to_string("README.md").context("run this in the workspace's root")?;
     let steps = steps(&readme)?;
-    let (_local, api) = match api {
-        Some(api) => (None, api),
-        None => start().map(|(local, api)| (Some(local), api))?,
+    let (_local, api) = if let Some(api) = api {
+        (None, api)
+    } else {
+        let local = ["local", "--demo", "--port", "0", "--cosmos-port", "0"];
+        let (local, api) = Local::start(Command::new(env!("CARGO")).args(local))?;
+        (Some(local), api)
     };
     for step in &steps {
         let script = step.script.replace("localhost:7071/api", api.trim_end_matches('/'));
@@ -58,21 +45,6 @@ pub(crate) fn tour(api: Option<String>) -> anyhow::Result<()> {
         }
     }
     Ok(())
-}
-
-fn start() -> anyhow::Result<(Local, String)> {
-    let mut local = Command::new(env!("CARGO"))
-        .args(["local", "--demo", "--port", "0", "--cosmos-port", "0"])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .map(Local)
-        .context("cargo cannot be started")?;
-    let mut line = String::new();
-    let stdout = local.0.stdout.take().context("cargo local has no output")?;
-    BufReader::new(stdout).read_line(&mut line)?;
-    let ready: Ready = serde_json::from_str(&line).context("cargo local did not get ready")?;
-    Ok((local, ready.api))
 }
 
 fn run(script: &str) -> anyhow::Result<String> {

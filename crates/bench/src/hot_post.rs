@@ -23,8 +23,8 @@ use futures::{TryStreamExt, future::try_join_all, stream};
 use serde_json::{Value, json};
 use tokio::time::timeout_at;
 use tower::ServiceExt;
-use tributary::{
-    app::{self, App},
+use tributary_functions::{
+    app,
     config::{Config, Settings},
     cosmos::{Cosmos, metered},
 };
@@ -200,7 +200,8 @@ impl World {
         }))?;
         let cosmos: Arc<Cosmos> = config.cosmos.into();
         let instance = || -> anyhow::Result<Router> {
-            let app = App::new(&cosmos, app::Options::default(), Settings::NONE)?;
+            let app =
+                tributary::program().build(&cosmos, app::Options::default(), Settings::NONE)?;
             Ok(app.into_handler().into_router()?)
         };
         let instances = (0..instances).map(|_| instance()).collect::<anyhow::Result<_>>()?;

@@ -14,7 +14,7 @@ use anyhow::ensure;
 use futures::future::try_join_all;
 use http::{HeaderName, Method};
 use serde_json::{Value, json};
-use tributary::values::Timestamp;
+use tributary_functions::values::Timestamp;
 use tributary_tools::{
     Call, Sorted, Table,
     figures::{each, milliseconds, number, thousands},

@@ -7,7 +7,7 @@
 use std::time::{Duration, Instant};
 
 use futures::future::try_join_all;
-use tributary::{
+use tributary_functions::{
     cosmos::metered,
     telemetry::{Cost, PartitionNames, PartitionUse, Partitions},
 };

@@ -10,6 +10,7 @@ mod blog;
 mod feeds;
 
 mod measure;
+mod output;
 mod progress;
 mod store;
 mod text;
@@ -42,6 +43,7 @@ async fn measured(cli: &Cli) -> anyhow::Result<()> {
     if let Some(OtherFamily::Feeds(cli)) = &cli.other {
         return feeds::run(cli).await?.write(&cli.output);
     }
+    let cli = &cli.blog;
     let store = match &cli.cosmos {
         Some(connection) => Store::account(connection).await?,
         None => Store::Local,

@@ -6,7 +6,7 @@ use std::{
 };
 
 use serde::Serialize;
-use tributary::cosmos::metered;
+use tributary_functions::cosmos::metered;
 use tributary_local::cosmos::StoreRequest;
 use tributary_tools::{Sorted, mean};
 

@@ -9,7 +9,7 @@ use anyhow::{Context, anyhow, bail};
 use azure_data_cosmos::{
     AccountEndpoint, AccountReference, CosmosClient, CosmosError, RoutingStrategy,
 };
-use tributary::cosmos::Cosmos;
+use tributary_functions::cosmos::Cosmos;
 use tributary_local::cosmos::{
     ContainersFile, CosmosEndpoint, EndpointOptions, StoreRequest, provision,
 };

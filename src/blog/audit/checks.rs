@@ -1,16 +1,16 @@
 //! What the checks of a blog remember.
 
 use quick_cache::sync::Cache;
-
-use crate::{
+use tributary_functions::{
     audit::{Slot, WindowChecks, read},
-    blog::{
-        Blog,
-        model::{Author, PostId, PostsItem, UserId, UsersItem},
-        projections::NewestPosts,
-    },
     cosmos::{StoreError, Stored},
     values::Timestamp,
+};
+
+use crate::blog::{
+    Blog,
+    model::{Author, PostId, PostsItem, UserId, UsersItem},
+    projections::NewestPosts,
 };
 
 /// How many users and how many posts are remembered between two checks; some 200 bytes each.

@@ -1,6 +1,6 @@
 //! The kinds of divergence that only a blog has.
 
-use crate::audit::Kind;
+use tributary_functions::audit::Kind;
 
 /// The kinds of the blog, beside those that [any domain](Kind::SHARED) can have.
 pub struct Kinds;

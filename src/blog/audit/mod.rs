@@ -4,10 +4,10 @@
 //! | --- | --- |
 //! | `posts.rs` | the counts of a post, the name on each item, children without a parent, the copy in `users` |
 //! | `users.rs` | the reservation of each name, names without a user, copies without a post |
-//! | [`WindowChecks`](crate::audit::WindowChecks) | the members of the feed and their copies |
+//! | [`WindowChecks`](tributary_functions::audit::WindowChecks) | the members of the feed and their copies |
 //! | `repair.rs` | the guarded write that repairs each |
 //!
-//! [`crate::audit`] has the rest: when a suspicion is a finding, and how a repair is checked.
+//! [`tributary_functions::audit`] has the rest: when a suspicion is a finding, and how a repair is checked.
 
 mod checks;
 mod kinds;
@@ -16,18 +16,19 @@ mod users;
 
 mod repair;
 
-use self::checks::BlogChecks;
-pub use self::kinds::Kinds;
-use super::{Blog, model::Reservation};
-use crate::{
+use tributary_functions::{
     audit::{Audit, AuditedItem, Checks, RepairResult, Suspect, Target},
     cosmos::{Container, StoreError},
 };
 
+use self::checks::BlogChecks;
+pub use self::kinds::Kinds;
+use super::{Blog, model::Reservation};
+
 /// Returns the audit of a blog.
 pub fn audit(blog: &Blog) -> Audit {
     let blog = blog.clone();
-    Audit::new("AuditBlog", move || BlogChecks::new(blog.clone()))
+    Audit::new("AuditBlog", "0 0 3 * * 0", move || BlogChecks::new(blog.clone()))
 }
 
 impl Checks for BlogChecks {

@@ -5,17 +5,17 @@ use std::{pin::pin, time::Duration};
 use futures::TryStreamExt;
 use serde::Deserialize;
 use serde_json::Value;
+use tributary_functions::{
+    audit::{AuditedItem, Kind, Slot, Suspect, compare, read, version},
+    cosmos::{Query, Scope, StoreError, Stored},
+    values::Timestamp,
+};
 
 use super::{
     Kinds,
     checks::{BlogChecks, KnownAuthor, Parent},
 };
-use crate::{
-    audit::{AuditedItem, Kind, Slot, Suspect, compare, read, version},
-    blog::model::{Post, PostCopy, PostId, PostsItem, UserId, Username, UsersItem},
-    cosmos::{Query, Scope, StoreError, Stored},
-    values::Timestamp,
-};
+use crate::blog::model::{Post, PostCopy, PostId, PostsItem, UserId, Username, UsersItem};
 
 /// How much younger than its comments and likes a post may seem.
 ///

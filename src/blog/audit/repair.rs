@@ -1,19 +1,20 @@
 //! Repairs of posts and users, with the guards that commands and projections use.
 
+use tributary_functions::{
+    audit::{Kind, Obstacle, RepairResult, Slot, Suspect, read},
+    cosmos::{ETag, Stored},
+    projection::removal::remove_some,
+};
+
 use super::{
     Kinds,
     checks::{BlogChecks, KnownAuthor},
 };
-use crate::{
-    audit::{Kind, Obstacle, RepairResult, Slot, Suspect, read},
-    blog::{
-        leftovers::Leftovers,
-        model::{Post, PostCopy, PostId, PostsItem, Reservation, UserId, UsersItem},
-        stores::{BlogError, PostSlot, UserSlot},
-        usernames::{free_name, take_name},
-    },
-    cosmos::{ETag, Stored},
-    projection::removal::remove_some,
+use crate::blog::{
+    leftovers::Leftovers,
+    model::{Post, PostCopy, PostId, PostsItem, Reservation, UserId, UsersItem},
+    stores::{BlogError, PostSlot, UserSlot},
+    usernames::{free_name, take_name},
 };
 
 pub(super) async fn repair(

@@ -1,14 +1,15 @@
 //! Checks of `users`: reservations of names both ways, and copies without a post.
 
+use tributary_functions::{
+    audit::{AuditedItem, Kind, Slot, Suspect, read},
+    cosmos::{StoreError, Stored},
+};
+
 use super::{
     Kinds,
     checks::{BlogChecks, KnownAuthor, Parent},
 };
-use crate::{
-    audit::{AuditedItem, Kind, Slot, Suspect, read},
-    blog::model::{PostCopy, Reservation, User, UserId, UsersItem},
-    cosmos::{StoreError, Stored},
-};
+use crate::blog::model::{PostCopy, Reservation, User, UserId, UsersItem};
 
 impl BlogChecks {
     pub(super) async fn check_users_item(

@@ -1,12 +1,7 @@
 //! C3: `POST /posts/{postId}/comments`.
 
 use axum::{extract::State, response::Response};
-
-use crate::{
-    blog::{
-        Blog,
-        model::{Comment, CommentContent, CommentId, PostId, UserId},
-    },
+use tributary_functions::{
     cosmos::{Attempt, ETag, retry},
     engines::{
         counted_children::{Creation, Request},
@@ -14,6 +9,11 @@ use crate::{
     },
     http::{self, Actor, ApiError, Form, FromForm, JsonBody, Params},
     values::{CommandId, Timestamp},
+};
+
+use crate::blog::{
+    Blog,
+    model::{Comment, CommentContent, CommentId, PostId, UserId},
 };
 
 /// The body of C3.

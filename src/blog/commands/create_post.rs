@@ -1,17 +1,17 @@
 //! C2: `POST /posts`.
 
 use axum::{extract::State, response::Response};
+use tributary_functions::{
+    cosmos::{Reads, Reason, retry},
+    http::{Actor, ApiError, JsonBody},
+};
 use uuid::Uuid;
 
 use super::put_post::create;
-use crate::{
-    blog::{
-        Blog,
-        model::{Post, PostId, PostText},
-        stores::PostSlot,
-    },
-    cosmos::{Reads, Reason, retry},
-    http::{Actor, ApiError, JsonBody},
+use crate::blog::{
+    Blog,
+    model::{Post, PostId, PostText},
+    stores::PostSlot,
 };
 
 /// Creates a post under an id of ours: one store request, and one for an author who has not been

@@ -1,17 +1,17 @@
 //! C1: `POST /users`.
 
 use axum::{extract::State, response::Response};
-use uuid::Uuid;
-
-use super::put_user::{Conditional, NewName, create, save};
-use crate::{
-    blog::{
-        Blog,
-        model::{User, UserId},
-    },
+use tributary_functions::{
     cosmos::{Attempt, retry},
     http::{Actor, ApiError, Conditions, JsonBody},
     values::CommandId,
+};
+use uuid::Uuid;
+
+use super::put_user::{Conditional, NewName, create, save};
+use crate::blog::{
+    Blog,
+    model::{User, UserId},
 };
 
 /// Creates a user under an id of ours: two store requests. A caller who is known gets the id under

@@ -1,17 +1,17 @@
 //! `DELETE /posts/{postId}/comments/{commentId}`.
 
 use axum::{extract::State, http::StatusCode};
-
-use crate::{
-    blog::{
-        Blog,
-        model::{CommentId, PostId, PostsItem},
-        reactions::ReactionId,
-    },
+use tributary_functions::{
     cosmos::{Attempt, Reads, retry},
     engines::counted_children::{Deletion, Request},
     http::{Actor, ApiError, Conditions, Params},
     values::CommandId,
+};
+
+use crate::blog::{
+    Blog,
+    model::{CommentId, PostId, PostsItem},
+    reactions::ReactionId,
 };
 
 /// Deletes a comment and counts it off, in one transaction: two store requests when nobody else

@@ -1,16 +1,16 @@
 //! `DELETE /posts/{postId}`.
 
 use axum::{extract::State, http::StatusCode};
-
-use crate::{
-    blog::{
-        Blog,
-        model::{PostId, PostsItem},
-    },
+use tributary_functions::{
     cosmos::{Attempt, retry},
     engines::command::Delete,
     http::{Actor, ApiError, Conditions, Params},
     values::{CommandId, Timestamp},
+};
+
+use crate::blog::{
+    Blog,
+    model::{PostId, PostsItem},
 };
 
 /// Deletes a post: two store requests. A tombstone takes its place, at which its comments and

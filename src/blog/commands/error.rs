@@ -1,6 +1,8 @@
 //! What callers are told of an error of the blog.
 
-use crate::{blog::stores::BlogError, http::ApiError};
+use tributary_functions::http::ApiError;
+
+use crate::blog::stores::BlogError;
 
 impl From<BlogError> for ApiError {
     fn from(error: BlogError) -> Self {

@@ -1,16 +1,16 @@
 //! C4: `PUT /posts/{postId}/likes/{userId}`.
 
 use axum::{extract::State, http::StatusCode, response::Response};
-
-use crate::{
-    blog::{
-        Blog,
-        model::{Like, PostId, UserId},
-    },
+use tributary_functions::{
     cosmos::{Attempt, ETag, StoreError, confirm, retry},
     engines::counted_children::{Creation, Request},
     http::{self, Actor, ApiError, Conditions, Params},
     values::{CommandId, Timestamp},
+};
+
+use crate::blog::{
+    Blog,
+    model::{Like, PostId, UserId},
 };
 
 /// Creates a like and counts it, in one transaction: two store requests when nobody else writes to

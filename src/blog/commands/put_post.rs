@@ -1,26 +1,32 @@
 //! C2: `PUT /posts/{postId}`.
 
 use axum::{extract::State, http::StatusCode, response::Response};
-
-use crate::{
-    blog::{
-        Blog,
-        leftovers::Leftovers,
-        model::{
-            Author, Post, PostContent, PostId, PostText, PostsItem, PublicPost, Title, UserId,
-        },
-    },
+use tributary_functions::{
     cosmos::{Attempt, ETag, Reads, StoreError, Stored, retry},
     engines::{
         command::{self, Put},
         counted_children::{Edition, Request},
     },
-    http::{self, Actor, ApiError, Conditions, Form, FromForm, JsonBody, Params},
+    http::{self, Actor, ApiError, Conditions, DomainProblem, Form, FromForm, JsonBody, Params},
     projection::removal::{Remaining, remove_some},
     values::{CommandId, Timestamp},
 };
 
+use crate::blog::{
+    Blog,
+    leftovers::Leftovers,
+    model::{Author, Post, PostContent, PostId, PostText, PostsItem, PublicPost, Title, UserId},
+};
+
 const OK: StatusCode = StatusCode::OK;
+
+/// 503: the change feed is still removing the comments and likes of the post that had this id.
+const REMOVAL_PENDING: DomainProblem = DomainProblem {
+    status: StatusCode::SERVICE_UNAVAILABLE,
+    slug: "removal-pending",
+    title: "Removal pending",
+    detail: "The removal of the deleted post with this id has not finished. Retry after the seconds in `Retry-After`.",
+};
 
 impl FromForm for PostText {
     fn from_form(form: &mut Form) -> Option<Self> {
@@ -106,7 +112,7 @@ async fn save(
             // the newest version only, and may never show the tombstone that goes now.
             let leftovers = Leftovers(&blog.posts);
             if remove_some(&leftovers, &mark.item).await? == Remaining::Some {
-                return Err(ApiError::RemovalPending);
+                return Err(ApiError::OfDomain(&REMOVAL_PENDING));
             }
             let mut post = wanted.post(&author).following(&mark.item);
             post.recent.remember([command.clone()], *now);

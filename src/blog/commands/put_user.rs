@@ -1,17 +1,17 @@
 //! C1: `PUT /users/{userId}`.
 
 use axum::{extract::State, http::StatusCode, response::Response};
-
-use crate::{
-    blog::{
-        Blog,
-        model::{User, UserId, Username},
-        usernames::{release, take_name},
-    },
+use tributary_functions::{
     cosmos::{Attempt, ETag, Stored, retry},
     engines::command::{Put, Wanted},
     http::{self, Actor, ApiError, Conditions, Form, FromForm, JsonBody, Params},
     values::{CommandId, Timestamp},
+};
+
+use crate::blog::{
+    Blog,
+    model::{User, UserId, Username},
+    usernames::{release, take_name},
 };
 
 /// The body of C1.

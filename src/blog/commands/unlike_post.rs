@@ -1,16 +1,16 @@
 //! `DELETE /posts/{postId}/likes/{userId}`.
 
 use axum::{extract::State, http::StatusCode};
-
-use super::delete_comment::remove;
-use crate::{
-    blog::{
-        Blog,
-        model::{PostId, UserId},
-        reactions::ReactionId,
-    },
+use tributary_functions::{
     http::{Actor, ApiError, Conditions, Params},
     values::CommandId,
+};
+
+use super::delete_comment::remove;
+use crate::blog::{
+    Blog,
+    model::{PostId, UserId},
+    reactions::ReactionId,
 };
 
 /// Deletes a like and counts it off, in one transaction: two store requests when nobody else

@@ -1,7 +1,7 @@
 //! What posts, comments and likes have of their user.
 
 use super::Username;
-use crate::values::{self, check_id};
+use tributary_functions::values::{self, check_id};
 
 values::checked_text!(
     /// The id of a user.

@@ -1,16 +1,16 @@
 //! Posts, their copies in short form, and the mark of a deleted one.
 
 use serde::{Deserialize, Serialize};
-use unicode_segmentation::UnicodeSegmentation;
-
-use super::{Author, UserId, Username};
-use crate::{
+use tributary_functions::{
     engines::{
         idempotency::Recent,
         tombstone::{self, FormerOwners},
     },
     values::{self, Timestamp, check_id, check_length, may_be_rewritten_by_host},
 };
+use unicode_segmentation::UnicodeSegmentation;
+
+use super::{Author, UserId, Username};
 
 values::checked_text!(
     /// The id of a post.

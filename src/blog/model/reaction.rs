@@ -1,13 +1,13 @@
 //! Comments and likes.
 
 use serde::{Deserialize, Serialize};
-use uuid::Uuid;
-
-use super::{Author, PostId, UserId, Username};
-use crate::{
+use tributary_functions::{
     engines::idempotency::IdempotencyKey,
     values::{self, CommandId, Timestamp, check_id, check_length},
 };
+use uuid::Uuid;
+
+use super::{Author, PostId, UserId, Username};
 
 values::checked_text!(
     /// The id of a comment.

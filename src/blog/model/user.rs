@@ -3,12 +3,12 @@
 use std::mem;
 
 use serde::{Deserialize, Serialize};
-
-use super::{Author, DeletedPost, PostCopy, UserId, Username};
-use crate::{
+use tributary_functions::{
     engines::{idempotency::Recent, tombstone, unique_claim::Reserved},
     values::Timestamp,
 };
+
+use super::{Author, DeletedPost, PostCopy, UserId, Username};
 
 /// The items of the container `users`.
 #[derive(Debug, Clone, Serialize, Deserialize)]

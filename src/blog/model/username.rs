@@ -9,7 +9,7 @@ use icu_properties::{
 use serde::{Deserialize, Serialize};
 use unicode_normalization::UnicodeNormalization;
 
-use crate::values::{Invalid, check_length};
+use tributary_functions::values::{Invalid, check_length};
 
 /// A username: 1 to 64 characters after trimming, none of them invisible.
 ///

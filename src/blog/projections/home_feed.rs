@@ -1,11 +1,6 @@
 //! The newest posts in short form, all in one logical partition, for Q6.
 
-use super::PostCopies;
-use crate::{
-    blog::{
-        Blog,
-        model::{Post, PostCopy, PostsItem},
-    },
+use tributary_functions::{
     cosmos::{Container, Query, StoreError},
     projection::{
         Origin,
@@ -13,6 +8,12 @@ use crate::{
         window::{Window, WindowProjection},
     },
     values::Timestamp,
+};
+
+use super::PostCopies;
+use crate::blog::{
+    Blog,
+    model::{Post, PostCopy, PostsItem},
 };
 
 /// Keeps `feed` true to the posts: exactly the 100 newest that exist.

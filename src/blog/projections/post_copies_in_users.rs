@@ -1,16 +1,17 @@
 //! Posts in short form in the partition of their author, for Q3.
 
-use crate::{
-    blog::{
-        Blog,
-        model::{DeletedPost, PostCopy, PostsItem, UserId, UsersItem},
-    },
+use tributary_functions::{
     cosmos::Container,
     engines::tombstone::FormerOwner,
     projection::{
         Origin, VersionedCopy,
         copies::{Copies, CopyProjection},
     },
+};
+
+use crate::blog::{
+    Blog,
+    model::{DeletedPost, PostCopy, PostsItem, UserId, UsersItem},
 };
 
 /// Keeps the copies of posts in `users` true to the posts.

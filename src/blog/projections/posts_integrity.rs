@@ -1,20 +1,21 @@
 //! What must hold inside `posts`, and commands alone cannot see to.
 
-use super::usernames_in_posts::Usernames;
-use crate::{
-    blog::{
-        Blog,
-        leftovers::Leftovers,
-        model::{CopiedName, PostsItem},
-    },
+use tributary_functions::{
     cosmos::{Container, StoreError},
     projection::{Background, Effect, Projection, fan_out::repair, removal::remove_for_a_slice},
+};
+
+use super::usernames_in_posts::Usernames;
+use crate::blog::{
+    Blog,
+    leftovers::Leftovers,
+    model::{CopiedName, PostsItem},
 };
 
 /// Keeps `posts` true to itself.
 ///
 /// - *Names.* What was created under an old name while a rename ran gets the new one
-///   ([`fan_out`](crate::projection::fan_out)).
+///   ([`fan_out`](tributary_functions::projection::fan_out)).
 /// - *Deleted posts.* Their comments and likes are removed here, however many there are: in slices
 ///   of time, within the budget that renames have, and with low priority in the store.
 pub struct PostsIntegrity {
@@ -60,7 +61,7 @@ impl Projection for PostsIntegrity {
             return Ok(Effect::Unchanged);
         };
         let user_id = change.user_id().as_str();
-        let names = Usernames(self.blog.clone());
+        let names = Usernames::new(self.blog.clone());
         repair(&names, (user_id, user_id), version, (post_id.as_str(), id)).await
     }
 }

@@ -1,31 +1,29 @@
 //! A user's new name on the user's posts, comments and likes.
 
-use crate::{
-    blog::{
-        Blog,
-        model::{PostsItem, Renaming, User, UsersItem},
-        usernames::release,
-    },
+use tributary_functions::{
     cosmos::{Container, Query, StoreError},
-    projection::{
-        Background,
-        fan_out::{FanOut, FanOutProjection, Origin, Update},
-    },
+    projection::fan_out::{FanOut, FanOutProjection, Origin, Update},
+};
+
+use crate::blog::{
+    Blog,
+    model::{PostsItem, Renaming, User, UsersItem},
+    usernames::release,
 };
 
 /// Keeps the names in `posts` true to the users, after a rename, and sees that the old name is free.
 pub type UsernamesInPosts = FanOutProjection<Usernames>;
 
-impl UsernamesInPosts {
-    /// The projection of a blog.
-    pub fn of(blog: &Blog, background: &Background) -> Self {
-        Self::new(Usernames(blog.in_background()), background)
-    }
-}
-
 /// The names of users, with a copy in each post, comment and like of the user. A rename is rare, and
 /// the one change that has to look in all partitions.
-pub struct Usernames(pub(super) Blog);
+pub struct Usernames(Blog);
+
+impl Usernames {
+    /// Names the copies of a blog.
+    pub fn new(blog: Blog) -> Self {
+        Self(blog)
+    }
+}
 
 impl FanOut for Usernames {
     const FUNCTION: &'static str = "UsernamesInPosts";

@@ -1,14 +1,14 @@
 //! `GET /posts/{postId}/comments/{commentId}`.
 
 use axum::{extract::State, response::Response};
-
-use crate::{
-    blog::{
-        Blog,
-        model::{CommentId, PostId},
-    },
+use tributary_functions::{
     cosmos::confirm,
     http::{ApiError, Conditions, Params, found},
+};
+
+use crate::blog::{
+    Blog,
+    model::{CommentId, PostId},
 };
 
 /// A comment: two point reads, for the comments of a deleted post are not there either.

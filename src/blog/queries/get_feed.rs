@@ -5,13 +5,13 @@ use axum::{
     http::header::CONTENT_TYPE,
     response::IntoResponse,
 };
-
-use crate::{
-    blog::{Blog, projections::NewestPosts},
+use tributary_functions::{
     cosmos::{JsonText, Query, Scope, StoreError},
     http::{ApiError, limit_of},
     projection::window::Window,
 };
+
+use crate::blog::{Blog, projections::NewestPosts};
 
 /// The newest posts, at most 100: one query in one logical partition. The copies in the feed are
 /// what readers see of posts, so they are handed through.

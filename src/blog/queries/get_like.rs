@@ -1,14 +1,14 @@
 //! `GET /posts/{postId}/likes/{userId}`.
 
 use axum::{extract::State, response::Response};
-
-use crate::{
-    blog::{
-        Blog,
-        model::{PostId, UserId},
-    },
+use tributary_functions::{
     cosmos::confirm,
     http::{ApiError, Conditions, Params, found},
+};
+
+use crate::blog::{
+    Blog,
+    model::{PostId, UserId},
 };
 
 /// A like: two point reads, for the likes of a deleted post are not there either.

@@ -1,12 +1,12 @@
 //! Q2: `GET /posts/{postId}`.
 
 use axum::{extract::State, response::Response};
-
-use crate::{
-    blog::{Blog, model::PostId},
+use tributary_functions::{
     cosmos::confirm,
     http::{ApiError, Conditions, Params, found},
 };
+
+use crate::blog::{Blog, model::PostId};
 
 /// A post with its author's name and its counts: one point read.
 pub async fn get_post(

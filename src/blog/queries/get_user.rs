@@ -1,12 +1,12 @@
 //! Q1: `GET /users/{userId}`.
 
 use axum::{extract::State, response::Response};
-
-use crate::{
-    blog::{Blog, model::UserId, stores::UserSlot},
+use tributary_functions::{
     cosmos::confirm,
     http::{ApiError, Conditions, Params, found},
 };
+
+use crate::blog::{Blog, model::UserId, stores::UserSlot};
 
 /// A user: one point read.
 pub async fn get_user(

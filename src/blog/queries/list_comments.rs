@@ -1,14 +1,14 @@
 //! Q4: `GET /posts/{postId}/comments`.
 
 use axum::{Json, extract::State};
-
-use crate::{
-    blog::{
-        Blog,
-        model::{PostId, PublicComment},
-    },
+use tributary_functions::{
     engines::child_list::{ChildList, FirstType, ListOrder, SortKey},
     http::{ApiError, List, PageRequest, Params},
+};
+
+use crate::blog::{
+    Blog,
+    model::{PostId, PublicComment},
 };
 
 const COMMENTS: ChildList = ChildList {

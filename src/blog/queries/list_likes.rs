@@ -1,14 +1,14 @@
 //! Q5: `GET /posts/{postId}/likes`.
 
 use axum::{Json, extract::State};
-
-use crate::{
-    blog::{
-        Blog,
-        model::{PostId, PublicLike},
-    },
+use tributary_functions::{
     engines::child_list::{ChildList, FirstType, ListOrder, SortKey},
     http::{ApiError, List, PageRequest, Params},
+};
+
+use crate::blog::{
+    Blog,
+    model::{PostId, PublicLike},
 };
 
 const LIKES: ChildList = ChildList {

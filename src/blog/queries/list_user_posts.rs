@@ -1,14 +1,14 @@
 //! Q3: `GET /users/{userId}/posts`.
 
 use axum::{Json, extract::State};
-
-use crate::{
-    blog::{
-        Blog,
-        model::{PostCopy, PublicPost, UserId},
-    },
+use tributary_functions::{
     engines::child_list::{ChildList, FirstType, ListOrder, SortKey},
     http::{ApiError, List, PageRequest, Params},
+};
+
+use crate::blog::{
+    Blog,
+    model::{PostCopy, PublicPost, UserId},
 };
 
 const POSTS: ChildList = ChildList {

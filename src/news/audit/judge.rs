@@ -5,11 +5,10 @@
 
 use std::time::Duration;
 
+use tributary_functions::values::Timestamp;
+
 use super::known::{Copy, Known, KnownLocation, Seen};
-use crate::{
-    news::model::{State, Store, StoredItem},
-    values::Timestamp,
-};
+use crate::news::model::{State, Store, StoredItem};
 
 /// How long a move may take before it is unsettled work. A command makes it in a second; the host ends
 /// a function after 10 minutes, and then another has to end the move.

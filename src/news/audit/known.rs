@@ -5,14 +5,14 @@ use std::{collections::HashMap, sync::Arc};
 use futures::future::try_join4;
 use serde::Deserialize;
 use serde_json::Value;
-
-use crate::{
+use tributary_functions::{
     cosmos::{Container, Scope, StoreError},
-    news::{
-        feeds::News,
-        model::{Departure, Place, Store},
-    },
     values::Timestamp,
+};
+
+use crate::news::{
+    feeds::News,
+    model::{Departure, Place, Store},
 };
 
 /// All that is known of an item.

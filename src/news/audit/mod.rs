@@ -10,7 +10,7 @@
 //! further, and nothing was acknowledged. The next post of the item creates it.
 //!
 //! A page of a hundred items costs four more queries, whatever is in it: one for each container.
-//! [`crate::audit`] has the rest: when a suspicion is a finding, and how a repair is checked.
+//! [`tributary_functions::audit`] has the rest: when a suspicion is a finding, and how a repair is checked.
 
 mod judge;
 mod known;
@@ -22,16 +22,16 @@ use std::{
 };
 
 use quick_cache::sync::Cache;
+use tributary_functions::{
+    audit::{Audit, AuditedItem, Checks, Kind, RepairResult, Suspect},
+    cosmos::{Container, StoreError},
+};
 
 use self::{judge::Wrong, known::Known};
 use super::{
     feeds::{KEYS, Location, News, ProviderKeys},
     migration::RECORDS,
     model::{KeyClass, NewsItem, ProviderId, State, Store, StoredItem},
-};
-use crate::{
-    audit::{Audit, AuditedItem, Checks, Kind, RepairResult, Suspect},
-    cosmos::{Container, StoreError},
 };
 
 /// How many providers are remembered; some 200 bytes each.
@@ -65,7 +65,7 @@ impl Kinds {
 /// Returns the audit of the news.
 pub(super) fn audit(news: &News) -> Audit {
     let news = news.clone();
-    Audit::new("AuditNews", move || NewsChecks::new(news.clone()))
+    Audit::new("AuditNews", "0 0 4 * * 0", move || NewsChecks::new(news.clone()))
 }
 
 /// Where a copy of an item is: container, partition, id.

@@ -1,20 +1,20 @@
 //! Repairs of the news, with the guards that commands and the migration use.
 
 use serde_json::Value;
+use tributary_functions::{
+    audit::{Obstacle, RepairResult, Suspect, Target},
+    cosmos::{ETag, StoreError, Stored},
+    engines::relocation::carry,
+};
 
 use super::{
     Kinds, NewsChecks,
     judge::{Twice, Wrong},
 };
-use crate::{
-    audit::{Obstacle, RepairResult, Suspect, Target},
-    cosmos::{ETag, StoreError, Stored},
-    engines::relocation::carry,
-    news::{
-        feeds::News,
-        model::{ItemId, NewsItem, PartitionKey, Place, Store, StoredItem},
-        moves,
-    },
+use crate::news::{
+    feeds::News,
+    model::{ItemId, NewsItem, PartitionKey, Place, Store, StoredItem},
+    moves,
 };
 
 /// How often a location is written until it stands.

@@ -7,15 +7,13 @@ use axum::{
 };
 use serde::Serialize;
 
-use crate::{
-    http::{ApiError, parameter_of},
-    news::{
-        NewsApp,
-        archive::{archive, dry_run},
-        model::PartitionKey,
-        turns::Slice,
-    },
+use crate::news::{
+    NewsApp,
+    archive::{archive, dry_run},
+    model::PartitionKey,
+    turns::Slice,
 };
+use tributary_functions::http::{ApiError, parameter_of};
 
 /// What a run of the archive has done.
 #[derive(Debug, Serialize)]

@@ -2,11 +2,9 @@
 
 use axum::{Json, extract::State};
 use serde::Serialize;
+use tributary_functions::http::ApiError;
 
-use crate::{
-    http::ApiError,
-    news::{NewsApp, migration::migrate, turns::Slice},
-};
+use crate::news::{NewsApp, migration::migrate, turns::Slice};
 
 /// What a run of the migration has done.
 #[derive(Debug, Serialize)]

@@ -1,15 +1,15 @@
 //! `POST /news/items`.
 
 use axum::{extract::State, http::StatusCode, response::Response};
+use tributary_functions::{
+    http::{self, ApiError, Form, FromForm, JsonBody},
+    values::{CommandId, Timestamp},
+};
 
 use super::save::{Saved, save};
-use crate::{
-    http::{self, ApiError, Form, FromForm, JsonBody},
-    news::{
-        feeds::News,
-        model::{Content, MAX_TAGS, Metadata, NewItem, ProviderId, SourceUrl, Tag, Title},
-    },
-    values::{CommandId, Timestamp},
+use crate::news::{
+    feeds::News,
+    model::{Content, MAX_TAGS, Metadata, NewItem, ProviderId, SourceUrl, Tag, Title},
 };
 
 impl FromForm for NewItem {

@@ -14,16 +14,16 @@ use axum::{Json, extract::State, http::StatusCode};
 use futures::{FutureExt, StreamExt, stream};
 use serde::Serialize;
 use tokio::time::{Instant, timeout_at};
-
-use super::save::{Saved, save};
-use crate::{
+use tributary_functions::{
     cosmos::{self, StoreError, Transaction},
     http::{ApiError, FieldError, Form, FromForm, JsonBody},
-    news::{
-        feeds::News,
-        model::{ItemId, NewItem, NewsItem, PartitionKey, Place, StoredItem},
-    },
     values::CommandId,
+};
+
+use super::save::{Saved, save};
+use crate::news::{
+    feeds::News,
+    model::{ItemId, NewItem, NewsItem, PartitionKey, Place, StoredItem},
 };
 
 /// The most items of a request.

@@ -5,20 +5,20 @@
 //! creates it in the same place.
 
 use axum::http::StatusCode;
-
-use crate::{
+use tributary_functions::{
     cosmos::{Attempt, ETag, StoreError, Stored, retry},
     engines::{
         command::{self, Put, Wanted},
         relocation::{carry, remove_carried},
     },
     http::ApiError,
-    news::{
-        feeds::{Found, Location, News},
-        model::{Departure, FeedItem, ItemId, NewItem, NewsItem, Place, StoredItem, Vacated},
-        moves::{self, vacant},
-    },
     values::CommandId,
+};
+
+use crate::news::{
+    feeds::{Found, Location, News},
+    model::{Departure, FeedItem, ItemId, NewItem, NewsItem, Place, StoredItem, Vacated},
+    moves::{self, vacant},
 };
 
 /// What became of an item.
@@ -157,7 +157,7 @@ impl Save<'_> {
 
     /// Brings an item that is about to change its place in lists to the end of a relocation that may
     /// be under way, and deletes its carried copies: see
-    /// [`relocation`](crate::engines::relocation).
+    /// [`relocation`](tributary_functions::engines::relocation).
     async fn arrive(&self, news: &News, at: &Place, item: &StoredItem) -> Result<(), ApiError> {
         let (latest, published) = (news.latest_committed(), item.public.published_date);
         let (key, id) = (&at.partition_key, self.id.as_str());

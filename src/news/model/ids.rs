@@ -3,7 +3,7 @@
 use uuid::Uuid;
 
 use super::SourceUrl;
-use crate::values::{self, check_id};
+use tributary_functions::values::{self, check_id};
 
 values::checked_text!(
     /// The id of a feed provider, such as `reuters`.

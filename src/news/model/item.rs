@@ -1,12 +1,12 @@
 //! Feed items, as callers write and read them.
 
 use serde::{Deserialize, Serialize};
+use tributary_functions::values::Timestamp;
 
 use super::{
     Content, ItemId, KeyClass, MAX_TAGS, Metadata, PartitionKey, ProviderId, SourceUrl, Tag, Title,
     text::{MAX_CONTENT, MAX_METADATA, MAX_URL},
 };
-use crate::values::Timestamp;
 
 /// What a caller posts.
 #[derive(Debug, Clone, PartialEq)]

@@ -9,7 +9,7 @@ use tributary_partitioning::{
 };
 
 use super::ProviderId;
-use crate::values::{Invalid, Timestamp};
+use tributary_functions::values::{Invalid, Timestamp};
 
 /// The value of `/partitionKey`: `reuters_2026-11`, `gazette_2026-Q4`, or `2026-11`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

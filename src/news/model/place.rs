@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use tributary_functions::values::Timestamp;
 use tributary_partitioning::period::Granularity;
 
 use super::{PartitionKey, ProviderId, Strategy};
-use crate::values::Timestamp;
 
 /// The containers, from the hottest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -1,15 +1,15 @@
 //! Feed items as they are stored, and what an item leaves where it was.
 
 use serde::{Deserialize, Serialize};
-
-use super::{FeedItem, ItemId, PartitionKey, Place};
-use crate::{
+use tributary_functions::{
     engines::{
         idempotency::{Recent, remembers},
         relocation::{Carried, CopyState},
     },
     values::{CommandId, Timestamp},
 };
+
+use super::{FeedItem, ItemId, PartitionKey, Place};
 
 /// How long a tombstone stays, and a copy that was brought to a colder container, in seconds: a day.
 ///

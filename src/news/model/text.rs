@@ -10,7 +10,7 @@ use serde::{
 use serde_json::{Map, Value};
 use url::Url;
 
-use crate::values::{self, Invalid, check_length};
+use tributary_functions::values::{self, Invalid, check_length};
 
 values::checked_text!(
     /// A title: 1 to 500 characters.

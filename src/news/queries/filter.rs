@@ -3,13 +3,13 @@
 use std::{ops::Range, time::Duration};
 
 use serde::Serialize;
-
-use crate::{
+use tributary_functions::{
     engines::child_list::SortKey,
-    http::{ApiError, Filter},
-    news::model::ProviderId,
+    http::{ApiError, Filter, QueryParameter},
     values::{Timestamp, check_length},
 };
+
+use crate::news::model::ProviderId;
 
 const DAY: Duration = Duration::from_hours(24);
 
@@ -33,7 +33,22 @@ pub struct NewsFilter<const SEARCH: bool> {
     pub(super) q: Option<String>,
 }
 
+const PROVIDER: QueryParameter = QueryParameter::new("provider", "The provider of the items.");
+const FROM: QueryParameter = QueryParameter::new(
+    "from",
+    "The begin of the window: an RFC 3339 timestamp, or a date of UTC.",
+);
+const TO: QueryParameter =
+    QueryParameter::new("to", "The end of the window, exclusive; now by default.");
+const DAYS: QueryParameter =
+    QueryParameter::new("days", "The window as the last days, 1 to 36,500, instead of `from`.");
+const WORDS: QueryParameter =
+    QueryParameter::new("q", "2 to 100 characters in title, content or tags, in any case.");
+
 impl<const SEARCH: bool> Filter for NewsFilter<SEARCH> {
+    const PARAMETERS: &'static [QueryParameter] =
+        if SEARCH { &[PROVIDER, FROM, TO, DAYS, WORDS] } else { &[PROVIDER, FROM, TO, DAYS] };
+
     fn set(&mut self, name: &str, value: &str) -> Result<(), ApiError> {
         match name {
             "provider" => {

@@ -1,15 +1,15 @@
 //! `GET /news/items/{partitionKey}/{id}`.
 
 use axum::{extract::State, response::Response};
-
-use super::router::with_headers;
-use crate::{
+use tributary_functions::{
     cosmos::{Stored, confirm},
     http::{self, ApiError, Conditions, Params},
-    news::{
-        feeds::{Found, News},
-        model::{ItemId, PartitionKey, Store},
-    },
+};
+
+use super::router::with_headers;
+use crate::news::{
+    feeds::{Found, News},
+    model::{ItemId, PartitionKey, Store},
 };
 
 /// An item, wherever it lives: a point read for each container up to its own.

@@ -1,13 +1,13 @@
 //! `GET /news/items`.
 
 use axum::{extract::State, response::Response};
-
-use super::{filter::NewsFilter, router};
-use crate::{
+use tributary_functions::{
     engines::child_list::SortKey,
     http::{ApiError, PageRequest},
-    news::feeds::News,
 };
+
+use super::{filter::NewsFilter, router};
+use crate::news::feeds::News;
 
 /// Items of a window, newest first.
 pub async fn list_items(

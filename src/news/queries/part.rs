@@ -9,20 +9,20 @@
 use std::ops::Range;
 
 use serde::Deserialize;
-
-use super::filter::NewsFilter;
-use crate::{
+use tributary_functions::{
     cosmos::{self, Container, JsonText, Query, Scope, StoreError},
     engines::{
         child_list::SortKey,
         merged_list::{Part, Row, Rows, Wanted},
     },
-    news::{
-        feeds::News,
-        model::{ItemId, NewsItem, PartitionKey, State, Store, StoredItem},
-        moves,
-    },
     values::Timestamp,
+};
+
+use super::filter::NewsFilter;
+use crate::news::{
+    feeds::News,
+    model::{ItemId, NewsItem, PartitionKey, State, Store, StoredItem},
+    moves,
 };
 
 /// How many candidates a search asks for at once, at most.

@@ -24,21 +24,21 @@ use axum::{
     http::{HeaderName, HeaderValue},
     response::{IntoResponse, Response},
 };
-use tributary_partitioning::period::Period;
-
-use super::{filter::NewsFilter, part::Items};
-use crate::{
+use tributary_functions::{
     cosmos::Budget,
     engines::{
         child_list::SortKey,
         merged_list::{Merged, PageLimits, Part, merge},
     },
     http::{ApiError, PageRequest, refused_cursor},
-    news::{
-        feeds::News,
-        model::{FeedItem, PartitionKey, Store, Strategy},
-    },
     values::Timestamp,
+};
+use tributary_partitioning::period::Period;
+
+use super::{filter::NewsFilter, part::Items};
+use crate::news::{
+    feeds::News,
+    model::{FeedItem, PartitionKey, Store, Strategy},
 };
 
 const CONTAINERS: HeaderName = HeaderName::from_static("x-containers-queried");

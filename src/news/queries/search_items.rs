@@ -1,13 +1,13 @@
 //! `GET /news/search`.
 
 use axum::{extract::State, response::Response};
-
-use super::{filter::NewsFilter, router};
-use crate::{
+use tributary_functions::{
     engines::child_list::SortKey,
     http::{ApiError, PageRequest},
-    news::feeds::News,
 };
+
+use super::{filter::NewsFilter, router};
+use crate::news::feeds::News;
 
 /// Items of a window whose title, content or tags contain a text, newest first.
 pub async fn search_items(

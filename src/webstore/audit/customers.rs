@@ -1,20 +1,20 @@
 //! Checks of customers, orders and the leaderboard, and their repairs.
 
 use serde_json::Value;
-
-use super::StoreChecks;
-use crate::{
+use tributary_functions::{
     audit::{AuditedItem, Kind, Obstacle, RepairResult, Slot, Suspect, compare, read, version},
     cosmos::{Container, Reads, StoreError, Stored},
     engines::child_list::SortKey,
     values::Timestamp,
-    webstore::{
-        model::{
-            Customer, CustomerChange, CustomerId, CustomerItem, LEADERBOARD_PARTITION,
-            LeaderboardItem, SalesOrder,
-        },
-        queries::ORDERS,
+};
+
+use super::StoreChecks;
+use crate::webstore::{
+    model::{
+        Customer, CustomerChange, CustomerId, CustomerItem, LEADERBOARD_PARTITION, LeaderboardItem,
+        SalesOrder,
     },
+    queries::ORDERS,
 };
 
 /// How many orders are counted at a time.

@@ -1,21 +1,21 @@
 //! What the audit of the WebStore checks: the names on products, the categories and tags that they
 //! refer to, and moves that do not end; the count of a customer's orders, and the leaderboard.
 //!
-//! [`crate::audit`] has the rest: when a suspicion is a finding, and how a repair is checked.
+//! [`tributary_functions::audit`] has the rest: when a suspicion is a finding, and how a repair is checked.
 
 mod customers;
 mod products;
 
 use quick_cache::sync::Cache;
+use tributary_functions::{
+    audit::{Audit, AuditedItem, Checks, Kind, Obstacle, RepairResult, Suspect},
+    cosmos::{Container, StoreError},
+};
 
 use self::products::KnownLabel;
 use super::{
     Catalog, Customers,
     model::{LabelItem, LabelKind, ProductItem},
-};
-use crate::{
-    audit::{Audit, AuditedItem, Checks, Kind, Obstacle, RepairResult, Suspect},
-    cosmos::{Container, StoreError},
 };
 
 /// How many categories and tags are remembered between two checks; some 500 bytes each.
@@ -34,7 +34,8 @@ impl Kinds {
 /// Returns the audit of the WebStore.
 pub fn audit(catalog: &Catalog, customers: &Customers) -> Audit {
     let (catalog, customers) = (catalog.clone(), customers.clone());
-    Audit::new("AuditWebStore", move || StoreChecks::new(catalog.clone(), customers.clone()))
+    let checks = move || StoreChecks::new(catalog.clone(), customers.clone());
+    Audit::new("AuditWebStore", "0 30 3 * * 0", checks)
 }
 
 /// Checks items. What it remembers of categories and tags may be old: that can only raise a

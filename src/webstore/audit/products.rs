@@ -1,13 +1,14 @@
 //! Checks of a product, and their repairs.
 
-use super::{Kinds, StoreChecks};
-use crate::{
+use tributary_functions::{
     audit::{AuditedItem, Kind, Obstacle, RepairResult, Slot, Suspect, read},
     cosmos::{StoreError, Stored},
-    webstore::{
-        model::{CategoryId, LabelCopy, LabelItem, LabelKind, Product, ProductId},
-        moves,
-    },
+};
+
+use super::{Kinds, StoreChecks};
+use crate::webstore::{
+    model::{CategoryId, LabelCopy, LabelItem, LabelKind, Product, ProductId},
+    moves,
 };
 
 /// What is known of a category or a tag.

@@ -1,8 +1,7 @@
 //! `POST /customers/{customerId}/orders`.
 
 use axum::{extract::State, response::Response};
-
-use crate::{
+use tributary_functions::{
     cosmos::{Attempt, Stored, retry},
     engines::{
         counted_children::{Creation, Request},
@@ -10,12 +9,13 @@ use crate::{
     },
     http::{self, Actor, ApiError, Form, FromForm, JsonBody, Params},
     values::CommandId,
-    webstore::{
-        Customers,
-        model::{
-            CategoryId, CustomerId, MAX_LINES, NewLine, NewOrder, OrderId, ProductId, Quantity,
-            SalesOrder,
-        },
+};
+
+use crate::webstore::{
+    Customers,
+    model::{
+        CategoryId, CustomerId, MAX_LINES, NewLine, NewOrder, OrderId, ProductId, Quantity,
+        SalesOrder,
     },
 };
 

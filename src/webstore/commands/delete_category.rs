@@ -1,15 +1,15 @@
 //! `DELETE /categories/{categoryId}`.
 
 use axum::{extract::State, response::Response};
-
-use super::label::LabelCommand;
-use crate::{
+use tributary_functions::{
     http::{ApiError, Conditions, Params},
     values::CommandId,
-    webstore::{
-        catalog::Catalog,
-        model::{CategoryId, LabelKind},
-    },
+};
+
+use super::label::LabelCommand;
+use crate::webstore::{
+    catalog::Catalog,
+    model::{CategoryId, LabelKind},
 };
 
 /// Deletes a category that no product uses.

@@ -1,16 +1,16 @@
 //! `DELETE /customers/{customerId}/orders/{orderId}`.
 
 use axum::{extract::State, http::StatusCode};
-
-use crate::{
+use tributary_functions::{
     cosmos::{Attempt, Reads, retry},
     engines::counted_children::{Deletion, Request},
     http::{Actor, ApiError, Conditions, Params},
     values::CommandId,
-    webstore::{
-        Customers,
-        model::{CustomerId, OrderId},
-    },
+};
+
+use crate::webstore::{
+    Customers,
+    model::{CustomerId, OrderId},
 };
 
 /// Deletes an order and counts it off, in one transaction: two store requests, and one more under a

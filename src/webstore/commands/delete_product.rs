@@ -1,17 +1,17 @@
 //! `DELETE /categories/{categoryId}/products/{productId}`.
 
 use axum::{extract::State, http::StatusCode};
-
-use crate::{
+use tributary_functions::{
     cosmos::{Attempt, StoreError, Stored, retry},
     engines::command::Delete,
     http::{ApiError, Conditions, Params},
     values::CommandId,
-    webstore::{
-        catalog::{Catalog, ProductPlace},
-        model::{CategoryId, ProductId, ProductItem},
-        moves,
-    },
+};
+
+use crate::webstore::{
+    catalog::{Catalog, product_place},
+    model::{CategoryId, ProductId, ProductItem},
+    moves,
 };
 
 /// Deletes a product: two store requests. A tombstone takes its place.
@@ -23,7 +23,7 @@ pub async fn delete_product(
 ) -> Result<StatusCode, ApiError> {
     retry(async |attempt: Attempt| {
         let catalog = catalog.reading(attempt.reads);
-        let place = ProductPlace::from(catalog.place(&category_id, &id).await?);
+        let place = product_place(catalog.place(&category_id, &id).await?);
         let Stored { item: product, etag } = match place.delete(&command) {
             Delete::Live(product) => product,
             Delete::Done => return Ok(StatusCode::NO_CONTENT),

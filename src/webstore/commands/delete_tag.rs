@@ -1,15 +1,15 @@
 //! `DELETE /tags/{tagId}`.
 
 use axum::{extract::State, response::Response};
-
-use super::label::LabelCommand;
-use crate::{
+use tributary_functions::{
     http::{ApiError, Conditions, Params},
     values::CommandId,
-    webstore::{
-        catalog::Catalog,
-        model::{LabelKind, TagId},
-    },
+};
+
+use super::label::LabelCommand;
+use crate::webstore::{
+    catalog::Catalog,
+    model::{LabelKind, TagId},
 };
 
 /// Deletes a tag that no product uses.

@@ -4,16 +4,16 @@ use axum::{
     http::StatusCode,
     response::{IntoResponse, Response},
 };
-
-use crate::{
+use tributary_functions::{
     cosmos::{Attempt, ETag, Stored, retry},
     engines::command::{Delete, Put, Wanted},
     http::{self, ApiError, Conditions, Form, FromForm},
     values::CommandId,
-    webstore::{
-        catalog::{Catalog, LabelPlace, MAX_COUNTED_PRODUCTS},
-        model::{Label, LabelItem, LabelKind, Name},
-    },
+};
+
+use crate::webstore::{
+    catalog::{Catalog, MAX_COUNTED_PRODUCTS, label_place},
+    model::{Label, LabelItem, LabelKind, Name},
 };
 
 /// The body of `PUT /categories/{categoryId}` and `PUT /tags/{tagId}`.
@@ -49,7 +49,7 @@ impl LabelCommand<'_> {
         attempt: Attempt,
     ) -> Result<Response, ApiError> {
         let Self { kind, id, conditions, command } = *self;
-        match LabelPlace::from(catalog.label(kind, id).await?).put(command, attempt, self) {
+        match label_place(catalog.label(kind, id).await?).put(command, attempt, self) {
             Put::Created(label) => Ok(self.created(&label.item, &label.etag)),
             Put::Edited(label) => Ok(edited(&label.item, &label.etag)),
             Put::Edit(Stored { item: label, etag }) => {
@@ -83,7 +83,7 @@ impl LabelCommand<'_> {
 
     async fn try_delete(&self, catalog: &Catalog) -> Result<Response, ApiError> {
         let Self { kind, id, conditions, command } = *self;
-        let place = LabelPlace::from(catalog.label(kind, id).await?);
+        let place = label_place(catalog.label(kind, id).await?);
         let Stored { item: label, etag } = match place.delete(command) {
             Delete::Live(label) => label,
             Delete::Done => return Ok(StatusCode::NO_CONTENT.into_response()),

@@ -1,15 +1,15 @@
 //! `POST /categories/{categoryId}/products/{productId}/move`.
 
 use axum::{extract::State, http::StatusCode, response::Response};
-
-use crate::{
+use tributary_functions::{
     cosmos::{Attempt, StoreError, Stored, retry},
     http::{self, ApiError, Form, FromForm, JsonBody, Params},
-    webstore::{
-        catalog::Catalog,
-        model::{CategoryId, Departure, LabelKind, Product, ProductId, ProductItem},
-        moves::{self, MoveOutcome},
-    },
+};
+
+use crate::webstore::{
+    catalog::Catalog,
+    model::{CategoryId, Departure, LabelKind, Product, ProductId, ProductItem},
+    moves::{self, MoveOutcome},
 };
 
 /// The body: the new category.

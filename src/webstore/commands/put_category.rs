@@ -1,15 +1,15 @@
 //! `PUT /categories/{categoryId}`.
 
 use axum::{extract::State, response::Response};
-
-use super::label::{LabelCommand, LabelName};
-use crate::{
+use tributary_functions::{
     http::{ApiError, Conditions, JsonBody, Params},
     values::CommandId,
-    webstore::{
-        catalog::Catalog,
-        model::{CategoryId, LabelKind},
-    },
+};
+
+use super::label::{LabelCommand, LabelName};
+use crate::webstore::{
+    catalog::Catalog,
+    model::{CategoryId, LabelKind},
 };
 
 /// Creates a category or renames one. The change feed brings a new name to the products.

@@ -1,8 +1,7 @@
 //! `PUT /customers/{customerId}`.
 
 use axum::{extract::State, http::StatusCode, response::Response};
-
-use crate::{
+use tributary_functions::{
     cosmos::{Attempt, ETag, StoreError, Stored, retry},
     engines::{
         command::{Place, Put, Wanted},
@@ -10,12 +9,13 @@ use crate::{
     },
     http::{self, Actor, ApiError, Conditions, Form, FromForm, JsonBody, Params},
     values::{CommandId, Timestamp},
-    webstore::{
-        Customers,
-        model::{
-            Address, AddressPart, Customer, CustomerDetails, CustomerEdit, CustomerId,
-            CustomerItem, EmailAddress, MAX_ADDRESSES, PersonName, PhoneNumber, PublicCustomer,
-        },
+};
+
+use crate::webstore::{
+    Customers,
+    model::{
+        Address, AddressPart, Customer, CustomerDetails, CustomerEdit, CustomerId, CustomerItem,
+        EmailAddress, MAX_ADDRESSES, PersonName, PhoneNumber, PublicCustomer,
     },
 };
 

@@ -1,16 +1,16 @@
 //! `PUT /customers/{customerId}/password`.
 
 use axum::{extract::State, http::StatusCode};
-
-use crate::{
+use tributary_functions::{
     cosmos::{Attempt, Reads, retry},
     engines::counted_children::{Edition, Request},
     http::{Actor, ApiError, Conditions, Form, FromForm, JsonBody, Params},
     values::CommandId,
-    webstore::{
-        Customers,
-        model::{CustomerEdit, CustomerId, HashError, Password},
-    },
+};
+
+use crate::webstore::{
+    Customers,
+    model::{CustomerEdit, CustomerId, HashError, Password},
 };
 
 impl FromForm for Password {

@@ -3,20 +3,20 @@
 use std::sync::{Mutex, PoisonError};
 
 use axum::{extract::State, http::StatusCode, response::Response};
-
-use crate::{
+use tributary_functions::{
     cosmos::{Attempt, ETag, StoreError, Stored, retry},
     engines::command::{self, Put},
     http::{self, ApiError, Conditions, Form, FromForm, JsonBody, Params},
     values::CommandId,
-    webstore::{
-        catalog::{Catalog, ProductPlace},
-        model::{
-            CategoryId, DeletedProduct, Description, Label, LabelCopy, LabelKind, MAX_TAGS, Name,
-            Price, Product, ProductId, ProductText, Sku, TagId,
-        },
-        moves::{self, MoveOutcome},
+};
+
+use crate::webstore::{
+    catalog::{Catalog, product_place},
+    model::{
+        CategoryId, DeletedProduct, Description, Label, LabelCopy, LabelKind, MAX_TAGS, Name,
+        Price, Product, ProductId, ProductText, Sku, TagId,
     },
+    moves::{self, MoveOutcome},
 };
 
 impl FromForm for ProductText {
@@ -90,7 +90,7 @@ impl Wanted {
     async fn save(&self, catalog: &Catalog, attempt: Attempt) -> Result<Response, ApiError> {
         let Self { id, command, conditions, .. } = self;
         let (category_id, follows) = self.at();
-        let place = ProductPlace::from(catalog.place(&category_id, id).await?);
+        let place = product_place(catalog.place(&category_id, id).await?);
         let (tombstone, etag) = match place.put(command, attempt, self) {
             Put::Created(it) | Put::Edited(it) => return Ok(self.answer(&it.item, &it.etag)),
             Put::Edit(Stored { item: product, etag }) => {

@@ -1,15 +1,15 @@
 //! `POST /customers/{customerId}/password/verify`.
 
 use axum::{extract::State, http::StatusCode};
-
-use super::put_password::not_hashed;
-use crate::{
+use tributary_functions::{
     cosmos::Reads,
     http::{Actor, ApiError, JsonBody, Params},
-    webstore::{
-        Customers,
-        model::{CustomerId, Password},
-    },
+};
+
+use super::put_password::not_hashed;
+use crate::webstore::{
+    Customers,
+    model::{CustomerId, Password},
 };
 
 /// Compares a password with that of a customer: one store request, and a hash in its turn.

@@ -1,12 +1,12 @@
 //! Customers.
 
 use serde::{Deserialize, Serialize};
-
-use super::{CustomerId, PasswordHash, SalesOrder};
-use crate::{
+use tributary_functions::{
     engines::idempotency::{Recent, remembers},
     values::{self, Timestamp, check_length},
 };
+
+use super::{CustomerId, PasswordHash, SalesOrder};
 
 values::checked_text!(
     /// A title or a part of a name: 1 to 200 characters.

@@ -2,7 +2,7 @@
 
 use uuid::Uuid;
 
-use crate::{
+use tributary_functions::{
     engines::idempotency::IdempotencyKey,
     values::{self, check_id},
 };

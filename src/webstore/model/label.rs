@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{
+use tributary_functions::{
     engines::idempotency::{Recent, remembers},
     values::{self, CommandId, Timestamp, check_length},
 };

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{CustomerId, PersonName};
-use crate::values::{Timestamp, may_be_rewritten_by_host};
+use tributary_functions::values::{Timestamp, may_be_rewritten_by_host};
 
 /// The logical partition of the leaderboard.
 pub const LEADERBOARD_PARTITION: &str = "customer";

@@ -9,7 +9,7 @@ use std::{fmt, iter::Sum};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-use crate::values::Invalid;
+use tributary_functions::values::Invalid;
 
 /// The most digits that survive a binary number of 53 bits.
 const DIGITS: usize = 15;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use super::{CategoryId, CustomerId, Money, OrderId, Price, ProductId, Quantity};
-use crate::values::{CommandId, Timestamp};
+use tributary_functions::values::{CommandId, Timestamp};
 
 /// The most lines of an order.
 pub const MAX_LINES: usize = 50;

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use subtle::ConstantTimeEq;
 use unicode_normalization::UnicodeNormalization;
 
-use crate::values::{Invalid, check_length};
+use tributary_functions::values::{Invalid, check_length};
 
 const SALT_BYTES: usize = 16;
 const HASH_BYTES: usize = 32;

@@ -3,13 +3,13 @@
 use std::{collections::HashSet, iter};
 
 use serde::{Deserialize, Serialize};
+use tributary_functions::{
+    engines::idempotency::{Recent, remembers},
+    values::{self, CommandId, Timestamp, check_length},
+};
 
 use super::{
     CategoryId, Label, LabelCopy, LabelKind, Name, Price, ProductId, TOMBSTONE_TTL_SECONDS, TagId,
-};
-use crate::{
-    engines::idempotency::{Recent, remembers},
-    values::{self, CommandId, Timestamp, check_length},
 };
 
 values::checked_text!(

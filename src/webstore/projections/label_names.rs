@@ -1,13 +1,14 @@
 //! Categories and tags that are renamed or deleted.
 
-use super::names_in_products::NamesInProducts;
-use crate::{
+use tributary_functions::{
     cosmos::{Container, StoreError, Stored},
     projection::{Background, Effect, Projection, fan_out::FanOutProjection},
-    webstore::{
-        catalog::Catalog,
-        model::{DeletedLabel, LabelCopy, LabelItem},
-    },
+};
+
+use super::names_in_products::NamesInProducts;
+use crate::webstore::{
+    catalog::Catalog,
+    model::{DeletedLabel, LabelCopy, LabelItem},
 };
 
 /// Brings new names to the products (`names_in_products.rs`), and brings a deleted category or tag back

@@ -1,12 +1,13 @@
 //! Customers in one partition, sorted by the number of their orders.
 
-use crate::{
+use tributary_functions::{
     cosmos::{Container, StoreError},
     projection::{Delivered, Effect, Projection, VersionedCopy},
-    webstore::{
-        Customers,
-        model::{CustomerChange, LEADERBOARD_PARTITION, LeaderboardItem, VersionedCustomer},
-    },
+};
+
+use crate::webstore::{
+    Customers,
+    model::{CustomerChange, LEADERBOARD_PARTITION, LeaderboardItem, VersionedCustomer},
 };
 
 /// Keeps the leaderboard true to the customers: each copy is a [`VersionedCopy`].

@@ -1,4 +1,4 @@
-//! What keeps the copies of the WebStore true. See [`crate::projection`] for how.
+//! What keeps the copies of the WebStore true. See [`tributary_functions::projection`] for how.
 //!
 //! | projection | reads | keeps true |
 //! | --- | --- | --- |

@@ -1,12 +1,13 @@
 //! The name of a category or a tag on the products that carry it.
 
-use crate::{
+use tributary_functions::{
     cosmos::{Container, Query, Scope, StoreError},
     projection::fan_out::{FanOut, Origin, Update},
-    webstore::{
-        catalog::Catalog,
-        model::{Label, LabelItem, LabelKind, LabelRenaming, ProductItem},
-    },
+};
+
+use crate::webstore::{
+    catalog::Catalog,
+    model::{Label, LabelItem, LabelKind, LabelRenaming, ProductItem},
 };
 
 /// Brings a new name to the products: that of a category to those of one partition, that of a tag to

@@ -3,18 +3,17 @@
 use std::collections::{BTreeSet, HashMap};
 
 use futures::future::try_join_all;
-
-use crate::{
+use tributary_functions::{
     cosmos::{Container, StoreError, Stored},
     projection::{Effect, Projection},
-    webstore::{
-        catalog::Catalog,
-        model::{
-            CategoryId, Label, LabelCopy, LabelItem, LabelKind, Product, ProductId, ProductItem,
-            TagId,
-        },
-        moves::{self, MoveOutcome},
+};
+
+use crate::webstore::{
+    catalog::Catalog,
+    model::{
+        CategoryId, Label, LabelCopy, LabelItem, LabelKind, Product, ProductId, ProductItem, TagId,
     },
+    moves::{self, MoveOutcome},
 };
 
 /// Keeps products true to their categories and tags, and ends moves.

@@ -3,13 +3,11 @@
 use axum::{extract::State, response::Response};
 
 use super::label;
-use crate::{
-    http::{ApiError, Conditions, Params},
-    webstore::{
-        catalog::Catalog,
-        model::{CategoryId, LabelKind},
-    },
+use crate::webstore::{
+    catalog::Catalog,
+    model::{CategoryId, LabelKind},
 };
+use tributary_functions::http::{ApiError, Conditions, Params};
 
 /// A category: one point read.
 pub async fn get_category(

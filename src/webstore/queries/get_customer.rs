@@ -6,16 +6,16 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use serde::Serialize;
-
-use super::list_orders::ORDERS;
-use crate::{
+use tributary_functions::{
     cosmos::{Reads, confirm},
     engines::child_list::Children,
     http::{Actor, ApiError, Conditions, Params, found, parameter_of},
-    webstore::{
-        Customers,
-        model::{CustomerId, PublicCustomer, PublicOrder},
-    },
+};
+
+use super::list_orders::ORDERS;
+use crate::webstore::{
+    Customers,
+    model::{CustomerId, PublicCustomer, PublicOrder},
 };
 
 /// How many orders are included.

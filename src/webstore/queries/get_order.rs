@@ -1,14 +1,14 @@
 //! `GET /customers/{customerId}/orders/{orderId}`.
 
 use axum::{extract::State, response::Response};
-
-use crate::{
+use tributary_functions::{
     cosmos::confirm,
     http::{Actor, ApiError, Conditions, Params, found},
-    webstore::{
-        Customers,
-        model::{CustomerId, OrderId},
-    },
+};
+
+use crate::webstore::{
+    Customers,
+    model::{CustomerId, OrderId},
 };
 
 /// An order: one point read.

@@ -1,14 +1,14 @@
 //! `GET /categories/{categoryId}/products/{productId}`.
 
 use axum::{extract::State, response::Response};
-
-use crate::{
+use tributary_functions::{
     cosmos::confirm,
     http::{ApiError, Conditions, Params, found},
-    webstore::{
-        catalog::Catalog,
-        model::{CategoryId, ProductId},
-    },
+};
+
+use crate::webstore::{
+    catalog::Catalog,
+    model::{CategoryId, ProductId},
 };
 
 /// A product with the names of its category and its tags: one point read.

@@ -3,13 +3,11 @@
 use axum::{extract::State, response::Response};
 
 use super::label;
-use crate::{
-    http::{ApiError, Conditions, Params},
-    webstore::{
-        catalog::Catalog,
-        model::{LabelKind, TagId},
-    },
+use crate::webstore::{
+    catalog::Catalog,
+    model::{LabelKind, TagId},
 };
+use tributary_functions::http::{ApiError, Conditions, Params};
 
 /// A tag: one point read.
 pub async fn get_tag(

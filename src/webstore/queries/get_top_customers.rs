@@ -5,12 +5,12 @@ use axum::{
     http::header::CONTENT_TYPE,
     response::IntoResponse,
 };
-
-use crate::{
+use tributary_functions::{
     cosmos::{JsonText, Query, Scope},
     http::{ApiError, limit_of, parameter_of},
-    webstore::{Customers, model::LEADERBOARD_PARTITION},
 };
+
+use crate::webstore::{Customers, model::LEADERBOARD_PARTITION};
 
 /// The customers with the most orders, at most 100; equal counts by id. E-mail addresses, phone numbers
 /// and addresses are not part of a report.
@@ -37,7 +37,9 @@ pub async fn get_top_customers(
          c.salesOrderCount, c.creationDate FROM c \
          WHERE c.type = 'customer' ORDER BY c.salesOrderCount DESC, c.id ASC",
     );
-    let query = query.with_parameter("@limit", limit).map_err(crate::cosmos::StoreError::from)?;
+    let query = query
+        .with_parameter("@limit", limit)
+        .map_err(tributary_functions::cosmos::StoreError::from)?;
     let found: Vec<JsonText> = container.query(query, scope, limit).await?;
     let body = JsonText::array("{\"items\":", found, "}");
     Ok(([(CONTENT_TYPE, "application/json")], body))

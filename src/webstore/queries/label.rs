@@ -1,15 +1,15 @@
 //! What categories and tags have in common.
 
 use axum::{Json, response::Response};
-
-use super::name_key::NameKey;
-use crate::{
+use tributary_functions::{
     cosmos::{Query, Scope, StoreError, confirm},
     http::{ApiError, Conditions, List, PageRequest, found},
-    webstore::{
-        catalog::Catalog,
-        model::{LabelKind, PublicLabel},
-    },
+};
+
+use super::name_key::NameKey;
+use crate::webstore::{
+    catalog::Catalog,
+    model::{LabelKind, PublicLabel},
 };
 
 /// A category or a tag: one point read.

@@ -1,14 +1,14 @@
 //! `GET /customers/{customerId}/orders`.
 
 use axum::{Json, extract::State};
-
-use crate::{
+use tributary_functions::{
     engines::child_list::{ChildList, FirstType, ListOrder, SortKey},
     http::{Actor, ApiError, List, PageRequest, Params},
-    webstore::{
-        Customers,
-        model::{CustomerId, PublicOrder},
-    },
+};
+
+use crate::webstore::{
+    Customers,
+    model::{CustomerId, PublicOrder},
 };
 
 /// The orders of a customer, newest first. In the alphabet a `salesOrder` comes after its `customer`.

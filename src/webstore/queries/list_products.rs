@@ -1,15 +1,15 @@
 //! `GET /categories/{categoryId}/products`.
 
 use axum::{Json, extract::State};
-
-use super::name_key::NameKey;
-use crate::{
+use tributary_functions::{
     cosmos::{Query, Scope, StoreError, confirm},
     http::{ApiError, List, PageRequest, Params},
-    webstore::{
-        catalog::Catalog,
-        model::{CategoryId, LabelKind, PublicProduct},
-    },
+};
+
+use super::name_key::NameKey;
+use crate::webstore::{
+    catalog::Catalog,
+    model::{CategoryId, LabelKind, PublicProduct},
 };
 
 /// The products of a category by name: one query in its partition.

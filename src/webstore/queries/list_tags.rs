@@ -3,13 +3,11 @@
 use axum::{Json, extract::State};
 
 use super::{label, name_key::NameKey};
-use crate::{
-    http::{ApiError, List, PageRequest},
-    webstore::{
-        catalog::Catalog,
-        model::{LabelKind, PublicLabel},
-    },
+use crate::webstore::{
+    catalog::Catalog,
+    model::{LabelKind, PublicLabel},
 };
+use tributary_functions::http::{ApiError, List, PageRequest};
 
 /// All tags by name.
 pub async fn list_tags(

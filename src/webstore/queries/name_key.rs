@@ -1,12 +1,12 @@
 //! Lists by name, compared by code point.
 
 use serde::{Deserialize, Serialize};
-
-use crate::{
+use tributary_functions::{
     cosmos::{JsonText, Query, StoreError},
     values::stored_id,
-    webstore::model::Name,
 };
+
+use crate::webstore::model::Name;
 
 /// Where a page of a list by name ends: name and id of its last item, sorted by [`Name::sort_key`].
 ///

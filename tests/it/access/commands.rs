@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use axum::http::Method;
 use serde_json::{Value, json};
-use tributary::http::HttpFunction;
+use tributary_functions::http::HttpFunction;
 use tributary_local::cosmos::{Fault, RequestKind};
 
 use super::{blog, call_as};
@@ -12,7 +12,7 @@ use crate::{
     api_page::{documented, path},
     complete::nothing_is_missing,
     http::expect::{free_of_charge, problem},
-    world::{World, http_functions},
+    world::World,
 };
 
 /// A command as a user sends it.
@@ -30,7 +30,7 @@ struct Command {
 /// that is not in the table comes first, as `docs/api.md` has it, by Ann.
 fn commands() -> Vec<Command> {
     let table = table();
-    let functions = http_functions().into_iter().filter(is_command);
+    let functions = World::http_functions().into_iter().filter(is_command);
     let others = functions.filter(|one| !table.iter().any(|row| row.function == one.name));
     let others = others.filter_map(|function| {
         let row = documented(&function)?;
@@ -105,7 +105,7 @@ async fn everything(world: &World) -> BTreeSet<String> {
 #[test]
 fn the_table_has_every_command() {
     let listed: BTreeSet<_> = commands().iter().map(|command| command.function).collect();
-    let functions = http_functions().into_iter().filter(is_command);
+    let functions = World::http_functions().into_iter().filter(is_command);
     let missing = functions.filter(|function| !listed.contains(function.name));
     let missing = missing.map(|HttpFunction { name, method, route, .. }| {
         format!(
@@ -151,7 +151,7 @@ async fn a_command_is_for_the_user_whom_it_names_and_for_nobody_else() {
 #[tokio::test]
 async fn nobody_learns_anything_by_a_command_without_signing_in() {
     let (world, _) = blog().await;
-    for function in http_functions() {
+    for function in World::http_functions() {
         let path = function.route.replace(['{', '}'], "");
         // Neither the body nor the path is good.
         for path in [path.clone(), path.replace("Id", "~")] {

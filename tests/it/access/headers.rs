@@ -1,5 +1,5 @@
 //! What the app makes of the headers of App Service Authentication. What exactly is readable, the
-//! tests beside `src/http/principal.rs` say.
+//! tests beside `crates/tributary-functions/src/http/principal.rs` say.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::{Value, json};

@@ -380,7 +380,7 @@ async fn reservations_of_names() {
 async fn a_reservation_that_may_still_be_used_or_was_given_up_is_no_divergence() {
     let world = small_blog().await;
     reserve(&world, "annie", "ann", GIVEN_UP).await;
-    let now = tributary::values::Timestamp::now().to_string();
+    let now = tributary_functions::values::Timestamp::now().to_string();
     reserve(&world, "zoe", "nobody", &now).await;
     assert_eq!(findings(&world).await, [""; 0]);
 }

@@ -4,10 +4,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 use tokio::sync::Notify;
-use tributary::{
-    audit::{Finding, Listener, Options},
-    blog::{self, Blog},
-};
+use tributary::blog::{self, Blog};
+use tributary_functions::audit::{Finding, Listener, Options};
 
 use super::{audit_within, findings, in_short, insert, remove, stray_like};
 use crate::{
@@ -158,7 +156,7 @@ async fn what_is_remembered_of_users_and_posts_may_grow_old() {
     let comment = world.list("/api/posts/p1/comments").await[0]["id"].clone();
     remove(&world, ("posts", "p1", comment.as_str().unwrap())).await;
     let mut like = stray_like("soon");
-    like["creationDate"] = json!(tributary::values::Timestamp::now().to_string());
+    like["creationDate"] = json!(tributary_functions::values::Timestamp::now().to_string());
     insert(&world, "posts", like).await;
 
     // What counts wrong is looked at again under its author's new name, the like beside its post.

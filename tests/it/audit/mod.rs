@@ -12,15 +12,13 @@ use std::{collections::HashMap, time::Duration};
 
 use azure_data_cosmos::ContainerClient;
 use serde_json::{Value, json};
-use tributary::{
-    audit::{Finding, Listener, Options, Summary},
-    blog::{self, Blog, audit::Kinds},
-};
+use tributary::blog::{self, Blog, audit::Kinds};
+use tributary_functions::audit::{Finding, Listener, Options, Summary};
 use tributary_simulator::blog::Reservation;
 
 use crate::{
     blog::given::{comment, like, post, user},
-    world::{World, app},
+    world::World,
 };
 
 #[derive(Default)]
@@ -89,7 +87,7 @@ pub(crate) async fn repair_all(world: &World) {
 
 /// Runs the audits of all domains, which ask all of their queries.
 pub(crate) async fn run_all(world: &World) {
-    let app = app(&World::cosmos(&world.endpoint).await, World::options());
+    let app = World::app(&World::cosmos(&world.endpoint).await, World::options());
     for (domain, audit) in app.audits() {
         let options = Options { settle: Duration::ZERO, repair: true };
         let summary = audit.run(options, &mut Kept::default()).await.unwrap();

@@ -4,7 +4,8 @@ use std::process::Output;
 
 use serde_json::Value;
 use tokio::process::Command;
-use tributary::{audit::Kind, blog::audit::Kinds};
+use tributary::blog::audit::Kinds;
+use tributary_functions::audit::Kind;
 
 use super::{remove, small_blog};
 

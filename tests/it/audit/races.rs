@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures::join;
 use serde_json::json;
-use tributary::audit::Kind;
+use tributary_functions::audit::Kind;
 use tributary_local::cosmos::RequestKind::{self, Batch, Create, Delete, Query, Read, Replace};
 
 use super::{

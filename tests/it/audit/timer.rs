@@ -9,16 +9,16 @@ use axum::{
 };
 use serde_json::{Value, json};
 use tower::ServiceExt;
-use tributary::{app::Options, audit};
+use tributary_functions::{app::Options, audit};
 use tributary_local::cosmos::{Fault, RequestKind};
 
 use super::{change, findings, remove, small_blog};
-use crate::world::{self, World};
+use crate::world::World;
 
 async fn app(world: &World, repair: bool) -> Router {
     let audit = audit::Options { settle: Duration::ZERO, repair };
     let options = Options { audit, ..World::options() };
-    world::app(&World::cosmos(&world.endpoint).await, options).into_handler().into_router().unwrap()
+    World::app(&World::cosmos(&world.endpoint).await, options).into_handler().into_router().unwrap()
 }
 
 /// The status and the answer of the function.

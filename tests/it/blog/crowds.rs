@@ -9,7 +9,7 @@ use futures::{
 };
 use proptest::prelude::*;
 use serde_json::json;
-use tributary::cosmos::metered;
+use tributary_functions::cosmos::metered;
 use tributary_local::cosmos::{
     Fault::{self, AnswerLost, Refused},
     RequestKind::{self, Batch, Query, Read, Replace},

@@ -2,7 +2,7 @@
 
 use futures::future::join_all;
 use serde_json::{Value, json};
-use tributary::values::Timestamp;
+use tributary_functions::values::Timestamp;
 use tributary_local::cosmos::{Fault, RequestKind};
 
 use super::given;

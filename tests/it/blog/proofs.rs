@@ -3,13 +3,13 @@
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use serde_json::{Value, json};
-use tributary::{
+use tributary::blog::{
+    Blog,
+    model::{Author, Post, PostContent, PostId, PostText, PostsItem, Title, UserId, Username},
+    projections::{NewestPosts, PostCopies},
+};
+use tributary_functions::{
     audit::{AggregateChecks, Audit, Finding, Listener, Options},
-    blog::{
-        Blog,
-        model::{Author, Post, PostContent, PostId, PostText, PostsItem, Title, UserId, Username},
-        projections::{NewestPosts, PostCopies},
-    },
     cosmos::{Container, Cosmos, Query, StoreError},
     projection::{
         Origin, Projection,
@@ -23,9 +23,9 @@ use tributary_local::cosmos::{Fault, RequestKind};
 
 use crate::{
     blog::given,
-    proof::{self, Sources, totals_are_true, totals_container},
-    world::World,
+    world::{Tributary, World},
 };
+use tributary_testing::proof::{self, Sources, totals_are_true, totals_container};
 
 /// How many posts a user has.
 pub(crate) struct PostCounts {
@@ -123,6 +123,8 @@ impl Window for TwoNewestPosts {
 pub(crate) struct Posts(HashMap<u8, PostsItem>);
 
 impl Sources for Posts {
+    type App = Tributary;
+
     const CONTAINER: &'static str = "posts";
     const PARTITION_KEY: &'static str = "postId";
 
@@ -228,7 +230,8 @@ impl Listener for Findings {
 /// The findings of the audit, sorted.
 pub(crate) async fn audited(world: &World, repair: bool) -> Vec<String> {
     let cosmos = World::cosmos(&world.endpoint).await;
-    let audit = Audit::new("AuditCounts", move || AggregateChecks::new(PostCounts::of(&cosmos)));
+    let checks = move || AggregateChecks::new(PostCounts::of(&cosmos));
+    let audit = Audit::new("AuditCounts", "0 0 3 * * 0", checks);
     let options = Options { settle: Duration::from_millis(20), repair };
     let mut findings = Findings::default();
     let summary = audit.run(options, &mut findings).await.unwrap();

@@ -6,8 +6,8 @@ use std::{sync::Arc, time::Duration};
 use serde_json::json;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
-use tributary::{
-    blog::model::PostsItem,
+use tributary::blog::model::PostsItem;
+use tributary_functions::{
     cosmos::{Container, Cosmos, StoreError, Stored, Transaction},
     projection::{
         AnyProjection, Effect, Projection,
@@ -24,10 +24,8 @@ use super::{
     given,
     proofs::{PostCounts, Posts, audited},
 };
-use crate::{
-    proof::{self, totals_are_true, totals_container},
-    world::{Answer, World},
-};
+use crate::world::{Answer, World};
+use tributary_testing::proof::{self, totals_are_true, totals_container};
 
 const COUNTS: &str = "post-counts";
 const CHAOS: &str = "duplicates=0.3,reorder=0.3,overlap=0.3,crash=0.3,throttle=0.03,\

@@ -1,13 +1,12 @@
 //! What the triggers of each domain cost when nobody calls, held against the table in
 //! `docs/costs.md`.
 
-use std::{collections::BTreeSet, fmt::Write, fs, path::Path};
+use std::fmt::Write;
 
-use serde_json::Value;
-use tributary::app::App;
+use tributary_functions::app::App;
 
 use super::tables::document;
-use crate::world::{self, World};
+use crate::world::World;
 
 /// What the leases of a trigger cost for each physical partition, in request units a second.
 const LEASES: f64 = 1.3;
@@ -20,18 +19,10 @@ const SECONDS_A_MONTH: f64 = 30.4 * 24.0 * 60.0 * 60.0;
 /// Dollars for a million request units, serverless (`docs/infrastructure.md`).
 const PRICE: f64 = 0.25;
 
-/// The `feedPollDelay` of a trigger, in milliseconds.
-fn feed_poll_delay(function: &str) -> u64 {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let text = fs::read_to_string(root.join(format!("functions/{function}/function.json")));
-    let function: Value = serde_json::from_str(&text.unwrap()).unwrap();
-    function["bindings"][0]["feedPollDelay"].as_u64().unwrap()
-}
-
 #[tokio::test]
 async fn the_price_at_rest_is_that_of_the_triggers_of_each_domain() {
     let world = World::new().await;
-    let App { domains, .. } = world::app(&World::cosmos(&world.endpoint).await, World::options());
+    let App { domains, .. } = World::app(&World::cosmos(&world.endpoint).await, World::options());
     let mut table = String::from(
         "| domain | triggers | `feedPollDelay` | request units a second | dollars a month |\n\
          | --- | --- | ---: | ---: | ---: |\n",
@@ -40,11 +31,9 @@ async fn the_price_at_rest_is_that_of_the_triggers_of_each_domain() {
         let mut triggers: Vec<&str> =
             domain.projections.iter().map(|projection| projection.function()).collect();
         triggers.sort_unstable();
-        let delays: BTreeSet<u64> = triggers.iter().map(|name| feed_poll_delay(name)).collect();
-        let delay = delays.first().unwrap();
-        assert_eq!(delays.len(), 1, "{}: one delay for each domain, not {delays:?}", domain.name);
+        let delay = domain.feeds.poll_delay_ms;
         #[expect(clippy::cast_precision_loss, reason = "small numbers")]
-        let per_second = triggers.len() as f64 * (LEASES + POLL * 1_000.0 / *delay as f64);
+        let per_second = triggers.len() as f64 * (LEASES + POLL * 1_000.0 / f64::from(delay));
         let dollars = per_second * SECONDS_A_MONTH * PRICE / 1_000_000.0;
         let triggers = triggers.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>();
         let (name, triggers) = (domain.name, triggers.join(", "));

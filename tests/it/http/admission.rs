@@ -7,7 +7,7 @@ use bytes::Bytes;
 use futures::{StreamExt, future::join_all, join, stream};
 use serde_json::{Value, json};
 use tower::ServiceExt;
-use tributary::{app::Options, http::AdmissionOptions};
+use tributary_functions::{app::Options, http::AdmissionOptions};
 use tributary_local::cosmos::RequestKind::{Query, Read};
 
 use super::expect::{free_of_charge, problem};

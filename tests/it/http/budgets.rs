@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tributary::cosmos::Limits;
+use tributary_functions::cosmos::Limits;
 
 use crate::world::{Answer, World};
 

@@ -5,14 +5,11 @@ use std::collections::BTreeSet;
 use azure_data_cosmos::{AccountEndpoint, AccountReference};
 use futures::future::join_all;
 use serde_json::json;
-use tributary::{app::Options, cosmos::Cosmos};
+use tributary_functions::{app::Options, cosmos::Cosmos};
 use tributary_local::cosmos::WELL_KNOWN_KEY;
 
 use super::expect::{bad_fields, charged, free_of_charge, problem};
-use crate::{
-    blog::given,
-    world::{World, app},
-};
+use crate::{blog::given, world::World};
 
 /// Every path of the blog and its methods.
 const ROUTES: [(&str, &[&str]); 10] = [
@@ -79,7 +76,7 @@ async fn a_store_that_cannot_be_reached_is_a_503_with_retry_after() {
     );
     let mut world = World::new().await;
     let cosmos = Cosmos::new(account, None, "tributary".into());
-    world.router = app(&cosmos, Options::default()).into_handler().into_router().unwrap();
+    world.router = World::app(&cosmos, Options::default()).into_handler().into_router().unwrap();
     let answer = world.get("/api/users/ann").await;
     problem(&answer, 503);
     assert!(answer.header("retry-after").parse::<u32>().is_ok(), "{answer:?}");

@@ -2,15 +2,12 @@
 //! host or to a proxy, and another to the handler.
 
 use super::expect::{bad_fields, free_of_charge};
-use crate::{
-    blog::given,
-    world::{World, http_functions},
-};
+use crate::{blog::given, world::World};
 
 #[tokio::test]
 async fn a_parameter_given_twice_is_refused_by_every_function() {
     let world = World::new().await;
-    for function in http_functions() {
+    for function in World::http_functions() {
         let path: Vec<&str> = function
             .route
             .split('/')

@@ -70,6 +70,22 @@ async fn every_list_leaves_unreadable_items_out_and_goes_on_past_any_number_of_t
     }
 }
 
+/// What follows is not looked for in the same request: it may be thousands of items away.
+#[tokio::test]
+async fn a_page_of_unreadable_items_is_empty_and_names_where_the_list_goes_on() {
+    let world = every_list::world().await;
+    let list = EVERY_LIST[1];
+    let all = list.ids(&world, 100).await;
+    let items = stored(&world, list).await;
+    for item in items.iter().filter(|item| all[..2].contains(&id_of(item))) {
+        let mut item = item.clone();
+        item[list.field] = json!({"of": "another program"});
+        write(&world, list, &item).await;
+    }
+    let page = world.get(&format!("{}limit=1", list.path)).await.expect(200).json();
+    assert_eq!((&page["items"], page["nextCursor"].is_string()), (&json!([]), true), "{page}");
+}
+
 /// Not even their place in the list can be read.
 #[tokio::test]
 async fn a_list_goes_on_past_items_without_a_date() {

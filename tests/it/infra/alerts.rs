@@ -9,7 +9,7 @@ use std::{
 use serde_json::Value;
 
 use super::{bicep::Bicep, root, text};
-use crate::{api_page::documented, world::http_functions};
+use crate::{api_page::documented, world::World};
 
 /// The functions that never answer 201, or write to no container that a trigger reads.
 const WRITE_NOTHING_WATCHED: [&str; 7] = [
@@ -117,7 +117,7 @@ fn a_projection_that_stands_still_is_missed_whichever_it_is() {
 }
 
 /// Sees that a table of a query has these rows, and names those that it lacks or has too many; `cargo
-/// xtask alerts` writes them.
+/// xtask functions` writes them.
 fn rows_are(query: &str, table: &str, expected: &BTreeSet<Vec<String>>) {
     let is = datatable(query, table);
     let text = |row: &Vec<String>| {
@@ -128,7 +128,7 @@ fn rows_are(query: &str, table: &str, expected: &BTreeSet<Vec<String>>) {
     let extra: Vec<String> = is.difference(expected).map(text).collect();
     assert!(
         lacks.is_empty() && extra.is_empty(),
-        "infra/kql/{query}.kql, table {table}: run `cargo xtask alerts`. It adds:\n{}\nand removes:\n{}",
+        "infra/kql/{query}.kql, table {table}: run `cargo xtask functions`. It adds:\n{}\nand removes:\n{}",
         lacks.join("\n"),
         extra.join("\n")
     );
@@ -162,7 +162,7 @@ fn every_command_that_can_create_counts_as_a_write() {
 
 /// Returns true if the first good answer of a function is a 201, as `docs/api.md` has it.
 fn may_create(name: &str) -> bool {
-    let function = http_functions().into_iter().find(|function| function.name == name);
+    let function = World::http_functions().into_iter().find(|function| function.name == name);
     function.as_ref().and_then(documented).is_none_or(|row| row.status == 201)
 }
 
@@ -170,7 +170,10 @@ fn may_create(name: &str) -> bool {
 fn the_handlers_own_alarm_has_the_words_that_its_alert_looks_for() {
     let query = text("infra/kql/host-rewrites-dates.kql");
     let words = query.split('"').nth(1).unwrap();
-    assert!(text("src/projection/host_dates.rs").contains(words), "{words}");
+    assert!(
+        text("crates/tributary-functions/src/projection/host_dates.rs").contains(words),
+        "{words}"
+    );
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tributary::audit::{Finding, Listener, Options};
+use tributary_functions::audit::{Finding, Listener, Options};
 
 use super::given::{HYBRID, Newsroom};
 
@@ -49,18 +49,6 @@ async fn is_repaired(room: &Newsroom, kinds: &[&str]) {
     assert_eq!(found(room).await, [""; 0]);
 }
 
-async fn stored(room: &Newsroom, container: &str, id: &Value) -> Value {
-    let items = room.world.items(container).await;
-    items.into_iter().find(|item| item["id"] == *id).unwrap()
-}
-
-/// Writes an item past the app.
-async fn put(room: &Newsroom, container: &str, item: &Value) {
-    let (key, id) = (item["partitionKey"].as_str().unwrap(), item["id"].as_str().unwrap());
-    let container = room.world.container(container).await;
-    container.upsert_item(key.to_owned(), id, item, None).await.unwrap();
-}
-
 /// Deletes an item past the app.
 async fn remove(room: &Newsroom, container: &str, item: &Value) {
     let (key, id) = (item["partitionKey"].as_str().unwrap(), item["id"].as_str().unwrap());
@@ -102,7 +90,7 @@ async fn news_at_rest_have_no_finding() {
 #[tokio::test]
 async fn an_item_without_its_location_or_elsewhere_than_that_says_is_found_by_a_post_again() {
     let (room, item) = one(3.0).await;
-    let location = stored(&room, "feeds_locations", &item["id"]).await;
+    let location = room.stored("feeds_locations", &item["id"]).await;
     remove(&room, "feeds_locations", &location).await;
     is_repaired(&room, &["location-missing"]).await;
     for (field, value) in
@@ -110,7 +98,7 @@ async fn an_item_without_its_location_or_elsewhere_than_that_says_is_found_by_a_
     {
         let mut wrong = location.clone();
         wrong["place"][field] = json!(value);
-        put(&room, "feeds_locations", &wrong).await;
+        room.put("feeds_locations", &wrong).await;
         let unreadable = (value == "nowhere").then_some("location-unreadable");
         let kinds: Vec<_> = ["location-differs"].into_iter().chain(unreadable).collect();
         is_repaired(&room, &kinds).await;
@@ -142,7 +130,7 @@ async fn a_carried_copy_whose_item_is_in_no_colder_container_is_the_item_again()
     let (room, item) = one(20.0).await;
     room.days_pass(11).await;
     room.migrate().await;
-    let warm = stored(&room, "feeds_historical", &item["id"]).await;
+    let warm = room.stored("feeds_historical", &item["id"]).await;
     remove(&room, "feeds_historical", &warm).await;
     is_repaired(&room, &["item-expiring"]).await;
     room.days_pass(2).await;
@@ -153,9 +141,9 @@ async fn a_carried_copy_whose_item_is_in_no_colder_container_is_the_item_again()
 #[tokio::test]
 async fn an_item_that_would_expire_stays() {
     let (room, item) = one(3.0).await;
-    let mut expiring = stored(&room, "feeds_current", &item["id"]).await;
+    let mut expiring = room.stored("feeds_current", &item["id"]).await;
     expiring["ttl"] = json!(3_600);
-    put(&room, "feeds_current", &expiring).await;
+    room.put("feeds_current", &expiring).await;
     is_repaired(&room, &["item-expiring"]).await;
     room.days_pass(2).await;
     room.read(&item).await.expect(200);
@@ -164,19 +152,11 @@ async fn an_item_that_would_expire_stays() {
 #[tokio::test]
 async fn a_move_that_nobody_ends_is_ended() {
     let (room, item) = one(3.0).await;
-    let mut departing = stored(&room, "feeds_current", &item["id"]).await;
-    let mut to = item.clone();
-    to["publishedDate"] = json!(room.days_ago(200.0));
-    to["partitionKey"] = json!(format!("reuters_{}", &room.days_ago(200.0)[..7]));
-    departing["state"] = json!("departing");
-    departing["departure"] = json!({
-        "to": {"store": "warm", "partitionKey": to["partitionKey"]}, "item": to, "command": "move",
-    });
-    put(&room, "feeds_current", &departing).await;
+    let to = room.leave_departure(&item).await;
     let reserved = json!({"type": "vacated", "id": to["id"], "partitionKey": to["partitionKey"],
         "movedTo": item["partitionKey"], "ttl": 86_400,
         "reservation": {"command": "move", "wasTaken": false}});
-    put(&room, "feeds_historical", &reserved).await;
+    room.put("feeds_historical", &reserved).await;
     // It has just begun.
     assert_eq!(found(&room).await, [""; 0]);
     room.hours_pass(1).await;
@@ -190,8 +170,8 @@ async fn of_two_copies_of_an_old_item_the_colder_stays_and_of_a_young_one_the_ho
     for (days, hot, warm) in [(11, 0, 1), (0, 1, 0)] {
         let (room, item) = one(20.0).await;
         room.days_pass(days).await;
-        let copy = stored(&room, "feeds_current", &item["id"]).await;
-        put(&room, "feeds_historical", &copy).await;
+        let copy = room.stored("feeds_current", &item["id"]).await;
+        room.put("feeds_historical", &copy).await;
         is_repaired(&room, &["item-twice"]).await;
         let live = (room.live_in("feeds_current").await, room.live_in("feeds_historical").await);
         assert_eq!(live, (hot, warm));
@@ -203,9 +183,9 @@ async fn of_two_copies_of_an_old_item_the_colder_stays_and_of_a_young_one_the_ho
 #[tokio::test]
 async fn of_two_partitions_the_one_that_the_location_names_keeps_the_item() {
     let (room, item) = one(3.0).await;
-    let mut copy = stored(&room, "feeds_current", &item["id"]).await;
+    let mut copy = room.stored("feeds_current", &item["id"]).await;
     copy["partitionKey"] = json!("reuters_2001-01");
-    put(&room, "feeds_current", &copy).await;
+    room.put("feeds_current", &copy).await;
     // With one copy less, its key is no matter any more.
     is_repaired(&room, &["item-twice", "key-foreign"]).await;
     assert_eq!(room.urls("days=7").await, ["one"]);
@@ -215,7 +195,7 @@ async fn of_two_partitions_the_one_that_the_location_names_keeps_the_item() {
 #[tokio::test]
 async fn of_a_move_that_has_left_its_source_behind_the_source_goes() {
     let (room, item) = one(3.0).await;
-    let mut source = stored(&room, "feeds_current", &item["id"]).await;
+    let mut source = room.stored("feeds_current", &item["id"]).await;
     let date = |days| json!(room.days_ago(days));
     source["publishedDate"] = date(70.0);
     source["partitionKey"] = json!(format!("reuters_{}", &room.days_ago(70.0)[..7]));
@@ -226,7 +206,7 @@ async fn of_a_move_that_has_left_its_source_behind_the_source_goes() {
     source["departure"] = json!({
         "to": {"store": "warm", "partitionKey": to["partitionKey"]}, "item": to, "command": "move",
     });
-    put(&room, "feeds_historical", &source).await;
+    room.put("feeds_historical", &source).await;
     is_repaired(&room, &["item-twice"]).await;
     assert_eq!(room.urls("days=90").await, ["one"]);
     assert_eq!(room.read(&item).await.expect(200).json(), item);
@@ -253,10 +233,10 @@ async fn a_page_of_items_costs_as_many_requests_as_one_item() {
 #[tokio::test]
 async fn what_nobody_can_decide_is_for_a_person() {
     let (room, item) = one(3.0).await;
-    let location = stored(&room, "feeds_locations", &item["id"]).await;
-    let mut copy = stored(&room, "feeds_current", &item["id"]).await;
+    let location = room.stored("feeds_locations", &item["id"]).await;
+    let mut copy = room.stored("feeds_current", &item["id"]).await;
     copy["partitionKey"] = json!("reuters_2001-01");
-    put(&room, "feeds_current", &copy).await;
+    room.put("feeds_current", &copy).await;
     remove(&room, "feeds_locations", &location).await;
     let options = Options { settle: Duration::ZERO, repair: true };
     let found = findings(&room, options).await;
@@ -270,8 +250,8 @@ async fn what_nobody_can_decide_is_for_a_person() {
 #[tokio::test]
 async fn what_is_no_item_is_reported() {
     let (room, item) = one(3.0).await;
-    put(&room, "feeds_archive", &json!({"id": "x", "partitionKey": "y"})).await;
-    put(&room, "feeds_locations", &json!({"id": "x", "partitionKey": "y"})).await;
+    room.put("feeds_archive", &json!({"id": "x", "partitionKey": "y"})).await;
+    room.put("feeds_locations", &json!({"id": "x", "partitionKey": "y"})).await;
     assert_eq!(found(&room).await, ["location-unreadable", "unreadable"]);
     room.read(&item).await.expect(200);
 }

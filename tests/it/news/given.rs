@@ -6,7 +6,7 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use tributary::{
+use tributary_functions::{
     app::{App, Options},
     config::Settings,
     projection::BackgroundOptions,
@@ -60,7 +60,7 @@ impl Newsroom {
             found.map(|(_, value)| (*value).to_owned())
         };
         let cosmos = World::cosmos(&self.world.endpoint).await;
-        App::new(&cosmos, options, Settings::new(&setting)).unwrap()
+        tributary::program().build(&cosmos, options, Settings::new(&setting)).unwrap()
     }
 
     /// Time passes. What has expired by then is gone.
@@ -176,6 +176,30 @@ impl Newsroom {
         let (key, id) = (item["partitionKey"].as_str().unwrap(), item["id"].as_str().unwrap());
         let container = self.world.container(container).await;
         container.upsert_item(key.to_owned(), id, item, None).await.unwrap();
+    }
+
+    /// Items that are live, in all containers together.
+    pub(crate) async fn live(&self) -> usize {
+        let mut live = 0;
+        for container in ["feeds_current", "feeds_historical", "feeds_archive"] {
+            live += self.live_in(container).await;
+        }
+        live
+    }
+
+    /// Makes an item of the hot container one that was leaving for the warm one, by a post with another
+    /// date. Returns the item that would arrive.
+    pub(crate) async fn leave_departure(&self, item: &Value) -> Value {
+        let mut departing = self.stored("feeds_current", &item["id"]).await;
+        let mut to = item.clone();
+        to["publishedDate"] = json!(self.days_ago(200.0));
+        to["partitionKey"] = json!(format!("reuters_{}", &self.days_ago(200.0)[..7]));
+        departing["state"] = json!("departing");
+        departing["departure"] = json!({
+            "to": {"store": "warm", "partitionKey": to["partitionKey"]}, "item": to, "command": "move",
+        });
+        self.put("feeds_current", &departing).await;
+        to
     }
 
     /// The ids in a container: items that are the item, not copies that go away.

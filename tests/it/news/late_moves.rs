@@ -6,16 +6,6 @@ use tributary_local::cosmos::RequestKind::{Create, Replace};
 use super::given::{HYBRID, Newsroom};
 use crate::interleavings::held;
 
-const CONTAINERS: [&str; 3] = ["feeds_current", "feeds_historical", "feeds_archive"];
-
-async fn live(room: &Newsroom) -> usize {
-    let mut live = 0;
-    for container in CONTAINERS {
-        live += room.live_in(container).await;
-    }
-    live
-}
-
 /// Cuts a move from the warm to the hot container off before the item arrives.
 async fn leave_departure(room: &Newsroom, days_ago: f64) {
     room.post("reuters", "a", 75.0).await.expect(201);
@@ -52,10 +42,10 @@ async fn a_move_that_is_ended_days_later_leaves_one_item() {
     room.migrate().await;
     room.days_pass(2).await;
     room.archive().await;
-    assert_eq!(live(&room).await, 1);
+    assert_eq!(room.live().await, 1);
     assert_eq!(room.urls("days=90").await, ["a"]);
     room.post("reuters", "a", 1.0).await.expect(200);
-    assert_eq!((live(&room).await, room.urls("days=90").await), (1, vec!["a".to_owned()]));
+    assert_eq!((room.live().await, room.urls("days=90").await), (1, vec!["a".to_owned()]));
 }
 
 #[tokio::test]
@@ -72,7 +62,7 @@ async fn an_item_is_not_brought_on_while_its_move_cannot_end() {
     room.days_pass(2).await;
     room.put("feeds_locations", &location).await;
     assert_eq!(room.migrate().await["failed"], 0);
-    assert_eq!((live(&room).await, room.urls("days=90").await), (1, vec!["a".to_owned()]));
+    assert_eq!((room.live().await, room.urls("days=90").await), (1, vec!["a".to_owned()]));
 }
 
 #[tokio::test]

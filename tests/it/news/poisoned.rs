@@ -11,15 +11,7 @@ async fn leave_stuck_move(room: &Newsroom, item: &Value) {
     let mut location = room.stored("feeds_locations", &item["id"]).await;
     location["place"] = json!(5);
     room.put("feeds_locations", &location).await;
-    let mut departing = room.stored("feeds_current", &item["id"]).await;
-    let mut to = item.clone();
-    to["publishedDate"] = json!(room.days_ago(200.0));
-    to["partitionKey"] = json!(format!("reuters_{}", &room.days_ago(200.0)[..7]));
-    departing["state"] = json!("departing");
-    departing["departure"] = json!({
-        "to": {"store": "warm", "partitionKey": to["partitionKey"]}, "item": to, "command": "move",
-    });
-    room.put("feeds_current", &departing).await;
+    room.leave_departure(item).await;
 }
 
 #[tokio::test]

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tributary::cosmos::Limits;
+use tributary_functions::cosmos::Limits;
 use tributary_local::cosmos::RequestKind::Batch;
 
 use super::given::Newsroom;

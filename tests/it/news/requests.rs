@@ -1,7 +1,7 @@
 //! One good request of each function, for tests that call every function of the app.
 
 use serde_json::{Value, json};
-use tributary::values::Timestamp;
+use tributary_functions::values::Timestamp;
 
 /// Method, path, body and status of one request of each function, in an order in which all of them
 /// succeed. `secret` is in each text that a caller writes, and `provider` is the provider's id.

@@ -6,7 +6,7 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use tributary::projection::BackgroundOptions;
+use tributary_functions::projection::BackgroundOptions;
 use tributary_local::cosmos::{
     Fault,
     RequestKind::{Create, Query},

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use tributary::projection::aggregate::{AggregateProjection, total};
+use tributary_functions::projection::aggregate::{AggregateProjection, total};
 use tributary_local::{
     cosmos::{Fault, RequestKind::Replace},
     host::FeedOptions,
@@ -13,9 +13,9 @@ use tributary_local::{
 use super::feed_repairs::{full_feed, leave_a_gap};
 use crate::{
     blog::{given, proofs::PostCounts},
-    proof::{provision, totals_container},
     world::World,
 };
+use tributary_testing::proof::{provision, totals_container};
 
 /// Writes an item past the app.
 async fn put(world: &World, container: &str, key: &str, item: &Value) {

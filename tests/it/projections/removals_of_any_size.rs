@@ -7,7 +7,7 @@ use std::{
 
 use azure_data_cosmos::TransactionalBatch;
 use serde_json::{Value, json};
-use tributary::{app::Options, cosmos::metered, projection::BackgroundOptions};
+use tributary_functions::{app::Options, cosmos::metered, projection::BackgroundOptions};
 use tributary_local::cosmos::RequestKind::{self, Batch, Query, Replace};
 
 use crate::{blog::given, http::expect::problem, interleavings::held, world::World};

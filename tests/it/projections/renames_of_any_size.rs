@@ -8,9 +8,9 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use tributary::{
+use tributary::blog::projections::{PostsIntegrity, UsernamesInPosts};
+use tributary_functions::{
     app::Options,
-    blog::projections::{PostsIntegrity, UsernamesInPosts},
     cosmos::metered,
     projection::BackgroundOptions,
     projection::{Projection, RETRY_BUDGET},

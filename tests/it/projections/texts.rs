@@ -6,7 +6,7 @@ use std::{fs, path::Path};
 use futures::future::join_all;
 use proptest::{collection::vec, prelude::*, sample::select};
 use serde_json::{Value, json};
-use tributary::values::may_be_rewritten_by_host;
+use tributary_functions::values::may_be_rewritten_by_host;
 use tributary_local::host::{Console, FeedOptions, FeedPump, newtonsoft::rewritten_date};
 
 use crate::{blog::given, world::World};

@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, path::Path};
 
 use serde_json::{Value, json};
-use tributary::app::UNMATCHED;
+use tributary_functions::app::UNMATCHED;
 use tributary_local::{
     cosmos::{Fault, RequestKind, WELL_KNOWN_KEY},
     host::{FunctionApp, Settings, Trigger, wire},
@@ -13,7 +13,7 @@ use super::handler::Handler;
 use crate::{
     api_page::{documented, path},
     news, webstore,
-    world::{World, http_functions},
+    world::World,
 };
 
 /// It is in every key and every content that a test sends, in one part of it or another.
@@ -62,7 +62,7 @@ async fn no_principal_is_in_a_line_either() {
     let settings = [("RUST_LOG", "trace"), ("Authentication__Mode", "easyauth")];
     let handler = Handler::start(&World::new().await, &settings).await;
     let mut talk = Talk { handler, logs: Vec::new() };
-    for function in http_functions() {
+    for function in World::http_functions() {
         talk.call(function.method.as_str(), function.route, "{}").await;
     }
     talk.handler.terminate().await;
@@ -132,7 +132,7 @@ async fn good_requests(talk: &Talk) {
         talk.call("DELETE", path, "").await;
     }
     // What is not called above, as `docs/api.md` has it.
-    for function in http_functions() {
+    for function in World::http_functions() {
         let is_called = ["DeletePost", "UnlikePost"].contains(&function.name);
         if let (Some(row), Some(path), false) =
             (documented(&function), path(&function, "ann", "p"), is_called)
@@ -168,7 +168,7 @@ async fn good_requests(talk: &Talk) {
 /// Every route with what it does not take.
 async fn bad_requests(talk: &Talk) {
     let long = format!("\"{}\"", SECRET.repeat(300_000));
-    for function in http_functions() {
+    for function in World::http_functions() {
         let path = function.route.replace("{postId}", "p").replace("{userId}", "ann");
         let path = path.replace("{commentId}", "c").replace("{letterId}", "HomeFeed.no");
         let path = path.replace("{customerId}", "ann").replace("{orderId}", "o");
@@ -290,7 +290,7 @@ fn everything_was_called(lines: &[String]) {
             (line["function"].as_str().unwrap().to_owned(), good)
         })
         .collect();
-    for function in http_functions() {
+    for function in World::http_functions() {
         for good in [true, false] {
             let name = function.name.to_owned();
             let wanted = if good { "a good" } else { "a refused" };

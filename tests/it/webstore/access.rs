@@ -5,13 +5,13 @@
 
 use std::collections::BTreeSet;
 
-use tributary::http::HttpFunction;
+use tributary_functions::http::HttpFunction;
 
 use super::requests;
 use crate::{
     access::call_as,
     http::expect::{free_of_charge, problem},
-    world::{World, http_functions},
+    world::World,
 };
 
 #[tokio::test]
@@ -56,7 +56,7 @@ fn serves(function: &HttpFunction, method: &str, path: &str) -> bool {
 #[tokio::test]
 async fn a_customer_is_for_its_own_user_and_for_nobody_else() {
     let (world, order) = shop().await;
-    let mut functions = http_functions();
+    let mut functions = World::http_functions();
     functions.retain(is_of_a_customer);
     for (method, path, body, status) in requests::customers("Anna", &order) {
         let before = everything(&world).await;

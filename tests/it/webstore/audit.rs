@@ -3,10 +3,8 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tributary::{
-    audit::{Finding, Listener, Options},
-    webstore::{self, Catalog, Customers},
-};
+use tributary::webstore::{self, Catalog, Customers};
+use tributary_functions::audit::{Finding, Listener, Options};
 
 use super::shop::{self, item, names, path};
 use crate::world::World;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures::{StreamExt, future::join, stream};
 use serde_json::{Value, json};
-use tributary::{app::Options, projection::BackgroundOptions};
+use tributary_functions::{app::Options, projection::BackgroundOptions};
 use tributary_local::{chaos::Chaos, cosmos::EndpointOptions};
 
 use super::shop::{body, label, path};

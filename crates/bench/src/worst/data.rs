@@ -5,7 +5,7 @@ use std::{path::Path, time::Duration};
 use anyhow::ensure;
 use http::Method;
 use serde_json::{Value, json};
-use tributary::values::Timestamp;
+use tributary_functions::values::Timestamp;
 use tributary_tools::Call;
 
 use crate::{

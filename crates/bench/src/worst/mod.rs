@@ -103,7 +103,11 @@ pub(crate) async fn run(options: &Options) -> anyhow::Result<()> {
         let candidates = candidates.with_context(|| {
             format!("crates/bench/src/worst/requests.rs has no requests of {}", function.name)
         })?;
-        let mut measure = Measure::start(&world.app, &executable).await?;
+        let mut app = world.app.clone();
+        for (name, value) in requests::settings(function.name) {
+            app.settings.set(*name, *value);
+        }
+        let mut measure = Measure::start(&app, &executable).await?;
         let mut worst = worst_of(&mut measure, candidates, options.verbose).await?;
         worst.memory_kib = measure.stop().await?;
         ensure!(

@@ -1,18 +1,9 @@
 //! The generator: for each function, requests that may be dear.
 
-use std::str::FromStr as _;
-
-use anyhow::anyhow;
-use azure_data_cosmos::{AccountEndpoint, AccountReference};
 use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
 use http::Method;
 use serde_json::{Value, json};
-use tributary::{
-    app::{App, Options},
-    config::Settings,
-    cosmos::Cosmos,
-    http::HttpFunction,
-};
+use tributary_functions::http::HttpFunction;
 use tributary_tools::Call;
 
 use super::data::{
@@ -30,12 +21,18 @@ pub(super) struct Candidate {
 
 /// Returns all functions of the app. No store is asked for them.
 pub(super) fn functions() -> anyhow::Result<Vec<HttpFunction>> {
-    let nowhere = AccountEndpoint::from_str("http://127.0.0.1:1/")
-        .map_err(|error| anyhow!("no endpoint: {error}"))?;
-    let nowhere = AccountReference::with_authentication_key(nowhere, "a2V5");
-    let cosmos = Cosmos::new(nowhere, None, "tributary".to_owned());
-    let app = App::new(&cosmos, Options::default(), Settings::NONE)?;
-    Ok(app.http_functions().cloned().collect())
+    Ok(tributary::program().describe()?.http_functions().cloned().collect())
+}
+
+/// Returns settings with which a function has more to do than with the defaults: what runs may move is
+/// younger, and nothing holds them back.
+pub(super) fn settings(function: &str) -> &'static [(&'static str, &'static str)] {
+    const NO_PACE: (&str, &str) = ("Background__RequestUnitsPerSecond", "0");
+    match function {
+        "MigrateNews" => &[("News__MigrateAfterDays", "1"), NO_PACE],
+        "ArchiveNews" => &[("News__ArchiveAfterYears", "1"), NO_PACE],
+        _ => &[],
+    }
 }
 
 /// Returns requests of a function, or nothing for a function that is not known here.
@@ -185,8 +182,8 @@ fn other_commands(data: &Data, function: &str) -> Option<Vec<Candidate>> {
             ]
         }
         "PostNewsItems" => batches(data),
-        "MigrateNews" => vec![post_empty("/api/news/migrate")],
-        "ArchiveNews" => vec![post_empty("/api/news/archive")],
+        "MigrateNews" => runs("/api/news/migrate"),
+        "ArchiveNews" => runs("/api/news/archive"),
         "ReplayDeadLetter" => {
             let path = format!("{}/replay", dead_letter(data, 1)?);
             vec![candidate("an item of 500 KB", Call::new(Method::POST, path))]
@@ -319,8 +316,10 @@ fn dead_letter(data: &Data, number: usize) -> Option<String> {
     Some(format!("/api/dead-letters/{}", data.dead_letters.get(number)?))
 }
 
-fn post_empty(path: &str) -> Candidate {
-    candidate("with nothing due", Call::new(Method::POST, path))
+/// Returns a run that has something to do, by [`settings`], and one after it.
+fn runs(path: &str) -> Vec<Candidate> {
+    let run = |what| candidate(what, Call::new(Method::POST, path));
+    vec![run("everything due, at no pace"), run("again")]
 }
 
 fn put(what: &str, path: String, body: Value) -> Candidate {

@@ -10,7 +10,7 @@ use std::{
 
 use anyhow::Context;
 use futures::{StreamExt, TryStreamExt, stream};
-use tributary::cosmos::{Container, Cosmos, Reason};
+use tributary_functions::cosmos::{Container, Cosmos, Reason};
 
 use super::{
     data::DataSet,

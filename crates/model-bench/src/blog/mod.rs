@@ -1,6 +1,7 @@
 //! The data models V1, V2 and V3 of the blog: ten requests, what each takes in each model, and what
 //! the seed article says. `docs/models.md` tells how to read it.
 
+mod cli;
 mod data;
 mod request;
 mod seed;
@@ -17,4 +18,4 @@ mod report;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use self::{data::Shape, request::Version, run::run};
+pub(crate) use self::{cli::BlogCli, run::run};

@@ -3,6 +3,7 @@
 use std::{sync::Arc, time::Instant};
 
 use super::{
+    cli::BlogCli,
     data::{DataSet, Shape},
     load::load,
     measure::measure_all,
@@ -10,10 +11,10 @@ use super::{
     report::{Report, Size},
     request::{Request, Version},
 };
-use crate::{cli::Cli, progress::Progress, report::Machine, store::Store};
+use crate::{progress::Progress, report::Machine, store::Store};
 
 /// Measures what the options ask for.
-pub(crate) async fn run(cli: &Cli, store: &Store) -> anyhow::Result<Report> {
+pub(crate) async fn run(cli: &BlogCli, store: &Store) -> anyhow::Result<Report> {
     let mut sizes = Vec::new();
     for shape in cli.shapes() {
         let data = Arc::new(DataSet::generate(shape)?);
@@ -34,7 +35,7 @@ pub(crate) async fn run(cli: &Cli, store: &Store) -> anyhow::Result<Report> {
 
 /// Loads a model, measures it, and gives its memory or its databases back.
 async fn model<M: Model + 'static>(
-    cli: &Cli,
+    cli: &BlogCli,
     store: &Store,
     data: &Arc<DataSet>,
     size: &mut Size,
@@ -56,7 +57,7 @@ async fn model<M: Model + 'static>(
     Ok(())
 }
 
-fn size(cli: &Cli, shape: Shape, data: &DataSet) -> Size {
+fn size(cli: &BlogCli, shape: Shape, data: &DataSet) -> Size {
     let (comments, likes) = data.reactions();
     Size {
         users: shape.users,

@@ -3,16 +3,15 @@
 use std::{sync::Arc, time::Duration};
 
 use clap::Parser;
-use tributary::{
-    audit::{self, Finding, Listener},
-    blog::{
-        self, Blog,
-        model::{PublicComment, PublicPost, Username},
-    },
+use tributary::blog::{
+    self, Blog,
+    model::{PublicComment, PublicPost, Username},
 };
+use tributary_functions::audit::{self, Finding, Listener};
 use tributary_tools::html::page::check_page;
 
 use super::{
+    cli::BlogCli,
     data::{DataSet, PostPlan, Shape},
     load::load,
     models::{Like, Model, User, V1, V2, V3},
@@ -169,8 +168,8 @@ async fn what_is_loaded_into_v3_is_what_the_product_would_have() {
     assert_eq!(summary.items, items);
 }
 
-async fn measured(options: &str) -> (Cli, Report) {
-    let cli = Cli::parse_from(["model-bench"].into_iter().chain(options.split_whitespace()));
+async fn measured(options: &str) -> (BlogCli, Report) {
+    let cli = Cli::parse_from(["model-bench"].into_iter().chain(options.split_whitespace())).blog;
     let report = run(&cli, &Store::Local).await.unwrap();
     (cli, report)
 }
@@ -217,7 +216,7 @@ async fn the_report_tells_all_and_needs_nothing_from_elsewhere() {
         "--json".as_ref(),
         json.as_os_str(),
     ]);
-    report.write(&cli.output).unwrap();
+    report.write(&cli.blog.output).unwrap();
     let [html, json] = [html, json].map(|path| std::fs::read_to_string(path).unwrap());
     std::fs::remove_dir_all(folder).unwrap();
 

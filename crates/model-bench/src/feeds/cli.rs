@@ -5,7 +5,7 @@ use std::{fmt::Write as _, time::Duration};
 use clap::Args;
 
 use super::{architecture::Architecture, containers::midnight, data::Shape};
-use crate::{cli::Output, measure::Effort};
+use crate::{measure::Effort, output::Output};
 
 /// Measures the partitioning guide's four architectures for news feeds: the queries of its table
 /// "Performance characteristics" and the writes, beside its estimates.

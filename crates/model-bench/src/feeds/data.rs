@@ -4,7 +4,7 @@
 use anyhow::{Context, ensure};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use tributary::values::Timestamp;
+use tributary_functions::values::Timestamp;
 use tributary_local::chaos::Random;
 use uuid::Uuid;
 

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, HashSet};
 use anyhow::{Context, bail};
 use futures::TryStreamExt;
 use serde::Deserialize;
-use tributary::{
+use tributary_functions::{
     cosmos::{Container, Query, Scope},
     values::Timestamp,
 };

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use anyhow::Context;
 use serde_json::Value;
-use tributary::cosmos::{ETag, Query, Stored, Transaction};
+use tributary_functions::cosmos::{ETag, Query, Stored, Transaction};
 
 use super::{
     EXPIRY_OF_MIGRATED,

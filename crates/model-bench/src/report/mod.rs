@@ -7,7 +7,7 @@ use std::{fs, io::Write, num::NonZero, path::Path, thread};
 use anyhow::Context;
 use serde::Serialize;
 
-use crate::cli::Output;
+use crate::output::Output;
 
 /// Where it was measured.
 #[derive(Clone, Debug, Serialize)]

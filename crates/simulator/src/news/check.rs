@@ -4,11 +4,7 @@ use http::Method;
 use serde_json::Value;
 use tributary_tools::Call;
 
-use super::{
-    News, Text, Window,
-    items::{PROVIDERS, number_of},
-    operation::LONGEST,
-};
+use super::{News, Text, Window, items::number_of, operation::LONGEST, text::PROVIDERS};
 use crate::{Api, Reply, comparison::Comparison};
 
 /// How often a run may leave something for the next one.

@@ -2,23 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::{Value, json};
-use time::{OffsetDateTime, format_description::well_known::Rfc3339, macros::format_description};
+use serde_json::Value;
+use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 
-use super::{Begun, News, Window, listed};
+use super::{
+    Begun, News, Window, listed,
+    text::{PROVIDERS, Text},
+};
 use crate::{Recent, Reply};
-
-/// The first is one of high volume.
-pub(super) const PROVIDERS: [&str; 3] = ["reuters", "gazette", "herald"];
-
-/// An item as its client has posted it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Text {
-    /// The title, which no other version has.
-    pub title: String,
-    /// When it was published: no other item was at this millisecond.
-    pub published: OffsetDateTime,
-}
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Item {
@@ -61,23 +52,6 @@ impl Item {
     fn is(&mut self, text: Text) {
         self.maybe.clear();
         self.former.push(self.text.replace(text));
-    }
-}
-
-impl Text {
-    pub(super) fn body(&self, item: usize) -> Value {
-        json!({
-            "feedProviderId": provider(item), "title": self.title, "content": "Some content.",
-            "publishedDate": text_of(self.published), "sourceUrl": url(item), "tags": ["world"],
-        })
-    }
-
-    /// Returns true if an answer shows this item in this version.
-    pub(super) fn is_shown(&self, item: usize, shown: &Value) -> bool {
-        shown["title"] == self.title
-            && shown["publishedDate"] == text_of(self.published)
-            && shown["feedProviderId"] == provider(item)
-            && shown["sourceUrl"] == url(item)
     }
 }
 
@@ -231,14 +205,6 @@ impl News {
     }
 }
 
-pub(super) fn provider(item: usize) -> &'static str {
-    PROVIDERS[item % PROVIDERS.len()]
-}
-
-fn url(item: usize) -> String {
-    format!("https://{}.example.com/{item}", provider(item))
-}
-
 /// The number of an item, by its address.
 pub(super) fn number_of(shown: &Value) -> Option<usize> {
     shown["sourceUrl"].as_str()?.rsplit('/').next()?.parse().ok()
@@ -251,13 +217,6 @@ fn path_of(shown: &Value) -> Option<String> {
 
 fn date_of(shown: &Value) -> Option<OffsetDateTime> {
     OffsetDateTime::parse(shown["publishedDate"].as_str()?, &Rfc3339).ok()
-}
-
-/// A moment as the API writes it.
-pub(super) fn text_of(moment: OffsetDateTime) -> String {
-    let format =
-        format_description!("[year]-[month]-[day]T[hour]:[minute]:[second].[subsecond digits:3]Z");
-    moment.format(format).unwrap_or_default()
 }
 
 /// Returns the date up to which a page that is not the last has everything: that of its last item. A

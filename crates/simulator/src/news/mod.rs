@@ -12,6 +12,7 @@
 mod check;
 mod items;
 mod operation;
+mod text;
 
 use std::time::{Duration, Instant};
 
@@ -20,8 +21,8 @@ use serde_json::Value;
 use tributary_local::chaos::Random;
 use tributary_tools::Call;
 
-pub use items::Text;
 pub use operation::{Operation, Size, Window};
+pub use text::Text;
 
 use crate::{Api, Clock, Reply, Workload, oldest};
 use items::Item;
@@ -77,8 +78,8 @@ impl Workload for News {
         let (since, times) = self.clock.parts();
         vec![
             ("Clock__Rate", times.to_string()),
-            ("Clock__Since", items::text_of(since)),
-            ("News__HighVolumeProviders", items::PROVIDERS[0].to_owned()),
+            ("Clock__Since", text::text_of(since)),
+            ("News__HighVolumeProviders", text::PROVIDERS[0].to_owned()),
         ]
     }
 

@@ -9,8 +9,8 @@ use tributary_local::chaos::Random;
 use tributary_tools::Call;
 
 use super::{
-    News, Text,
-    items::{PROVIDERS, text_of},
+    News,
+    text::{PROVIDERS, Text, text_of},
 };
 
 /// How many of everything there are.

@@ -2,7 +2,8 @@
 
 use std::collections::HashSet;
 
-use tributary::{blog::model::CommentId, values::Timestamp};
+use tributary::blog::model::CommentId;
+use tributary_functions::values::Timestamp;
 use tributary_local::chaos::Random;
 
 use super::{DataSet, Person, PostPlan, moment, uuid};

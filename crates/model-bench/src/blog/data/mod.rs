@@ -9,10 +9,8 @@ mod details;
 
 use std::ops::RangeInclusive;
 
-use tributary::{
-    blog::model::{PostId, UserId, Username},
-    values::Timestamp,
-};
+use tributary::blog::model::{PostId, UserId, Username};
+use tributary_functions::values::Timestamp;
 use tributary_local::chaos::Random;
 use uuid::Uuid;
 

@@ -5,10 +5,8 @@
 
 use anyhow::Context;
 use serde::{Serialize, de::DeserializeOwned};
-use tributary::{
-    blog::model::{UserId, Username},
-    cosmos::{Container, Query},
-};
+use tributary::blog::model::{UserId, Username};
+use tributary_functions::cosmos::{Container, Query};
 
 use super::User;
 use crate::blog::data::{Person, fresh_id};

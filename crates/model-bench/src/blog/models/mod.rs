@@ -10,11 +10,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use tributary::{
-    blog::model::{PublicComment, PublicPost, UserId, Username, summary},
-    cosmos::Cosmos,
-    values::Timestamp,
-};
+use tributary::blog::model::{PublicComment, PublicPost, UserId, Username, summary};
+use tributary_functions::{cosmos::Cosmos, values::Timestamp};
 use tributary_local::cosmos::ContainersFile;
 
 pub(crate) use self::{v1::V1, v2::V2, v3::V3};

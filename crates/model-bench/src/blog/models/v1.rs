@@ -8,8 +8,8 @@ use std::sync::Arc;
 use anyhow::Context;
 use futures::{StreamExt, TryStreamExt, stream};
 use serde::{Deserialize, Serialize};
-use tributary::{
-    blog::model::{CommentId, PostId, PublicComment, PublicPost, UserId, Username},
+use tributary::blog::model::{CommentId, PostId, PublicComment, PublicPost, UserId, Username};
+use tributary_functions::{
     cosmos::{Container, Cosmos, Query, Scope, StoreError},
     values::Timestamp,
 };

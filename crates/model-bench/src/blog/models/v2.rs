@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use anyhow::bail;
 use serde::{Deserialize, Serialize};
-use tributary::{
-    blog::model::{CommentId, PostId, PublicComment, PublicLike, PublicPost, Username},
+use tributary::blog::model::{CommentId, PostId, PublicComment, PublicLike, PublicPost, Username};
+use tributary_functions::{
     cosmos::{Container, Cosmos, Query, Reason, Scope, Stored, Transaction},
     values::Timestamp,
 };

@@ -13,12 +13,14 @@ use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 use tower::ServiceExt;
 use tributary::{
-    app::{App, Options},
     blog::model::{
         Author, Comment, CommentContent, Like as StoredLike, Post, PostContent, PostCopy, PostText,
         PostsItem, PublicComment, PublicPost, Title, Username, UsersItem,
     },
     blog::projections::NewestPosts,
+};
+use tributary_functions::{
+    app::Options,
     config::Settings,
     cosmos::Cosmos,
     projection::window::{InWindow, Member, Window, WindowHead},
@@ -45,7 +47,7 @@ impl Model for V3 {
     }
 
     fn new(cosmos: &Arc<Cosmos>) -> anyhow::Result<Self> {
-        let app = App::new(cosmos, Options::default(), Settings::NONE)?;
+        let app = tributary::program().build(cosmos, Options::default(), Settings::NONE)?;
         Ok(Self { router: app.into_handler().into_router()? })
     }
 

@@ -1,0 +1,97 @@
+//! Writes the files of the template under the name of the app.
+
+use std::{fs, io::ErrorKind, path::Path};
+
+use anyhow::{Context, ensure};
+use include_dir::{Dir, DirEntry, include_dir};
+
+use crate::New;
+
+static TEMPLATE: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/template");
+
+/// The name of the app in the template, as a package and as a crate.
+const NAME: [&str; 2] = ["my-app", "my_app"];
+
+/// The longest name of a package that crates.io takes.
+const MAX_NAME_LENGTH: usize = 64;
+
+/// Files whose own names would mean something in the template.
+const RENAMED: [(&str, &str); 2] =
+    [("Cargo.toml.in", "Cargo.toml"), ("gitignore.in", ".gitignore")];
+
+/// Creates the app.
+pub(crate) fn create(new: &New) -> anyhow::Result<()> {
+    let New { folder, name, checkout } = new;
+    let name = match name {
+        Some(name) => name.clone(),
+        None => folder
+            .file_name()
+            .context("the folder has no name: give one with --name")?
+            .to_string_lossy()
+            .into_owned(),
+    };
+    check_name(&name)?;
+    check_empty(folder)?;
+    let framework = dependency(checkout, "tributary-functions")?;
+    let testing = dependency(checkout, "testing")?;
+    let fill = |text: &str| {
+        text.replace("FRAMEWORK", &framework)
+            .replace("TESTING", &testing)
+            .replace(NAME[0], &name)
+            .replace(NAME[1], &name.replace('-', "_"))
+    };
+    write(&TEMPLATE, folder, &fill)?;
+    println!("Created {name} in {}. Next:\n", folder.display());
+    println!("    cd {}\n    cargo test\n    tributary-local", folder.display());
+    Ok(())
+}
+
+fn check_name(name: &str) -> anyhow::Result<()> {
+    let is_valid = name.len() <= MAX_NAME_LENGTH
+        && name.starts_with(|c: char| c.is_ascii_lowercase())
+        && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-');
+    ensure!(
+        is_valid,
+        "{name:?} is no name of an app: 1 to {MAX_NAME_LENGTH} small letters, digits and hyphens, a letter \
+         first; give one with --name"
+    );
+    // The crates that the app uses, and those of the language.
+    let taken = ["std", "core", "alloc", "test", "axum", "serde", "tokio", "tributary-functions"];
+    ensure!(!taken.contains(&name), "{name:?} is the name of another crate; give one with --name");
+    Ok(())
+}
+
+fn check_empty(folder: &Path) -> anyhow::Result<()> {
+    let first = match fs::read_dir(folder) {
+        Ok(mut entries) => entries.next(),
+        Err(error) if error.kind() == ErrorKind::NotFound => None,
+        Err(error) => return Err(error).with_context(|| folder.display().to_string()),
+    };
+    ensure!(first.is_none(), "{} is not empty; nothing was written", folder.display());
+    Ok(())
+}
+
+/// Returns how `Cargo.toml` names a crate of the checkout.
+fn dependency(checkout: &Path, folder: &str) -> anyhow::Result<String> {
+    let path = fs::canonicalize(checkout.join("crates").join(folder))
+        .with_context(|| format!("{} is no checkout of Tributary", checkout.display()))?;
+    let path = path.to_str().context("the path of the checkout is not UTF-8")?;
+    Ok(format!("{{ path = {path:?} }}"))
+}
+
+fn write(from: &Dir<'_>, to: &Path, fill: &impl Fn(&str) -> String) -> anyhow::Result<()> {
+    fs::create_dir_all(to).with_context(|| to.display().to_string())?;
+    for entry in from.entries() {
+        let name = entry.path().file_name().unwrap_or_default();
+        match entry {
+            DirEntry::Dir(folder) => write(folder, &to.join(name), fill)?,
+            DirEntry::File(file) => {
+                let renamed = RENAMED.iter().find(|(own, _)| name == *own);
+                let path = renamed.map_or_else(|| to.join(name), |(_, other)| to.join(other));
+                let text = file.contents_utf8().context("a file of the template is not UTF-8")?;
+                fs::write(&path, fill(text)).with_context(|| path.display().to_string())?;
+            }
+        }
+    }
+    Ok(())
+}

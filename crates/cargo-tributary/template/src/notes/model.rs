@@ -1,0 +1,114 @@
+//! Notes as they are stored, and the rules of their values.
+
+use serde::{Deserialize, Serialize};
+use tributary_functions::{
+    engines::idempotency::{Recent, remembers},
+    http::{Form, FromForm},
+    values::{CommandId, Timestamp, check_id, check_length, checked_text},
+};
+
+/// How long a tombstone stays, in seconds: 30 days. Until then a late delivery of the change feed finds
+/// out that the note was deleted.
+const TOMBSTONE_TTL_SECONDS: u32 = 30 * 24 * 60 * 60;
+
+checked_text!(
+    /// The id of an owner.
+    OwnerId,
+    |text| check_id(&text).map(|()| text)
+);
+
+checked_text!(
+    /// The id of a note.
+    NoteId,
+    |text| check_id(&text).map(|()| text)
+);
+
+checked_text!(
+    /// The text of a note: 1 to 1,000 characters.
+    NoteText,
+    |text| check_length(&text, 1, 1_000).map(|()| text)
+);
+
+impl FromForm for NoteText {
+    fn from_form(form: &mut Form) -> Option<Self> {
+        form.text("text", Self::parse)
+    }
+}
+
+/// An item of the container `notes`.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "camelCase")]
+pub enum NotesItem {
+    /// A note.
+    Note(Note),
+    /// The tombstone of a deleted note.
+    DeletedNote(DeletedNote),
+}
+
+/// A note.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Note {
+    /// The id.
+    pub id: NoteId,
+    /// The partition key.
+    pub owner_id: OwnerId,
+    /// The text.
+    pub text: NoteText,
+    /// Rises with each write, also over a deletion.
+    pub version: u64,
+    /// The commands that were lately carried out.
+    #[serde(default, skip_serializing_if = "Recent::is_empty")]
+    pub recent: Recent,
+}
+
+/// The tombstone of a deleted note. It tells the projections of the deletion, and goes away by itself.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DeletedNote {
+    /// The id of the note.
+    pub id: NoteId,
+    /// The partition key.
+    pub owner_id: OwnerId,
+    /// The version of the deletion.
+    pub version: u64,
+    /// The commands that were lately carried out.
+    #[serde(default, skip_serializing_if = "Recent::is_empty")]
+    pub recent: Recent,
+    /// Seconds until it goes away.
+    pub ttl: u32,
+}
+
+remembers!(Note, DeletedNote);
+
+impl Note {
+    /// Creates a note, in the place of a deleted one if there was one.
+    pub fn new(
+        (owner_id, id): (OwnerId, NoteId),
+        text: NoteText,
+        before: Option<&DeletedNote>,
+        command: &CommandId,
+    ) -> Self {
+        let (version, recent) = before.map_or_else(
+            || (1, Recent::default()),
+            |before| (before.version + 1, before.recent.clone()),
+        );
+        Self { id, owner_id, text, version, recent }.remembering(command)
+    }
+
+    /// Returns the note with another text.
+    pub fn edited(&self, text: NoteText, command: &CommandId) -> Self {
+        Self { text, version: self.version + 1, ..self.clone() }.remembering(command)
+    }
+
+    /// Returns the tombstone that the note leaves.
+    pub fn deleted(&self, command: &CommandId) -> DeletedNote {
+        let Self { id, owner_id, version, recent, .. } = self.clone().remembering(command);
+        DeletedNote { id, owner_id, version: version + 1, recent, ttl: TOMBSTONE_TTL_SECONDS }
+    }
+
+    fn remembering(mut self, command: &CommandId) -> Self {
+        self.recent.remember([command.clone()], Timestamp::now());
+        self
+    }
+}

@@ -1,0 +1,90 @@
+//! `cargo tributary new`, as a user types it.
+
+#![expect(clippy::unwrap_used, reason = "a test ends where what it needs is not there")]
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Output},
+};
+
+/// A folder of its own, which goes with the test.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    fn new_app(&self, arguments: &[&str]) -> Output {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_cargo-tributary"));
+        command.args(["tributary", "new"]).args(arguments).current_dir(&self.0);
+        if !arguments.contains(&"--checkout") {
+            command.arg("--checkout").arg(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
+        }
+        command.output().unwrap()
+    }
+
+    fn read(&self, path: &str) -> String {
+        fs::read_to_string(self.0.join(path)).unwrap()
+    }
+}
+
+/// All files below a folder.
+fn texts(folder: &Path) -> Vec<String> {
+    let mut texts = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            texts.extend(self::texts(&path));
+        } else {
+            texts.push(fs::read_to_string(path).unwrap());
+        }
+    }
+    texts
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+#[test]
+fn an_app_has_its_own_name_everywhere() {
+    let folder = Folder::new("named");
+    assert!(folder.new_app(&["meeting-rooms"]).status.success());
+    let manifest = folder.read("meeting-rooms/Cargo.toml");
+    assert!(manifest.contains("name = \"meeting-rooms\""), "{manifest}");
+    assert!(manifest.contains("tributary-functions = { path = \"/"), "{manifest}");
+    assert!(folder.read("meeting-rooms/src/main.rs").contains("meeting_rooms::program()"));
+    assert!(folder.read("meeting-rooms/host.json").contains("\"meeting-rooms\""));
+    assert!(folder.read("meeting-rooms/.gitignore").contains("/target"));
+    for text in texts(&folder.0.join("meeting-rooms")) {
+        let left = ["my-app", "my_app", "FRAMEWORK", "TESTING"].map(|name| text.contains(name));
+        assert_eq!(left, [false; 4], "{text}");
+    }
+}
+
+#[test]
+fn a_bad_name_or_a_folder_with_files_is_refused_and_nothing_is_written() {
+    let folder = Folder::new("refused");
+    fs::create_dir(folder.0.join("full")).unwrap();
+    fs::write(folder.0.join("full/file"), "mine").unwrap();
+    for (arguments, reason) in [
+        (&["My App"][..], "small letters"),
+        (&["other", "--name", "1st"], "small letters"),
+        (&["serde"], "another crate"),
+        (&["full"], "not empty"),
+        (&["other", "--checkout", "nowhere"], "no checkout of Tributary"),
+    ] {
+        let output = folder.new_app(arguments);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && said.contains(reason), "{arguments:?}: {said}");
+    }
+    let left: Vec<_> = fs::read_dir(&folder.0).unwrap().collect();
+    assert_eq!((left.len(), folder.read("full/file")), (1, "mine".to_owned()));
+}

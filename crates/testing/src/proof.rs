@@ -1,0 +1,355 @@
+//! The proof of a projection: whatever is delivered, whenever and to whomever, the copies end as the
+//! definition says of the last state of the sources.
+//!
+//! A random history writes states of a few sources, with random owners, deletions and ids that come
+//! again. Between the writes, random states of all that there ever were are delivered: older ones,
+//! duplicates, out of order, to two instances, to both at once, and to one that is killed in the
+//! middle. Most states are delivered never. In the end the last state of each source is delivered
+//! unless it was acknowledged before, which is all that the change feed promises; and then everything
+//! once more, backwards.
+//!
+//! [`holds`] takes any projection; [`copies`], [`aggregate`] and [`window`] compare by the definition of
+//! the shape. To put a projection of your own under the proof: [`Sources`] for its container, if there
+//! is none yet, and one line.
+
+use std::{
+    cell::RefCell,
+    cmp::Reverse,
+    collections::{BTreeMap, BTreeSet},
+    future::poll_fn,
+    pin::pin,
+    sync::Arc,
+    task::Poll,
+    time::Duration,
+};
+
+use custom_handler::{Document, Documents, InvocationId};
+use futures::future::join;
+use proptest::{
+    collection::vec,
+    prelude::*,
+    test_runner::{Config, TestRunner},
+};
+use serde_json::{Value, json};
+use tributary_functions::{
+    cosmos::Cosmos,
+    projection::{
+        AnyProjection, DeadLetters,
+        aggregate::{Aggregate, AggregateProjection},
+        copies::{Copies, CopyProjection},
+        window::{InWindow, Window, WindowHead, WindowProjection},
+    },
+};
+use tributary_local::cosmos::ContainersFile;
+
+use crate::{AppUnderTest, World};
+
+const SOURCES: u8 = 4;
+const OWNERS: u8 = 3;
+
+/// The sources of a container, as commands would write them.
+pub trait Sources: Default {
+    /// The app that has the container.
+    type App: AppUnderTest;
+    /// The container.
+    const CONTAINER: &'static str;
+    /// The property that is its partition key.
+    const PARTITION_KEY: &'static str;
+
+    /// Creates or edits a source, and returns its next state. The owner matters when it is created,
+    /// first or anew.
+    fn write(&mut self, source: u8, owner: u8) -> Value;
+
+    /// Deletes a source, and returns its tombstone; `None` when there is nothing to delete.
+    fn delete(&mut self, source: u8) -> Option<Value>;
+}
+
+#[derive(Debug, Clone)]
+enum Step {
+    Write { source: u8, owner: u8 },
+    Delete { source: u8 },
+    Deliver { states: Vec<prop::sample::Index>, second: bool },
+    AtOnce { one: Vec<prop::sample::Index>, other: Vec<prop::sample::Index> },
+    Killed { states: Vec<prop::sample::Index>, after_requests: usize },
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let states = || vec(any::<prop::sample::Index>(), 1..4);
+    let step = prop_oneof![
+        4 => (0..SOURCES, 0..OWNERS).prop_map(|(source, owner)| Step::Write { source, owner }),
+        2 => (0..SOURCES).prop_map(|source| Step::Delete { source }),
+        2 => (states(), any::<bool>()).prop_map(|(states, second)| Step::Deliver { states, second }),
+        1 => (states(), states()).prop_map(|(one, other)| Step::AtOnce { one, other }),
+        1 => (states(), 1..8_usize)
+            .prop_map(|(states, after_requests)| Step::Killed { states, after_requests }),
+    ];
+    vec(step, 1..50)
+}
+
+/// Two instances of a projection, and all that was ever written to its sources.
+struct Proof<S: Sources> {
+    world: World<S::App>,
+    instances: [Arc<dyn AnyProjection>; 2],
+    letters: DeadLetters,
+    sources: S,
+    history: Vec<Value>,
+    /// The states that were acknowledged, as texts.
+    acknowledged: RefCell<BTreeSet<String>>,
+}
+
+impl<S: Sources> Proof<S> {
+    async fn take(&mut self, step: Step) {
+        match step {
+            Step::Write { source, owner } => {
+                let state = self.sources.write(source, owner);
+                self.record(state).await;
+            }
+            Step::Delete { source } => {
+                if let Some(tombstone) = self.sources.delete(source) {
+                    self.record(tombstone).await;
+                }
+            }
+            Step::Deliver { states, second } => {
+                self.deliver(usize::from(second), &self.pick(&states)).await;
+            }
+            Step::AtOnce { one, other } => {
+                let (one, other) = (self.pick(&one), self.pick(&other));
+                join(self.deliver(0, &one), self.deliver(1, &other)).await;
+            }
+            Step::Killed { states, after_requests } => {
+                let states = self.pick(&states);
+                let limit = self.world.endpoint.request_count() + after_requests;
+                let mut work = pin!(self.invoke(0, &states));
+                poll_fn(|context| {
+                    if self.world.endpoint.request_count() >= limit {
+                        return Poll::Ready(());
+                    }
+                    work.as_mut().poll(context).map(drop)
+                })
+                .await;
+            }
+        }
+    }
+
+    async fn record(&mut self, state: Value) {
+        let container = self.world.container(S::CONTAINER).await;
+        let partition = state[S::PARTITION_KEY].as_str().unwrap().to_owned();
+        container
+            .upsert_item(partition, state["id"].as_str().unwrap(), &state, None)
+            .await
+            .unwrap();
+        self.history.push(state);
+    }
+
+    fn pick(&self, states: &[prop::sample::Index]) -> Vec<Value> {
+        let states = states.iter().filter(|_| !self.history.is_empty());
+        states.map(|state| state.get(&self.history).clone()).collect()
+    }
+
+    /// Delivers a batch until it is acknowledged, as the host does.
+    async fn deliver(&self, instance: usize, states: &[Value]) {
+        for _ in 0..20 {
+            if self.invoke(instance, states).await {
+                self.acknowledged.borrow_mut().extend(states.iter().map(Value::to_string));
+                return;
+            }
+        }
+        panic!("a batch is never acknowledged");
+    }
+
+    async fn invoke(&self, instance: usize, states: &[Value]) -> bool {
+        let document = |state: &Value| Document::from_json(state.to_string()).unwrap();
+        let documents = Documents(states.iter().map(document).collect());
+        let invocation = InvocationId("an-invocation".into());
+        let budget = Duration::from_millis(500);
+        self.instances[instance].run(&self.letters, budget, documents, invocation).await.is_ok()
+    }
+
+    /// The last state of each source.
+    fn last(&self) -> Vec<Value> {
+        let place = |state: &Value| [&state[S::PARTITION_KEY], &state["id"]].map(Value::to_string);
+        let last: BTreeMap<_, _> = self.history.iter().map(|state| (place(state), state)).collect();
+        last.into_values().cloned().collect()
+    }
+
+    /// Those of the states that were never acknowledged.
+    fn waiting(&self, states: &[Value]) -> Vec<Value> {
+        let acknowledged = self.acknowledged.borrow();
+        let waits = |state: &&Value| !acknowledged.contains(&state.to_string());
+        states.iter().filter(waits).cloned().collect()
+    }
+}
+
+/// Puts a projection under the proof. `truth` compares what is stored with what the last states of
+/// the sources say. The error is a history for which it is not true.
+pub fn holds<S: Sources>(
+    containers: &Value,
+    build: impl Fn(&Arc<Cosmos>) -> Arc<dyn AnyProjection>,
+    truth: &impl AsyncFn(&World<S::App>, &[Value]) -> Result<(), String>,
+) -> Result<(), String> {
+    let config = Config { cases: 16, max_shrink_iters: 100, ..Config::default() };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let proven = TestRunner::new(config).run(&steps(), |steps| {
+        let proven = runtime.block_on(async {
+            let world = World::<S::App>::new().await;
+            provision(&world, containers).await;
+            let cosmos = [
+                World::<S::App>::cosmos(&world.endpoint).await,
+                World::<S::App>::cosmos(&world.endpoint).await,
+            ];
+            let mut proof = Proof {
+                instances: [build(&cosmos[0]), build(&cosmos[1])],
+                letters: DeadLetters::new(&cosmos[0]),
+                world,
+                sources: S::default(),
+                history: Vec::new(),
+                acknowledged: RefCell::default(),
+            };
+            for step in steps {
+                proof.take(step).await;
+            }
+            let last = proof.last();
+            proof.deliver(1, &proof.waiting(&last)).await;
+            truth(&proof.world, &last).await?;
+            for state in proof.history.iter().rev() {
+                proof.deliver(0, std::slice::from_ref(state)).await;
+            }
+            truth(&proof.world, &last).await?;
+            let letters = proof.world.items("dead-letters").await;
+            if letters.is_empty() { Ok(()) } else { Err(format!("dead letters: {letters:?}")) }
+        });
+        proven.map_err(TestCaseError::fail)
+    });
+    proven.map_err(|error| error.to_string())
+}
+
+/// Puts copies under the proof: what stands in their container, but for tombstones, is what the
+/// definition says of the last states of the sources.
+pub fn copies<S: Sources, C: Copies>(
+    copies: &'static str,
+    build: impl Fn(&Arc<Cosmos>) -> C,
+) -> Result<(), String> {
+    let build = |cosmos: &Arc<Cosmos>| -> Arc<dyn AnyProjection> {
+        Arc::new(CopyProjection(build(cosmos)))
+    };
+    holds::<S>(&json!([]), build, &async |world, last| {
+        let states = last.iter().map(|state| serde_json::from_value(state.clone()).unwrap());
+        let defined = states.flat_map(|state: C::Change| C::copies_of(&state));
+        let defined = defined.map(|copy| serde_json::to_value(copy.item).unwrap());
+        let expected: BTreeSet<String> = defined.filter_map(|copy| shown(&copy)).collect();
+        let found = world.items(copies).await.iter().filter_map(shown).collect();
+        if expected == found { Ok(()) } else { Err(format!("{found:?}, not {expected:?}")) }
+    })
+}
+
+/// Returns an item as it was written; `None` for a tombstone.
+fn shown(item: &Value) -> Option<String> {
+    let mut item = item.as_object().cloned().unwrap_or_default();
+    item.retain(|name, _| !name.starts_with('_'));
+    (!item.contains_key("ttl")).then(|| Value::Object(item).to_string())
+}
+
+/// Puts a window under the proof: it shows the newest of the last states of the sources, and its head
+/// lists just them.
+pub fn window<S: Sources, W: Window>(
+    container: &'static str,
+    build: impl Fn(&Arc<Cosmos>) -> W,
+) -> Result<(), String> {
+    let build = |cosmos: &Arc<Cosmos>| -> Arc<dyn AnyProjection> {
+        Arc::new(WindowProjection(build(cosmos)))
+    };
+    holds::<S>(&json!([]), &build, &async |world, last| {
+        let states = last.iter().map(|state| serde_json::from_value(state.clone()).unwrap());
+        let mut newest: Vec<_> = states
+            .filter_map(|state: W::Change| {
+                let (origin, source) = (W::origin(&state)?, W::source(&state)?);
+                let copy = InWindow::new(W::PARTITION, W::copy(source));
+                let copy = serde_json::to_value(copy).unwrap();
+                Some((W::creation_date(source), origin.name(), copy))
+            })
+            .collect();
+        newest.sort_by_key(|(date, id, _)| Reverse((*date, id.clone())));
+        newest.truncate(W::CAPACITY as usize);
+        let expected: BTreeSet<String> =
+            newest.iter().filter_map(|(.., copy)| shown(copy)).collect();
+        let (heads, others): (Vec<_>, Vec<_>) = world
+            .items(container)
+            .await
+            .into_iter()
+            .filter(|item| item["type"] == W::PARTITION)
+            .partition(|item| item["id"] == WindowHead::ID);
+        let found = others.iter().filter_map(shown).collect();
+        if expected != found {
+            return Err(format!("{found:?}, not {expected:?}"));
+        }
+        let head: WindowHead = heads
+            .into_iter()
+            .next()
+            .map_or_else(WindowHead::default, |head| serde_json::from_value(head).unwrap());
+        let members = head.members().iter().map(|member| &member.id);
+        if head.refill || !members.eq(newest.iter().map(|(_, id, _)| id)) {
+            return Err(format!("the head is {head:?}, not {newest:?}"));
+        }
+        Ok(())
+    })
+}
+
+/// Puts an aggregate under the proof: each total is the sum of what its definition says of the last
+/// states of the sources.
+pub fn aggregate<S: Sources, A: Aggregate>(
+    totals: &'static str,
+    build: impl Fn(&Arc<Cosmos>) -> A,
+) -> Result<(), String> {
+    let build = |cosmos: &Arc<Cosmos>| -> Arc<dyn AnyProjection> {
+        Arc::new(AggregateProjection(build(cosmos)))
+    };
+    holds::<S>(&json!([totals_container(totals)]), build, &async |world, last| {
+        totals_are_true::<A>(&world.items(totals).await, last)
+    })
+}
+
+/// Adds containers to a world.
+pub async fn provision<A: AppUnderTest>(world: &World<A>, containers: &Value) {
+    let text = json!({"containers": containers}).to_string();
+    let containers = ContainersFile::parse(&text).unwrap();
+    world.endpoint.provision(World::<A>::DATABASE, &containers).await.unwrap();
+}
+
+/// A container for totals, as `infra/containers.json` has it.
+pub fn totals_container(id: &str) -> Value {
+    json!({
+        "id": id,
+        "partitionKey": {"paths": ["/key"], "kind": "Hash", "version": 2},
+        "defaultTtl": -1,
+        "indexingPolicy": {
+            "automatic": true,
+            "indexingMode": "consistent",
+            "includedPaths": [],
+            "excludedPaths": [{"path": "/*"}],
+        },
+    })
+}
+
+/// Compares the totals with the definition.
+pub fn totals_are_true<A: Aggregate>(items: &[Value], last: &[Value]) -> Result<(), String> {
+    let mut expected = BTreeMap::<String, i64>::new();
+    for state in last {
+        let state: A::Change = serde_json::from_value(state.clone()).unwrap();
+        if let Some(contribution) = A::contribution(&state) {
+            *expected.entry(contribution.key).or_default() += contribution.amount;
+        }
+    }
+    let totals = items.iter().filter(|item| item["id"] == "total");
+    let mut found: BTreeMap<String, i64> = totals
+        .map(|total| (total["key"].as_str().unwrap().to_owned(), total["value"].as_i64().unwrap()))
+        .collect();
+    let keys: BTreeSet<String> = expected.keys().chain(found.keys()).cloned().collect();
+    for key in keys {
+        let (expected, found) = (expected.entry(key.clone()), found.entry(key.clone()));
+        let (expected, found) = (*expected.or_default(), *found.or_default());
+        if expected != found {
+            return Err(format!("the total of {key} is {found}, not {expected}"));
+        }
+    }
+    Ok(())
+}

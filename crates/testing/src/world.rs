@@ -1,0 +1,382 @@
+//! A world of its own for each test: an empty in-memory account and the app on it.
+
+use std::{marker::PhantomData, path::Path, sync::Arc, time::Duration};
+
+use axum::{
+    Router,
+    body::{Body, to_bytes},
+    http::{HeaderMap, Request, StatusCode},
+};
+use azure_data_cosmos::{ContainerClient, CosmosClient, DatabaseClient, FeedScope, Query};
+use custom_handler::CustomHandler;
+use futures::{TryStreamExt, future::try_join_all};
+use serde_json::{Value, json};
+use tower::ServiceExt;
+use tributary_functions::{
+    app::{App, Options},
+    config::Settings as AppSettings,
+    cosmos::{Cosmos, Limits},
+    http::{Authentication, HttpFunction},
+    program::Program,
+    projection::{AnyProjection, BackgroundOptions, DeadLetters, Projections, RETRY_BUDGET},
+};
+use tributary_local::{
+    cosmos::{ContainersFile, CosmosEndpoint, EndpointOptions},
+    host::{
+        Console, FeedOptions, FeedPump, FunctionApp, Invoker, RouterInvoker, Settings, Trigger,
+        wire::{self, Attempt},
+    },
+};
+
+/// The database of all containers.
+const DATABASE: &str = "tributary";
+
+/// An app, and where its files are.
+pub trait AppUnderTest: 'static {
+    /// The folder with `host.json`, `functions/`, `infra/containers.json` and
+    /// `local.settings.json.example`.
+    const ROOT: &'static str;
+
+    /// Returns the app.
+    fn program() -> Program;
+}
+
+/// The app on an empty account, in this process.
+pub struct World<A> {
+    /// The account.
+    pub endpoint: CosmosEndpoint,
+    /// The app.
+    pub router: Router,
+    client: CosmosClient,
+    functions: Arc<FunctionApp>,
+    app: PhantomData<fn() -> A>,
+}
+
+impl<A> Clone for World<A> {
+    fn clone(&self) -> Self {
+        let Self { endpoint, router, client, functions, app } = self;
+        Self {
+            endpoint: endpoint.clone(),
+            router: router.clone(),
+            client: client.clone(),
+            functions: Arc::clone(functions),
+            app: *app,
+        }
+    }
+}
+
+/// An answer of the app.
+#[derive(Debug)]
+pub struct Answer {
+    /// The status.
+    pub status: StatusCode,
+    /// The headers.
+    pub headers: HeaderMap,
+    /// The body.
+    pub text: String,
+}
+
+impl<A: AppUnderTest> World<A> {
+    /// The database of all containers.
+    pub const DATABASE: &str = DATABASE;
+
+    /// Creates a world whose containers have one physical partition each.
+    pub async fn new() -> Self {
+        Self::with_partitions(1).await
+    }
+
+    /// A world whose containers have several physical partitions.
+    pub async fn with_partitions(partitions: u32) -> Self {
+        Self::with_options(EndpointOptions { partitions, ..EndpointOptions::default() }).await
+    }
+
+    /// A world on an endpoint of another kind; nothing expires by itself, requests are listed.
+    pub async fn with_options(options: EndpointOptions) -> Self {
+        let options = EndpointOptions { keep_requests: true, expiry_interval: None, ..options };
+        let endpoint = CosmosEndpoint::in_process(options).unwrap();
+        let root = Path::new(A::ROOT);
+        let containers = ContainersFile::read(root.join("infra/containers.json")).unwrap();
+        endpoint.provision(DATABASE, &containers).await.unwrap();
+        let functions = Arc::new(functions::<A>(&[]));
+        let client = endpoint.client().await.unwrap();
+        let router = Self::instance(&endpoint).await;
+        Self { endpoint, router, client, functions, app: PhantomData }
+    }
+
+    /// Another instance of the app on the same account.
+    pub async fn instance(endpoint: &CosmosEndpoint) -> Router {
+        Self::handler(endpoint).await.into_router().unwrap()
+    }
+
+    /// The same world, seen through another instance of the app.
+    pub async fn second_instance(&self) -> Self {
+        Self { router: Self::instance(&self.endpoint).await, ..self.clone() }
+    }
+
+    /// The same world, seen through an instance whose projections try again only for so long.
+    pub async fn with_budget(&self, retry_budget: Duration) -> Self {
+        self.with_app(Options { retry_budget, ..Self::options() }).await
+    }
+
+    /// The same world, seen through an instance that App Service Authentication is in front of.
+    pub async fn with_easyauth(&self) -> Self {
+        let authentication = Authentication::EasyAuth;
+        self.with_app(Options { authentication, ..Self::options() }).await
+    }
+
+    /// The same world, seen through an instance with other options.
+    pub async fn with_app(&self, options: Options) -> Self {
+        let app = Self::app(&Self::cosmos(&self.endpoint).await, options);
+        Self { router: app.into_handler().into_router().unwrap(), ..self.clone() }
+    }
+
+    /// The same world, seen through an instance each of whose requests has these limits.
+    pub async fn with_limits(&self, limits: Limits) -> Self {
+        let mut app = Self::app(&Self::cosmos(&self.endpoint).await, Self::options());
+        for function in app.domains.iter_mut().flat_map(|domain| &mut domain.http_functions) {
+            function.limits = limits;
+        }
+        Self { router: app.into_handler().into_router().unwrap(), ..self.clone() }
+    }
+
+    /// The same world, seen through an instance with other options and settings.
+    pub async fn with_settings(&self, options: Options, settings: &[(&str, &str)]) -> Self {
+        let setting = |name: &str| {
+            let found = settings.iter().find(|(known, _)| *known == name);
+            found.map(|(_, value)| (*value).to_owned())
+        };
+        let cosmos = Self::cosmos(&self.endpoint).await;
+        let app = A::program().build(&cosmos, options, AppSettings::new(&setting)).unwrap();
+        Self { router: app.into_handler().into_router().unwrap(), ..self.clone() }
+    }
+
+    /// Runs a timer function as the host does.
+    pub async fn tick(&self, function: &str) -> Result<(), String> {
+        let body = json!({"Data": {"timer": {"IsPastDue": false}}, "Metadata": {"sys": {}}});
+        let invoker = RouterInvoker(self.router.clone());
+        let result = invoker.invoke(function, "an-invocation", body.to_string().into()).await;
+        result.map(drop).map_err(|failure| failure.to_string())
+    }
+
+    /// The same world, under a host that takes strings that look like dates for dates: an extension
+    /// bundle that does not know `dateParseHandling`.
+    pub fn with_host_that_parses_dates(&self) -> Self {
+        let functions = Arc::new(functions::<A>(&[(
+            "AzureFunctionsJobHost__extensions__cosmosDB__serializerSettings__dateParseHandling",
+            "DateTime",
+        )]));
+        Self { functions, ..self.clone() }
+    }
+
+    /// What the app does unless a test wants something else. Nobody reads beside a rename here, so
+    /// it need not wait.
+    pub fn options() -> Options {
+        let background =
+            BackgroundOptions { request_units_per_second: None, ..BackgroundOptions::default() };
+        Options { background, ..Options::default() }
+    }
+
+    /// The names of the triggers that the app serves.
+    pub async fn triggers(&self) -> Vec<String> {
+        let handler = Self::handler(&self.endpoint).await;
+        handler.trigger_names().into_iter().map(str::to_owned).collect()
+    }
+
+    /// The account, as an instance of the app of its own sees it.
+    pub async fn cosmos(endpoint: &CosmosEndpoint) -> Arc<Cosmos> {
+        let runtime = endpoint.runtime().await.unwrap();
+        Cosmos::new(endpoint.account(), Some(runtime), DATABASE.into())
+    }
+
+    /// The app without settings of its domains.
+    pub fn app(cosmos: &Arc<Cosmos>, options: Options) -> App {
+        A::program().build(cosmos, options, AppSettings::NONE).unwrap()
+    }
+
+    /// All HTTP functions of the app. No store is asked for them.
+    pub fn http_functions() -> Vec<HttpFunction> {
+        A::program().describe().unwrap().http_functions().cloned().collect()
+    }
+
+    async fn handler(endpoint: &CosmosEndpoint) -> CustomHandler {
+        Self::app(&Self::cosmos(endpoint).await, Self::options()).into_handler()
+    }
+}
+
+/// The functions of this project, as a host with these settings besides those for a laptop reads
+/// them.
+fn functions<A: AppUnderTest>(more: &[(&str, &str)]) -> FunctionApp {
+    let root = Path::new(A::ROOT);
+    let mut settings = Settings::read(&root.join("local.settings.json.example")).unwrap();
+    settings.set("CosmosDatabase", DATABASE);
+    for (name, value) in more {
+        settings.set(*name, *value);
+    }
+    FunctionApp::load(root, &settings).unwrap()
+}
+
+/// HTTP functions.
+impl<A: AppUnderTest> World<A> {
+    /// Sends a request to the app.
+    pub async fn send(&self, request: Request<Body>) -> Answer {
+        let response = self.router.clone().oneshot(request).await.unwrap();
+        let (parts, body) = response.into_parts();
+        let bytes = to_bytes(body, usize::MAX).await.unwrap();
+        let text = String::from_utf8(bytes.to_vec()).unwrap();
+        Answer { status: parts.status, headers: parts.headers, text }
+    }
+
+    /// Sends a GET.
+    pub async fn get(&self, path: &str) -> Answer {
+        self.call("GET", path, &[], None).await
+    }
+
+    /// Sends a PUT.
+    pub async fn put(&self, path: &str, body: Value) -> Answer {
+        self.call("PUT", path, &[], Some(body)).await
+    }
+
+    /// Sends a POST.
+    pub async fn post(&self, path: &str, body: Value) -> Answer {
+        self.call("POST", path, &[], Some(body)).await
+    }
+
+    /// Sends a DELETE.
+    pub async fn delete(&self, path: &str) -> Answer {
+        self.call("DELETE", path, &[], None).await
+    }
+
+    /// A request with headers of its own.
+    pub async fn call(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: Option<Value>,
+    ) -> Answer {
+        let mut request = Request::builder().method(method).uri(path);
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let body = match body {
+            Some(json) => {
+                request = request.header("content-type", "application/json");
+                Body::from(json.to_string())
+            }
+            None => Body::empty(),
+        };
+        self.send(request.body(body).unwrap()).await
+    }
+
+    /// All items of a list, following `nextCursor`.
+    pub async fn list(&self, path: &str) -> Vec<Value> {
+        let mut items = Vec::new();
+        let mut cursor = String::new();
+        loop {
+            let page = self.get(&format!("{path}?limit=100{cursor}")).await.expect(200).json();
+            items.extend_from_slice(page["items"].as_array().unwrap());
+            match page["nextCursor"].as_str() {
+                Some(next) => cursor = format!("&cursor={next}"),
+                None => return items,
+            }
+        }
+    }
+}
+
+/// Triggers.
+impl<A: AppUnderTest> World<A> {
+    /// Delivers all changes to all triggers, as the Functions host does, until nothing changes any
+    /// more.
+    pub async fn settle(&self) {
+        let pumps = self.pumps(&FeedOptions {
+            retry_scale: 0.01,
+            console: Console::kept(),
+            ..FeedOptions::default()
+        });
+        while try_join_all(pumps.iter().map(FeedPump::drain)).await.unwrap().iter().sum::<usize>()
+            > 0
+        {}
+    }
+
+    /// A pump for each trigger.
+    pub fn pumps(&self, options: &FeedOptions) -> Vec<FeedPump> {
+        let functions = self.functions.functions().iter();
+        let triggers = functions.filter(|one| matches!(one.trigger, Trigger::Cosmos(_)));
+        let pump = |function| {
+            let invoker = Arc::new(RouterInvoker(self.router.clone()));
+            FeedPump::new(self.client.clone(), function, invoker, options.clone()).unwrap()
+        };
+        triggers.map(pump).collect()
+    }
+
+    /// An instance that serves one projection, which the app need not have.
+    pub async fn instance_of(&self, projection: Arc<dyn AnyProjection>) -> RouterInvoker {
+        let letters = DeadLetters::new(&Self::cosmos(&self.endpoint).await);
+        let projections = Projections::new(letters, RETRY_BUDGET, vec![projection]);
+        RouterInvoker(projections.serve(CustomHandler::new()).into_router().unwrap())
+    }
+
+    /// A pump for a projection that the app need not have. It reads what the trigger of `beside`
+    /// reads, with leases of its own.
+    pub fn pump_of(
+        &self,
+        (name, beside): (&str, &str),
+        instance: &RouterInvoker,
+        options: &FeedOptions,
+    ) -> FeedPump {
+        let mut function = self.functions.function(beside).unwrap().clone();
+        name.clone_into(&mut function.name);
+        if let Trigger::Cosmos(trigger) = &mut function.trigger {
+            trigger.lease_prefix = format!("{name}-");
+        }
+        let instance = Arc::new(instance.clone());
+        FeedPump::new(self.client.clone(), &function, instance, options.clone()).unwrap()
+    }
+
+    /// Delivers these documents to one trigger in one invocation.
+    pub async fn deliver(&self, function: &str, documents: &[Value]) -> Result<(), String> {
+        let trigger = self.functions.function(function).unwrap();
+        let page = wire::page(trigger, documents).map_err(|exception| exception.to_string())?;
+        let body = wire::documents(trigger, &page, &Attempt::default());
+        let invoker = RouterInvoker(self.router.clone());
+        let result = invoker.invoke(function, "an-invocation", body.into()).await;
+        result.map(drop).map_err(|failure| failure.to_string())
+    }
+
+    /// Every item of a container in its latest version, in the order of the change feed.
+    pub async fn items(&self, container: &str) -> Vec<Value> {
+        let scope = FeedScope::full_container();
+        let items = self.container(container).await;
+        let items = items.query_items::<Value>(Query::from("SELECT * FROM c"), scope, None);
+        items.await.unwrap().try_collect().await.unwrap()
+    }
+
+    /// A container, past the app.
+    pub async fn container(&self, container: &str) -> ContainerClient {
+        self.database().container_client(container, None).await.unwrap()
+    }
+
+    /// The database, past the app.
+    pub fn database(&self) -> DatabaseClient {
+        self.client.database_client(DATABASE)
+    }
+}
+
+impl Answer {
+    /// The body as JSON.
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.text).unwrap_or_else(|_| panic!("not JSON: {}", self.text))
+    }
+
+    /// The answer, if it has this status.
+    #[track_caller]
+    pub fn expect(self, status: u16) -> Self {
+        assert_eq!(self.status.as_u16(), status, "{}", self.text);
+        self
+    }
+
+    /// A header; empty where there is none.
+    pub fn header(&self, name: &str) -> &str {
+        self.headers.get(name).map_or("", |value| value.to_str().unwrap())
+    }
+}

@@ -1,0 +1,231 @@
+//! The whole function app: its domains, the functions of no domain, and how they are served. The
+//! functions of a domain stand in its `mod.rs`, and nowhere else: `functions/` is written from them.
+
+mod declaration;
+mod openapi;
+
+use std::{sync::Arc, time::Duration};
+
+use axum::{Extension, Router, http::Method, middleware};
+use custom_handler::{CustomHandler, TimerInfo, TraceContext};
+use futures::future::join_all;
+
+pub use self::declaration::{Declaration, Trigger};
+use crate::{
+    audit::{self, Audit},
+    config::{ConfigError, Settings},
+    cosmos::{Container, Cosmos, Limits, Reason, StoreError},
+    dead_letters::{delete_dead_letter, get_dead_letter, list_dead_letters, replay_dead_letter},
+    domain::{BuildDomain, Context, Domain, Timer, bind},
+    http::{
+        Admission, AdmissionOptions, AuthLevel, Authentication, Footprint, FunctionNames,
+        HttpFunction, WorkQueue, admit, answered, catch_panics, delete, get, method_not_allowed,
+        no_such_route, post,
+    },
+    projection::{
+        Background, BackgroundOptions, DeadLetter, DeadLetters, Projections, RETRY_BUDGET,
+    },
+    telemetry,
+    values::Clock,
+};
+
+/// The functions of no domain: changes that could not be applied, for operators.
+#[rustfmt::skip]
+fn shared_functions() -> Vec<HttpFunction<Projections>> {
+    use AuthLevel::Function;
+    let letter  = Footprint::Item(DeadLetter::MAX_RAW);
+    let letters = Footprint::Page { item: DeadLetter::MAX_SUMMARY, limit: 20 };
+    // A replay retries for as long as a trigger does, with pauses.
+    let replays = WorkQueue::new(4, 16);
+    // It is work of the change feed, such as a slice of a rename.
+    let replay  = Limits { store_requests: 10_000, ..Limits::REQUEST };
+    vec![
+        get("ListDeadLetters",     "/api/dead-letters",                   Function, list_dead_letters).answers(letters),
+        get("GetDeadLetter",       "/api/dead-letters/{letterId}",        Function, get_dead_letter).answers(letter),
+        post("ReplayDeadLetter",   "/api/dead-letters/{letterId}/replay", Function, replay_dead_letter).answers(letter).within(replay).queued(&replays),
+        delete("DeleteDeadLetter", "/api/dead-letters/{letterId}",        Function, delete_dead_letter),
+    ]
+}
+
+/// The function that answers what no other function takes, with a 404 or 405 problem document.
+///
+/// The Functions host tries routes in the order of the functions' names and takes the first that
+/// fits, so this name must sort last. It asks for a key: the router behind it has all routes, and a
+/// host with another order must not open the commands to everybody.
+pub const UNMATCHED: &str = "ZUnmatchedRoute";
+
+/// Settings of the app that belong to no domain.
+#[derive(Debug, Clone, Copy)]
+pub struct Options {
+    /// How many requests are worked on at a time, and how much memory they may need.
+    pub admission: AdmissionOptions,
+    /// How the app knows who calls.
+    pub authentication: Authentication,
+    /// The budget and the slices of background work.
+    pub background: BackgroundOptions,
+    /// How the timers audit.
+    pub audit: audit::Options,
+    /// The clock of the domains that act by the time.
+    pub clock: Clock,
+    /// How long a projection retries: a host may wait for long, a test may not.
+    pub retry_budget: Duration,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            admission: AdmissionOptions::default(),
+            authentication: Authentication::default(),
+            background: BackgroundOptions::default(),
+            audit: audit::Options::default(),
+            clock: Clock::default(),
+            retry_budget: RETRY_BUDGET,
+        }
+    }
+}
+
+/// The app on a database. Building it sends nothing to the store.
+pub struct App {
+    /// The domains.
+    pub domains: Vec<Domain>,
+    shared: Vec<HttpFunction>,
+    projections: Projections,
+    options: Options,
+}
+
+impl App {
+    /// Builds the app with all of its domains.
+    pub(crate) fn new(
+        domains: &[BuildDomain],
+        cosmos: &Arc<Cosmos>,
+        options: Options,
+        settings: Settings<'_>,
+    ) -> Result<Self, ConfigError> {
+        let background = &Background::new(options.background);
+        let context = Context { cosmos, background, settings, clock: options.clock };
+        let domains: Vec<Domain> =
+            domains.iter().map(|build| build(&context)).collect::<Result<_, _>>()?;
+        let projections = domains.iter().flat_map(|domain| domain.projections.iter().cloned());
+        let letters = DeadLetters::new(cosmos);
+        let projections = Projections::new(letters, options.retry_budget, projections.collect());
+        let shared = bind(shared_functions(), &projections);
+        Ok(Self { domains, shared, projections, options })
+    }
+
+    /// Returns all HTTP functions, in the order of the tables.
+    pub fn http_functions(&self) -> impl Iterator<Item = &HttpFunction> {
+        self.domains.iter().flat_map(|domain| &domain.http_functions).chain(&self.shared)
+    }
+
+    /// Returns the audits, each with the name of its domain.
+    pub fn audits(&self) -> impl Iterator<Item = (&'static str, &Audit)> {
+        self.domains.iter().filter_map(|domain| Some((domain.name, domain.audit.as_ref()?)))
+    }
+
+    /// Returns a task that connects to the store and looks the containers of all domains up.
+    ///
+    /// It runs beside listening, not before it: the host hands the first request over only some time
+    /// after `GET /` is answered, and by then this is done. An earlier request waits for it. When it
+    /// fails, each request tries for itself.
+    pub fn warm_up(&self) -> impl Future<Output = ()> + Send + use<> {
+        let containers: Vec<Container> =
+            self.domains.iter().flat_map(|domain| domain.containers.iter().cloned()).collect();
+        async move {
+            let results = join_all(containers.iter().map(Container::warm_up)).await;
+            let mut unreachable = None;
+            for StoreError { reason, .. } in results.into_iter().filter_map(Result::err) {
+                match reason {
+                    Reason::NoContainer(container) => tracing::error!(container, "{reason}"),
+                    reason => unreachable = Some(reason),
+                }
+            }
+            if let Some(reason) = unreachable {
+                tracing::warn!(?reason, "The store could not be reached at the start");
+            }
+        }
+    }
+
+    /// Returns all functions with what starts them, by their names.
+    pub fn declarations(&self) -> Vec<Declaration> {
+        let http = self.http_functions().map(Declaration::from);
+        let projections = self.domains.iter().flat_map(|domain| {
+            let options = domain.feeds;
+            domain.projections.iter().map(move |one| {
+                let trigger = Trigger::ChangeFeed { container: one.container_id(), options };
+                Declaration { name: one.function(), trigger }
+            })
+        });
+        let timers = self.timers().map(|Timer { function, schedule, .. }| Declaration {
+            name: function,
+            trigger: Trigger::Timer { schedule },
+        });
+        let mut all: Vec<_> = http.chain(projections).chain(timers).chain([unmatched()]).collect();
+        all.sort_by_key(|one| one.name);
+        all
+    }
+
+    /// Returns the timers of the domains, those of their audits included.
+    fn timers(&self) -> impl Iterator<Item = Timer> {
+        let options = self.options.audit;
+        let audits = self.audits().map(move |(_, audit)| {
+            let audit = audit.clone();
+            Timer::new(audit.function, audit.schedule, move || {
+                let audit = audit.clone();
+                async move { audit.run_into_log(options).await }
+            })
+        });
+        audits.chain(self.domains.iter().flat_map(|domain| domain.timers.iter().cloned()))
+    }
+
+    /// Returns what the host calls: every route, every trigger.
+    pub fn into_handler(self) -> CustomHandler {
+        let app = self.timers().fold(CustomHandler::new(), serve_timer);
+        let app = self.projections.serve(app);
+        let routes = self.http_functions().map(|function| (function.name, function.route));
+        app.http_functions(routes.chain([(UNMATCHED, "/api/{*rest}")])).http(self.router())
+    }
+
+    fn router(&self) -> Router {
+        let functions = self.http_functions();
+        let names = functions.map(|one| (one.method.clone(), one.route, one.name));
+        let names = FunctionNames::new(names, UNMATCHED);
+        let admission = Admission::new(self.options.admission);
+        self.http_functions()
+            .cloned()
+            .fold(Router::new(), |router, function| {
+                let route = function.route;
+                let turn = (admission.clone(), function.terms());
+                let turn = middleware::from_fn_with_state(turn, admit);
+                router.route(route, function.into_handler().route_layer(turn))
+            })
+            .method_not_allowed_fallback(method_not_allowed)
+            .fallback(no_such_route)
+            .layer(Extension(self.options.authentication))
+            .layer(middleware::from_fn(catch_panics))
+            .layer(middleware::from_fn_with_state(names, answered))
+    }
+}
+
+/// The function of all other requests, whose host has a name of its own for the rest of a path.
+fn unmatched() -> Declaration {
+    let methods = [
+        Method::GET,
+        Method::HEAD,
+        Method::POST,
+        Method::PUT,
+        Method::PATCH,
+        Method::DELETE,
+        Method::OPTIONS,
+    ];
+    let (route, auth_level) = ("/api/{*path}", AuthLevel::Function);
+    let trigger = Trigger::Http { methods: methods.into(), route, auth_level };
+    Declaration { name: UNMATCHED, trigger }
+}
+
+/// Work that a timer starts.
+fn serve_timer(app: CustomHandler, timer: Timer) -> CustomHandler {
+    let Timer { function, work, .. } = timer;
+    app.trigger(function, move |_: TimerInfo, host: Option<TraceContext>| {
+        telemetry::invocation(function, "timer", host, work())
+    })
+}

@@ -1,0 +1,118 @@
+//! The command `audit`.
+
+use std::{
+    fmt,
+    io::{self, IsTerminal},
+    process::ExitCode,
+    time::Duration,
+};
+
+use clap::Args;
+
+use super::{
+    Audit, Options, Summary,
+    report::{Format, Report},
+};
+use crate::brand::brand;
+
+/// Nothing found, or everything repaired.
+const CLEAN: u8 = 0;
+/// Divergences found, or some not repaired.
+const DIVERGES: u8 = 1;
+/// The audit itself failed.
+const FAILED: u8 = 2;
+
+/// The longest pause that makes sense, in seconds: a day.
+const LONGEST_SETTLE: f64 = 86_400.0;
+
+/// Reports copies, counts and names that differ from their source
+#[derive(Debug, Clone, PartialEq, Args)]
+#[command(after_help = "\
+Settings, as environment variables: CosmosConnection (a connection string) or
+CosmosConnection__accountEndpoint (with an identity), CosmosDatabase [default: the app's name].
+
+Exit code: 0 nothing found, or everything repaired; 1 divergences found; 2 the audit failed.
+docs/audit.md says what each kind of finding means.")]
+pub struct Arguments {
+    /// Audit this domain only
+    #[arg(long, value_name = "NAME")]
+    pub domain: Option<String>,
+    /// Repair the findings, each with a guarded write
+    #[arg(long)]
+    repair: bool,
+    /// Print one JSON object a line: the findings, then the summary
+    #[arg(long)]
+    json: bool,
+    /// How long the change feed may take to bring a change to every copy before a difference counts
+    #[arg(long, value_name = "SECONDS", default_value = "20", value_parser = seconds)]
+    settle: Duration,
+}
+
+/// Audits the domains, each with its name.
+pub async fn run(audits: &[(&str, Audit)], arguments: &Arguments) -> ExitCode {
+    report(audits, arguments).await.map_or_else(fail, ExitCode::from)
+}
+
+/// Reports in one sentence why the process cannot do its work.
+pub fn fail(error: impl fmt::Display) -> ExitCode {
+    eprintln!("{}: {error}", brand().name);
+    ExitCode::from(FAILED)
+}
+
+async fn report(audits: &[(&str, Audit)], arguments: &Arguments) -> Result<u8, String> {
+    let wanted = |name: &str| arguments.domain.as_ref().is_none_or(|wanted| wanted == name);
+    let audits: Vec<_> = match audits.iter().filter(|(name, _)| wanted(name)).collect::<Vec<_>>() {
+        none if none.is_empty() => {
+            let names: Vec<&str> = audits.iter().map(|(name, _)| *name).collect();
+            return Err(format!("there is no such domain: --domain takes {}", names.join(", ")));
+        }
+        some => some,
+    };
+    let format = match (arguments.json, io::stdout().is_terminal()) {
+        (true, _) => Format::Json,
+        (false, true) if no_color() => Format::Plain,
+        (false, true) => Format::Colours,
+        (false, false) => Format::Plain,
+    };
+    let options = Options { settle: arguments.settle, repair: arguments.repair };
+    let mut report = Report::new(io::stdout(), io::stderr(), format);
+    let mut all = Summary::default();
+    for (name, audit) in audits {
+        all += audit.run(options, &mut report).await.map_err(|error| {
+            format!(
+                "the audit of the {name} domain could not go on, since the store refused a \
+                 request: {}. Check that it can be reached and has request units left, and audit \
+                 again",
+                error.reason
+            )
+        })?;
+    }
+    report.end(&all).map_err(|error| format!("the report cannot be written: {error}"))?;
+    Ok(if all.is_clean() { CLEAN } else { DIVERGES })
+}
+
+fn no_color() -> bool {
+    std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    text.parse::<f64>()
+        .ok()
+        .filter(|seconds| (0.0..=LONGEST_SETTLE).contains(seconds))
+        .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
+        .ok_or_else(|| "it must be a number of seconds, 0 to 86400".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pause_is_a_number_of_seconds_up_to_a_day() {
+        assert_eq!(seconds("0.5"), Ok(Duration::from_millis(500)));
+        assert_eq!(seconds("86400"), Ok(Duration::from_hours(24)));
+        for bad in ["", "soon", "-1", "nan", "1e99", "86401"] {
+            seconds(bad).unwrap_err();
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! The audit as a timer function, into the log.
+
+use super::{Audit, Finding, Listener, Options, report};
+use crate::cosmos::StoreError;
+
+impl Audit {
+    /// Audits the domain and logs each finding as a warning. It fails only when the audit itself could
+    /// not go on.
+    pub async fn run_into_log(&self, options: Options) -> Result<(), StoreError> {
+        let mut log = Log { may_log_partition_key: self.may_log_partition_key };
+        let summary = self.run(options, &mut log).await?;
+        tracing::info!(
+            audit.items = summary.items,
+            audit.findings = summary.findings,
+            audit.repaired = summary.repaired,
+            audit.unsettled = summary.unsettled,
+            request_charge_ru = summary.request_units,
+            store.requests = summary.store_requests,
+            duration_ms = summary.duration_ms,
+            "Audited: {}",
+            report::in_words(&summary)
+        );
+        Ok(())
+    }
+}
+
+struct Log {
+    may_log_partition_key: fn(&str) -> bool,
+}
+
+impl Listener for Log {
+    fn findings(&mut self, findings: &[Finding]) {
+        for Finding { kind, container, partition_key, id, repair, .. } in findings {
+            // What is expected and found may have names of people in it. The command `audit` shows it
+            // to those who may see it.
+            tracing::warn!(
+                audit.kind = %kind,
+                audit.container = container,
+                audit.partition_key =
+                    (self.may_log_partition_key)(partition_key).then_some(partition_key),
+                audit.id = id,
+                audit.repair = repair.as_ref().map(|repair| repair.what.as_str()),
+                audit.repaired = repair.as_ref().map(|repair| repair.repaired),
+                "The audit found a divergence"
+            );
+        }
+    }
+}

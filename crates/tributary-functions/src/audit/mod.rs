@@ -1,0 +1,309 @@
+//! The audit engine: whether everything that is stored twice says the same, and the repair of what
+//! does not.
+//!
+//! A domain gives [`Checks`]. The engine reads the domain's containers page by page and checks each
+//! item; then it runs the checks of many items.
+//!
+//! 1. A divergence that was seen is only a [`Suspect`]: a command may be between its two writes, a
+//!    change may be on its way through the change feed.
+//! 2. A suspect is checked again, several times within the pause that the change feed needs
+//!    ([`Options::settle`]). A check reads the source first and the copy after it.
+//! 3. A suspect becomes a [`Finding`] when all checks have seen the same and nothing has changed the
+//!    copy meanwhile. If anything has, the pause begins anew.
+//! 4. A repair writes under the ETag, or the absence, of what it replaces, and is checked.
+//!
+//! Memory is bounded by the page, by the suspects that wait together, and by what the checks
+//! remember, which may be old only where that raises a suspicion.
+//!
+//! To add a check: 1. a [`Kind`] of the domain, unless one of [`Kind::SHARED`] fits; 2. the
+//! suspicion, in [`Checks::check_item`] or [`Checks::check_group`]; 3. its repair in
+//! [`Checks::repair`], under the ETag that was read; 4. a story in `tests/it/` and a row in
+//! `docs/audit.md`.
+
+mod aggregate;
+mod compare;
+mod finding;
+mod item;
+mod window;
+
+mod again;
+mod repair;
+mod settle;
+
+pub mod command;
+mod log;
+mod report;
+
+use std::{
+    ops::AddAssign,
+    pin::pin,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use futures::{FutureExt, StreamExt, TryStreamExt, future::BoxFuture, stream};
+use serde::Serialize;
+use serde_json::Value;
+
+use self::settle::Suspects;
+pub use self::{
+    again::patiently,
+    aggregate::AggregateChecks,
+    compare::{compare, version},
+    finding::{Finding, Kind, Repair, Suspect, Target},
+    item::{AuditedItem, Slot, read},
+    repair::{Obstacle, RepairResult},
+    window::WindowChecks,
+};
+use crate::cosmos::{Container, Query, Scope, StoreError, metered};
+
+/// How many items are read at a time; a page is at most 4 MB (service limit).
+const PAGE: u32 = 100;
+
+/// How many items are checked at a time.
+const AT_ONCE: usize = 16;
+
+/// What the audit of a domain checks. One value serves one audit, so it may remember.
+pub trait Checks: Send + Sync + 'static {
+    /// Checks of many items that no single item stands for, such as the members of a list.
+    const GROUPS: &'static [&'static str] = &[];
+
+    /// Returns the containers that the audit reads from end to end, each with the property that is
+    /// its partition key.
+    fn containers(&self) -> Vec<(&Container, &'static str)>;
+
+    /// Reads what the checks of a page of a container need, so that it costs some queries and not some
+    /// reads for each item. It is read after the page, and only for checks that are not `fresh`.
+    fn read_page(
+        &self,
+        _page: &[AuditedItem],
+    ) -> impl Future<Output = Result<(), StoreError>> + Send {
+        async { Ok(()) }
+    }
+
+    /// Returns what may be wrong about an item of one of the containers, and about everything derived
+    /// from it. With `fresh`, nothing that was read before may be used.
+    fn check_item(
+        &self,
+        item: &AuditedItem,
+        fresh: bool,
+    ) -> impl Future<Output = Result<Vec<Suspect>, StoreError>> + Send;
+
+    /// Returns what may be wrong about one of [`Self::GROUPS`].
+    fn check_group(
+        &self,
+        _group: &'static str,
+    ) -> impl Future<Output = Result<Vec<Suspect>, StoreError>> + Send {
+        async { Ok(Vec::new()) }
+    }
+
+    /// Repairs a divergence: one guarded write or transaction. Returns what was done, in words.
+    fn repair(&self, suspect: &Suspect) -> impl Future<Output = RepairResult> + Send;
+
+    /// Returns false if the partition key of a finding is personal, and so must not be in the log.
+    fn may_log_partition_key(_partition_key: &str) -> bool {
+        true
+    }
+}
+
+/// The audit of a domain. Cloning is cheap.
+#[derive(Clone)]
+pub struct Audit {
+    /// The timer function, in `functions/`.
+    pub function: &'static str,
+    /// When it runs, as an NCRONTAB expression: `0 0 3 * * 0`.
+    pub schedule: &'static str,
+    run: Arc<Run>,
+    may_log_partition_key: fn(&str) -> bool,
+}
+
+type Run = dyn for<'a> Fn(Options, &'a mut dyn Listener) -> BoxFuture<'a, Result<Summary, StoreError>>
+    + Send
+    + Sync;
+
+/// Settings of an audit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Options {
+    /// How long the change feed may take to bring a change to every copy.
+    pub settle: Duration,
+    /// Whether to repair the findings.
+    pub repair: bool,
+}
+
+/// The result of an audit.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Summary {
+    /// Items read page by page.
+    pub items: u64,
+    /// Divergences found.
+    pub findings: u64,
+    /// Those that were repaired.
+    pub repaired: u64,
+    /// Suspects that kept changing, and so were not reported.
+    pub unsettled: u64,
+    /// Request units charged by the store.
+    pub request_units: f64,
+    /// Requests sent to the store.
+    pub store_requests: u64,
+    /// How long it took, in milliseconds.
+    pub duration_ms: u64,
+}
+
+/// Receives the findings of an audit while it runs.
+pub trait Listener: Send {
+    /// Some divergences; at most a thousand at a time, and those of one page.
+    fn findings(&mut self, findings: &[Finding]);
+
+    /// So many items were read so far.
+    fn progress(&mut self, _items: u64) {}
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { settle: Duration::from_secs(20), repair: false }
+    }
+}
+
+impl Summary {
+    /// Returns true if no divergence is left.
+    pub fn is_clean(&self) -> bool {
+        self.findings == self.repaired
+    }
+}
+
+impl AddAssign for Summary {
+    fn add_assign(&mut self, other: Self) {
+        self.items += other.items;
+        self.findings += other.findings;
+        self.repaired += other.repaired;
+        self.unsettled += other.unsettled;
+        self.request_units += other.request_units;
+        self.store_requests += other.store_requests;
+        self.duration_ms += other.duration_ms;
+    }
+}
+
+impl Audit {
+    /// Creates the audit of a domain; `checks` makes the checks of one audit.
+    pub fn new<C: Checks>(
+        function: &'static str,
+        schedule: &'static str,
+        checks: impl Fn() -> C + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            function,
+            schedule,
+            run: Arc::new(move |options, listener| run(checks(), options, listener).boxed()),
+            may_log_partition_key: C::may_log_partition_key,
+        }
+    }
+
+    /// Returns the audit with more checks, such as those of an aggregate. They run after its own.
+    #[must_use]
+    pub fn and<C: Checks>(self, checks: impl Fn() -> C + Send + Sync + 'static) -> Self {
+        let (before, checks) = (self.run, Arc::new(checks));
+        let both: Arc<Run> = Arc::new(move |options, listener| {
+            let (before, checks) = (Arc::clone(&before), Arc::clone(&checks));
+            async move {
+                let mut summary = before(options, listener).await?;
+                summary += run(checks(), options, listener).await?;
+                Ok(summary)
+            }
+            .boxed()
+        });
+        Self { run: both, ..self }
+    }
+
+    /// Audits the domain. An error means that the audit itself could not go on.
+    pub async fn run(
+        &self,
+        options: Options,
+        listener: &mut dyn Listener,
+    ) -> Result<Summary, StoreError> {
+        (self.run)(options, listener).await
+    }
+}
+
+async fn run<C: Checks>(
+    checks: C,
+    options: Options,
+    listener: &mut dyn Listener,
+) -> Result<Summary, StoreError> {
+    let begin = Instant::now();
+    let mut pass = Pass {
+        suspects: Suspects::new(&checks, options),
+        checks: &checks,
+        listener,
+        summary: Summary::default(),
+    };
+    let (result, meter) = metered(pass.run()).await;
+    result?;
+    Ok(Summary {
+        request_units: meter.request_units(),
+        store_requests: meter.requests(),
+        duration_ms: u64::try_from(begin.elapsed().as_millis()).unwrap_or(u64::MAX),
+        ..pass.summary
+    })
+}
+
+/// One audit under way.
+struct Pass<'a, C> {
+    checks: &'a C,
+    suspects: Suspects<'a, C>,
+    listener: &'a mut dyn Listener,
+    summary: Summary,
+}
+
+impl<C: Checks> Pass<'_, C> {
+    async fn run(&mut self) -> Result<(), StoreError> {
+        for (container, partition_key) in self.checks.containers() {
+            self.container(container, partition_key).await?;
+        }
+        for group in C::GROUPS {
+            let suspects = patiently(|| self.checks.check_group(group)).await?;
+            self.suspects.add(suspects);
+        }
+        self.settle().await
+    }
+
+    async fn container(
+        &mut self,
+        container: &Container,
+        partition_key: &str,
+    ) -> Result<(), StoreError> {
+        let query = Query::from("SELECT * FROM c");
+        let mut pages = pin!(container.pages::<Value>(query, Scope::Container, PAGE).await?);
+        while let Some(page) = pages.try_next().await? {
+            self.summary.items += page.len() as u64;
+            let checks = self.checks;
+            let audited = |item| AuditedItem::new(container.id(), partition_key, item);
+            let page: Vec<AuditedItem> = page.into_iter().map(audited).collect();
+            patiently(|| checks.read_page(&page)).await?;
+            let checked = page
+                .into_iter()
+                .map(async |item: AuditedItem| patiently(|| checks.check_item(&item, false)).await);
+            let mut checked = stream::iter(checked).buffer_unordered(AT_ONCE);
+            while let Some(suspects) = checked.try_next().await? {
+                self.suspects.add(suspects);
+            }
+            self.listener.progress(self.summary.items);
+            if self.suspects.are_many() {
+                self.settle().await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn settle(&mut self) -> Result<(), StoreError> {
+        let settled = self.suspects.settle().await?;
+        let repaired = settled.findings.iter().filter(|one| one.is_repaired());
+        self.summary.unsettled += settled.unsettled;
+        self.summary.findings += settled.findings.len() as u64;
+        self.summary.repaired += repaired.count() as u64;
+        if !settled.findings.is_empty() {
+            self.listener.findings(&settled.findings);
+        }
+        Ok(())
+    }
+}

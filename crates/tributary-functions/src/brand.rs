@@ -1,0 +1,34 @@
+//! The name and version of the app, as they stand in what leaves the process: the types of problem
+//! documents, metrics and spans, the user agent at the store, and error messages.
+//!
+//! A process is one app, and OpenTelemetry's instruments live as long as the process. So the brand is
+//! one value of the process, and not an argument of everything that may fail.
+
+use std::{borrow::Cow, sync::OnceLock};
+
+/// The name and version of an app.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Brand {
+    /// The name, in small letters, digits and hyphens.
+    pub name: &'static str,
+    /// The version.
+    pub version: &'static str,
+}
+
+static BRAND: OnceLock<Brand> = OnceLock::new();
+
+/// Sets the brand of the process. The first one stays.
+pub fn set(brand: Brand) {
+    let _ = BRAND.set(brand);
+}
+
+/// Returns the brand of the process, or that of the framework where no app has set one.
+pub fn brand() -> Brand {
+    let framework = Brand { name: "tributary", version: env!("CARGO_PKG_VERSION") };
+    BRAND.get().copied().unwrap_or(framework)
+}
+
+/// Returns the name of a metric or an attribute of this app.
+pub fn branded(name: &str) -> Cow<'static, str> {
+    format!("{}.{name}", brand().name).into()
+}

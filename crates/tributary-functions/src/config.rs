@@ -1,0 +1,384 @@
+//! The settings that belong to no domain, read once at the start. The triggers of the Functions host
+//! use the same names. A domain reads its own from [`Settings`].
+
+mod admission;
+mod cosmos;
+mod settings;
+
+use std::{
+    num::{NonZeroU32, NonZeroUsize},
+    thread,
+};
+
+use azure_core::http::Url;
+use custom_handler::logs::Format;
+
+pub use self::settings::{ConfigError, Settings};
+
+use crate::{
+    audit,
+    brand::brand,
+    cosmos::CosmosOptions,
+    http::{AdmissionOptions, Authentication},
+    projection::BackgroundOptions,
+    telemetry::{PartitionNames, TelemetryOptions},
+    values::{Clock, Timestamp},
+};
+
+/// All settings of the handler but those of its domains.
+#[derive(Debug)]
+pub struct Config {
+    /// The account: `CosmosConnection…`; its database, `CosmosDatabase` or the app's name; and its
+    /// regions, `Cosmos__PreferredRegions`.
+    pub cosmos: CosmosOptions,
+    /// How many requests are worked on at a time, and how much memory they may need:
+    /// `Admission__Requests` and `Admission__MemoryMiB`.
+    pub admission: AdmissionOptions,
+    /// How the timers audit: `Audit__Repair`, `true` to repair the findings.
+    pub audit: audit::Options,
+    /// What is logged and where telemetry goes.
+    ///
+    /// - `Log__Format`: `json` or `text`. Without it, text where Core Tools or `cargo local` runs the
+    ///   handler (they set `AZURE_FUNCTIONS_ENVIRONMENT` to `Development`), and JSON elsewhere.
+    /// - `Log__PartitionKeys`: `hashed`, `plain` or `off`.
+    /// - `OTEL_EXPORTER_OTLP_ENDPOINT` exports, unless `OTEL_SDK_DISABLED` is `true`. The exporter
+    ///   reads its other settings itself.
+    pub telemetry: TelemetryOptions,
+    /// The work in the background that may have any size: `Background__RequestUnitsPerSecond`, what
+    /// it may spend, or 0 for no limit.
+    pub background: BackgroundOptions,
+    /// How the app knows who calls: `Authentication__Mode`, `none` or `easyauth`.
+    pub authentication: Authentication,
+    /// For simulations, a clock that runs `Clock__Rate` times as fast since `Clock__Since`.
+    pub clock: Clock,
+}
+
+/// How many threads serve requests: `TOKIO_WORKER_THREADS`, which Tokio would read too, but panic
+/// where it is bad. Without it one for each core but one, at least one.
+///
+/// The core that is left is for the Functions host. Threads that share a core with something else
+/// cost more than they bring, since they wake each other (`docs/performance.md`).
+pub fn worker_threads() -> Result<NonZeroUsize, ConfigError> {
+    let cores = thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    threads(Settings::ENVIRONMENT, cores)
+}
+
+fn threads(settings: Settings<'_>, cores: usize) -> Result<NonZeroUsize, ConfigError> {
+    const NAME: &str = "TOKIO_WORKER_THREADS";
+    let Some(text) = settings.text(NAME) else {
+        return Ok(NonZeroUsize::new(cores - 1).unwrap_or(NonZeroUsize::MIN));
+    };
+    let threads = text.trim().parse().ok().filter(|threads: &NonZeroUsize| threads.get() <= 1_024);
+    threads.ok_or_else(|| error(format!("{NAME} must be a whole number from 1 to 1024.")))
+}
+
+impl Config {
+    /// Reads the settings that belong to no domain.
+    pub fn read(settings: Settings<'_>) -> Result<Self, ConfigError> {
+        Ok(Self {
+            cosmos: CosmosOptions {
+                account: cosmos::account(settings)?,
+                database: settings.text("CosmosDatabase").unwrap_or_else(|| brand().name.into()),
+                routing: cosmos::routing(settings),
+            },
+            admission: admission::read(settings)?,
+            audit: audit::Options {
+                repair: settings.switch("Audit__Repair")?,
+                ..Default::default()
+            },
+            telemetry: TelemetryOptions {
+                format: format(settings)?,
+                export: export(settings).map_err(|error| error.to_string()),
+                partitions: partitions(settings)?,
+            },
+            background: background(settings)?,
+            authentication: authentication(settings)?,
+            clock: clock(settings)?,
+        })
+    }
+}
+
+fn format(settings: Settings<'_>) -> Result<Format, ConfigError> {
+    let is_local = settings
+        .text("AZURE_FUNCTIONS_ENVIRONMENT")
+        .is_some_and(|environment| environment.eq_ignore_ascii_case("Development"));
+    let usual = if is_local { "text" } else { "json" };
+    match settings.text("Log__Format").map_or(usual.into(), |value| value.to_lowercase()).as_str() {
+        "text" => Ok(Format::Text),
+        "json" => Ok(Format::Json),
+        _ => Err(error("Log__Format must be json or text.")),
+    }
+}
+
+fn partitions(settings: Settings<'_>) -> Result<PartitionNames, ConfigError> {
+    const NAME: &str = "Log__PartitionKeys";
+    match settings.text(NAME).map(|value| value.to_lowercase()).as_deref() {
+        None | Some("hashed") => Ok(PartitionNames::Hashed),
+        Some("plain") => Ok(PartitionNames::Plain),
+        Some("off") => Ok(PartitionNames::Off),
+        Some(_) => Err(error(format!("{NAME} must be hashed, plain or off."))),
+    }
+}
+
+fn export(settings: Settings<'_>) -> Result<bool, ConfigError> {
+    const PROTOCOL: &str = "http/protobuf";
+    let endpoint = settings.text("OTEL_EXPORTER_OTLP_ENDPOINT");
+    let Some(endpoint) = endpoint.filter(|_| settings.switch("OTEL_SDK_DISABLED") != Ok(true))
+    else {
+        return Ok(false);
+    };
+    if !Url::parse(&endpoint).is_ok_and(|url| matches!(url.scheme(), "http" | "https")) {
+        return Err(error(
+            "OTEL_EXPORTER_OTLP_ENDPOINT must be a URL such as http://localhost:4318.",
+        ));
+    }
+    match settings.text("OTEL_EXPORTER_OTLP_PROTOCOL") {
+        Some(other) if other != PROTOCOL => Err(error(format!(
+            "OTEL_EXPORTER_OTLP_PROTOCOL must be {PROTOCOL}, or not be set: send to the collector's \
+             port for HTTP, which is 4318."
+        ))),
+        _ => Ok(true),
+    }
+}
+
+fn background(settings: Settings<'_>) -> Result<BackgroundOptions, ConfigError> {
+    // The second name is older: renames alone had a budget then.
+    let names = ["Background__RequestUnitsPerSecond", "Rename__RequestUnitsPerSecond"];
+    let Some((name, text)) = names.into_iter().find_map(|name| Some((name, settings.text(name)?)))
+    else {
+        return Ok(BackgroundOptions::default());
+    };
+    let rate = text.trim().parse::<u32>().map_err(|_| {
+        error(format!(
+            "{name} must be a whole number: what renames and removals of an instance may spend in a \
+             second, or 0 for no limit."
+        ))
+    })?;
+    Ok(BackgroundOptions { request_units_per_second: NonZeroU32::new(rate), ..Default::default() })
+}
+
+/// The mode `easyauth` believes headers that only the platform removes from what callers send, and
+/// only while its authentication is on: where the platform says that it is not, there is no start.
+fn authentication(settings: Settings<'_>) -> Result<Authentication, ConfigError> {
+    match settings.text("Authentication__Mode").map(|value| value.to_lowercase()).as_deref() {
+        None | Some("none") => Ok(Authentication::None),
+        Some("easyauth") => {
+            let names = ["WEBSITE_SITE_NAME", "WEBSITE_INSTANCE_ID"];
+            let in_azure = names.into_iter().any(|name| settings.text(name).is_some());
+            if in_azure && !settings.switch("WEBSITE_AUTH_ENABLED")? {
+                return Err(error(
+                    "Authentication__Mode is easyauth, but App Service Authentication is off: turn \
+                     it on for this function app, or anybody could pretend to be any user.",
+                ));
+            }
+            Ok(Authentication::EasyAuth)
+        }
+        Some(_) => Err(error("Authentication__Mode must be none or easyauth.")),
+    }
+}
+
+fn clock(settings: Settings<'_>) -> Result<Clock, ConfigError> {
+    let rate = settings.number("Clock__Rate", 1..=1_000_000)?;
+    let since = settings.text("Clock__Since").map(|text| Timestamp::parse(text.trim())).transpose();
+    let since = since.map_err(|_| error("Clock__Since must be an RFC 3339 timestamp."))?;
+    match (rate, since) {
+        (None, None) => Ok(Clock::default()),
+        (Some(rate), Some(since)) => Ok(Clock::faster(rate, since)),
+        _ => Err(error("Clock__Rate and Clock__Since must be set together, or not at all.")),
+    }
+}
+
+fn error(sentence: impl Into<String>) -> ConfigError {
+    ConfigError::new(sentence)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    pub(super) fn read(settings: &[(&str, &str)]) -> Result<Config, ConfigError> {
+        Config::read(Settings::new(&|name| {
+            settings.iter().find(|(n, _)| *n == name).map(|(_, value)| (*value).to_owned())
+        }))
+    }
+
+    #[test]
+    fn a_connection_string_is_enough() {
+        let config = read(&[(
+            "CosmosConnection",
+            "AccountEndpoint=http://127.0.0.1:8081/;AccountKey=a2V5Cg==;",
+        )]);
+        assert_eq!(config.unwrap().cosmos.database, "tributary");
+    }
+
+    #[test]
+    fn lines_are_text_on_a_laptop_and_json_elsewhere() {
+        let store = ("CosmosConnection", "AccountEndpoint=http://127.0.0.1:8081/;AccountKey=a2V5");
+        let local = ("AZURE_FUNCTIONS_ENVIRONMENT", "Development");
+        let format = |settings: &[_]| read(settings).unwrap().telemetry.format;
+        assert_eq!(format(&[store]), Format::Json);
+        assert_eq!(format(&[store, local]), Format::Text);
+        assert_eq!(format(&[store, local, ("Log__Format", "JSON")]), Format::Json);
+        assert_eq!(format(&[store, ("Log__Format", "text")]), Format::Text);
+        let message = read(&[store, ("Log__Format", "xml")]).unwrap_err().to_string();
+        assert!(message.contains("Log__Format"), "{message}");
+    }
+
+    #[test]
+    fn keys_of_partitions_are_shown_only_when_that_is_asked_for() {
+        let store = ("CosmosConnection", "AccountEndpoint=http://127.0.0.1:8081/;AccountKey=a2V5");
+        let names = |value| read(&[store, ("Log__PartitionKeys", value)]);
+        for (value, expected) in [
+            ("", PartitionNames::Hashed),
+            ("hashed", PartitionNames::Hashed),
+            ("Plain", PartitionNames::Plain),
+            ("off", PartitionNames::Off),
+        ] {
+            assert_eq!(names(value).unwrap().telemetry.partitions, expected);
+        }
+        let message = names("true").unwrap_err().to_string();
+        assert!(message.contains("Log__PartitionKeys"), "{message}");
+    }
+
+    #[test]
+    fn the_clock_is_the_real_one_unless_both_of_its_settings_are_good() {
+        let store = ("CosmosConnection", "AccountEndpoint=http://127.0.0.1:8081/;AccountKey=a2V5");
+        let (rate, since) = (("Clock__Rate", "300"), ("Clock__Since", "2026-11-22T20:00:00Z"));
+        assert!(!read(&[store]).unwrap().clock.is_simulated());
+        assert!(read(&[store, rate, since]).unwrap().clock.is_simulated());
+        for bad in [
+            &[store, rate][..],
+            &[store, since],
+            &[store, ("Clock__Rate", "0"), since],
+            &[store, rate, ("Clock__Since", "today")],
+        ] {
+            let message = read(bad).unwrap_err().to_string();
+            assert!(message.contains("Clock__"), "{message}");
+        }
+    }
+
+    #[test]
+    fn telemetry_is_exported_only_to_an_endpoint_that_is_set() {
+        let store = ("CosmosConnection", "AccountEndpoint=http://127.0.0.1:8081/;AccountKey=a2V5");
+        let endpoint = ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:4318");
+        let export = |settings: &[_]| read(settings).unwrap().telemetry.export;
+        assert_eq!(export(&[store]), Ok(false));
+        assert_eq!(export(&[store, endpoint]), Ok(true));
+        assert_eq!(export(&[store, endpoint, ("OTEL_SDK_DISABLED", "true")]), Ok(false));
+        for (bad, named) in [
+            (
+                &[("OTEL_EXPORTER_OTLP_ENDPOINT", "localhost:4317")][..],
+                "OTEL_EXPORTER_OTLP_ENDPOINT",
+            ),
+            (&[endpoint, ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")], "OTEL_EXPORTER_OTLP_PROTOCOL"),
+        ] {
+            let message = export(&[&[store], bad].concat()).unwrap_err();
+            assert!(message.contains(named), "{message}");
+        }
+    }
+
+    #[test]
+    fn the_audit_repairs_only_when_it_is_told_to() {
+        let store = ("CosmosConnection", "AccountEndpoint=http://127.0.0.1:8081/;AccountKey=a2V5");
+        assert!(!read(&[store]).unwrap().audit.repair);
+        assert!(!read(&[store, ("Audit__Repair", "False")]).unwrap().audit.repair);
+        assert!(read(&[store, ("Audit__Repair", "true")]).unwrap().audit.repair);
+        let message = read(&[store, ("Audit__Repair", "yes")]).unwrap_err().to_string();
+        assert!(message.contains("Audit__Repair"), "{message}");
+    }
+
+    #[test]
+    fn the_background_has_a_budget_unless_it_is_told_otherwise() {
+        const NAME: &str = "Background__RequestUnitsPerSecond";
+        const OLD_NAME: &str = "Rename__RequestUnitsPerSecond";
+        let rate = |settings: &[(&str, &str)]| {
+            let store =
+                ("CosmosConnection", "AccountEndpoint=http://127.0.0.1:8081/;AccountKey=a2V5");
+            let config = read(&[&[store], settings].concat())?;
+            let rate = config.background.request_units_per_second;
+            Ok::<_, ConfigError>(rate.map_or(0, NonZeroU32::get))
+        };
+        assert_eq!(rate(&[]).unwrap(), 400);
+        assert_eq!(rate(&[(OLD_NAME, "100"), (NAME, " 2500 ")]).unwrap(), 2_500);
+        assert_eq!(rate(&[(OLD_NAME, "100")]).unwrap(), 100);
+        for name in [NAME, OLD_NAME] {
+            assert_eq!(rate(&[(name, "0")]).unwrap(), 0);
+            for bad in ["-1", "1.5", "fast", "99999999999"] {
+                let message = rate(&[(name, bad)]).unwrap_err().to_string();
+                assert!(message.contains(name) && !message.contains(bad), "{message}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_core_is_left_to_the_functions_host() {
+        let threads = |text: Option<&str>, cores| {
+            let threads = threads(Settings::new(&|_| text.map(str::to_owned)), cores);
+            threads.map(NonZeroUsize::get).map_err(|error| error.to_string())
+        };
+        for (cores, expected) in [(1, 1), (2, 1), (4, 3)] {
+            assert_eq!(threads(None, cores), Ok(expected));
+            assert_eq!(threads(Some(" "), cores), Ok(expected));
+        }
+        assert_eq!(threads(Some(" 2 "), 1), Ok(2));
+        for bad in ["0", "-1", "many", "1025", "99999999999999999999"] {
+            let message = threads(Some(bad), 2).unwrap_err();
+            assert!(message.contains("TOKIO_WORKER_THREADS"), "{message}");
+        }
+    }
+
+    #[test]
+    fn callers_are_believed_only_where_the_platform_vouches_for_them() {
+        let store = ("CosmosConnection", "AccountEndpoint=http://127.0.0.1:8081/;AccountKey=a2V5");
+        let mode = |settings: &[(&str, &str)]| {
+            let config = read(&[&[store], settings].concat());
+            config.map(|config| config.authentication).map_err(|error| error.to_string())
+        };
+        let easyauth = ("Authentication__Mode", "EasyAuth");
+        let site = ("WEBSITE_SITE_NAME", "tributary");
+        let instance = ("WEBSITE_INSTANCE_ID", "1");
+        let (on, off) = (("WEBSITE_AUTH_ENABLED", "True"), ("WEBSITE_AUTH_ENABLED", "False"));
+        for settings in [&[][..], &[("Authentication__Mode", "none"), site], &[site, on]] {
+            assert_eq!(mode(settings), Ok(Authentication::None), "{settings:?}");
+        }
+        for settings in [&[easyauth][..], &[easyauth, site, on], &[easyauth, instance, on]] {
+            assert_eq!(mode(settings), Ok(Authentication::EasyAuth), "{settings:?}");
+        }
+        for settings in [&[easyauth, site][..], &[easyauth, instance, off]] {
+            assert!(mode(settings).unwrap_err().contains("turn it on"), "{settings:?}");
+        }
+        for other in ["easy-auth", "true", "aad"] {
+            let message = mode(&[("Authentication__Mode", other)]).unwrap_err();
+            assert_eq!(message, "Authentication__Mode must be none or easyauth.");
+        }
+    }
+
+    #[test]
+    fn a_bad_setting_is_named_in_one_sentence_without_its_value() {
+        for (settings, named) in [
+            (&[][..], "CosmosConnection"),
+            (&[("CosmosConnection", " ")], "CosmosConnection"),
+            (&[("CosmosConnection", "secret")], "CosmosConnection must look like"),
+            (
+                &[("CosmosConnection", "AccountEndpoint=secret;AccountKey=secret")],
+                "CosmosConnection",
+            ),
+            (&[("CosmosConnection", "AccountEndpoint=ftp://x/;AccountKey=secret")], "https://"),
+            (
+                &[("CosmosConnection__accountEndpoint", "secret")],
+                "CosmosConnection__accountEndpoint",
+            ),
+            (
+                &[
+                    ("CosmosConnection__accountEndpoint", "https://a/"),
+                    ("CosmosConnection__credential", "secret"),
+                ],
+                "CosmosConnection__credential",
+            ),
+        ] {
+            let message = read(settings).unwrap_err().to_string();
+            assert!(message.contains(named), "{message}");
+            assert!(!message.contains("secret"), "{message}");
+        }
+    }
+}

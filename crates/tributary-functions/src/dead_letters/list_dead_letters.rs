@@ -1,0 +1,93 @@
+//! `GET /dead-letters`.
+
+use axum::{Json, extract::State};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    cosmos::{JsonText, Query, Scope, StoreError},
+    engines::child_list::SortKey,
+    http::{ApiError, Filter, List, PageRequest, QueryParameter},
+    projection::{Projections, function_of},
+    values::{Timestamp, check_id},
+};
+
+/// A dead letter without its document.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Summary {
+    id: String,
+    /// It is in the id, and a word that SQL may take for its own.
+    #[serde(skip_deserializing)]
+    function: String,
+    container: Option<String>,
+    document_id: Option<String>,
+    partition_key: Option<String>,
+    raw_truncated: bool,
+    reason: String,
+    invocation_id: String,
+    failed_at: Timestamp,
+}
+
+impl Summary {
+    /// Returns the dead letter with the function that its id names.
+    fn named(self) -> Self {
+        let function = function_of(&self.id).unwrap_or_default().to_owned();
+        Self { function, ..self }
+    }
+}
+
+/// `?function=`: the dead letters of one function.
+#[derive(Debug, Default, Serialize)]
+pub struct ByFunction {
+    function: Option<String>,
+}
+
+impl Filter for ByFunction {
+    const PARAMETERS: &'static [QueryParameter] =
+        &[QueryParameter::new("function", "The function whose dead letters are listed.")];
+
+    fn set(&mut self, name: &str, value: &str) -> Result<(), ApiError> {
+        if name == "function" {
+            check_id(value).map_err(|invalid| ApiError::invalid(name, invalid.0))?;
+            self.function = Some(value.to_owned());
+        }
+        Ok(())
+    }
+}
+
+/// The dead letters, newest first: of one function in one store request, for they are one logical
+/// partition; of all functions by a query in all partitions, which only an operator asks for.
+pub async fn list_dead_letters(
+    State(projections): State<Projections>,
+    page: PageRequest<SortKey, ByFunction>,
+) -> Result<Json<List<Summary>>, ApiError> {
+    let function = page.filter.function.clone();
+    let scope = function.as_deref().map_or(Scope::Container, Scope::Partition);
+    let letters = projections.letters().container();
+    let after = page.after.clone();
+    let read = async |most| {
+        let rows = letters.query_rows(query(most, after.as_ref())?, scope, most).await?;
+        Ok::<_, StoreError>(rows.into_iter().map(|row| row.map(Summary::named)).collect())
+    };
+    let key = |letter: &Summary| SortKey(letter.failed_at, letter.id.clone());
+    let position = |row: &JsonText| Some(SortKey(row.field("failedAt")?, row.field("id")?));
+    Ok(Json(page.read(read, key, position).await?))
+}
+
+fn query(top: u32, after: Option<&SortKey>) -> Result<Query, StoreError> {
+    // The notes of settled letters have no such time. The range on the time alone is what the index
+    // can seek.
+    let page = match after {
+        None => "WHERE IS_DEFINED(c.failedAt)",
+        Some(_) => "WHERE c.failedAt <= @at AND (c.failedAt < @at OR c.id < @id)",
+    };
+    let mut query = Query::from(format!(
+        "SELECT TOP @top c.id, c.container, c.documentId, c.partitionKey, c.rawTruncated, c.reason, \
+         c.invocationId, c.failedAt FROM c {page} ORDER BY c.failedAt DESC, c.id DESC"
+    ))
+    .with_parameter("@top", top)?;
+    if let Some(SortKey(at, id)) = after {
+        query = query.with_parameter("@at", at)?.with_parameter("@id", id)?;
+    }
+    Ok(query)
+}

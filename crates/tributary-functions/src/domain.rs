@@ -1,0 +1,170 @@
+//! A domain is one value: everything that it adds to the app.
+//!
+//! To add a domain (`docs/adding-a-function.md` has every file of a small one):
+//!
+//! 1. A folder in `src/`, say `rooms`, whose `mod.rs` has its table of routes and
+//!    `pub fn domain(context: &Context<'_>) -> Result<Domain, ConfigError>`.
+//! 2. A line in the app's [`Program`](crate::program::Program), and `pub mod rooms;`.
+//! 3. Its containers in `infra/containers.json`, and its stories in `tests/it/rooms/`.
+//! 4. The command `functions` of the app writes a folder in `functions/` for each function.
+//!
+//! ```
+//! use axum::extract::State;
+//! use tributary_functions::{
+//!     config::ConfigError,
+//!     cosmos::Container,
+//!     domain::{Context, Domain, bind},
+//!     http::{ApiError, AuthLevel::Anonymous, HttpFunction, get},
+//! };
+//!
+//! /// The rooms in a database. Cloning is cheap.
+//! #[derive(Clone)]
+//! pub struct Rooms {
+//!     rooms: Container,
+//! }
+//!
+//! pub fn domain(context: &Context<'_>) -> Result<Domain, ConfigError> {
+//!     let rooms = Rooms { rooms: context.cosmos.container("rooms") };
+//!     Ok(Domain {
+//!         http_functions: bind(http_functions(), &rooms),
+//!         containers: vec![rooms.rooms],
+//!         ..Domain::new("rooms")
+//!     })
+//! }
+//!
+//! fn http_functions() -> Vec<HttpFunction<Rooms>> {
+//!     vec![get("GetRoom", "/api/rooms/{roomId}", Anonymous, get_room)]
+//! }
+//!
+//! async fn get_room(State(_rooms): State<Rooms>) -> Result<String, ApiError> {
+//!     Err(ApiError::NotFound("room"))
+//! }
+//! ```
+//!
+//! Handlers take `State(rooms): State<Rooms>`. A command takes an [`Actor`](crate::http::Actor), which
+//! knows the app's mode of authentication by itself. A domain knows the framework and no other domain.
+//! It reads its own settings from [`Context::settings`].
+
+use std::sync::Arc;
+
+use futures::{FutureExt, future::BoxFuture};
+
+use crate::{
+    audit::Audit,
+    config::{ConfigError, Settings},
+    cosmos::{Container, Cosmos, StoreError},
+    http::HttpFunction,
+    projection::{AnyProjection, Background},
+    values::Clock,
+};
+
+/// What a domain adds to the app.
+pub struct Domain {
+    /// The name, which is that of its folder in `src/`.
+    pub name: &'static str,
+    /// The HTTP functions, with their state.
+    pub http_functions: Vec<HttpFunction>,
+    /// The projections: a trigger for each, and the replay of its dead letters.
+    pub projections: Vec<Arc<dyn AnyProjection>>,
+    /// How the Functions host reads the change feeds of the projections.
+    pub feeds: FeedOptions,
+    /// Work that timers start.
+    pub timers: Vec<Timer>,
+    /// The audit: a timer function, and a part of the command `audit`.
+    pub audit: Option<Audit>,
+    /// The containers that the app looks up at its start, so that no request has to.
+    pub containers: Vec<Container>,
+}
+
+/// Settings of the triggers of a domain. They stand in `function.json` as numbers, since the Functions
+/// host resolves app settings only in texts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FeedOptions {
+    /// The pause after a read without changes. A longer one costs less and makes copies later.
+    pub poll_delay_ms: u32,
+    /// How many changes a batch has at most.
+    pub max_batch_items: u32,
+    /// The intervals of leases; without them those of the host.
+    pub leases: Option<LeaseIntervals>,
+}
+
+/// How fast another instance takes the leases of one that has crashed. Shorter intervals cost more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LeaseIntervals {
+    /// How long a lease lasts that is not renewed.
+    pub expiration_ms: u32,
+    /// The pause between renewals of a lease.
+    pub renew_ms: u32,
+    /// The pause between searches for leases that have expired.
+    pub acquire_ms: u32,
+}
+
+impl Default for FeedOptions {
+    fn default() -> Self {
+        Self { poll_delay_ms: 1_000, max_batch_items: 100, leases: None }
+    }
+}
+
+/// Work that a timer starts: a function of the app.
+#[derive(Clone)]
+pub struct Timer {
+    /// The folder in `functions/`.
+    pub function: &'static str,
+    /// When it runs, as an NCRONTAB expression: `0 */15 * * * *`.
+    pub schedule: &'static str,
+    /// Does the work. It bears to be stopped at any `.await` and run again.
+    pub work: Arc<dyn Fn() -> BoxFuture<'static, Result<(), StoreError>> + Send + Sync>,
+}
+
+impl Timer {
+    /// Creates a timer function.
+    pub fn new<F>(
+        function: &'static str,
+        schedule: &'static str,
+        work: impl Fn() -> F + Send + Sync + 'static,
+    ) -> Self
+    where
+        F: Future<Output = Result<(), StoreError>> + Send + 'static,
+    {
+        Self { function, schedule, work: Arc::new(move || work().boxed()) }
+    }
+}
+
+/// What a domain is built from.
+#[derive(Clone, Copy)]
+pub struct Context<'a> {
+    /// The database.
+    pub cosmos: &'a Arc<Cosmos>,
+    /// The budget of the background work, one for all domains.
+    pub background: &'a Background,
+    /// The settings of the app, for those of the domain.
+    pub settings: Settings<'a>,
+    /// The clock of a domain that acts by the time.
+    pub clock: Clock,
+}
+
+/// Builds a domain. It sends nothing to the store.
+pub type BuildDomain = fn(&Context<'_>) -> Result<Domain, ConfigError>;
+
+impl Domain {
+    /// Creates a domain that adds nothing yet.
+    pub fn new(name: &'static str) -> Self {
+        Self {
+            name,
+            http_functions: Vec::new(),
+            projections: Vec::new(),
+            feeds: FeedOptions::default(),
+            timers: Vec::new(),
+            audit: None,
+            containers: Vec::new(),
+        }
+    }
+}
+
+/// Gives all functions of a table the state that their handlers take.
+pub fn bind<S: Clone + Send + Sync + 'static>(
+    functions: Vec<HttpFunction<S>>,
+    state: &S,
+) -> Vec<HttpFunction> {
+    functions.into_iter().map(|function| function.with_state(state.clone())).collect()
+}

@@ -1,0 +1,302 @@
+//! Children that their parent counts: replies and votes of a message, bookings of a room.
+//!
+//! Parent and children share one logical partition, and the parent has the partition key for its id.
+//! One transaction creates or deletes children and replaces the parent with their new count, under
+//! the ETag of the parent that was read. Operations on one parent that come at the same time go
+//! together, in one such transaction ([group commit](crate::cosmos::Combiner)).
+//!
+//! # How a domain uses it
+//!
+//! 1. A marker type implements [`Family`]: the types of key, item, parent, child and edit, and how
+//!    the parent counts.
+//! 2. The state of the domain holds a [`CountedChildren`] of it, made once for each process: its
+//!    clones share the groups.
+//! 3. A command calls [`create`](CountedChildren::create), [`delete`](CountedChildren::delete) or
+//!    [`edit`](CountedChildren::edit) inside [`retry`](crate::cosmos::retry) and maps the outcome
+//!    to an answer:
+//!
+//! ```ignore
+//! retry(async |attempt: Attempt| {
+//!     let request = Request::new(&command, attempt.reads);
+//!     match rooms.bookings.create(&room_id, booking.clone(), request).await? {
+//!         Creation::Created(etag) => Ok(created(&booking, &etag)),
+//!         // By an earlier attempt, or by an earlier request with this key.
+//!         Creation::Exists(stored) if stored.item.is_same(&booking) => Ok(found(&stored)),
+//!         Creation::Exists(_) => Err(ApiError::Conflict("…")),
+//!         Creation::NoParent => Err(ApiError::NotFound("room")),
+//!     }
+//! })
+//! .await
+//! ```
+//!
+//! The id of a child must be the same in each attempt: it is derived from the parent and a user, or
+//! from an idempotency key, or made before the first attempt.
+//!
+//! # Why each operation ends right
+//!
+//! A group reads the parent, unless the group before it has just written it, and sends one
+//! transaction. An edit that is alone replaces the parent, which is cheaper.
+//!
+//! 1. *Another instance or a projection writes the parent meanwhile.* The store refuses the whole
+//!    transaction. The group reads a remembered parent again, once. A parent that the group had just
+//!    read is a lost race: all members hear of it, and each retries by itself, after a random pause.
+//! 2. *The parent is deleted meanwhile.* That is such a write, too. The group reads the parent again,
+//!    finds none, and all members hear [`NoParent`](Creation::NoParent). Nothing of the group was
+//!    written.
+//! 3. *An operation cannot be carried out*: what it creates exists, or what it deletes is missing or
+//!    has changed. The store names only the first of those. So the group looks up all members in one
+//!    query (a lone one by a point read), tells those that cannot be carried out, and sends the
+//!    others again. Before, it reads a remembered parent again, which may be deleted by now, or know
+//!    one of them as carried out by another instance. If one more is refused then, another writer is
+//!    at work: the remaining members hear of a lost race. So an attempt ends after a few requests.
+//! 4. *A replica is behind*, so that the parent looks older than it is, or missing. The store refuses
+//!    what is written upon it. A command that is refused for what was read is retried, and its group
+//!    then reads the latest committed state ([`confirm`](crate::cosmos::confirm)). An existing child
+//!    is no refusal: before a group reports it, it reads the parent in that state itself.
+//! 5. *The response of the store is lost.* Either the SDK has repeated the transaction, and its own
+//!    writes were in the way, which step 3 finds; or all members hear of it, retry, and find their
+//!    writes then.
+//! 6. *A crash in the middle* leaves the transaction done or not done. No caller has had an answer.
+//! 7. *The host repeats a command*, side by side with the first or after a crash. The transaction
+//!    that deletes something leaves the command in the parent ([`Recent`](super::idempotency::Recent)), and so does an edit under
+//!    a condition. A group answers such a command as carried out. A child knows by its id, or by a
+//!    command of its own, who created it.
+//!    A creation that is repeated after its child was deleted finds the child's id in the parent, which
+//!    keeps it for a while, and creates nothing.
+//! 8. *An edit under a condition* is decided upon one state of the parent: its caller has compared
+//!    the ETag. A group that has another state hands the edit back as a lost race.
+//! 9. *One child is created and deleted at once.* Two operations on one item are never in one group,
+//!    so they are carried out one after the other, in the order of their arrival.
+//! 10. *The transaction is too large, or the partition full.* The group sends it in halves, and so
+//!     on; a refused operation that is alone gets the error, and the others go on.
+
+mod group;
+
+use std::{fmt::Display, hash::Hash, sync::Arc};
+
+use serde::{Serialize, de::DeserializeOwned};
+
+use self::group::{Change, Groups, Operation, Outcome};
+use super::idempotency::Remembers;
+use crate::{
+    cosmos::{Combiner, Container, ETag, Reads, StoreError, Stored},
+    values::CommandId,
+};
+
+/// A parent and the children that it counts, as a domain describes them.
+pub trait Family: Send + Sync + 'static {
+    /// The partition key of parent and children, which is the id of the parent, too.
+    type Key: AsRef<str> + Clone + Eq + Hash + Send + Sync;
+    /// An item of the container, with its type.
+    type Item: Serialize + DeserializeOwned + Clone + Send + Sync;
+    /// The parent. Each write raises its version.
+    type Parent: Remembers + Clone + Send + Sync;
+    /// A child: one type, or an `enum` of all kinds.
+    type Child: Send + Sync;
+    /// The id of a child. Its text is the id of the item.
+    type ChildId: Display + Send + Sync;
+    /// Another text for the parent; [`Infallible`](std::convert::Infallible) where none is edited
+    /// together with children.
+    type Edit: Send + Sync;
+
+    /// Returns the parent, unless the item is something else, such as its tombstone.
+    fn parent(item: Self::Item) -> Option<Self::Parent>;
+
+    /// Returns the item of a parent.
+    fn parent_item(parent: Self::Parent) -> Self::Item;
+
+    /// Returns the child, unless the item is something else.
+    fn child(item: Self::Item) -> Option<Self::Child>;
+
+    /// Returns the item of a child that `parent` has just counted.
+    fn child_item(child: &Self::Child, parent: &Self::Parent) -> Self::Item;
+
+    /// Returns the id of a child.
+    fn child_id(child: &Self::Child) -> Self::ChildId;
+
+    /// Returns the parent in its next version, with all these changes.
+    fn after(parent: &Self::Parent, changes: &Changes<'_, Self>) -> Self::Parent;
+
+    /// Returns false if an edit was decided upon another state of the parent: it is decided anew.
+    fn takes(_parent: &Self::Parent, _edit: &Self::Edit) -> bool {
+        true
+    }
+
+    /// Returns true if a child with this id is not created again once it was deleted: a command that is
+    /// repeated, by its caller or by the app, must not bring it back. The parent remembers it for a
+    /// while.
+    fn is_created_once(_id: &Self::ChildId) -> bool {
+        false
+    }
+
+    /// Returns about how many bytes a child takes in a transaction.
+    fn size(_child: &Self::Child) -> usize {
+        CHILD_BYTES
+    }
+}
+
+/// About how many bytes a child takes that has no long text.
+pub const CHILD_BYTES: usize = 1_024;
+
+/// What one transaction changes.
+pub struct Changes<'a, F: Family + ?Sized> {
+    created: Vec<F::ChildId>,
+    deleted: Vec<&'a F::ChildId>,
+    /// Another text for the parent.
+    pub edit: Option<&'a F::Edit>,
+}
+
+impl<F: Family + ?Sized> Changes<'_, F> {
+    /// Returns a count of the parent after the changes; `is_counted` selects the children of this
+    /// count.
+    pub fn count(&self, before: u64, is_counted: impl Fn(&F::ChildId) -> bool) -> u64 {
+        let created = self.created.iter().filter(|id| is_counted(id)).count();
+        let deleted = self.deleted.iter().filter(|id| is_counted(id)).count();
+        let [created, deleted] = [created, deleted].map(|n| u64::try_from(n).unwrap_or(u64::MAX));
+        before.saturating_add(created).saturating_sub(deleted)
+    }
+}
+
+/// Who asks for an operation, and upon what.
+pub struct Request<'a, P> {
+    command: &'a CommandId,
+    reads: Reads,
+    if_match: Option<ETag>,
+    seen: Option<Stored<P>>,
+}
+
+impl<'a, P> Request<'a, P> {
+    /// A request without a condition.
+    pub fn new(command: &'a CommandId, reads: Reads) -> Self {
+        Self { command, reads, if_match: None, seen: None }
+    }
+
+    /// Demands that the child to be deleted, or the parent to be edited, has not changed since.
+    pub fn if_match(self, etag: Option<ETag>) -> Self {
+        Self { if_match: etag, ..self }
+    }
+
+    /// Saves a read of the parent, which the command has read already.
+    pub fn seen(self, parent: Stored<P>) -> Self {
+        Self { seen: Some(parent), ..self }
+    }
+}
+
+/// The outcome of a creation.
+#[derive(Debug)]
+pub enum Creation<C> {
+    /// The child was created, under this ETag.
+    Created(ETag),
+    /// There is a child with this id: of an earlier attempt, of a repeated request, or of another.
+    Exists(Stored<C>),
+    /// A child with this id was created before, and has been deleted since.
+    Deleted,
+    /// There is no parent.
+    NoParent,
+}
+
+/// The outcome of a deletion.
+#[derive(Debug)]
+pub enum Deletion {
+    /// The child was deleted, now or by an earlier attempt.
+    Deleted,
+    /// This child does not exist.
+    Missing,
+    /// There is no parent.
+    NoParent,
+}
+
+/// The outcome of an edit.
+#[derive(Debug)]
+pub enum Edition<P> {
+    /// The parent was edited, now or by an earlier attempt, and is like this.
+    Edited(Stored<P>),
+    /// There is no parent.
+    NoParent,
+}
+
+/// Creates, deletes and counts the children of parents in one container. Cloning is cheap.
+pub struct CountedChildren<F: Family>(Combiner<Groups<F>>);
+
+impl<F: Family> Clone for CountedChildren<F> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<F: Family> CountedChildren<F> {
+    /// The families of a container.
+    pub fn new(container: Container) -> Self {
+        Self(Combiner::new(Groups::new(container)))
+    }
+
+    /// Creates a child and counts it.
+    pub async fn create<C>(
+        &self,
+        key: &F::Key,
+        child: C,
+        request: Request<'_, F::Parent>,
+    ) -> Result<Creation<C>, StoreError>
+    where
+        F::Child: From<C> + TryInto<C>,
+    {
+        match self.carry_out(key, Change::Create(child.into()), request).await? {
+            Outcome::Done { child, .. } => {
+                Ok(Creation::Created(child.ok_or_else(StoreError::unexpected)?))
+            }
+            Outcome::InTheWay(Stored { item, etag }) => {
+                let child = F::child(item).and_then(|child| child.try_into().ok());
+                let item = child.ok_or_else(StoreError::unexpected)?;
+                Ok(Creation::Exists(Stored { item, etag }))
+            }
+            Outcome::Deleted => Ok(Creation::Deleted),
+            Outcome::Missing => Err(StoreError::race(false)),
+            Outcome::NoParent => Ok(Creation::NoParent),
+        }
+    }
+
+    /// Deletes a child and counts it off.
+    pub async fn delete(
+        &self,
+        key: &F::Key,
+        id: F::ChildId,
+        request: Request<'_, F::Parent>,
+    ) -> Result<Deletion, StoreError> {
+        match self.carry_out(key, Change::Delete(id), request).await? {
+            Outcome::Done { .. } => Ok(Deletion::Deleted),
+            Outcome::Missing => Ok(Deletion::Missing),
+            Outcome::InTheWay(_) | Outcome::Deleted => Err(StoreError::race(false)),
+            Outcome::NoParent => Ok(Deletion::NoParent),
+        }
+    }
+
+    /// Edits the parent in its turn among those who create and delete its children, and does not
+    /// compete with them.
+    pub async fn edit(
+        &self,
+        key: &F::Key,
+        edit: F::Edit,
+        request: Request<'_, F::Parent>,
+    ) -> Result<Edition<F::Parent>, StoreError> {
+        match self.carry_out(key, Change::Edit(edit), request).await? {
+            Outcome::Done { parent, .. } => Ok(Edition::Edited(Arc::unwrap_or_clone(parent))),
+            Outcome::InTheWay(_) | Outcome::Deleted | Outcome::Missing => {
+                Err(StoreError::race(false))
+            }
+            Outcome::NoParent => Ok(Edition::NoParent),
+        }
+    }
+
+    async fn carry_out(
+        &self,
+        key: &F::Key,
+        change: Change<F>,
+        request: Request<'_, F::Parent>,
+    ) -> Result<Outcome<F>, StoreError> {
+        let Request { command, reads, if_match, seen } = request;
+        let (command, seen) = (command.clone(), seen.map(Arc::new));
+        let operation = Operation { change, command, if_match, seen, reads };
+        let outcome = self.0.together(key.clone(), operation).await;
+        outcome.unwrap_or_else(|_panicked| Err(StoreError::unexpected()))
+    }
+}

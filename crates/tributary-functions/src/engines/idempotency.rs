@@ -1,0 +1,196 @@
+//! Repeated commands: what tells one that was carried out from a new one.
+//!
+//! A command is repeated by the host (a connection was lost), by the app itself (the response of the
+//! store was lost), or by its caller, who gives it an `Idempotency-Key`.
+//!
+//! | what the command does | what tells that it was carried out |
+//! | --- | --- |
+//! | creates an item under an id that its caller chose | the item's id and content, or a command in the item |
+//! | creates an item under an id of ours | an id that is derived from the [`IdempotencyKey`], or made once before the first attempt |
+//! | deletes an item, or edits one under a condition | [`Recent`] in what remains: the parent, the tombstone, the item |
+//! | creates an item that was deleted since | [`Recent`] in the parent, which keeps the id of a deleted child for longer |
+//!
+//! A domain keeps a [`Recent`] in each item whose commands leave nothing else, with
+//! `#[serde(default, skip_serializing_if = "Recent::is_empty")]`, and implements [`Remembers`] by
+//! the macro `remembers`.
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::values::{CommandId, Invalid, Timestamp};
+
+/// The value of the header `Idempotency-Key`: 1 to 255 printable ASCII characters.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IdempotencyKey(String);
+
+impl IdempotencyKey {
+    /// Applies the rule of the type.
+    pub fn parse(text: &str) -> Result<Self, Invalid> {
+        let printable = text.bytes().all(|byte| (0x20..0x7f).contains(&byte));
+        if (1..=255).contains(&text.len()) && printable {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err("must be 1 to 255 printable ASCII characters".into())
+        }
+    }
+
+    /// Returns the id that the key stands for. The key belongs to a scope, such as
+    /// `reply {message_id} {sender_id}`: as ids contain no space, two scopes and keys give two texts.
+    pub fn derived_id(&self, scope: &str) -> String {
+        Uuid::new_v5(&Uuid::NAMESPACE_OID, format!("{scope} {}", self.0).as_bytes()).to_string()
+    }
+}
+
+/// An item that remembers the commands that were lately carried out on it.
+pub trait Remembers {
+    /// The commands.
+    fn recent(&self) -> &Recent;
+
+    /// The commands, to add to.
+    fn recent_mut(&mut self) -> &mut Recent;
+
+    /// Returns true if the command was carried out on the item. An item that keeps the command that
+    /// created it says so too.
+    fn knows(&self, command: &CommandId) -> bool {
+        self.recent().knows(command)
+    }
+}
+
+/// Implements [`Remembers`] for items that keep their commands in a field `recent`; with `created_by`,
+/// for those that also keep the command that created them in a field of this name.
+#[macro_export]
+macro_rules! remembers {
+    ($($item:ty),+) => {
+        $($crate::engines::idempotency::remembers!(@ $item, );)+
+    };
+    (created_by: $($item:ty),+) => {
+        $($crate::engines::idempotency::remembers!(@ $item,
+            fn knows(&self, command: &$crate::values::CommandId) -> bool {
+                self.created_by == *command || self.recent.knows(command)
+            }
+        );)+
+    };
+    (@ $item:ty, $($knows:item)?) => {
+        impl $crate::engines::idempotency::Remembers for $item {
+            fn recent(&self) -> &$crate::engines::idempotency::Recent {
+                &self.recent
+            }
+
+            fn recent_mut(&mut self) -> &mut $crate::engines::idempotency::Recent {
+                &mut self.recent
+            }
+
+            $($knows)?
+        }
+    };
+}
+pub use crate::remembers;
+
+/// How long a command is remembered, in seconds. The Functions host repeats a request for two, and
+/// the clocks of two instances differ by less than the rest.
+const KEPT_SECONDS: i64 = 10;
+
+/// How long the id of a deleted child is remembered, in seconds: a caller whose answer was lost has
+/// sent its request again by then.
+const DELETED_KEPT_SECONDS: i64 = 10 * 60;
+
+/// How many commands and deleted children are remembered: about 6 KB.
+const MOST: usize = 256;
+
+/// The commands that were lately carried out on an item, and that the item itself does not show: a
+/// deleted child is gone, and an edit may have been followed by others.
+///
+/// A command that finds itself here was carried out before: the host has repeated it, or the
+/// response of the store was lost. The list is part of the write that it remembers, so it costs no
+/// store request, and it survives the process.
+///
+/// Each entry has the second until which it is kept.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Recent(Vec<(CommandId, i64)>);
+
+impl Recent {
+    /// Returns true if the command was carried out.
+    pub fn knows(&self, command: &CommandId) -> bool {
+        self.0.iter().any(|(known, _)| known == command)
+    }
+
+    /// Returns true if no command is remembered.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Adds commands that are carried out now, and forgets the old ones.
+    pub fn remember(&mut self, commands: impl IntoIterator<Item = CommandId>, now: Timestamp) {
+        self.add(commands, now, KEPT_SECONDS);
+    }
+
+    /// Adds children that are deleted now, and forgets the old entries.
+    pub fn remember_deleted(&mut self, children: impl IntoIterator<Item = String>, now: Timestamp) {
+        self.add(children.into_iter().map(|id| deletion_of(&id)), now, DELETED_KEPT_SECONDS);
+    }
+
+    /// Returns true if the child with this id was deleted lately.
+    pub fn has_deleted(&self, id: &str, now: Timestamp) -> bool {
+        let deletion = deletion_of(id);
+        let now = now.unix_seconds();
+        self.0.iter().any(|(known, until)| *known == deletion && now <= *until)
+    }
+
+    fn add(&mut self, entries: impl IntoIterator<Item = CommandId>, now: Timestamp, kept: i64) {
+        let now = now.unix_seconds();
+        self.0.retain(|(_, until)| now <= *until);
+        self.0.extend(entries.into_iter().map(|entry| (entry, now + kept)));
+        let too_many = self.0.len().saturating_sub(MOST);
+        self.0.drain(..too_many);
+    }
+}
+
+/// Returns what stands in the list for a deleted child. The text of a command has more than two words.
+fn deletion_of(id: &str) -> CommandId {
+    CommandId::of(&format!("deleted {id}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn a_key_is_printable_and_stands_for_one_id_in_each_scope() {
+        for bad in ["", "line\nfeed", "ä", "a".repeat(256).as_str()] {
+            assert!(IdempotencyKey::parse(bad).is_err(), "{bad}");
+        }
+        let key = IdempotencyKey::parse("a key").unwrap();
+        assert_eq!(key.derived_id("order ann"), key.derived_id("order ann"));
+        assert_ne!(key.derived_id("order ann"), key.derived_id("order bob"));
+    }
+
+    #[test]
+    fn a_command_is_remembered_for_a_while_and_the_list_stays_small() {
+        let later = Timestamp::now();
+        let first = later.before(Duration::from_secs(11));
+        let [old, new] = ["old", "new"].map(CommandId::of);
+        let mut recent = Recent::default();
+        recent.remember([old.clone()], first);
+        assert!(recent.knows(&old) && !recent.knows(&new));
+        recent.remember([new.clone()], first.next());
+        assert!(recent.knows(&old) && recent.knows(&new));
+        recent.remember([], later.next());
+        assert!(recent.is_empty());
+
+        recent.remember_deleted(["child".to_owned()], first);
+        recent.remember([], later);
+        assert!(recent.has_deleted("child", later) && !recent.has_deleted("other", later));
+        let long_ago = later.before(Duration::from_secs(601));
+        let mut old = Recent::default();
+        old.remember_deleted(["child".to_owned()], long_ago);
+        assert!(!old.has_deleted("child", later));
+
+        let many: Vec<_> = (0..300).map(|n| CommandId::of(&n.to_string())).collect();
+        recent.remember(many.clone(), later);
+        assert!(!recent.knows(&many[43]) && many[44..].iter().all(|one| recent.knows(one)));
+        assert!(serde_json::to_string(&recent).unwrap().len() < 6_500);
+    }
+}

@@ -1,0 +1,88 @@
+//! JSON bodies: read within a limit, and checked by the type that a handler asks for.
+
+use std::time::Duration;
+
+use axum::{
+    body::{Body, HttpBody},
+    extract::{FromRequest, Request},
+    http::{HeaderMap, Method, header},
+};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use tokio::time::timeout;
+
+use super::{
+    ApiError, Form, FromForm,
+    raw_json::{Checked, check},
+};
+
+/// The size of a body, in bytes as sent.
+pub(super) const MAX_BODY: usize = 1024 * 1024;
+
+/// How long a body may take to arrive: its request has reserved its memory.
+const ARRIVES_WITHIN: Duration = Duration::from_secs(30);
+
+/// A JSON body that has passed all checks of `T`, and has at most so many bytes.
+pub struct JsonBody<T, const LIMIT: usize = MAX_BODY>(pub T);
+
+impl<S: Sync, T: FromForm, const LIMIT: usize> FromRequest<S> for JsonBody<T, LIMIT> {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, ApiError> {
+        if !is_json(request.headers()) {
+            return Err(ApiError::UnsupportedMediaType);
+        }
+        let bytes = read(request.into_body(), LIMIT).await?;
+        match check(&bytes) {
+            Ok(Checked::Object) => {}
+            Ok(Checked::Other) => {
+                return Err(ApiError::Malformed("The body must be a JSON object.".into()));
+            }
+            Err(error) => {
+                return Err(ApiError::Malformed(format!(
+                    "The body is not JSON: line {}, column {}.",
+                    error.line(),
+                    error.column()
+                )));
+            }
+        }
+        // What was read through is UTF-8.
+        let text = str::from_utf8(&bytes).unwrap_or_default();
+        let mut form = Form::new(text);
+        T::from_form(&mut form).map(Self).ok_or_else(|| ApiError::Invalid(form.into_errors()))
+    }
+}
+
+/// Returns true if a handler may take the body of a request, which has yet to arrive. A body that will
+/// be refused unread is not awaited.
+pub(super) fn is_awaited(request: &Request, limit: usize) -> bool {
+    matches!(*request.method(), Method::POST | Method::PUT)
+        && is_json(request.headers())
+        && !request.body().is_end_stream()
+        && request.body().size_hint().lower() <= limit as u64
+}
+
+fn is_json(headers: &HeaderMap) -> bool {
+    let Some(content_type) = headers.get(header::CONTENT_TYPE).and_then(|v| v.to_str().ok()) else {
+        return false;
+    };
+    let essence = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    essence == "application/json"
+        || (essence.starts_with("application/") && essence.ends_with("+json"))
+}
+
+/// Reads a body within a limit of bytes and a deadline.
+pub(super) async fn read(body: Body, limit: usize) -> Result<bytes::Bytes, ApiError> {
+    // A body that says it is too large need not be read at all.
+    if body.size_hint().lower() > limit as u64 {
+        return Err(ApiError::TooLarge { limit });
+    }
+    match timeout(ARRIVES_WITHIN, Limited::new(body, limit).collect()).await {
+        Ok(Ok(collected)) => Ok(collected.to_bytes()),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(ApiError::TooLarge { limit }),
+        Ok(Err(_)) => Err(ApiError::Malformed("The body is incomplete. Send it again.".into())),
+        Err(_) => Err(ApiError::Malformed(format!(
+            "The body did not arrive within {} seconds.",
+            ARRIVES_WITHIN.as_secs()
+        ))),
+    }
+}

@@ -1,0 +1,342 @@
+//! Errors as problem documents (RFC 9457): the one place that turns errors into statuses.
+
+use axum::{
+    Json,
+    body::Body,
+    http::{HeaderValue, StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use serde::Serialize;
+
+use crate::brand::brand;
+use crate::cosmos::{Reason, Retryable, StoreError, Unconfirmed};
+
+/// Seconds that a caller should wait before it tries again after a 429 or 503.
+const RETRY_AFTER: HeaderValue = HeaderValue::from_static("1");
+
+/// How a caller who is no browser signs in: with a token of the identity provider. RFC 9110 wants
+/// this header on every 401.
+const CHALLENGE: HeaderValue = HeaderValue::from_static("Bearer");
+
+/// How many characters of an invocation id are returned; the host's have 36.
+const MAX_INVOCATION_ID: usize = 100;
+
+/// Why a request was not carried out.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ApiError {
+    /// 400: the body is not what the route takes.
+    #[error("{0}")]
+    Malformed(String),
+    /// 400: fields, path or query parameters with bad values.
+    #[error("bad values")]
+    Invalid(Vec<FieldError>),
+    /// 401: the app does not know who calls; a sentence that says what to do.
+    #[error("{0}")]
+    Unauthorized(&'static str),
+    /// 403: the caller is known, and may not do this; a sentence that says why.
+    #[error("{0}")]
+    Forbidden(&'static str),
+    /// 404: what is named does not exist.
+    #[error("there is no such {0}")]
+    NotFound(&'static str),
+    /// 405: the route has other methods.
+    #[error("method not allowed")]
+    MethodNotAllowed,
+    /// 409: it contradicts what is stored; a sentence that says how.
+    #[error("{0}")]
+    Conflict(&'static str),
+    /// 409: other items refer to it; a sentence that says how many.
+    #[error("{0}")]
+    InUse(String),
+    /// 412: a condition of the caller does not hold.
+    #[error("a precondition failed")]
+    PreconditionFailed,
+    /// 413: the body is larger than the limit.
+    #[error("the body is too large")]
+    TooLarge {
+        /// How many bytes it may have.
+        limit: usize,
+    },
+    /// 415: the body is not JSON.
+    #[error("the body is not JSON")]
+    UnsupportedMediaType,
+    /// 500: a bug of ours.
+    #[error("a bug")]
+    Internal,
+    /// A decision to do nothing, on a state that may be old: it is made again on the latest one
+    /// ([`crate::cosmos::confirm`]), and so no caller sees this.
+    #[error("a decision on a state that may be old")]
+    Unconfirmed,
+    /// 503: this instance has as many requests as it can work on.
+    #[error("too many requests at a time")]
+    Overloaded,
+    /// A problem that only one domain knows.
+    #[error("{}", .0.title)]
+    OfDomain(&'static DomainProblem),
+    /// The store's fault: 429, 503 or, for a bug, 500.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// A problem of one domain, beside those of every HTTP API.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DomainProblem {
+    /// The status. A 429 or 503 gets the header `Retry-After`.
+    pub status: StatusCode,
+    /// The last part of the problem's type, such as `removal-pending`.
+    pub slug: &'static str,
+    /// The title, the same for every problem of the type.
+    pub title: &'static str,
+    /// A sentence that says what to do.
+    pub detail: &'static str,
+}
+
+/// What is wrong with one field.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct FieldError {
+    /// The field's name in the body, the path or the query string.
+    pub field: String,
+    /// What it must be.
+    pub message: String,
+}
+
+/// The answer to a path that no route has.
+pub async fn no_such_route() -> ApiError {
+    ApiError::NotFound("route")
+}
+
+/// The answer to a method that the route does not have; axum adds `Allow`.
+pub async fn method_not_allowed() -> ApiError {
+    ApiError::MethodNotAllowed
+}
+
+impl ApiError {
+    /// One field with a bad value.
+    pub fn invalid(field: impl Into<String>, message: impl Into<String>) -> Self {
+        Self::Invalid(vec![FieldError { field: field.into(), message: message.into() }])
+    }
+}
+
+impl From<Unconfirmed> for ApiError {
+    fn from(_: Unconfirmed) -> Self {
+        Self::Unconfirmed
+    }
+}
+
+impl Retryable for ApiError {
+    /// A lost race is worth another try, and so is a store that did not answer: a command recognises
+    /// its own writes when it tries again.
+    fn is_retryable(&self) -> bool {
+        self.of_store().is_some_and(|error| error.is_race() || error.is_unanswered())
+    }
+
+    /// A refusal by what was read. What the store itself refuses was decided on its newest state.
+    fn may_be_stale(&self) -> bool {
+        matches!(
+            self,
+            Self::NotFound(_)
+                | Self::Conflict(_)
+                | Self::PreconditionFailed
+                | Self::Forbidden(_)
+                | Self::Unconfirmed
+        )
+    }
+
+    fn of_store(&self) -> Option<&StoreError> {
+        match self {
+            Self::Store(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Problem {
+    r#type: String,
+    title: &'static str,
+    status: u16,
+    detail: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    errors: Vec<FieldError>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    invocation_id: Option<String>,
+}
+
+impl ApiError {
+    /// Returns the status and what to do: for an answer that has several outcomes.
+    pub fn in_short(&self) -> (StatusCode, String) {
+        let (status, _, _, detail) = self.parts();
+        (status, detail)
+    }
+
+    fn parts(&self) -> Parts {
+        use StatusCode as S;
+        match self {
+            Self::Malformed(detail) => {
+                (S::BAD_REQUEST, "malformed-body", "Malformed body", detail.clone())
+            }
+            Self::Invalid(_) => (
+                S::BAD_REQUEST,
+                "validation",
+                "Validation failed",
+                "Some values are not valid. `errors` names each field and its rule.".into(),
+            ),
+            Self::Unauthorized(detail) => {
+                (S::UNAUTHORIZED, "unauthorized", "Unauthorized", (*detail).into())
+            }
+            Self::Forbidden(detail) => (S::FORBIDDEN, "forbidden", "Forbidden", (*detail).into()),
+            Self::NotFound(what) => {
+                (S::NOT_FOUND, "not-found", "Not found", format!("This {what} does not exist."))
+            }
+            Self::MethodNotAllowed => (
+                S::METHOD_NOT_ALLOWED,
+                "method-not-allowed",
+                "Method not allowed",
+                "This route does not have this method. Use one of those in `Allow`.".into(),
+            ),
+            Self::Conflict(detail) => (S::CONFLICT, "conflict", "Conflict", (*detail).into()),
+            Self::InUse(detail) => (S::CONFLICT, "in-use", "In use", detail.clone()),
+            Self::PreconditionFailed => (
+                S::PRECONDITION_FAILED,
+                "precondition-failed",
+                "Precondition failed",
+                "The condition in If-Match or If-None-Match failed: the item has another state. Read the item, then retry with its ETag.".into(),
+            ),
+            Self::TooLarge { limit } => (
+                S::PAYLOAD_TOO_LARGE,
+                "body-too-large",
+                "Body too large",
+                format!("The body is larger than {} MiB. Send a smaller one.", limit / 1024 / 1024),
+            ),
+            Self::UnsupportedMediaType => (
+                S::UNSUPPORTED_MEDIA_TYPE,
+                "unsupported-media-type",
+                "Unsupported media type",
+                "Send the body as JSON with the header `Content-Type: application/json`.".into(),
+            ),
+            Self::Overloaded => {
+                tracing::warn!("Refused a request: the limit of concurrent requests is reached");
+                (
+                    S::SERVICE_UNAVAILABLE,
+                    "overloaded",
+                    "Too many requests at a time",
+                    "This instance has reached its limit of concurrent requests. Retry after the seconds in `Retry-After`.".into(),
+                )
+            }
+            Self::OfDomain(DomainProblem { status, slug, title, detail }) => {
+                (*status, slug, title, (*detail).into())
+            }
+            Self::Internal | Self::Unconfirmed => internal(),
+            Self::Store(error) => of_store(error),
+        }
+    }
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        use StatusCode as S;
+        let (status, slug, title, detail) = self.parts();
+        let errors = if let Self::Invalid(errors) = self { errors } else { Vec::new() };
+        let problem = Problem {
+            r#type: format!("urn:{}:problem:{slug}", brand().name),
+            title,
+            status: status.as_u16(),
+            detail,
+            errors,
+            invocation_id: None,
+        };
+        let mut response = (status, Json(problem)).into_response();
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        if status == S::UNAUTHORIZED {
+            headers.insert(header::WWW_AUTHENTICATE, CHALLENGE);
+        }
+        if matches!(status, S::TOO_MANY_REQUESTS | S::SERVICE_UNAVAILABLE) {
+            headers.insert(header::RETRY_AFTER, RETRY_AFTER);
+        }
+        response
+    }
+}
+
+/// Status, slug, title and detail of a problem.
+type Parts = (StatusCode, &'static str, &'static str, String);
+
+fn internal() -> Parts {
+    let detail = "The server failed to process this request, and logged the error.".into();
+    (StatusCode::INTERNAL_SERVER_ERROR, "internal", "Internal error", detail)
+}
+
+/// Returns the body of a 500 with the id under which the log has its cause.
+pub(super) fn bug_of_invocation(invocation_id: &str) -> Body {
+    let (status, slug, title, detail) = internal();
+    let problem = Problem {
+        r#type: format!("urn:{}:problem:{slug}", brand().name),
+        title,
+        status: status.as_u16(),
+        detail,
+        errors: Vec::new(),
+        invocation_id: Some(invocation_id.chars().take(MAX_INVOCATION_ID).collect()),
+    };
+    serde_json::to_vec(&problem).unwrap_or_default().into()
+}
+
+/// What a caller may know of the store's errors; the log gets the rest.
+fn of_store(error: &StoreError) -> Parts {
+    use std::error::Error;
+    let cause = error.source().map(ToString::to_string).unwrap_or_default();
+    match error.reason {
+        Reason::Throttled => {
+            tracing::warn!(cause, "The store is out of request units");
+            (
+                StatusCode::TOO_MANY_REQUESTS,
+                "throttled",
+                "Too many requests",
+                "The store throttles requests. Retry after the seconds in `Retry-After`.".into(),
+            )
+        }
+        Reason::TooLarge => (
+            StatusCode::PAYLOAD_TOO_LARGE,
+            "item-too-large",
+            "Item too large",
+            "The item would be larger than 2 MB, the limit of the store. Send less text.".into(),
+        ),
+        Reason::PartitionFull => {
+            tracing::error!(cause, "A logical partition is full: 20 GB (service limit)");
+            (
+                StatusCode::INSUFFICIENT_STORAGE,
+                "partition-full",
+                "Partition full",
+                "The logical partition of this item has reached the store's limit of 20 GB. Delete some of its items, then retry."
+                    .into(),
+            )
+        }
+        Reason::BudgetSpent => {
+            tracing::warn!(
+                "Ended a request that reached its limit of store requests, request units or time"
+            );
+            (
+                StatusCode::SERVICE_UNAVAILABLE,
+                "budget-spent",
+                "Budget spent",
+                "This request reached its limit of store requests, request units or time. Ask for less, or retry after the seconds in `Retry-After`."
+                    .into(),
+            )
+        }
+        Reason::Unreadable | Reason::Unexpected => {
+            tracing::error!(cause, reason = %error.reason, "The store returned an unexpected error");
+            internal()
+        }
+        // What is left of a race here was lost many times over: as good as unavailable.
+        reason => {
+            tracing::warn!(?reason, cause, "The store is unavailable");
+            (
+                StatusCode::SERVICE_UNAVAILABLE,
+                "unavailable",
+                "Service unavailable",
+                "The store is unavailable. Retry after the seconds in `Retry-After`.".into(),
+            )
+        }
+    }
+}

@@ -1,0 +1,403 @@
+//! The fields of a JSON body, checked one by one.
+//!
+//! A body is never made into values as a whole ([`raw_json`]): each field is looked for in the text when
+//! it is taken, and parsed by itself, and a list beyond its length is refused before its elements are
+//! parsed. So fields that nobody takes cost no memory, and those that are taken about as much as their
+//! text.
+
+use std::ops::RangeInclusive;
+
+use serde_json::{Map, Value, json};
+
+use super::{FieldError, raw_json};
+use crate::values::Invalid;
+
+/// How many bad values a form names.
+const MAX_ERRORS: usize = 100;
+
+/// How many bad values each object of a list names that is checked on its own.
+const MAX_ERRORS_OF_ELEMENT: usize = 10;
+
+/// The length of a text that no rule lets pass.
+const BEYOND_EVERY_RULE: usize = 1024 * 1024;
+
+/// What can be made of the fields of a body.
+pub trait FromForm: Sized {
+    /// Takes the fields it needs; `None` when one of them was not good, and the form knows which. All
+    /// fields are taken before the first `?`, so that a caller learns of all that are bad and the schema
+    /// has them all.
+    fn from_form(form: &mut Form) -> Option<Self>;
+}
+
+/// The fields of a body, and what was wrong with those taken so far.
+///
+/// A caller learns of all bad fields at once, up to a limit. Fields that nobody takes are ignored, and
+/// of two with one name the last counts.
+pub struct Form<'a> {
+    /// The object as it was sent.
+    text: &'a str,
+    /// The place of the object in the body: empty, or `addresses[2].`.
+    place: String,
+    errors: Vec<FieldError>,
+    max_errors: usize,
+    /// The schema, where the fields are described and not read.
+    schema: Option<Schema>,
+}
+
+/// The schema of the fields that were taken.
+#[derive(Debug, Default)]
+struct Schema {
+    properties: Map<String, Value>,
+    required: Vec<Value>,
+}
+
+impl<'a> Form<'a> {
+    /// The fields of an object, which was sent as `text`.
+    pub(super) fn new(text: &'a str) -> Self {
+        let (place, errors) = (String::new(), Vec::new());
+        Self { text, place, errors, max_errors: MAX_ERRORS, schema: None }
+    }
+
+    /// Returns the JSON schema of the fields that a type takes, each with the rule of its type in words.
+    ///
+    /// A rule stands in the parser of its type alone. So the words are those of the parser's error, when
+    /// it gets what no rule lets pass.
+    pub(super) fn schema_of<T: FromForm>() -> Value {
+        let mut form = Form { schema: Some(Schema::default()), ..Form::new("{}") };
+        T::from_form(&mut form);
+        let Schema { properties, required } = form.schema.unwrap_or_default();
+        json!({"type": "object", "properties": properties, "required": required})
+    }
+
+    /// Notes a field of a form that is described. Returns true if it is.
+    fn describes(
+        &mut self,
+        field: &str,
+        is_required: bool,
+        schema: impl FnOnce() -> Value,
+    ) -> bool {
+        let Some(described) = &mut self.schema else { return false };
+        let mut schema = schema();
+        if is_required {
+            described.required.push(field.into());
+        } else {
+            schema["type"] = json!([schema["type"], "null"]);
+        }
+        described.properties.insert(field.to_owned(), schema);
+        true
+    }
+
+    /// Returns what was wrong with the fields taken so far.
+    pub(super) fn into_errors(self) -> Vec<FieldError> {
+        self.errors
+    }
+
+    /// Takes a text that must be there.
+    pub fn text<T>(&mut self, field: &str, parse: fn(String) -> Result<T, Invalid>) -> Option<T> {
+        if self.describes(field, true, || text_schema(parse)) {
+            return None;
+        }
+        let parsed = self.must_have(field).and_then(|raw| text(raw, parse));
+        self.note(field, parsed)
+    }
+
+    /// Takes a text that may be missing, or null.
+    pub fn optional_text<T>(
+        &mut self,
+        field: &str,
+        parse: fn(String) -> Result<T, Invalid>,
+    ) -> Option<Option<T>> {
+        if self.describes(field, false, || text_schema(parse)) {
+            return None;
+        }
+        let parsed = self.given(field).map(|raw| text(raw, parse)).transpose();
+        self.note(field, parsed)
+    }
+
+    /// Takes a number that must be there, as it was written.
+    pub fn number<T>(&mut self, field: &str, parse: fn(&str) -> Result<T, Invalid>) -> Option<T> {
+        if self.describes(field, true, || described("number", parse("-1").err())) {
+            return None;
+        }
+        let is_number = |raw: &str| raw.starts_with(|c: char| c == '-' || c.is_ascii_digit());
+        let parsed = self.must_have(field).and_then(|raw| {
+            if is_number(raw) { parse(raw) } else { Err("must be a number".into()) }
+        });
+        self.note(field, parsed)
+    }
+
+    /// Takes a list of texts that must be there.
+    pub fn texts<T>(
+        &mut self,
+        field: &str,
+        length: RangeInclusive<usize>,
+        parse: fn(String) -> Result<T, Invalid>,
+    ) -> Option<Vec<T>> {
+        if self.describes(field, true, || list_schema(&length, &text_schema(parse))) {
+            return None;
+        }
+        let elements = self.list(field, &length)?;
+        let mut taken = Vec::with_capacity(elements.len());
+        for (index, raw) in elements.into_iter().enumerate() {
+            let parsed = text(raw, parse);
+            taken.push(self.note(&format!("{field}[{index}]"), parsed));
+        }
+        taken.into_iter().collect()
+    }
+
+    /// Takes a list of texts that may be missing, or null.
+    pub fn optional_texts<T>(
+        &mut self,
+        field: &str,
+        length: RangeInclusive<usize>,
+        parse: fn(String) -> Result<T, Invalid>,
+    ) -> Option<Option<Vec<T>>> {
+        if self.describes(field, false, || list_schema(&length, &text_schema(parse))) {
+            return None;
+        }
+        match self.given(field) {
+            None => Some(None),
+            Some(_) => self.texts(field, length, parse).map(Some),
+        }
+    }
+
+    /// Takes an object that may be missing, or null, as it was written.
+    pub fn optional_object<T>(
+        &mut self,
+        field: &str,
+        parse: fn(&str) -> Result<T, Invalid>,
+    ) -> Option<Option<T>> {
+        let rule = || parse(&format!("{{\"\":\"{}\"}}", "0".repeat(BEYOND_EVERY_RULE))).err();
+        if self.describes(field, false, || described("object", rule())) {
+            return None;
+        }
+        let parsed = self.given(field).map(|raw| object(raw).and_then(parse)).transpose();
+        self.note(field, parsed)
+    }
+
+    /// Takes a list of objects that must be there, each on its own: one that is not good does not
+    /// spoil the others. The errors name fields of the object.
+    pub fn each_object<T: FromForm>(
+        &mut self,
+        field: &str,
+        length: RangeInclusive<usize>,
+    ) -> Option<Vec<Result<T, Vec<FieldError>>>> {
+        if self.describes(field, true, || list_schema(&length, &Form::schema_of::<T>())) {
+            return None;
+        }
+        let elements = self.list(field, &length)?;
+        Some(elements.into_iter().map(one).collect())
+    }
+
+    /// Takes a list of objects that must be there.
+    pub fn objects<T: FromForm>(
+        &mut self,
+        field: &str,
+        length: RangeInclusive<usize>,
+    ) -> Option<Vec<T>> {
+        if self.describes(field, true, || list_schema(&length, &Form::schema_of::<T>())) {
+            return None;
+        }
+        let elements = self.list(field, &length)?;
+        let mut taken = Vec::with_capacity(elements.len());
+        for (index, raw) in elements.into_iter().enumerate() {
+            let parsed = object(raw);
+            let Some(text) = self.note(&format!("{field}[{index}]"), parsed) else {
+                taken.push(None);
+                continue;
+            };
+            let place = format!("{}{field}[{index}].", self.place);
+            let max_errors = self.max_errors - self.errors.len();
+            let mut form = Form { place, max_errors, ..Form::new(text) };
+            taken.push(T::from_form(&mut form));
+            self.errors.append(&mut form.errors);
+        }
+        taken.into_iter().collect()
+    }
+
+    fn list(&mut self, field: &str, length: &RangeInclusive<usize>) -> Option<Vec<&'a str>> {
+        let (min, max) = (length.start(), length.end());
+        let list = self.must_have(field).and_then(|raw| {
+            if !raw.starts_with('[') {
+                return Err("must be a list".into());
+            }
+            raw_json::elements(raw, *max)
+                .filter(|elements| length.contains(&elements.len()))
+                .ok_or_else(|| Invalid(format!("must have {min} to {max} elements")))
+        });
+        self.note(field, list)
+    }
+
+    fn must_have(&self, field: &str) -> Result<&'a str, Invalid> {
+        self.find(field).ok_or_else(|| "is missing".into())
+    }
+
+    /// Returns the text of a field that is neither missing nor null.
+    fn given(&self, field: &str) -> Option<&'a str> {
+        self.find(field).filter(|raw| *raw != "null")
+    }
+
+    fn find(&self, field: &str) -> Option<&'a str> {
+        raw_json::field(self.text, field)
+    }
+
+    fn note<T>(&mut self, field: &str, parsed: Result<T, Invalid>) -> Option<T> {
+        let Invalid(message) = match parsed {
+            Ok(parsed) => return Some(parsed),
+            Err(invalid) => invalid,
+        };
+        if self.errors.len() < self.max_errors {
+            self.errors.push(FieldError { field: format!("{}{field}", self.place), message });
+        }
+        None
+    }
+}
+
+fn one<T: FromForm>(raw: &str) -> Result<T, Vec<FieldError>> {
+    let text = object(raw)
+        .map_err(|Invalid(message)| vec![FieldError { field: String::new(), message }])?;
+    let mut form = Form { max_errors: MAX_ERRORS_OF_ELEMENT, ..Form::new(text) };
+    T::from_form(&mut form).ok_or(form.errors)
+}
+
+fn text_schema<T>(parse: fn(String) -> Result<T, Invalid>) -> Value {
+    let texts = [String::new(), "\0".repeat(BEYOND_EVERY_RULE)];
+    described("string", texts.into_iter().find_map(|text| parse(text).err()))
+}
+
+fn list_schema(length: &RangeInclusive<usize>, items: &Value) -> Value {
+    json!({"type": "array", "minItems": length.start(), "maxItems": length.end(), "items": items})
+}
+
+/// Returns the schema of a type whose rule is in the words of an error: "must be …".
+fn described(kind: &str, rule: Option<Invalid>) -> Value {
+    match rule {
+        Some(Invalid(rule)) => json!({"type": kind, "description": rule}),
+        None => json!({"type": kind}),
+    }
+}
+
+fn object(raw: &str) -> Result<&str, Invalid> {
+    if raw.starts_with('{') { Ok(raw) } else { Err("must be an object".into()) }
+}
+
+fn text<T>(raw: &str, parse: fn(String) -> Result<T, Invalid>) -> Result<T, Invalid> {
+    // Any other value is not parsed at all.
+    let text = Some(raw).filter(|raw| raw.starts_with('"'));
+    match text.and_then(|raw| serde_json::from_str(raw).ok()) {
+        Some(text) => parse(text),
+        None => Err("must be a string".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        raw_json::{Checked, check},
+        *,
+    };
+    use crate::values::check_length;
+
+    struct Line(String, String);
+
+    impl FromForm for Line {
+        fn from_form(form: &mut Form) -> Option<Self> {
+            let name = form.text("name", Ok);
+            let price = form.number("price", |text| Ok(text.to_owned()));
+            Some(Self(name?, price?))
+        }
+    }
+
+    fn form(text: &str) -> Form<'_> {
+        assert_eq!(check(text.as_bytes()).unwrap(), Checked::Object);
+        Form::new(text)
+    }
+
+    #[test]
+    fn a_number_is_taken_as_it_was_written() {
+        let text = r#"{"price": 0.1, "lines": [{"name": "a", "price": 1.10}, {"name": "b", "price": 1e2}],
+            "price": 0.1000000000000000055}"#;
+        let mut form = form(text);
+        let price = form.number("price", |text| Ok(text.to_owned()));
+        assert_eq!(price.as_deref(), Some("0.1000000000000000055"));
+        let lines: Vec<Line> = form.objects("lines", 1..=2).unwrap();
+        let lines: Vec<_> = lines.iter().map(|Line(name, price)| (&**name, &**price)).collect();
+        assert_eq!(lines, [("a", "1.10"), ("b", "1e2")]);
+        assert_eq!(form.into_errors(), []);
+    }
+
+    #[test]
+    fn a_schema_has_each_field_with_the_rule_of_its_parser() {
+        struct Order;
+
+        impl FromForm for Order {
+            fn from_form(form: &mut Form) -> Option<Self> {
+                let note =
+                    form.optional_text("note", |text| check_length(&text, 0, 9).map(|()| text));
+                let tags = form.optional_texts("tags", 0..=2, Ok);
+                let lines = form.objects::<Line>("lines", 1..=3);
+                note?;
+                tags?;
+                lines.map(|_| Self)
+            }
+        }
+
+        let line = json!({
+            "type": "object",
+            "properties": {"name": {"type": "string"}, "price": {"type": "number"}},
+            "required": ["name", "price"],
+        });
+        let tags = json!({
+            "type": ["array", "null"],
+            "minItems": 0,
+            "maxItems": 2,
+            "items": {"type": "string"},
+        });
+        let rule = "must be 0 to 9 characters long";
+        let expected = json!({
+            "type": "object",
+            "properties": {
+                "note": {"type": ["string", "null"], "description": rule},
+                "tags": tags,
+                "lines": {"type": "array", "minItems": 1, "maxItems": 3, "items": line},
+            },
+            "required": ["lines"],
+        });
+        assert_eq!(Form::schema_of::<Order>(), expected);
+    }
+
+    #[test]
+    fn every_bad_field_is_named_with_its_place() {
+        let text = r#"{"lines": [{"name": 1}, 5, {"price": "1"}], "tags": ["a", 1], "few": [],
+            "many": ["a", "b"], "none": null, "number": "1"}"#;
+        let mut form = form(text);
+        assert!(form.objects::<Line>("lines", 0..=9).is_none());
+        assert!(form.texts("tags", 0..=9, Ok).is_none());
+        assert!(form.texts("few", 1..=9, Ok).is_none());
+        assert!(form.texts("many", 0..=1, Ok).is_none());
+        assert!(form.texts("none", 0..=1, Ok).is_none());
+        assert!(form.texts("absent", 0..=1, Ok).is_none());
+        assert!(form.number("number", |_| Ok(())).is_none());
+        assert_eq!(form.optional_text("none", Ok), Some(None));
+        assert_eq!(form.optional_text("absent", Ok), Some(None));
+        let errors = form.into_errors();
+        let errors: Vec<_> =
+            errors.iter().map(|one| format!("{} {}", one.field, one.message)).collect();
+        assert_eq!(
+            errors,
+            [
+                "lines[0].name must be a string",
+                "lines[0].price is missing",
+                "lines[1] must be an object",
+                "lines[2].name is missing",
+                "lines[2].price must be a number",
+                "tags[1] must be a string",
+                "few must have 1 to 9 elements",
+                "many must have 0 to 1 elements",
+                "none must be a list",
+                "absent is missing",
+                "number must be a number",
+            ]
+        );
+    }
+}

@@ -1,0 +1,182 @@
+//! HTTP functions: the lines of a table of routes.
+
+use axum::{
+    handler::Handler,
+    http::Method,
+    routing::{self, MethodRouter},
+};
+use serde::Serialize;
+
+use super::{
+    AdmissionTerms, Footprint, QueryParameter, WorkQueue,
+    takes::{Arguments, Takes},
+};
+use crate::cosmos::Limits;
+
+/// A function that the host calls over HTTP. Its handler takes `S` as
+/// its `State`.
+#[derive(Clone)]
+pub struct HttpFunction<S = ()> {
+    /// The folder in `functions/`.
+    pub name: &'static str,
+    /// The method.
+    pub method: Method,
+    /// The route, with a slash in front.
+    pub route: &'static str,
+    /// Whether the host asks for a key.
+    pub auth_level: AuthLevel,
+    /// How large the answer can be.
+    pub footprint: Footprint,
+    /// What a request may use of the store, and how long it may take.
+    pub limits: Limits,
+    /// Where a request waits before it has a place; most functions have none.
+    pub queue: Option<WorkQueue>,
+    /// The parameters of the query string that the handler reads by itself.
+    query: &'static [QueryParameter],
+    /// Describes the arguments of the handler: only when asked, since a start must be short.
+    describe: fn() -> Takes,
+    handler: MethodRouter<S>,
+}
+
+/// Who may call a function.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum AuthLevel {
+    /// Everybody.
+    Anonymous,
+    /// Callers with a key of the function or of the app.
+    Function,
+}
+
+/// Creates a `GET` function.
+pub fn get<T: Arguments + 'static, S: Clone + Send + Sync + 'static>(
+    name: &'static str,
+    route: &'static str,
+    auth_level: AuthLevel,
+    handler: impl Handler<T, S>,
+) -> HttpFunction<S> {
+    HttpFunction::new(name, Method::GET, route, auth_level, T::describe, routing::get(handler))
+}
+
+/// Creates a `POST` function.
+pub fn post<T: Arguments + 'static, S: Clone + Send + Sync + 'static>(
+    name: &'static str,
+    route: &'static str,
+    auth_level: AuthLevel,
+    handler: impl Handler<T, S>,
+) -> HttpFunction<S> {
+    HttpFunction::new(name, Method::POST, route, auth_level, T::describe, routing::post(handler))
+}
+
+/// Creates a `PUT` function.
+pub fn put<T: Arguments + 'static, S: Clone + Send + Sync + 'static>(
+    name: &'static str,
+    route: &'static str,
+    auth_level: AuthLevel,
+    handler: impl Handler<T, S>,
+) -> HttpFunction<S> {
+    HttpFunction::new(name, Method::PUT, route, auth_level, T::describe, routing::put(handler))
+}
+
+/// Creates a `DELETE` function.
+pub fn delete<T: Arguments + 'static, S: Clone + Send + Sync + 'static>(
+    name: &'static str,
+    route: &'static str,
+    auth_level: AuthLevel,
+    handler: impl Handler<T, S>,
+) -> HttpFunction<S> {
+    HttpFunction::new(
+        name,
+        Method::DELETE,
+        route,
+        auth_level,
+        T::describe,
+        routing::delete(handler),
+    )
+}
+
+impl<S: Clone + Send + Sync + 'static> HttpFunction<S> {
+    fn new(
+        name: &'static str,
+        method: Method,
+        route: &'static str,
+        auth_level: AuthLevel,
+        describe: fn() -> Takes,
+        handler: MethodRouter<S>,
+    ) -> Self {
+        let (footprint, limits) = (Footprint::Small, Limits::REQUEST);
+        let (queue, query) = (None, &[][..]);
+        Self { name, method, route, auth_level, footprint, limits, queue, query, describe, handler }
+    }
+
+    /// Returns the function with a larger answer. Without it the answer is small, or as large as the
+    /// request's body.
+    pub fn answers(self, footprint: Footprint) -> Self {
+        Self { footprint, ..self }
+    }
+
+    /// Returns the function with limits of its own instead of [`Limits::REQUEST`].
+    pub fn within(self, limits: Limits) -> Self {
+        Self { limits, ..self }
+    }
+
+    /// Returns the function with a queue, as its handler waits for something other than the store.
+    pub fn queued(self, queue: &WorkQueue) -> Self {
+        Self { queue: Some(queue.clone()), ..self }
+    }
+
+    /// Returns the function with parameters of the query string that its handler reads by itself.
+    pub fn reads(self, query: &'static [QueryParameter]) -> Self {
+        Self { query, ..self }
+    }
+
+    /// Returns the function with the state of its handler.
+    pub fn with_state(self, state: S) -> HttpFunction {
+        let Self {
+            name,
+            method,
+            route,
+            auth_level,
+            footprint,
+            limits,
+            queue,
+            query,
+            describe,
+            handler,
+        } = self;
+        HttpFunction {
+            name,
+            method,
+            route,
+            auth_level,
+            footprint,
+            limits,
+            queue,
+            query,
+            describe,
+            handler: handler.with_state(state),
+        }
+    }
+}
+
+impl HttpFunction {
+    /// Returns upon which terms a request is admitted.
+    pub fn terms(&self) -> AdmissionTerms {
+        let Self { footprint, limits, queue, .. } = self;
+        AdmissionTerms { footprint: *footprint, limits: *limits, queue: queue.clone() }
+    }
+
+    /// Returns what a request may have besides the parameters of its path.
+    pub fn takes(&self) -> Takes {
+        let mut takes = (self.describe)();
+        for parameter in self.query {
+            takes.query(*parameter);
+        }
+        takes
+    }
+
+    /// Returns the handler as a route of a router.
+    pub fn into_handler(self) -> MethodRouter {
+        self.handler
+    }
+}

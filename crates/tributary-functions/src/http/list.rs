@@ -1,0 +1,175 @@
+//! Lists in pages.
+//!
+//! A cursor ([`cursor`](super::cursor)) holds the sort key of the last item of a page, so the next page
+//! begins right after it, whatever was inserted or deleted meanwhile and whatever the limit. The store's
+//! own continuation tokens would not do: they bind the page size and end pages where the store likes.
+//!
+//! An item that is unreadable is left out. Its position is readable as a rule, so a page may end with
+//! it, and a list goes on past any number of such items.
+
+use axum::{Json, extract::FromRequestParts, http::request::Parts};
+use serde::{Serialize, de::DeserializeOwned};
+
+use super::{
+    ApiError, QueryParameter, cursor,
+    query::{limit_from, parameters},
+};
+use crate::{
+    cosmos::{Container, JsonText, Row, confirm},
+    engines::child_list::{ChildList, SortKey},
+};
+
+/// How many rows a list looks through for one that it can go on after.
+const MAX_ROWS: u32 = 1_000;
+
+/// The page that a caller asks for; `K` is the sort key of the list, `F` what it is filtered by.
+#[derive(Debug)]
+pub struct PageRequest<K, F = ()> {
+    /// How many items, 1 to 100.
+    pub limit: u32,
+    /// The sort key after which the page begins.
+    pub after: Option<K>,
+    /// Which items.
+    pub filter: F,
+    scope: String,
+}
+
+/// What a list can be filtered by: query parameters beside `limit` and `cursor`.
+///
+/// Two equal filters are written equally: that is how a cursor is known to belong to its list.
+pub trait Filter: Default + Serialize {
+    /// The parameters that it takes.
+    const PARAMETERS: &'static [QueryParameter];
+
+    /// Takes a parameter of the query string, or ignores it when it is none of the filter's.
+    fn set(&mut self, name: &str, value: &str) -> Result<(), ApiError>;
+}
+
+impl Filter for () {
+    const PARAMETERS: &'static [QueryParameter] = &[];
+
+    fn set(&mut self, _: &str, _: &str) -> Result<(), ApiError> {
+        Ok(())
+    }
+}
+
+/// One page of a list.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct List<T> {
+    items: Vec<T>,
+    next_cursor: Option<String>,
+}
+
+impl<T> List<T> {
+    /// Returns true if the page has no items.
+    pub fn is_empty(&self) -> bool {
+        self.items.is_empty()
+    }
+}
+
+impl<K: Serialize, F> PageRequest<K, F> {
+    /// How many items to ask the store for: one more than the page holds, to see whether there
+    /// is a next page.
+    pub fn fetch(&self) -> u32 {
+        self.limit + 1
+    }
+
+    /// Reads as many rows as [`Self::fetch`] says, and returns their page. Unreadable rows are left out
+    /// and passed: `position` tells where one is, `key` where an item is.
+    ///
+    /// Only where no row of a page has a position, more of them are read at once.
+    pub async fn read<T, E, R: Future<Output = Result<Vec<Row<T>>, E>>>(
+        self,
+        read: impl Fn(u32) -> R,
+        key: impl Fn(&T) -> K,
+        position: impl Fn(&JsonText) -> Option<K>,
+    ) -> Result<List<T>, E> {
+        let mut most = self.fetch();
+        loop {
+            let rows = read(most).await?;
+            let mut has_more = rows.len() >= most as usize;
+            let (mut items, mut last) = (Vec::new(), None);
+            for row in rows {
+                match row {
+                    Ok(_) if items.len() >= self.limit as usize => {
+                        has_more = true;
+                        break;
+                    }
+                    Ok(item) => {
+                        last = Some(key(&item));
+                        items.push(item);
+                    }
+                    Err(row) => last = position(&row).or(last),
+                }
+            }
+            if has_more && last.is_none() && most < MAX_ROWS {
+                most = MAX_ROWS;
+            } else {
+                return Ok(self.ending_at(items, last.filter(|_| has_more)));
+            }
+        }
+    }
+
+    /// Returns the page of items that were merged: `rest` is where the list goes on if the page is not
+    /// full.
+    pub fn page<T>(self, mut items: Vec<T>, rest: Option<K>, key: impl Fn(&T) -> K) -> List<T> {
+        let is_full = items.len() > self.limit as usize;
+        items.truncate(self.limit as usize);
+        let last = if is_full { items.last().map(key) } else { rest };
+        self.ending_at(items, last)
+    }
+
+    fn ending_at<T>(self, items: Vec<T>, position: Option<K>) -> List<T> {
+        let next_cursor = position.and_then(|position| cursor::write(self.scope, position));
+        List { items, next_cursor }
+    }
+}
+
+impl PageRequest<SortKey> {
+    /// Returns a page of the children in a logical partition; a missing parent is a 404.
+    pub async fn of_children<C: DeserializeOwned + Send + 'static>(
+        self,
+        list: &ChildList,
+        container: &Container,
+        partition: &str,
+        key: impl Fn(&C) -> SortKey,
+    ) -> Result<Json<List<C>>, ApiError> {
+        let after = self.after.clone();
+        let read = async |most| {
+            let find = async |reads| {
+                let container = container.reading(reads);
+                let page = list.page(&container, partition, most, after.as_ref());
+                page.await?.ok_or(ApiError::NotFound(list.parent))
+            };
+            confirm(find).await
+        };
+        Ok(Json(self.read(read, key, |row| list.position(row)).await?))
+    }
+}
+
+impl<S: Send + Sync, K: DeserializeOwned, F: Filter> FromRequestParts<S> for PageRequest<K, F> {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+        let (mut limit, mut filter, mut cursor) = (20, F::default(), None);
+        for (name, value) in parameters(parts.uri.query())? {
+            match name.as_str() {
+                "limit" => limit = limit_from(&value)?,
+                "cursor" => cursor = Some(value),
+                _ => filter.set(&name, &value)?,
+            }
+        }
+        let scope = scope(parts.uri.path(), &filter)?;
+        let after = cursor.map(|text| cursor::read(&scope, &text)).transpose()?;
+        Ok(Self { limit, after, filter, scope })
+    }
+}
+
+fn scope(path: &str, filter: &impl Serialize) -> Result<String, ApiError> {
+    match serde_urlencoded::to_string(filter) {
+        Ok(filter) if filter.is_empty() => Ok(path.to_owned()),
+        Ok(filter) => Ok(format!("{path}?{filter}")),
+        Err(_) => Err(ApiError::Internal),
+    }
+}

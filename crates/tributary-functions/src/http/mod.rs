@@ -1,0 +1,40 @@
+//! What all routes share: the table's lines, admission, who calls, bodies in, items and lists out,
+//! conditions, errors, the log line of each request.
+
+mod admission;
+mod answered;
+mod body;
+mod command;
+mod conditions;
+mod cursor;
+mod error;
+mod form;
+mod function;
+mod list;
+mod panics;
+mod params;
+mod principal;
+mod query;
+mod raw_json;
+mod reply;
+mod takes;
+mod work_queue;
+
+pub use admission::{Admission, AdmissionOptions, AdmissionTerms, Footprint, admit};
+pub use answered::{FunctionNames, answered};
+pub use body::JsonBody;
+pub use command::INVOCATION_ID;
+pub use conditions::Conditions;
+pub use cursor::refused as refused_cursor;
+pub use error::{ApiError, DomainProblem, FieldError, method_not_allowed, no_such_route};
+pub use form::{Form, FromForm};
+pub use function::{AuthLevel, HttpFunction, delete, get, post, put};
+pub use list::{Filter, List, PageRequest};
+pub use panics::catch_panics;
+pub use params::Params;
+pub(crate) use params::path_parameters;
+pub use principal::{Actor, Authentication};
+pub use query::{QueryParameter, limit_of, parameter_of};
+pub use reply::{created, found, item};
+pub use takes::{Argument, Arguments, Takes};
+pub use work_queue::WorkQueue;

@@ -1,0 +1,64 @@
+//! The parameters of a query string, each at most once.
+//!
+//! Of a parameter that stands twice, one reader takes the first value and another the last: admission
+//! control would reserve memory for one item and the handler answer with a hundred. So no function
+//! takes such a query, whether it knows the parameter or not. Names are compared decoded, and without
+//! regard to case, as the Functions host compares them when it looks for its `code`.
+
+use std::collections::HashSet;
+
+use url::form_urlencoded;
+
+use super::ApiError;
+
+/// How many characters of a parameter's name an error repeats.
+const MAX_NAME_SHOWN: usize = 100;
+
+/// A parameter of a query string.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct QueryParameter {
+    /// The name.
+    pub name: &'static str,
+    /// The rule, in words for the caller.
+    pub rule: &'static str,
+}
+
+impl QueryParameter {
+    /// Creates a parameter with its rule, in words for the caller.
+    pub const fn new(name: &'static str, rule: &'static str) -> Self {
+        Self { name, rule }
+    }
+}
+
+/// Returns the names and values of a query string, decoded.
+pub(super) fn parameters(query: Option<&str>) -> Result<Vec<(String, String)>, ApiError> {
+    let (mut names, mut parameters) = (HashSet::new(), Vec::new());
+    for (name, value) in form_urlencoded::parse(query.unwrap_or_default().as_bytes()) {
+        if !names.insert(name.to_ascii_lowercase()) {
+            let name: String = name.chars().take(MAX_NAME_SHOWN).collect();
+            let field = if name.is_empty() { "query".to_owned() } else { name };
+            return Err(ApiError::invalid(field, "must be given once"));
+        }
+        parameters.push((name.into_owned(), value.into_owned()));
+    }
+    Ok(parameters)
+}
+
+/// Returns a parameter of a query string.
+pub fn parameter_of(query: Option<&str>, name: &str) -> Result<Option<String>, ApiError> {
+    let mut parameters = parameters(query)?.into_iter();
+    Ok(parameters.find(|(known, _)| known == name).map(|(_, text)| text))
+}
+
+/// Returns the `limit` of a query string, 1 to 100.
+pub fn limit_of(query: Option<&str>, default: u32) -> Result<u32, ApiError> {
+    parameter_of(query, "limit")?.map_or(Ok(default), |text| limit_from(&text))
+}
+
+/// Returns the `limit` that a text says, 1 to 100.
+pub(super) fn limit_from(text: &str) -> Result<u32, ApiError> {
+    text.parse()
+        .ok()
+        .filter(|limit| (1..=100).contains(limit))
+        .ok_or_else(|| ApiError::invalid("limit", "must be a whole number from 1 to 100"))
+}

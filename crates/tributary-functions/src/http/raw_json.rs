@@ -1,0 +1,176 @@
+//! JSON texts that are read without being made into values, which could take 16 times the memory of the
+//! text: a list of `0,` is 32 bytes for each two. [`check`] reads a text through and keeps nothing; fields
+//! and elements are pieces of it.
+
+use std::fmt;
+
+use serde::{
+    Deserialize, Deserializer,
+    de::{DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor},
+};
+use serde_json::value::RawValue;
+
+/// What a text that is read through without being kept is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Checked {
+    Object,
+    Other,
+}
+
+/// Reads a JSON text through, with the checks that parsing it into values would make: its escapes, its
+/// numbers, its depth.
+pub(super) fn check(bytes: &[u8]) -> serde_json::Result<Checked> {
+    serde_json::from_slice(bytes)
+}
+
+/// Returns the text of a field of an object that [`check`] has read before; of two with one name the last.
+pub(super) fn field<'a>(object: &'a str, name: &str) -> Option<&'a str> {
+    read(object, Find(name)).flatten()
+}
+
+/// Returns the texts of the elements of a list that [`check`] has read before: of one more than `max` at
+/// most.
+pub(super) fn elements(list: &str, max: usize) -> Option<Vec<&str>> {
+    read(list, Elements { max })
+}
+
+/// Reads something out of a text; `None` where it is of another kind.
+fn read<'a, S: DeserializeSeed<'a>>(text: &'a str, seed: S) -> Option<S::Value> {
+    seed.deserialize(&mut serde_json::Deserializer::from_str(text)).ok()
+}
+
+/// Looks for a field of an object and returns its text.
+struct Find<'f>(&'f str);
+
+/// Returns the texts of the elements of a list: of one more than `max` at most.
+struct Elements {
+    max: usize,
+}
+
+/// Returns true if the name of a field is this.
+struct IsName<'f>(&'f str);
+
+impl<'de> DeserializeSeed<'de> for Find<'_> {
+    type Value = Option<&'de str>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Find<'_> {
+    type Value = Option<&'de str>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Self::Value, A::Error> {
+        let mut found = None;
+        while let Some(is_found) = fields.next_key_seed(IsName(self.0))? {
+            if is_found {
+                found = Some(fields.next_value::<&RawValue>()?.get());
+            } else {
+                fields.next_value::<IgnoredAny>()?;
+            }
+        }
+        Ok(found)
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Elements {
+    type Value = Vec<&'de str>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_seq(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Elements {
+    type Value = Vec<&'de str>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
+        let mut elements = Vec::new();
+        while elements.len() <= self.max
+            && let Some(element) = list.next_element::<&RawValue>()?
+        {
+            elements.push(element.get());
+        }
+        while list.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(elements)
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for IsName<'_> {
+    type Value = bool;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<bool, D::Error> {
+        deserializer.deserialize_str(self)
+    }
+}
+
+impl Visitor<'_> for IsName<'_> {
+    type Value = bool;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a name")
+    }
+
+    fn visit_str<E>(self, name: &str) -> Result<bool, E> {
+        Ok(name == self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for Checked {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Through;
+
+        impl<'de> Visitor<'de> for Through {
+            type Value = Checked;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("JSON")
+            }
+
+            fn visit_unit<E>(self) -> Result<Checked, E> {
+                Ok(Checked::Other)
+            }
+
+            fn visit_bool<E>(self, _: bool) -> Result<Checked, E> {
+                Ok(Checked::Other)
+            }
+
+            fn visit_i64<E>(self, _: i64) -> Result<Checked, E> {
+                Ok(Checked::Other)
+            }
+
+            fn visit_u64<E>(self, _: u64) -> Result<Checked, E> {
+                Ok(Checked::Other)
+            }
+
+            fn visit_f64<E>(self, _: f64) -> Result<Checked, E> {
+                Ok(Checked::Other)
+            }
+
+            fn visit_str<E>(self, _: &str) -> Result<Checked, E> {
+                Ok(Checked::Other)
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Checked, A::Error> {
+                while list.next_element::<Checked>()?.is_some() {}
+                Ok(Checked::Other)
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Checked, A::Error> {
+                while fields.next_entry::<Checked, Checked>()?.is_some() {}
+                Ok(Checked::Object)
+            }
+        }
+
+        deserializer.deserialize_any(Through)
+    }
+}

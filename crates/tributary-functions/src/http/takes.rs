@@ -1,0 +1,146 @@
+//! What handlers take from a request, as OpenAPI describes it. The signature of a handler is the one
+//! declaration: each of its arguments describes itself.
+
+use axum::{
+    extract::{RawQuery, State},
+    http::HeaderMap,
+};
+use serde_json::{Value, json};
+
+use super::{
+    Actor, Conditions, Filter, Form, FromForm, JsonBody, PageRequest, Params, QueryParameter,
+};
+use crate::{engines::idempotency::IdempotencyKey, values::CommandId};
+
+/// What a handler takes from a request.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Takes {
+    /// Parameters of the query string and headers, as OpenAPI has them.
+    pub parameters: Vec<Value>,
+    /// The schema of the body.
+    pub body: Option<Value>,
+    /// True if the item has an ETag, and the request may have conditions.
+    pub is_conditional: bool,
+    /// True if the answer is a page of a list.
+    pub is_list: bool,
+    /// True if the caller acts for a user.
+    pub has_actor: bool,
+}
+
+/// An argument of a handler.
+pub trait Argument {
+    /// Adds what the argument takes from a request.
+    fn describe(takes: &mut Takes);
+}
+
+/// The arguments of a handler, behind a marker of axum.
+pub trait Arguments {
+    /// Returns what all of them take from a request.
+    fn describe() -> Takes;
+}
+
+impl Takes {
+    /// Adds a parameter of the query string.
+    pub(super) fn query(&mut self, QueryParameter { name, rule }: QueryParameter) {
+        let schema = json!({"type": "string"});
+        let parameter = json!({"name": name, "in": "query", "description": rule, "schema": schema});
+        self.parameters.push(parameter);
+    }
+
+    fn header(&mut self, name: &str, description: &str) {
+        let schema = json!({"type": "string"});
+        let parameter =
+            json!({"name": name, "in": "header", "description": description, "schema": schema});
+        self.parameters.push(parameter);
+    }
+}
+
+/// The host chooses it.
+impl Argument for CommandId {
+    fn describe(_: &mut Takes) {}
+}
+
+impl<S> Argument for State<S> {
+    fn describe(_: &mut Takes) {}
+}
+
+/// The path is in the route; a rule for its parameters is in [`Params`].
+impl<T> Argument for Params<T> {
+    fn describe(_: &mut Takes) {}
+}
+
+/// The line of the function in the table names the parameters.
+impl Argument for RawQuery {
+    fn describe(_: &mut Takes) {}
+}
+
+/// Headers that the host sets.
+impl Argument for HeaderMap {
+    fn describe(_: &mut Takes) {}
+}
+
+impl Argument for Actor {
+    fn describe(takes: &mut Takes) {
+        takes.has_actor = true;
+    }
+}
+
+impl Argument for Conditions {
+    fn describe(takes: &mut Takes) {
+        takes.is_conditional = true;
+        takes.header("If-Match", "ETags, or `*`: the item must be in one of these states.");
+        takes.header("If-None-Match", "ETags, or `*`: the item must be in none of these states.");
+    }
+}
+
+impl Argument for Option<IdempotencyKey> {
+    fn describe(takes: &mut Takes) {
+        let rule =
+            "1 to 255 printable ASCII characters. The same key and body have the same outcome.";
+        takes.header("Idempotency-Key", rule);
+    }
+}
+
+impl<T: FromForm, const LIMIT: usize> Argument for JsonBody<T, LIMIT> {
+    fn describe(takes: &mut Takes) {
+        let mut schema = Form::schema_of::<T>();
+        schema["description"] = json!(format!("At most {LIMIT} bytes. Other fields are ignored."));
+        takes.body = Some(schema);
+    }
+}
+
+impl<K, F: Filter> Argument for PageRequest<K, F> {
+    fn describe(takes: &mut Takes) {
+        takes.is_list = true;
+        let limit = "How many items a page has: 1 to 100, by default 20.";
+        let cursor = "The `nextCursor` of the same list with the same filter.";
+        takes.query(QueryParameter::new("limit", limit));
+        takes.query(QueryParameter::new("cursor", cursor));
+        for parameter in F::PARAMETERS {
+            takes.query(*parameter);
+        }
+    }
+}
+
+macro_rules! arguments {
+    ($($argument:ident)*) => {
+        impl<M, $($argument: Argument),*> Arguments for (M, $($argument,)*) {
+            fn describe() -> Takes {
+                #[allow(unused_mut, reason = "a handler without arguments")]
+                let mut takes = Takes::default();
+                $($argument::describe(&mut takes);)*
+                takes
+            }
+        }
+    };
+}
+
+arguments!();
+arguments!(A);
+arguments!(A B);
+arguments!(A B C);
+arguments!(A B C D);
+arguments!(A B C D E);
+arguments!(A B C D E F);
+arguments!(A B C D E F G);
+arguments!(A B C D E F G H);

@@ -1,0 +1,174 @@
+//! The executable of an app: it serves the Functions host. With the command `audit` it audits the
+//! domains instead, and with `functions` it writes what the host reads of its functions,
+//! and with `openapi` what a client reads of them.
+
+mod functions;
+
+use std::{error::Error, process::ExitCode, sync::Arc};
+
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+use custom_handler::Shutdown;
+use tokio::runtime::{Builder, Runtime};
+
+use crate::{
+    app::{App, Options},
+    audit::{Audit, command},
+    brand::{self, Brand},
+    config::{Config, ConfigError, Settings, worker_threads},
+    cosmos::Cosmos,
+    domain::BuildDomain,
+    telemetry,
+};
+
+/// An app: its name, and its domains.
+#[derive(Debug, Clone)]
+#[must_use = "a program does nothing until it runs"]
+pub struct Program {
+    brand: Brand,
+    domains: Vec<BuildDomain>,
+}
+
+/// The handler of the function app
+///
+/// Without a command it serves the Functions host, which starts it so.
+#[derive(Parser)]
+struct CommandLine {
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Audit(command::Arguments),
+    Functions(functions::Arguments),
+    /// Prints the OpenAPI document of the HTTP functions
+    Openapi,
+}
+
+impl Program {
+    /// Creates an app without domains. The name is that of the crate, so that its own debug lines can be
+    /// switched on; it also stands in the names of metrics and in the types of problem documents.
+    pub fn new(name: &'static str, version: &'static str) -> Self {
+        Self { brand: Brand { name, version }, domains: Vec::new() }
+    }
+
+    /// Adds a domain.
+    pub fn domain(mut self, build: BuildDomain) -> Self {
+        self.domains.push(build);
+        self
+    }
+
+    /// Builds the app on a database. It sends nothing to the store.
+    pub fn build(
+        &self,
+        cosmos: &Arc<Cosmos>,
+        options: Options,
+        settings: Settings<'_>,
+    ) -> Result<App, ConfigError> {
+        brand::set(self.brand);
+        App::new(&self.domains, cosmos, options, settings)
+    }
+
+    /// Builds the app without a store, to read what it serves. A request fails.
+    pub fn describe(&self) -> Result<App, ConfigError> {
+        const NOWHERE: &str = "AccountEndpoint=http://127.0.0.1:1/;AccountKey=a2V5";
+        let nowhere = |name: &str| (name == "CosmosConnection").then(|| NOWHERE.to_owned());
+        let Config { cosmos, .. } = Config::read(Settings::new(&nowhere))?;
+        self.build(&cosmos.into(), Options::default(), Settings::NONE)
+    }
+
+    /// Runs the command line of the process to its end.
+    pub fn run(&self) -> ExitCode {
+        brand::set(self.brand);
+        let Brand { name, version } = self.brand;
+        let matches = CommandLine::command().name(name).version(version).get_matches();
+        let CommandLine { command } =
+            CommandLine::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+        let arguments = match command {
+            Some(Command::Functions(arguments)) => return self.functions(&arguments),
+            Some(Command::Openapi) => return self.openapi(),
+            Some(Command::Audit(arguments)) => Some(arguments),
+            None => None,
+        };
+        match runtime() {
+            Ok(runtime) => runtime.block_on(async {
+                match arguments {
+                    None => self.serve().await,
+                    Some(arguments) => self.audit(&arguments).await,
+                }
+            }),
+            Err(error) => self.fail(&*error),
+        }
+    }
+
+    async fn serve(&self) -> ExitCode {
+        match self.start().await {
+            Ok(shutdown) => shutdown.exit_code().into(),
+            Err(error) => self.fail(&*error),
+        }
+    }
+
+    fn fail(&self, error: &dyn Error) -> ExitCode {
+        // On standard error, which the host shows as an error.
+        eprintln!("{}: {error}", self.brand.name);
+        ExitCode::FAILURE
+    }
+
+    async fn start(&self) -> Result<Shutdown, Box<dyn Error>> {
+        let settings = Settings::ENVIRONMENT;
+        let Config { admission, audit, authentication, cosmos, background, clock, telemetry } =
+            Config::read(settings)?;
+        let options =
+            Options { admission, authentication, background, audit, clock, ..Default::default() };
+        let app = self.build(&cosmos.into(), options, settings)?;
+        let telemetry = telemetry::start(&telemetry)?;
+        if clock.is_simulated() {
+            tracing::warn!("Clock__Rate is set: the clock of the app is not the real one");
+        }
+        let warm_up = tokio::spawn(app.warm_up());
+        let served = app.into_handler().serve().await;
+        warm_up.abort();
+        telemetry.stop().await;
+        Ok(served?)
+    }
+
+    fn functions(&self, arguments: &functions::Arguments) -> ExitCode {
+        let app = match self.describe() {
+            Ok(app) => app,
+            Err(error) => return self.fail(&error),
+        };
+        let differences = functions::write(&app.declarations(), arguments);
+        differences.iter().fold(ExitCode::SUCCESS, |_, difference| self.fail(difference))
+    }
+
+    fn openapi(&self) -> ExitCode {
+        match self.describe() {
+            Ok(app) => {
+                println!("{:#}", app.openapi());
+                ExitCode::SUCCESS
+            }
+            Err(error) => self.fail(&error),
+        }
+    }
+
+    async fn audit(&self, arguments: &command::Arguments) -> ExitCode {
+        match self.audits() {
+            Ok(audits) => command::run(&audits, arguments).await,
+            Err(error) => command::fail(error),
+        }
+    }
+
+    /// Returns the audit of each domain.
+    fn audits(&self) -> Result<Vec<(&'static str, Audit)>, ConfigError> {
+        let settings = Settings::ENVIRONMENT;
+        let Config { cosmos, clock, .. } = Config::read(settings)?;
+        let options = Options { clock, ..Default::default() };
+        let app = self.build(&cosmos.into(), options, settings)?;
+        Ok(app.audits().map(|(name, audit)| (name, audit.clone())).collect())
+    }
+}
+
+fn runtime() -> Result<Runtime, Box<dyn Error>> {
+    let threads = worker_threads()?.get();
+    Ok(Builder::new_multi_thread().worker_threads(threads).enable_all().build()?)
+}

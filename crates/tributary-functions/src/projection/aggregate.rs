@@ -1,0 +1,389 @@
+//! A count or a sum by a key: how many messages a sender has, what the sales of a day are worth.
+//!
+//! # How a domain uses it
+//!
+//! 1. A container for the totals, with the partition key `/key` and a time to live of -1 (only items
+//!    that say so expire).
+//! 2. A type with the containers implements [`Aggregate`]. [`Aggregate::contribution`] is the
+//!    definition: what one source, in one state, adds to which key. It is a pure function.
+//! 3. [`AggregateProjection`] of it is a line among the projections of the domain.
+//! 4. A query reads the number by [`total`]: one point read.
+//! 5. A line in `tests/it/` puts it under the proof (`tributary_testing::proof`). The audit checks and repairs
+//!    it from the same definition ([`AggregateChecks`](crate::audit::AggregateChecks)).
+//!
+//! | item of the container | logical partition | says |
+//! | --- | --- | --- |
+//! | [`Holder`] | `source:<source>` | the version of the source, its contribution, the keys that may not have it yet |
+//! | [`Share`] | the key | the contribution of one source to this key, and of which version |
+//! | [`Total`] | the key | the sum of the shares of the partition |
+//!
+//! # Why every total ends right
+//!
+//! *Given*: every write of a source raises its version, a deleted source leaves a tombstone with the
+//! version after its last, and the newest version is delivered at least once after it was written.
+//!
+//! 1. *A total is the sum of its shares.* One transaction changes a share and the total by the
+//!    difference, each under its ETag or as a new item. So a lost response, a duplicate delivery and
+//!    a second instance change a total once.
+//! 2. *The holder has the versions in order.* It is written under its ETag and only by a newer
+//!    version. So the newest version is the last one in it.
+//! 3. *A source may have moved from one key to another between two deliveries*, for its new state says
+//!    nothing of the old one: an id was deleted and created anew by another owner, and the change feed
+//!    shows the newest version only. The holder knows the last key. A version that moves lists both
+//!    keys as pending in the same write, before any share changes.
+//! 4. *Each pending key gets the share of the version in the holder*: its amount for the key of the
+//!    contribution, and nothing for any other. A share takes newer versions only, and a share of
+//!    nothing stays as long as a tombstone. So a slow delivery of an older version finds a newer share and stops.
+//! 5. *A key leaves the pending ones* under the ETag of the holder, when the shares of all of them
+//!    have that version. A newer version that came between has taken over the list.
+//! 6. *A crash anywhere* leaves the pending keys in the holder. The delivery was not acknowledged; the
+//!    next one, of this version or a newer one, goes on with them.
+//! 7. *It ends.* A version writes the holder at most twice and each share once. Where others write the
+//!    same total all the time, it is a lost race after a few attempts, and the change is applied again
+//!    later.
+
+use std::{cmp::Ordering, collections::BTreeSet, time::Duration};
+
+use backon::{ExponentialBuilder, Retryable};
+use futures::TryStreamExt;
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+
+use super::{Effect, NotedErrors, Origin, Projection};
+use crate::{
+    cosmos::{Container, Query, Reason, Scope, StoreError, Stored, Transaction},
+    engines::tombstone,
+    values::may_be_rewritten_by_host,
+};
+
+/// How many amounts are read at a time.
+const PAGE: u32 = 1_000;
+
+/// How many retries a total gets in one delivery: some 0.4 s.
+const RETRIES: usize = 8;
+
+/// What is counted or summed.
+pub trait Aggregate: Send + Sync + 'static {
+    /// The function's name, in `functions/`.
+    const FUNCTION: &'static str;
+    /// The property of the sources that is the partition key of their container.
+    const PARTITION_KEY: &'static str;
+    /// An item of the container of the sources, with its type.
+    type Change: DeserializeOwned + Send + Sync;
+
+    /// The container of the sources, whose change feed is read.
+    fn sources(&self) -> &Container;
+
+    /// The container of the totals.
+    fn totals(&self) -> &Container;
+
+    /// Returns which source a change is of, and in which version, whether it is the source itself or
+    /// its tombstone; `None` for all else. The id has no `/`, `\`, `?` or `#`.
+    fn origin(change: &Self::Change) -> Option<Origin>;
+
+    /// Returns what a source in this state contributes; `None` for nothing, as a tombstone.
+    fn contribution(change: &Self::Change) -> Option<Contribution>;
+}
+
+/// What a source contributes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Contribution {
+    /// To which total.
+    pub key: String,
+    /// How much.
+    pub amount: i64,
+}
+
+impl Contribution {
+    /// One more for this key.
+    pub fn one(key: impl Into<String>) -> Self {
+        Self { key: key.into(), amount: 1 }
+    }
+}
+
+/// Reads the total of a key: one point read. Nothing contributed is 0.
+pub async fn total(totals: &Container, key: &str) -> Result<i64, StoreError> {
+    let stored: Option<Stored<Total>> = totals.read(key, Total::ID).await?;
+    Ok(stored.map_or(0, |total| total.item.value))
+}
+
+/// Keeps the totals of an aggregate true to its sources.
+pub struct AggregateProjection<A>(pub A);
+
+/// What is known of a source.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Holder {
+    id: String,
+    key: String,
+    /// The version of the source.
+    version: u64,
+    /// What this version contributes.
+    contribution: Option<Contribution>,
+    /// The keys whose shares may be of an older version.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pending: BTreeSet<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    ttl: Option<u32>,
+}
+
+/// What one source contributes to the total of its partition.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Share {
+    id: String,
+    key: String,
+    /// The version of the source.
+    pub version: u64,
+    /// How much.
+    pub amount: i64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    ttl: Option<u32>,
+}
+
+/// The sum of the shares of a partition.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Total {
+    id: String,
+    key: String,
+    /// The sum.
+    pub value: i64,
+}
+
+impl Total {
+    /// The id of a total in the partition of its key.
+    pub const ID: &'static str = "total";
+}
+
+impl Share {
+    const PREFIX: &'static str = "of ";
+
+    /// Returns the id of the share of a source in the partition of a key.
+    pub fn id(source: &str) -> String {
+        format!("{}{source}", Self::PREFIX)
+    }
+
+    /// Returns partition key and id of the source; `None` when the id is not that of a share.
+    pub fn source(id: &str) -> Option<(&str, &str)> {
+        id.strip_prefix(Self::PREFIX).map(Origin::place)
+    }
+}
+
+impl Holder {
+    const ID: &'static str = "holder";
+
+    fn partition(source: &str) -> String {
+        format!("source:{source}")
+    }
+
+    /// Returns the holder of a newer version than that of `before`.
+    fn new(
+        source: &str,
+        version: u64,
+        contribution: Option<Contribution>,
+        before: Option<&Self>,
+    ) -> Self {
+        let (id, key) = (Self::ID.to_owned(), Self::partition(source));
+        let mut pending = before.map(|before| before.pending.clone()).unwrap_or_default();
+        let earlier = before.and_then(|before| before.contribution.clone());
+        if earlier != contribution {
+            let keys = [&earlier, &contribution].into_iter().flatten().map(|one| one.key.clone());
+            pending.extend(keys);
+        }
+        let ttl = contribution.is_none().then_some(tombstone::TTL_SECONDS);
+        Self { id, key, version, contribution, pending, ttl }
+    }
+
+    /// Returns what the source contributes to a key.
+    fn amount(&self, key: &str) -> i64 {
+        let contribution = self.contribution.iter().find(|one| one.key == key);
+        contribution.map_or(0, |one| one.amount)
+    }
+}
+
+impl<A: Aggregate> Projection for AggregateProjection<A> {
+    const FUNCTION: &'static str = A::FUNCTION;
+    const PARTITION_KEY: &'static str = A::PARTITION_KEY;
+    /// Few sources at a time: those of one key write the same total.
+    const CONCURRENCY: usize = 4;
+    type Change = A::Change;
+
+    fn container(&self) -> &Container {
+        self.0.sources()
+    }
+
+    fn source(change: &A::Change) -> Option<(String, u64)> {
+        A::origin(change).map(|origin| (origin.name(), origin.version))
+    }
+
+    async fn apply(&self, change: &A::Change) -> Result<Effect, StoreError> {
+        let Some(origin) = A::origin(change) else {
+            return Ok(Effect::Unchanged);
+        };
+        let Some((version, contribution)) = self.state(&origin, change).await? else {
+            return Ok(Effect::Unchanged);
+        };
+        let totals = self.0.totals();
+        let source = origin.name();
+        let (holder, effect) = match hold(totals, &source, version, contribution).await? {
+            Held::Written(holder) => (holder, Effect::Applied),
+            Held::Same(holder) => (holder, Effect::Unchanged),
+            Held::Newer => return Ok(Effect::Older),
+        };
+        if holder.item.pending.is_empty() {
+            return Ok(effect);
+        }
+        // A key that cannot have its share keeps it from no other.
+        let mut errors = NotedErrors::default();
+        for key in &holder.item.pending {
+            let write = async || share(totals, &source, key, &holder.item).await;
+            let pauses = ExponentialBuilder::default()
+                .with_min_delay(Duration::from_millis(2))
+                .with_max_delay(Duration::from_millis(64))
+                .with_max_times(RETRIES)
+                .with_jitter();
+            let written = write.retry(pauses).when(StoreError::is_race).await;
+            if errors.note(written) == Some(Effect::Older) {
+                return Ok(Effect::Older);
+            }
+        }
+        errors.into_result()?;
+        let settled = Holder { pending: BTreeSet::new(), ..holder.item };
+        let (partition, etag) = (Holder::partition(&source), &holder.etag);
+        totals.replace(&partition, Holder::ID, &settled, etag).await?;
+        Ok(Effect::Applied)
+    }
+}
+
+impl<A: Aggregate> AggregateProjection<A> {
+    /// Returns version and contribution of a delivered change, read again where the host may have
+    /// rewritten the key on its way through the trigger; `None` when the source is gone.
+    async fn state(
+        &self,
+        origin: &Origin,
+        change: &A::Change,
+    ) -> Result<Option<(u64, Option<Contribution>)>, StoreError> {
+        let contribution = A::contribution(change);
+        if !contribution.as_ref().is_some_and(|one| may_be_rewritten_by_host(&one.key)) {
+            return Ok(Some((origin.version, contribution)));
+        }
+        let stored = origin.read_again(self.0.sources(), A::origin).await?;
+        Ok(stored.and_then(|item| Some((A::origin(&item)?.version, A::contribution(&item)))))
+    }
+}
+
+/// The outcome of a write of the holder.
+enum Held {
+    Written(Stored<Holder>),
+    /// It has this version.
+    Same(Stored<Holder>),
+    /// It has a newer version.
+    Newer,
+}
+
+/// Writes a version and its contribution into the holder of the source, unless it has a newer one.
+async fn hold(
+    totals: &Container,
+    source: &str,
+    version: u64,
+    contribution: Option<Contribution>,
+) -> Result<Held, StoreError> {
+    let partition = Holder::partition(source);
+    let before: Option<Stored<Holder>> = totals.read(&partition, Holder::ID).await?;
+    match before {
+        Some(before) if before.item.version > version => Ok(Held::Newer),
+        Some(before) if before.item.version == version => Ok(Held::Same(before)),
+        before => {
+            let (known, etag) = before.map(|before| (before.item, before.etag)).unzip();
+            let item = Holder::new(source, version, contribution, known.as_ref());
+            let etag = totals.put(&partition, Holder::ID, &item, etag.as_ref()).await?;
+            Ok(Held::Written(Stored { item, etag }))
+        }
+    }
+}
+
+/// Writes the share of a source in one key, and the total, in one transaction.
+async fn share(
+    totals: &Container,
+    source: &str,
+    key: &str,
+    holder: &Holder,
+) -> Result<Effect, StoreError> {
+    let id = Share::id(source);
+    let (before, total) =
+        futures::try_join!(totals.read::<Share>(key, &id), totals.read::<Total>(key, Total::ID))?;
+    match before.as_ref().map(|before| before.item.version.cmp(&holder.version)) {
+        Some(Ordering::Greater) => return Ok(Effect::Older),
+        Some(Ordering::Equal) => return Ok(Effect::Unchanged),
+        Some(Ordering::Less) | None => {}
+    }
+    write_share(totals, (key, &id), (holder.version, holder.amount(key)), (before, total)).await
+}
+
+/// Writes the share with this id in one key, of this version and amount, over what was read, and the
+/// total, in one transaction.
+async fn write_share(
+    totals: &Container,
+    (key, id): (&str, &str),
+    (version, amount): (u64, i64),
+    (before, total): (Option<Stored<Share>>, Option<Stored<Total>>),
+) -> Result<Effect, StoreError> {
+    let (known, etag) = before.map(|before| (before.item, before.etag)).unzip();
+    let ttl = (amount == 0).then_some(tombstone::TTL_SECONDS);
+    let share = Share { id: id.to_owned(), key: key.to_owned(), version, amount, ttl };
+    let difference = amount.saturating_sub(known.map_or(0, |known| known.amount));
+    let mut transaction = Transaction::new(key).put(id, &share, etag.as_ref())?;
+    if difference != 0 {
+        let (total, etag) = total.map(|total| (total.item, total.etag)).unzip();
+        let value = total.map_or(0, |total| total.value).saturating_add(difference);
+        let total = Total { id: Total::ID.into(), key: key.to_owned(), value };
+        transaction = transaction.put(Total::ID, &total, etag.as_ref())?;
+    }
+    match totals.transact(transaction).await {
+        Ok(_) => Ok(Effect::Applied),
+        // Its time to live is over, or another writer has changed one of the two: look again.
+        Err(refusal) if refusal.error.reason == Reason::NotFound => Err(StoreError::race(false)),
+        Err(refusal) => Err(refusal.error),
+    }
+}
+
+/// Returns the sum of the shares of a key, page by page.
+pub async fn sum_of_shares(totals: &Container, key: &str) -> Result<i64, StoreError> {
+    let text = "SELECT VALUE c.amount FROM c WHERE c.key = @key AND IS_DEFINED(c.amount)";
+    let query = Query::from(text).with_parameter("@key", key)?;
+    let totals = totals.latest_committed();
+    let pages = totals.pages::<i64>(query, Scope::Partition(key), PAGE).await?;
+    let add = async |sum: i64, page: Vec<i64>| Ok(page.into_iter().fold(sum, i64::saturating_add));
+    pages.try_fold(0, add).await
+}
+
+/// Writes a share as its definition says, whatever its version, and the total with it: the repair of
+/// an audit.
+pub async fn repair_share(
+    totals: &Container,
+    (key, id): (&str, &str),
+    version: u64,
+    amount: i64,
+) -> Result<Effect, StoreError> {
+    let before = totals.read::<Share>(key, id).await?;
+    let total = totals.read::<Total>(key, Total::ID).await?;
+    if before.as_ref().is_some_and(|before| before.item.amount == amount) {
+        return Ok(Effect::Unchanged);
+    }
+    let version = before.as_ref().map_or(version, |before| before.item.version.max(version));
+    write_share(totals, (key, id), (version, amount), (before, total)).await
+}
+
+/// Writes the total of a key as the sum of its shares: the repair of an audit. A share that changes
+/// meanwhile changes the total, so the store refuses this write.
+pub async fn repair_total(totals: &Container, key: &str) -> Result<(), StoreError> {
+    let (value, etag) = match totals.read::<Total>(key, Total::ID).await? {
+        Some(total) => (total.item.value, Some(total.etag)),
+        None => (0, None),
+    };
+    let sum = sum_of_shares(totals, key).await?;
+    if sum != value || etag.is_none() {
+        let total = Total { id: Total::ID.into(), key: key.to_owned(), value: sum };
+        totals.put(key, Total::ID, &total, etag.as_ref()).await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,57 @@
+//! The budget and the slices of work that may have any size.
+
+use std::{num::NonZeroU32, sync::Arc, time::Duration};
+
+use tokio::time::Instant;
+
+use crate::cosmos::Pacer;
+
+/// Settings of the work in the background that may have any size: renames, and the removal of the
+/// children of deleted items.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BackgroundOptions {
+    /// What all of this work of one process may spend together; `None` is no limit.
+    pub request_units_per_second: Option<NonZeroU32>,
+    /// How long one delivery works on one change. All changes of a batch together must be done
+    /// well within `functionTimeout`, after which the host kills the process.
+    pub slice: Duration,
+}
+
+impl Default for BackgroundOptions {
+    /// 400 request units a second leave more than half of what the smallest autoscale container has
+    /// (1,000) to readers, and nine tenths of what a serverless partition has (5,000). They give
+    /// some 35 items of 1 KB a second.
+    fn default() -> Self {
+        Self { request_units_per_second: NonZeroU32::new(400), slice: Duration::from_secs(15) }
+    }
+}
+
+/// The budget that the projections share, and the slice of time of each change. Cloning is cheap.
+///
+/// When the slice is over and work is left, a projection writes an item that the change feed
+/// delivers behind everything that has come meanwhile, and acknowledges only then. So work of any
+/// size holds up no other, and an interruption loses nothing.
+#[derive(Debug, Clone)]
+pub struct Background {
+    /// Lets operations pass at the rate.
+    pub pacer: Arc<Pacer>,
+    slice: Duration,
+}
+
+impl Background {
+    /// A budget for all that gets a clone of it.
+    pub fn new(options: BackgroundOptions) -> Self {
+        let BackgroundOptions { request_units_per_second, slice } = options;
+        Self { pacer: Arc::new(Pacer::new(request_units_per_second)), slice }
+    }
+
+    /// When the slice of a change that is begun now is over.
+    pub fn deadline(&self) -> Instant {
+        self.deadline_after(1)
+    }
+
+    /// When so many slices that begin now are over: for a run that works on many items.
+    pub fn deadline_after(&self, slices: u32) -> Instant {
+        Instant::now() + slices * self.slice
+    }
+}

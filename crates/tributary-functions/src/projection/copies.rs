@@ -1,0 +1,95 @@
+//! Copies of one source: the same, or a part of it, in other partitions or containers.
+//!
+//! # How a domain uses it
+//!
+//! 1. Every write of a source raises its version; a deleted one leaves a
+//!    [tombstone](crate::engines::tombstone).
+//! 2. A type with the containers implements [`Copies`]. [`Copies::copies_of`] is the definition: what
+//!    is to stand where, for a source in this state. A deleted source has tombstones for copies.
+//! 3. [`CopyProjection`] of it is a line among the projections of the domain.
+//! 4. A line in `tests/it/` puts it under the proof (`tributary_testing::proof`).
+//!
+//! Why each copy ends true: [`crate::projection`] has the argument for one place. A source whose place
+//! depends on its owner may come again under another owner, and the change feed may never show the
+//! tombstone between the two. So the source keeps its
+//! [former owners](crate::engines::tombstone::FormerOwners), and the definition gives a tombstone for
+//! each of their places, of the version in which they lost it.
+
+use serde::{Serialize, de::DeserializeOwned};
+
+use super::{Effect, NotedErrors, Origin, Projection, VersionedCopy};
+use crate::cosmos::{Container, StoreError};
+
+/// What is copied from where to where.
+pub trait Copies: Send + Sync + 'static {
+    /// The function's name, in `functions/`.
+    const FUNCTION: &'static str;
+    /// The property of the sources that is the partition key of their container.
+    const PARTITION_KEY: &'static str;
+    /// An item of the container of the sources, with its type.
+    type Change: DeserializeOwned + Clone + Send + Sync;
+    /// An item of the container of the copies, with its type.
+    type Copy: Serialize + Send + Sync;
+
+    /// The container of the sources, whose change feed is read.
+    fn sources(&self) -> &Container;
+
+    /// The container of the copies.
+    fn copies(&self) -> &Container;
+
+    /// Returns which source a change is of, and in which version, whether it is the source itself or
+    /// its tombstone; `None` for all else.
+    fn origin(change: &Self::Change) -> Option<Origin>;
+
+    /// Returns what is to stand where, tombstones with a time to live.
+    fn copies_of(change: &Self::Change) -> Vec<VersionedCopy<Self::Copy>>;
+
+    /// Returns true if the Functions host may have rewritten a text of this change that is copied
+    /// ([`may_be_rewritten_by_host`](crate::values::may_be_rewritten_by_host)). Then the source is
+    /// read again.
+    fn may_be_rewritten(change: &Self::Change) -> bool;
+}
+
+/// Keeps copies true to their sources.
+pub struct CopyProjection<C>(pub C);
+
+impl<C: Copies> Projection for CopyProjection<C> {
+    const FUNCTION: &'static str = C::FUNCTION;
+    const PARTITION_KEY: &'static str = C::PARTITION_KEY;
+    type Change = C::Change;
+
+    fn container(&self) -> &Container {
+        self.0.sources()
+    }
+
+    fn source(change: &C::Change) -> Option<(String, u64)> {
+        C::origin(change).map(|origin| (origin.name(), origin.version))
+    }
+
+    async fn apply(&self, change: &C::Change) -> Result<Effect, StoreError> {
+        let Some(change) = self.as_written(change).await? else {
+            return Ok(Effect::Unchanged);
+        };
+        // A copy that cannot be written keeps no other from being written.
+        let (mut effect, mut errors) = (Effect::Unchanged, NotedErrors::default());
+        for copy in C::copies_of(&change) {
+            match errors.note(copy.write(self.0.copies()).await) {
+                None | Some(Effect::Unchanged) => {}
+                Some(written) => effect = written,
+            }
+        }
+        errors.into_result().map(|()| effect)
+    }
+}
+
+impl<C: Copies> CopyProjection<C> {
+    /// Returns the change, read again where the host may have rewritten it; `None` when its source is
+    /// gone.
+    async fn as_written(&self, change: &C::Change) -> Result<Option<C::Change>, StoreError> {
+        let origin = C::origin(change).filter(|_| C::may_be_rewritten(change));
+        let Some(origin) = origin else {
+            return Ok(Some(change.clone()));
+        };
+        origin.read_again(self.0.sources(), C::origin).await
+    }
+}

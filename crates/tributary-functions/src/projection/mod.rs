@@ -1,0 +1,170 @@
+//! Projections: what keeps the copies true.
+//!
+//! The change feed delivers every change of a container at least once: late, again after a crash,
+//! and for a moment to two instances. A projection gives the same result all the same.
+//!
+//! [`run`] does for all projections what is not special to one: it reads the documents, keeps the
+//! newest change of each source, applies the changes some at a time, and answers the host:
+//!
+//! - success only when every change is applied or stored as a dead letter;
+//! - a failure otherwise, so that the host delivers the whole batch again.
+//!
+//! A failure that may pass (throttled, unavailable, a lost race, a lost answer) is tried again for
+//! the [`RETRY_BUDGET`] of the invocation. One that would come again (a document that is not what
+//! it should be, a copy that cannot be read or is too large, a panic) becomes a [`DeadLetter`], and
+//! the rest of the batch goes on. `docs/dead-letters.md` says what a person does with those.
+//!
+//! # To write a projection
+//!
+//! 1. A type with [`Projection`], one file in the `projections` folder of the domain.
+//! 2. What it writes, as a pure function of the change. It is one of a few shapes, which carry what is
+//!    hard about it: [`copies`] of one source, an [`aggregate`], a [`fan_out`], a [`window`] of the newest.
+//!    Where it is none of them, it writes with [`Place`]. Where several
+//!    changes cost less together, [`Projection::apply_all`] gets them in groups.
+//! 3. A line in the `mod.rs` of the domain.
+//! 4. A line in `tests/it/` that puts it under the proof (`tributary_testing::proof`): duplicate, late and
+//!    reversed deliveries, to two instances, of sources whose ids come again under other owners.
+//!
+//! # Why the copies end true
+//!
+//! *Given*: (a) every write of a source raises its version, under the ETag that was read; (b) the
+//! newest version of every source is delivered at least once after it was written, or stays as a
+//! dead letter; (c) a copy is written only over an older version that was read, under its ETag, or
+//! where there is nothing, as a new item. *Claim*: after the last delivery, each copy is that of its
+//! source's newest version `n`.
+//!
+//! By (c) the version of a copy never falls: whoever writes `v` writes over an older one or over
+//! nothing, and the store refuses the write when another came between. By (b) somebody applies `n`.
+//! That write ends in one of three ways: it is done; it finds `n` there already; or it loses a race,
+//! in which case it reads again. It cannot find more than `n`, since there is none. Afterwards
+//! nothing older gets in. So:
+//!
+//! - *Twice, late, reordered, to two instances*: only the versions count, not when they come.
+//!   Leaving out older changes of a source within a batch changes nothing, either.
+//! - *A crash or a lost answer in the middle*: the batch is not acknowledged, so it comes again, and
+//!   what was written is found.
+//! - *A delete* is a mark with the version after the last, so it is one more version `n`. The mark
+//!   outlives every late delivery (30 days), and a new item under the id goes on counting from it.
+//!   The copy's mark is written after the source's and lives as long, so it is never gone first. (An
+//!   item that is created anew when only the copy's mark is left, which is for as long as the delete
+//!   took to arrive, begins at version 1 and is copied with its first change after that time.)
+//! - *A replay* is a delivery of the newest version. It deletes its letter only after applying, and
+//!   only as it read it; a failure meanwhile has stored it anew, and then it starts over. Hence (b).
+//!
+//! Where copies come and go, more is needed: the members of a [`window`], and values with many
+//! embedded copies ([`fan_out`]), have an argument of their own.
+//!
+//! # Why stale reads lose nothing
+//!
+//! Session tokens are not shared between instances, so a read may return an older state than the one
+//! that was delivered. A write always acts on the newest state, under an ETag. So a stale read does
+//! harm only where a change is acknowledged *without a write*, since there seemed nothing to do:
+//!
+//! | read | may it be stale? |
+//! | --- | --- |
+//! | a copy that is to be written ([`Copied::read`]) | yes: versions never fall, so a newer or equal version is a fact; anything else is written, and refused under the older ETag or as an item that exists |
+//! | the source of a delivered change ([`Delivered`]) | no: less than the delivered version is a lost race, after a second read of the latest committed state |
+//! | the targets of a [`fan_out`]; the source of a new target | no, both are latest committed |
+//! | the children of a deleted item ([`removal`]) | no, latest committed: none is written after the tombstone, so an empty answer is final |
+//! | the head of a window, the newest sources of a refill | no, latest committed: [`window`] has the argument |
+//! | the document of a dead letter | no, latest committed: its letter is deleted afterwards |
+//!
+//! The latest committed state is that of the region which is read, at twice the request units. With
+//! one region that is the newest state.
+//!
+//! *Unique values* are the one thing decided outside a projection in two partitions;
+//! [`unique_claim`](crate::engines::unique_claim) has the argument for them.
+
+pub mod aggregate;
+mod apply;
+mod background;
+mod batch;
+pub mod copies;
+mod copy;
+mod dead_letter;
+mod delivered;
+pub mod fan_out;
+mod host_dates;
+mod noted_errors;
+mod origin;
+mod registry;
+pub mod removal;
+mod replay;
+mod unreadable;
+pub mod window;
+
+use serde::de::DeserializeOwned;
+
+pub use self::noted_errors::NotedErrors;
+pub use self::{
+    background::{Background, BackgroundOptions},
+    batch::{RETRY_BUDGET, Undelivered, run},
+    copy::{Copied, Place, VersionedCopy},
+    dead_letter::{DeadLetter, DeadLetters, Outcome, Settlement, function_of},
+    delivered::Delivered,
+    origin::Origin,
+    registry::{AnyProjection, Projections},
+    replay::Setback,
+};
+use crate::cosmos::{Container, StoreError};
+
+/// Keeps one kind of copy true to its source.
+pub trait Projection: Send + Sync + 'static {
+    /// The function's name, in `functions/`. It also names the leases: with another name, the host reads
+    /// the change feed from its beginning.
+    const FUNCTION: &'static str;
+    /// The property of the items that is the partition key of their container.
+    const PARTITION_KEY: &'static str;
+    /// The properties of the items that a dead letter does not keep, such as a password.
+    const SECRETS: &'static [&'static str] = &[];
+    /// How many changes, or groups of them, are applied at a time.
+    const CONCURRENCY: usize = 16;
+    /// How many changes [`Projection::apply_all`] gets at once.
+    const GROUP: usize = 1;
+    /// An item of the container whose change feed is read.
+    type Change: DeserializeOwned + Send + Sync;
+
+    /// The container whose change feed is read.
+    fn container(&self) -> &Container;
+
+    /// What the change is of, by a name that nothing else in the container has (an id alone is only
+    /// unique within its logical partition), and in which version; `None` when it is of no interest.
+    fn source(change: &Self::Change) -> Option<(String, u64)>;
+
+    /// Makes the copies true to the change. An error leaves the copies in any valid state: the
+    /// change will be applied again.
+    fn apply(
+        &self,
+        change: &Self::Change,
+    ) -> impl Future<Output = Result<Effect, StoreError>> + Send;
+
+    /// Makes the copies true to changes of different sources, and tells the effect of each in their
+    /// order: for a projection that does several at once for less.
+    ///
+    /// As with one change, an error leaves the copies in any valid state. The changes are applied
+    /// again then, in groups of half the size or each by itself, so that one that cannot be applied
+    /// holds up no other.
+    fn apply_all(
+        &self,
+        changes: &[&Self::Change],
+    ) -> impl Future<Output = Result<Vec<Effect>, StoreError>> + Send {
+        async move {
+            let mut effects = Vec::with_capacity(changes.len());
+            for change in changes {
+                effects.push(self.apply(change).await?);
+            }
+            Ok(effects)
+        }
+    }
+}
+
+/// What applying a change has done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effect {
+    /// Copies were written.
+    Applied,
+    /// Everything was as it should be.
+    Unchanged,
+    /// A newer version was there.
+    Older,
+}

@@ -1,0 +1,177 @@
+//! Which field of a document cannot be read: its name, and never its value.
+//!
+//! The parser's own message may quote values, and it does not name the field of a bad value. So each
+//! field is left out in turn: without the bad one, the parser no longer stops at it.
+
+use custom_handler::Document;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+/// How many fields are left out in turn: a document of more is none of ours.
+const FIELDS: usize = 100;
+
+/// The field that names the kind of an item.
+const TYPE: &str = "type";
+
+/// Returns what is wrong with a document that is no `T`, in words.
+pub(super) fn defect<T: DeserializeOwned>(
+    document: &Document,
+    error: &serde_json::Error,
+) -> String {
+    let (line, column) = (error.line(), error.column());
+    let Ok(fields) = document.parse::<Map<String, Value>>() else {
+        return format!("it is no JSON object (line {line}, column {column})");
+    };
+    // As values, the message has no place in the text, which moves with each field.
+    let message = |fields: Map<String, Value>| {
+        serde_json::from_value::<T>(fields.into()).err().map(|error| error.to_string())
+    };
+    let original = message(fields.clone());
+    if let Some(field) = original.as_deref().and_then(missing_field) {
+        return format!("{} has no `{field}`", kind::<T>(&fields));
+    }
+    let without = |field: &String| {
+        let mut others = fields.clone();
+        others.remove(field);
+        message(others)
+    };
+    // No document can be read without its type: it is bad only if no other field is.
+    let candidates = fields.keys().filter(|field| *field != TYPE && fields.len() <= FIELDS);
+    let mut bad: Vec<(&String, Option<String>)> =
+        candidates.map(|field| (field, without(field))).filter(|one| one.1 != original).collect();
+    // Without a field that is needed too, the parser stops earlier. Without an optional one that is
+    // bad, it does not stop.
+    if bad.iter().any(|(_, message)| message.is_none()) {
+        bad.retain(|(_, message)| message.is_none());
+    }
+    match bad.as_slice() {
+        [] if original.is_some_and(|message| message.starts_with("unknown variant")) => {
+            format!("its `{TYPE}` is none of this container")
+        }
+        [] => format!("it cannot be read (line {line}, column {column})"),
+        bad => {
+            let names: Vec<String> = bad.iter().map(|(field, _)| format!("`{field}`")).collect();
+            format!("{} has a wrong value in {}", kind::<T>(&fields), names.join(" or "))
+        }
+    }
+}
+
+/// The kind of item. A type that the parser went beyond is one of ours, and no content: the parser
+/// would have stopped at another.
+fn kind<T: DeserializeOwned>(fields: &Map<String, Value>) -> String {
+    let is_refused = |fields: Map<String, Value>| {
+        serde_json::from_value::<T>(fields.into())
+            .is_err_and(|error| error.to_string().starts_with("unknown variant"))
+    };
+    let mut unknown = fields.clone();
+    unknown.insert(TYPE.into(), "".into());
+    let stops = is_refused(unknown) && !is_refused(fields.clone());
+    match fields.get(TYPE).and_then(Value::as_str).filter(|_| stops) {
+        Some(kind) => format!("a `{kind}`"),
+        None => "it".into(),
+    }
+}
+
+fn missing_field(message: &str) -> Option<&str> {
+    message.strip_prefix("missing field `")?.split('`').next()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+    use serde_json::json;
+
+    use super::*;
+
+    #[derive(Debug, Deserialize)]
+    #[serde(tag = "type", rename_all = "camelCase")]
+    #[expect(dead_code, reason = "it is read and never used")]
+    enum Item {
+        Room(Room),
+        Seat { id: String },
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[expect(dead_code, reason = "it is read and never used")]
+    struct Room {
+        id: String,
+        version: u64,
+        #[serde(flatten)]
+        public: Public,
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[expect(dead_code, reason = "it is read and never used")]
+    struct Public {
+        title: String,
+        seats: Option<u64>,
+    }
+
+    /// Its kind is told by another field, and the type may be anything.
+    #[derive(Debug, Deserialize)]
+    #[serde(tag = "state", rename_all = "camelCase")]
+    #[expect(dead_code, reason = "it is read and never used")]
+    enum Label {
+        Live { r#type: String, name: String },
+    }
+
+    fn defect_of(document: &Value) -> String {
+        defect_in::<Item>(document)
+    }
+
+    fn defect_in<T: DeserializeOwned>(document: &Value) -> String {
+        let text = document.to_string();
+        let error = serde_json::from_str::<T>(&text).err().unwrap();
+        defect::<T>(&Document::from_json(text.as_str()).unwrap(), &error)
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[serde(tag = "state", rename_all = "camelCase")]
+    #[expect(dead_code, reason = "it is read and never used")]
+    enum Checked {
+        Live { r#type: CheckedKind },
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    enum CheckedKind {
+        Tag,
+    }
+
+    #[test]
+    fn a_type_that_the_parser_refuses_is_not_told() {
+        let label = json!({"type": "secret", "state": "live"});
+        assert!(!defect_in::<Checked>(&label).contains("secret"));
+    }
+
+    #[test]
+    fn a_type_that_the_parser_does_not_check_is_not_told() {
+        let label = json!({"type": "secret", "name": "N"});
+        assert_eq!(defect_in::<Label>(&label), "it has no `state`");
+        let label = json!({"type": "secret", "state": "live"});
+        assert_eq!(defect_in::<Label>(&label), "it has no `name`");
+    }
+
+    #[test]
+    fn the_field_is_named_and_the_value_is_not() {
+        let good = json!({"type": "room", "id": "p1", "version": 1, "title": "T", "seats": 2});
+        let without = |field: &str| {
+            let mut document = good.clone();
+            document.as_object_mut().unwrap().remove(field);
+            defect_of(&document)
+        };
+        let with = |field: &str, value: Value| {
+            let mut document = good.clone();
+            document[field] = value;
+            defect_of(&document)
+        };
+        assert_eq!(without("version"), "a `room` has no `version`");
+        assert_eq!(without("title"), "a `room` has no `title`");
+        assert_eq!(without("type"), "it has no `type`");
+        assert_eq!(with("version", json!("secret")), "a `room` has a wrong value in `version`");
+        assert_eq!(with("seats", json!("secret")), "a `room` has a wrong value in `seats`");
+        assert_eq!(with("type", json!("secret")), "its `type` is none of this container");
+        assert!(with("title", json!(["secret"])).contains("`title`"));
+        assert!(defect_of(&json!(["secret"])).starts_with("it is no JSON object"));
+    }
+}

@@ -1,0 +1,325 @@
+//! A window of the newest: the newest N items of a container, as copies in one logical partition of
+//! another container, so that one query reads them.
+//!
+//! # How a domain uses it
+//!
+//! 1. Every write of a source raises its version; a deleted one leaves a
+//!    [tombstone](crate::engines::tombstone).
+//! 2. A source has a creation date that never changes. Where a source is created in the place of a
+//!    deleted one, it is the newer one of the two.
+//! 3. A container for the copies, with the partition key `/type`, a time to live of -1 (only items
+//!    that say so expire), and an index of `creationDate` and `id`, both descending. Queries of
+//!    readers leave out what has no `creationDate`: the head and tombstones.
+//! 4. A type with the containers implements [`Window`]: [`Window::copy`] is the definition.
+//! 5. [`WindowProjection`] of it is a line among the projections of the domain.
+//! 6. A line in `tests/it/` puts it under the proof (`tributary_testing::proof`). The audit checks and repairs
+//!    it from the same definition (`WindowChecks` in `src/audit/`).
+//!
+//! | item of the logical partition | says |
+//! | --- | --- |
+//! | [`WindowHead`] | the members, newest first; whether a refill is due |
+//! | a copy, under the name of its source ([`Origin::name`]) | what readers see, and of which version |
+//! | [`Tombstone`], under the same id | that a source was deleted, and in which version |
+//!
+//! # Why the window ends right
+//!
+//! The rules of [`crate::projection`] keep a copy true as long as it is there. Copies of a window
+//! come and go with the membership, so four more rules hold.
+//!
+//! 1. *The membership changes only with the head*, under the head's ETag, in one transaction with
+//!    the copies. All changes of the membership form one sequence.
+//! 2. *While the head has the note to refill, only the refill admits sources* (`refill.rs`). Without
+//!    the note, no source outside the window may come in but one that is newer than a member: a gap
+//!    in the full window and the note are written together.
+//! 3. *The head is read in its latest committed state.* A change of a source that the head does not
+//!    hold and does not admit is acknowledged without any write, so no ETag would catch a stale
+//!    head: an older head may lack a member that a refill has admitted in an older version.
+//! 4. *A tombstone is written for every deleted source*, member or not.
+//!
+//! Take the newest version `n` of a source that is live. Its delivery finds one of three heads:
+//!
+//! - *The head holds the source*: the copy is written, or is there already. A copy that is missing,
+//!   since an operator has deleted it, is created together with the head, so a source that leaves
+//!   the window meanwhile does not come back.
+//! - *The head admits the source*: the transaction writes version `n`.
+//! - *Neither*: the source is older than N members. It comes in only after a gap, which a refill
+//!   fills, and `refill.rs` takes no version older than `n` from then on. A late delivery of an older
+//!   version meets rule 2 until then.
+//!
+//! The copies of a batch are read with Session consistency. A stale copy has an older ETag or is
+//! missing, so the store refuses the transaction, and the batch reads again.
+
+mod head;
+mod newest;
+mod plan;
+mod refill;
+mod state;
+
+use std::collections::HashMap;
+
+use futures::future::try_join_all;
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+
+pub use self::{
+    head::{InWindow, Member, Tombstone, WindowHead},
+    newest::newest,
+};
+use self::{
+    plan::{Plan, concerns, plan},
+    state::SourceState,
+};
+use super::{Copied, Effect, Origin, Projection};
+use crate::{
+    cosmos::{Container, ETag, Query, Reason, StoreError, Transaction},
+    values::Timestamp,
+};
+
+/// Up to so many copies are looked at by point reads, which then cost less than a query.
+const FEW: usize = 4;
+
+/// What a window shows.
+pub trait Window: Send + Sync + 'static {
+    /// The function's name, in `functions/`.
+    const FUNCTION: &'static str;
+    /// The property of the sources that is the partition key of their container.
+    const PARTITION_KEY: &'static str;
+    /// How many sources the window shows.
+    const CAPACITY: u32;
+    /// The logical partition of the window: the `type` of its items.
+    const PARTITION: &'static str;
+    /// An item of the container of the sources, with its type.
+    type Change: DeserializeOwned + Clone + Send + Sync + 'static;
+    /// A source that exists.
+    type Source;
+    /// The copy of a source, without the partition key. It has the source's name ([`Origin::name`])
+    /// as `id`, its `version` and its `creationDate`.
+    type Copy: Serialize + Send + Sync;
+
+    /// The container of the sources, whose change feed is read.
+    fn sources(&self) -> &Container;
+
+    /// The container of the window.
+    fn window(&self) -> &Container;
+
+    /// Returns which source a change is of, and in which version, whether it is the source itself or
+    /// its tombstone; `None` for all else. The id does not begin with a tilde.
+    fn origin(change: &Self::Change) -> Option<Origin>;
+
+    /// Returns the source, unless the change is a tombstone.
+    fn source(change: &Self::Change) -> Option<&Self::Source>;
+
+    /// Returns when a source was created.
+    fn creation_date(source: &Self::Source) -> Timestamp;
+
+    /// Returns the copy of a source.
+    fn copy(source: &Self::Source) -> Self::Copy;
+
+    /// Returns true if the Functions host may have rewritten a text of this change that is copied
+    /// ([`may_be_rewritten_by_host`](crate::values::may_be_rewritten_by_host)). Then the source is
+    /// read again.
+    fn may_be_rewritten(change: &Self::Change) -> bool;
+
+    /// Returns the query of at most so many of the newest sources, in any order among those of one
+    /// millisecond.
+    fn newest(at_most: u32) -> Result<Query, StoreError>;
+
+    /// Returns the query of at most so many sources of one millisecond, those with the greatest ids.
+    fn of_one_moment(creation_date: Timestamp, at_most: u32) -> Result<Query, StoreError>;
+}
+
+/// Keeps a window true to its sources.
+///
+/// The changes of a batch are decided upon together and written in one transaction: a batch of new
+/// sources costs the head once. A copy of a member is replaced only by a newer version. A deleted
+/// source leaves a tombstone, so that a late older version meets it and does not come back.
+///
+/// When a member of the full window is deleted, the transaction that takes it out leaves a note in
+/// the head, and whoever sees the note next refills the window from the sources: a crash between the
+/// two loses nothing.
+pub struct WindowProjection<W>(pub W);
+
+/// The head, and its ETag when it is there.
+#[derive(Clone)]
+struct ReadHead {
+    item: WindowHead,
+    etag: Option<ETag>,
+}
+
+impl<W: Window> Projection for WindowProjection<W> {
+    const FUNCTION: &'static str = W::FUNCTION;
+    const PARTITION_KEY: &'static str = W::PARTITION_KEY;
+    /// Changes of the membership would only lose races against each other.
+    const CONCURRENCY: usize = 1;
+    /// Each source is written, and another may leave for it; with the head that is 99 operations of
+    /// the 100 that a transaction may have.
+    const GROUP: usize = 49;
+    type Change = W::Change;
+
+    fn container(&self) -> &Container {
+        self.0.sources()
+    }
+
+    fn source(change: &W::Change) -> Option<(String, u64)> {
+        W::origin(change).map(|origin| (origin.name(), origin.version))
+    }
+
+    async fn apply(&self, change: &W::Change) -> Result<Effect, StoreError> {
+        let effects = self.apply_all(&[change]).await?;
+        Ok(effects.first().copied().unwrap_or(Effect::Unchanged))
+    }
+
+    async fn apply_all(&self, changes: &[&W::Change]) -> Result<Vec<Effect>, StoreError> {
+        let (mut states, mut places) = (Vec::new(), Vec::new());
+        for (place, change) in changes.iter().enumerate() {
+            if let Some(state) = self.state(change).await? {
+                states.push(state);
+                places.push(place);
+            }
+        }
+        let mut effects = vec![Effect::Unchanged; changes.len()];
+        if states.is_empty() {
+            return Ok(effects);
+        }
+        let (head, settled) = self.settle(&states).await?;
+        for (place, effect) in places.into_iter().zip(settled) {
+            effects[place] = effect;
+        }
+        self.refill_if_noted(head).await?;
+        Ok(effects)
+    }
+}
+
+impl<W: Window> WindowProjection<W> {
+    /// Returns what a change says of its source; `None` when it is of no source, or the source is
+    /// gone.
+    async fn state(
+        &self,
+        change: &W::Change,
+    ) -> Result<Option<SourceState<W::Change>>, StoreError> {
+        let change = match W::origin(change) {
+            None => return Ok(None),
+            Some(origin) if W::may_be_rewritten(change) => {
+                origin.read_again(self.0.sources(), W::origin).await?
+            }
+            Some(_) => Some(change.clone()),
+        };
+        Ok(change.and_then(SourceState::of::<W>))
+    }
+
+    /// Makes the window true to at most [`Self::GROUP`] sources: reads the head and, when it is about
+    /// any of them, their copies, and writes what differs in one transaction. Returns the head as it
+    /// is now, and the effect of each source.
+    async fn settle(
+        &self,
+        states: &[SourceState<W::Change>],
+    ) -> Result<(ReadHead, Vec<Effect>), StoreError> {
+        let (head, capacity) = (self.head().await?, W::CAPACITY as usize);
+        if !states.iter().any(|state| concerns(&head.item, capacity, state)) {
+            return Ok((head, vec![Effect::Unchanged; states.len()]));
+        }
+        let copies = self.copies(states).await?;
+        let plan = plan(&head.item, capacity, states, &copies);
+        let head = self.carry_out(&head, &plan).await?;
+        Ok((head, plan.effects))
+    }
+
+    /// Writes what is planned in one transaction, and returns the head as it is then.
+    ///
+    /// A copy that has to go may be missing already: an operator deleted it. The store names that
+    /// operation, and the transaction is sent again without it. So this looks for no copies that
+    /// are there as a rule. The head is in the transaction, so nobody creates the copy in between.
+    async fn carry_out(
+        &self,
+        head: &ReadHead,
+        plan: &Plan<'_, W::Change>,
+    ) -> Result<ReadHead, StoreError> {
+        let with_head = plan.after != head.item || plan.needs_head;
+        if !with_head && plan.writes.is_empty() {
+            return Ok(head.clone());
+        }
+        let mut leave: Vec<&str> = plan.leave.iter().map(String::as_str).collect();
+        loop {
+            let mut transaction = Transaction::new(W::PARTITION);
+            if with_head {
+                let item = InWindow::new(W::PARTITION, plan.after.clone());
+                transaction = transaction.put(WindowHead::ID, &item, head.etag.as_ref())?;
+            }
+            for (state, etag) in &plan.writes {
+                transaction = write::<W>(transaction, state, etag.as_ref())?;
+            }
+            for id in &leave {
+                transaction = transaction.delete(id, None);
+            }
+            let refusal = match self.0.window().transact(transaction).await {
+                Ok(etags) if with_head => {
+                    return Ok(ReadHead {
+                        item: plan.after.clone(),
+                        etag: etags.into_iter().next().flatten(),
+                    });
+                }
+                Ok(_) => return Ok(head.clone()),
+                Err(refusal) => refusal,
+            };
+            if refusal.error.reason != Reason::NotFound {
+                return Err(refusal.error);
+            }
+            let first_leave = usize::from(with_head) + plan.writes.len();
+            match refusal.operation.and_then(|operation| operation.checked_sub(first_leave)) {
+                Some(missing) if missing < leave.len() => drop(leave.remove(missing)),
+                // A copy or the head that was read is gone by now.
+                _ => return Err(StoreError::race(refusal.error.answer_lost)),
+            }
+        }
+    }
+
+    /// Reads the head in its latest committed state.
+    async fn head(&self) -> Result<ReadHead, StoreError> {
+        let window = self.0.window().latest_committed();
+        let stored = window.read::<WindowHead>(W::PARTITION, WindowHead::ID).await?;
+        Ok(match stored {
+            Some(stored) => ReadHead { item: stored.item, etag: Some(stored.etag) },
+            None => ReadHead { item: WindowHead::default(), etag: None },
+        })
+    }
+
+    /// Returns what stands in the window for sources, by their ids: copies and tombstones.
+    async fn copies(
+        &self,
+        states: &[SourceState<W::Change>],
+    ) -> Result<HashMap<String, Copied>, StoreError> {
+        #[derive(Deserialize)]
+        struct Found {
+            id: String,
+            version: u64,
+            #[serde(rename = "_etag")]
+            etag: String,
+        }
+        let (window, ids) = (self.0.window(), states.iter().map(|state| state.id.as_str()));
+        if states.len() <= FEW {
+            let reads = ids.clone().map(|id| Copied::read(window, W::PARTITION, id));
+            let copies = try_join_all(reads).await?;
+            let known = ids.zip(copies).filter_map(|(id, copy)| Some((id.to_owned(), copy?)));
+            return Ok(known.collect());
+        }
+        let found: Vec<Found> =
+            window.query_ids("c.id, c.version, c._etag", W::PARTITION, ids).await?;
+        let copied = |Found { id, version, etag }| (id, Copied { version, etag: ETag::from(etag) });
+        Ok(found.into_iter().map(copied).collect())
+    }
+}
+
+/// Adds the copy or the tombstone of a source, which fails when what stands there has changed since
+/// it was read.
+fn write<W: Window>(
+    transaction: Transaction,
+    state: &SourceState<W::Change>,
+    read: Option<&ETag>,
+) -> Result<Transaction, StoreError> {
+    let id = state.id.as_str();
+    if let Some(source) = W::source(&state.change) {
+        transaction.put(id, &InWindow::new(W::PARTITION, W::copy(source)), read)
+    } else {
+        let tombstone = Tombstone::new(id, state.version);
+        transaction.put(id, &InWindow::new(W::PARTITION, tombstone), read)
+    }
+}

@@ -1,0 +1,107 @@
+//! The way to an OpenTelemetry collector: OTLP over HTTP.
+//!
+//! Exporting runs on threads of its own with bounded queues. A collector that is slow or away costs
+//! spans, and never a request its time. The variables are OpenTelemetry's own
+//! (<https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/>); only what
+//! they leave open is decided here.
+
+use std::{env, time::Duration};
+
+use opentelemetry::{KeyValue, global};
+use opentelemetry_otlp::{
+    ExporterBuildError, MetricExporter, Protocol, SpanExporter, WithExportConfig,
+};
+use opentelemetry_sdk::{
+    Resource,
+    metrics::{PeriodicReader, SdkMeterProvider},
+    trace::{BatchConfigBuilder, BatchSpanProcessor, Sampler, SdkTracerProvider},
+};
+use uuid::Uuid;
+
+use crate::brand::brand;
+
+/// The host kills the process without a word, so little is kept back; the defaults are 5 s and 60 s.
+const SPANS_EVERY: Duration = Duration::from_secs(1);
+const METRICS_EVERY: Duration = Duration::from_secs(10);
+
+/// How long the end of the process waits for the collector.
+const STOP_TIMEOUT: Duration = Duration::from_secs(2);
+
+pub(super) struct Providers {
+    tracer: SdkTracerProvider,
+    meter: SdkMeterProvider,
+}
+
+/// Installs the providers for the process, or says why it cannot.
+pub(super) fn start() -> Result<Providers, String> {
+    let providers = build().map_err(|error| {
+        let name = setting(&error).unwrap_or("One of the settings OTEL_EXPORTER_OTLP_…");
+        format!("{name} is not valid; docs/configuration.md says what it may be.")
+    })?;
+    global::set_tracer_provider(providers.tracer.clone());
+    global::set_meter_provider(providers.meter.clone());
+    Ok(providers)
+}
+
+fn build() -> Result<Providers, ExporterBuildError> {
+    let spans = SpanExporter::builder().with_http().with_protocol(Protocol::HttpBinary).build()?;
+    let metrics =
+        MetricExporter::builder().with_http().with_protocol(Protocol::HttpBinary).build()?;
+    let resource = resource();
+
+    let mut batches = BatchConfigBuilder::default();
+    if !is_set("OTEL_BSP_SCHEDULE_DELAY") {
+        batches = batches.with_scheduled_delay(SPANS_EVERY);
+    }
+    let processor = BatchSpanProcessor::builder(spans).with_batch_config(batches.build()).build();
+    let mut tracer =
+        SdkTracerProvider::builder().with_resource(resource.clone()).with_span_processor(processor);
+    if !is_set("OTEL_TRACES_SAMPLER") {
+        // The default obeys the host's flag, and the host's Application Insights leaves it at 0 on
+        // every trace, also on those that it keeps.
+        tracer = tracer.with_sampler(Sampler::AlwaysOn);
+    }
+
+    let mut reader = PeriodicReader::builder(metrics);
+    if !is_set("OTEL_METRIC_EXPORT_INTERVAL") {
+        reader = reader.with_interval(METRICS_EVERY);
+    }
+    let meter =
+        SdkMeterProvider::builder().with_resource(resource).with_reader(reader.build()).build();
+    Ok(Providers { tracer: tracer.build(), meter })
+}
+
+/// What this process is. Instances count for themselves, so each has an id.
+fn resource() -> Resource {
+    let mut resource = Resource::builder().with_attributes([
+        KeyValue::new("service.version", brand().version),
+        KeyValue::new("service.instance.id", Uuid::new_v4().to_string()),
+    ]);
+    let named =
+        env::var("OTEL_RESOURCE_ATTRIBUTES").is_ok_and(|text| text.contains("service.name="));
+    if !named && !is_set("OTEL_SERVICE_NAME") {
+        let site = env::var("WEBSITE_SITE_NAME").unwrap_or_else(|_| brand().name.into());
+        resource = resource.with_service_name(site);
+    }
+    resource.build()
+}
+
+fn is_set(name: &str) -> bool {
+    env::var_os(name).is_some_and(|value| !value.is_empty())
+}
+
+/// The setting at fault, without its value, which may hold a key: the exporter says `NAME: reason`.
+fn setting(error: &ExporterBuildError) -> Option<&str> {
+    let ExporterBuildError::InvalidConfiguration(text) = error else {
+        return None;
+    };
+    text.split_once(':').map(|(name, _)| name).filter(|name| name.starts_with("OTEL_"))
+}
+
+impl Providers {
+    pub(super) fn stop(self) {
+        // What fails is in the log of the exporter.
+        let _ = self.tracer.shutdown_with_timeout(STOP_TIMEOUT);
+        let _ = self.meter.shutdown_with_timeout(STOP_TIMEOUT);
+    }
+}

@@ -1,0 +1,165 @@
+//! Metrics: how often, how long, and at what cost. Names and units are OpenTelemetry's where it has
+//! some.
+
+use std::{borrow::Cow, sync::LazyLock, time::Duration};
+
+use opentelemetry::{
+    KeyValue, global,
+    metrics::{Counter, Gauge, Histogram, Meter},
+};
+
+use crate::brand::{brand, branded};
+
+/// Made at first use: by then `start` has installed the provider.
+static INSTRUMENTS: LazyLock<Instruments> = LazyLock::new(Instruments::new);
+
+struct Instruments {
+    requests: Histogram<f64>,
+    invocations: Histogram<f64>,
+    charge: Histogram<f64>,
+    store_requests: Counter<u64>,
+    store_throttled: Counter<u64>,
+    store_operations: Histogram<f64>,
+    lag: Histogram<f64>,
+    changes: Counter<u64>,
+    queries: Counter<u64>,
+    partitions: Gauge<u64>,
+    hottest_partition: Gauge<f64>,
+    partition_gini: Gauge<f64>,
+}
+
+/// Bounds in seconds, those that OpenTelemetry advises for durations.
+const SECONDS: [f64; 14] =
+    [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1.0, 2.5, 5.0, 7.5, 10.0];
+/// A point read is 1 request unit, a page of a query a few, a cascade hundreds.
+const REQUEST_UNITS: [f64; 11] =
+    [1.0, 2.0, 3.0, 5.0, 10.0, 25.0, 50.0, 100.0, 250.0, 1_000.0, 10_000.0];
+/// A change waits for seconds; minutes are an incident.
+const LAG_SECONDS: [f64; 9] = [0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 3_600.0];
+
+/// Returns the meter of the app, for the instruments of a domain. Create them at first use: by then the
+/// provider is installed.
+pub fn meter() -> Meter {
+    global::meter(brand().name)
+}
+
+impl Instruments {
+    fn new() -> Self {
+        let meter = meter();
+        let histogram = |name: Cow<'static, str>, unit: &'static str, bounds: &[f64]| {
+            meter.f64_histogram(name).with_unit(unit).with_boundaries(bounds.to_vec()).build()
+        };
+        let counter = |name: Cow<'static, str>, unit: &'static str| {
+            meter.u64_counter(name).with_unit(unit).build()
+        };
+        let gauge = |name: Cow<'static, str>| meter.f64_gauge(name).with_unit("1").build();
+        Self {
+            requests: histogram("http.server.request.duration".into(), "s", &SECONDS),
+            invocations: histogram("faas.invoke_duration".into(), "s", &SECONDS),
+            charge: histogram(branded("request_charge"), "{request_unit}", &REQUEST_UNITS),
+            store_requests: counter(branded("store.requests"), "{request}"),
+            store_throttled: counter(branded("store.throttled"), "{request}"),
+            store_operations: histogram("db.client.operation.duration".into(), "s", &SECONDS),
+            lag: histogram(branded("change_feed.lag"), "s", &LAG_SECONDS),
+            changes: counter(branded("change_feed.changes"), "{change}"),
+            queries: counter(branded("store.queries"), "{query}"),
+            partitions: meter.u64_gauge(branded("partitions")).with_unit("{partition}").build(),
+            hottest_partition: gauge(branded("partitions.hottest_share")),
+            partition_gini: gauge(branded("partitions.gini")),
+        }
+    }
+}
+
+/// What a call of the host has cost in the store.
+#[derive(Debug, Clone, Copy)]
+pub struct Cost {
+    /// Request units.
+    pub request_units: f64,
+    /// Requests to the store.
+    pub requests: u64,
+    /// Those of them that it has refused with a 429.
+    pub throttled: u64,
+}
+
+impl Cost {
+    fn record(self, function: &'static str) {
+        let attributes = [KeyValue::new("faas.name", function)];
+        INSTRUMENTS.charge.record(self.request_units, &attributes);
+        INSTRUMENTS.store_requests.add(self.requests, &attributes);
+        INSTRUMENTS.store_throttled.add(self.throttled, &attributes);
+    }
+}
+
+/// Measures an HTTP request. The attributes are those of its span.
+pub fn request(function: &'static str, attributes: &[KeyValue], duration: Duration, cost: Cost) {
+    INSTRUMENTS.requests.record(duration.as_secs_f64(), attributes);
+    cost.record(function);
+}
+
+pub(super) fn invocation(
+    function: &'static str,
+    trigger: &'static str,
+    failed: bool,
+    duration: Duration,
+) {
+    let attributes = [
+        KeyValue::new("faas.name", function),
+        KeyValue::new("faas.trigger", trigger),
+        KeyValue::new("outcome", if failed { "failure" } else { "success" }),
+    ];
+    INSTRUMENTS.invocations.record(duration.as_secs_f64(), &attributes);
+}
+
+pub(super) fn store_operation(attributes: &[KeyValue], duration: Duration) {
+    INSTRUMENTS.store_operations.record(duration.as_secs_f64(), attributes);
+}
+
+/// What became of a batch of the change feed.
+#[derive(Debug)]
+pub struct Batch {
+    /// How many of its changes came to which end.
+    pub outcomes: [(&'static str, usize); 5],
+    /// How long the oldest has waited.
+    pub lag: Duration,
+    /// What it has cost.
+    pub cost: Cost,
+}
+
+/// Measures a batch of the change feed.
+pub fn batch(function: &'static str, batch: &Batch) {
+    let name = KeyValue::new("faas.name", function);
+    for (outcome, changes) in batch.outcomes {
+        let attributes = [name.clone(), KeyValue::new("outcome", outcome)];
+        INSTRUMENTS.changes.add(changes as u64, &attributes);
+    }
+    INSTRUMENTS.lag.record(batch.lag.as_secs_f64(), &[name]);
+    batch.cost.record(function);
+}
+
+/// The use of the logical partitions of a container in a minute.
+pub(super) struct PartitionFigures {
+    pub(super) queries: u64,
+    pub(super) cross_partition_queries: u64,
+    pub(super) partitions: u64,
+    /// The share of the request units that the hottest took.
+    pub(super) hottest_share: Option<f64>,
+    pub(super) gini: Option<f64>,
+}
+
+/// Measures the use of the logical partitions of a container.
+pub(super) fn partitions(container: &'static str, figures: &PartitionFigures) {
+    let container = KeyValue::new("db.collection.name", container);
+    let crossing = figures.cross_partition_queries;
+    for (is_crossing, queries) in [(true, crossing), (false, figures.queries - crossing)] {
+        let attributes = [container.clone(), KeyValue::new("cross_partition", is_crossing)];
+        INSTRUMENTS.queries.add(queries, &attributes);
+    }
+    let container = [container];
+    INSTRUMENTS.partitions.record(figures.partitions, &container);
+    if let Some(share) = figures.hottest_share {
+        INSTRUMENTS.hottest_partition.record(share, &container);
+    }
+    if let Some(gini) = figures.gini {
+        INSTRUMENTS.partition_gini.record(gini, &container);
+    }
+}

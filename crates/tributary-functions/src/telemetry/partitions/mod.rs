@@ -1,0 +1,242 @@
+//! The use of logical partitions: requests and request units of each, by container and minute.
+//!
+//! One line a minute and used container names the hottest partitions. It is written by a timer that
+//! the first use of a minute starts, so an idle process does nothing. The memory is bounded, whatever
+//! the number of partitions: see [`tally`].
+//!
+//! A partition key may be the id of a user, and lines go to people who must not read the data. So a
+//! line names a partition by a hash of its key ([`PartitionNames`]), and a metric has no name of a
+//! partition at all: its attributes must have few values.
+//!
+//! Each instance measures what it sends itself. Nothing is lost when an instance ends but its last
+//! minute, and nothing depends on it.
+
+mod skew;
+mod tally;
+
+use std::{
+    borrow::Cow,
+    collections::BTreeMap,
+    mem,
+    sync::{Mutex, MutexGuard, OnceLock, PoisonError},
+    time::{Duration, Instant},
+};
+
+use serde_json::json;
+use twox_hash::XxHash64;
+
+use self::tally::{Summary, Tally};
+use super::{Cost, metrics};
+
+/// The time that one line tells of.
+const WINDOW: Duration = Duration::from_mins(1);
+
+/// The longest key that is shown as it is, in bytes. A key may have 2 KiB.
+const LONGEST: usize = 100;
+
+/// How log lines name a logical partition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum PartitionNames {
+    /// By a hash of the key, the same in all instances and versions: XXH64 with the seed 0, of its
+    /// UTF-8, as 16 hexadecimal digits. Who can read the container can find the key, and who knows
+    /// all possible keys can, too.
+    #[default]
+    Hashed,
+    /// By the key itself; one of more than 100 bytes by its hash.
+    Plain,
+    /// Not at all: nothing is measured.
+    Off,
+}
+
+/// What an operation of the store spent, and where.
+#[derive(Debug)]
+pub struct PartitionUse<'a> {
+    /// The container.
+    pub container: &'static str,
+    /// The key of the logical partition; `None` for a query of several.
+    pub partition: Option<&'a str>,
+    /// Whether this is the first page of a query in the foreground.
+    pub begins_query: bool,
+    /// What it cost.
+    pub cost: Cost,
+}
+
+impl PartitionUse<'_> {
+    /// Counts it, when [`start`](super::start) has been called and it is not switched off.
+    pub fn record(&self) {
+        if let Some(partitions) = PARTITIONS.get() {
+            partitions.record_until_told(self, WINDOW);
+        }
+    }
+}
+
+static PARTITIONS: OnceLock<Partitions> = OnceLock::new();
+
+/// Begins to measure.
+pub(super) fn start(names: PartitionNames) {
+    if names != PartitionNames::Off {
+        PARTITIONS.get_or_init(|| Partitions::new(names));
+    }
+}
+
+/// Tells of the minute that has not ended.
+pub(super) fn stop() {
+    if let Some(partitions) = PARTITIONS.get() {
+        partitions.tell();
+    }
+}
+
+/// Counts the use of logical partitions, without a process around it: for benchmarks.
+pub struct Partitions {
+    names: PartitionNames,
+    window: Mutex<Window>,
+}
+
+/// Short enough to be counted under a lock: less than a microsecond, and nothing waits inside.
+#[derive(Default)]
+struct Window {
+    began: Option<Instant>,
+    containers: BTreeMap<&'static str, Tally>,
+}
+
+impl Partitions {
+    /// Creates an empty count.
+    pub fn new(names: PartitionNames) -> Self {
+        Self { names, window: Mutex::default() }
+    }
+
+    /// Counts a use, and returns true for the first of a window.
+    pub fn record(&self, one: &PartitionUse<'_>) -> bool {
+        let name = one.partition.map(|key| self.names.name(key));
+        let mut window = self.window();
+        let tally = match window.containers.get_mut(one.container) {
+            Some(tally) => tally,
+            None => match Tally::new() {
+                Ok(tally) => window.containers.entry(one.container).or_insert(tally),
+                Err(_) => return false,
+            },
+        };
+        tally.add(name.as_deref(), one.begins_query, one.cost);
+        let is_first = window.began.is_none();
+        if is_first {
+            window.began = Some(Instant::now());
+        }
+        is_first
+    }
+
+    /// Counts a use. The first of a window sees to it that the window ends.
+    fn record_until_told(&'static self, one: &PartitionUse<'_>, window: Duration) {
+        if self.record(one) {
+            tokio::spawn(async move {
+                tokio::time::sleep(window).await;
+                self.tell();
+            });
+        }
+    }
+
+    /// Ends the window, and tells of each container in it.
+    fn tell(&self) {
+        let Window { began, containers } = mem::take(&mut *self.window());
+        let window = began.map_or(Duration::ZERO, |began| began.elapsed());
+        for (container, tally) in containers {
+            tell(container, window, &tally.summary());
+        }
+    }
+
+    fn window(&self) -> MutexGuard<'_, Window> {
+        // Counts are never half changed in a way that matters.
+        self.window.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl PartitionNames {
+    fn name(self, key: &str) -> Cow<'_, str> {
+        match self {
+            Self::Plain if key.len() <= LONGEST => key.into(),
+            _ => format!("{:016x}", XxHash64::oneshot(0, key.as_bytes())).into(),
+        }
+    }
+}
+
+fn tell(container: &'static str, window: Duration, summary: &Summary) {
+    let top: Vec<_> = summary
+        .top
+        .iter()
+        .map(|hot| json!([hot.name, rounded(hot.request_units), hot.requests]))
+        .collect();
+    let hottest = summary.top.first();
+    let hottest_ru = hottest.map_or(0.0, |hot| hot.request_units);
+    tracing::info!(
+        container,
+        window_seconds = window.as_secs_f64().round(),
+        request_charge_ru = summary.request_units,
+        store.requests = summary.requests,
+        store.throttled = summary.throttled,
+        store.queries = summary.queries,
+        store.cross_partition_queries = summary.cross_partition_queries,
+        partitions = summary.partitions,
+        partitions.gini = summary.gini.map(rounded),
+        partitions.hottest = hottest.map(|hot| hot.name.as_str()),
+        partitions.hottest_ru = hottest_ru,
+        partitions.top = serde_json::Value::from(top).to_string(),
+        partitions.error_ru = summary.error,
+        "Measured the use of logical partitions"
+    );
+    let total = summary.request_units;
+    let figures = metrics::PartitionFigures {
+        queries: summary.queries,
+        cross_partition_queries: summary.cross_partition_queries,
+        partitions: summary.partitions,
+        hottest_share: (total > 0.0).then(|| hottest_ru / total),
+        gini: summary.gini,
+    };
+    metrics::partitions(container, &figures);
+}
+
+/// To two decimals, as the store gives request units.
+fn rounded(number: f64) -> f64 {
+    (number * 100.0).round() / 100.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn uses(partition: Option<&str>) -> PartitionUse<'_> {
+        let cost = Cost { request_units: 1.0, requests: 1, throttled: 0 };
+        PartitionUse { container: "rooms", partition, begins_query: true, cost }
+    }
+
+    /// Lines of years are compared by these names, and the monitor finds keys by them.
+    #[test]
+    fn the_name_of_a_partition_is_pinned() {
+        assert_eq!(PartitionNames::Hashed.name("ann"), "0b41beba40346ebe");
+        assert_eq!(PartitionNames::Hashed.name(""), "ef46db3751d8e999");
+        assert_eq!(PartitionNames::Plain.name("ann"), "ann");
+        assert_eq!(PartitionNames::Plain.name(&"a".repeat(101)).len(), 16);
+    }
+
+    #[tokio::test]
+    async fn a_window_ends_by_itself() {
+        let partitions: &Partitions = Box::leak(Partitions::new(PartitionNames::Hashed).into());
+        partitions.record_until_told(&uses(Some("ann")), Duration::from_millis(1));
+        assert!(partitions.window().began.is_some());
+        while partitions.window().began.is_some() {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    #[test]
+    fn each_window_has_one_first_use_and_ends_with_its_line() {
+        let partitions = Partitions::new(PartitionNames::Plain);
+        let firsts = |partitions: &Partitions| {
+            [Some("ann"), None].map(|partition| partitions.record(&uses(partition)))
+        };
+        assert_eq!(firsts(&partitions), [true, false]);
+        let summary = partitions.window().containers["rooms"].summary();
+        assert_eq!((summary.queries, summary.cross_partition_queries), (2, 1));
+        partitions.tell();
+        assert!(partitions.window().containers.is_empty());
+        assert_eq!(firsts(&partitions), [true, false]);
+    }
+}

@@ -1,0 +1,103 @@
+//! Spans: one for each call of the host, as a child of the host's own.
+
+use std::time::{Instant, SystemTime};
+
+use custom_handler::TraceContext;
+use opentelemetry::{
+    Context, KeyValue, SpanId, TraceFlags, TraceId,
+    context::FutureExt,
+    global,
+    trace::{SpanContext, SpanKind, Status, TraceContextExt, TraceState, Tracer},
+};
+
+use tracing::Instrument;
+
+use super::metrics;
+use crate::brand::brand;
+
+/// A span that has begun. It ends with [`Span::end`], or when a request is dropped with it.
+pub struct Span(Context);
+
+impl Span {
+    /// Begins the span of an HTTP request; its id is put on the log lines.
+    pub fn of_request(name: String, host: Option<&TraceContext>) -> Self {
+        Self::begin(name, SpanKind::Server, host)
+    }
+
+    fn begin(name: String, kind: SpanKind, host: Option<&TraceContext>) -> Self {
+        let parent = host
+            .and_then(remote)
+            .map_or_else(Context::new, |parent| Context::new().with_remote_span_context(parent));
+        let tracer = global::tracer(brand().name);
+        let span = tracer.span_builder(name).with_kind(kind).start_with_context(&tracer, &parent);
+        let context = parent.with_span(span);
+        if context.span().is_recording() {
+            let id = context.span().span_context().span_id().to_string();
+            tracing::Span::current().record("span_id", id);
+        }
+        Self(context)
+    }
+
+    /// Does the work inside of the span: what it does in the store becomes children of it.
+    pub async fn around<F: Future>(&self, work: F) -> F::Output {
+        work.with_context(self.0.clone()).await
+    }
+
+    /// Says that the span ended then; `failed` where it is our fault, not the caller's.
+    pub fn end(self, at: SystemTime, attributes: Vec<KeyValue>, failed: bool) {
+        let span = self.0.span();
+        span.set_attributes(attributes);
+        if failed {
+            span.set_status(Status::error(""));
+        }
+        span.end_with_timestamp(at);
+    }
+}
+
+/// Where work was asked for: what a task of its own does for it goes into the same trace.
+pub struct Place {
+    context: Context,
+    span: tracing::Span,
+}
+
+impl Place {
+    /// Of who calls this.
+    pub fn here() -> Self {
+        Self { context: Context::current(), span: tracing::Span::current() }
+    }
+
+    /// Does the work as if it were done there.
+    pub async fn around<F: Future>(&self, work: F) -> F::Output {
+        work.with_context(self.context.clone()).instrument(self.span.clone()).await
+    }
+}
+
+fn remote(host: &TraceContext) -> Option<SpanContext> {
+    Some(SpanContext::new(
+        TraceId::from_hex(host.trace_id()).ok()?,
+        SpanId::from_hex(host.parent_id()).ok()?,
+        TraceFlags::new(host.flags()),
+        true,
+        // A bad state is left out, as the specification asks for.
+        host.state().and_then(|state| state.parse::<TraceState>().ok()).unwrap_or_default(),
+    ))
+}
+
+/// Runs an invocation of a function by its trigger in a span, and measures it. `trigger` is as in
+/// OpenTelemetry's `faas.trigger`: `datasource` or `timer`.
+pub async fn invocation<T, E>(
+    function: &'static str,
+    trigger: &'static str,
+    host: Option<TraceContext>,
+    work: impl Future<Output = Result<T, E>>,
+) -> Result<T, E> {
+    let started = Instant::now();
+    let span = Span::begin(function.to_owned(), SpanKind::Consumer, host.as_ref());
+    let result = span.around(work).await;
+    let failed = result.is_err();
+    metrics::invocation(function, trigger, failed, started.elapsed());
+    let attributes =
+        vec![KeyValue::new("faas.name", function), KeyValue::new("faas.trigger", trigger)];
+    span.end(SystemTime::now(), attributes, failed);
+    result
+}

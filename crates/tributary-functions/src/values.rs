@@ -1,0 +1,414 @@
+//! Values that every domain shares: timestamps and checked text.
+//!
+//! A value of one of these types cannot hold anything bad: it is parsed where it comes in, and the
+//! inside trusts it.
+
+use std::{
+    fmt,
+    sync::atomic::{AtomicI64, Ordering},
+    time::Duration,
+};
+
+use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use time::{
+    OffsetDateTime, UtcOffset,
+    format_description::well_known::Rfc3339,
+    macros::{datetime, format_description},
+};
+use uuid::Uuid;
+
+/// The id of a command: the same for each attempt at it, and each repetition by the host.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct CommandId(String);
+
+impl CommandId {
+    /// Returns the id that a text stands for: 48 bits of its hash, since each id is stored and the
+    /// commands on one item are few.
+    pub fn of(text: &str) -> Self {
+        let hash = Uuid::new_v5(&Uuid::NAMESPACE_OID, text.as_bytes());
+        Self(BASE64_URL_SAFE_NO_PAD.encode(&hash.as_bytes()[10..]))
+    }
+
+    /// Returns the id of a part of this command.
+    pub fn part(&self, index: usize) -> Self {
+        Self::of(&format!("{} {index}", self.0))
+    }
+
+    /// Returns an id that no other command has.
+    pub fn fresh() -> Self {
+        Self::of(&Uuid::now_v7().to_string())
+    }
+}
+
+/// The longest id of an item in the store, in bytes (service limit).
+const MAX_STORED_ID_BYTES: usize = 1_023;
+
+/// Why a text is not a value of the wanted type, in words for the caller: "must be …".
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Invalid(pub String);
+
+impl From<&str> for Invalid {
+    fn from(message: &str) -> Self {
+        Self(message.to_owned())
+    }
+}
+
+/// A moment in UTC with milliseconds.
+///
+/// It is written as RFC 3339 with exactly three fraction digits, so the order of the text is the
+/// order of time. It is read from any RFC 3339 text, because a Functions host that parses dates
+/// rewrites timestamps on their way through a trigger (`.120Z` becomes `.12Z`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Timestamp(OffsetDateTime);
+
+impl Timestamp {
+    /// 1970 began.
+    pub const EPOCH: Self = Self(OffsetDateTime::UNIX_EPOCH);
+
+    /// The last moment of year 9999.
+    pub const MAX: Self = Self(datetime!(9999-12-31 23:59:59.999 UTC));
+
+    /// How long its text is, `2026-11-21T09:25:54.120Z`.
+    pub const LENGTH: usize = 24;
+
+    /// The current time.
+    pub fn now() -> Self {
+        Self::truncate(OffsetDateTime::now_utc())
+    }
+
+    /// Reads an RFC 3339 text with any offset; what is finer than a millisecond is cut off.
+    pub fn parse(text: &str) -> Result<Self, Invalid> {
+        OffsetDateTime::parse(text, &Rfc3339)
+            .ok()
+            .and_then(|moment| moment.checked_to_offset(UtcOffset::UTC))
+            .filter(|moment| (0..=9999).contains(&moment.year()))
+            .map(Self::truncate)
+            .ok_or_else(|| "must be an RFC 3339 timestamp".into())
+    }
+
+    /// The moment that is so many seconds after 1970 began.
+    pub fn from_unix_seconds(seconds: i64) -> Option<Self> {
+        OffsetDateTime::from_unix_timestamp(seconds).ok().map(Self)
+    }
+
+    /// Milliseconds from `earlier` to this moment; zero when `earlier` is later.
+    pub fn millis_since(self, earlier: Self) -> u64 {
+        u64::try_from((self.0 - earlier.0).whole_milliseconds()).unwrap_or(0)
+    }
+
+    /// Seconds since 1970 began.
+    pub fn unix_seconds(self) -> i64 {
+        self.0.unix_timestamp()
+    }
+
+    /// The next moment: a millisecond later.
+    pub fn next(self) -> Self {
+        self.0.checked_add(time::Duration::MILLISECOND).map_or(self, Self)
+    }
+
+    /// The moment that is so much earlier than this one; 1970 when there is none.
+    pub fn before(self, duration: Duration) -> Self {
+        let earlier = time::Duration::try_from(duration).ok().and_then(|d| self.0.checked_sub(d));
+        earlier.filter(|moment| moment.year() >= 0).map_or(Self::EPOCH, Self::truncate)
+    }
+
+    /// The moment that is so much later than this one; the last of year 9999 when there is none.
+    pub fn after(self, duration: Duration) -> Self {
+        let later = time::Duration::try_from(duration).ok().and_then(|d| self.0.checked_add(d));
+        later.map_or(Self::MAX, Self::truncate)
+    }
+
+    /// The same date and time so many years earlier; 28 February for 29 February; 1970 when there is
+    /// none.
+    pub fn years_before(self, years: u16) -> Self {
+        let year = self.0.year() - i32::from(years);
+        let same_day = self.0.replace_year(year);
+        let earlier = same_day.or_else(|_| self.0.replace_day(28)?.replace_year(year));
+        earlier.ok().filter(|moment| moment.year() >= 0).map_or(Self::EPOCH, Self)
+    }
+
+    fn truncate(moment: OffsetDateTime) -> Self {
+        let nanosecond = moment.nanosecond() / 1_000_000 * 1_000_000;
+        Self(moment.replace_nanosecond(nanosecond).unwrap_or(moment))
+    }
+}
+
+impl From<OffsetDateTime> for Timestamp {
+    fn from(moment: OffsetDateTime) -> Self {
+        let moment = moment.checked_to_offset(UtcOffset::UTC);
+        moment.filter(|moment| moment.year() >= 0).map_or(Self::EPOCH, Self::truncate)
+    }
+}
+
+impl From<Timestamp> for OffsetDateTime {
+    fn from(moment: Timestamp) -> Self {
+        moment.0
+    }
+}
+
+/// The clock of an app. Tests have one that they put forward, and simulations one that runs faster.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Clock(Pace);
+
+#[derive(Debug, Clone, Copy, Default)]
+enum Pace {
+    #[default]
+    Real,
+    Ahead(&'static AtomicI64),
+    Faster {
+        since: Timestamp,
+        times: u32,
+    },
+}
+
+impl Clock {
+    /// Returns a clock that is ahead by as many seconds as are in `seconds`.
+    pub fn ahead_by(seconds: &'static AtomicI64) -> Self {
+        Self(Pace::Ahead(seconds))
+    }
+
+    /// Returns a clock that has run so many times as fast `since` a moment. All processes that have
+    /// one of the same agree.
+    pub fn faster(times: u32, since: Timestamp) -> Self {
+        Self(Pace::Faster { since, times })
+    }
+
+    /// Returns true if it is not a real clock.
+    pub fn is_simulated(self) -> bool {
+        !matches!(self.0, Pace::Real)
+    }
+
+    /// The current time.
+    pub fn now(self) -> Timestamp {
+        let now = Timestamp::now();
+        match self.0 {
+            Pace::Real => now,
+            Pace::Ahead(seconds) => {
+                let ahead = u64::try_from(seconds.load(Ordering::Relaxed)).unwrap_or(0);
+                now.after(Duration::from_secs(ahead))
+            }
+            Pace::Faster { since, times } => {
+                let passed = now.millis_since(since).saturating_mul(u64::from(times));
+                if now < since { now } else { since.after(Duration::from_millis(passed)) }
+            }
+        }
+    }
+}
+
+impl fmt::Display for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let format = format_description!(
+            "[year]-[month]-[day]T[hour]:[minute]:[second].[subsecond digits:3]Z"
+        );
+        f.write_str(&self.0.format(format).map_err(|_| fmt::Error)?)
+    }
+}
+
+impl Serialize for Timestamp {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Timestamp {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Self::parse(&text).map_err(de::Error::custom)
+    }
+}
+
+/// Checks an id that a caller chose: `^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`.
+pub fn check_id(text: &str) -> Result<(), Invalid> {
+    let allowed = |c: u8| c.is_ascii_alphanumeric() || matches!(c, b'.' | b'_' | b'-');
+    match text.as_bytes() {
+        [first, rest @ ..]
+            if first.is_ascii_alphanumeric()
+                && rest.len() < 128
+                && rest.iter().all(|c| allowed(*c)) =>
+        {
+            Ok(())
+        }
+        _ => Err(
+            "must be 1 to 128 letters, digits, '.', '_' or '-', and begin with a letter or a digit"
+                .into(),
+        ),
+    }
+}
+
+/// Checks an id that an item of the store can have: at most 1,023 bytes, without control characters,
+/// `/`, `\`, `?` and `#`.
+pub fn check_stored_id(text: &str) -> Result<(), Invalid> {
+    let is_bad = |c: char| c.is_control() || matches!(c, '/' | '\\' | '?' | '#');
+    if text.len() <= MAX_STORED_ID_BYTES && !text.contains(is_bad) {
+        Ok(())
+    } else {
+        Err("must be an id of the store".into())
+    }
+}
+
+/// Reads an id that an item of the store can have.
+pub fn stored_id<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    check_stored_id(&text).map_err(de::Error::custom)?;
+    Ok(text)
+}
+
+/// Checks the length of a text in Unicode code points.
+pub fn check_length(text: &str, min: usize, max: usize) -> Result<(), Invalid> {
+    let length = text.chars().take(max + 1).count();
+    if (min..=max).contains(&length) {
+        Ok(())
+    } else {
+        Err(Invalid(format!("must be {min} to {max} characters long")))
+    }
+}
+
+/// Defines a type for checked text: a newtype over `String` whose `parse` applies a rule, and
+/// which reads from JSON only what passes the rule. The crate that uses it depends on `serde`.
+///
+/// ```
+/// use tributary_functions::values::{Invalid, checked_text};
+///
+/// checked_text!(
+///     /// The code of a room: three digits.
+///     RoomCode,
+///     |text| {
+///         let is_code = text.len() == 3 && text.bytes().all(|byte| byte.is_ascii_digit());
+///         if is_code { Ok(text) } else { Err(Invalid("must be three digits".into())) }
+///     }
+/// );
+///
+/// assert_eq!(RoomCode::parse("204".into()).unwrap().as_str(), "204");
+/// assert!(serde_json::from_str::<RoomCode>(r#""20""#).is_err());
+/// ```
+#[macro_export]
+macro_rules! checked_text {
+    ($(#[$doc:meta])* $name:ident, $check:expr) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+        #[serde(try_from = "String")]
+        pub struct $name(String);
+
+        impl $name {
+            /// Applies the rule of the type.
+            pub fn parse(text: String) -> Result<Self, $crate::values::Invalid> {
+                let check: fn(String) -> Result<String, $crate::values::Invalid> = $check;
+                check(text).map(Self)
+            }
+
+            /// The text.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl AsRef<str> for $name {
+            fn as_ref(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl TryFrom<String> for $name {
+            type Error = $crate::values::Invalid;
+
+            fn try_from(text: String) -> Result<Self, Self::Error> {
+                Self::parse(text)
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+    };
+}
+pub use crate::checked_text;
+
+/// Returns true if the Functions host may have written this text, as it arrived through a trigger, in
+/// place of another.
+///
+/// Without `dateParseHandling: None` in host.json, or with an extension bundle that does not know it,
+/// the host writes every string that Newtonsoft.Json takes for a date anew. Whatever the string was
+/// (`2026-11-21T09:25:54.120Z`, `2026-11-21T24:00:00Z`, `/Date(0)/`), it arrives as
+/// `yyyy-MM-ddTHH:mm:ss` with up to seven fraction digits and `Z`, an offset or nothing. So the form
+/// of what arrives tells; whoever copies such a text reads it again from its container.
+pub fn may_be_rewritten_by_host(text: &str) -> bool {
+    (17..=45).contains(&text.len())
+        && text.as_bytes().get(10) == Some(&b'T')
+        && text.as_bytes()[..4].iter().all(u8::is_ascii_digit)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_timestamp_always_has_three_fraction_digits() {
+        for (text, written) in [
+            ("2026-11-21T09:25:54.12Z", "2026-11-21T09:25:54.120Z"),
+            ("2026-11-21T09:25:54Z", "2026-11-21T09:25:54.000Z"),
+            ("2026-11-21T10:25:54.1239+01:00", "2026-11-21T09:25:54.123Z"),
+        ] {
+            assert_eq!(Timestamp::parse(text).unwrap().to_string(), written);
+        }
+    }
+
+    #[test]
+    fn what_is_not_a_timestamp_is_refused() {
+        for text in [
+            "",
+            "yesterday",
+            "2026-11-21",
+            "0000-01-01T00:00:00+23:59",
+            "9999-12-31T23:59:59-23:59",
+        ] {
+            assert!(Timestamp::parse(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_clock_that_runs_faster_begins_where_it_was_set() {
+        let hour = Duration::from_hours(1);
+        let since = Timestamp::now().before(hour);
+        let now = Clock::faster(24, since).now();
+        assert!(now >= since.after(24 * hour) && now < since.after(25 * hour), "{now}");
+        let later = Timestamp::now().after(hour);
+        assert!(Clock::faster(24, later).now() < later, "it has not begun");
+    }
+
+    #[test]
+    fn ids_follow_the_rule_of_the_api() {
+        let longest = "a".repeat(128);
+        for id in ["a", "0", "A.b_c-d", longest.as_str()] {
+            assert!(check_id(id).is_ok(), "{id}");
+        }
+        let too_long = "a".repeat(129);
+        for id in ["", ".a", "-a", "_a", "a/b", "a b", "ä", "a:b", "a~b", too_long.as_str()] {
+            assert!(check_id(id).is_err(), "{id}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn text_order_is_time_order(a in 0i64..253_402_300_799_000, b in 0i64..253_402_300_799_000) {
+            let at = |millis: i64| {
+                let nanos = i128::from(millis) * 1_000_000;
+                Timestamp::truncate(OffsetDateTime::from_unix_timestamp_nanos(nanos).unwrap())
+            };
+            prop_assert_eq!(at(a).to_string().cmp(&at(b).to_string()), a.cmp(&b));
+            prop_assert_eq!(Timestamp::parse(&at(a).to_string()).unwrap(), at(a));
+            prop_assert_eq!(at(a).to_string().len(), Timestamp::LENGTH);
+        }
+
+        #[test]
+        fn no_text_makes_a_parser_panic(text in ".*") {
+            let _ = (Timestamp::parse(&text), check_id(&text), check_length(&text, 1, 3), may_be_rewritten_by_host(&text));
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! What the news measure of their runs.
+
+use std::sync::LazyLock;
+
+use opentelemetry::{
+    KeyValue,
+    metrics::{Counter, Gauge},
+};
+use tributary_functions::{brand::branded, telemetry::meter};
+
+/// Created at first use: by then the provider is installed.
+static INSTRUMENTS: LazyLock<Instruments> = LazyLock::new(Instruments::new);
+
+struct Instruments {
+    items: Counter<u64>,
+    lag: Gauge<u64>,
+}
+
+impl Instruments {
+    fn new() -> Self {
+        Self {
+            items: meter().u64_counter(branded("migration.items")).with_unit("{item}").build(),
+            lag: meter().u64_gauge(branded("migration.lag")).with_unit("s").build(),
+        }
+    }
+}
+
+/// Measures a run that brings items to a colder container: the items that it has brought and could not
+/// bring, and for how many seconds the oldest that is left has been due.
+pub(super) fn migration(moved: u64, failed: u64, lag_seconds: u64) {
+    for (outcome, items) in [("success", moved), ("failure", failed)] {
+        INSTRUMENTS.items.add(items, &[KeyValue::new("outcome", outcome)]);
+    }
+    INSTRUMENTS.lag.record(lag_seconds, &[]);
+}

@@ -1,0 +1,65 @@
+//! The framework names nothing of the app's domains. `cargo xtask circles` checks what it imports.
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+};
+
+const FRAMEWORK: &str = "crates/tributary-functions/src";
+
+/// Containers and functions that the framework has for every app, and words that mean something else
+/// there: the change feed, and people who call.
+const OF_THE_FRAMEWORK: [&str; 9] = [
+    "dead-letters",
+    "leases",
+    "ListDeadLetters",
+    "GetDeadLetter",
+    "ReplayDeadLetter",
+    "DeleteDeadLetter",
+    "ZUnmatchedRoute",
+    "feed",
+    "users",
+];
+
+/// Neither in code nor in its texts: each domain is an app's own.
+#[test]
+fn the_framework_names_nothing_of_the_domains() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let containers = fs::read_to_string(root.join("infra/containers.json")).unwrap();
+    let containers: serde_json::Value = serde_json::from_str(&containers).unwrap();
+    let containers = containers["containers"].as_array().unwrap().iter();
+    let mut words: BTreeSet<String> =
+        containers.map(|one| one["id"].as_str().unwrap().to_owned()).collect();
+    for folder in ["src", "functions"] {
+        let entries = fs::read_dir(root.join(folder)).unwrap().map(Result::unwrap);
+        let folders = entries.filter(|entry| entry.path().is_dir());
+        words.extend(folders.map(|entry| entry.file_name().into_string().unwrap()));
+    }
+    words.retain(|word| !OF_THE_FRAMEWORK.contains(&word.as_str()));
+    assert!(words.contains("blog") && words.contains("posts") && words.contains("GetPost"));
+    let mut found = Vec::new();
+    for path in files_of(&root.join(FRAMEWORK)) {
+        let source = fs::read_to_string(&path).unwrap();
+        for (number, line) in source.lines().enumerate() {
+            let mut parts = line.split(|c: char| !c.is_alphanumeric() && c != '_');
+            if parts.any(|part| words.contains(part)) {
+                found.push(format!("{}:{}: {line}", path.display(), number + 1));
+            }
+        }
+    }
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+/// The files below a folder, in their order.
+fn files_of(root: &Path) -> Vec<PathBuf> {
+    let (mut files, mut folders) = (Vec::new(), vec![root.to_owned()]);
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() { folders.push(path) } else { files.push(path) }
+        }
+    }
+    files.sort();
+    files
+}
