@@ -45,7 +45,10 @@
 //!
 //! *An item does not go on before its location names it.* A command finds the item by its location
 //! only. A relocation ends the move first: the item names the place that it has come from
-//! ([`arrived_from`](StoredItem::arrived_from)).
+//! ([`arrived_from`](StoredItem::arrived_from)). Only in the same logical partition does a command find
+//! an item whose location is behind: there it may go on, since location and item agree on the
+//! partition, and that is all that a search needs. If it is to go back to the very place where the left
+//! move has it depart still, that move is ended first.
 //!
 //! *No loss, no double.* The source becomes a tombstone only when the item stands in its new place.
 //! Between the two writes both are there: a reader who meets a departing item looks into the new place,
@@ -92,6 +95,11 @@ pub(super) async fn depart(
 ) -> Result<Stored<StoredItem>, StoreError> {
     let (to, id) = (&departure.to, &item.public.id);
     let found = news.copy_in(to.store, &to.partition_key, id).await?;
+    if found.as_ref().is_some_and(|found| matches!(found.item.state(), CopyState::Departing(_))) {
+        // It has come from there, by a move that was left.
+        end(news, to.store, &to.partition_key, id).await?;
+        return Err(StoreError::race(false));
+    }
     let was_taken = found.as_ref().is_some_and(|found| match &found.item {
         NewsItem::Vacated(Vacated { reservation: Some(earlier), .. }) => earlier.was_taken,
         NewsItem::Vacated(_) | NewsItem::FeedItem(_) => true,

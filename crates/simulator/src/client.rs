@@ -2,7 +2,7 @@
 
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use anyhow::Context as _;
@@ -40,8 +40,10 @@ pub struct Tally {
     pub wrong: Vec<String>,
 }
 
-/// An operation that is sent so often without a known outcome is not answered honestly.
+/// An operation that is sent so often, or for so long, without a known outcome is not answered
+/// honestly.
 const MOST_TRIES: usize = 300;
+const LONGEST: Duration = Duration::from_mins(3);
 /// More wrong answers tell nothing new.
 const MOST_WRONG: usize = 20;
 /// The most of what the model knows that is shown, in bytes.
@@ -133,7 +135,7 @@ impl<W: Workload> Client<W> {
 
     /// Sends a request until its outcome is known; tells whether it was sent more than once.
     async fn ask(&mut self, call: &Call) -> (Reply, bool) {
-        let mut tries = 1;
+        let (mut tries, begun) = (1, Instant::now());
         loop {
             let reply = self.api.send(call.clone()).await;
             let status = reply.as_ref().map_or(500, |reply| reply.status);
@@ -151,7 +153,8 @@ impl<W: Workload> Client<W> {
             }
             let unknown = reply.as_ref().is_none_or(Reply::is_unknown);
             let honest = !none_came || self.simulation.crashes;
-            if !unknown || !honest || tries == MOST_TRIES {
+            let is_last = tries == MOST_TRIES || begun.elapsed() > LONGEST;
+            if !unknown || !honest || is_last {
                 let none = || Reply { status, body: "no answer".into(), retry_after: None };
                 return (reply.unwrap_or_else(none), tries > 1);
             }

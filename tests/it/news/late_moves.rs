@@ -49,6 +49,19 @@ async fn a_move_that_is_ended_days_later_leaves_one_item() {
 }
 
 #[tokio::test]
+async fn an_item_goes_back_in_its_partition_after_a_move_that_was_left() {
+    let room = Newsroom::new().await;
+    room.at_one_time();
+    room.post("herald", "a", 45.0).await.expect(201);
+    // The item stands in the hot container by then.
+    drop(held((&room.world, Replace, "feeds_locations"), room.post("herald", "a", 10.0)).await);
+    room.post("herald", "a", 44.0).await.expect(200);
+    assert_eq!((room.live().await, room.urls("days=90").await), (1, vec!["a".to_owned()]));
+    room.post("herald", "a", 10.0).await.expect(200);
+    assert_eq!((room.live().await, room.urls("days=30").await), (1, vec!["a".to_owned()]));
+}
+
+#[tokio::test]
 async fn an_item_is_not_brought_on_while_its_move_cannot_end() {
     let room = Newsroom::new().await;
     let item = room.post("reuters", "a", 75.0).await.expect(201).json();
