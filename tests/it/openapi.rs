@@ -1,11 +1,16 @@
-//! The OpenAPI document says of each function what the app takes.
+//! The OpenAPI document says of each function what the app takes and what it answers. The stories of
+//! budgets hold each answer that they get against it ([`check`]).
 
-use std::{collections::BTreeSet, process::Command};
+use std::{collections::BTreeSet, process::Command, sync::LazyLock};
 
 use serde_json::{Value, json};
 use tributary_functions::http::HttpFunction;
 
-use crate::{api_page::documented, costs::tables, world::World};
+use crate::{
+    api_page::documented,
+    costs::{budget, tables},
+    world::{Answer, World},
+};
 
 const HANDLER: &str = env!("CARGO_BIN_EXE_tributary");
 
@@ -14,6 +19,99 @@ fn document() -> Value {
     let output = Command::new(HANDLER).arg("openapi").output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     serde_json::from_slice(&output.stdout).unwrap()
+}
+
+static DOCUMENT: LazyLock<Value> =
+    LazyLock::new(|| tributary::program().describe().unwrap().openapi());
+
+/// Panics if the document does not have this answer.
+#[track_caller]
+pub(crate) fn check(method: &str, path: &str, answer: &Answer) {
+    let segments = |path: &str| path.split('/').map(str::to_owned).collect::<Vec<_>>();
+    let asked = segments(path.split('?').next().unwrap());
+    let fits = |route: &String| {
+        let route = segments(route);
+        let mut pairs = route.iter().zip(&asked);
+        route.len() == asked.len() && pairs.all(|(own, other)| own.starts_with('{') || own == other)
+    };
+    let (route, operations) =
+        DOCUMENT["paths"].as_object().unwrap().iter().find(|(route, _)| fits(route)).unwrap();
+    let responses = &operations[&method.to_lowercase()]["responses"];
+    let response = &responses[answer.status.as_str()];
+    assert!(response.is_object(), "{method} {route} has no {} in {responses}", answer.status);
+    let content = response["content"].as_object();
+    let Some((media_type, content)) = content.and_then(|content| content.iter().next()) else {
+        assert!(answer.text.is_empty(), "{method} {route}: {}", answer.text);
+        return;
+    };
+    assert_eq!(answer.header("content-type"), media_type, "{method} {route}");
+    let difference = difference(&content["schema"], &answer.json());
+    assert_eq!(difference, None, "{method} {route}: {}", answer.text);
+}
+
+/// Returns where a value is not as a schema says; a field that the schema does not name is none of it.
+fn difference(schema: &Value, value: &Value) -> Option<String> {
+    if let Some(reference) = schema["$ref"].as_str() {
+        return difference(DOCUMENT.pointer(&reference[1..]).unwrap(), value);
+    }
+    if let Some(choices) = schema["anyOf"].as_array() {
+        let differences: Vec<_> = choices.iter().map(|one| difference(one, value)).collect();
+        return differences.into_iter().min().flatten();
+    }
+    let is = |name: &Value| match name.as_str() {
+        Some("null") => value.is_null(),
+        Some("string") => value.is_string(),
+        Some("boolean") => value.is_boolean(),
+        Some("integer") => value.is_i64() || value.is_u64(),
+        Some("number") => value.is_number(),
+        Some("array") => value.is_array(),
+        Some("object") => value.is_object(),
+        _ => true,
+    };
+    let is_of_type = match &schema["type"] {
+        Value::Array(names) => names.iter().any(is),
+        name => is(name),
+    };
+    if !is_of_type {
+        return Some(format!("{value} is no {}", schema["type"]));
+    }
+    let elements = value.as_array().into_iter().flatten();
+    let in_elements = elements.filter_map(|element| difference(schema.get("items")?, element));
+    let fields = value.as_object().into_iter().flatten();
+    let in_fields = fields.filter_map(|(name, value)| {
+        let own = schema.get("properties")?;
+        let own = own.get(name).ok_or_else(|| format!("{name} is not in the schema"));
+        own.map_or_else(Some, |own| difference(own, value))
+    });
+    let required = schema["required"].as_array().into_iter().flatten();
+    let missing = required.filter(|name| value.get(name.as_str().unwrap()).is_none());
+    let missing = missing.map(|name| format!("{name} is missing"));
+    in_elements.chain(in_fields).chain(missing).next()
+}
+
+#[test]
+fn an_answer_that_is_not_in_the_document_is_found() {
+    let post = json!({"$ref": "#/components/schemas/Like"});
+    let like = json!({"id": "l", "postId": "p", "userId": "u", "userUsername": "U",
+        "creationDate": "2026-11-23T00:00:00.000Z"});
+    assert_eq!(difference(&post, &like), None);
+    for (field, value) in [("id", json!(5)), ("secret", json!("s")), ("postId", Value::Null)] {
+        let mut other = like.clone();
+        other[field] = value;
+        assert!(difference(&post, &other).is_some(), "{other}");
+    }
+    let page = json!({"$ref": "#/components/schemas/LikePage"});
+    assert!(difference(&page, &json!({"items": [like]})).unwrap().contains("nextCursor"));
+}
+
+#[tokio::test]
+async fn the_app_serves_its_document_and_a_caller_who_has_it_gets_nothing_new() {
+    let world = World::new().await;
+    let served = world.get("/api/openapi.json").await.expect(200);
+    assert_eq!(served.json(), document());
+    let known = [("if-none-match", served.header("etag"))];
+    world.call("GET", "/api/openapi.json", &known, None).await.expect(304);
+    budget(&world, ("GET", "/api/openapi.json", None), "0 requests, 0.00 RU: ").await;
 }
 
 /// The operation of a function.

@@ -10,7 +10,10 @@ use axum::{Extension, Router, http::Method, middleware};
 use custom_handler::{CustomHandler, TimerInfo, TraceContext};
 use futures::future::join_all;
 
+use serde_json::Value;
+
 pub use self::declaration::{Declaration, Trigger};
+use self::openapi::{DOCUMENT_BYTES, OpenApi, get_open_api};
 use crate::{
     audit::{self, Audit},
     config::{ConfigError, Settings},
@@ -29,7 +32,7 @@ use crate::{
     values::Clock,
 };
 
-/// The functions of no domain: changes that could not be applied, for operators.
+/// The functions of no domain that operators call: changes that could not be applied.
 #[rustfmt::skip]
 fn shared_functions() -> Vec<HttpFunction<Projections>> {
     use AuthLevel::Function;
@@ -88,7 +91,9 @@ impl Default for Options {
 pub struct App {
     /// The domains.
     pub domains: Vec<Domain>,
+    /// Functions of no domain.
     shared: Vec<HttpFunction>,
+    openapi: OpenApi,
     projections: Projections,
     options: Options,
 }
@@ -108,8 +113,21 @@ impl App {
         let projections = domains.iter().flat_map(|domain| domain.projections.iter().cloned());
         let letters = DeadLetters::new(cosmos);
         let projections = Projections::new(letters, options.retry_budget, projections.collect());
-        let shared = bind(shared_functions(), &projections);
-        Ok(Self { domains, shared, projections, options })
+        let openapi = OpenApi::default();
+        let document = get("GetOpenApi", "/api/openapi.json", AuthLevel::Anonymous, get_open_api);
+        let document = document.answers(Footprint::Item(DOCUMENT_BYTES));
+        let mut shared = bind(shared_functions(), &projections);
+        shared.push(document.with_state(openapi.clone()));
+        let of_domains = domains.iter().flat_map(|domain| {
+            domain.http_functions.iter().map(move |function| (domain.name, function))
+        });
+        openapi.describe(of_domains.chain(shared.iter().map(|function| ("app", function))));
+        Ok(Self { domains, shared, openapi, projections, options })
+    }
+
+    /// Returns the OpenAPI 3.1 document of all HTTP functions.
+    pub fn openapi(&self) -> Value {
+        self.openapi.value()
     }
 
     /// Returns all HTTP functions, in the order of the tables.

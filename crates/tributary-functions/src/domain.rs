@@ -9,7 +9,7 @@
 //! 4. The command `functions` of the app writes a folder in `functions/` for each function.
 //!
 //! ```
-//! use axum::extract::State;
+//! use axum::{Json, extract::State};
 //! use tributary_functions::{
 //!     config::ConfigError,
 //!     cosmos::Container,
@@ -36,7 +36,7 @@
 //!     vec![get("GetRoom", "/api/rooms/{roomId}", Anonymous, get_room)]
 //! }
 //!
-//! async fn get_room(State(_rooms): State<Rooms>) -> Result<String, ApiError> {
+//! async fn get_room(State(_rooms): State<Rooms>) -> Result<Json<String>, ApiError> {
 //!     Err(ApiError::NotFound("room"))
 //! }
 //! ```

@@ -220,6 +220,8 @@ impl<'de> Deserialize<'de> for Timestamp {
     }
 }
 
+text_schema!(Timestamp, "date-time");
+
 /// Checks an id that a caller chose: `^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`.
 pub fn check_id(text: &str) -> Result<(), Invalid> {
     let allowed = |c: u8| c.is_ascii_alphanumeric() || matches!(c, b'.' | b'_' | b'-');
@@ -319,6 +321,8 @@ macro_rules! checked_text {
             }
         }
 
+        $crate::values::text_schema!($name);
+
         impl std::fmt::Display for $name {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.write_str(&self.0)
@@ -327,6 +331,32 @@ macro_rules! checked_text {
     };
 }
 pub use crate::checked_text;
+
+/// What `text_schema!` names.
+#[doc(hidden)]
+pub use schemars;
+
+/// Says in OpenAPI that a type is written as a string, with a format where it has one:
+/// `text_schema!(Moment, "date-time")`.
+#[macro_export]
+macro_rules! text_schema {
+    ($name:ident $(, $format:literal)?) => {
+        impl $crate::values::schemars::JsonSchema for $name {
+            fn inline_schema() -> bool {
+                true
+            }
+
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                stringify!($name).into()
+            }
+
+            fn json_schema(_: &mut $crate::values::schemars::SchemaGenerator) -> $crate::values::schemars::Schema {
+                $crate::values::schemars::json_schema!({"type": "string" $(, "format": $format)?})
+            }
+        }
+    };
+}
+pub use crate::text_schema;
 
 /// Returns true if the Functions host may have written this text, as it arrived through a trigger, in
 /// place of another.

@@ -1,19 +1,19 @@
 //! C3: `POST /posts/{postId}/comments`.
 
-use axum::{extract::State, response::Response};
+use axum::extract::State;
 use tributary_functions::{
     cosmos::{Attempt, ETag, retry},
     engines::{
         counted_children::{Creation, Request},
         idempotency::IdempotencyKey,
     },
-    http::{self, Actor, ApiError, Form, FromForm, JsonBody, Params},
+    http::{self, Actor, ApiError, Form, FromForm, ItemResponse, JsonBody, Params},
     values::{CommandId, Timestamp},
 };
 
 use crate::blog::{
     Blog,
-    model::{Comment, CommentContent, CommentId, PostId, UserId},
+    model::{Comment, CommentContent, CommentId, PostId, PublicComment, UserId},
 };
 
 /// The body of C3.
@@ -39,7 +39,7 @@ pub async fn create_comment(
     key: Option<IdempotencyKey>,
     command: CommandId,
     JsonBody(body): JsonBody<NewComment>,
-) -> Result<Response, ApiError> {
+) -> Result<ItemResponse<PublicComment>, ApiError> {
     actor.must_be(body.user_id.as_str())?;
     let author = blog.confirmed_author(&body.user_id).await?;
     let id = match &key {
@@ -67,7 +67,7 @@ pub async fn create_comment(
     .await
 }
 
-fn created(comment: &Comment, etag: &ETag) -> Response {
+fn created(comment: &Comment, etag: &ETag) -> ItemResponse<PublicComment> {
     let public = &comment.public;
     http::created(&format!("/api/posts/{}/comments/{}", public.post_id, public.id), public, etag)
 }

@@ -1,16 +1,16 @@
 //! C2: `POST /posts`.
 
-use axum::{extract::State, response::Response};
+use axum::extract::State;
 use tributary_functions::{
     cosmos::{Reads, Reason, retry},
-    http::{Actor, ApiError, JsonBody},
+    http::{Actor, ApiError, ItemResponse, JsonBody},
 };
 use uuid::Uuid;
 
 use super::put_post::create;
 use crate::blog::{
     Blog,
-    model::{Post, PostId, PostText},
+    model::{Post, PostId, PostText, PublicPost},
     stores::PostSlot,
 };
 
@@ -20,7 +20,7 @@ pub async fn create_post(
     State(blog): State<Blog>,
     actor: Actor,
     JsonBody(text): JsonBody<PostText>,
-) -> Result<Response, ApiError> {
+) -> Result<ItemResponse<PublicPost>, ApiError> {
     actor.must_be(text.user_id.as_str())?;
     let id = PostId::parse(Uuid::now_v7().to_string())
         .map_err(|error| ApiError::invalid("id", error.to_string()))?;

@@ -1,9 +1,9 @@
 //! C1: `POST /users`.
 
-use axum::{extract::State, response::Response};
+use axum::extract::State;
 use tributary_functions::{
     cosmos::{Attempt, retry},
-    http::{Actor, ApiError, Conditions, JsonBody},
+    http::{Actor, ApiError, Conditions, ItemResponse, JsonBody},
     values::CommandId,
 };
 use uuid::Uuid;
@@ -11,7 +11,7 @@ use uuid::Uuid;
 use super::put_user::{Conditional, NewName, create, save};
 use crate::blog::{
     Blog,
-    model::{User, UserId},
+    model::{PublicUser, User, UserId},
 };
 
 /// Creates a user under an id of ours: two store requests. A caller who is known gets the id under
@@ -22,7 +22,7 @@ pub async fn create_user(
     actor: Actor,
     command: CommandId,
     JsonBody(NewName(username)): JsonBody<NewName>,
-) -> Result<Response, ApiError> {
+) -> Result<ItemResponse<PublicUser>, ApiError> {
     let id = actor.user_id().map_or_else(|| Uuid::now_v7().to_string(), str::to_owned);
     let id = UserId::parse(id).map_err(|error| ApiError::invalid("id", error.to_string()))?;
     let user = User::new(id, username);

@@ -1,16 +1,16 @@
 //! C4: `PUT /posts/{postId}/likes/{userId}`.
 
-use axum::{extract::State, http::StatusCode, response::Response};
+use axum::{extract::State, http::StatusCode};
 use tributary_functions::{
     cosmos::{Attempt, ETag, StoreError, confirm, retry},
     engines::counted_children::{Creation, Request},
-    http::{self, Actor, ApiError, Conditions, Params},
+    http::{self, Actor, ApiError, Conditions, ItemResponse, Params},
     values::{CommandId, Timestamp},
 };
 
 use crate::blog::{
     Blog,
-    model::{Like, PostId, UserId},
+    model::{Like, PostId, PublicLike, UserId},
 };
 
 /// Creates a like and counts it, in one transaction: two store requests when nobody else writes to
@@ -21,7 +21,7 @@ pub async fn like_post(
     Params((post_id, user_id)): Params<(PostId, UserId)>,
     conditions: Conditions,
     command: CommandId,
-) -> Result<Response, ApiError> {
+) -> Result<ItemResponse<PublicLike>, ApiError> {
     actor.must_be(user_id.as_str())?;
     let author = blog.confirmed_author(&user_id).await?;
     if conditions.demands_existence() {
@@ -53,12 +53,16 @@ pub async fn like_post(
 }
 
 /// The answer when the like is there already.
-fn found(like: &Like, etag: &ETag, conditions: &Conditions) -> Result<Response, ApiError> {
+fn found(
+    like: &Like,
+    etag: &ETag,
+    conditions: &Conditions,
+) -> Result<ItemResponse<PublicLike>, ApiError> {
     conditions.check(Some(etag))?;
     Ok(http::item(StatusCode::OK, &like.public, etag))
 }
 
-fn created(like: &Like, etag: &ETag) -> Response {
+fn created(like: &Like, etag: &ETag) -> ItemResponse<PublicLike> {
     let public = &like.public;
     let location = format!("/api/posts/{}/likes/{}", public.post_id, public.user_id);
     http::created(&location, public, etag)

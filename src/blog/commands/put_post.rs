@@ -1,13 +1,16 @@
 //! C2: `PUT /posts/{postId}`.
 
-use axum::{extract::State, http::StatusCode, response::Response};
+use axum::{extract::State, http::StatusCode};
 use tributary_functions::{
     cosmos::{Attempt, ETag, Reads, StoreError, Stored, retry},
     engines::{
         command::{self, Put},
         counted_children::{Edition, Request},
     },
-    http::{self, Actor, ApiError, Conditions, DomainProblem, Form, FromForm, JsonBody, Params},
+    http::{
+        self, Actor, ApiError, Conditions, DomainProblem, Form, FromForm, ItemResponse, JsonBody,
+        Params,
+    },
     projection::removal::{Remaining, remove_some},
     values::{CommandId, Timestamp},
 };
@@ -46,7 +49,7 @@ pub async fn put_post(
     conditions: Conditions,
     command: CommandId,
     JsonBody(text): JsonBody<PostText>,
-) -> Result<Response, ApiError> {
+) -> Result<ItemResponse<PublicPost>, ApiError> {
     actor.must_be(text.user_id.as_str())?;
     let wanted = Wanted { id, text, command, now: Timestamp::now() };
     retry(async |attempt: Attempt| {
@@ -87,7 +90,7 @@ async fn save(
     wanted: &Wanted,
     conditions: &Conditions,
     attempt: Attempt,
-) -> Result<Response, ApiError> {
+) -> Result<ItemResponse<PublicPost>, ApiError> {
     let Wanted { id, text, command, now } = wanted;
     match blog.post_slot(id).await?.put(command, attempt, wanted) {
         Put::Created(post) => Ok(created(&post.item.public, &post.etag)),
@@ -129,7 +132,7 @@ async fn edit(
     Wanted { id, text, command, .. }: &Wanted,
     conditions: &Conditions,
     reads: Reads,
-) -> Result<Response, ApiError> {
+) -> Result<ItemResponse<PublicPost>, ApiError> {
     if post.item.public.user_id != text.user_id {
         return Err(ApiError::Conflict(
             "This post belongs to another user. Choose another id, or sign in as its author to change it.",
@@ -153,12 +156,12 @@ pub(super) async fn create(
     blog: &Blog,
     post: &Post,
     mark: Option<&ETag>,
-) -> Result<Response, ApiError> {
+) -> Result<ItemResponse<PublicPost>, ApiError> {
     let id = post.public.post_id.as_str();
     let etag = blog.posts.put(id, id, &PostsItem::Post(post.clone()), mark).await?;
     Ok(created(&post.public, &etag))
 }
 
-pub(super) fn created(post: &PublicPost, etag: &ETag) -> Response {
+pub(super) fn created(post: &PublicPost, etag: &ETag) -> ItemResponse<PublicPost> {
     http::created(&format!("/api/posts/{}", post.post_id), post, etag)
 }

@@ -1,16 +1,16 @@
 //! C1: `PUT /users/{userId}`.
 
-use axum::{extract::State, http::StatusCode, response::Response};
+use axum::{extract::State, http::StatusCode};
 use tributary_functions::{
     cosmos::{Attempt, ETag, Stored, retry},
     engines::command::{Put, Wanted},
-    http::{self, Actor, ApiError, Conditions, Form, FromForm, JsonBody, Params},
+    http::{self, Actor, ApiError, Conditions, Form, FromForm, ItemResponse, JsonBody, Params},
     values::{CommandId, Timestamp},
 };
 
 use crate::blog::{
     Blog,
-    model::{User, UserId, Username},
+    model::{PublicUser, User, UserId, Username},
     usernames::{release, take_name},
 };
 
@@ -34,7 +34,7 @@ pub async fn put_user(
     conditions: Conditions,
     command: CommandId,
     JsonBody(NewName(username)): JsonBody<NewName>,
-) -> Result<Response, ApiError> {
+) -> Result<ItemResponse<PublicUser>, ApiError> {
     actor.must_be(id.as_str())?;
     let user = User::new(id, username);
     let conditional = Conditional { conditions, command };
@@ -67,7 +67,7 @@ pub(super) async fn save(
     wanted: &User,
     conditional: &Conditional,
     attempt: Attempt,
-) -> Result<Response, ApiError> {
+) -> Result<ItemResponse<PublicUser>, ApiError> {
     let conditions = &conditional.conditions;
     let slot = blog.user_slot(&wanted.user_id).await?;
     match slot.put(&conditional.command, attempt, wanted) {
@@ -100,7 +100,7 @@ pub(super) async fn create(
     blog: &Blog,
     wanted: User,
     mark: Option<&ETag>,
-) -> Result<Response, ApiError> {
+) -> Result<ItemResponse<PublicUser>, ApiError> {
     let (user, etag) = take_name(blog, wanted, mark).await?;
     Ok(created(blog, &user, &etag))
 }
@@ -110,7 +110,7 @@ async fn rename(
     user: Stored<User>,
     name: &Username,
     conditional: &Conditional,
-) -> Result<Response, ApiError> {
+) -> Result<ItemResponse<PublicUser>, ApiError> {
     let Stored { item: user, etag } = user;
     let old_name = user.public.username.clone();
     if old_name == *name {
@@ -135,7 +135,7 @@ async fn rename(
     Ok(http::item(StatusCode::OK, &renamed.public, &etag))
 }
 
-fn created(blog: &Blog, user: &User, etag: &ETag) -> Response {
+fn created(blog: &Blog, user: &User, etag: &ETag) -> ItemResponse<PublicUser> {
     blog.remember(user);
     http::created(&format!("/api/users/{}", user.user_id), &user.public, etag)
 }

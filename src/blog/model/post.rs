@@ -1,5 +1,6 @@
 //! Posts, their copies in short form, and the mark of a deleted one.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tributary_functions::{
     engines::{
@@ -60,8 +61,9 @@ pub struct Post {
 }
 
 /// What the API shows of a post; with a summary for its content, of a short post.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "Post")]
 pub struct PublicPost {
     /// Equal to `postId`, but in copies, which may need an id of their own.
     pub id: String,

@@ -1,5 +1,6 @@
 //! Comments and likes.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tributary_functions::{
     engines::idempotency::IdempotencyKey,
@@ -36,8 +37,9 @@ pub struct Comment {
 }
 
 /// What the API shows of a comment.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "Comment")]
 pub struct PublicComment {
     /// Made by the server.
     pub id: CommentId,
@@ -71,8 +73,9 @@ pub struct Like {
 }
 
 /// What the API shows of a like.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "Like")]
 pub struct PublicLike {
     /// Made from the user's id, so that a user likes a post once.
     pub id: String,

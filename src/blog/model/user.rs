@@ -2,6 +2,7 @@
 
 use std::mem;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tributary_functions::{
     engines::{idempotency::Recent, tombstone, unique_claim::Reserved},
@@ -68,8 +69,9 @@ pub struct FormerName {
 }
 
 /// What the API shows of a user.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "User")]
 pub struct PublicUser {
     /// Chosen by the caller, or a UUIDv7.
     pub id: UserId,

@@ -9,7 +9,7 @@ use icu_properties::{
 use serde::{Deserialize, Serialize};
 use unicode_normalization::UnicodeNormalization;
 
-use tributary_functions::values::{Invalid, check_length};
+use tributary_functions::values::{self, Invalid, check_length};
 
 /// A username: 1 to 64 characters after trimming, none of them invisible.
 ///
@@ -17,6 +17,8 @@ use tributary_functions::values::{Invalid, check_length};
 /// accepted under the rule of its time, and its owner keeps it until the next rename.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Username(String);
+
+values::text_schema!(Username);
 
 impl Username {
     /// Applies the rule.

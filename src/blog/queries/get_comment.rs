@@ -1,14 +1,14 @@
 //! `GET /posts/{postId}/comments/{commentId}`.
 
-use axum::{extract::State, response::Response};
+use axum::extract::State;
 use tributary_functions::{
     cosmos::confirm,
-    http::{ApiError, Conditions, Params, found},
+    http::{ApiError, Conditions, ItemResponse, Params, found},
 };
 
 use crate::blog::{
     Blog,
-    model::{CommentId, PostId},
+    model::{CommentId, PostId, PublicComment},
 };
 
 /// A comment: two point reads, for the comments of a deleted post are not there either.
@@ -16,7 +16,7 @@ pub async fn get_comment(
     State(blog): State<Blog>,
     Params((post_id, comment_id)): Params<(PostId, CommentId)>,
     conditions: Conditions,
-) -> Result<Response, ApiError> {
+) -> Result<ItemResponse<PublicComment>, ApiError> {
     let find = async |reads| {
         let blog = blog.reading(reads);
         let comment = async { Ok(blog.comment(&post_id, &comment_id).await?) };

@@ -1,29 +1,23 @@
 //! Q6: `GET /feed`.
 
-use axum::{
-    extract::{RawQuery, State},
-    http::header::CONTENT_TYPE,
-    response::IntoResponse,
-};
+use axum::extract::{RawQuery, State};
 use tributary_functions::{
-    cosmos::{JsonText, Query, Scope, StoreError},
-    http::{ApiError, limit_of},
+    cosmos::{Query, Scope, StoreError},
+    http::{ApiError, StoredItems, limit_of},
     projection::window::Window,
 };
 
-use crate::blog::{Blog, projections::NewestPosts};
+use crate::blog::{Blog, model::PublicPost, projections::NewestPosts};
 
 /// The newest posts, at most 100: one query in one logical partition. The copies in the feed are
 /// what readers see of posts, so they are handed through.
 pub async fn get_feed(
     State(blog): State<Blog>,
     RawQuery(query): RawQuery,
-) -> Result<impl IntoResponse, ApiError> {
+) -> Result<StoredItems<PublicPost>, ApiError> {
     let limit = limit_of(query.as_deref(), NewestPosts::CAPACITY)?;
     let scope = Scope::Partition(NewestPosts::PARTITION);
-    let posts: Vec<JsonText> = blog.feed.query(newest(limit)?, scope, limit).await?;
-    let body = JsonText::array("{\"items\":", posts, "}");
-    Ok(([(CONTENT_TYPE, "application/json")], body))
+    Ok(blog.feed.query(newest(limit)?, scope, limit).await?.into())
 }
 
 fn newest(limit: u32) -> Result<Query, StoreError> {

@@ -1,14 +1,14 @@
 //! `GET /posts/{postId}/likes/{userId}`.
 
-use axum::{extract::State, response::Response};
+use axum::extract::State;
 use tributary_functions::{
     cosmos::confirm,
-    http::{ApiError, Conditions, Params, found},
+    http::{ApiError, Conditions, ItemResponse, Params, found},
 };
 
 use crate::blog::{
     Blog,
-    model::{PostId, UserId},
+    model::{PostId, PublicLike, UserId},
 };
 
 /// A like: two point reads, for the likes of a deleted post are not there either.
@@ -16,7 +16,7 @@ pub async fn get_like(
     State(blog): State<Blog>,
     Params((post_id, user_id)): Params<(PostId, UserId)>,
     conditions: Conditions,
-) -> Result<Response, ApiError> {
+) -> Result<ItemResponse<PublicLike>, ApiError> {
     let find = async |reads| {
         let blog = blog.reading(reads);
         let like = async { Ok(blog.like(&post_id, &user_id).await?) };

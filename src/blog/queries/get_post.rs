@@ -1,19 +1,22 @@
 //! Q2: `GET /posts/{postId}`.
 
-use axum::{extract::State, response::Response};
+use axum::extract::State;
 use tributary_functions::{
     cosmos::confirm,
-    http::{ApiError, Conditions, Params, found},
+    http::{ApiError, Conditions, ItemResponse, Params, found},
 };
 
-use crate::blog::{Blog, model::PostId};
+use crate::blog::{
+    Blog,
+    model::{PostId, PublicPost},
+};
 
 /// A post with its author's name and its counts: one point read.
 pub async fn get_post(
     State(blog): State<Blog>,
     Params(id): Params<PostId>,
     conditions: Conditions,
-) -> Result<Response, ApiError> {
+) -> Result<ItemResponse<PublicPost>, ApiError> {
     let post = confirm(async |reads| blog.reading(reads).post(&id).await).await?;
     Ok(found(&conditions, &post.item.public, &post.etag))
 }

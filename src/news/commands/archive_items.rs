@@ -3,8 +3,8 @@
 use axum::{
     Json,
     extract::{RawQuery, State},
-    response::{IntoResponse, Response},
 };
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::news::{
@@ -15,9 +15,17 @@ use crate::news::{
 };
 use tributary_functions::http::{ApiError, parameter_of};
 
+/// The answer, which depends on `dryRun`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum ArchiveAnswer {
+    Done(ArchiveOutcome),
+    DryRun(DryRun),
+}
+
 /// What a run of the archive has done.
-#[derive(Debug, Serialize)]
-struct ArchiveOutcome {
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ArchiveOutcome {
     archived: u64,
     failed: u64,
     /// Whether nothing that is due is left. Otherwise the timer goes on, or another call does.
@@ -25,16 +33,16 @@ struct ArchiveOutcome {
 }
 
 /// What a run would do.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct DryRun {
+pub struct DryRun {
     would_archive: u64,
     partitions: Vec<PartitionItems>,
     /// Whether all that is due was counted within a minute.
     complete: bool,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct PartitionItems {
     partition_key: PartitionKey,
@@ -45,7 +53,7 @@ struct PartitionItems {
 pub async fn archive_items(
     State(app): State<NewsApp>,
     RawQuery(query): RawQuery,
-) -> Result<Response, ApiError> {
+) -> Result<Json<ArchiveAnswer>, ApiError> {
     match parameter_of(query.as_deref(), "dryRun")?.as_deref() {
         Some("true") => {
             let forecast = dry_run(&app.news, &app.background, Slice::CALL).await?;
@@ -54,7 +62,8 @@ pub async fn archive_items(
             let partitions =
                 partitions.map(|(partition_key, items)| PartitionItems { partition_key, items });
             let (partitions, complete) = (partitions.collect(), forecast.is_complete);
-            Ok(Json(DryRun { would_archive, partitions, complete }).into_response())
+            let forecast = DryRun { would_archive, partitions, complete };
+            Ok(Json(ArchiveAnswer::DryRun(forecast)))
         }
         None | Some("false") => {
             let done = archive(&app.news, &app.background, Slice::CALL).await?;
@@ -63,7 +72,7 @@ pub async fn archive_items(
                 failed: done.failed,
                 complete: done.is_complete,
             };
-            Ok(Json(outcome).into_response())
+            Ok(Json(ArchiveAnswer::Done(outcome)))
         }
         Some(_) => Err(ApiError::invalid("dryRun", "must be true or false")),
     }

@@ -1,13 +1,14 @@
 //! `POST /news/migrate`.
 
 use axum::{Json, extract::State};
+use schemars::JsonSchema;
 use serde::Serialize;
 use tributary_functions::http::ApiError;
 
 use crate::news::{NewsApp, migration::migrate, turns::Slice};
 
 /// What a run of the migration has done.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MigrationOutcome {
     migrated: u64,

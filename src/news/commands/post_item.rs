@@ -1,15 +1,15 @@
 //! `POST /news/items`.
 
-use axum::{extract::State, http::StatusCode, response::Response};
+use axum::{extract::State, http::StatusCode};
 use tributary_functions::{
-    http::{self, ApiError, Form, FromForm, JsonBody},
+    http::{self, ApiError, Form, FromForm, ItemResponse, JsonBody},
     values::{CommandId, Timestamp},
 };
 
 use super::save::{Saved, save};
 use crate::news::{
     feeds::News,
-    model::{Content, MAX_TAGS, Metadata, NewItem, ProviderId, SourceUrl, Tag, Title},
+    model::{Content, FeedItem, MAX_TAGS, Metadata, NewItem, ProviderId, SourceUrl, Tag, Title},
 };
 
 impl FromForm for NewItem {
@@ -38,7 +38,7 @@ pub async fn post_item(
     State(news): State<News>,
     command: CommandId,
     JsonBody(new): JsonBody<NewItem>,
-) -> Result<Response, ApiError> {
+) -> Result<ItemResponse<FeedItem>, ApiError> {
     let Saved { status, item } = save(&news, &new, &command).await?;
     let location = format!("/api/news/items/{}/{}", item.item.partition_key, item.item.id);
     Ok(if status == StatusCode::CREATED {

@@ -12,6 +12,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use axum::{Json, extract::State, http::StatusCode};
 use futures::{FutureExt, StreamExt, stream};
+use schemars::JsonSchema;
 use serde::Serialize;
 use tokio::time::{Instant, timeout_at};
 use tributary_functions::{
@@ -55,7 +56,7 @@ impl FromForm for NewItems {
 }
 
 /// What became of all items, in the order of the request.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Outcomes {
     items: Vec<Outcome>,
     succeeded: usize,
@@ -63,7 +64,7 @@ pub struct Outcomes {
 }
 
 /// What became of an item.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(untagged)]
 enum Outcome {
     #[serde(rename_all = "camelCase")]

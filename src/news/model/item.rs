@@ -1,5 +1,6 @@
 //! Feed items, as callers write and read them.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tributary_functions::values::Timestamp;
 
@@ -28,7 +29,7 @@ pub struct NewItem {
 }
 
 /// What the API shows of an item.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FeedItem {
     /// Made of the provider and the address ([`ItemId::of`]).
@@ -50,6 +51,7 @@ pub struct FeedItem {
     /// The tags.
     pub tags: Vec<Tag>,
     /// What the crawler adds.
+    #[schemars(with = "serde_json::Map<String, serde_json::Value>")]
     pub metadata: Metadata,
 }
 

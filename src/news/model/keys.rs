@@ -9,12 +9,14 @@ use tributary_partitioning::{
 };
 
 use super::ProviderId;
-use tributary_functions::values::{Invalid, Timestamp};
+use tributary_functions::values::{self, Invalid, Timestamp};
 
 /// The value of `/partitionKey`: `reuters_2026-11`, `gazette_2026-Q4`, or `2026-11`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String")]
 pub struct PartitionKey(String);
+
+values::text_schema!(PartitionKey);
 
 /// How items are spread over logical partitions (guide, "Partition Strategy Analysis").
 #[derive(Debug, Clone, PartialEq, Eq)]

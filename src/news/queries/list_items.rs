@@ -1,18 +1,18 @@
 //! `GET /news/items`.
 
-use axum::{extract::State, response::Response};
+use axum::{Json, extract::State, http::HeaderMap};
 use tributary_functions::{
     engines::child_list::SortKey,
-    http::{ApiError, PageRequest},
+    http::{ApiError, List, PageRequest},
 };
 
 use super::{filter::NewsFilter, router};
-use crate::news::feeds::News;
+use crate::news::{feeds::News, model::FeedItem};
 
 /// Items of a window, newest first.
 pub async fn list_items(
     State(news): State<News>,
     page: PageRequest<SortKey, NewsFilter<false>>,
-) -> Result<Response, ApiError> {
+) -> Result<(HeaderMap, Json<List<FeedItem>>), ApiError> {
     router::page(&news, page).await
 }

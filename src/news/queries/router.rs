@@ -21,8 +21,7 @@ use std::{cmp::Reverse, iter, ops::Range};
 
 use axum::{
     Json,
-    http::{HeaderName, HeaderValue},
-    response::{IntoResponse, Response},
+    http::{HeaderMap, HeaderName, HeaderValue},
 };
 use tributary_functions::{
     cosmos::Budget,
@@ -30,7 +29,7 @@ use tributary_functions::{
         child_list::SortKey,
         merged_list::{Merged, PageLimits, Part, merge},
     },
-    http::{ApiError, PageRequest, refused_cursor},
+    http::{ApiError, List, PageRequest, refused_cursor},
     values::Timestamp,
 };
 use tributary_partitioning::period::Period;
@@ -48,7 +47,7 @@ const PARTITIONS: HeaderName = HeaderName::from_static("x-partitions-queried");
 pub(super) async fn page<const SEARCH: bool>(
     news: &News,
     page: PageRequest<SortKey, NewsFilter<SEARCH>>,
-) -> Result<Response, ApiError> {
+) -> Result<(HeaderMap, Json<List<FeedItem>>), ApiError> {
     let window = page.filter.window(news.now())?;
     let after = page.after.clone();
     if after.as_ref().is_some_and(|after| !page.filter.has(&window, after)) {
@@ -62,26 +61,25 @@ pub(super) async fn page<const SEARCH: bool>(
     let places: Vec<Store> = asked.iter().map(Items::store).collect();
     let items: Vec<FeedItem> = items.into_iter().map(|item| item.public).collect();
     let list = page.page(items, rest, |item| SortKey(item.published_date, item.id.to_string()));
-    Ok(with_headers(Json(list), &places))
+    Ok((headers(&places), Json(list)))
 }
 
-/// Adds the containers and the number of partitions that an answer was read from.
+/// Returns headers with the containers and the number of partitions that an answer was read from.
 ///
 /// A query of a whole container counts as one: it goes to the physical partitions, and these are few
 /// in a hot container.
-pub(super) fn with_headers(answer: impl IntoResponse, places: &[Store]) -> Response {
+pub(super) fn headers(places: &[Store]) -> HeaderMap {
     let mut containers = places.to_vec();
     containers.sort();
     containers.dedup();
     let names: Vec<&str> = containers.into_iter().map(Store::as_str).collect();
     let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-    let mut response = answer.into_response();
-    let headers = response.headers_mut();
+    let mut headers = HeaderMap::new();
     if let Ok(names) = HeaderValue::from_str(&names) {
         headers.insert(CONTAINERS, names);
     }
     headers.insert(PARTITIONS, HeaderValue::from(places.len()));
-    response
+    headers
 }
 
 /// Parts of a list from the newest to the oldest, as they are needed.

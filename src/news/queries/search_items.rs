@@ -1,19 +1,19 @@
 //! `GET /news/search`.
 
-use axum::{extract::State, response::Response};
+use axum::{Json, extract::State, http::HeaderMap};
 use tributary_functions::{
     engines::child_list::SortKey,
-    http::{ApiError, PageRequest},
+    http::{ApiError, List, PageRequest},
 };
 
 use super::{filter::NewsFilter, router};
-use crate::news::feeds::News;
+use crate::news::{feeds::News, model::FeedItem};
 
 /// Items of a window whose title, content or tags contain a text, newest first.
 pub async fn search_items(
     State(news): State<News>,
     page: PageRequest<SortKey, NewsFilter<true>>,
-) -> Result<Response, ApiError> {
+) -> Result<(HeaderMap, Json<List<FeedItem>>), ApiError> {
     if page.filter.q.is_none() {
         return Err(ApiError::invalid("q", "is missing"));
     }

@@ -1,21 +1,21 @@
 //! `POST /customers/{customerId}/orders`.
 
-use axum::{extract::State, response::Response};
+use axum::extract::State;
 use tributary_functions::{
     cosmos::{Attempt, Stored, retry},
     engines::{
         counted_children::{Creation, Request},
         idempotency::IdempotencyKey,
     },
-    http::{self, Actor, ApiError, Form, FromForm, JsonBody, Params},
+    http::{self, Actor, ApiError, Form, FromForm, ItemResponse, JsonBody, Params},
     values::CommandId,
 };
 
 use crate::webstore::{
     Customers,
     model::{
-        CategoryId, CustomerId, MAX_LINES, NewLine, NewOrder, OrderId, ProductId, Quantity,
-        SalesOrder,
+        CategoryId, CustomerId, MAX_LINES, NewLine, NewOrder, OrderId, ProductId, PublicOrder,
+        Quantity, SalesOrder,
     },
 };
 
@@ -43,7 +43,7 @@ pub async fn create_order(
     key: Option<IdempotencyKey>,
     command: CommandId,
     JsonBody(wanted): JsonBody<NewOrder>,
-) -> Result<Response, ApiError> {
+) -> Result<ItemResponse<PublicOrder>, ApiError> {
     actor.must_be(customer_id.as_str())?;
     let from_key = |key| OrderId::from_key(&customer_id, key);
     let id = key.as_ref().map_or_else(OrderId::fresh, from_key);
@@ -73,7 +73,10 @@ pub async fn create_order(
 }
 
 /// The answer to a request whose order exists: names and prices may be others by now.
-fn repeated(stored: &Stored<SalesOrder>, wanted: &NewOrder) -> Result<Response, ApiError> {
+fn repeated(
+    stored: &Stored<SalesOrder>,
+    wanted: &NewOrder,
+) -> Result<ItemResponse<PublicOrder>, ApiError> {
     if stored.item.request == wanted.digest() {
         Ok(created(stored))
     } else {
@@ -81,7 +84,9 @@ fn repeated(stored: &Stored<SalesOrder>, wanted: &NewOrder) -> Result<Response, 
     }
 }
 
-fn created(Stored { item: SalesOrder { public, .. }, etag }: &Stored<SalesOrder>) -> Response {
+fn created(
+    Stored { item: SalesOrder { public, .. }, etag }: &Stored<SalesOrder>,
+) -> ItemResponse<PublicOrder> {
     let location = format!("/api/customers/{}/orders/{}", public.customer_id, public.id);
     http::created(&location, public, etag)
 }

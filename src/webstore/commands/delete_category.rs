@@ -1,6 +1,6 @@
 //! `DELETE /categories/{categoryId}`.
 
-use axum::{extract::State, response::Response};
+use axum::{extract::State, http::StatusCode};
 use tributary_functions::{
     http::{ApiError, Conditions, Params},
     values::CommandId,
@@ -18,7 +18,7 @@ pub async fn delete_category(
     Params(id): Params<CategoryId>,
     conditions: Conditions,
     command: CommandId,
-) -> Result<Response, ApiError> {
+) -> Result<StatusCode, ApiError> {
     let (kind, id) = (LabelKind::Category, id.as_str());
     LabelCommand { kind, id, conditions: &conditions, command: &command }.delete(&catalog).await
 }

@@ -1,19 +1,16 @@
 //! What categories and tags have in common.
 
-use axum::{
-    http::StatusCode,
-    response::{IntoResponse, Response},
-};
+use axum::http::StatusCode;
 use tributary_functions::{
     cosmos::{Attempt, ETag, Stored, retry},
     engines::command::{Delete, Put, Wanted},
-    http::{self, ApiError, Conditions, Form, FromForm},
+    http::{self, ApiError, Conditions, Form, FromForm, ItemResponse},
     values::CommandId,
 };
 
 use crate::webstore::{
     catalog::{Catalog, MAX_COUNTED_PRODUCTS, label_place},
-    model::{Label, LabelItem, LabelKind, Name},
+    model::{Label, LabelItem, LabelKind, Name, PublicLabel},
 };
 
 /// The body of `PUT /categories/{categoryId}` and `PUT /tags/{tagId}`.
@@ -35,7 +32,11 @@ pub(super) struct LabelCommand<'a> {
 
 impl LabelCommand<'_> {
     /// Creates the label or renames it: two store requests.
-    pub(super) async fn put(&self, catalog: &Catalog, name: &Name) -> Result<Response, ApiError> {
+    pub(super) async fn put(
+        &self,
+        catalog: &Catalog,
+        name: &Name,
+    ) -> Result<ItemResponse<PublicLabel>, ApiError> {
         retry(async |attempt: Attempt| {
             self.try_put(&catalog.reading(attempt.reads), name, attempt).await
         })
@@ -47,7 +48,7 @@ impl LabelCommand<'_> {
         catalog: &Catalog,
         name: &Name,
         attempt: Attempt,
-    ) -> Result<Response, ApiError> {
+    ) -> Result<ItemResponse<PublicLabel>, ApiError> {
         let Self { kind, id, conditions, command } = *self;
         match label_place(catalog.label(kind, id).await?).put(command, attempt, self) {
             Put::Created(label) => Ok(self.created(&label.item, &label.etag)),
@@ -77,16 +78,16 @@ impl LabelCommand<'_> {
     ///
     /// A product may be created between the count and the tombstone, or be on its way. Then the label
     /// comes back: `projections/label_names.rs` has the argument.
-    pub(super) async fn delete(&self, catalog: &Catalog) -> Result<Response, ApiError> {
+    pub(super) async fn delete(&self, catalog: &Catalog) -> Result<StatusCode, ApiError> {
         retry(async |attempt: Attempt| self.try_delete(&catalog.reading(attempt.reads)).await).await
     }
 
-    async fn try_delete(&self, catalog: &Catalog) -> Result<Response, ApiError> {
+    async fn try_delete(&self, catalog: &Catalog) -> Result<StatusCode, ApiError> {
         let Self { kind, id, conditions, command } = *self;
         let place = label_place(catalog.label(kind, id).await?);
         let Stored { item: label, etag } = match place.delete(command) {
             Delete::Live(label) => label,
-            Delete::Done => return Ok(StatusCode::NO_CONTENT.into_response()),
+            Delete::Done => return Ok(StatusCode::NO_CONTENT),
             Delete::Missing => return Err(conditions.missing(kind.as_str())),
         };
         conditions.check(Some(&etag))?;
@@ -96,7 +97,7 @@ impl LabelCommand<'_> {
         }
         let tombstone = LabelItem::Deleted(label.deleted(command));
         catalog.labels.replace(kind.as_str(), id, &tombstone, &etag).await?;
-        Ok(StatusCode::NO_CONTENT.into_response())
+        Ok(StatusCode::NO_CONTENT)
     }
 
     async fn write(
@@ -109,7 +110,7 @@ impl LabelCommand<'_> {
         Ok(catalog.labels.put(self.kind.as_str(), self.id, &item, read).await?)
     }
 
-    fn created(&self, label: &Label, etag: &ETag) -> Response {
+    fn created(&self, label: &Label, etag: &ETag) -> ItemResponse<PublicLabel> {
         let list = match self.kind {
             LabelKind::Category => "categories",
             LabelKind::Tag => "tags",
@@ -124,7 +125,7 @@ impl Wanted<Label> for LabelCommand<'_> {
     }
 }
 
-fn edited(label: &Label, etag: &ETag) -> Response {
+fn edited(label: &Label, etag: &ETag) -> ItemResponse<PublicLabel> {
     http::item(StatusCode::OK, &label.public, etag)
 }
 

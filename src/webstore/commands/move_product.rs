@@ -1,14 +1,14 @@
 //! `POST /categories/{categoryId}/products/{productId}/move`.
 
-use axum::{extract::State, http::StatusCode, response::Response};
+use axum::{extract::State, http::StatusCode};
 use tributary_functions::{
     cosmos::{Attempt, StoreError, Stored, retry},
-    http::{self, ApiError, Form, FromForm, JsonBody, Params},
+    http::{self, ApiError, Form, FromForm, ItemResponse, JsonBody, Params},
 };
 
 use crate::webstore::{
     catalog::Catalog,
-    model::{CategoryId, Departure, LabelKind, Product, ProductId, ProductItem},
+    model::{CategoryId, Departure, LabelKind, Product, ProductId, ProductItem, PublicProduct},
     moves::{self, MoveOutcome},
 };
 
@@ -31,7 +31,7 @@ pub async fn move_product(
     State(catalog): State<Catalog>,
     Params((from, id)): Params<(CategoryId, ProductId)>,
     JsonBody(NewCategory(to)): JsonBody<NewCategory>,
-) -> Result<Response, ApiError> {
+) -> Result<ItemResponse<PublicProduct>, ApiError> {
     let attempt = async |one: Attempt| {
         let catalog = catalog.reading(one.reads);
         match catalog.place(&from, &id).await? {
@@ -49,7 +49,7 @@ async fn begin(
     catalog: &Catalog,
     Stored { item: product, etag }: Stored<Product>,
     to: &CategoryId,
-) -> Result<Response, ApiError> {
+) -> Result<ItemResponse<PublicProduct>, ApiError> {
     let (from, id) = (&product.category_id, &product.id);
     if let Some(departure) = &product.departure {
         // This very move, by an earlier attempt or caller, or another one, which comes first.
@@ -91,7 +91,7 @@ async fn moved_before(
     place: Option<ProductItem>,
     (from, id): (&CategoryId, &ProductId),
     to: &CategoryId,
-) -> Result<Response, ApiError> {
+) -> Result<ItemResponse<PublicProduct>, ApiError> {
     let left = match &place {
         Some(ProductItem::DeletedProduct(tombstone)) => tombstone.moved_to.as_ref() == Some(to),
         _ => false,
@@ -104,6 +104,6 @@ async fn moved_before(
     product.map(|product| answer(&product)).ok_or(ApiError::NotFound("product"))
 }
 
-fn answer(product: &Stored<Product>) -> Response {
+fn answer(product: &Stored<Product>) -> ItemResponse<PublicProduct> {
     http::item(StatusCode::OK, &product.item.public(), &product.etag)
 }

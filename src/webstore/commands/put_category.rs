@@ -1,15 +1,15 @@
 //! `PUT /categories/{categoryId}`.
 
-use axum::{extract::State, response::Response};
+use axum::extract::State;
 use tributary_functions::{
-    http::{ApiError, Conditions, JsonBody, Params},
+    http::{ApiError, Conditions, ItemResponse, JsonBody, Params},
     values::CommandId,
 };
 
 use super::label::{LabelCommand, LabelName};
 use crate::webstore::{
     catalog::Catalog,
-    model::{CategoryId, LabelKind},
+    model::{CategoryId, LabelKind, PublicLabel},
 };
 
 /// Creates a category or renames one. The change feed brings a new name to the products.
@@ -19,7 +19,7 @@ pub async fn put_category(
     conditions: Conditions,
     command: CommandId,
     JsonBody(LabelName(name)): JsonBody<LabelName>,
-) -> Result<Response, ApiError> {
+) -> Result<ItemResponse<PublicLabel>, ApiError> {
     let (kind, id) = (LabelKind::Category, id.as_str());
     LabelCommand { kind, id, conditions: &conditions, command: &command }.put(&catalog, &name).await
 }

@@ -1,13 +1,13 @@
 //! `PUT /customers/{customerId}`.
 
-use axum::{extract::State, http::StatusCode, response::Response};
+use axum::{extract::State, http::StatusCode};
 use tributary_functions::{
     cosmos::{Attempt, ETag, StoreError, Stored, retry},
     engines::{
         command::{Place, Put, Wanted},
         counted_children::{Edition, Request},
     },
-    http::{self, Actor, ApiError, Conditions, Form, FromForm, JsonBody, Params},
+    http::{self, Actor, ApiError, Conditions, Form, FromForm, ItemResponse, JsonBody, Params},
     values::{CommandId, Timestamp},
 };
 
@@ -66,7 +66,7 @@ pub async fn put_customer(
     conditions: Conditions,
     command: CommandId,
     JsonBody(details): JsonBody<CustomerDetails>,
-) -> Result<Response, ApiError> {
+) -> Result<ItemResponse<PublicCustomer>, ApiError> {
     actor.must_be(id.as_str())?;
     let mut wanted = Customer::new(id, details);
     if !conditions.is_empty() {
@@ -104,7 +104,10 @@ impl Wanted<Self> for Customer {
     }
 }
 
-async fn create(customers: &Customers, customer: &Customer) -> Result<Response, ApiError> {
+async fn create(
+    customers: &Customers,
+    customer: &Customer,
+) -> Result<ItemResponse<PublicCustomer>, ApiError> {
     let id = customer.public.id.as_str();
     let item = CustomerItem::Customer(Box::new(customer.clone()));
     let etag = customers.customers.create(id, id, &item).await?;
@@ -117,7 +120,7 @@ async fn edit(
     stored: Stored<Customer>,
     details: &CustomerDetails,
     request: Request<'_, Customer>,
-) -> Result<Response, ApiError> {
+) -> Result<ItemResponse<PublicCustomer>, ApiError> {
     let public = &stored.item.public;
     if public.details == *details {
         customers.reads.confirmed()?;
@@ -131,10 +134,10 @@ async fn edit(
     }
 }
 
-fn created(customer: &PublicCustomer, etag: &ETag) -> Response {
+fn created(customer: &PublicCustomer, etag: &ETag) -> ItemResponse<PublicCustomer> {
     http::created(&format!("/api/customers/{}", customer.id), customer, etag)
 }
 
-fn edited(customer: &PublicCustomer, etag: &ETag) -> Response {
+fn edited(customer: &PublicCustomer, etag: &ETag) -> ItemResponse<PublicCustomer> {
     http::item(StatusCode::OK, customer, etag)
 }

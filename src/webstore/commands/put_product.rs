@@ -2,11 +2,11 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use axum::{extract::State, http::StatusCode, response::Response};
+use axum::{extract::State, http::StatusCode};
 use tributary_functions::{
     cosmos::{Attempt, ETag, StoreError, Stored, retry},
     engines::command::{self, Put},
-    http::{self, ApiError, Conditions, Form, FromForm, JsonBody, Params},
+    http::{self, ApiError, Conditions, Form, FromForm, ItemResponse, JsonBody, Params},
     values::CommandId,
 };
 
@@ -14,7 +14,7 @@ use crate::webstore::{
     catalog::{Catalog, product_place},
     model::{
         CategoryId, DeletedProduct, Description, Label, LabelCopy, LabelKind, MAX_TAGS, Name,
-        Price, Product, ProductId, ProductText, Sku, TagId,
+        Price, Product, ProductId, ProductText, PublicProduct, Sku, TagId,
     },
     moves::{self, MoveOutcome},
 };
@@ -51,7 +51,7 @@ pub async fn put_product(
     conditions: Conditions,
     command: CommandId,
     JsonBody(text): JsonBody<ProductText>,
-) -> Result<Response, ApiError> {
+) -> Result<ItemResponse<PublicProduct>, ApiError> {
     let at = Mutex::new(At { category_id: category_id.clone(), follows: Follows::OwnEdit });
     let wanted = Wanted { category_id, id, text, conditions, command, at };
     retry(async |attempt: Attempt| wanted.save(&catalog.reading(attempt.reads), attempt).await)
@@ -87,7 +87,11 @@ enum Follows {
 }
 
 impl Wanted {
-    async fn save(&self, catalog: &Catalog, attempt: Attempt) -> Result<Response, ApiError> {
+    async fn save(
+        &self,
+        catalog: &Catalog,
+        attempt: Attempt,
+    ) -> Result<ItemResponse<PublicProduct>, ApiError> {
         let Self { id, command, conditions, .. } = self;
         let (category_id, follows) = self.at();
         let place = product_place(catalog.place(&category_id, id).await?);
@@ -139,7 +143,7 @@ impl Wanted {
         catalog: &Catalog,
         product: Product,
         etag: &ETag,
-    ) -> Result<Response, ApiError> {
+    ) -> Result<ItemResponse<PublicProduct>, ApiError> {
         let Self { id, text, command, .. } = self;
         self.has_seen();
         if let Some(departure) = &product.departure {
@@ -161,7 +165,7 @@ impl Wanted {
         Ok(self.answer(&edited, &etag))
     }
 
-    fn answer(&self, product: &Product, etag: &ETag) -> Response {
+    fn answer(&self, product: &Product, etag: &ETag) -> ItemResponse<PublicProduct> {
         let (category_id, id) = (&product.category_id, &product.id);
         if command::Wanted::has_created(self, product) {
             let location = format!("/api/categories/{category_id}/products/{id}");

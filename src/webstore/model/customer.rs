@@ -1,5 +1,6 @@
 //! Customers.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tributary_functions::{
     engines::idempotency::{Recent, remembers},
@@ -86,8 +87,9 @@ pub struct Customer {
 }
 
 /// What the API shows of a customer.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "Customer")]
 pub struct PublicCustomer {
     /// Chosen by the caller.
     pub id: CustomerId,
@@ -103,7 +105,7 @@ pub struct PublicCustomer {
 }
 
 /// What a customer says of itself.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CustomerDetails {
     /// Such as `Dr.`
@@ -121,7 +123,7 @@ pub struct CustomerDetails {
 }
 
 /// An address.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Address {
     /// Street and number.

@@ -1,5 +1,6 @@
 //! Categories and tags: names that products carry copies of.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use tributary_functions::{
@@ -91,7 +92,8 @@ pub struct Label {
 }
 
 /// What the API shows of a category or a tag.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Label")]
 pub struct PublicLabel {
     /// Chosen by the caller.
     pub id: String,

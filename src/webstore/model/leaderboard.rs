@@ -1,5 +1,6 @@
 //! The leaderboard: customers by the number of their orders, in one partition.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{CustomerId, PersonName};
@@ -40,7 +41,7 @@ pub struct VersionedCustomer {
 }
 
 /// What a report shows of a customer: the fields of the customer that are not private.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RankedCustomer {
     /// The id.

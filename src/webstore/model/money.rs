@@ -5,8 +5,9 @@
 //! 15 digits, and its shortest text is the decimal that it was made from. So an amount has at most 15
 //! digits, and nothing is computed before it is whole cents again.
 
-use std::{fmt, iter::Sum};
+use std::{borrow::Cow, fmt, iter::Sum};
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use tributary_functions::values::Invalid;
@@ -21,12 +22,16 @@ pub struct Money {
 }
 
 /// A price: 0 to 1,000,000.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(try_from = "Money", into = "Money")]
 pub struct Price(Money);
 
 /// How many pieces of a product an order line is for: 1 to 1,000.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(try_from = "u64", into = "u64")]
 pub struct Quantity(u16);
 
@@ -85,6 +90,21 @@ fn cents(text: &str) -> Option<u64> {
 impl fmt::Display for Money {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.{:02}", self.cents / 100, self.cents % 100)
+    }
+}
+
+/// An amount is a number with at most two decimals.
+impl JsonSchema for Money {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Money".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": "number", "minimum": 0})
     }
 }
 

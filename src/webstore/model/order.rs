@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{CategoryId, CustomerId, Money, OrderId, Price, ProductId, Quantity};
@@ -22,8 +23,9 @@ pub struct SalesOrder {
 }
 
 /// What the API shows of an order. Names and prices are those of the day of the order.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "Order")]
 pub struct PublicOrder {
     /// Made by the server.
     pub id: OrderId,
@@ -38,7 +40,7 @@ pub struct PublicOrder {
 }
 
 /// A line of an order.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct OrderLine {
     /// The product.

@@ -2,6 +2,7 @@
 
 use std::{collections::HashSet, iter};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tributary_functions::{
     engines::idempotency::{Recent, remembers},
@@ -113,8 +114,9 @@ pub struct ProductText {
 }
 
 /// What the API shows of a product.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "Product")]
 pub struct PublicProduct {
     /// The id within the category.
     pub id: ProductId,

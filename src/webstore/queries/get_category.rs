@@ -1,19 +1,19 @@
 //! `GET /categories/{categoryId}`.
 
-use axum::{extract::State, response::Response};
+use axum::extract::State;
 
 use super::label;
 use crate::webstore::{
     catalog::Catalog,
-    model::{CategoryId, LabelKind},
+    model::{CategoryId, LabelKind, PublicLabel},
 };
-use tributary_functions::http::{ApiError, Conditions, Params};
+use tributary_functions::http::{ApiError, Conditions, ItemResponse, Params};
 
 /// A category: one point read.
 pub async fn get_category(
     State(catalog): State<Catalog>,
     Params(id): Params<CategoryId>,
     conditions: Conditions,
-) -> Result<Response, ApiError> {
+) -> Result<ItemResponse<PublicLabel>, ApiError> {
     label::get(&catalog, LabelKind::Category, id.as_str(), &conditions).await
 }

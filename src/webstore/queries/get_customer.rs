@@ -3,13 +3,13 @@
 use axum::{
     Json,
     extract::{RawQuery, State},
-    response::{IntoResponse, Response},
 };
+use schemars::JsonSchema;
 use serde::Serialize;
 use tributary_functions::{
     cosmos::{Reads, confirm},
     engines::child_list::Children,
-    http::{Actor, ApiError, Conditions, Params, found, parameter_of},
+    http::{Actor, ApiError, Conditions, ItemResponse, Params, found, parameter_of},
 };
 
 use super::list_orders::ORDERS;
@@ -27,11 +27,12 @@ const CUSTOMER: &str = "{id: c.id, customerId: c.customerId, title: c.title, \
     phoneNumber: c.phoneNumber, addresses: c.addresses, salesOrderCount: c.salesOrderCount, \
     creationDate: c.creationDate}";
 
-/// A customer with the newest orders.
-#[derive(Serialize)]
-struct WithOrders {
-    customer: PublicCustomer,
-    orders: Vec<PublicOrder>,
+/// The answer, which depends on `include`.
+#[derive(Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum CustomerAnswer {
+    Alone(PublicCustomer),
+    WithOrders { customer: PublicCustomer, orders: Vec<PublicOrder> },
 }
 
 /// A customer: one point read. With `include=orders` the customer and at most 100 orders, newest
@@ -42,7 +43,7 @@ pub async fn get_customer(
     Params(id): Params<CustomerId>,
     RawQuery(query): RawQuery,
     conditions: Conditions,
-) -> Result<Response, ApiError> {
+) -> Result<ItemResponse<CustomerAnswer>, ApiError> {
     actor.must_be(id.as_str())?;
     let included = parameter_of(query.as_deref(), "include")?;
     match included.as_deref() {
@@ -50,13 +51,13 @@ pub async fn get_customer(
             let find = async |reads| {
                 let customer = customers.reading(reads).public_customer(&id).await?;
                 let customer = customer.ok_or(ApiError::NotFound("customer"))?;
-                Ok(found(&conditions, &customer.item, &customer.etag))
+                Ok(found(&conditions, &CustomerAnswer::Alone(customer.item), &customer.etag))
             };
             confirm(find).await
         }
         Some("orders") => {
             let find = async |reads| with_orders(&customers, &id, reads).await;
-            Ok(Json(confirm(find).await?).into_response())
+            Ok(Json(confirm(find).await?).into())
         }
         Some(_) => Err(ApiError::invalid("include", "must be `orders`")),
     }
@@ -66,9 +67,9 @@ async fn with_orders(
     customers: &Customers,
     id: &CustomerId,
     reads: Reads,
-) -> Result<WithOrders, ApiError> {
+) -> Result<CustomerAnswer, ApiError> {
     let container = customers.customers.reading(reads);
     let list = ORDERS.with_parent(&container, id.as_str(), INCLUDED_ORDERS, CUSTOMER);
     let Children { parent, children } = list.await?.ok_or(ApiError::NotFound("customer"))?;
-    Ok(WithOrders { customer: parent, orders: children })
+    Ok(CustomerAnswer::WithOrders { customer: parent, orders: children })
 }

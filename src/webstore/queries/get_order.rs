@@ -1,14 +1,14 @@
 //! `GET /customers/{customerId}/orders/{orderId}`.
 
-use axum::{extract::State, response::Response};
+use axum::extract::State;
 use tributary_functions::{
     cosmos::confirm,
-    http::{Actor, ApiError, Conditions, Params, found},
+    http::{Actor, ApiError, Conditions, ItemResponse, Params, found},
 };
 
 use crate::webstore::{
     Customers,
-    model::{CustomerId, OrderId},
+    model::{CustomerId, OrderId, PublicOrder},
 };
 
 /// An order: one point read.
@@ -17,7 +17,7 @@ pub async fn get_order(
     actor: Actor,
     Params((customer_id, id)): Params<(CustomerId, OrderId)>,
     conditions: Conditions,
-) -> Result<Response, ApiError> {
+) -> Result<ItemResponse<PublicOrder>, ApiError> {
     actor.must_be(customer_id.as_str())?;
     let find = async |reads| {
         let order = customers.reading(reads).order(&customer_id, &id).await?;

@@ -1,14 +1,14 @@
 //! `GET /categories/{categoryId}/products/{productId}`.
 
-use axum::{extract::State, response::Response};
+use axum::extract::State;
 use tributary_functions::{
     cosmos::confirm,
-    http::{ApiError, Conditions, Params, found},
+    http::{ApiError, Conditions, ItemResponse, Params, found},
 };
 
 use crate::webstore::{
     catalog::Catalog,
-    model::{CategoryId, ProductId},
+    model::{CategoryId, ProductId, PublicProduct},
 };
 
 /// A product with the names of its category and its tags: one point read.
@@ -16,7 +16,7 @@ pub async fn get_product(
     State(catalog): State<Catalog>,
     Params((category_id, id)): Params<(CategoryId, ProductId)>,
     conditions: Conditions,
-) -> Result<Response, ApiError> {
+) -> Result<ItemResponse<PublicProduct>, ApiError> {
     let find = async |reads| {
         let product = catalog.reading(reads).product(&category_id, &id).await?;
         product.ok_or(ApiError::NotFound("product"))

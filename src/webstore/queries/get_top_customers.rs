@@ -1,16 +1,15 @@
 //! `GET /reports/top-customers`.
 
-use axum::{
-    extract::{RawQuery, State},
-    http::header::CONTENT_TYPE,
-    response::IntoResponse,
-};
+use axum::extract::{RawQuery, State};
 use tributary_functions::{
-    cosmos::{JsonText, Query, Scope},
-    http::{ApiError, limit_of, parameter_of},
+    cosmos::{Query, Scope},
+    http::{ApiError, StoredItems, limit_of, parameter_of},
 };
 
-use crate::webstore::{Customers, model::LEADERBOARD_PARTITION};
+use crate::webstore::{
+    Customers,
+    model::{LEADERBOARD_PARTITION, RankedCustomer},
+};
 
 /// The customers with the most orders, at most 100; equal counts by id. E-mail addresses, phone numbers
 /// and addresses are not part of a report.
@@ -21,7 +20,7 @@ use crate::webstore::{Customers, model::LEADERBOARD_PARTITION};
 pub async fn get_top_customers(
     State(customers): State<Customers>,
     RawQuery(query): RawQuery,
-) -> Result<impl IntoResponse, ApiError> {
+) -> Result<StoredItems<RankedCustomer>, ApiError> {
     let limit = limit_of(query.as_deref(), 10)?;
     let source = parameter_of(query.as_deref(), "source")?;
     let (container, scope) = match source.as_deref() {
@@ -40,7 +39,5 @@ pub async fn get_top_customers(
     let query = query
         .with_parameter("@limit", limit)
         .map_err(tributary_functions::cosmos::StoreError::from)?;
-    let found: Vec<JsonText> = container.query(query, scope, limit).await?;
-    let body = JsonText::array("{\"items\":", found, "}");
-    Ok(([(CONTENT_TYPE, "application/json")], body))
+    Ok(container.query(query, scope, limit).await?.into())
 }

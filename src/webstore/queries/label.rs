@@ -1,9 +1,9 @@
 //! What categories and tags have in common.
 
-use axum::{Json, response::Response};
+use axum::Json;
 use tributary_functions::{
     cosmos::{Query, Scope, StoreError, confirm},
-    http::{ApiError, Conditions, List, PageRequest, found},
+    http::{ApiError, Conditions, ItemResponse, List, PageRequest, found},
 };
 
 use super::name_key::NameKey;
@@ -18,7 +18,7 @@ pub(super) async fn get(
     kind: LabelKind,
     id: &str,
     conditions: &Conditions,
-) -> Result<Response, ApiError> {
+) -> Result<ItemResponse<PublicLabel>, ApiError> {
     let find = async |reads| {
         let label = catalog.reading(reads).live_label(kind, id).await?;
         label.ok_or(ApiError::NotFound(kind.as_str()))

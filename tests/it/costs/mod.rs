@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use tributary_local::cosmos::{RequestKind, StoreRequest};
 
 use self::blog::{AUTHOR, EDITED, POST, READER, RENAMED, WRITER, blog, comment, text};
-use crate::world::World;
+use crate::{openapi, world::World};
 
 /// A request, as the tables name it.
 struct Asked {
@@ -148,6 +148,7 @@ pub(crate) async fn budget(
     let mark = world.endpoint.request_count();
     let answer = world.call(method, path, &[], body).await;
     assert!(answer.status.is_success(), "{method} {path}: {}", answer.text);
+    openapi::check(method, path, &answer);
     let requests = world.endpoint.requests_since(mark);
     assert!(requests.iter().all(|one| one.names_partition_key), "{method} {path} fans out");
     let kinds: Vec<String> = requests.iter().map(kind).collect();
@@ -173,6 +174,7 @@ pub(crate) async fn budget_table(
         let mark = world.endpoint.request_count();
         let answer = world.call(method, &path, &[], body).await;
         assert!(answer.status.is_success(), "{what}: {}", answer.text);
+        openapi::check(method, &path, &answer);
         let foreground = world.endpoint.requests_since(mark);
         let mark = world.endpoint.request_count();
         world.settle().await;

@@ -185,6 +185,7 @@ async fn bad_requests(talk: &Talk) {
             talk.call(method, &path, body).await;
         }
         talk.call(method, &format!("{path}?limit=sesame&cursor=sesame"), "{}").await;
+        talk.call(method, &format!("{path}?code=sesame&code=sesame"), "{}").await;
         let broken = function.route.replace('{', "sesame%ff").replace('}', "");
         talk.call(method, &broken, "{}").await;
         let conditions = [("if-match", "sesame"), ("if-none-match", "\"sesame\"")];

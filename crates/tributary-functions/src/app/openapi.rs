@@ -1,49 +1,127 @@
-//! The HTTP functions as an OpenAPI 3.1 document: paths, methods and keys from the tables, parameters
-//! and bodies from the arguments of the handlers.
-//!
-//! A schema says of an answer what the framework knows: a problem document, a page of a list. The fields
-//! of items are those of the domains, and the document leaves them open.
+//! The HTTP functions as an OpenAPI 3.1 document: paths, methods and keys from the tables, parameters,
+//! bodies and answers from the signatures of the handlers.
 
-use axum::http::Method;
-use serde_json::{Map, Value, json};
+use std::sync::{Arc, OnceLock};
 
-use super::App;
+use axum::{extract::State, http::Method};
+use schemars::{JsonSchema, SchemaGenerator, generate::SchemaSettings};
+use serde::Serialize;
+use serde_json::{
+    Map, Value, json,
+    value::{RawValue, to_raw_value},
+};
+use twox_hash::XxHash64;
+
 use crate::{
     brand::brand,
-    http::{AuthLevel, HttpFunction, Takes, path_parameters},
+    cosmos::ETag,
+    http::{
+        ApiError, AuthLevel, Conditions, Gives, HttpFunction, ItemResponse, Problem, Signature,
+        Takes, found, path_parameters,
+    },
 };
 
-impl App {
-    /// Returns the OpenAPI document of all HTTP functions.
-    pub fn openapi(&self) -> Value {
-        let mut paths: Map<String, Value> = Map::new();
-        let of_domains = self.domains.iter().flat_map(|domain| {
-            domain.http_functions.iter().map(move |function| (domain.name, function))
+/// The most bytes of the document; some 2 KB for each function.
+pub(super) const DOCUMENT_BYTES: usize = 512 * 1024;
+
+/// The document of an app, which is made when it is asked for the first time. Cloning is cheap.
+#[derive(Clone, Default)]
+pub(super) struct OpenApi(Arc<Document>);
+
+#[derive(Default)]
+struct Document {
+    operations: OnceLock<Vec<Operation>>,
+    text: OnceLock<(OpenApiText, ETag)>,
+}
+
+/// An HTTP function, as callers know it.
+struct Operation {
+    /// The domain.
+    tag: &'static str,
+    name: &'static str,
+    method: Method,
+    route: &'static str,
+    auth_level: AuthLevel,
+    signature: Signature,
+}
+
+/// An OpenAPI 3.1 document.
+#[derive(Serialize, JsonSchema)]
+#[serde(transparent)]
+pub(super) struct OpenApiText(#[schemars(with = "Map<String, Value>")] Box<RawValue>);
+
+/// The document of the app: no store request.
+pub(super) async fn get_open_api(
+    State(OpenApi(document)): State<OpenApi>,
+    conditions: Conditions,
+) -> Result<ItemResponse<OpenApiText>, ApiError> {
+    let (text, etag) = if let Some(known) = document.text.get() {
+        known
+    } else {
+        let text = to_raw_value(&document.value()).map_err(|_| ApiError::Internal)?;
+        let etag = format!("\"{:016x}\"", XxHash64::oneshot(0, text.get().as_bytes()));
+        document.text.get_or_init(|| (OpenApiText(text), etag.into()))
+    };
+    Ok(found(&conditions, text, etag))
+}
+
+impl OpenApi {
+    /// Describes these functions, each with the name of its domain. The first call counts.
+    pub(super) fn describe<'a>(
+        &self,
+        functions: impl Iterator<Item = (&'static str, &'a HttpFunction)>,
+    ) {
+        let operations = functions.map(|(tag, function)| Operation {
+            tag,
+            name: function.name,
+            method: function.method.clone(),
+            route: function.route,
+            auth_level: function.auth_level,
+            signature: function.signature,
         });
-        let shared = self.shared.iter().map(|function| ("dead-letters", function));
-        for (tag, function) in of_domains.chain(shared) {
-            let path = paths.entry(function.route);
+        self.0.operations.get_or_init(|| operations.collect());
+    }
+
+    /// Returns the document.
+    pub(super) fn value(&self) -> Value {
+        self.0.value()
+    }
+}
+
+impl Document {
+    fn value(&self) -> Value {
+        let settings = SchemaSettings::draft2020_12().for_serialize().with(|settings| {
+            settings.definitions_path = "/components/schemas".into();
+            settings.meta_schema = None;
+        });
+        let schemas = &mut settings.into_generator();
+        let mut paths: Map<String, Value> = Map::new();
+        for operation in self.operations.get().into_iter().flatten() {
+            let path = paths.entry(operation.route);
             // They are the same for all methods of a path.
             let path =
-                path.or_insert_with(|| json!({"parameters": path_parameters(function.route)}));
-            path[function.method.as_str().to_lowercase()] = operation(tag, function);
+                path.or_insert_with(|| json!({"parameters": path_parameters(operation.route)}));
+            path[operation.method.as_str().to_lowercase()] = operation.value(schemas);
         }
+        let problem = schemas.subschema_for::<Problem>();
+        let text = json!({"type": "string"});
         json!({
             "openapi": "3.1.0",
             "info": {"title": brand().name, "version": brand().version},
             "servers": [{"url": "/"}],
             "paths": paths,
             "components": {
-                "schemas": {"Problem": problem(), "Page": page()},
+                "schemas": schemas.take_definitions(true),
                 "responses": {"Problem": {
                     "description": "A problem document (RFC 9457). A 429 and a 503 have `Retry-After`.",
-                    "content": {"application/problem+json": {"schema": schema("Problem")}},
+                    "content": {"application/problem+json": {"schema": problem}},
                 }},
                 "headers": {
-                    "ETag": {"description": "The tag of the item's state.", "schema": text()},
+                    "ETag": {"description": "The tag of the item's state.", "schema": text},
+                    "Location": {"description": "The path of the new item.", "schema": text},
                     "RequestCharge": {
                         "description": "The request units that the answer cost.",
-                        "schema": text(),
+                        "schema": text,
                     },
                 },
                 "securitySchemes": {
@@ -60,22 +138,24 @@ impl App {
     }
 }
 
-fn operation(tag: &str, function: &HttpFunction) -> Value {
-    let takes = function.takes();
-    let mut operation = json!({
-        "operationId": function.name,
-        "tags": [tag],
-        "security": security(function.auth_level, &takes),
-        "responses": responses(&function.method, &takes),
-    });
-    if !takes.parameters.is_empty() {
-        operation["parameters"] = takes.parameters.into();
+impl Operation {
+    fn value(&self, schemas: &mut SchemaGenerator) -> Value {
+        let takes = self.signature.takes();
+        let mut operation = json!({
+            "operationId": self.name,
+            "tags": [self.tag],
+            "security": security(self.auth_level, &takes),
+            "responses": responses(&self.method, &takes, self.signature.gives(schemas)),
+        });
+        if !takes.parameters.is_empty() {
+            operation["parameters"] = takes.parameters.into();
+        }
+        if let Some(schema) = takes.body {
+            let content = json!({"application/json": {"schema": schema}});
+            operation["requestBody"] = json!({"required": true, "content": content});
+        }
+        operation
     }
-    if let Some(schema) = takes.body {
-        let content = json!({"application/json": {"schema": schema}});
-        operation["requestBody"] = json!({"required": true, "content": content});
-    }
-    operation
 }
 
 /// The function key, in one of two places; and a user, where the app is set up for it.
@@ -92,67 +172,28 @@ fn security(auth_level: AuthLevel, takes: &Takes) -> Value {
     }
 }
 
-fn responses(method: &Method, takes: &Takes) -> Value {
-    let mut headers =
-        json!({"x-ms-request-charge": {"$ref": "#/components/headers/RequestCharge"}});
-    if takes.is_conditional && method != Method::DELETE {
-        headers["ETag"] = json!({"$ref": "#/components/headers/ETag"});
-    }
-    let schema = if takes.is_list { schema("Page") } else { json!({"type": "object"}) };
-    let json = json!({"application/json": {"schema": schema}});
+fn responses(method: &Method, takes: &Takes, Gives { body, is_item }: Gives) -> Value {
+    let header = |name: &str| json!({"$ref": format!("#/components/headers/{name}")});
     let problem = json!({"$ref": "#/components/responses/Problem"});
-    let mut responses = json!({
-        "2XX": {
-            "description": "The function was carried out. A 204 has no body.",
-            "headers": headers,
-            "content": json,
-        },
-        "4XX": problem,
-        "5XX": problem,
-    });
-    if takes.is_conditional && method == Method::GET {
+    let mut responses = json!({"4XX": problem, "5XX": problem});
+    let mut headers = json!({"x-ms-request-charge": header("RequestCharge")});
+    let Some(schema) = body else {
+        responses["204"] = json!({"description": "It is done.", "headers": headers});
+        return responses;
+    };
+    if is_item {
+        headers["ETag"] = header("ETag");
+    }
+    let content = json!({"application/json": {"schema": schema}});
+    responses["200"] =
+        json!({"description": "It is done.", "headers": headers, "content": content});
+    if is_item && method == Method::GET && takes.is_conditional {
         responses["304"] = json!({"description": "The item is in a state of `If-None-Match`."});
     }
+    if is_item && method != Method::GET {
+        headers["Location"] = header("Location");
+        responses["201"] =
+            json!({"description": "The item is created.", "headers": headers, "content": content});
+    }
     responses
-}
-
-fn problem() -> Value {
-    let number = json!({"type": "integer"});
-    let bad_field = json!({
-        "type": "object",
-        "properties": {"field": text(), "message": text()},
-        "required": ["field", "message"],
-    });
-    json!({
-        "type": "object",
-        "properties": {
-            "type": text(),
-            "title": text(),
-            "status": number,
-            "detail": text(),
-            "errors": {"type": "array", "items": bad_field},
-            "invocationId": text(),
-        },
-        "required": ["type", "title", "status"],
-    })
-}
-
-fn page() -> Value {
-    let next = json!({
-        "type": ["string", "null"],
-        "description": "The `cursor` of the next page; null on the last page.",
-    });
-    json!({
-        "type": "object",
-        "properties": {"items": {"type": "array", "items": {"type": "object"}}, "nextCursor": next},
-        "required": ["items", "nextCursor"],
-    })
-}
-
-fn schema(name: &str) -> Value {
-    json!({"$ref": format!("#/components/schemas/{name}")})
-}
-
-fn text() -> Value {
-    json!({"type": "string"})
 }

@@ -1,11 +1,11 @@
 //! `GET /dead-letters/{letterId}`.
 
-use axum::{extract::State, response::Response};
+use axum::extract::State;
 
 use crate::{
     cosmos::confirm,
-    http::{ApiError, Conditions, Params, found},
-    projection::Projections,
+    http::{ApiError, Conditions, ItemResponse, Params, found},
+    projection::{DeadLetter, Projections},
 };
 
 /// A dead letter with the document as it was delivered: one point read.
@@ -13,7 +13,7 @@ pub async fn get_dead_letter(
     State(projections): State<Projections>,
     Params(id): Params<String>,
     conditions: Conditions,
-) -> Result<Response, ApiError> {
+) -> Result<ItemResponse<DeadLetter>, ApiError> {
     let find = async |reads| {
         let letter = projections.letters().reading(reads).read(&id).await?;
         let letter = letter.ok_or(ApiError::NotFound("dead letter"))?;

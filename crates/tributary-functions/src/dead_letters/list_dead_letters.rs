@@ -1,6 +1,7 @@
 //! `GET /dead-letters`.
 
 use axum::{Json, extract::State};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -12,8 +13,9 @@ use crate::{
 };
 
 /// A dead letter without its document.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "DeadLetterSummary")]
 pub struct Summary {
     id: String,
     /// It is in the id, and a word that SQL may take for its own.

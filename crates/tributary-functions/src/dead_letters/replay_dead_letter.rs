@@ -3,6 +3,7 @@
 use std::sync::OnceLock;
 
 use axum::{Json, extract::State, http::HeaderMap};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
@@ -13,7 +14,7 @@ use crate::{
 };
 
 /// The answer to a replay.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub struct Replayed {
     id: String,
     outcome: Outcome,

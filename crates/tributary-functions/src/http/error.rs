@@ -6,6 +6,7 @@ use axum::{
     http::{HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::brand::brand;
@@ -93,7 +94,7 @@ pub struct DomainProblem {
 }
 
 /// What is wrong with one field.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct FieldError {
     /// The field's name in the body, the path or the query string.
     pub field: String,
@@ -151,15 +152,21 @@ impl Retryable for ApiError {
     }
 }
 
-#[derive(Serialize)]
+/// A problem document (RFC 9457): what an error looks like.
+#[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct Problem {
+pub struct Problem {
+    /// A URN that names the kind of problem.
     r#type: String,
+    /// The same for every problem of the kind.
     title: &'static str,
     status: u16,
+    /// What to do.
     detail: String,
+    /// What is wrong with each field of the request.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     errors: Vec<FieldError>,
+    /// Where to look in the logs.
     #[serde(skip_serializing_if = "Option::is_none")]
     invocation_id: Option<String>,
 }

@@ -7,14 +7,10 @@ use axum::{
 };
 use serde::Serialize;
 
-use super::{
-    AdmissionTerms, Footprint, QueryParameter, WorkQueue,
-    takes::{Arguments, Takes},
-};
+use super::{AdmissionTerms, Described, Footprint, QueryParameter, Signature, WorkQueue};
 use crate::cosmos::Limits;
 
-/// A function that the host calls over HTTP. Its handler takes `S` as
-/// its `State`.
+/// A function that the host calls over HTTP. Its handler takes `S` as its `State`.
 #[derive(Clone)]
 pub struct HttpFunction<S = ()> {
     /// The folder in `functions/`.
@@ -31,10 +27,8 @@ pub struct HttpFunction<S = ()> {
     pub limits: Limits,
     /// Where a request waits before it has a place; most functions have none.
     pub queue: Option<WorkQueue>,
-    /// The parameters of the query string that the handler reads by itself.
-    query: &'static [QueryParameter],
-    /// Describes the arguments of the handler: only when asked, since a start must be short.
-    describe: fn() -> Takes,
+    /// What a caller sends and gets.
+    pub signature: Signature,
     handler: MethodRouter<S>,
 }
 
@@ -49,64 +43,62 @@ pub enum AuthLevel {
 }
 
 /// Creates a `GET` function.
-pub fn get<T: Arguments + 'static, S: Clone + Send + Sync + 'static>(
+pub fn get<T: 'static, S: Clone + Send + Sync + 'static>(
     name: &'static str,
     route: &'static str,
     auth_level: AuthLevel,
-    handler: impl Handler<T, S>,
+    handler: impl Handler<T, S> + Described<T>,
 ) -> HttpFunction<S> {
-    HttpFunction::new(name, Method::GET, route, auth_level, T::describe, routing::get(handler))
+    HttpFunction::new(name, Method::GET, route, auth_level, handler)
 }
 
 /// Creates a `POST` function.
-pub fn post<T: Arguments + 'static, S: Clone + Send + Sync + 'static>(
+pub fn post<T: 'static, S: Clone + Send + Sync + 'static>(
     name: &'static str,
     route: &'static str,
     auth_level: AuthLevel,
-    handler: impl Handler<T, S>,
+    handler: impl Handler<T, S> + Described<T>,
 ) -> HttpFunction<S> {
-    HttpFunction::new(name, Method::POST, route, auth_level, T::describe, routing::post(handler))
+    HttpFunction::new(name, Method::POST, route, auth_level, handler)
 }
 
 /// Creates a `PUT` function.
-pub fn put<T: Arguments + 'static, S: Clone + Send + Sync + 'static>(
+pub fn put<T: 'static, S: Clone + Send + Sync + 'static>(
     name: &'static str,
     route: &'static str,
     auth_level: AuthLevel,
-    handler: impl Handler<T, S>,
+    handler: impl Handler<T, S> + Described<T>,
 ) -> HttpFunction<S> {
-    HttpFunction::new(name, Method::PUT, route, auth_level, T::describe, routing::put(handler))
+    HttpFunction::new(name, Method::PUT, route, auth_level, handler)
 }
 
 /// Creates a `DELETE` function.
-pub fn delete<T: Arguments + 'static, S: Clone + Send + Sync + 'static>(
+pub fn delete<T: 'static, S: Clone + Send + Sync + 'static>(
     name: &'static str,
     route: &'static str,
     auth_level: AuthLevel,
-    handler: impl Handler<T, S>,
+    handler: impl Handler<T, S> + Described<T>,
 ) -> HttpFunction<S> {
-    HttpFunction::new(
-        name,
-        Method::DELETE,
-        route,
-        auth_level,
-        T::describe,
-        routing::delete(handler),
-    )
+    HttpFunction::new(name, Method::DELETE, route, auth_level, handler)
 }
 
 impl<S: Clone + Send + Sync + 'static> HttpFunction<S> {
-    fn new(
+    fn new<T: 'static, H: Handler<T, S> + Described<T>>(
         name: &'static str,
         method: Method,
         route: &'static str,
         auth_level: AuthLevel,
-        describe: fn() -> Takes,
-        handler: MethodRouter<S>,
+        handler: H,
     ) -> Self {
-        let (footprint, limits) = (Footprint::Small, Limits::REQUEST);
-        let (queue, query) = (None, &[][..]);
-        Self { name, method, route, auth_level, footprint, limits, queue, query, describe, handler }
+        let (footprint, limits, queue) = (Footprint::Small, Limits::REQUEST, None);
+        let signature = Signature::of::<T, H>();
+        let handler = match method {
+            Method::GET => routing::get(handler),
+            Method::POST => routing::post(handler),
+            Method::PUT => routing::put(handler),
+            _ => routing::delete(handler),
+        };
+        Self { name, method, route, auth_level, footprint, limits, queue, signature, handler }
     }
 
     /// Returns the function with a larger answer. Without it the answer is small, or as large as the
@@ -127,23 +119,13 @@ impl<S: Clone + Send + Sync + 'static> HttpFunction<S> {
 
     /// Returns the function with parameters of the query string that its handler reads by itself.
     pub fn reads(self, query: &'static [QueryParameter]) -> Self {
-        Self { query, ..self }
+        Self { signature: self.signature.reading(query), ..self }
     }
 
     /// Returns the function with the state of its handler.
     pub fn with_state(self, state: S) -> HttpFunction {
-        let Self {
-            name,
-            method,
-            route,
-            auth_level,
-            footprint,
-            limits,
-            queue,
-            query,
-            describe,
-            handler,
-        } = self;
+        let Self { name, method, route, auth_level, footprint, limits, queue, signature, handler } =
+            self;
         HttpFunction {
             name,
             method,
@@ -152,8 +134,7 @@ impl<S: Clone + Send + Sync + 'static> HttpFunction<S> {
             footprint,
             limits,
             queue,
-            query,
-            describe,
+            signature,
             handler: handler.with_state(state),
         }
     }
@@ -164,15 +145,6 @@ impl HttpFunction {
     pub fn terms(&self) -> AdmissionTerms {
         let Self { footprint, limits, queue, .. } = self;
         AdmissionTerms { footprint: *footprint, limits: *limits, queue: queue.clone() }
-    }
-
-    /// Returns what a request may have besides the parameters of its path.
-    pub fn takes(&self) -> Takes {
-        let mut takes = (self.describe)();
-        for parameter in self.query {
-            takes.query(*parameter);
-        }
-        takes
     }
 
     /// Returns the handler as a route of a router.

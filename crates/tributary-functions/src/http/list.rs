@@ -8,6 +8,7 @@
 //! it, and a list goes on past any number of such items.
 
 use axum::{Json, extract::FromRequestParts, http::request::Parts};
+use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
 
 use super::{
@@ -54,10 +55,12 @@ impl Filter for () {
 }
 
 /// One page of a list.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "{T}Page")]
 pub struct List<T> {
     items: Vec<T>,
+    /// The `cursor` of the next page; null on the last page.
     next_cursor: Option<String>,
 }
 

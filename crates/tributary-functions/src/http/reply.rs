@@ -1,5 +1,7 @@
 //! Answers with one item.
 
+use std::marker::PhantomData;
+
 use axum::{
     Json,
     http::{HeaderValue, StatusCode, header},
@@ -8,34 +10,78 @@ use axum::{
 use serde::Serialize;
 
 use super::Conditions;
-use crate::cosmos::ETag;
+use crate::cosmos::{ETag, JsonText};
+
+/// An answer with an item, whose fields are those of `T`.
+#[derive(Debug)]
+pub struct ItemResponse<T> {
+    response: Response,
+    item: PhantomData<fn() -> T>,
+}
+
+impl<T> From<Response> for ItemResponse<T> {
+    fn from(response: Response) -> Self {
+        Self { response, item: PhantomData }
+    }
+}
+
+impl<T: Serialize> From<Json<T>> for ItemResponse<T> {
+    /// An item without an ETag.
+    fn from(item: Json<T>) -> Self {
+        item.into_response().into()
+    }
+}
+
+impl<T> IntoResponse for ItemResponse<T> {
+    fn into_response(self) -> Response {
+        self.response
+    }
+}
 
 /// The answer to a reader: an item with its ETag, or 304 when the reader has this state already.
-pub fn found(conditions: &Conditions, body: &impl Serialize, etag: &ETag) -> Response {
+pub fn found<T: Serialize>(conditions: &Conditions, body: &T, etag: &ETag) -> ItemResponse<T> {
     if !conditions.not_modified(etag) {
         return item(StatusCode::OK, body, etag);
     }
-    let mut response = StatusCode::NOT_MODIFIED.into_response();
-    if let Ok(value) = HeaderValue::from_str(etag.as_ref()) {
-        response.headers_mut().insert(header::ETAG, value);
-    }
-    response
+    with_header(StatusCode::NOT_MODIFIED.into_response(), header::ETAG, etag.as_ref()).into()
 }
 
 /// An item with its ETag.
-pub fn item(status: StatusCode, body: &impl Serialize, etag: &ETag) -> Response {
-    let mut response = (status, Json(body)).into_response();
-    if let Ok(value) = HeaderValue::from_str(etag.as_ref()) {
-        response.headers_mut().insert(header::ETAG, value);
+pub fn item<T: Serialize>(status: StatusCode, body: &T, etag: &ETag) -> ItemResponse<T> {
+    let response = (status, Json(body)).into_response();
+    with_header(response, header::ETAG, etag.as_ref()).into()
+}
+
+/// 201 with the place of the new item.
+pub fn created<T: Serialize>(location: &str, body: &T, etag: &ETag) -> ItemResponse<T> {
+    let ItemResponse { response, .. } = item(StatusCode::CREATED, body, etag);
+    with_header(response, header::LOCATION, location).into()
+}
+
+fn with_header(mut response: Response, name: header::HeaderName, value: &str) -> Response {
+    if let Ok(value) = HeaderValue::from_str(value) {
+        response.headers_mut().insert(name, value);
     }
     response
 }
 
-/// 201 with the place of the new item.
-pub fn created(location: &str, body: &impl Serialize, etag: &ETag) -> Response {
-    let mut response = item(StatusCode::CREATED, body, etag);
-    if let Ok(value) = HeaderValue::from_str(location) {
-        response.headers_mut().insert(header::LOCATION, value);
+/// A whole list in one answer, `{"items": […]}`, of items that are handed through as the store has them;
+/// their fields are those of `T`.
+#[derive(Debug)]
+pub struct StoredItems<T> {
+    items: Vec<JsonText>,
+    item: PhantomData<fn() -> T>,
+}
+
+impl<T> From<Vec<JsonText>> for StoredItems<T> {
+    fn from(items: Vec<JsonText>) -> Self {
+        Self { items, item: PhantomData }
     }
-    response
+}
+
+impl<T> IntoResponse for StoredItems<T> {
+    fn into_response(self) -> Response {
+        let body = JsonText::array("{\"items\":", self.items, "}");
+        ([(header::CONTENT_TYPE, "application/json")], body).into_response()
+    }
 }

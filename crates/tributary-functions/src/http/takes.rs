@@ -1,5 +1,4 @@
-//! What handlers take from a request, as OpenAPI describes it. The signature of a handler is the one
-//! declaration: each of its arguments describes itself.
+//! What handlers take from a request, as OpenAPI describes it.
 
 use axum::{
     extract::{RawQuery, State},
@@ -21,8 +20,6 @@ pub struct Takes {
     pub body: Option<Value>,
     /// True if the item has an ETag, and the request may have conditions.
     pub is_conditional: bool,
-    /// True if the answer is a page of a list.
-    pub is_list: bool,
     /// True if the caller acts for a user.
     pub has_actor: bool,
 }
@@ -31,12 +28,6 @@ pub struct Takes {
 pub trait Argument {
     /// Adds what the argument takes from a request.
     fn describe(takes: &mut Takes);
-}
-
-/// The arguments of a handler, behind a marker of axum.
-pub trait Arguments {
-    /// Returns what all of them take from a request.
-    fn describe() -> Takes;
 }
 
 impl Takes {
@@ -111,7 +102,6 @@ impl<T: FromForm, const LIMIT: usize> Argument for JsonBody<T, LIMIT> {
 
 impl<K, F: Filter> Argument for PageRequest<K, F> {
     fn describe(takes: &mut Takes) {
-        takes.is_list = true;
         let limit = "How many items a page has: 1 to 100, by default 20.";
         let cursor = "The `nextCursor` of the same list with the same filter.";
         takes.query(QueryParameter::new("limit", limit));
@@ -121,26 +111,3 @@ impl<K, F: Filter> Argument for PageRequest<K, F> {
         }
     }
 }
-
-macro_rules! arguments {
-    ($($argument:ident)*) => {
-        impl<M, $($argument: Argument),*> Arguments for (M, $($argument,)*) {
-            fn describe() -> Takes {
-                #[allow(unused_mut, reason = "a handler without arguments")]
-                let mut takes = Takes::default();
-                $($argument::describe(&mut takes);)*
-                takes
-            }
-        }
-    };
-}
-
-arguments!();
-arguments!(A);
-arguments!(A B);
-arguments!(A B C);
-arguments!(A B C D);
-arguments!(A B C D E);
-arguments!(A B C D E F);
-arguments!(A B C D E F G);
-arguments!(A B C D E F G H);

@@ -3,6 +3,7 @@
 use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
 
 use custom_handler::Document;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, value::RawValue};
 use uuid::Uuid;
@@ -14,7 +15,7 @@ use crate::{
 };
 
 /// A change that was not applied.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DeadLetter {
     /// The function, a dot, and a UUID made from the document's place: so a document has one letter
@@ -138,8 +139,9 @@ fn beginning(mut text: String, bytes: usize) -> String {
 const SETTLEMENT_TTL_SECONDS: u32 = 60;
 
 /// The outcome of a replay that settles its dead letter.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "ReplayOutcome")]
 pub enum Outcome {
     /// Copies were written.
     Applied,

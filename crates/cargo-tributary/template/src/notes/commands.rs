@@ -2,29 +2,31 @@
 //! race or a lost answer it does so again. A note remembers its latest commands, so a command that comes
 //! twice is carried out once.
 
-use axum::{extract::State, http::StatusCode, response::Response};
+use axum::{extract::State, http::StatusCode};
+use schemars::JsonSchema;
 use serde::Serialize;
 use tributary_functions::{
     cosmos::{Attempt, Stored, retry},
     engines::command::{Delete, Put, Wanted},
-    http::{self, ApiError, Conditions, JsonBody, Params},
+    http::{self, ApiError, Conditions, ItemResponse, JsonBody, Params},
     values::CommandId,
 };
 
 use super::{Note, NoteId, NoteText, Notes, NotesItem, OwnerId};
 
 /// A note as callers see it.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct PublicNote<'a> {
-    note_id: &'a NoteId,
-    owner_id: &'a OwnerId,
-    text: &'a NoteText,
+#[schemars(rename = "Note")]
+pub(super) struct PublicNote {
+    note_id: NoteId,
+    owner_id: OwnerId,
+    text: NoteText,
 }
 
-impl<'a> From<&'a Note> for PublicNote<'a> {
-    fn from(Note { id, owner_id, text, .. }: &'a Note) -> Self {
-        Self { note_id: id, owner_id, text }
+impl From<&Note> for PublicNote {
+    fn from(Note { id, owner_id, text, .. }: &Note) -> Self {
+        Self { note_id: id.clone(), owner_id: owner_id.clone(), text: text.clone() }
     }
 }
 
@@ -44,7 +46,7 @@ pub(super) async fn put_note(
     conditions: Conditions,
     command: CommandId,
     JsonBody(text): JsonBody<NoteText>,
-) -> Result<Response, ApiError> {
+) -> Result<ItemResponse<PublicNote>, ApiError> {
     retry(async |attempt: Attempt| {
         let place = notes.place(&owner, &id, attempt.reads).await?;
         let (status, note, before) = match place.put(&command, attempt, &FirstVersion) {

@@ -1,10 +1,11 @@
 //! The queries: one point read each.
 
-use axum::{Json, extract::State, response::Response};
-use serde_json::{Value, json};
+use axum::{Json, extract::State};
+use schemars::JsonSchema;
+use serde::Serialize;
 use tributary_functions::{
     cosmos::confirm,
-    http::{self, ApiError, Conditions, Params},
+    http::{self, ApiError, Conditions, ItemResponse, Params},
     projection::aggregate::total,
 };
 
@@ -15,7 +16,7 @@ pub(super) async fn get_note(
     State(notes): State<Notes>,
     Params((owner, id)): Params<(OwnerId, NoteId)>,
     conditions: Conditions,
-) -> Result<Response, ApiError> {
+) -> Result<ItemResponse<PublicNote>, ApiError> {
     let find = async |reads| {
         let note = notes.place(&owner, &id, reads).await?.live();
         let note = note.ok_or(ApiError::NotFound("note"))?;
@@ -24,11 +25,19 @@ pub(super) async fn get_note(
     confirm(find).await
 }
 
+/// How many notes an owner has.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct NoteCount {
+    owner_id: OwnerId,
+    note_count: i64,
+}
+
 /// Returns how many notes an owner has: 0 for one who has written nothing.
 pub(super) async fn get_note_count(
     State(notes): State<Notes>,
     Params(owner): Params<OwnerId>,
-) -> Result<Json<Value>, ApiError> {
-    let count = total(&notes.counts.totals, owner.as_str()).await?;
-    Ok(Json(json!({"ownerId": owner, "noteCount": count})))
+) -> Result<Json<NoteCount>, ApiError> {
+    let note_count = total(&notes.counts.totals, owner.as_str()).await?;
+    Ok(Json(NoteCount { owner_id: owner, note_count }))
 }
