@@ -10,13 +10,14 @@ const FRAMEWORK: &str = "crates/tributary-functions/src";
 
 /// Containers and functions that the framework has for every app, and words that mean something else
 /// there: the change feed, and people who call.
-const OF_THE_FRAMEWORK: [&str; 9] = [
+const OF_THE_FRAMEWORK: [&str; 10] = [
     "dead-letters",
     "leases",
     "ListDeadLetters",
     "GetDeadLetter",
     "ReplayDeadLetter",
     "DeleteDeadLetter",
+    "GetOpenApi",
     "ZUnmatchedRoute",
     "feed",
     "users",

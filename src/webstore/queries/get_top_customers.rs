@@ -36,8 +36,6 @@ pub async fn get_top_customers(
          c.salesOrderCount, c.creationDate FROM c \
          WHERE c.type = 'customer' ORDER BY c.salesOrderCount DESC, c.id ASC",
     );
-    let query = query
-        .with_parameter("@limit", limit)
-        .map_err(tributary_functions::cosmos::StoreError::from)?;
+    let query = query.with_parameter("@limit", limit)?;
     Ok(container.query(query, scope, limit).await?.into())
 }

@@ -6,6 +6,7 @@ use axum::{
     http::{HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
+use azure_data_cosmos::CosmosError;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -116,6 +117,13 @@ impl ApiError {
     /// One field with a bad value.
     pub fn invalid(field: impl Into<String>, message: impl Into<String>) -> Self {
         Self::Invalid(vec![FieldError { field: field.into(), message: message.into() }])
+    }
+}
+
+/// Such as a parameter of a query that is no JSON.
+impl From<CosmosError> for ApiError {
+    fn from(error: CosmosError) -> Self {
+        Self::Store(error.into())
     }
 }
 
