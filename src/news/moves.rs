@@ -43,12 +43,13 @@
 //! the item has moved on from its new place. Then the location has the version that this move gives, or
 //! a later one: all that is left to do is the tombstone.
 //!
-//! *An item does not go on before its location names it.* A command finds the item by its location
-//! only. A relocation ends the move first: the item names the place that it has come from
-//! ([`arrived_from`](StoredItem::arrived_from)). Only in the same logical partition does a command find
-//! an item whose location is behind: there it may go on, since location and item agree on the
-//! partition, and that is all that a search needs. If it is to go back to the very place where the left
-//! move has it depart still, that move is ended first.
+//! *An item does not go on before its location names it.* A command finds the item by its location,
+//! and so also one that was brought to another container of the same logical partition, when its
+//! location is behind. The item has the version with which it came, and the place that it has come from
+//! ([`arrived_from`](StoredItem::arrived_from)): a command that finds an older version in the location
+//! ends the move first, and so does a relocation. Otherwise the source would depart for long: it would
+//! stand in the way of a move back, and a worker that has read the location before the item moved on,
+//! and the target after it, would take the move back, and double the item.
 //!
 //! *No loss, no double.* The source becomes a tombstone only when the item stands in its new place.
 //! Between the two writes both are there: a reader who meets a departing item looks into the new place,
@@ -95,11 +96,6 @@ pub(super) async fn depart(
 ) -> Result<Stored<StoredItem>, StoreError> {
     let (to, id) = (&departure.to, &item.public.id);
     let found = news.copy_in(to.store, &to.partition_key, id).await?;
-    if found.as_ref().is_some_and(|found| matches!(found.item.state(), CopyState::Departing(_))) {
-        // It has come from there, by a move that was left.
-        end(news, to.store, &to.partition_key, id).await?;
-        return Err(StoreError::race(false));
-    }
     let was_taken = found.as_ref().is_some_and(|found| match &found.item {
         NewsItem::Vacated(Vacated { reservation: Some(earlier), .. }) => earlier.was_taken,
         NewsItem::Vacated(_) | NewsItem::FeedItem(_) => true,

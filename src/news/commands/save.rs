@@ -133,11 +133,16 @@ impl Save<'_> {
         location: Stored<Location>,
     ) -> Result<Saved, ApiError> {
         let (key, published) = (&item.public.partition_key, item.public.published_date);
-        if item.departure.is_some() {
-            moves::end(news, store, key, &self.id).await?;
+        let here = Place { store, partition_key: key.clone() };
+        let left = match &item.arrived_from {
+            _ if item.departure.is_some() => Some(&here),
+            Some(arrival) if location.item.version < arrival.version => Some(&arrival.place),
+            _ => None,
+        };
+        if let Some(Place { store, partition_key }) = left {
+            moves::end(news, *store, partition_key, &self.id).await?;
             return Err(StoreError::race(false).into());
         }
-        let here = Place { store, partition_key: key.clone() };
         let to = if published == self.new.published_date {
             here.clone()
         } else {

@@ -51,12 +51,23 @@ pub struct StoredItem {
     /// The move that has begun.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub departure: Option<Box<Departure>>,
-    /// The place from which the last move brought the item. There it may depart still.
+    /// The last move that brought the item.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub arrived_from: Option<Place>,
+    pub arrived_from: Option<Arrival>,
     /// Seconds until the item goes away; -1 is never. An item that is in no colder container has -1,
     /// since the default of the hot container would delete it.
     ttl: i64,
+}
+
+/// A move that has brought an item.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Arrival {
+    /// The place that the item has come from. There it may depart still.
+    #[serde(flatten)]
+    pub place: Place,
+    /// The version with which it came, and which its location has when the move has ended.
+    pub version: u64,
 }
 
 /// What an item is in its container for.
@@ -172,7 +183,8 @@ impl StoredItem {
 
     /// Returns the item in its new place.
     pub fn arrived(&self, departure: &Departure, from: Place) -> Self {
-        let item = Self { arrived_from: Some(from), ..self.staying() };
+        let arrival = Arrival { place: from, version: self.version + 1 };
+        let item = Self { arrived_from: Some(arrival), ..self.staying() };
         item.edited(departure.item.clone(), &departure.command)
     }
 

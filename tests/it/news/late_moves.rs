@@ -1,10 +1,10 @@
 //! Moves that a crash has left, and that are ended when the item has got older.
 
 use serde_json::json;
-use tributary_local::cosmos::RequestKind::{Create, Replace};
+use tributary_local::cosmos::RequestKind::{Create, Read, Replace};
 
 use super::given::{HYBRID, Newsroom};
-use crate::interleavings::held;
+use crate::interleavings::{amid, held};
 
 /// Cuts a move from the warm to the hot container off before the item arrives.
 async fn leave_departure(room: &Newsroom, days_ago: f64) {
@@ -59,6 +59,21 @@ async fn an_item_goes_back_in_its_partition_after_a_move_that_was_left() {
     assert_eq!((room.live().await, room.urls("days=90").await), (1, vec!["a".to_owned()]));
     room.post("herald", "a", 10.0).await.expect(200);
     assert_eq!((room.live().await, room.urls("days=30").await), (1, vec!["a".to_owned()]));
+}
+
+#[tokio::test]
+async fn a_late_worker_does_not_double_an_item_that_has_gone_on_in_its_partition() {
+    let room = Newsroom::new().await;
+    room.at_one_time();
+    room.post("herald", "a", 45.0).await.expect(201);
+    drop(held((&room.world, Replace, "feeds_locations"), room.post("herald", "a", 10.0)).await);
+    // The worker has read the location and is about to read the item in its new place.
+    let gone_on = async {
+        room.post("herald", "a", 200.0).await.expect(200);
+    };
+    amid((&room.world, Read, "feeds_current"), room.migrate(), gone_on).await;
+    assert_eq!(room.live().await, 1);
+    assert_eq!((room.urls("days=30").await.len(), room.urls("days=90").await.len()), (0, 0));
 }
 
 #[tokio::test]
