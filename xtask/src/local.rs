@@ -18,6 +18,12 @@ struct Ready {
 pub(crate) struct Local(Child);
 
 impl Local {
+    /// Starts the app with its demo data on free ports.
+    pub(crate) fn demo() -> anyhow::Result<(Self, String)> {
+        let demo = ["local", "--demo", "--port", "0", "--cosmos-port", "0"];
+        Self::start(Command::new(env!("CARGO")).args(demo))
+    }
+
     /// Starts it and waits until everything is up; returns the address of the API, too.
     pub(crate) fn start(command: &mut Command) -> anyhow::Result<(Self, String)> {
         let mut local = command

@@ -3,7 +3,8 @@
 //! `docs/chaos.md` and `docs/renames.md`, `cargo xtask bench` for `docs/performance.md`,
 //! `cargo xtask guards` to see that each guard of `docs/guards.md` is needed, `cargo xtask domains` to
 //! see that each domain can be removed, `cargo xtask guide` to follow `docs/adding-a-function.md`,
-//! `cargo xtask functions` for the files of the Functions host, `cargo xtask circles` to see that no
+//! `cargo xtask functions` for the files of the Functions host, `cargo xtask api` to hold the app against
+//! its OpenAPI document, `cargo xtask circles` to see that no
 //! crate has a circle of files, `cargo xtask package` for what is deployed.
 
 mod alerts;
@@ -64,6 +65,13 @@ enum Task {
         #[arg(long)]
         keep: bool,
     },
+    /// Sends what schemathesis makes of the OpenAPI document to the app: no answer may be a 5xx, or another
+    /// than the document says.
+    Api {
+        /// How long requests are sent.
+        #[arg(long, value_name = "N", default_value_t = 60)]
+        seconds: u32,
+    },
     /// Creates an app with `cargo tributary new`, tests it and uses it.
     NewApp,
     /// Writes functions/ from the tables of functions in src/, and the rows of the alerts' queries that
@@ -106,6 +114,7 @@ fn main() -> ExitCode {
         Task::Guards { filters } => guards::guards(&filters),
         Task::Domains { name } => domains::domains(name.as_deref()),
         Task::Guide { keep } => guide::guide(keep),
+        Task::Api { seconds } => api(seconds),
         Task::NewApp => new_app::new_app(),
         Task::Functions { check } => functions(check),
         Task::Chaos { arguments } => beside_handler("tributary-chaos", &arguments),
@@ -121,6 +130,14 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+fn api(seconds: u32) -> anyhow::Result<()> {
+    let (_local, api) = local::Local::demo()?;
+    let mut schemathesis = Command::new(".ci/openapi/run.sh");
+    let status = schemathesis.args([&api, &seconds.to_string()]).status();
+    ensure!(status.context("run this in the workspace's root")?.success(), "schemathesis failed");
+    Ok(())
 }
 
 fn check() -> anyhow::Result<()> {

@@ -24,8 +24,7 @@ pub(crate) fn tour(api: Option<String>) -> anyhow::Result<()> {
     let (_local, api) = if let Some(api) = api {
         (None, api)
     } else {
-        let local = ["local", "--demo", "--port", "0", "--cosmos-port", "0"];
-        let (local, api) = Local::start(Command::new(env!("CARGO")).args(local))?;
+        let (local, api) = Local::demo()?;
         (Some(local), api)
     };
     for step in &steps {
