@@ -1,7 +1,7 @@
 //! The OpenAPI document says of each function what the app takes and what it answers. The stories of
 //! budgets hold each answer that they get against it ([`check`]).
 
-use std::{collections::BTreeSet, process::Command, sync::LazyLock};
+use std::{cmp::Reverse, collections::BTreeSet, process::Command, sync::LazyLock};
 
 use serde_json::{Value, json};
 use tributary_functions::http::HttpFunction;
@@ -87,6 +87,83 @@ fn difference(schema: &Value, value: &Value) -> Option<String> {
     let missing = required.filter(|name| value.get(name.as_str().unwrap()).is_none());
     let missing = missing.map(|name| format!("{name} is missing"));
     in_elements.chain(in_fields).chain(missing).next()
+}
+
+/// Returns the example of a schema: that of its type, or one of each of its parts.
+fn example(schema: &Value) -> Value {
+    if let Some(reference) = schema["$ref"].as_str() {
+        return example(DOCUMENT.pointer(&reference[1..]).unwrap());
+    }
+    let of_type = ["examples", "enum", "anyOf", "oneOf"].into_iter().find_map(|name| {
+        let first = schema[name].get(0)?;
+        Some(if name.ends_with("Of") { example(first) } else { first.clone() })
+    });
+    if let Some(own) = of_type.or_else(|| schema.get("const").cloned()) {
+        return own;
+    }
+    let names = &schema["type"];
+    if names.as_array().is_some_and(|names| names.iter().any(|name| name == "null")) {
+        return Value::Null;
+    }
+    match names.as_str() {
+        Some("object") => {
+            let fields = schema["properties"].as_object().into_iter().flatten();
+            fields.map(|(name, field)| (name.clone(), example(field))).collect()
+        }
+        Some("array") => json!([example(&schema["items"])]),
+        Some("boolean") => json!(true),
+        Some("integer" | "number") => json!(1),
+        _ => panic!("no example in {schema}"),
+    }
+}
+
+#[test]
+fn each_answer_has_an_example_that_is_as_its_schema_says() {
+    let paths = DOCUMENT["paths"].as_object().unwrap().values();
+    let operations = paths.flat_map(|path| path.as_object().unwrap().values());
+    let responses = operations.filter_map(|operation| operation["responses"].as_object());
+    let responses: Vec<&Value> = responses.flat_map(|all| all.values()).collect();
+    let problem = &DOCUMENT["components"]["responses"]["Problem"];
+    let contents = responses.into_iter().chain([problem]);
+    let contents = contents.filter_map(|response| response["content"].as_object());
+    let mut examples = 0;
+    for content in contents.flat_map(|content| content.values()) {
+        let (schema, example) = (&content["schema"], example(&content["schema"]));
+        assert_eq!(difference(schema, &example), None, "{example}");
+        examples += 1;
+    }
+    assert!(examples > 40);
+}
+
+#[tokio::test]
+async fn the_app_takes_what_the_document_gives_as_examples() {
+    let world = World::new().await;
+    let mut functions = World::http_functions();
+    functions.retain(|function| function.method == "PUT" || function.method == "POST");
+    functions.sort_by_key(|function| Reverse(function.method.to_string()));
+    let mut taken = BTreeSet::new();
+    // In the second round there is what others need.
+    for function in [&functions, &functions].into_iter().flatten() {
+        let operation = operation(&DOCUMENT, function);
+        let body = &operation["requestBody"]["content"]["application/json"]["schema"];
+        let parameters = DOCUMENT["paths"][function.route]["parameters"].as_array().unwrap().iter();
+        let path = parameters.fold(function.route.to_owned(), |path, parameter| {
+            let name = format!("{{{}}}", parameter["name"].as_str().unwrap());
+            path.replace(&name, example(&parameter["schema"]).as_str().unwrap())
+        });
+        let body = body.is_object().then(|| example(body));
+        let answer = world.call(function.method.as_str(), &path, &[], body).await;
+        if answer.status.is_success() {
+            check(function.method.as_str(), &path, &answer);
+            taken.insert(function.name);
+        }
+        let status = answer.status.as_u16();
+        assert!(matches!(status, 200..300 | 404 | 409), "{}: {}", function.name, answer.text);
+    }
+    let names = functions.iter().map(|function| function.name);
+    let others: Vec<_> = names.filter(|name| !taken.contains(name)).collect();
+    // The name is taken: by the user of the example. And there is no dead letter.
+    assert_eq!(others, ["CreateUser", "ReplayDeadLetter"]);
 }
 
 #[test]

@@ -220,7 +220,7 @@ impl<'de> Deserialize<'de> for Timestamp {
     }
 }
 
-text_schema!(Timestamp, "date-time");
+text_schema!(Timestamp, "format": "date-time", "examples": ["2026-11-21T09:25:54.120Z"]);
 
 /// Checks an id that a caller chose: `^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`.
 pub fn check_id(text: &str) -> Result<(), Invalid> {
@@ -269,7 +269,8 @@ pub fn check_length(text: &str, min: usize, max: usize) -> Result<(), Invalid> {
 }
 
 /// Defines a type for checked text: a newtype over `String` whose `parse` applies a rule, and
-/// which reads from JSON only what passes the rule. The crate that uses it depends on `serde`.
+/// which reads from JSON only what passes the rule. OpenAPI shows the example. The crate that uses it
+/// depends on `serde`.
 ///
 /// ```
 /// use tributary_functions::values::{Invalid, checked_text};
@@ -277,6 +278,7 @@ pub fn check_length(text: &str, min: usize, max: usize) -> Result<(), Invalid> {
 /// checked_text!(
 ///     /// The code of a room: three digits.
 ///     RoomCode,
+///     "204",
 ///     |text| {
 ///         let is_code = text.len() == 3 && text.bytes().all(|byte| byte.is_ascii_digit());
 ///         if is_code { Ok(text) } else { Err(Invalid("must be three digits".into())) }
@@ -288,7 +290,7 @@ pub fn check_length(text: &str, min: usize, max: usize) -> Result<(), Invalid> {
 /// ```
 #[macro_export]
 macro_rules! checked_text {
-    ($(#[$doc:meta])* $name:ident, $check:expr) => {
+    ($(#[$doc:meta])* $name:ident, $example:literal, $check:expr) => {
         $(#[$doc])*
         #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
         #[serde(try_from = "String")]
@@ -321,7 +323,7 @@ macro_rules! checked_text {
             }
         }
 
-        $crate::values::text_schema!($name);
+        $crate::values::text_schema!($name, "examples": [$example]);
 
         impl std::fmt::Display for $name {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -336,11 +338,11 @@ pub use crate::checked_text;
 #[doc(hidden)]
 pub use schemars;
 
-/// Says in OpenAPI that a type is written as a string, with a format where it has one:
-/// `text_schema!(Moment, "date-time")`.
+/// Says in OpenAPI that a type is written as a string, and what else JSON Schema has for it:
+/// `text_schema!(Moment, "format": "date-time", "examples": ["2026-11-21T09:25:54Z"])`.
 #[macro_export]
 macro_rules! text_schema {
-    ($name:ident $(, $format:literal)?) => {
+    ($name:ident $(, $keyword:literal: $value:tt)*) => {
         impl $crate::values::schemars::JsonSchema for $name {
             fn inline_schema() -> bool {
                 true
@@ -351,7 +353,7 @@ macro_rules! text_schema {
             }
 
             fn json_schema(_: &mut $crate::values::schemars::SchemaGenerator) -> $crate::values::schemars::Schema {
-                $crate::values::schemars::json_schema!({"type": "string" $(, "format": $format)?})
+                $crate::values::schemars::json_schema!({"type": "string" $(, $keyword: $value)*})
             }
         }
     };

@@ -6,6 +6,7 @@ use tributary_functions::values::{self, check_id};
 values::checked_text!(
     /// The id of a user.
     UserId,
+    "ann",
     |text| check_id(&text).map(|()| text)
 );
 

@@ -16,18 +16,21 @@ use super::{Author, UserId, Username};
 values::checked_text!(
     /// The id of a post.
     PostId,
+    "change-feeds",
     |text| check_id(&text).map(|()| text)
 );
 
 values::checked_text!(
     /// A title: 1 to 200 characters.
     Title,
+    "Notes on the change feed",
     |text| check_length(&text, 1, 200).map(|()| text)
 );
 
 values::checked_text!(
     /// The content of a post: 1 byte to 512 KiB.
     PostContent,
+    "The change feed delivers at least once.",
     |text| match text.len() {
         1..=524_288 => Ok(text),
         _ => Err("must be 1 byte to 512 KiB long in UTF-8".into()),
@@ -66,6 +69,7 @@ pub struct Post {
 #[schemars(rename = "Post")]
 pub struct PublicPost {
     /// Equal to `postId`, but in copies, which may need an id of their own.
+    #[schemars(with = "PostId")]
     pub id: String,
     /// The partition key.
     pub post_id: PostId,
@@ -74,8 +78,10 @@ pub struct PublicPost {
     /// The author's name.
     pub user_username: Username,
     /// The title.
+    #[schemars(with = "Title")]
     pub title: String,
     /// The whole content, or a summary.
+    #[schemars(with = "PostContent")]
     pub content: String,
     /// How many comments the post has.
     pub comment_count: u64,

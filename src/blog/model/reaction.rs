@@ -13,12 +13,14 @@ use super::{Author, PostId, UserId, Username};
 values::checked_text!(
     /// The id of a comment.
     CommentId,
+    "019ae5b2-7c1f-7d2a-9f0e-3b6d5a4c2e10",
     |text| check_id(&text).map(|()| text)
 );
 
 values::checked_text!(
     /// The content of a comment: 1 to 10,000 characters.
     CommentContent,
+    "And out of order, across partitions.",
     |text| check_length(&text, 1, 10_000).map(|()| text)
 );
 
@@ -50,6 +52,7 @@ pub struct PublicComment {
     /// That user's name.
     pub user_username: Username,
     /// The text.
+    #[schemars(with = "CommentContent")]
     pub content: String,
     /// When the comment was created.
     pub creation_date: Timestamp,
@@ -78,6 +81,7 @@ pub struct Like {
 #[schemars(rename = "Like")]
 pub struct PublicLike {
     /// Made from the user's id, so that a user likes a post once.
+    #[schemars(example = "like:ann")]
     pub id: String,
     /// The partition key.
     pub post_id: PostId,

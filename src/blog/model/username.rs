@@ -18,7 +18,7 @@ use tributary_functions::values::{self, Invalid, check_length};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Username(String);
 
-values::text_schema!(Username);
+values::text_schema!(Username, "examples": ["Ann"]);
 
 impl Username {
     /// Applies the rule.

@@ -8,12 +8,14 @@ use tributary_functions::values::{self, check_id};
 values::checked_text!(
     /// The id of a feed provider, such as `reuters`.
     ProviderId,
+    "north-wire",
     |text| check_id(&text).map(|()| text)
 );
 
 values::checked_text!(
     /// The id of a feed item.
     ItemId,
+    "3f1b6a52-9d0c-5b8e-8a63-0d5f7c1e2b94",
     |text| check_id(&text).map(|()| text)
 );
 

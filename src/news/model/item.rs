@@ -51,7 +51,6 @@ pub struct FeedItem {
     /// The tags.
     pub tags: Vec<Tag>,
     /// What the crawler adds.
-    #[schemars(with = "serde_json::Map<String, serde_json::Value>")]
     pub metadata: Metadata,
 }
 

@@ -16,7 +16,7 @@ use tributary_functions::values::{self, Invalid, Timestamp};
 #[serde(try_from = "String")]
 pub struct PartitionKey(String);
 
-values::text_schema!(PartitionKey);
+values::text_schema!(PartitionKey, "examples": ["north-wire_2026-11"]);
 
 /// How items are spread over logical partitions (guide, "Partition Strategy Analysis").
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{
     Deserialize, Deserializer, Serialize, Serializer,
     de::{self, MapAccess, SeqAccess, Visitor},
@@ -15,18 +16,21 @@ use tributary_functions::values::{self, Invalid, check_length};
 values::checked_text!(
     /// A title: 1 to 500 characters.
     Title,
+    "A bridge reopens",
     |text| check_length(&text, 1, 500).map(|()| text)
 );
 
 values::checked_text!(
     /// A tag: 1 to 100 characters.
     Tag,
+    "traffic",
     |text| check_length(&text, 1, 100).map(|()| text)
 );
 
 values::checked_text!(
     /// A content: at most 64 KiB in UTF-8, without control characters but tabs and line breaks.
     Content,
+    "The old bridge is open again.",
     |text| {
         let is_bad = |c: char| c.is_control() && !matches!(c, '\t' | '\n' | '\r');
         if text.len() > MAX_CONTENT {
@@ -43,6 +47,7 @@ values::checked_text!(
     /// The address of an article: an absolute URL of http or https, at most 2,048 bytes, as it was
     /// written.
     SourceUrl,
+    "https://news.example.com/bridge",
     |text| {
         let is_web = |url: &Url| matches!(url.scheme(), "http" | "https") && url.has_host();
         let url = Some(&text).filter(|text| text.len() <= MAX_URL && !text.contains(' '));
@@ -69,7 +74,8 @@ const MAX_DEPTH: usize = 32;
 
 /// What a crawler adds: any JSON object. It is kept as its text, in the order of its names and without
 /// space: parsed it can take 16 times as much.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema)]
+#[schemars(with = "Fields", inline)]
 pub struct Metadata(String);
 
 impl Metadata {

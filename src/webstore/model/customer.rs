@@ -12,24 +12,28 @@ use super::{CustomerId, PasswordHash, SalesOrder};
 values::checked_text!(
     /// A title or a part of a name: 1 to 200 characters.
     PersonName,
+    "Ann",
     |text| check_length(&text, 1, 200).map(|()| text)
 );
 
 values::checked_text!(
     /// A part of an address: 1 to 200 characters.
     AddressPart,
+    "Main Street 1",
     |text| check_length(&text, 1, 200).map(|()| text)
 );
 
 values::checked_text!(
     /// A phone number: at most 40 characters.
     PhoneNumber,
+    "+1 555 0100",
     |text| check_length(&text, 0, 40).map(|()| text)
 );
 
 values::checked_text!(
     /// An e-mail address: at most 254 characters with one `@` inside.
     EmailAddress,
+    "ann@example.com",
     |text| {
         let parts: Vec<&str> = text.split('@').collect();
         match parts.as_slice() {

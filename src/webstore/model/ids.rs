@@ -10,30 +10,35 @@ use tributary_functions::{
 values::checked_text!(
     /// The id of a customer.
     CustomerId,
+    "ann",
     |text| check_id(&text).map(|()| text)
 );
 
 values::checked_text!(
     /// The id of an order.
     OrderId,
+    "019ae5b2-7c1f-7d2a-9f0e-3b6d5a4c2e10",
     |text| check_id(&text).map(|()| text)
 );
 
 values::checked_text!(
     /// The id of a category.
     CategoryId,
+    "kitchen",
     |text| check_id(&text).map(|()| text)
 );
 
 values::checked_text!(
     /// The id of a tag.
     TagId,
+    "new",
     |text| check_id(&text).map(|()| text)
 );
 
 values::checked_text!(
     /// The id of a product within its category.
     ProductId,
+    "mug",
     |text| check_id(&text).map(|()| text)
 );
 

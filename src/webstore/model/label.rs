@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::TagId;
 use tributary_functions::{
     engines::idempotency::{Recent, remembers},
     values::{self, CommandId, Timestamp, check_length},
@@ -11,6 +12,7 @@ use tributary_functions::{
 values::checked_text!(
     /// The name of a category, a tag or a product: 1 to 200 characters.
     Name,
+    "Stoneware",
     |text| check_length(&text, 1, 200).map(|()| text)
 );
 
@@ -96,6 +98,7 @@ pub struct Label {
 #[schemars(rename = "Label")]
 pub struct PublicLabel {
     /// Chosen by the caller.
+    #[schemars(with = "TagId")]
     pub id: String,
     /// As the caller wrote it.
     pub name: Name,

@@ -26,6 +26,7 @@ pub struct Money {
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(try_from = "Money", into = "Money")]
+#[schemars(example = 19.9)]
 pub struct Price(Money);
 
 /// How many pieces of a product an order line is for: 1 to 1,000.
@@ -33,6 +34,7 @@ pub struct Price(Money);
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(try_from = "u64", into = "u64")]
+#[schemars(example = 2)]
 pub struct Quantity(u16);
 
 impl Money {

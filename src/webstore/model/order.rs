@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{CategoryId, CustomerId, Money, OrderId, Price, ProductId, Quantity};
+use super::{CategoryId, CustomerId, Money, Name, OrderId, Price, ProductId, Quantity, Sku};
 use tributary_functions::values::{CommandId, Timestamp};
 
 /// The most lines of an order.
@@ -46,8 +46,10 @@ pub struct OrderLine {
     /// The product.
     pub product_id: ProductId,
     /// Its stock-keeping unit.
+    #[schemars(with = "Sku")]
     pub sku: String,
     /// Its name.
+    #[schemars(with = "Name")]
     pub name: String,
     /// Its price.
     pub price: Price,

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use subtle::ConstantTimeEq;
 use unicode_normalization::UnicodeNormalization;
 
-use tributary_functions::values::{Invalid, check_length};
+use tributary_functions::values::{self, Invalid, check_length};
 
 const SALT_BYTES: usize = 16;
 const HASH_BYTES: usize = 32;
@@ -23,6 +23,13 @@ const HASH_BYTES: usize = 32;
 /// (NFC) is hashed.
 #[derive(Clone)]
 pub struct Password(String);
+
+values::text_schema!(
+    Password,
+    "format": "password",
+    "writeOnly": true,
+    "examples": ["correct horse battery staple"]
+);
 
 /// The hash of a password, with all that is needed to compare another with it.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -16,12 +16,14 @@ use super::{
 values::checked_text!(
     /// A stock-keeping unit: 1 to 64 characters.
     Sku,
+    "MUG-300",
     |text| check_length(&text, 1, 64).map(|()| text)
 );
 
 values::checked_text!(
     /// A description: at most 10,000 characters.
     Description,
+    "A mug of stoneware for 300 ml.",
     |text| check_length(&text, 0, 10_000).map(|()| text)
 );
 

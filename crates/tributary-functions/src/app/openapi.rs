@@ -97,11 +97,12 @@ impl Document {
         let schemas = &mut settings.into_generator();
         let mut paths: Map<String, Value> = Map::new();
         for operation in self.operations.get().into_iter().flatten() {
-            let path = paths.entry(operation.route);
+            let takes = operation.signature.takes();
             // They are the same for all methods of a path.
+            let parameters = path_parameters(operation.route, &takes.path);
             let path =
-                path.or_insert_with(|| json!({"parameters": path_parameters(operation.route)}));
-            path[operation.method.as_str().to_lowercase()] = operation.value(schemas);
+                paths.entry(operation.route).or_insert_with(|| json!({"parameters": parameters}));
+            path[operation.method.as_str().to_lowercase()] = operation.value(takes, schemas);
         }
         let problem = schemas.subschema_for::<Problem>();
         let text = json!({"type": "string"});
@@ -139,8 +140,7 @@ impl Document {
 }
 
 impl Operation {
-    fn value(&self, schemas: &mut SchemaGenerator) -> Value {
-        let takes = self.signature.takes();
+    fn value(&self, takes: Takes, schemas: &mut SchemaGenerator) -> Value {
         let mut operation = json!({
             "operationId": self.name,
             "tags": [self.tag],

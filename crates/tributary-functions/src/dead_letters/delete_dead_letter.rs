@@ -5,20 +5,20 @@ use axum::{extract::State, http::StatusCode};
 use crate::{
     cosmos::{Attempt, Reason, StoreError, retry},
     http::{ApiError, Conditions, Params},
-    projection::{DeadLetters, Projections},
+    projection::{DeadLetterId, DeadLetters, Projections},
     values::CommandId,
 };
 
 /// Deletes a dead letter: its change is given up. Three store requests.
 pub async fn delete_dead_letter(
     State(projections): State<Projections>,
-    Params(id): Params<String>,
+    Params(id): Params<DeadLetterId>,
     conditions: Conditions,
     command: CommandId,
 ) -> Result<StatusCode, ApiError> {
     let attempt = async |attempt: Attempt| match delete(
         &projections.letters().reading(attempt.reads),
-        &id,
+        id.as_str(),
         &conditions,
         &command,
     )

@@ -5,17 +5,17 @@ use axum::extract::State;
 use crate::{
     cosmos::confirm,
     http::{ApiError, Conditions, ItemResponse, Params, found},
-    projection::{DeadLetter, Projections},
+    projection::{DeadLetter, DeadLetterId, Projections},
 };
 
 /// A dead letter with the document as it was delivered: one point read.
 pub async fn get_dead_letter(
     State(projections): State<Projections>,
-    Params(id): Params<String>,
+    Params(id): Params<DeadLetterId>,
     conditions: Conditions,
 ) -> Result<ItemResponse<DeadLetter>, ApiError> {
     let find = async |reads| {
-        let letter = projections.letters().reading(reads).read(&id).await?;
+        let letter = projections.letters().reading(reads).read(id.as_str()).await?;
         let letter = letter.ok_or(ApiError::NotFound("dead letter"))?;
         Ok(found(&conditions, &letter.item, &letter.etag))
     };

@@ -8,7 +8,7 @@ use crate::{
     cosmos::{JsonText, Query, Scope, StoreError},
     engines::child_list::SortKey,
     http::{ApiError, Filter, List, PageRequest, QueryParameter},
-    projection::{Projections, function_of},
+    projection::{DeadLetterId, Projections, function_of},
     values::{Timestamp, check_id},
 };
 
@@ -17,15 +17,22 @@ use crate::{
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "DeadLetterSummary")]
 pub struct Summary {
+    #[schemars(with = "DeadLetterId")]
     id: String,
     /// It is in the id, and a word that SQL may take for its own.
     #[serde(skip_deserializing)]
+    #[schemars(example = &"CopyRooms")]
     function: String,
+    #[schemars(example = &"rooms")]
     container: Option<String>,
+    #[schemars(example = "room-204")]
     document_id: Option<String>,
+    #[schemars(example = "building-2")]
     partition_key: Option<String>,
     raw_truncated: bool,
+    #[schemars(example = "missing field `name`")]
     reason: String,
+    #[schemars(example = "5a1f0c9e-2b7d-4e63-8f10-9c4d2a6b7e35")]
     invocation_id: String,
     failed_at: Timestamp,
 }

@@ -9,14 +9,14 @@ use serde::Serialize;
 use crate::{
     cosmos::{Attempt, Reads, Reason, StoreError, retry},
     http::{ApiError, Conditions, INVOCATION_ID, Params},
-    projection::{Outcome, Projections, Setback},
+    projection::{DeadLetterId, Outcome, Projections, Setback},
     values::CommandId,
 };
 
 /// The answer to a replay.
 #[derive(Serialize, JsonSchema)]
 pub struct Replayed {
-    id: String,
+    id: DeadLetterId,
     outcome: Outcome,
 }
 
@@ -35,7 +35,7 @@ pub struct Replayed {
 ///   deleted; this starts over with the newer one.
 pub async fn replay_dead_letter(
     State(projections): State<Projections>,
-    Params(id): Params<String>,
+    Params(id): Params<DeadLetterId>,
     conditions: Conditions,
     command: CommandId,
     headers: HeaderMap,
@@ -43,14 +43,14 @@ pub async fn replay_dead_letter(
     let invocation = headers.get(INVOCATION_ID).and_then(|id| id.to_str().ok());
     let replay = Replay {
         projections: &projections,
-        id: &id,
+        id: id.as_str(),
         conditions: &conditions,
         command: &command,
         invocation: invocation.unwrap_or_default(),
         reached: OnceLock::new(),
     };
     let outcome = retry(async |attempt: Attempt| replay.attempt(attempt.reads).await).await??;
-    tracing::info!(dead_letter.id = id, ?outcome, "Replayed a dead letter");
+    tracing::info!(dead_letter.id = id.as_str(), ?outcome, "Replayed a dead letter");
     Ok(Json(Replayed { id, outcome }))
 }
 

@@ -98,8 +98,10 @@ pub struct DomainProblem {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct FieldError {
     /// The field's name in the body, the path or the query string.
+    #[schemars(example = &"limit")]
     pub field: String,
     /// What it must be.
+    #[schemars(example = "must be a whole number from 1 to 100")]
     pub message: String,
 }
 
@@ -165,16 +167,21 @@ impl Retryable for ApiError {
 #[serde(rename_all = "camelCase")]
 pub struct Problem {
     /// A URN that names the kind of problem.
+    #[schemars(example = problem_type("validation"))]
     r#type: String,
     /// The same for every problem of the kind.
+    #[schemars(example = "Validation failed")]
     title: &'static str,
+    #[schemars(example = 400)]
     status: u16,
     /// What to do.
+    #[schemars(example = "Some values are not valid. `errors` names each field and its rule.")]
     detail: String,
     /// What is wrong with each field of the request.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     errors: Vec<FieldError>,
     /// Where to look in the logs.
+    #[schemars(example = "019ae5b2-7c1f-7d2a-9f0e-3b6d5a4c2e10")]
     #[serde(skip_serializing_if = "Option::is_none")]
     invocation_id: Option<String>,
 }
@@ -255,7 +262,7 @@ impl IntoResponse for ApiError {
         let (status, slug, title, detail) = self.parts();
         let errors = if let Self::Invalid(errors) = self { errors } else { Vec::new() };
         let problem = Problem {
-            r#type: format!("urn:{}:problem:{slug}", brand().name),
+            r#type: problem_type(slug),
             title,
             status: status.as_u16(),
             detail,
@@ -275,6 +282,11 @@ impl IntoResponse for ApiError {
     }
 }
 
+/// Returns the URN of a kind of problem.
+fn problem_type(slug: &str) -> String {
+    format!("urn:{}:problem:{slug}", brand().name)
+}
+
 /// Status, slug, title and detail of a problem.
 type Parts = (StatusCode, &'static str, &'static str, String);
 
@@ -287,7 +299,7 @@ fn internal() -> Parts {
 pub(super) fn bug_of_invocation(invocation_id: &str) -> Body {
     let (status, slug, title, detail) = internal();
     let problem = Problem {
-        r#type: format!("urn:{}:problem:{slug}", brand().name),
+        r#type: problem_type(slug),
         title,
         status: status.as_u16(),
         detail,

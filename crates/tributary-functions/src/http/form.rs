@@ -7,6 +7,7 @@
 
 use std::ops::RangeInclusive;
 
+use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
 use super::{FieldError, raw_json};
@@ -58,7 +59,8 @@ impl<'a> Form<'a> {
         Self { text, place, errors, max_errors: MAX_ERRORS, schema: None }
     }
 
-    /// Returns the JSON schema of the fields that a type takes, each with the rule of its type in words.
+    /// Returns the JSON schema of the fields that a type takes, each with the schema of its own type and
+    /// that type's rule in words.
     ///
     /// A rule stands in the parser of its type alone. So the words are those of the parser's error, when
     /// it gets what no rule lets pass.
@@ -93,7 +95,11 @@ impl<'a> Form<'a> {
     }
 
     /// Takes a text that must be there.
-    pub fn text<T>(&mut self, field: &str, parse: fn(String) -> Result<T, Invalid>) -> Option<T> {
+    pub fn text<T: JsonSchema>(
+        &mut self,
+        field: &str,
+        parse: fn(String) -> Result<T, Invalid>,
+    ) -> Option<T> {
         if self.describes(field, true, || text_schema(parse)) {
             return None;
         }
@@ -102,7 +108,7 @@ impl<'a> Form<'a> {
     }
 
     /// Takes a text that may be missing, or null.
-    pub fn optional_text<T>(
+    pub fn optional_text<T: JsonSchema>(
         &mut self,
         field: &str,
         parse: fn(String) -> Result<T, Invalid>,
@@ -115,8 +121,12 @@ impl<'a> Form<'a> {
     }
 
     /// Takes a number that must be there, as it was written.
-    pub fn number<T>(&mut self, field: &str, parse: fn(&str) -> Result<T, Invalid>) -> Option<T> {
-        if self.describes(field, true, || described("number", parse("-1").err())) {
+    pub fn number<T: JsonSchema>(
+        &mut self,
+        field: &str,
+        parse: fn(&str) -> Result<T, Invalid>,
+    ) -> Option<T> {
+        if self.describes(field, true, || schema_of::<T>(parse("-1").err())) {
             return None;
         }
         let is_number = |raw: &str| raw.starts_with(|c: char| c == '-' || c.is_ascii_digit());
@@ -127,7 +137,7 @@ impl<'a> Form<'a> {
     }
 
     /// Takes a list of texts that must be there.
-    pub fn texts<T>(
+    pub fn texts<T: JsonSchema>(
         &mut self,
         field: &str,
         length: RangeInclusive<usize>,
@@ -146,7 +156,7 @@ impl<'a> Form<'a> {
     }
 
     /// Takes a list of texts that may be missing, or null.
-    pub fn optional_texts<T>(
+    pub fn optional_texts<T: JsonSchema>(
         &mut self,
         field: &str,
         length: RangeInclusive<usize>,
@@ -162,13 +172,13 @@ impl<'a> Form<'a> {
     }
 
     /// Takes an object that may be missing, or null, as it was written.
-    pub fn optional_object<T>(
+    pub fn optional_object<T: JsonSchema>(
         &mut self,
         field: &str,
         parse: fn(&str) -> Result<T, Invalid>,
     ) -> Option<Option<T>> {
         let rule = || parse(&format!("{{\"\":\"{}\"}}", "0".repeat(BEYOND_EVERY_RULE))).err();
-        if self.describes(field, false, || described("object", rule())) {
+        if self.describes(field, false, || schema_of::<T>(rule())) {
             return None;
         }
         let parsed = self.given(field).map(|raw| object(raw).and_then(parse)).transpose();
@@ -260,21 +270,22 @@ fn one<T: FromForm>(raw: &str) -> Result<T, Vec<FieldError>> {
     T::from_form(&mut form).ok_or(form.errors)
 }
 
-fn text_schema<T>(parse: fn(String) -> Result<T, Invalid>) -> Value {
+fn text_schema<T: JsonSchema>(parse: fn(String) -> Result<T, Invalid>) -> Value {
     let texts = [String::new(), "\0".repeat(BEYOND_EVERY_RULE)];
-    described("string", texts.into_iter().find_map(|text| parse(text).err()))
+    schema_of::<T>(texts.into_iter().find_map(|text| parse(text).err()))
 }
 
 fn list_schema(length: &RangeInclusive<usize>, items: &Value) -> Value {
     json!({"type": "array", "minItems": length.start(), "maxItems": length.end(), "items": items})
 }
 
-/// Returns the schema of a type whose rule is in the words of an error: "must be …".
-fn described(kind: &str, rule: Option<Invalid>) -> Value {
-    match rule {
-        Some(Invalid(rule)) => json!({"type": kind, "description": rule}),
-        None => json!({"type": kind}),
+/// Returns the schema of a type, with its rule in the words of an error: "must be …".
+fn schema_of<T: JsonSchema>(rule: Option<Invalid>) -> Value {
+    let mut schema = T::json_schema(&mut SchemaGenerator::default());
+    if let Some(Invalid(rule)) = rule {
+        schema.insert("description".into(), rule.into());
     }
+    schema.to_value()
 }
 
 fn object(raw: &str) -> Result<&str, Invalid> {
@@ -298,12 +309,21 @@ mod tests {
     };
     use crate::values::check_length;
 
-    struct Line(String, String);
+    #[derive(Debug, PartialEq, JsonSchema)]
+    #[schemars(with = "f64", example = 1.1)]
+    struct Price(String);
+
+    #[expect(clippy::unnecessary_wraps, reason = "as all parsers of checked values")]
+    fn price(text: &str) -> Result<Price, Invalid> {
+        Ok(Price(text.to_owned()))
+    }
+
+    struct Line(String, Price);
 
     impl FromForm for Line {
         fn from_form(form: &mut Form) -> Option<Self> {
             let name = form.text("name", Ok);
-            let price = form.number("price", |text| Ok(text.to_owned()));
+            let price = form.number("price", price);
             Some(Self(name?, price?))
         }
     }
@@ -318,10 +338,10 @@ mod tests {
         let text = r#"{"price": 0.1, "lines": [{"name": "a", "price": 1.10}, {"name": "b", "price": 1e2}],
             "price": 0.1000000000000000055}"#;
         let mut form = form(text);
-        let price = form.number("price", |text| Ok(text.to_owned()));
-        assert_eq!(price.as_deref(), Some("0.1000000000000000055"));
+        let price = form.number("price", price);
+        assert_eq!(price, Some(Price("0.1000000000000000055".to_owned())));
         let lines: Vec<Line> = form.objects("lines", 1..=2).unwrap();
-        let lines: Vec<_> = lines.iter().map(|Line(name, price)| (&**name, &**price)).collect();
+        let lines: Vec<_> = lines.iter().map(|Line(name, price)| (&**name, &*price.0)).collect();
         assert_eq!(lines, [("a", "1.10"), ("b", "1e2")]);
         assert_eq!(form.into_errors(), []);
     }
@@ -342,9 +362,10 @@ mod tests {
             }
         }
 
+        let price = json!({"type": "number", "format": "double", "examples": [1.1]});
         let line = json!({
             "type": "object",
-            "properties": {"name": {"type": "string"}, "price": {"type": "number"}},
+            "properties": {"name": {"type": "string"}, "price": price},
             "required": ["name", "price"],
         });
         let tags = json!({

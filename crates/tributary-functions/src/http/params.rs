@@ -42,12 +42,14 @@ fn check(name: &str, value: &str) -> Result<(), Invalid> {
     if name == "partitionKey" { check_length(value, 1, 1_024) } else { check_id(value) }
 }
 
-/// Returns the parameters of a route, as OpenAPI has them. The rule is in the words of its error.
-pub(crate) fn path_parameters(route: &str) -> Value {
+/// Returns the parameters of a route, as OpenAPI has them, with the schema of what a handler makes of
+/// them: of one type, or of a tuple. The rule is in the words of its error.
+pub(crate) fn path_parameters(route: &str, types: &Value) -> Value {
     let names = route.split('{').skip(1).filter_map(|rest| rest.split('}').next());
-    let parameters = names.map(|name| {
-        let rule = check(name, "").err().map(|Invalid(rule)| rule);
-        let schema = json!({"type": "string", "minLength": 1, "description": rule});
+    let parameters = names.enumerate().map(|(index, name)| {
+        let mut schema = types["prefixItems"].get(index).unwrap_or(types).clone();
+        schema["minLength"] = 1.into();
+        schema["description"] = check(name, "").err().map(|Invalid(rule)| rule).into();
         json!({"name": name, "in": "path", "required": true, "schema": schema})
     });
     parameters.collect()

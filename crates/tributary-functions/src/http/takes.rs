@@ -4,6 +4,7 @@ use axum::{
     extract::{RawQuery, State},
     http::HeaderMap,
 };
+use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Value, json};
 
 use super::{
@@ -16,6 +17,8 @@ use crate::{engines::idempotency::IdempotencyKey, values::CommandId};
 pub struct Takes {
     /// Parameters of the query string and headers, as OpenAPI has them.
     pub parameters: Vec<Value>,
+    /// The schema of the parameters of the path: of the one, or of the tuple of all.
+    pub path: Value,
     /// The schema of the body.
     pub body: Option<Value>,
     /// True if the item has an ETag, and the request may have conditions.
@@ -55,9 +58,11 @@ impl<S> Argument for State<S> {
     fn describe(_: &mut Takes) {}
 }
 
-/// The path is in the route; a rule for its parameters is in [`Params`].
-impl<T> Argument for Params<T> {
-    fn describe(_: &mut Takes) {}
+/// The names are in the route, the rule is in [`Params`].
+impl<T: JsonSchema> Argument for Params<T> {
+    fn describe(takes: &mut Takes) {
+        takes.path = T::json_schema(&mut SchemaGenerator::default()).to_value();
+    }
 }
 
 /// The line of the function in the table names the parameters.

@@ -11,8 +11,15 @@ use uuid::Uuid;
 use super::Projection;
 use crate::{
     cosmos::{Container, Cosmos, ETag, Reads, StoreError, Stored, Transaction},
-    values::{CommandId, Timestamp, may_be_rewritten_by_host},
+    values::{CommandId, Timestamp, check_id, checked_text, may_be_rewritten_by_host},
 };
+
+checked_text!(
+    /// The id of a dead letter, as [`DeadLetter::id`] says.
+    DeadLetterId,
+    "CopyRooms.0d4f5c2a-6e1b-5f38-9a77-2c8e4b1d6f03",
+    |text| check_id(&text).map(|()| text)
+);
 
 /// A change that was not applied.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -21,22 +28,30 @@ pub struct DeadLetter {
     /// The function, a dot, and a UUID made from the document's place: so a document has one letter
     /// for each function that cannot apply it, however often it is delivered, and the id leads to
     /// the letter's logical partition.
+    #[schemars(with = "DeadLetterId")]
     pub id: String,
     /// The function that could not apply it; the partition key.
+    #[schemars(example = &"CopyRooms")]
     pub function: String,
     /// The container of the document. Letters of older versions of the app have none.
+    #[schemars(example = &"rooms")]
     pub container: Option<String>,
     /// The id of the document, when it could be read.
+    #[schemars(example = "room-204")]
     pub document_id: Option<String>,
     /// The document's partition key, when it could be read.
+    #[schemars(example = "building-2")]
     pub partition_key: Option<String>,
     /// The document as it was delivered last, without [`Projection::SECRETS`].
+    #[schemars(example = "{\"id\":\"room-204\",\"buildingId\":\"building-2\"}")]
     pub raw: String,
     /// Whether `raw` was cut.
     pub raw_truncated: bool,
     /// Why it was not applied.
+    #[schemars(example = "missing field `name`")]
     pub reason: String,
     /// The invocation that gave up last.
+    #[schemars(example = "5a1f0c9e-2b7d-4e63-8f10-9c4d2a6b7e35")]
     pub invocation_id: String,
     /// When it gave up.
     pub failed_at: Timestamp,

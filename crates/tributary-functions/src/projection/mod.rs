@@ -100,7 +100,7 @@ pub use self::{
     background::{Background, BackgroundOptions},
     batch::{RETRY_BUDGET, Undelivered, run},
     copy::{Copied, Place, VersionedCopy},
-    dead_letter::{DeadLetter, DeadLetters, Outcome, Settlement, function_of},
+    dead_letter::{DeadLetter, DeadLetterId, DeadLetters, Outcome, Settlement, function_of},
     delivered::Delivered,
     origin::Origin,
     registry::{AnyProjection, Projections},

@@ -14,18 +14,21 @@ const TOMBSTONE_TTL_SECONDS: u32 = 30 * 24 * 60 * 60;
 checked_text!(
     /// The id of an owner.
     OwnerId,
+    "ann",
     |text| check_id(&text).map(|()| text)
 );
 
 checked_text!(
     /// The id of a note.
     NoteId,
+    "n1",
     |text| check_id(&text).map(|()| text)
 );
 
 checked_text!(
     /// The text of a note: 1 to 1,000 characters.
     NoteText,
+    "Buy bread",
     |text| check_length(&text, 1, 1_000).map(|()| text)
 );
 
