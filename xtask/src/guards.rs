@@ -148,7 +148,7 @@ const SUITES: [Suite; 5] = [
     },
     Suite {
         sources: &["crates/custom-handler"],
-        package: "custom-handler",
+        package: "azure-functions-custom-handler",
         target: "it",
         tests: "crates/custom-handler/tests/it",
     },

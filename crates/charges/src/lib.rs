@@ -1,5 +1,6 @@
-//! What requests to Azure Cosmos DB cost, in request units: an estimate by pure functions of what a
-//! request does. The local endpoint charges by it, and the partition-key advisor estimates by it.
+#![doc = include_str!("../README.md")]
+//!
+//! ## Modules
 //!
 //! | module | |
 //! | --- | --- |
@@ -8,11 +9,7 @@
 //! | [`rates`] | the constants with their sources, and point reads |
 //! | [`policy`], [`terms`] | what an indexing policy indexes of an item |
 //! | [`sql`] | what the text of a query tells about its work |
-//!
-//! `docs/local-endpoint.md` has the error of each figure and what is left out.
 
-#[cfg(test)]
-mod figures;
 pub mod items;
 pub mod policy;
 pub mod rates;

@@ -2,7 +2,7 @@
 //!
 //! *Published*: Microsoft's rules for writes, point reads and feeds, in
 //! <https://learn.microsoft.com/azure/cosmos-db/understand-request-unit-consumption>.
-//! *Fitted*: to the thirty figures of Microsoft's article on modelling a blog (`figures.rs` has
+//! *Fitted*: to the thirty figures of Microsoft's article on modelling a blog (`tests/figures.rs` has
 //! them), which say what queries cost, on which nothing is published.
 
 /// Request units of a point read by the size of the item in KB. Published.

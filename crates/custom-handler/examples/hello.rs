@@ -1,7 +1,7 @@
 //! A function app with one function of each kind. Start it without a Functions host:
 //!
 //! ```text
-//! FUNCTIONS_CUSTOMHANDLER_PORT=8090 cargo run -p custom-handler --example hello
+//! FUNCTIONS_CUSTOMHANDLER_PORT=8090 cargo run -p azure-functions-custom-handler --example hello
 //! curl localhost:8090/api/hello/Ada
 //! curl localhost:8090/Changes -H 'X-Azure-Functions-InvocationId: 1' \
 //!   -d '{"Data": {"documents": [{"id": "a"}, {"id": 2}]}}'

@@ -1,4 +1,6 @@
-//! Everything that a Functions app on Cosmos DB needs around it on a laptop.
+#![doc = include_str!("../README.md")]
+//!
+//! ## Modules
 //!
 //! - [`cosmos`]: a Cosmos DB endpoint that any SDK can use;
 //! - [`host`]: a stand-in for the Azure Functions host;

@@ -1,8 +1,4 @@
-//! The function app as the Functions host takes it: a folder, and that folder as a zip.
-//!
-//! - [`Layout`]: where the parts are in the project;
-//! - [`stage`]: the folder, which `cargo local` runs and `cargo xtask package` deploys;
-//! - [`pack`], [`unpack`]: the zip.
+#![doc = include_str!("../README.md")]
 
 mod archive;
 mod layout;

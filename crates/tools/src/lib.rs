@@ -1,8 +1,4 @@
-//! What the tools of this workspace share: `cargo local --demo`, the simulator and the benchmarks.
-//!
-//! - `Call`, `Reply` and `Client`: requests of a JSON API over HTTP, with the feature `client`;
-//! - [`Sorted`], [`mean`] and [`slope`]: what many measurements say;
-//! - [`Table`], [`figures`] and [`html`]: results for people.
+#![doc = include_str!("../README.md")]
 
 #[cfg(feature = "client")]
 mod client;

@@ -1,20 +1,6 @@
-//! A framework for back ends on Azure Functions and Azure Cosmos DB.
+#![doc = include_str!("../README.md")]
 //!
-//! Commands and queries come in over HTTP; the change feed of Cosmos DB carries every change on to
-//! the copies that are made for reading. An app is a list of domains:
-//!
-//! ```no_run
-//! # mod shop {
-//! #     use tributary_functions::{config::ConfigError, domain::{Context, Domain}};
-//! #     pub fn domain(_: &Context<'_>) -> Result<Domain, ConfigError> { Ok(Domain::new("shop")) }
-//! # }
-//! use std::process::ExitCode;
-//! use tributary_functions::program::Program;
-//!
-//! fn main() -> ExitCode {
-//!     Program::new("my-app", env!("CARGO_PKG_VERSION")).domain(shop::domain).run()
-//! }
-//! ```
+//! ## Modules
 //!
 //! Read the modules in this order:
 //!

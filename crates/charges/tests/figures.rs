@@ -7,11 +7,13 @@
 //! list of likes exactly 50.00, so they were 20 comments and 50 likes, and a username 1 point read;
 //! the posts of a user lose 25 times the two counts. The rest is assumed, and named here.
 
+#![expect(clippy::unwrap_used, reason = "a count of items fits")]
+
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use crate::{
+use tributary_charges::{
     ERROR,
     items::{Version, Within, create, replace},
     policy::IndexingPolicy,
