@@ -4,11 +4,13 @@
 //! `cargo xtask guards` to see that each guard of `docs/guards.md` is needed, `cargo xtask domains` to
 //! see that each domain can be removed, `cargo xtask guide` to follow `docs/adding-a-function.md`,
 //! `cargo xtask functions` for the files of the Functions host, `cargo xtask api` to hold the app against
-//! its OpenAPI document, `cargo xtask circles` to see that no
-//! crate has a circle of files, `cargo xtask package` for what is deployed.
+//! its OpenAPI document, `cargo xtask circles` to see that no crate has a circle of files,
+//! `cargo xtask crates` to see that each published crate is complete, `cargo xtask package` for what is
+//! deployed.
 
 mod alerts;
 mod circles;
+mod crates;
 mod docs;
 mod domains;
 mod guards;
@@ -33,12 +35,15 @@ use clap::Parser;
 #[derive(Parser)]
 enum Task {
     /// Formatting, lints and documentation, with warnings as errors; guards and links of the docs;
-    /// circles and layers; and the tests that say what a function lacks.
+    /// circles and layers; published crates; and the tests that say what a function lacks.
     Check,
     /// The part of `check` that builds nothing: links, indexes and figures of the documents.
     Docs,
     /// Finds circles of files and of modules in every crate, and imports against the layers.
     Circles,
+    /// Finds what crates that are published lack: metadata, README, licences; files that are missing in
+    /// the package or should not be there.
+    Crates,
     /// Runs the commands of the README's tour and compares their answers with those shown there.
     Tour {
         /// Address of a fresh `cargo local --demo` that runs already: http://localhost:7071/api.
@@ -109,6 +114,7 @@ fn main() -> ExitCode {
         Task::Check => check(),
         Task::Docs => docs::check(),
         Task::Circles => circles::check(),
+        Task::Crates => crates::check(),
         Task::Tour { api } => tour::tour(api),
         Task::Package(options) => package::package(&options),
         Task::Guards { filters } => guards::guards(&filters),
@@ -144,6 +150,7 @@ fn check() -> anyhow::Result<()> {
     guards::check()?;
     docs::check()?;
     circles::check()?;
+    crates::check()?;
     formatted()?;
     cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])?;
     cargo(&["doc", "--workspace", "--no-deps"])?;
