@@ -1,13 +1,14 @@
 //! Hashing of passwords, one at a time.
 //!
 //! A hash takes 46 MiB and some 50 ms of a processor (`model/password.rs`), and an instance has one
-//! processor as a rule. So hashes wait for their turn, first come, first served, and are made beside
-//! the threads that answer requests. Requests wait in a [queue] of their own, in which they take no
-//! place from others.
+//! processor as a rule. So hashes wait for their turn, first come, first served, and each is made by a
+//! thread of its own that gives way to those that answer requests: logins, however many, leave them
+//! three quarters of a processor. Requests wait in a [queue] of their own, in which they take no place
+//! from others.
 
-use std::sync::Arc;
+use std::{sync::Arc, thread};
 
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, oneshot};
 use tributary_functions::http::WorkQueue;
 
 use super::model::{HashError, Password, PasswordHash};
@@ -16,9 +17,14 @@ use super::model::{HashError, Password, PasswordHash};
 /// store.
 const MAX_AT_WORK: usize = 2;
 
-/// How many others wait. At some fifteen hashes a second the last of them waits for some four seconds,
-/// less than a request may wait for its turn.
-const MAX_WAITING: usize = 64;
+/// How many others wait. An idle processor makes some fifteen hashes a second, and a busy one some four:
+/// so the last of them waits for two to eight seconds, less than a request may wait for its turn.
+const MAX_WAITING: usize = 32;
+
+/// How far a thread that hashes gives way: Linux gives it a third of what it gives one that answers
+/// (`sched_prio_to_weight`: 335 of 1,024).
+#[cfg(unix)]
+const NICENESS: i32 = 5;
 
 /// Creates the queue of the requests that hash a password.
 pub(super) fn queue() -> WorkQueue {
@@ -56,13 +62,23 @@ impl Hashing {
     ) -> Result<T, HashError> {
         let turn = Arc::clone(&self.0).acquire_owned().await.map_err(|_| HashError)?;
         let request = tracing::Span::current();
+        let (done, result) = oneshot::channel();
         let work = move || {
             // It is kept to the end, also where nobody waits for the result any more.
             let _turn = turn;
-            request.in_scope(work)
+            give_way();
+            let _ = done.send(request.in_scope(work));
         };
-        tokio::task::spawn_blocking(work).await.unwrap_or(Err(HashError))
+        // A thread of the runtime's pool would stay as nice as it has become.
+        thread::Builder::new().name("hash".into()).spawn(work).map_err(|_| HashError)?;
+        result.await.unwrap_or(Err(HashError))
     }
+}
+
+/// Lowers the priority of this thread. A system that does not allow it makes hashes all the same.
+fn give_way() {
+    #[cfg(unix)]
+    let _ = rustix::process::nice(NICENESS);
 }
 
 #[cfg(test)]
@@ -95,6 +111,14 @@ mod tests {
         drop(gone);
         assert!(join_all((0..4).map(|_| work())).await.into_iter().all(|done| done.is_ok()));
         assert_eq!(hashing.0.available_permits(), 1);
+    }
+
+    #[cfg(unix)]
+    #[tokio::test]
+    async fn a_hash_gives_way_to_the_threads_that_answer() {
+        let niceness = || rustix::process::nice(0).map_err(|_| HashError);
+        let of_hash = Hashing::default().in_turn(niceness).await.unwrap();
+        assert_eq!(of_hash, (niceness().unwrap() + NICENESS).min(19));
     }
 
     #[tokio::test]
