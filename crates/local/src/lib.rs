@@ -5,9 +5,11 @@
 //! - [`cosmos`]: a Cosmos DB endpoint that any SDK can use;
 //! - [`host`]: a stand-in for the Azure Functions host;
 //! - [`chaos`]: what goes wrong in both now and then, from a seed;
-//! - [`demo`]: small data sets to look at.
+//! - [`demo`]: small data sets to look at;
+//! - [`command`]: all of it as a program.
 
 pub mod chaos;
+pub mod command;
 pub mod cosmos;
 pub mod demo;
 pub mod host;

@@ -1,44 +1,8 @@
 //! `cargo local`: builds the app, starts a local Cosmos DB endpoint and runs the app under a
 //! stand-in for the Functions host. `cargo local --help` says more.
 
-mod cli;
-mod launcher;
-mod project;
-mod run;
-mod signals;
-
 use std::process::ExitCode;
 
-use clap::Parser as _;
-use tracing_subscriber::{EnvFilter, filter::LevelFilter};
-
 fn main() -> ExitCode {
-    if let Some(words) = launcher::requested() {
-        return launcher::become_program(&words);
-    }
-    let cli = cli::Cli::parse();
-    log();
-    let runtime = match tokio::runtime::Runtime::new() {
-        Ok(runtime) => runtime,
-        Err(error) => return fail(&error.into()),
-    };
-    match runtime.block_on(run::run(cli)) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => fail(&error),
-    }
-}
-
-/// What the libraries say, on stderr as far as `RUST_LOG` asks for it:
-/// `RUST_LOG=tributary_local::chaos=debug` gives a line for each fault of `--chaos`.
-fn log() {
-    let filter = EnvFilter::builder().with_default_directive(LevelFilter::OFF.into());
-    tracing_subscriber::fmt()
-        .with_writer(std::io::stderr)
-        .with_env_filter(filter.from_env_lossy())
-        .init();
-}
-
-fn fail(error: &anyhow::Error) -> ExitCode {
-    anstream::eprintln!("error: {error:#}");
-    ExitCode::FAILURE
+    tributary_local::command::main()
 }

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
+use crate::{chaos::ChaosSpec, cosmos::Charges};
 use clap::Parser;
-use tributary_local::{chaos::ChaosSpec, cosmos::Charges};
 
 /// Run the function app on this machine: no account, no Docker, no Core Tools.
 ///

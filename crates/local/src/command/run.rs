@@ -4,23 +4,21 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::chaos::Chaos;
+use crate::cosmos::{self, ContainersFile, CosmosEndpoint, EndpointOptions, RunningServer};
+use crate::demo::Demo;
+use crate::host::{
+    self, AuthLevel, Console, FunctionApp, Host, HostOptions, Keys, Settings, Trigger,
+};
 use anyhow::{Context as _, bail};
 use azure_data_cosmos_driver::models::ConnectionString;
 use serde::Serialize;
-use tributary_local::chaos::Chaos;
-use tributary_local::cosmos::{
-    self, ContainersFile, CosmosEndpoint, EndpointOptions, RunningServer,
-};
-use tributary_local::demo::Demo;
-use tributary_local::host::{
-    self, AuthLevel, Console, FunctionApp, Host, HostOptions, Keys, Settings, Trigger,
-};
 use tributary_package::Layout;
 use tributary_tools::Client;
 
-use crate::cli::Cli;
-use crate::project::Project;
-use crate::{launcher, signals};
+use super::cli::Cli;
+use super::project::Project;
+use super::{launcher, signals};
 
 /// The setting with the database's name, and what it is without the setting.
 const DATABASE: (&str, &str) = ("CosmosDatabase", "tributary");

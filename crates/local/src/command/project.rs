@@ -15,12 +15,8 @@ pub(crate) struct Project {
     pub root: PathBuf,
     /// Where Cargo builds.
     pub target: PathBuf,
-    has_this: bool,
+    this: Option<Target>,
 }
-
-/// This executable: built in one go with the handler where both are in one workspace, so that
-/// they share one set of features and nothing is built twice.
-const THIS: &str = env!("CARGO_PKG_NAME");
 
 #[derive(Deserialize)]
 struct Metadata {
@@ -30,7 +26,7 @@ struct Metadata {
 
 #[derive(Deserialize)]
 struct Package {
-    name: String,
+    targets: Vec<Target>,
 }
 
 /// A line of `cargo build --message-format=json`.
@@ -40,10 +36,16 @@ struct Message {
     target: Option<Target>,
 }
 
-#[derive(Deserialize)]
+#[derive(Debug, Deserialize)]
 struct Target {
     name: String,
     kind: Vec<String>,
+}
+
+impl Target {
+    fn is(&self, kind: &str) -> bool {
+        self.kind.iter().any(|one| one == kind)
+    }
 }
 
 impl Project {
@@ -78,8 +80,11 @@ impl Project {
         }
         let metadata: Metadata =
             serde_json::from_slice(&output.stdout).context("cargo metadata has another shape")?;
-        let has_this = metadata.packages.iter().any(|package| package.name == THIS);
-        Ok(Self { root: root.to_owned(), target: metadata.target_directory, has_this })
+        let mut targets = metadata.packages.into_iter().flat_map(|package| package.targets);
+        let this = this().and_then(|name| {
+            targets.find(|one| one.name == name && (one.is("bin") || one.is("example")))
+        });
+        Ok(Self { root: root.to_owned(), target: metadata.target_directory, this })
     }
 
     /// Builds the handler and gives the path of the executable `name`.
@@ -87,8 +92,10 @@ impl Project {
         let mut command = Command::new(cargo());
         // Without `-p`, so that the features are those of all default members together.
         command.args(["build", "--message-format=json-render-diagnostics", "--bin", name]);
-        if self.has_this {
-            command.args(["--bin", THIS]);
+        // Where the project has this program, too, both are built in one go: so they share one set of
+        // features, and nothing is built twice.
+        if let Some(this) = &self.this {
+            command.args([if this.is("bin") { "--bin" } else { "--example" }, &this.name]);
         }
         if release {
             command.arg("--release");
@@ -112,7 +119,7 @@ impl Project {
             .filter_map(|line| serde_json::from_slice::<Message>(line).ok())
             .find_map(|message| {
                 let target = message.target?;
-                let wanted = target.name == name && target.kind.iter().any(|kind| kind == "bin");
+                let wanted = target.name == name && target.is("bin");
                 message.executable.filter(|_| wanted)
             })
             .with_context(|| {
@@ -122,6 +129,12 @@ impl Project {
                 )
             })
     }
+}
+
+/// The name of this program.
+fn this() -> Option<String> {
+    let path = std::env::current_exe().ok()?;
+    Some(path.file_stem()?.to_string_lossy().into_owned())
 }
 
 /// The cargo that started this process, so that the toolchain is the same.
