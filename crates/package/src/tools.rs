@@ -8,7 +8,11 @@ use std::{
 
 use anyhow::{Context, bail, ensure};
 
-use super::TARGET;
+/// Flex Consumption runs Linux on x64 and nothing else, so there is no choice to offer.
+pub(crate) const TARGET: &str = "x86_64-unknown-linux-gnu";
+
+/// The versions that are installed.
+const REQUIREMENTS: &str = include_str!("requirements.txt");
 
 /// Where cargo-zigbuild is.
 pub(crate) enum Tools {
@@ -20,23 +24,21 @@ pub(crate) enum Tools {
 
 impl Tools {
     /// Finds the tools, or installs them into `folder`, or says how.
-    pub(crate) fn find(root: &Path, folder: &Path, install: bool) -> anyhow::Result<Self> {
+    pub(crate) fn find(folder: &Path, install: bool) -> anyhow::Result<Self> {
         find_target(install)?;
-        let requirements = root.join("xtask/requirements.txt");
-        let wanted = fs::read_to_string(&requirements)
-            .with_context(|| format!("{} cannot be read", requirements.display()))?;
         // Written last, so it is there only when the installation went to its end.
         let installed = folder.join("requirements.txt");
         let programs = folder.join(if cfg!(windows) { "Scripts" } else { "bin" });
-        if fs::read_to_string(&installed).is_ok_and(|installed| installed == wanted) {
+        if fs::read_to_string(&installed).is_ok_and(|installed| installed == REQUIREMENTS) {
             return Ok(Self::Own(programs));
         }
         if install {
             let python = if cfg!(windows) { "python" } else { "python3" };
             run(Command::new(python).args(["-m", "venv", "--clear"]).arg(folder))?;
-            let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r"];
-            run(Command::new(programs.join("python")).args(pip).arg(requirements))?;
-            fs::write(&installed, wanted)?;
+            let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"];
+            let mut command = Command::new(programs.join("python"));
+            run(command.args(pip).args(REQUIREMENTS.lines()))?;
+            fs::write(&installed, REQUIREMENTS)?;
             return Ok(Self::Own(programs));
         }
         let version = Command::new("cargo-zigbuild").arg("--version").output();
@@ -44,8 +46,8 @@ impl Tools {
             return Ok(Self::Installed);
         }
         bail!(
-            "cargo-zigbuild is missing. `cargo xtask package --install-tools` installs it into \
-             target/tools; `pip install cargo-zigbuild` for yourself, zig included"
+            "cargo-zigbuild is missing. `--install-tools` installs it into target/tools; \
+             `pip install cargo-zigbuild` for yourself, zig included"
         )
     }
 

@@ -1,0 +1,133 @@
+//! The app as it is deployed: its handler built for the Functions images, in a folder and in a zip.
+
+use std::{
+    fmt::{self, Display},
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use anyhow::{Context, ensure};
+use serde::Deserialize;
+
+use crate::{
+    Compression, Layout,
+    elf::{GlibcVersion, Needs},
+    pack, stage,
+    tools::{TARGET, Tools},
+};
+
+/// The oldest glibc that a Functions image had (Debian 11); newer ones run the same file.
+const GLIBC: GlibcVersion = GlibcVersion(2, 31);
+
+/// How the handler is built.
+#[derive(Debug, Clone)]
+pub struct BuildOptions {
+    /// The profile of Cargo.
+    pub profile: String,
+    /// Whether to install what is missing: the compiler's target with rustup, and cargo-zigbuild with zig
+    /// from PyPI into `target/tools`.
+    pub install_tools: bool,
+}
+
+/// A packaged app. It is displayed as its files with their sizes.
+#[derive(Debug)]
+pub struct FunctionApp {
+    /// The folder, for `func azure functionapp publish --no-build`.
+    pub folder: PathBuf,
+    /// The folder as a zip.
+    pub zip: PathBuf,
+    /// The size of all files in the folder. An instance loads them before it answers its first request.
+    pub bytes: u64,
+    executable: String,
+    executable_bytes: u64,
+    needs: Needs,
+    n_functions: usize,
+    zip_bytes: u64,
+}
+
+/// Builds the app in the folder `root` and writes `target/functionapp` and `target/functionapp.zip` there.
+///
+/// # Errors
+/// When a tool is missing, the handler does not build, it needs a newer glibc than the Functions images
+/// have, or a file cannot be written.
+pub fn build(root: &Path, options: &BuildOptions) -> anyhow::Result<FunctionApp> {
+    let layout = Layout::read(root)?;
+    let out = root.join("target");
+    let tools = Tools::find(&out.join("tools"), options.install_tools)?;
+    let executable = compile(root, &tools, &layout.executable, &options.profile)?;
+    let needs = Needs::read(&executable)?;
+    needs.check(GLIBC)?;
+
+    let folder = out.join("functionapp");
+    stage(&layout, &executable, &folder)?;
+    let zip = out.join("functionapp.zip");
+    pack(&folder, &layout.executable, &zip, Compression::Deflate)?;
+    Ok(FunctionApp {
+        bytes: size(&folder)?,
+        executable_bytes: fs::metadata(&executable)?.len(),
+        zip_bytes: fs::metadata(&zip)?.len(),
+        n_functions: layout.functions.len(),
+        executable: layout.executable,
+        needs,
+        folder,
+        zip,
+    })
+}
+
+#[derive(Deserialize)]
+struct Metadata {
+    target_directory: PathBuf,
+}
+
+fn compile(root: &Path, tools: &Tools, name: &str, profile: &str) -> anyhow::Result<PathBuf> {
+    let target = format!("{TARGET}.{}.{}", GLIBC.0, GLIBC.1);
+    eprintln!("cargo zigbuild --profile {profile} --bin {name} --target {target}");
+    let status = tools
+        .cargo_zigbuild()
+        .args(["--profile", profile, "--bin", name, "--target", &target])
+        .current_dir(root)
+        .status()
+        .context("cargo-zigbuild cannot be started")?;
+    ensure!(status.success(), "the handler does not build: see what the compiler says above");
+
+    // The cargo that started this process, so that the toolchain is the same.
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let metadata = Command::new(cargo)
+        .args(["metadata", "--no-deps", "--format-version", "1"])
+        .current_dir(root)
+        .output()
+        .context("cargo cannot be started")?;
+    let metadata: Metadata =
+        serde_json::from_slice(&metadata.stdout).context("cargo metadata has another shape")?;
+    // The folder of the profile `dev` has an older name.
+    let folder = if profile == "dev" { "debug" } else { profile };
+    Ok(metadata.target_directory.join(TARGET).join(folder).join(name))
+}
+
+fn size(folder: &Path) -> anyhow::Result<u64> {
+    let mut bytes = 0;
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let metadata = entry.metadata()?;
+        bytes += if metadata.is_dir() { size(&entry.path())? } else { metadata.len() };
+    }
+    Ok(bytes)
+}
+
+impl Display for FunctionApp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { executable, needs, n_functions, .. } = self;
+        let [folder, handler, zip] =
+            [self.bytes, self.executable_bytes, self.zip_bytes].map(megabytes);
+        writeln!(f, "target/functionapp      {folder}  {n_functions} functions")?;
+        writeln!(f, "  {executable:<21} {handler}  {needs}")?;
+        write!(f, "target/functionapp.zip  {zip}")
+    }
+}
+
+/// Returns a size in millions of bytes, with one digit after the point.
+fn megabytes(bytes: u64) -> String {
+    let tenths = bytes.div_ceil(100_000);
+    format!("{:>4}.{} MB", tenths / 10, tenths % 10)
+}

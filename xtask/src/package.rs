@@ -1,0 +1,56 @@
+//! `cargo xtask package`: the app as it is deployed, in `target/functionapp` and
+//! `target/functionapp.zip`.
+
+use std::{path::Path, process::Command};
+
+use anyhow::{Context, ensure};
+use clap::Args;
+use tributary_package::BuildOptions;
+
+/// What the folder may have at most: an instance loads it before it answers its first request.
+const MAX_BYTES: u64 = 24_000_000;
+
+#[derive(Args)]
+pub(crate) struct Options {
+    /// Install what is missing: the compiler's target with rustup, and cargo-zigbuild with zig
+    /// from PyPI into target/tools.
+    #[arg(long)]
+    install_tools: bool,
+
+    /// Unpack the zip and run it under the stand-in for the Functions host, with the test that
+    /// `cargo test` runs on an unoptimised handler.
+    #[arg(long)]
+    verify: bool,
+}
+
+pub(crate) fn package(options: &Options) -> anyhow::Result<()> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask has no parent")?;
+    let profile = "deployed".to_owned();
+    let build = BuildOptions { profile, install_tools: options.install_tools };
+    let app = tributary_package::build(root, &build)?;
+    println!("{app}");
+    ensure!(
+        app.bytes <= MAX_BYTES,
+        "target/functionapp is larger than {} MB: find what has grown, for example with \
+         `cargo bloat --profile deployed --crates`",
+        MAX_BYTES / 1_000_000
+    );
+    if options.verify { verify(&app.zip) } else { Ok(()) }
+}
+
+fn verify(zip: &Path) -> anyhow::Result<()> {
+    let test = "process::the_package_serves_the_blog_and_keeps_its_copies";
+    eprintln!("TRIBUTARY_PACKAGE={} cargo test --test it {test}", zip.display());
+    let output = Command::new(env!("CARGO"))
+        .args(["test", "--test", "it", "--", "--exact", test])
+        .env("TRIBUTARY_PACKAGE", zip)
+        .stderr(std::process::Stdio::inherit())
+        .output()
+        .context("cargo cannot be started")?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    ensure!(output.status.success(), "the package does not do its work:\n{text}");
+    // A test that was renamed would pass by not being there.
+    ensure!(text.contains("1 passed"), "there is no test {test}");
+    println!("target/functionapp.zip  runs under the local host");
+    Ok(())
+}
