@@ -1,10 +1,11 @@
-//! `cargo tributary new DIR`: an app on `tributary-functions`.
+//! `cargo tributary new DIR`: an app on `tributary-functions`. `cargo tributary package`: the app for Azure.
 
 mod new;
 
 use std::{path::PathBuf, process::ExitCode};
 
 use clap::{Args, Parser, Subcommand};
+use tributary_package::BuildOptions;
 
 /// Cargo calls `cargo-tributary tributary …`.
 #[derive(Debug, Parser)]
@@ -18,6 +19,7 @@ enum Cargo {
 #[derive(Debug, Subcommand)]
 enum Command {
     New(New),
+    Package(Package),
 }
 
 /// Creates an app: an aggregate, a projection, stories, and the files of the Functions host.
@@ -31,18 +33,47 @@ pub(crate) struct New {
     #[arg(long)]
     name: Option<String>,
 
-    /// The checkout of Tributary that the app takes the framework from.
+    /// Take the framework from this checkout of Tributary, and not from crates.io.
     #[arg(long, value_name = "DIR")]
-    checkout: PathBuf,
+    checkout: Option<PathBuf>,
+}
+
+/// Builds the handler for the Functions images and writes target/functionapp and target/functionapp.zip.
+///
+/// Prints the sizes and the glibc that the handler needs, and refuses a handler that the images cannot run.
+#[derive(Debug, Args)]
+struct Package {
+    /// Install what is missing: the compiler's target with rustup, and cargo-zigbuild with zig from
+    /// PyPI into target/tools.
+    #[arg(long)]
+    install_tools: bool,
+
+    /// The profile of Cargo.
+    #[arg(long, value_name = "NAME", default_value = "release")]
+    profile: String,
+
+    /// The folder with host.json.
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    app: PathBuf,
 }
 
 fn main() -> ExitCode {
-    let Cargo::Tributary(Command::New(new)) = Cargo::parse();
-    match new::create(&new) {
+    let Cargo::Tributary(command) = Cargo::parse();
+    let result = match command {
+        Command::New(new) => new::create(&new),
+        Command::Package(options) => package(options),
+    };
+    match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error:#}");
             ExitCode::FAILURE
         }
     }
+}
+
+fn package(Package { install_tools, profile, app }: Package) -> anyhow::Result<()> {
+    let app = tributary_package::build(&app, &BuildOptions { profile, install_tools })?;
+    println!("{app}");
+    Ok(())
 }

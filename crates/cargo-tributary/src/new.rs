@@ -12,6 +12,10 @@ static TEMPLATE: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/template");
 /// The name of the app in the template, as a package and as a crate.
 const NAME: [&str; 2] = ["my-app", "my_app"];
 
+/// The crates of Tributary in the template, and their folders in a checkout.
+const DEPENDENCIES: [(&str, &str); 3] =
+    [("FRAMEWORK", "tributary-functions"), ("LOCAL", "local"), ("TESTING", "testing")];
+
 /// The longest name of a package that crates.io takes.
 const MAX_NAME_LENGTH: usize = 64;
 
@@ -32,17 +36,20 @@ pub(crate) fn create(new: &New) -> anyhow::Result<()> {
     };
     check_name(&name)?;
     check_empty(folder)?;
-    let framework = dependency(checkout, "tributary-functions")?;
-    let testing = dependency(checkout, "testing")?;
+    let mut dependencies = Vec::new();
+    for (placeholder, folder) in DEPENDENCIES {
+        dependencies.push((placeholder, dependency(checkout.as_deref(), folder)?));
+    }
     let fill = |text: &str| {
-        text.replace("FRAMEWORK", &framework)
-            .replace("TESTING", &testing)
-            .replace(NAME[0], &name)
-            .replace(NAME[1], &name.replace('-', "_"))
+        let mut text = text.replace(NAME[0], &name).replace(NAME[1], &name.replace('-', "_"));
+        for (placeholder, dependency) in &dependencies {
+            text = text.replace(placeholder, dependency);
+        }
+        text
     };
     write(&TEMPLATE, folder, &fill)?;
     println!("Created {name} in {}. Next:\n", folder.display());
-    println!("    cd {}\n    cargo test\n    tributary-local", folder.display());
+    println!("    cd {}\n    cargo test\n    cargo local", folder.display());
     Ok(())
 }
 
@@ -56,7 +63,19 @@ fn check_name(name: &str) -> anyhow::Result<()> {
          first; give one with --name"
     );
     // The crates that the app uses, and those of the language.
-    let taken = ["std", "core", "alloc", "test", "axum", "serde", "tokio", "tributary-functions"];
+    let taken = [
+        "std",
+        "core",
+        "alloc",
+        "test",
+        "axum",
+        "schemars",
+        "serde",
+        "tokio",
+        "tributary-functions",
+        "tributary-local",
+        "tributary-testing",
+    ];
     ensure!(!taken.contains(&name), "{name:?} is the name of another crate; give one with --name");
     Ok(())
 }
@@ -71,8 +90,12 @@ fn check_empty(folder: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Returns how `Cargo.toml` names a crate of the checkout.
-fn dependency(checkout: &Path, folder: &str) -> anyhow::Result<String> {
+/// Returns how `Cargo.toml` names a crate: the version of this program, as all are released together, or a
+/// folder of the checkout.
+fn dependency(checkout: Option<&Path>, folder: &str) -> anyhow::Result<String> {
+    let Some(checkout) = checkout else {
+        return Ok(format!("{:?}", env!("CARGO_PKG_VERSION")));
+    };
     let path = fs::canonicalize(checkout.join("crates").join(folder))
         .with_context(|| format!("{} is no checkout of Tributary", checkout.display()))?;
     let path = path.to_str().context("the path of the checkout is not UTF-8")?;

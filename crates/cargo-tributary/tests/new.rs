@@ -22,9 +22,6 @@ impl Folder {
     fn new_app(&self, arguments: &[&str]) -> Output {
         let mut command = Command::new(env!("CARGO_BIN_EXE_cargo-tributary"));
         command.args(["tributary", "new"]).args(arguments).current_dir(&self.0);
-        if !arguments.contains(&"--checkout") {
-            command.arg("--checkout").arg(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
-        }
         command.output().unwrap()
     }
 
@@ -59,13 +56,30 @@ fn an_app_has_its_own_name_everywhere() {
     assert!(folder.new_app(&["meeting-rooms"]).status.success());
     let manifest = folder.read("meeting-rooms/Cargo.toml");
     assert!(manifest.contains("name = \"meeting-rooms\""), "{manifest}");
-    assert!(manifest.contains("tributary-functions = { path = \"/"), "{manifest}");
     assert!(folder.read("meeting-rooms/src/main.rs").contains("meeting_rooms::program()"));
     assert!(folder.read("meeting-rooms/host.json").contains("\"meeting-rooms\""));
     assert!(folder.read("meeting-rooms/.gitignore").contains("/target"));
     for text in texts(&folder.0.join("meeting-rooms")) {
-        let left = ["my-app", "my_app", "FRAMEWORK", "TESTING"].map(|name| text.contains(name));
-        assert_eq!(left, [false; 4], "{text}");
+        let left =
+            ["my-app", "my_app", "FRAMEWORK", "LOCAL", "TESTING"].map(|name| text.contains(name));
+        assert_eq!(left, [false; 5], "{text}");
+    }
+}
+
+#[test]
+fn an_app_takes_the_released_crates_or_those_of_a_checkout() {
+    let folder = Folder::new("dependencies");
+    assert!(folder.new_app(&["released"]).status.success());
+    let checkout = ["--checkout", concat!(env!("CARGO_MANIFEST_DIR"), "/../..")];
+    assert!(folder.new_app(&[&["beside"], &checkout[..]].concat()).status.success());
+    for name in ["tributary-functions", "tributary-local", "tributary-testing"] {
+        let line = |app: &str| {
+            let manifest = folder.read(&format!("{app}/Cargo.toml"));
+            let mut lines = manifest.lines().filter_map(|line| line.strip_prefix(name));
+            lines.next().unwrap_or_else(|| panic!("{name}: {manifest}")).to_owned()
+        };
+        assert_eq!(line("released"), concat!(" = \"", env!("CARGO_PKG_VERSION"), "\""));
+        assert!(line("beside").starts_with(" = { path = \"/"), "{}", line("beside"));
     }
 }
 

@@ -1,0 +1,37 @@
+//! `cargo tributary package`, as a user types it, with a compiler that is not there. `cargo xtask package`
+//! builds and runs the same package with a real one.
+
+#![cfg(all(target_os = "linux", target_arch = "x86_64"))]
+
+use std::{env, fs, os::unix::fs::PermissionsExt, path::Path, process::Command};
+
+#[test]
+fn the_handler_of_host_json_is_built_for_the_glibc_of_the_functions_images() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("packaged");
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).unwrap();
+    let package = || {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_cargo-tributary"));
+        let path = env::join_paths(
+            [folder.clone()].into_iter().chain(env::split_paths(&env::var_os("PATH").unwrap())),
+        );
+        command.args(["tributary", "package", "--app"]).arg(&folder).env("PATH", path.unwrap());
+        let output = command.output().unwrap();
+        assert!(!output.status.success());
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let said = package();
+    assert!(said.contains("host.json is needed"), "{said}");
+
+    let host = r#"{"customHandler": {"description": {"defaultExecutablePath": "river"}}}"#;
+    fs::write(folder.join("host.json"), host).unwrap();
+    let compiler = folder.join("cargo-zigbuild");
+    let script = "#!/bin/sh\n[ \"$1\" = --version ] || { echo \"$@\" >&2; exit 1; }\n";
+    fs::write(&compiler, script).unwrap();
+    fs::set_permissions(&compiler, fs::Permissions::from_mode(0o755)).unwrap();
+    let said = package();
+    let build = "zigbuild --profile release --bin river --target x86_64-unknown-linux-gnu.2.31";
+    assert!(said.lines().any(|line| line == build), "{said}");
+    assert!(said.contains("the handler does not build"), "{said}");
+    assert!(!folder.join("target/functionapp").exists());
+}
