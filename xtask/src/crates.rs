@@ -40,8 +40,9 @@ struct Metadata {
 
 /// A member of the workspace.
 #[derive(Debug, Clone, Default, Deserialize)]
-struct Package {
-    name: String,
+pub(crate) struct Package {
+    pub(crate) name: String,
+    version: String,
     manifest_path: PathBuf,
     description: Option<String>,
     license: Option<String>,
@@ -61,7 +62,7 @@ struct Dependency {
 }
 
 /// Returns the members of the workspace that are published.
-fn published() -> anyhow::Result<Vec<Package>> {
+pub(crate) fn published() -> anyhow::Result<Vec<Package>> {
     let metadata = ["metadata", "--no-deps", "--format-version", "1"];
     let output = tree::run(Command::new(env!("CARGO")).args(metadata))?;
     let Metadata { mut packages } = serde_json::from_slice(&output.stdout)?;
@@ -91,6 +92,13 @@ pub(crate) fn check() -> anyhow::Result<()> {
     }
     ensure!(faults.is_empty(), "crates that are published:\n{}", faults.join("\n"));
     Ok(())
+}
+
+impl Package {
+    /// Returns the name of its folder in the archive.
+    pub(crate) fn folder(&self) -> String {
+        format!("{}-{}", self.name, self.version)
+    }
 }
 
 /// Returns the files of a package, relative to its folder.

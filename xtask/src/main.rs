@@ -77,8 +77,13 @@ enum Task {
         #[arg(long, value_name = "N", default_value_t = 60)]
         seconds: u32,
     },
-    /// Creates an app with `cargo tributary new`, tests it and uses it.
-    NewApp,
+    /// Creates an app with `cargo tributary new` from the packages of the crates, tests it and uses it.
+    NewApp {
+        /// Also package it with `cargo tributary package`, which builds all again for Azure: some 9 minutes.
+        /// It needs what `cargo xtask package --install-tools` installs.
+        #[arg(long)]
+        package: bool,
+    },
     /// Writes functions/ from the tables of functions in src/, and the rows of the alerts' queries that
     /// name each projection.
     Functions {
@@ -121,7 +126,7 @@ fn main() -> ExitCode {
         Task::Domains { name } => domains::domains(name.as_deref()),
         Task::Guide { keep } => guide::guide(keep),
         Task::Api { seconds } => api(seconds),
-        Task::NewApp => new_app::new_app(),
+        Task::NewApp { package } => new_app::new_app(package),
         Task::Functions { check } => functions(check),
         Task::Chaos { arguments } => beside_handler("tributary-chaos", &arguments),
         Task::Rename { arguments } => {

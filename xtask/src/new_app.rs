@@ -1,11 +1,13 @@
-//! Creates an app in an empty folder, as a user of the framework does, and uses it: format, tests, a note
-//! that is written, read and counted under the stand-in for the host.
+//! Creates an app in an empty folder from the packages as crates.io would have them, and uses it: format,
+//! tests, a note that is written, read and counted under the stand-in for the host.
 //!
-//! The app is built in the target directory of the workspace, with the versions of its `Cargo.lock`: so
-//! only the app itself is compiled.
+//! The packages stand in `target/crates`. The app is built in the target directory of the workspace, with the
+//! versions of its `Cargo.lock`: so only the packages and the app are compiled.
 
 use std::{
-    env, fs,
+    env,
+    fmt::Write as _,
+    fs, iter,
     path::{Path, PathBuf},
     process::{self, Command},
     thread::sleep,
@@ -15,7 +17,7 @@ use std::{
 use anyhow::{Context, bail, ensure};
 use serde_json::Value;
 
-use crate::{cargo, local::Local, tree::run};
+use crate::{cargo, crates, local::Local, tree::run};
 
 /// A name that is neither that of the template nor sorted like it.
 const NAME: &str = "two-rivers";
@@ -30,7 +32,7 @@ struct Folder(PathBuf);
 impl Folder {
     fn create() -> anyhow::Result<Self> {
         let path = env::temp_dir().join(format!("tributary-new-app-{}", process::id()));
-        fs::create_dir_all(&path).with_context(|| path.display().to_string())?;
+        fs::create_dir_all(path.join(".cargo")).with_context(|| path.display().to_string())?;
         Ok(Self(path))
     }
 }
@@ -41,29 +43,37 @@ impl Drop for Folder {
     }
 }
 
-pub(crate) fn new_app() -> anyhow::Result<()> {
-    let checkout = env::current_dir()?;
-    let target = checkout.join("target");
-    let folder = Folder::create()?;
-    // One build for both, with the features of the whole workspace.
-    cargo(&["build", "--bin", "cargo-tributary", "--bin", "tributary-local"])?;
-    let app = folder.0.join(NAME);
-    let mut new = Command::new(target.join("debug/cargo-tributary"));
-    run(new.args(["tributary", "new"]).arg(&app).arg("--checkout").arg(&checkout))?;
-    fs::copy("Cargo.lock", app.join("Cargo.lock"))?;
-
-    let in_app = |program: &Path| {
+/// Creates, tests and uses an app; packages it for Azure, too, if `packaged`.
+pub(crate) fn new_app(packaged: bool) -> anyhow::Result<()> {
+    let target = env::current_dir()?.join("target");
+    let packages = target.join("crates");
+    let patch = unpack_packages(&target, &packages)?;
+    let in_folder = |folder: &Path, program: &Path| {
         let mut command = Command::new(program);
-        command.current_dir(&app).env("CARGO_TARGET_DIR", &target);
+        command.current_dir(folder).env("CARGO_TARGET_DIR", &target);
         command
     };
     let cargo = Path::new(env!("CARGO"));
-    run(in_app(cargo).args(["fmt", "--check"]))?;
-    run(in_app(cargo).arg("test"))?;
-    println!("{NAME}: its tests pass");
+    run(in_folder(&packages, cargo).args(["build", "--package", "cargo-tributary"]))?;
 
-    let mut local = in_app(&target.join("debug/tributary-local"));
-    let (_local, api) = Local::start(local.args(["--port", "0", "--cosmos-port", "0"]))?;
+    let folder = Folder::create()?;
+    // Cargo reads it for each app below.
+    fs::write(folder.0.join(".cargo/config.toml"), patch)?;
+    let app = folder.0.join(NAME);
+    let mut new = Command::new(target.join("debug/cargo-tributary"));
+    run(new.args(["tributary", "new"]).arg(&app))?;
+    fs::copy("Cargo.lock", app.join("Cargo.lock"))?;
+    run(in_folder(&app, cargo).args(["fmt", "--check"]))?;
+    run(in_folder(&app, cargo).arg("test"))?;
+    println!("{NAME}: its tests pass");
+    if packaged {
+        let mut package = in_folder(&app, &target.join("debug/cargo-tributary"));
+        package.args(["tributary", "package", "--profile", "dev"]);
+        print!("{}", String::from_utf8_lossy(&run(with_tools(&mut package, &target)?)?.stdout));
+    }
+
+    let mut local = in_folder(&app, cargo);
+    let (_local, api) = Local::start(local.args(["local", "--port", "0", "--cosmos-port", "0"]))?;
     let note = format!("{api}/owners/ann/notes/n1");
     let written = ask(&["-X", "PUT", "--json", r#"{"text": "Buy bread"}"#, &note])?;
     ensure!(written["text"] == "Buy bread", "a written note is answered by {written}");
@@ -80,6 +90,53 @@ pub(crate) fn new_app() -> anyhow::Result<()> {
     }
     bail!("the change feed does not bring the count: {count}")
 }
+
+/// Lets a command find the tools that `cargo xtask package --install-tools` has installed.
+fn with_tools<'a>(command: &'a mut Command, target: &Path) -> anyhow::Result<&'a mut Command> {
+    let tools = target.join("tools/bin");
+    let path = env::var_os("PATH").unwrap_or_default();
+    let path = env::join_paths(iter::once(tools.clone()).chain(env::split_paths(&path)))?;
+    Ok(command.env("CARGO_ZIGBUILD_PYTHON_PATH", tools.join("python")).env("PATH", path))
+}
+
+/// Makes the packages and unpacks them into a workspace. Returns the configuration of Cargo that puts them in
+/// the place of crates.io.
+fn unpack_packages(target: &Path, packages: &Path) -> anyhow::Result<String> {
+    let published = crates::published()?;
+    let names = published.iter().flat_map(|package| ["--package", &package.name]);
+    let options = ["package", "--quiet", "--no-verify", "--allow-dirty"];
+    cargo(&options.into_iter().chain(names).collect::<Vec<_>>())?;
+
+    if packages.exists() {
+        fs::remove_dir_all(packages)?;
+    }
+    fs::create_dir_all(packages)?;
+    let mut patch = "[patch.crates-io]\n".to_owned();
+    let mut members = String::new();
+    for package in &published {
+        let folder = package.folder();
+        let archive = target.join("package").join(format!("{folder}.crate"));
+        // All files in an archive have one old time, by which Cargo would not see that they have changed.
+        let mut tar = Command::new("tar");
+        run(tar.args(["-x", "-z", "-m", "-f"]).arg(archive).arg("-C").arg(packages))?;
+        let path = packages.join(&folder);
+        let path = path.to_str().context("the path of the checkout is not UTF-8")?;
+        writeln!(patch, "{} = {{ path = {path:?} }}", package.name)?;
+        writeln!(members, "    {folder:?},")?;
+    }
+    fs::write(
+        packages.join("Cargo.toml"),
+        format!("{patch}\n[workspace]\nresolver = \"3\"\nmembers = [\n{members}]\n\n{PROFILE}"),
+    )?;
+    fs::copy("Cargo.lock", packages.join("Cargo.lock"))?;
+    Ok(patch)
+}
+
+/// The profile of the workspace and of the app, so that dependencies are built once for both.
+const PROFILE: &str = "[profile.dev]\n\
+    debug = \"line-tables-only\"\n\n\
+    [profile.dev.package.\"*\"]\n\
+    debug = false\n";
 
 fn ask(arguments: &[&str]) -> anyhow::Result<Value> {
     let output = run(Command::new("curl").args(["--silent", "--show-error"]).args(arguments))?;
