@@ -9,24 +9,12 @@ use std::{
 
 use tributary_functions::http::HttpFunction;
 
-use crate::{api_page::documented, costs::tables::document, world::World};
+use crate::{costs::tables::document, world::World};
 
 /// Panics with all that is missing.
 #[track_caller]
 pub(crate) fn nothing_is_missing(missing: &[String]) {
     assert!(missing.is_empty(), "\n\n{}\n", missing.join("\n\n"));
-}
-
-#[test]
-fn every_function_has_its_row_in_the_api_page() {
-    let functions = World::http_functions().into_iter().filter(|one| documented(one).is_none());
-    let missing = functions.map(|HttpFunction { method, route, name, .. }| {
-        format!(
-            "docs/api.md has no row for {name}. Add it, with the fields of the body and the answer:\n\
-             | | `{method} {route}` | `field` | 200 Answer |"
-        )
-    });
-    nothing_is_missing(&missing.collect::<Vec<_>>());
 }
 
 /// A row or a sentence of `docs/costs.md` or `docs/webstore.md`, or `budget(…)` in the story.

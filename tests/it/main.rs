@@ -8,7 +8,6 @@
 )]
 
 mod access;
-mod api_page;
 mod audit;
 mod blog;
 mod chaos;

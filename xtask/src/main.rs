@@ -9,6 +9,7 @@
 //! deployed.
 
 mod alerts;
+mod api_page;
 mod circles;
 mod crates;
 mod docs;
@@ -36,7 +37,11 @@ use clap::Parser;
 enum Task {
     /// Formatting, lints and documentation, with warnings as errors; guards and links of the docs;
     /// circles and layers; published crates; and the tests that say what a function lacks.
-    Check,
+    Check {
+        /// Leaves out the tests, which `cargo test` runs, too.
+        #[arg(long)]
+        without_tests: bool,
+    },
     /// The part of `check` that builds nothing: links, indexes and figures of the documents.
     Docs,
     /// Finds circles of files and of modules in every crate, and imports against the layers.
@@ -84,8 +89,8 @@ enum Task {
         #[arg(long)]
         package: bool,
     },
-    /// Writes functions/ from the tables of functions in src/, and the rows of the alerts' queries that
-    /// name each projection.
+    /// Writes functions/ from the tables of functions in src/, the rows of the alerts' queries that name
+    /// each projection, and those of docs/api.md.
     Functions {
         /// Changes nothing, and fails if a file would change.
         #[arg(long)]
@@ -116,7 +121,7 @@ enum Task {
 
 fn main() -> ExitCode {
     let result = match Task::parse() {
-        Task::Check => check(),
+        Task::Check { without_tests } => check(!without_tests),
         Task::Docs => docs::check(),
         Task::Circles => circles::check(),
         Task::Crates => crates::check(),
@@ -151,7 +156,7 @@ fn api(seconds: u32) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn check() -> anyhow::Result<()> {
+fn check(with_tests: bool) -> anyhow::Result<()> {
     guards::check()?;
     docs::check()?;
     circles::check()?;
@@ -160,6 +165,9 @@ fn check() -> anyhow::Result<()> {
     cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])?;
     cargo(&["doc", "--workspace", "--no-deps"])?;
     functions(true)?;
+    if !with_tests {
+        return Ok(());
+    }
     // Not `--package`: so it shares one build with `cargo test`.
     cargo(&[&["test", "--test", "it", "--"], COMPLETE].concat())
 }
@@ -169,7 +177,8 @@ fn functions(check: bool) -> anyhow::Result<()> {
     // Not `--package`: so it shares one build with `cargo local`.
     let run = ["run", "--quiet", "--bin", "tributary", "--", "functions"];
     cargo(&[&run[..], check_only].concat())?;
-    alerts::alerts(check)
+    alerts::alerts(check)?;
+    api_page::api_page(check)
 }
 
 /// The tests that say what a function or a container lacks: folder, row, budget, story, index.

@@ -9,9 +9,9 @@ use tributary_local::cosmos::{Fault, RequestKind};
 
 use super::{blog, call_as};
 use crate::{
-    api_page::{documented, path},
     complete::nothing_is_missing,
     http::expect::{free_of_charge, problem},
+    openapi,
     world::World,
 };
 
@@ -33,14 +33,13 @@ fn commands() -> Vec<Command> {
     let functions = World::http_functions().into_iter().filter(is_command);
     let others = functions.filter(|one| !table.iter().any(|row| row.function == one.name));
     let others = others.filter_map(|function| {
-        let row = documented(&function)?;
         Some(Command {
             function: function.name,
             user: "ann",
             method: function.method.to_string(),
-            path: path(&function, "ann", "p1")?,
-            body: row.body("ann", "A text"),
-            status: row.status,
+            path: openapi::path(&function, "ann", "p1")?,
+            body: openapi::body(&function, "ann", "A text"),
+            status: openapi::status(&function),
         })
     });
     let others: Vec<_> = others.collect();

@@ -10,11 +10,7 @@ use tributary_local::{
 };
 
 use super::handler::Handler;
-use crate::{
-    api_page::{documented, path},
-    news, webstore,
-    world::World,
-};
+use crate::{news, openapi, webstore, world::World};
 
 /// It is in every key and every content that a test sends, in one part of it or another.
 const SECRET: &str = "sesame";
@@ -134,10 +130,8 @@ async fn good_requests(talk: &Talk) {
     // What is not called above, as `docs/api.md` has it.
     for function in World::http_functions() {
         let is_called = ["DeletePost", "UnlikePost"].contains(&function.name);
-        if let (Some(row), Some(path), false) =
-            (documented(&function), path(&function, "ann", "p"), is_called)
-        {
-            let body = row.body("ann", "Sesame text").unwrap_or_default();
+        if let (Some(path), false) = (openapi::path(&function, "ann", "p"), is_called) {
+            let body = openapi::body(&function, "ann", "Sesame text").unwrap_or_default();
             talk.json(function.method.as_str(), &path, &body).await;
         }
     }

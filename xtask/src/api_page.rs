@@ -1,0 +1,159 @@
+//! The rows of `docs/api.md`, from the OpenAPI document of the app.
+
+use std::{fs, process::Command};
+
+use anyhow::{Context, ensure};
+use serde_json::Value;
+
+use crate::tree::run;
+
+const PAGE: &str = "docs/api.md";
+
+const HEAD: &str = "| request | body | answer | key |\n| --- | --- | --- | --- |\n";
+
+/// The methods, in the order in which their rows stand.
+const METHODS: [&str; 4] = ["get", "put", "post", "delete"];
+
+/// Writes the rows of all tables; with `check`, sees that they are there.
+pub(crate) fn api_page(check: bool) -> anyhow::Result<()> {
+    // Not `--package`: so it shares one build with `cargo local`.
+    let mut command = Command::new(env!("CARGO"));
+    let output = run(command.args(["run", "--quiet", "--bin", "tributary", "--", "openapi"]))?;
+    let document: Value = serde_json::from_slice(&output.stdout)?;
+    let page = fs::read_to_string(PAGE).context("run this in the workspace's root")?;
+    let wanted = with_rows(&page, &document)?;
+    if wanted != page {
+        ensure!(!check, "{PAGE} lacks rows, or has too many. Run: cargo xtask functions");
+        fs::write(PAGE, wanted)?;
+    }
+    Ok(())
+}
+
+/// Returns the page with the rows of the document, a table for each marker `<!-- functions: TAG -->`.
+fn with_rows(page: &str, document: &Value) -> anyhow::Result<String> {
+    const MARKER: &str = "<!-- functions: ";
+    let mut parts = page.split(MARKER);
+    let mut wanted = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (tag, rest) = part.split_once(" -->\n").context("a marker has no end")?;
+        let end =
+            if rest.starts_with('|') { rest.find("\n\n").map(|end| end + 1) } else { Some(0) };
+        let after = end.map_or("", |end| &rest[end..]);
+        let rows = rows(document, tag);
+        ensure!(!rows.is_empty(), "{PAGE} has a table for {tag}, of which there is no function");
+        wanted.extend([MARKER, tag, " -->\n", HEAD, &rows, after]);
+    }
+    let operations = document["paths"].as_object().into_iter().flat_map(|paths| paths.values());
+    let operations = operations.flat_map(|path| METHODS.map(|method| &path[method]));
+    for tag in operations.filter_map(|operation| operation["tags"][0].as_str()) {
+        let marker = format!("{MARKER}{tag} -->");
+        ensure!(wanted.contains(&marker), "{PAGE} has no table for {tag}. Add the line: {marker}");
+    }
+    Ok(wanted)
+}
+
+fn rows(document: &Value, tag: &str) -> String {
+    let mut rows = String::new();
+    for (path, operations) in document["paths"].as_object().into_iter().flatten() {
+        let operations = METHODS.iter().map(|method| (method, &operations[method]));
+        for (method, operation) in operations.filter(|(_, one)| one["tags"][0] == tag) {
+            let request = format!("`{} {path}{}`", method.to_uppercase(), query(operation));
+            let keys = operation["security"].as_array().is_some_and(|keys| !keys.is_empty());
+            let key = if keys { "yes" } else { "" };
+            let cells = [request, body(operation), answer(operation), key.to_owned()];
+            rows.extend(
+                cells.iter().flat_map(|cell| [if cell.is_empty() { "|" } else { "| " }, cell, " "]),
+            );
+            rows.push_str("|\n");
+        }
+    }
+    rows
+}
+
+/// Returns the parameters of the query string: `?limit=&cursor=`.
+fn query(operation: &Value) -> String {
+    let parameters = operation["parameters"].as_array().into_iter().flatten();
+    let names =
+        parameters.filter(|one| one["in"] == "query").filter_map(|one| one["name"].as_str());
+    let names: Vec<String> = names.map(|name| format!("{name}=")).collect();
+    if names.is_empty() { String::new() } else { format!("?{}", names.join("&")) }
+}
+
+/// Returns the fields of the body, with those that may be missing after the others.
+fn body(operation: &Value) -> String {
+    let schema = &operation["requestBody"]["content"]["application/json"]["schema"];
+    let required = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let mut fields: Vec<String> = required.clone().map(|name| format!("`{name}`")).collect();
+    let all = schema["properties"].as_object().into_iter().flatten();
+    let others = all.map(|(name, _)| name).filter(|name| !required.clone().any(|one| one == *name));
+    fields.extend(others.map(|name| format!("`{name}` (optional)")));
+    fields.join(", ")
+}
+
+/// Returns the status of each good answer, and what it has.
+fn answer(operation: &Value) -> String {
+    let responses = operation["responses"].as_object().into_iter().flatten();
+    let good: Vec<_> = responses.filter(|(status, _)| status.starts_with('2')).collect();
+    let statuses: Vec<&str> = good.iter().map(|(status, _)| status.as_str()).collect();
+    let mut schemas = good.iter().map(|(_, one)| &one["content"]["application/json"]["schema"]);
+    let what = schemas.find(|schema| !schema.is_null()).map(named).unwrap_or_default();
+    [&statuses.join(", "), what.as_str()].join(" ").trim_end().to_owned()
+}
+
+/// Returns the name of a schema: of its type, or of the type of its items.
+fn named(schema: &Value) -> String {
+    let of = |schema: &Value| {
+        let name = schema["$ref"].as_str().and_then(|path| path.rsplit('/').next());
+        name.unwrap_or_default().to_owned()
+    };
+    let name = of(schema);
+    match name.strip_suffix("Page") {
+        Some(item) => format!("page of {item}"),
+        None if name.is_empty() => {
+            format!("`items` of {}", of(&schema["properties"]["items"]["items"]))
+        }
+        None => name,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_table_of_a_domain_has_its_rows_and_the_text_around_it_stays() {
+        let of =
+            |schema: &str| json!({"content": {"application/json": {"schema": {"$ref": schema}}}});
+        let room = json!({
+            "tags": ["rooms"],
+            "security": [{"key": []}],
+            "requestBody": {"content": {"application/json": {"schema": {
+                "properties": {"name": {}, "floor": {}},
+                "required": ["name"],
+            }}}},
+            "responses": {"201": of("#/Room"), "4XX": of("#/Problem")},
+        });
+        let list = json!({
+            "tags": ["rooms"],
+            "security": [],
+            "parameters": [{"in": "header", "name": "If-Match"}, {"in": "query", "name": "limit"}],
+            "responses": {"200": of("#/RoomPage")},
+        });
+        let document = json!({"paths": {"/rooms": {"post": room, "get": list}}});
+        let page = "# API\n\n<!-- functions: rooms -->\n| old |\n\nMore.\n";
+        let new = "# API\n\n<!-- functions: rooms -->\n\nMore.\n";
+        let wanted = format!(
+            "# API\n\n<!-- functions: rooms -->\n{HEAD}\
+             | `GET /rooms?limit=` | | 200 page of Room | |\n\
+             | `POST /rooms` | `name`, `floor` (optional) | 201 Room | yes |\n\nMore.\n"
+        );
+        for page in [page, new, &wanted] {
+            assert_eq!(with_rows(page, &document).unwrap(), wanted);
+        }
+        for page in ["# API\n", "<!-- functions: rooms -->\n<!-- functions: halls -->\n"] {
+            assert!(with_rows(page, &document).is_err(), "{page}");
+        }
+    }
+}
