@@ -9,8 +9,11 @@
 //! once more, backwards.
 //!
 //! [`holds`] takes any projection; [`copies`], [`aggregate`] and [`window`] compare by the definition of
-//! the shape. To put a projection of your own under the proof: [`Sources`] for its container, if there
-//! is none yet, and one line.
+//! the shape, and [`fan_out()`] by that of its targets, which are written meanwhile. To put a projection
+//! of your own under the proof: [`Sources`] for its container, if there is none yet, [`Targets`] for a
+//! fan-out, and one line.
+
+mod fan_out;
 
 use std::{
     cell::RefCell,
@@ -42,10 +45,14 @@ use tributary_functions::{
 };
 use tributary_local::cosmos::ContainersFile;
 
+pub use self::fan_out::{Targets, fan_out};
 use crate::{AppUnderTest, World};
 
 const SOURCES: u8 = 4;
 const OWNERS: u8 = 3;
+
+/// How long the proof looks for a shorter history that fails, in milliseconds.
+const MAX_SHRINK_MS: u32 = 10_000;
 
 /// The sources of a container, as commands would write them.
 pub trait Sources: Default {
@@ -118,15 +125,7 @@ impl<S: Sources> Proof<S> {
             }
             Step::Killed { states, after_requests } => {
                 let states = self.pick(&states);
-                let limit = self.world.endpoint.request_count() + after_requests;
-                let mut work = pin!(self.invoke(0, &states));
-                poll_fn(|context| {
-                    if self.world.endpoint.request_count() >= limit {
-                        return Poll::Ready(());
-                    }
-                    work.as_mut().poll(context).map(drop)
-                })
-                .await;
+                kill(&self.world, after_requests, self.deliver(0, &states)).await;
             }
         }
     }
@@ -146,23 +145,9 @@ impl<S: Sources> Proof<S> {
         states.map(|state| state.get(&self.history).clone()).collect()
     }
 
-    /// Delivers a batch until it is acknowledged, as the host does.
     async fn deliver(&self, instance: usize, states: &[Value]) {
-        for _ in 0..20 {
-            if self.invoke(instance, states).await {
-                self.acknowledged.borrow_mut().extend(states.iter().map(Value::to_string));
-                return;
-            }
-        }
-        panic!("a batch is never acknowledged");
-    }
-
-    async fn invoke(&self, instance: usize, states: &[Value]) -> bool {
-        let document = |state: &Value| Document::from_json(state.to_string()).unwrap();
-        let documents = Documents(states.iter().map(document).collect());
-        let invocation = InvocationId("an-invocation".into());
-        let budget = Duration::from_millis(500);
-        self.instances[instance].run(&self.letters, budget, documents, invocation).await.is_ok()
+        deliver(&*self.instances[instance], &self.letters, states).await;
+        self.acknowledged.borrow_mut().extend(states.iter().map(Value::to_string));
     }
 
     /// The last state of each source.
@@ -180,6 +165,54 @@ impl<S: Sources> Proof<S> {
     }
 }
 
+/// Delivers a batch until it is acknowledged, as the host does.
+async fn deliver(projection: &dyn AnyProjection, letters: &DeadLetters, states: &[Value]) {
+    for _ in 0..20 {
+        let document = |state: &Value| Document::from_json(state.to_string()).unwrap();
+        let documents = Documents(states.iter().map(document).collect());
+        let invocation = InvocationId("an-invocation".into());
+        let budget = Duration::from_millis(500);
+        if projection.run(letters, budget, documents, invocation).await.is_ok() {
+            return;
+        }
+    }
+    panic!("a batch is never acknowledged");
+}
+
+/// Ends some work after so many requests to the store.
+async fn kill<A: AppUnderTest, T>(
+    world: &World<A>,
+    after_requests: usize,
+    work: impl Future<Output = T>,
+) {
+    let limit = world.endpoint.request_count() + after_requests;
+    let mut work = pin!(work);
+    poll_fn(|context| {
+        if world.endpoint.request_count() >= limit {
+            return Poll::Ready(());
+        }
+        work.as_mut().poll(context).map(drop)
+    })
+    .await;
+}
+
+/// Runs the proof on random histories. The error has the shortest history found that fails.
+fn run<T: std::fmt::Debug>(
+    steps: &impl Strategy<Value = T>,
+    proof: impl AsyncFn(T) -> Result<(), String>,
+) -> Result<(), String> {
+    let config = Config {
+        cases: 16,
+        max_shrink_iters: 100,
+        max_shrink_time: MAX_SHRINK_MS,
+        ..Config::default()
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let proven = TestRunner::new(config)
+        .run(steps, |steps| runtime.block_on(proof(steps)).map_err(TestCaseError::fail));
+    proven.map_err(|error| error.to_string())
+}
+
 /// Puts a projection under the proof. `truth` compares what is stored with what the last states of
 /// the sources say. The error is a history for which it is not true.
 pub fn holds<S: Sources>(
@@ -187,40 +220,34 @@ pub fn holds<S: Sources>(
     build: impl Fn(&Arc<Cosmos>) -> Arc<dyn AnyProjection>,
     truth: &impl AsyncFn(&World<S::App>, &[Value]) -> Result<(), String>,
 ) -> Result<(), String> {
-    let config = Config { cases: 16, max_shrink_iters: 100, ..Config::default() };
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let proven = TestRunner::new(config).run(&steps(), |steps| {
-        let proven = runtime.block_on(async {
-            let world = World::<S::App>::new().await;
-            provision(&world, containers).await;
-            let cosmos = [
-                World::<S::App>::cosmos(&world.endpoint).await,
-                World::<S::App>::cosmos(&world.endpoint).await,
-            ];
-            let mut proof = Proof {
-                instances: [build(&cosmos[0]), build(&cosmos[1])],
-                letters: DeadLetters::new(&cosmos[0]),
-                world,
-                sources: S::default(),
-                history: Vec::new(),
-                acknowledged: RefCell::default(),
-            };
-            for step in steps {
-                proof.take(step).await;
-            }
-            let last = proof.last();
-            proof.deliver(1, &proof.waiting(&last)).await;
-            truth(&proof.world, &last).await?;
-            for state in proof.history.iter().rev() {
-                proof.deliver(0, std::slice::from_ref(state)).await;
-            }
-            truth(&proof.world, &last).await?;
-            let letters = proof.world.items("dead-letters").await;
-            if letters.is_empty() { Ok(()) } else { Err(format!("dead letters: {letters:?}")) }
-        });
-        proven.map_err(TestCaseError::fail)
-    });
-    proven.map_err(|error| error.to_string())
+    run(&steps(), async |steps| {
+        let world = World::<S::App>::new().await;
+        provision(&world, containers).await;
+        let cosmos = [
+            World::<S::App>::cosmos(&world.endpoint).await,
+            World::<S::App>::cosmos(&world.endpoint).await,
+        ];
+        let mut proof = Proof {
+            instances: [build(&cosmos[0]), build(&cosmos[1])],
+            letters: DeadLetters::new(&cosmos[0]),
+            world,
+            sources: S::default(),
+            history: Vec::new(),
+            acknowledged: RefCell::default(),
+        };
+        for step in steps {
+            proof.take(step).await;
+        }
+        let last = proof.last();
+        proof.deliver(1, &proof.waiting(&last)).await;
+        truth(&proof.world, &last).await?;
+        for state in proof.history.iter().rev() {
+            proof.deliver(0, std::slice::from_ref(state)).await;
+        }
+        truth(&proof.world, &last).await?;
+        let letters = proof.world.items("dead-letters").await;
+        if letters.is_empty() { Ok(()) } else { Err(format!("dead letters: {letters:?}")) }
+    })
 }
 
 /// Puts copies under the proof: what stands in their container, but for tombstones, is what the
@@ -244,9 +271,19 @@ pub fn copies<S: Sources, C: Copies>(
 
 /// Returns an item as it was written; `None` for a tombstone.
 fn shown(item: &Value) -> Option<String> {
+    (!is_tombstone(item)).then(|| properties(item, |_| true).to_string())
+}
+
+/// Returns true if the store removes the item by itself.
+fn is_tombstone(item: &Value) -> bool {
+    item.get("ttl").is_some()
+}
+
+/// Returns an item with some of its properties, without those of the store.
+fn properties(item: &Value, is_wanted: impl Fn(&str) -> bool) -> Value {
     let mut item = item.as_object().cloned().unwrap_or_default();
-    item.retain(|name, _| !name.starts_with('_'));
-    (!item.contains_key("ttl")).then(|| Value::Object(item).to_string())
+    item.retain(|name, _| !name.starts_with('_') && is_wanted(name));
+    Value::Object(item)
 }
 
 /// Puts a window under the proof: it shows the newest of the last states of the sources, and its head

@@ -5,14 +5,17 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 use serde_json::{Value, json};
 use tributary::blog::{
     Blog,
-    model::{Author, Post, PostContent, PostId, PostText, PostsItem, Title, UserId, Username},
-    projections::{NewestPosts, PostCopies},
+    model::{
+        Author, Like, Post, PostContent, PostId, PostText, PostsItem, Title, User, UserId, Username,
+        UsersItem,
+    },
+    projections::{NewestPosts, PostCopies, PostsIntegrity, Usernames, UsernamesInPosts},
 };
 use tributary_functions::{
     audit::{AggregateChecks, Audit, Finding, Listener, Options},
     cosmos::{Container, Cosmos, Query, StoreError},
     projection::{
-        Origin, Projection,
+        AnyProjection, Background, Origin, Projection,
         aggregate::{Aggregate, AggregateProjection, Contribution},
         window::Window,
     },
@@ -25,7 +28,7 @@ use crate::{
     blog::given,
     world::{Tributary, World},
 };
-use tributary_testing::proof::{self, Sources, totals_are_true, totals_container};
+use tributary_testing::proof::{self, Sources, Targets, totals_are_true, totals_container};
 
 /// How many posts a user has.
 pub(crate) struct PostCounts {
@@ -160,6 +163,96 @@ impl Posts {
         self.0.insert(source, item);
         state
     }
+}
+
+/// Users, as the commands of the blog rename them.
+#[derive(Default)]
+struct Users(HashMap<u8, User>);
+
+impl Sources for Users {
+    type App = Tributary;
+
+    const CONTAINER: &'static str = "users";
+    const PARTITION_KEY: &'static str = "userId";
+
+    fn write(&mut self, source: u8, _owner: u8) -> Value {
+        let name = |version| Username::parse(format!("User {source} {version}")).unwrap();
+        let id = UserId::parse(format!("u{source}")).unwrap();
+        let user = match self.0.get(&source) {
+            Some(user) => user.clone().renamed(name(user.version + 1)),
+            None => User::new(id, name(1)),
+        };
+        self.0.insert(source, user.clone());
+        serde_json::to_value(UsersItem::User(user)).unwrap()
+    }
+
+    /// No command deletes a user.
+    fn delete(&mut self, _source: u8) -> Option<Value> {
+        None
+    }
+}
+
+/// Posts, and likes of other posts, as users write them.
+struct Written;
+
+impl Targets for Written {
+    type Sources = Users;
+
+    const CONTAINER: &'static str = "posts";
+    const PARTITION_KEY: &'static str = "postId";
+    const COPIED: &'static [&'static str] = &["userUsername", "usernameVersion"];
+
+    fn create(target: u8, source: &Value, tombstone: Option<&Value>) -> Value {
+        let UsersItem::User(user) = serde_json::from_value(source.clone()).unwrap() else {
+            panic!("{source}");
+        };
+        let author = user.author();
+        let id = PostId::parse(format!("p{target}")).unwrap();
+        let item = if target.is_multiple_of(2) {
+            let title = Title::parse("T".into()).unwrap();
+            let content = PostContent::parse("C".into()).unwrap();
+            let post = Post::new(id, &PostText { user_id: user.user_id, title, content }, &author);
+            PostsItem::Post(match tombstone.map(|it| serde_json::from_value(it.clone()).unwrap()) {
+                Some(PostsItem::DeletedPost(tombstone)) => post.following(&tombstone),
+                _ => post,
+            })
+        } else {
+            PostsItem::Like(Like::new(&id, &author, Timestamp::now()))
+        };
+        serde_json::to_value(item).unwrap()
+    }
+
+    fn version(target: &Value) -> u64 {
+        target["usernameVersion"].as_u64().unwrap()
+    }
+
+    fn edit(target: &Value) -> Option<Value> {
+        let PostsItem::Post(post) = serde_json::from_value(target.clone()).unwrap() else {
+            return None;
+        };
+        let edited = post.counted(post.public.comment_count + 1, 0);
+        Some(serde_json::to_value(PostsItem::Post(edited)).unwrap())
+    }
+
+    fn tombstone(target: &Value) -> Option<Value> {
+        let PostsItem::Post(post) = serde_json::from_value(target.clone()).unwrap() else {
+            return None;
+        };
+        Some(serde_json::to_value(PostsItem::DeletedPost(post.deleted())).unwrap())
+    }
+}
+
+fn usernames(cosmos: &Arc<Cosmos>, background: &Background) -> Arc<dyn AnyProjection> {
+    Arc::new(UsernamesInPosts::new(Usernames::new(Blog::new(cosmos)), background))
+}
+
+fn posts_integrity(cosmos: &Arc<Cosmos>, background: &Background) -> Arc<dyn AnyProjection> {
+    Arc::new(PostsIntegrity::new(&Blog::new(cosmos), background))
+}
+
+#[test]
+fn names_end_as_the_users_have_them() {
+    proof::fan_out::<Written>(usernames, posts_integrity).unwrap();
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! The names of categories and tags in products.
 
-use serde_json::{Value, json};
+use serde_json::json;
 use tributary_local::cosmos::RequestKind::{Create, Replace};
 
-use super::shop::{self, deliver, item, label, names, path, product};
+use super::shop::{self, deliver, label, names, path, product};
 use crate::{interleavings::amid, world::World};
 
 #[tokio::test]
@@ -48,24 +48,6 @@ async fn a_rename_of_more_products_than_a_page_holds_reaches_them_all() {
     for product in list {
         assert_eq!(product["categoryName"], "Pieces");
         assert_eq!(product["tags"], json!([{"id": "red", "name": "Crimson"}]));
-    }
-}
-
-#[tokio::test]
-async fn a_late_older_name_does_not_come_back() {
-    let world = shop::shop().await;
-    for (path, kind, id, place) in
-        [("categories/bikes", "category", "bikes", 0), ("tags/red", "tag", "red", 2)]
-    {
-        label(&world, path, "Second").await.expect(200);
-        let older = item(&world, "productMeta", kind, id).await;
-        label(&world, path, "Third").await.expect(200);
-        let newer = item(&world, "productMeta", kind, id).await;
-        for delivery in [[&newer, &older], [&older, &newer], [&older, &older]] {
-            let delivery: Vec<Value> = delivery.into_iter().cloned().collect();
-            world.deliver("LabelNames", &delivery).await.unwrap();
-            assert_eq!(names(&world, "bikes", "b1").await[place], "Third");
-        }
     }
 }
 

@@ -31,6 +31,7 @@ mod label_names;
 mod late_deliveries;
 mod poisoned_names;
 mod products_integrity;
+mod proofs;
 mod random_moves;
 mod renames_under_edits;
 mod secrets;

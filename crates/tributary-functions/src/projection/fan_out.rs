@@ -12,6 +12,7 @@
 //! 3. [`FanOutProjection`] of it is a line among the projections of the domain. It reads the change
 //!    feed of the sources.
 //! 4. The projection that reads the change feed of the targets calls [`repair`] for each copy.
+//! 5. A line in `tests/it/` puts both under the proof (`tributary_testing::proof::fan_out`).
 //!
 //! # Why every copy ends with the newest value
 //!
