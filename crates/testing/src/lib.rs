@@ -5,8 +5,10 @@
     reason = "a test ends where what it needs is not there"
 )]
 
+pub mod budget;
 pub mod interleavings;
 pub mod proof;
 mod world;
 
+pub use tributary_local::cosmos::{Fault, FrozenReplica, Hold, RequestKind, StoreRequest};
 pub use world::{Answer, AppUnderTest, World};

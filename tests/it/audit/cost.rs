@@ -2,6 +2,8 @@
 
 use std::{collections::BTreeMap, fs, path::Path, time::Duration};
 
+use tributary_testing::budget::kind;
+
 use super::audit_within;
 use crate::{
     blog::given::{comment, like, post, user},
@@ -41,8 +43,7 @@ async fn the_cost_of_an_audit_is_as_documented() {
     assert_eq!(findings, []);
     let mut kinds: BTreeMap<String, usize> = BTreeMap::new();
     for request in world.endpoint.requests_since(mark) {
-        let kind = format!("{:?} {}", request.kind, request.container).to_lowercase();
-        *kinds.entry(kind).or_default() += 1;
+        *kinds.entry(kind(&request)).or_default() += 1;
     }
     let rows = format!("{kinds:?}");
     println!(

@@ -4,6 +4,7 @@
 use std::{fmt::Write, fs, path::Path};
 
 use serde_json::Value;
+use tributary_testing::budget::kind;
 
 use crate::{blog::given, world::World};
 
@@ -14,10 +15,10 @@ async fn row(world: &World, what: &str, function: &str, changes: &[Value]) -> St
     let mut kinds: Vec<(String, usize)> = Vec::new();
     let requests = world.endpoint.requests_since(mark);
     for request in &requests {
-        let kind = format!("{:?} {}", request.kind, request.container).to_lowercase();
-        match kinds.iter_mut().find(|(known, _)| *known == kind) {
+        let what = kind(request);
+        match kinds.iter_mut().find(|(known, _)| *known == what) {
             Some((_, n)) => *n += 1,
-            None => kinds.push((kind, 1)),
+            None => kinds.push((what, 1)),
         }
     }
     let times = |(kind, n): (String, usize)| if n == 1 { kind } else { format!("{n} × {kind}") };

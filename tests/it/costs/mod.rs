@@ -7,11 +7,9 @@ mod background;
 mod blog;
 pub(crate) mod tables;
 
-use std::fmt::Write as _;
-
 use axum::http::Method;
 use serde_json::{Value, json};
-use tributary_local::cosmos::{RequestKind, StoreRequest};
+use tributary_testing::budget::{self, request_units};
 
 use self::blog::{AUTHOR, EDITED, POST, READER, RENAMED, WRITER, blog, comment, text};
 use crate::{openapi, world::World};
@@ -115,109 +113,40 @@ async fn warm(world: &World) {
 /// Asks, and adds up.
 async fn cost(world: &World, asked: Asked) -> Cost {
     let Asked { id, what, method, path, body } = asked;
-    let mark = world.endpoint.request_count();
-    let answer = world.call(method.as_str(), &path, &[], body).await;
-    assert!(answer.status.is_success(), "{what}: {}", answer.text);
-    let foreground = world.endpoint.requests_since(mark);
+    let cost = budget::cost(world, (method.as_str(), &path, body)).await;
+    let foreground = cost.store_requests;
     assert!(foreground.iter().all(|request| request.names_partition_key), "{what} fans out");
-    let foreground_ru = charge(&foreground);
-    let said: f64 = answer.header("x-ms-request-charge").parse().unwrap();
-    assert!((said - foreground_ru).abs() < 0.01, "{what} says {said} for {foreground_ru}");
-
-    let mark = world.endpoint.request_count();
-    if method != Method::GET {
-        world.settle().await;
-    }
-    let background = world.endpoint.requests_since(mark).into_iter().filter(is_caused_by_a_change);
+    let background =
+        if method == Method::GET { Vec::new() } else { budget::background(world).await };
     Cost {
         id,
         what,
-        store_requests: foreground.iter().map(kind).collect(),
-        foreground_ru,
-        background_ru: charge(&background.collect::<Vec<_>>()),
+        store_requests: foreground.iter().map(budget::kind).collect(),
+        foreground_ru: request_units(&foreground),
+        background_ru: request_units(&background),
     }
 }
 
-/// Sends a request and holds it against its budget, as "2 requests, 9.26 RU: read users, replace
-/// users". The containers should be known before.
+/// Holds a request against its budget, and its answer against the OpenAPI document.
 pub(crate) async fn budget(
     world: &World,
     (method, path, body): (&str, &str, Option<Value>),
     budget: &str,
 ) {
-    let mark = world.endpoint.request_count();
-    let answer = world.call(method, path, &[], body).await;
-    assert!(answer.status.is_success(), "{method} {path}: {}", answer.text);
+    let answer = budget::budget(world, (method, path, body), budget).await;
     openapi::check(method, path, &answer);
-    let requests = world.endpoint.requests_since(mark);
-    assert!(requests.iter().all(|one| one.names_partition_key), "{method} {path} fans out");
-    let kinds: Vec<String> = requests.iter().map(kind).collect();
-    let (n, ru) = (requests.len(), charge(&requests));
-    let s = if n == 1 { "" } else { "s" };
-    let cost = format!("{n} request{s}, {ru:.2} RU: {}", kinds.join(", "));
-    assert_eq!(cost, budget, "{method} {path}: the first is what it costs, the second its budget");
 }
 
-/// Sends requests, each as method, words, path and body, and holds what they cost, in the foreground
-/// and in the background, against the table `| {of} request |` of a document.
+/// Holds requests against a table of a document, and their answers against the OpenAPI document.
 pub(crate) async fn budget_table(
     world: &World,
     of: &str,
     requests: impl IntoIterator<Item = (&str, &str, String, Option<Value>)>,
     document: &str,
 ) {
-    let mut table = format!(
-        "| {of} request | what | store requests | request units | background | which |\n\
-         | --- | --- | ---: | ---: | ---: | --- |\n"
-    );
-    for (method, what, path, body) in requests {
-        let mark = world.endpoint.request_count();
-        let answer = world.call(method, &path, &[], body).await;
-        assert!(answer.status.is_success(), "{what}: {}", answer.text);
-        openapi::check(method, &path, &answer);
-        let foreground = world.endpoint.requests_since(mark);
-        let mark = world.endpoint.request_count();
-        world.settle().await;
-        let after = world.endpoint.requests_since(mark).into_iter();
-        let background: Vec<_> = after.filter(is_caused_by_a_change).collect();
-        let mut kinds = Vec::new();
-        for request in &foreground {
-            let fans_out = if request.names_partition_key { "" } else { " in all partitions" };
-            let kind = format!("{}{fans_out}", kind(request));
-            if fans_out.is_empty() || kinds.last() != Some(&kind) {
-                kinds.push(kind);
-            }
-        }
-        let (n, which) = (foreground.len(), in_short(&kinds).join(", "));
-        let (ru, later) = (charge(&foreground), charge(&background));
-        writeln!(table, "| {method} | {what} | {n} | {ru:.2} | {later:.2} | {which} |").unwrap();
+    let requests: Vec<_> = requests.into_iter().collect();
+    let answers = budget::budget_table(world, of, requests.clone(), document).await;
+    for ((method, _, path, _), answer) in requests.iter().zip(&answers) {
+        openapi::check(method, path, answer);
     }
-    println!("{table}");
-    let wrong = tables::differences(&table, &tables::document(document)).join("\n");
-    assert!(wrong.is_empty(), "{document} has another budget; the table is above:\n{wrong}");
-}
-
-/// The kinds in their order, many of one kind in one word.
-fn in_short(kinds: &[String]) -> Vec<String> {
-    let words = kinds.chunk_by(|one, next| one == next).flat_map(|same| match same.len() {
-        0..10 => same.to_vec(),
-        n => vec![format!("{n} × {}", same[0])],
-    });
-    words.collect()
-}
-
-/// What a store request does, and where.
-fn kind(request: &StoreRequest) -> String {
-    format!("{:?} {}", request.kind, request.container).to_lowercase()
-}
-
-/// Leases and looks at a change feed where nothing is new cost by the hour, not by the change.
-pub(crate) fn is_caused_by_a_change(request: &StoreRequest) -> bool {
-    let status = request.answer.as_ref().map_or(0, |answer| answer.status);
-    request.container != "leases" && (request.kind != RequestKind::ChangeFeed || status == 200)
-}
-
-pub(crate) fn charge(requests: &[StoreRequest]) -> f64 {
-    let answers = requests.iter().filter_map(|request| request.answer.as_ref());
-    answers.fold(0.0, |sum, answer| sum + answer.request_units)
 }

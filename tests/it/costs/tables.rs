@@ -1,11 +1,10 @@
 //! The tables of `docs/costs.md`, made from what was measured, and compared with what stands there.
 
-use std::{collections::BTreeSet, fmt::Write, fs, path::Path};
+use std::{fmt::Write, fs, path::Path};
+
+use tributary_testing::budget::differences;
 
 use super::Cost;
-
-/// Request units and dollars are written to the hundredth.
-const TOLERANCE: f64 = 0.015;
 
 /// What the seed article says that its third model costs, and under which request.
 const ARTICLE: [(&str, f64); 10] = [
@@ -94,65 +93,6 @@ fn article(costs: &[Cost]) -> String {
     table
 }
 
-/// Where a table is not as the one with its head in a document: a sentence for each cell.
-pub(crate) fn differences(table: &str, document: &str) -> Vec<String> {
-    let mut lines = table.lines();
-    let head = lines.next().unwrap_or_default();
-    let columns = cells(head);
-    let is: Vec<Vec<&str>> = lines.skip(1).map(cells).collect();
-    let was = document.lines().skip_while(|line| *line != head).skip(2);
-    let was: Vec<Vec<&str>> = was.take_while(|line| line.starts_with('|')).map(cells).collect();
-    let key = |row: &Vec<&str>| row.iter().take(2).copied().collect::<Vec<_>>().join(" ");
-
-    let mut wrong = Vec::new();
-    for row in &is {
-        let name = key(row);
-        let Some(before) = was.iter().find(|before| key(before) == name) else {
-            wrong.push(format!("{name}: is not there"));
-            continue;
-        };
-        for ((column, is), was) in columns.iter().zip(row).zip(before) {
-            let verdict = match (is.parse::<f64>(), was.parse::<f64>()) {
-                (Ok(now), Ok(then)) if (now - then).abs() <= TOLERANCE => continue,
-                (Ok(now), Ok(then)) if now > then => "it has grown",
-                (Ok(_), Ok(_)) => "tighten the budget",
-                _ if is == was => continue,
-                _ => "it is another",
-            };
-            wrong.push(format!("{name}: {column} was {was}, is {is}: {verdict}"));
-        }
-    }
-    let known: BTreeSet<String> = is.iter().map(key).collect();
-    let gone = was.iter().map(key).filter(|name| !known.contains(name));
-    wrong.extend(gone.map(|name| format!("{name}: nobody asks")));
-    wrong
-}
-
 fn cells(line: &str) -> Vec<&str> {
     line.trim().trim_matches('|').split('|').map(str::trim).collect()
-}
-
-#[test]
-fn every_row_that_differs_is_named() {
-    let table = |rows: &str| format!("| id | what | RU | which |\n| - | - | - | - |\n{rows}");
-    let document = table(
-        "| A | same | 1.00 | read |\n| B | more | 2.00 | read |\n| C | less | 2.00 | read |\n\
-         | D | other | 2.00 | read |\n| E | gone | 2.00 | read |\n",
-    );
-    let document = format!("Text.\n\n{document}\n| F | new | 1.00 | read |\n");
-    let is = table(
-        "| A | same | 1.01 | read |\n| B | more | 2.02 | read |\n| C | less | 1.98 | read |\n\
-         | D | other | 2.00 | query |\n| F | new | 1.00 | read |\n",
-    );
-    assert_eq!(
-        differences(&is, &document),
-        [
-            "B more: RU was 2.00, is 2.02: it has grown",
-            "C less: RU was 2.00, is 1.98: tighten the budget",
-            "D other: which was read, is query: it is another",
-            "F new: is not there",
-            "E gone: nobody asks",
-        ]
-    );
-    assert_eq!(differences(&is, &is), [""; 0]);
 }

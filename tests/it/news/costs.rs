@@ -3,13 +3,11 @@
 use std::fmt::Write;
 
 use serde_json::{Value, json};
+use tributary_testing::budget::{differences, request_units};
 
 use super::given::{HYBRID, MONTHLY, Newsroom};
 use crate::{
-    costs::{
-        budget_table, charge,
-        tables::{differences, document},
-    },
+    costs::{budget_table, tables::document},
     world::World,
 };
 
@@ -122,7 +120,7 @@ async fn run(room: &Newsroom, what: &str, function: &str) -> String {
     let mark = room.world.endpoint.request_count();
     room.world.tick(function).await.unwrap();
     let requests = room.world.endpoint.requests_since(mark);
-    format!("| `{function}` | {what} | {} | {:.2} |\n", requests.len(), charge(&requests))
+    format!("| `{function}` | {what} | {} | {:.2} |\n", requests.len(), request_units(&requests))
 }
 
 #[tokio::test]

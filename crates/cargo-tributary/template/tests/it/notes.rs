@@ -1,6 +1,7 @@
 //! Notes over HTTP.
 
 use serde_json::json;
+use tributary_testing::budget::budget;
 
 use crate::World;
 
@@ -46,5 +47,23 @@ async fn the_count_follows_writes_and_deletes() {
     for (owner, notes) in [("ann", 2), ("bob", 0)] {
         let count = world.get(&format!("/api/owners/{owner}/note-count")).await.expect(200);
         assert_eq!(count.json()["noteCount"], notes);
+    }
+}
+
+#[tokio::test]
+async fn each_request_costs_what_its_budget_says() {
+    let world = World::new().await;
+    // The containers are known.
+    world.put("/api/owners/ann/notes/n2", json!({"text": "b"})).await.expect(201);
+    world.settle().await;
+    let text = |text| Some(json!({"text": text}));
+    for (method, path, body, cost) in [
+        ("PUT", NOTE, text("a"), "2 requests, 7.15 RU: read notes, create notes"),
+        ("PUT", NOTE, text("b"), "2 requests, 11.70 RU: read notes, replace notes"),
+        ("GET", NOTE, None, "1 request, 1.00 RU: read notes"),
+        ("GET", "/api/owners/ann/note-count", None, "1 request, 1.00 RU: read note-counts"),
+        ("DELETE", NOTE, None, "2 requests, 11.70 RU: read notes, replace notes"),
+    ] {
+        budget(&world, (method, path, body), cost).await;
     }
 }

@@ -1,0 +1,246 @@
+//! Budgets: what a request of the app costs in store requests and request units, held against a text
+//! or against a table in a document.
+//!
+//! A request that costs more than its budget fails the test, and so does one that costs less, until the
+//! budget says so. The local endpoint charges by the same rules each time, to the hundredth of a request
+//! unit, so a budget fails only when the app, its items or its indexes have changed.
+//!
+//! The first request of a process to a container reads the container itself, which is not an item and not
+//! counted. A command that remembers what it has read may cost less the second time: a story sends the
+//! requests of its budget in the order in which a caller would.
+
+use std::{collections::BTreeSet, fmt::Write as _, fs, path::Path};
+
+use serde_json::Value;
+use tributary_local::cosmos::{RequestKind, StoreRequest};
+
+use crate::{Answer, AppUnderTest, World};
+
+/// Request units and dollars are written to the hundredth.
+const TOLERANCE: f64 = 0.015;
+
+/// What a request of the app has cost.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Cost {
+    /// The answer.
+    pub answer: Answer,
+    /// The store requests that the app sent before it answered.
+    pub store_requests: Vec<StoreRequest>,
+}
+
+/// Sends a request to the app, and returns its answer with its store requests.
+///
+/// # Panics
+///
+/// When the answer is not a success, or is not charged as the app says in `x-ms-request-charge`.
+pub async fn cost<A: AppUnderTest>(
+    world: &World<A>,
+    (method, path, body): (&str, &str, Option<Value>),
+) -> Cost {
+    let mark = world.endpoint.request_count();
+    let answer = world.call(method, path, &[], body).await;
+    assert!(answer.status.is_success(), "{method} {path}: {}", answer.text);
+    let store_requests = world.endpoint.requests_since(mark);
+    if let Ok(said) = answer.header("x-ms-request-charge").parse::<f64>() {
+        let charged = request_units(&store_requests);
+        assert!(
+            (said - charged).abs() < 0.01,
+            "{method} {path} says {said} RU in x-ms-request-charge, and was charged {charged} RU"
+        );
+    }
+    Cost { answer, store_requests }
+}
+
+/// Sends a request and holds its cost against its budget, such as "2 requests, 9.26 RU: read rooms,
+/// replace rooms". Returns the answer.
+///
+/// To write a budget, begin with an empty text: the error has the whole cost.
+///
+/// ```
+/// use tributary_testing::{AppUnderTest, World, budget::budget};
+///
+/// // A story calls this with the world of its app.
+/// async fn it_costs_what_its_budget_says<A: AppUnderTest>(world: &World<A>) {
+///     let request = ("GET", "/api/rooms/r1", None);
+///     budget(world, request, "1 request, 1.00 RU: read rooms").await;
+/// }
+/// ```
+///
+/// # Panics
+///
+/// When the cost is another one, when a store request goes to all partitions (such a request belongs
+/// into a table, [`budget_table`]), and where [`cost`] does.
+pub async fn budget<A: AppUnderTest>(
+    world: &World<A>,
+    (method, path, body): (&str, &str, Option<Value>),
+    budget: &str,
+) -> Answer {
+    let Cost { answer, store_requests } = cost(world, (method, path, body)).await;
+    assert!(
+        store_requests.iter().all(|request| request.names_partition_key),
+        "{method} {path} sends a store request to all partitions: give its query a partition key, or \
+         hold its cost against a table with budget_table"
+    );
+    let kinds: Vec<String> = store_requests.iter().map(kind).collect();
+    let (n, ru) = (store_requests.len(), request_units(&store_requests));
+    let s = if n == 1 { "" } else { "s" };
+    let cost = format!("{n} request{s}, {ru:.2} RU: {}", kinds.join(", "));
+    assert_eq!(cost, budget, "{method} {path}: the first is what it costs, the second its budget");
+    answer
+}
+
+/// Sends requests, each as method, words, path and body, and holds their costs, in the foreground and in
+/// the background, against the table `| {of} request | …` of a document, whose path begins in
+/// [`AppUnderTest::ROOT`]. Returns the answers.
+///
+/// The table is printed, so the first run gives the text for the document:
+///
+/// ```
+/// use tributary_testing::{AppUnderTest, World, budget::budget_table};
+///
+/// async fn every_request_costs_what_the_document_says<A: AppUnderTest>(world: &World<A>) {
+///     let requests = [("GET", "`/rooms/{roomId}`", "/api/rooms/r1".to_owned(), None)];
+///     budget_table(world, "rooms", requests, "docs/costs.md").await;
+/// }
+/// ```
+///
+/// # Panics
+///
+/// When the document has another table, or an answer is not a success.
+pub async fn budget_table<A: AppUnderTest>(
+    world: &World<A>,
+    of: &str,
+    requests: impl IntoIterator<Item = (&str, &str, String, Option<Value>)>,
+    document: &str,
+) -> Vec<Answer> {
+    let mut table = format!(
+        "| {of} request | what | store requests | request units | background | which |\n\
+         | --- | --- | ---: | ---: | ---: | --- |\n"
+    );
+    let mut answers = Vec::new();
+    for (method, what, path, body) in requests {
+        let Cost { answer, store_requests } = cost(world, (method, &path, body)).await;
+        let background = background(world).await;
+        let mut kinds = Vec::new();
+        for request in &store_requests {
+            let fans_out = if request.names_partition_key { "" } else { " in all partitions" };
+            let kind = format!("{}{fans_out}", kind(request));
+            if fans_out.is_empty() || kinds.last() != Some(&kind) {
+                kinds.push(kind);
+            }
+        }
+        let (n, which) = (store_requests.len(), in_short(&kinds).join(", "));
+        let (ru, later) = (request_units(&store_requests), request_units(&background));
+        writeln!(table, "| {method} | {what} | {n} | {ru:.2} | {later:.2} | {which} |").unwrap();
+        answers.push(answer);
+    }
+    println!("{table}");
+    let text = fs::read_to_string(Path::new(A::ROOT).join(document)).unwrap();
+    let wrong = differences(&table, &text).join("\n");
+    assert!(wrong.is_empty(), "{document} has another budget; the table is above:\n{wrong}");
+    answers
+}
+
+/// Delivers all changes, and returns the store requests that the changes have caused.
+pub async fn background<A: AppUnderTest>(world: &World<A>) -> Vec<StoreRequest> {
+    let mark = world.endpoint.request_count();
+    world.settle().await;
+    world.endpoint.requests_since(mark).into_iter().filter(is_caused_by_a_change).collect()
+}
+
+/// Returns true unless a store request is one that triggers send also where nothing has changed: of
+/// leases, and of a change feed without a change. Those cost by the hour, and not by the change.
+pub fn is_caused_by_a_change(request: &StoreRequest) -> bool {
+    let status = request.answer.as_ref().map_or(0, |answer| answer.status);
+    request.container != "leases" && (request.kind != RequestKind::ChangeFeed || status == 200)
+}
+
+/// Returns the request units of store requests together.
+pub fn request_units(requests: &[StoreRequest]) -> f64 {
+    let answers = requests.iter().filter_map(|request| request.answer.as_ref());
+    answers.fold(0.0, |sum, answer| sum + answer.request_units)
+}
+
+/// Returns what a store request does and where, such as "read rooms".
+pub fn kind(request: &StoreRequest) -> String {
+    format!("{:?} {}", request.kind, request.container).to_lowercase()
+}
+
+/// The kinds in their order, many of one kind in one word.
+fn in_short(kinds: &[String]) -> Vec<String> {
+    let words = kinds.chunk_by(|one, next| one == next).flat_map(|same| match same.len() {
+        0..10 => same.to_vec(),
+        n => vec![format!("{n} × {}", same[0])],
+    });
+    words.collect()
+}
+
+/// Returns where a Markdown table is not as the table with the same head in a document: a sentence for each
+/// cell. The first two cells of a row are its name. Numbers are equal to the hundredth.
+pub fn differences(table: &str, document: &str) -> Vec<String> {
+    let mut lines = table.lines();
+    let head = lines.next().unwrap_or_default();
+    let columns = cells(head);
+    let is: Vec<Vec<&str>> = lines.skip(1).map(cells).collect();
+    let was = document.lines().skip_while(|line| *line != head).skip(2);
+    let was: Vec<Vec<&str>> = was.take_while(|line| line.starts_with('|')).map(cells).collect();
+    let key = |row: &Vec<&str>| row.iter().take(2).copied().collect::<Vec<_>>().join(" ");
+
+    let mut wrong = Vec::new();
+    for row in &is {
+        let name = key(row);
+        let Some(before) = was.iter().find(|before| key(before) == name) else {
+            wrong.push(format!("{name}: is not there"));
+            continue;
+        };
+        for ((column, is), was) in columns.iter().zip(row).zip(before) {
+            let verdict = match (is.parse::<f64>(), was.parse::<f64>()) {
+                (Ok(now), Ok(then)) if (now - then).abs() <= TOLERANCE => continue,
+                (Ok(now), Ok(then)) if now > then => "it has grown",
+                (Ok(_), Ok(_)) => "tighten the budget",
+                _ if is == was => continue,
+                _ => "it is another",
+            };
+            wrong.push(format!("{name}: {column} was {was}, is {is}: {verdict}"));
+        }
+    }
+    let known: BTreeSet<String> = is.iter().map(key).collect();
+    let gone = was.iter().map(key).filter(|name| !known.contains(name));
+    wrong.extend(gone.map(|name| format!("{name}: nobody asks")));
+    wrong
+}
+
+fn cells(line: &str) -> Vec<&str> {
+    line.trim().trim_matches('|').split('|').map(str::trim).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_row_that_differs_is_named() {
+        let table = |rows: &str| format!("| id | what | RU | which |\n| - | - | - | - |\n{rows}");
+        let document = table(
+            "| A | same | 1.00 | read |\n| B | more | 2.00 | read |\n| C | less | 2.00 | read |\n\
+             | D | other | 2.00 | read |\n| E | gone | 2.00 | read |\n",
+        );
+        let document = format!("Text.\n\n{document}\n| F | new | 1.00 | read |\n");
+        let is = table(
+            "| A | same | 1.01 | read |\n| B | more | 2.02 | read |\n| C | less | 1.98 | read |\n\
+             | D | other | 2.00 | query |\n| F | new | 1.00 | read |\n",
+        );
+        assert_eq!(
+            differences(&is, &document),
+            [
+                "B more: RU was 2.00, is 2.02: it has grown",
+                "C less: RU was 2.00, is 1.98: tighten the budget",
+                "D other: which was read, is query: it is another",
+                "F new: is not there",
+                "E gone: nobody asks",
+            ]
+        );
+        assert_eq!(differences(&is, &is), [""; 0]);
+    }
+}
