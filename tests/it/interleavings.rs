@@ -8,17 +8,11 @@ pub(crate) use tributary_testing::interleavings::{amid, held, killed_at};
 
 use crate::{blog::given, http::expect::problem, world::World};
 
-/// The latest version of an item.
-async fn item(world: &World, container: &str, id: &str) -> Value {
-    let items = world.items(container).await;
-    items.into_iter().find(|item| item["id"] == id).unwrap_or_default()
-}
-
 /// The post `p1` under another title, as the change feed shows it.
 async fn edited(world: &World, title: &str) -> Value {
     let body = json!({"userId": "ann", "title": title, "content": "C"});
     world.put("/api/posts/p1", body).await.expect(200);
-    item(world, "posts", "p1").await
+    world.item("posts", "p1").await
 }
 
 async fn deliver(world: &World, function: &str, change: &Value) {
@@ -27,7 +21,7 @@ async fn deliver(world: &World, function: &str, change: &Value) {
 
 /// The ids of the feed's members, as its head lists them.
 async fn members(world: &World) -> Vec<String> {
-    let head = item(world, "feed", "~head").await;
+    let head = world.item("feed", "~head").await;
     let ids = head["members"].as_array().unwrap().iter().map(|member| &member["id"]);
     ids.map(|id| id.as_str().unwrap().to_owned()).collect()
 }
@@ -45,17 +39,17 @@ async fn of_two_copies_written_at_once_the_newer_stays() {
             if !is_first_version {
                 edited(&world, "first").await;
             }
-            let first = item(&world, "posts", "p1").await;
+            let first = world.item("posts", "p1").await;
             let second = edited(&world, "second").await;
             let older = deliver(&world, function, &first);
             amid((&world, kinds[0], container), older, deliver(&world, function, &second)).await;
-            assert_eq!(item(&world, container, copy).await["title"], "second", "{function}");
+            assert_eq!(world.item(container, copy).await["title"], "second", "{function}");
 
             let third = edited(&world, "third").await;
             let fourth = edited(&world, "fourth").await;
             let older = deliver(&world, function, &third);
             amid((&world, kinds[1], container), older, deliver(&world, function, &fourth)).await;
-            assert_eq!(item(&world, container, copy).await["title"], "fourth", "{function}");
+            assert_eq!(world.item(container, copy).await["title"], "fourth", "{function}");
         }
     }
 }
@@ -67,8 +61,8 @@ async fn of_two_posts_that_come_into_the_feed_at_once_the_head_knows_both() {
         for id in ids {
             given::post(&world, id, "ann").await;
         }
-        let one = item(&world, "posts", ids[0]).await;
-        let other = item(&world, "posts", ids[1]).await;
+        let one = world.item("posts", ids[0]).await;
+        let other = world.item("posts", ids[1]).await;
         let held = deliver(&world, "HomeFeed", &one);
         amid((&world, Batch, "feed"), held, deliver(&world, "HomeFeed", &other)).await;
         let members = members(&world).await;
@@ -103,7 +97,7 @@ async fn a_post_deleted_while_it_is_copied_stays_deleted() {
         let world = given::blog().await;
         let live = edited(&world, "edited").await;
         world.delete("/api/posts/p1").await.expect(204);
-        let mark = item(&world, "posts", "p1").await;
+        let mark = world.item("posts", "p1").await;
         let held = deliver(&world, function, &live);
         amid((&world, kind, container), held, deliver(&world, function, &mark)).await;
         assert!(world.list("/api/users/ann/posts").await.is_empty());
@@ -119,12 +113,12 @@ async fn a_handler_killed_before_it_fills_the_feed_up_leaves_that_to_the_next_ch
     }
     world.settle().await;
     world.delete("/api/posts/n50").await.expect(204);
-    let mark = item(&world, "posts", "n50").await;
+    let mark = world.item("posts", "n50").await;
     killed_at((&world, Query, "posts"), deliver(&world, "HomeFeed", &mark)).await;
     assert_eq!(members(&world).await.len(), 99, "else this test shows nothing");
 
     given::like(&world, "n60", "bob").await.expect(201);
-    let liked = item(&world, "posts", "n60").await;
+    let liked = world.item("posts", "n60").await;
     deliver(&world, "HomeFeed", &liked).await;
     assert_eq!(members(&world).await.len(), 100);
 }
@@ -133,7 +127,7 @@ async fn a_handler_killed_before_it_fills_the_feed_up_leaves_that_to_the_next_ch
 async fn a_rename_and_a_like_at_once_keep_each_others_work() {
     let world = given::blog().await;
     given::user(&world, "ann", "Anna").await.expect(200);
-    let ann = item(&world, "users", "ann").await;
+    let ann = world.item("users", "ann").await;
     let rename = deliver(&world, "UsernamesInPosts", &ann);
     let like = async {
         given::like(&world, "p1", "bob").await.expect(201);
@@ -148,14 +142,14 @@ async fn a_rename_and_a_like_at_once_keep_each_others_work() {
 async fn a_rename_overtaken_by_a_later_one_leaves_the_later_name() {
     let world = given::blog().await;
     given::user(&world, "ann", "Anna").await.expect(200);
-    let second = item(&world, "users", "ann").await;
+    let second = world.item("users", "ann").await;
     let earlier = deliver(&world, "UsernamesInPosts", &second);
     let later = async {
         given::user(&world, "ann", "Annabel").await.expect(200);
-        deliver(&world, "UsernamesInPosts", &item(&world, "users", "ann").await).await;
+        deliver(&world, "UsernamesInPosts", &world.item("users", "ann").await).await;
     };
     amid((&world, Replace, "posts"), earlier, later).await;
-    let post = item(&world, "posts", "p1").await;
+    let post = world.item("posts", "p1").await;
     assert_eq!((&post["userUsername"], &post["usernameVersion"]), (&json!("Annabel"), &json!(3)));
 }
 
@@ -166,7 +160,7 @@ async fn a_comment_deleted_while_it_is_renamed_stays_deleted() {
     given::post(&world, "p2", "bob").await.expect(201);
     let comment = given::comment(&world, "p2", "ann", "Well.").await.expect(201);
     given::user(&world, "ann", "Anna").await.expect(200);
-    let ann = item(&world, "users", "ann").await;
+    let ann = world.item("users", "ann").await;
     let delete = async {
         world.delete(comment.header("location")).await.expect(204);
     };
@@ -183,7 +177,7 @@ async fn a_comment_that_changes_while_it_is_deleted_under_a_condition_stays() {
     let as_seen = [("if-match", comment.header("etag"))];
     let renamed = async {
         given::user(&world, "bob", "Rob").await.expect(200);
-        deliver(&world, "UsernamesInPosts", &item(&world, "users", "bob").await).await;
+        deliver(&world, "UsernamesInPosts", &world.item("users", "bob").await).await;
     };
     let delete = world.call("DELETE", path, &as_seen, None);
     problem(&amid((&world, Batch, "posts"), delete, renamed).await, 412);
@@ -200,7 +194,7 @@ async fn two_who_remove_the_comments_of_a_deleted_post_at_once_both_succeed() {
     let world = given::blog().await;
     given::comment(&world, "p1", "bob", "Well.").await.expect(201);
     world.delete("/api/posts/p1").await.expect(204);
-    let mark = item(&world, "posts", "p1").await;
+    let mark = world.item("posts", "p1").await;
     let one = deliver(&world, "PostsIntegrity", &mark);
     amid((&world, Batch, "posts"), one, deliver(&world, "PostsIntegrity", &mark)).await;
     assert_eq!(world.items("posts").await, [mark]);
@@ -306,7 +300,7 @@ async fn a_dead_letter_stored_anew_while_it_is_replayed_stays() {
     let world = given::blog().await;
     let posts = world.container("posts").await;
     let bad = json!({"id": "p1", "postId": "p1", "type": "poem"});
-    let good = item(&world, "posts", "p1").await;
+    let good = world.item("posts", "p1").await;
     deliver(&world, "PostCopiesInUsers", &bad).await;
     let letter = world.list("/api/dead-letters").await.remove(0);
     let path = format!("/api/dead-letters/{}/replay", letter["id"].as_str().unwrap());

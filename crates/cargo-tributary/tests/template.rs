@@ -13,6 +13,9 @@ mod stories;
 #[path = "../template/tests/it/proofs.rs"]
 mod proofs;
 
+#[path = "../template/tests/it/store.rs"]
+mod store;
+
 use std::{fs, path::Path};
 
 use tributary_functions::program::Program;

@@ -8,6 +8,7 @@
 pub mod budget;
 pub mod interleavings;
 pub mod proof;
+mod stored;
 mod world;
 
 pub use tributary_local::cosmos::{Fault, FrozenReplica, Hold, RequestKind, StoreRequest};

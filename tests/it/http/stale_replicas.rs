@@ -15,7 +15,7 @@ use crate::{
 /// The blog, as instances without its session see it from now on.
 async fn frozen() -> (World, [FrozenReplica; 2]) {
     let world = given::blog().await;
-    let frozen = ["users", "posts"].map(|container| world.endpoint.freeze_replica(container));
+    let frozen = ["users", "posts"].map(|container| world.stale_reads(container));
     (world, frozen)
 }
 
@@ -135,7 +135,7 @@ async fn a_command_that_is_repeated_after_a_restart_is_known_also_behind_a_stale
     let world = given::blog().await;
     let comment = given::comment(&world, "p1", "bob", "Nice").await.expect(201);
     given::like(&world, "p1", "bob").await.expect(201);
-    let _frozen = ["users", "posts"].map(|container| world.endpoint.freeze_replica(container));
+    let _frozen = ["users", "posts"].map(|container| world.stale_reads(container));
     let invoke = async |world: &World, path: &str| -> Answer {
         world.call("DELETE", path, &[("x-azure-functions-invocationid", path)], None).await
     };
@@ -155,7 +155,7 @@ async fn who_likes_or_comments_again_on_a_post_that_was_deleted_at_another_insta
     let path = "/api/posts/p1/comments";
     world.call("POST", path, &key, Some(comment.clone())).await.expect(201);
     given::like(&world, "p1", "bob").await.expect(201);
-    let _frozen = world.endpoint.freeze_replica("posts");
+    let _frozen = world.stale_reads("posts");
     world.delete("/api/posts/p1").await.expect(204);
     // Its comments and likes are there until the change feed removes them.
     let behind = world.second_instance().await;

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use azure_data_cosmos::PartitionKey;
 use serde_json::{Value, json};
 
 use super::every_list::{self, AnyList, EVERY_LIST};
@@ -25,22 +24,6 @@ fn id_of(item: &Value) -> String {
     id.strip_prefix("post:").unwrap_or(id).to_owned()
 }
 
-/// Writes a stored item past the app.
-async fn write(world: &World, list: AnyList, item: &Value) {
-    let key = match list.container {
-        "users" => "userId",
-        "posts" => "postId",
-        "customer" => "customerId",
-        "productMeta" => "type",
-        "product" => "categoryId",
-        "dead-letters" => "function",
-        _ => "partitionKey",
-    };
-    let key = PartitionKey::from(item[key].as_str().unwrap().to_owned());
-    let container = world.container(list.container).await;
-    container.upsert_item(key, item["id"].as_str().unwrap(), item, None).await.unwrap();
-}
-
 #[tokio::test]
 async fn every_list_leaves_unreadable_items_out_and_goes_on_past_any_number_of_them() {
     let world = every_list::world().await;
@@ -55,7 +38,7 @@ async fn every_list_leaves_unreadable_items_out_and_goes_on_past_any_number_of_t
             for item in broken.clone() {
                 let mut item = item.clone();
                 item[list.field] = json!({"of": "another program"});
-                write(&world, list, &item).await;
+                world.write_item(list.container, &item).await;
             }
             for limit in [1, 2, 100] {
                 let found = list.ids(&world, limit).await;
@@ -63,7 +46,7 @@ async fn every_list_leaves_unreadable_items_out_and_goes_on_past_any_number_of_t
                 assert_eq!(found, good, "{} by {limit} without {bad:?}", list.path);
             }
             for item in broken {
-                write(&world, list, item).await;
+                world.write_item(list.container, item).await;
             }
         }
         assert_eq!(list.ids(&world, 2).await, all);
@@ -80,7 +63,7 @@ async fn a_page_of_unreadable_items_is_empty_and_names_where_the_list_goes_on() 
     for item in items.iter().filter(|item| all[..2].contains(&id_of(item))) {
         let mut item = item.clone();
         item[list.field] = json!({"of": "another program"});
-        write(&world, list, &item).await;
+        world.write_item(list.container, &item).await;
     }
     let page = world.get(&format!("{}limit=1", list.path)).await.expect(200).json();
     assert_eq!((&page["items"], page["nextCursor"].is_string()), (&json!([]), true), "{page}");
@@ -107,13 +90,13 @@ async fn a_list_goes_on_past_items_without_a_date() {
             let mut item = item.clone();
             // It stands where it stood.
             item[date] = json!(format!("{} or so", item[date].as_str().unwrap()));
-            write(&world, list, &item).await;
+            world.write_item(list.container, &item).await;
         }
         for limit in [1, 2, 100] {
             assert_eq!(list.ids(&world, limit).await, all[4..], "{} by {limit}", list.path);
         }
         for item in broken {
-            write(&world, list, item).await;
+            world.write_item(list.container, item).await;
         }
     }
 }

@@ -167,15 +167,12 @@ impl Newsroom {
 
     /// The latest version of an item of a container.
     pub(crate) async fn stored(&self, container: &str, id: &Value) -> Value {
-        let items = self.world.items(container).await;
-        items.into_iter().find(|item| item["id"] == *id).unwrap_or_default()
+        self.world.item(container, id.as_str().unwrap()).await
     }
 
     /// Writes an item past the app.
     pub(crate) async fn put(&self, container: &str, item: &Value) {
-        let (key, id) = (item["partitionKey"].as_str().unwrap(), item["id"].as_str().unwrap());
-        let container = self.world.container(container).await;
-        container.upsert_item(key.to_owned(), id, item, None).await.unwrap();
+        self.world.write_item(container, item).await;
     }
 
     /// Items that are live, in all containers together.

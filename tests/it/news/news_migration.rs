@@ -45,7 +45,7 @@ async fn what_was_just_migrated_is_listed_though_a_replica_does_not_have_it_yet(
     room.post("reuters", "old", 20.0).await.expect(201);
     room.days_pass(11).await;
     let window = format!("from={}&to={}", room.days_ago(60.0), room.days_ago(30.5));
-    let frozen = room.world.endpoint.freeze_replica("feeds_historical");
+    let frozen = room.world.stale_reads("feeds_historical");
     room.migrate().await;
     let other = room.with_settings(HYBRID).await;
     assert_eq!(other.urls(&window).await, ["old"]);

@@ -18,19 +18,14 @@ pub(super) async fn full_feed() -> World {
     world
 }
 
-async fn item(world: &World, container: &str, id: &str) -> Value {
-    let items = world.items(container).await;
-    items.into_iter().find(|item| item["id"] == id).unwrap_or_default()
-}
-
 /// A post's copy in the feed.
 async fn copy(world: &World, id: &str) -> Value {
-    item(world, "feed", id).await
+    world.item("feed", id).await
 }
 
 /// A post, as the change feed shows it now.
 async fn change(world: &World, id: &str) -> Value {
-    item(world, "posts", id).await
+    world.item("posts", id).await
 }
 
 async fn deliver(world: &World, change: &Value) {
@@ -42,7 +37,7 @@ pub(super) async fn leave_a_gap(world: &World, id: &str) {
     world.delete(&format!("/api/posts/{id}")).await.expect(204);
     let tombstone = change(world, id).await;
     drop(held((world, Query, "posts"), deliver(world, &tombstone)).await);
-    assert_eq!(item(world, "feed", "~head").await["refill"], true);
+    assert_eq!(world.item("feed", "~head").await["refill"], true);
 }
 
 async fn delete_copy(world: &World, id: &str) {

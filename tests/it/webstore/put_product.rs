@@ -119,7 +119,7 @@ async fn a_put_whose_answer_was_lost_is_carried_out_once() {
 #[tokio::test]
 async fn what_another_instance_has_just_created_is_found() {
     let world = shop::shop().await;
-    let _frozen = ["product", "productMeta"].map(|one| world.endpoint.freeze_replica(one));
+    let _frozen = ["product", "productMeta"].map(|one| world.stale_reads(one));
     label(&world, "categories/new", "New").await.expect(201);
     label(&world, "tags/blue", "Blue").await.expect(201);
     let other = async || world.second_instance().await;

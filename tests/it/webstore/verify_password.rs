@@ -57,7 +57,7 @@ async fn an_old_password_ends_at_once_at_every_instance() {
     set_password(&world, "ann", WRONG).await.expect(204);
     let other: World = world.second_instance().await;
     assert_eq!(verify(&other, "ann", WRONG).await, 204);
-    let _frozen = world.endpoint.freeze_replica("customer");
+    let _frozen = world.stale_reads("customer");
     set_password(&world, "ann", RIGHT).await.expect(204);
     assert_eq!(
         [verify(&other, "ann", WRONG).await, verify(&other, "ann", RIGHT).await],

@@ -4,6 +4,7 @@
 
 mod notes;
 mod proofs;
+mod store;
 
 use tributary_functions::program::Program;
 use tributary_testing::AppUnderTest;

@@ -1,0 +1,138 @@
+//! Items as they are stored, past the app: read in their latest committed state, written as another
+//! program would write them, made unreadable, or made too large to be written again; and containers
+//! whose reads are stale.
+
+use azure_data_cosmos::{
+    FeedScope, Query,
+    options::{OperationOptions, QueryOptions, ReadConsistencyStrategy},
+};
+use futures::TryStreamExt;
+use serde_json::{Value, json};
+use tributary_local::cosmos::FrozenReplica;
+
+use crate::{AppUnderTest, World};
+
+/// The most bytes of an item as JSON (service limit).
+const MAX_ITEM_BYTES: usize = 2 * 1024 * 1024;
+
+/// Poisoned and stale stores.
+impl<A: AppUnderTest> World<A> {
+    /// Returns an item in its latest committed state; [`Value::Null`] where there is none.
+    ///
+    /// # Panics
+    ///
+    /// When items of several partitions have this id.
+    pub async fn item(&self, container: &str, id: &str) -> Value {
+        let mut latest = OperationOptions::default();
+        latest.read_consistency_strategy = Some(ReadConsistencyStrategy::LatestCommitted);
+        let options = QueryOptions::default().with_operation_options(latest);
+        let query = Query::from("SELECT * FROM c WHERE c.id = @id").with_parameter("@id", id);
+        let client = self.container(container).await;
+        let items =
+            client.query_items::<Value>(query.unwrap(), FeedScope::full_container(), Some(options));
+        let mut items: Vec<Value> = items.await.unwrap().try_collect().await.unwrap();
+        assert!(
+            items.len() < 2,
+            "{} items of {container} have the id {id}: look for one in World::items",
+            items.len()
+        );
+        items.pop().unwrap_or_default()
+    }
+
+    /// Writes an item past the app, over the one that has its partition key and id.
+    ///
+    /// # Panics
+    ///
+    /// When the item has no id, or not the property that is the partition key of the container.
+    pub async fn write_item(&self, container: &str, item: &Value) {
+        let client = self.container(container).await;
+        let properties = client.read(None).await.unwrap().into_model().unwrap();
+        let path = properties.partition_key.paths()[0].clone();
+        let text = |property: &str| {
+            item[property].as_str().unwrap_or_else(|| {
+                panic!("an item of {container} needs a text in {property:?}, and this one has none: {item}")
+            })
+        };
+        let partition = text(path.trim_start_matches('/')).to_owned();
+        client.upsert_item(partition, text("id"), item, None).await.unwrap();
+    }
+
+    /// Makes an item unreadable, as another program or a bad migration may: a property gets a value of a
+    /// type that the app does not expect. Returns the item as it was, for
+    /// [`write_item`](Self::write_item) to repair it.
+    ///
+    /// The story says what becomes of the others: lists leave such an item out, a projection stores a dead
+    /// letter and goes on.
+    ///
+    /// ```
+    /// use tributary_testing::{AppUnderTest, World};
+    ///
+    /// async fn an_unreadable_room_is_a_dead_letter<A: AppUnderTest>(world: &World<A>) {
+    ///     world.make_unreadable("rooms", "r1", "version").await;
+    ///     world.settle().await;
+    ///     assert_eq!(world.items("dead-letters").await.len(), 1);
+    /// }
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// When there is no such item, or it has no such property.
+    pub async fn make_unreadable(&self, container: &str, id: &str, property: &str) -> Value {
+        let item = self.existing(container, id, property).await;
+        let mut unreadable = item.clone();
+        unreadable[property] = json!({"of": "another program"});
+        self.write_item(container, &unreadable).await;
+        item
+    }
+
+    /// Makes an item so large that the app cannot write it with one more byte: the store refuses that with
+    /// 413 each time. A text property, which the app must keep as it is, is filled up to the limit of 2
+    /// MB.
+    ///
+    /// A projection that brings a longer value to many items, such as a new name, has to reach all others.
+    ///
+    /// # Panics
+    ///
+    /// When there is no such item, or the property is not a text.
+    pub async fn make_too_large(&self, container: &str, id: &str, property: &str) {
+        let mut item = self.existing(container, id, property).await;
+        item.as_object_mut().unwrap().retain(|name, _| !name.starts_with('_'));
+        let text = item[property].as_str().unwrap_or_else(|| {
+            panic!("{property:?} of {id} in {container} is not a text: name a property that is one")
+        });
+        let room = MAX_ITEM_BYTES - item.to_string().len();
+        item[property] = json!(format!("{text}{}", "x".repeat(room)));
+        self.write_item(container, &item).await;
+    }
+
+    /// Makes the reads of a container stale until the result is dropped: an instance that has not seen
+    /// later writes itself reads the items as they are now, as from a replica that is behind. Writes, the
+    /// change feed and reads of the latest committed state see the newest items.
+    ///
+    /// So a story writes through one instance and asks another, which has no session of the first:
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tributary_testing::{AppUnderTest, World};
+    ///
+    /// async fn a_new_room_is_found_at_another_instance<A: AppUnderTest>(world: &World<A>) {
+    ///     let stale = world.stale_reads("rooms");
+    ///     world.put("/api/rooms/r1", json!({"name": "Blue"})).await.expect(201);
+    ///     world.second_instance().await.get("/api/rooms/r1").await.expect(200);
+    ///     drop(stale);
+    /// }
+    /// ```
+    pub fn stale_reads(&self, container: &str) -> FrozenReplica {
+        self.endpoint.freeze_replica(container)
+    }
+
+    async fn existing(&self, container: &str, id: &str, property: &str) -> Value {
+        let item = self.item(container, id).await;
+        assert!(
+            item.get(property).is_some(),
+            "no item {id} of {container} has {property:?}; the container has {:?}",
+            self.items(container).await
+        );
+        item
+    }
+}
