@@ -13,7 +13,6 @@ mod blog;
 mod chaos;
 mod complete;
 mod costs;
-mod dead_letters;
 mod demo;
 mod estimates;
 mod framework_words;

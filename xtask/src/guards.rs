@@ -56,9 +56,7 @@ pub(crate) fn guards(filters: &[String]) -> anyhow::Result<()> {
     let tree = Tree::of_head()?;
     eprintln!("With every guard in its place:");
     for suite in &SUITES {
-        let chosen = guards.iter().filter(|guard| guard.suite().tests == suite.tests);
-        let tests: BTreeSet<&str> =
-            chosen.flat_map(|guard| &guard.tests).map(String::as_str).collect();
+        let tests: BTreeSet<&str> = guards.iter().flat_map(|guard| guard.tests_in(suite)).collect();
         if !tests.is_empty() {
             let failed = tree.failing(suite, &tests.into_iter().collect::<Vec<_>>())?;
             ensure!(failed.is_empty(), "these fail with every guard in its place: {failed:?}");
@@ -114,22 +112,31 @@ fn without(guard: &Guard, tree: &Path) -> anyhow::Result<String> {
 
 /// Whether the last part of a test's name is a function in the file that the others name.
 fn is_there(guard: &Guard, test: &str) -> anyhow::Result<bool> {
-    let (modules, function) = test.rsplit_once("::").context("a test's name has its module")?;
-    let file = format!("{}/{}.rs", guard.suite().tests, modules.replace("::", "/"));
+    let (_, function) = test.rsplit_once("::").context("a test's name has its module")?;
+    let file = guard.suite(test).file(test);
     let source = fs::read_to_string(&file).context(file)?;
     Ok(source.contains(&format!("fn {function}(")))
 }
 
 impl Guard {
-    fn suite(&self) -> &'static Suite {
+    /// The suite that has one of the tests.
+    fn suite(&self, test: &str) -> &'static Suite {
         let of = |suite: &&Suite| suite.sources.iter().any(|start| self.file.starts_with(start));
-        SUITES.iter().find(of).unwrap_or(&APP)
+        let own = if Path::new(&FRAMEWORK.file(test)).exists() { &FRAMEWORK } else { &APP };
+        SUITES.iter().find(of).unwrap_or(own)
+    }
+
+    /// The tests that a suite has.
+    fn tests_in(&self, suite: &Suite) -> Vec<&str> {
+        let is_in = |test: &&str| self.suite(test).tests == suite.tests;
+        self.tests.iter().map(String::as_str).filter(is_in).collect()
     }
 }
 
 /// Tests that are built into one binary.
 struct Suite {
-    /// How the paths of what they hold start; empty for the rest of the workspace.
+    /// How the paths of what they hold start; empty for the rest of the workspace, whose tests are in two
+    /// suites.
     sources: &'static [&'static str],
     package: &'static str,
     target: &'static str,
@@ -138,8 +145,24 @@ struct Suite {
 
 const APP: Suite = Suite { sources: &[], package: "tributary", target: "it", tests: "tests/it" };
 
-const SUITES: [Suite; 5] = [
+const FRAMEWORK: Suite = Suite {
+    sources: &[],
+    package: "tributary-testing",
+    target: "it",
+    tests: "crates/testing/tests/it",
+};
+
+impl Suite {
+    /// The file of a test.
+    fn file(&self, test: &str) -> String {
+        let modules = test.rsplit_once("::").map_or(test, |(modules, _)| modules);
+        format!("{}/{}.rs", self.tests, modules.replace("::", "/"))
+    }
+}
+
+const SUITES: [Suite; 6] = [
     APP,
+    FRAMEWORK,
     Suite {
         sources: &["crates/local/src/host"],
         package: "tributary-local",
@@ -172,11 +195,17 @@ impl Tree {
         let file = self.path.join(&guard.file);
         let source = fs::read_to_string(&file)?;
         fs::write(&file, without(guard, &self.path)?)?;
-        let tests: Vec<_> = guard.tests.iter().map(String::as_str).collect();
-        let failed = self.failing(guard.suite(), &tests);
+        let mut all_failed = Ok(true);
+        for suite in &SUITES {
+            let tests = guard.tests_in(suite);
+            if matches!(all_failed, Ok(true)) && !tests.is_empty() {
+                let failed = self.failing(suite, &tests);
+                all_failed = failed
+                    .map(|failed| tests.iter().all(|test| failed.iter().any(|one| one == test)));
+            }
+        }
         fs::write(&file, source)?;
-        let failed = failed.with_context(|| guard.name.clone())?;
-        Ok(tests.iter().all(|test| failed.iter().any(|failed| failed == test)))
+        all_failed.with_context(|| guard.name.clone())
     }
 
     /// Runs these tests, and gives the names of those that fail.

@@ -7,6 +7,7 @@
 
 pub mod budget;
 pub mod interleavings;
+pub mod problems;
 pub mod proof;
 mod stored;
 mod world;

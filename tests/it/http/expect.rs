@@ -1,79 +1,10 @@
 //! What the spec says of every answer.
 
 use serde_json::Value;
-use tributary_local::cosmos::WELL_KNOWN_KEY;
+
+pub(crate) use tributary_testing::problems::{bad_fields, is_problem, problem};
 
 use crate::world::{Answer, World};
-
-/// What no problem document may tell: keys, traces, and the words of the SDK.
-const SECRETS: [&str; 11] = [
-    WELL_KNOWN_KEY,
-    "AccountKey",
-    "azure",
-    "cosmos",
-    "backtrace",
-    "panicked",
-    ".rs:",
-    "StoreError",
-    "Substatus",
-    "activityId",
-    "serde",
-];
-
-/// The problem document (RFC 9457) of an answer that must have this status.
-#[track_caller]
-pub(crate) fn problem(answer: &Answer, status: u16) -> Value {
-    assert_eq!(answer.status.as_u16(), status, "{}", answer.text);
-    is_problem(answer).unwrap_or_else(|why| panic!("{why}: {}", answer.text))
-}
-
-/// Whether an answer is a problem document in all its parts, and if not, why.
-pub(crate) fn is_problem(answer: &Answer) -> Result<Value, String> {
-    if answer.header("content-type") != "application/problem+json" {
-        return Err(format!("content type {:?}", answer.header("content-type")));
-    }
-    let problem: Value = serde_json::from_str(&answer.text).map_err(|error| error.to_string())?;
-    let slug = problem["type"].as_str().and_then(|t| t.strip_prefix("urn:tributary:problem:"));
-    let is_slug =
-        |slug: &str| !slug.is_empty() && slug.bytes().all(|c| c.is_ascii_lowercase() || c == b'-');
-    if !slug.is_some_and(is_slug) {
-        return Err("`type` is not `urn:tributary:problem:<slug>`".into());
-    }
-    for member in ["title", "detail"] {
-        if problem[member].as_str().is_none_or(str::is_empty) {
-            return Err(format!("no `{member}`"));
-        }
-    }
-    if problem["status"] != answer.status.as_u16() {
-        return Err("`status` is not the status".into());
-    }
-    if let Some(errors) = problem.get("errors") {
-        let errors = errors.as_array().ok_or("`errors` is not an array")?;
-        for error in errors {
-            for member in ["field", "message"] {
-                if error[member].as_str().is_none_or(str::is_empty) {
-                    return Err(format!("an error without `{member}`"));
-                }
-            }
-        }
-    }
-    let text = answer.text.to_lowercase();
-    match SECRETS.iter().find(|secret| text.contains(&secret.to_lowercase())) {
-        Some(secret) => Err(format!("it tells `{secret}`")),
-        None => Ok(problem),
-    }
-}
-
-/// The fields that a 400 complains of, in alphabetical order.
-#[track_caller]
-pub(crate) fn bad_fields(answer: &Answer) -> Vec<String> {
-    let problem = problem(answer, 400);
-    let errors = problem["errors"].as_array().unwrap_or_else(|| panic!("no errors: {problem}"));
-    let mut fields: Vec<String> =
-        errors.iter().map(|error| error["field"].as_str().unwrap().to_owned()).collect();
-    fields.sort_unstable();
-    fields
-}
 
 /// The answer used the store and says what it cost.
 #[track_caller]

@@ -1,6 +1,5 @@
 //! What the change feed keeps true.
 
-mod dead_letters;
 mod failure_contract;
 mod feed_repairs;
 mod home_feed;

@@ -1,22 +1,19 @@
 use serde_json::Value;
 
-use super::{bad_post, write};
-use crate::{
-    blog::given,
-    http::expect::{bad_fields, members, problem},
-    world::World,
-};
+use super::{bad_room, given_room, members};
+use crate::World;
+use tributary_testing::problems::{bad_fields, problem};
 
-const FUNCTIONS: [&str; 3] = ["PostCopiesInUsers", "HomeFeed", "PostsIntegrity"];
+const FUNCTIONS: [&str; 3] = ["RoomCopies", "RoomCounts", "RoomsIntegrity"];
 
 /// A world on several partitions with letters of so many documents for each of three functions.
 async fn world_with_letters(documents: usize) -> World {
     let world = World::with_partitions(3).await;
     for n in 0..documents {
         let id = format!("bad{n}");
-        write(&world, "posts", &id, &bad_post(&id)).await;
+        world.write_item("rooms", &bad_room(&id)).await;
     }
-    let items = world.items("posts").await;
+    let items = world.items("rooms").await;
     for function in FUNCTIONS {
         for item in &items {
             world.deliver(function, std::slice::from_ref(item)).await.unwrap();
@@ -93,14 +90,14 @@ async fn a_cursor_belongs_to_its_filter() {
         let page = world.get(&path).await.expect(200).json();
         page["nextCursor"].as_str().unwrap().to_owned()
     };
-    let (all, feed) = (cursor("").await, cursor("function=HomeFeed").await);
+    let (all, counts) = (cursor("").await, cursor("function=RoomCounts").await);
     for (cursor, filter, status) in [
         (&all, "", 200),
         (&all, "&unknown=1", 200),
-        (&feed, "&function=HomeFeed", 200),
-        (&all, "&function=HomeFeed", 400),
-        (&feed, "", 400),
-        (&feed, "&function=PostsIntegrity", 400),
+        (&counts, "&function=RoomCounts", 200),
+        (&all, "&function=RoomCounts", 400),
+        (&counts, "", 400),
+        (&counts, "&function=RoomsIntegrity", 400),
     ] {
         world.get(&format!("/api/dead-letters?cursor={cursor}{filter}")).await.expect(status);
         // Wherever the filter stands.
@@ -110,7 +107,7 @@ async fn a_cursor_belongs_to_its_filter() {
 
 #[tokio::test]
 async fn bad_parameters_are_named() {
-    let world = given::blog().await;
+    let world = given_room().await;
     for (query, field) in [
         ("limit=0", "limit"),
         ("cursor=x", "cursor"),

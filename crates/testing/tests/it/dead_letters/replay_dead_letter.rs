@@ -5,39 +5,43 @@ use tributary_local::cosmos::{
     RequestKind::{Batch, Create, Read, Replace},
 };
 
-use super::{bad_post, good_post, letters, path, world_with_letter, write};
-use crate::{
-    blog::given,
-    http::expect::problem,
-    world::{Answer, World},
-};
+use super::{bad_room, given_room, good_room, letters, path, world_with_letter};
+use crate::World;
+use tributary_testing::{Answer, problems::problem};
 
 async fn replay(world: &World, letter: &Value) -> Answer {
     world.post(&format!("{}/replay", path(letter)), Value::Null).await
 }
 
-/// The items that Ann's posts have been copied to, as they are stored.
+/// The items that Ann's rooms have been copied to, as they are stored.
 async fn copies(world: &World) -> Vec<Value> {
-    let mut users = world.items("users").await;
-    users.retain(|item| item["type"] == "post" || item["type"] == "deletedPost");
-    users
+    let mut people = world.items("people").await;
+    people.retain(|item| item["type"] == "room" || item["type"] == "deletedRoom");
+    people
+}
+
+/// The copies of Ann's rooms without tombstones.
+async fn live_copies(world: &World) -> Vec<Value> {
+    let mut copies = copies(world).await;
+    copies.retain(|item| item["type"] == "room");
+    copies
 }
 
 #[tokio::test]
 async fn when_its_cause_is_mended_it_is_applied_exactly_once() {
-    let (world, letter) = world_with_letter("PostCopiesInUsers").await;
-    write(&world, "posts", "bad", &good_post("bad")).await;
+    let (world, letter) = world_with_letter("RoomCopies").await;
+    world.write_item("rooms", &good_room("bad")).await;
     let answer = replay(&world, &letter).await.expect(200).json();
     assert_eq!(answer, json!({"id": letter["id"], "outcome": "applied"}));
     assert!(letters(&world).await.is_empty());
-    let shown = world.list("/api/users/ann/posts").await;
-    assert_eq!(shown.iter().filter(|post| post["title"] == "Mended").count(), 1);
+    let shown = live_copies(&world).await;
+    assert_eq!(shown.iter().filter(|room| room["title"] == "Mended").count(), 1);
     problem(&replay(&world, &letter).await, 404);
 
     // The change feed brings the mended document too, and the bad one may come late.
     let before = copies(&world).await;
     world.settle().await;
-    world.deliver("PostCopiesInUsers", &[bad_post("bad")]).await.unwrap();
+    world.deliver("RoomCopies", &[bad_room("bad")]).await.unwrap();
     assert_eq!(copies(&world).await, before, "not one more write");
     let again = replay(&world, &letters(&world).await[0]).await.expect(200).json();
     assert_eq!(again["outcome"], "unchanged");
@@ -47,9 +51,9 @@ async fn when_its_cause_is_mended_it_is_applied_exactly_once() {
 
 #[tokio::test]
 async fn two_replays_at_once_write_one_copy_and_both_are_right() {
-    for function in ["PostCopiesInUsers", "HomeFeed"] {
+    for function in ["RoomCopies", "RoomCounts"] {
         let (world, letter) = world_with_letter(function).await;
-        write(&world, "posts", "bad", &good_post("bad")).await;
+        world.write_item("rooms", &good_room("bad")).await;
         let second = world.second_instance().await;
         let answers = join_all((0..8).map(|n| {
             let world = if n % 2 == 0 { &world } else { &second };
@@ -66,9 +70,9 @@ async fn two_replays_at_once_write_one_copy_and_both_are_right() {
         assert_eq!(applied, 1, "{function}");
         assert!(letters(&world).await.is_empty());
         world.settle().await;
-        let feed = world.get("/api/feed").await.expect(200).json();
-        assert_eq!(feed["items"].as_array().unwrap().len(), 2);
-        assert_eq!(world.list("/api/users/ann/posts").await.len(), 2);
+        let count = world.get("/api/people/ann/room-count").await.expect(200).json();
+        assert_eq!(count["roomCount"], 2);
+        assert_eq!(live_copies(&world).await.len(), 2);
     }
 }
 
@@ -76,9 +80,9 @@ async fn two_replays_at_once_write_one_copy_and_both_are_right() {
 async fn lost_answers_change_nothing_of_it() {
     // Once, so that the SDK repeats the request; and until the SDK gives up.
     for (kind, times) in [(Batch, 1), (Batch, 20), (Create, 1), (Read, 1)] {
-        let (world, letter) = world_with_letter("PostCopiesInUsers").await;
-        write(&world, "posts", "bad", &good_post("bad")).await;
-        let container = if kind == Batch { "dead-letters" } else { "users" };
+        let (world, letter) = world_with_letter("RoomCopies").await;
+        world.write_item("rooms", &good_room("bad")).await;
+        let container = if kind == Batch { "dead-letters" } else { "people" };
         world.endpoint.inject(Fault::AnswerLost, kind, container, times);
         replay(&world, &letter).await.expect(200);
         assert!(letters(&world).await.is_empty());
@@ -88,8 +92,8 @@ async fn lost_answers_change_nothing_of_it() {
 
 #[tokio::test]
 async fn after_a_crash_between_applying_and_deleting_the_next_replay_ends_it() {
-    let (world, letter) = world_with_letter("PostCopiesInUsers").await;
-    write(&world, "posts", "bad", &good_post("bad")).await;
+    let (world, letter) = world_with_letter("RoomCopies").await;
+    world.write_item("rooms", &good_room("bad")).await;
     world.endpoint.inject(Fault::Refused(503), Batch, "dead-letters", 40);
     let mut outages = 0;
     let answer = loop {
@@ -108,9 +112,9 @@ async fn after_a_crash_between_applying_and_deleting_the_next_replay_ends_it() {
 
 #[tokio::test]
 async fn what_fails_again_keeps_its_letter_with_the_new_reason() {
-    let (world, letter) = world_with_letter("PostCopiesInUsers").await;
-    let still_bad = json!({"id": "bad", "postId": "bad", "type": "post", "title": "half mended"});
-    write(&world, "posts", "bad", &still_bad).await;
+    let (world, letter) = world_with_letter("RoomCopies").await;
+    let still_bad = json!({"id": "bad", "roomId": "bad", "type": "room", "title": "half mended"});
+    world.write_item("rooms", &still_bad).await;
     let path = format!("{}/replay", path(&letter));
     let invocation = [("x-azure-functions-invocationid", "a-replay")];
     problem(&world.call("POST", &path, &invocation, None).await, 409);
@@ -121,16 +125,16 @@ async fn what_fails_again_keeps_its_letter_with_the_new_reason() {
     assert!(kept["failedAt"].as_str() > letter["failedAt"].as_str());
     assert!(kept["raw"].as_str().unwrap().contains("half mended"));
 
-    write(&world, "posts", "bad", &good_post("bad")).await;
+    world.write_item("rooms", &good_room("bad")).await;
     replay(&world, &letter).await.expect(200);
 }
 
 #[tokio::test]
 async fn a_store_in_trouble_is_a_429_or_503_and_the_letter_stays_as_it_was() {
-    let (world, letter) = world_with_letter("PostCopiesInUsers").await;
-    write(&world, "posts", "bad", &good_post("bad")).await;
+    let (world, letter) = world_with_letter("RoomCopies").await;
+    world.write_item("rooms", &good_room("bad")).await;
     let before = letters(&world).await;
-    world.endpoint.inject(Fault::Refused(429), Read, "posts", 1_000_000);
+    world.endpoint.inject(Fault::Refused(429), Read, "rooms", 1_000_000);
     problem(&replay(&world, &letter).await, 429);
     world.endpoint.inject(Fault::Refused(503), Read, "dead-letters", 1_000_000);
     problem(&replay(&world, &letter).await, 503);
@@ -139,74 +143,74 @@ async fn a_store_in_trouble_is_a_429_or_503_and_the_letter_stays_as_it_was() {
 
 #[tokio::test]
 async fn a_document_that_is_gone_leaves_nothing_to_copy() {
-    let (world, letter) = world_with_letter("PostCopiesInUsers").await;
-    world.container("posts").await.delete_item("bad", "bad", None).await.unwrap();
+    let (world, letter) = world_with_letter("RoomCopies").await;
+    world.container("rooms").await.delete_item("bad", "bad", None).await.unwrap();
     let answer = replay(&world, &letter).await.expect(200).json();
     assert_eq!(answer["outcome"], "gone");
     assert!(letters(&world).await.is_empty());
-    assert_eq!(copies(&world).await.len(), 1, "that of the other post");
+    assert_eq!(copies(&world).await.len(), 1, "that of the other room");
 }
 
-/// The copy is spoilt, so that the deletion of its post fails; then the mark's time is over.
+/// The copy is spoilt, so that the deletion of its room fails; then the mark's time is over.
 #[tokio::test]
 async fn a_mark_that_is_gone_still_deletes_the_copies() {
-    let world = given::blog().await;
+    let world = given_room().await;
     world.settle().await;
     let copy = copies(&world).await.remove(0);
     let mut spoilt = copy.clone();
     spoilt["version"] = "odd".into();
-    write(&world, "users", "ann", &spoilt).await;
-    world.delete("/api/posts/p1").await.expect(204);
-    world.deliver("PostCopiesInUsers", &world.items("posts").await).await.unwrap();
+    world.write_item("people", &spoilt).await;
+    world.delete("/api/rooms/r1").await.expect(204);
+    world.deliver("RoomCopies", &world.items("rooms").await).await.unwrap();
     let letter = letters(&world).await.remove(0);
-    world.container("posts").await.delete_item("p1", "p1", None).await.unwrap();
+    world.container("rooms").await.delete_item("r1", "r1", None).await.unwrap();
 
     problem(&replay(&world, &letter).await, 409);
-    write(&world, "users", "ann", &copy).await;
+    world.write_item("people", &copy).await;
     assert_eq!(replay(&world, &letter).await.expect(200).json()["outcome"], "applied");
-    assert!(world.list("/api/users/ann/posts").await.is_empty());
+    assert!(live_copies(&world).await.is_empty());
 }
 
 #[tokio::test]
 async fn a_long_document_is_read_again() {
-    let world = given::blog().await;
-    let mut long = bad_post("long");
+    let world = given_room().await;
+    let mut long = bad_room("long");
     long["text"] = "x".repeat(600_000).into();
-    write(&world, "posts", "long", &long).await;
-    world.deliver("PostCopiesInUsers", &world.items("posts").await).await.unwrap();
+    world.write_item("rooms", &long).await;
+    world.deliver("RoomCopies", &world.items("rooms").await).await.unwrap();
     let letter = letters(&world).await.remove(0);
     assert_eq!(letter["rawTruncated"], true);
     assert_eq!(letter["raw"].as_str().unwrap().len(), 512 * 1024);
-    let mut mended = good_post("long");
+    let mut mended = good_room("long");
     mended["text"] = "x".repeat(600_000).into();
-    write(&world, "posts", "long", &mended).await;
+    world.write_item("rooms", &mended).await;
     assert_eq!(replay(&world, &letter).await.expect(200).json()["outcome"], "applied");
 }
 
 #[tokio::test]
 async fn a_document_whose_id_the_host_rewrote_is_applied_as_it_was_delivered() {
-    let world = given::blog().await.with_host_that_parses_dates();
-    let mut spoilt = good_post("post:p9");
+    let world = given_room().await.with_host_that_parses_dates();
+    let mut spoilt = good_room("room:p9");
     spoilt["version"] = "odd".into();
-    spoilt["userId"] = "ann".into();
-    write(&world, "users", "ann", &spoilt).await;
-    let mut dated = good_post("p9");
+    spoilt["personId"] = "ann".into();
+    world.write_item("people", &spoilt).await;
+    let mut dated = good_room("p9");
     dated["id"] = "2026-11-21T09:25:54.120Z".into();
-    write(&world, "posts", "p9", &dated).await;
-    world.deliver("PostCopiesInUsers", &[dated]).await.unwrap();
+    world.write_item("rooms", &dated).await;
+    world.deliver("RoomCopies", &[dated]).await.unwrap();
     let letter = letters(&world).await.remove(0);
     assert_eq!(letter["documentId"], "2026-11-21T09:25:54.12Z");
-    world.container("users").await.delete_item("ann", "post:p9", None).await.unwrap();
+    world.container("people").await.delete_item("ann", "room:p9", None).await.unwrap();
     assert_eq!(replay(&world, &letter).await.expect(200).json()["outcome"], "applied");
 }
 
 #[tokio::test]
 async fn a_document_without_a_partition_key_fails_again_and_stays() {
-    let world = given::blog().await;
-    let mut lost = good_post("lost");
+    let world = given_room().await;
+    let mut lost = good_room("lost");
     lost.as_object_mut().unwrap().remove("version");
-    lost.as_object_mut().unwrap().remove("postId");
-    world.deliver("PostCopiesInUsers", &[lost]).await.unwrap();
+    lost.as_object_mut().unwrap().remove("roomId");
+    world.deliver("RoomCopies", &[lost]).await.unwrap();
     let letter = letters(&world).await.remove(0);
     assert_eq!((&letter["documentId"], &letter["partitionKey"]), (&json!("lost"), &Value::Null));
     problem(&replay(&world, &letter).await, 409);
@@ -215,7 +219,7 @@ async fn a_document_without_a_partition_key_fails_again_and_stays() {
 
 #[tokio::test]
 async fn only_in_the_state_that_the_caller_has_seen() {
-    let (world, letter) = world_with_letter("HomeFeed").await;
+    let (world, letter) = world_with_letter("RoomCounts").await;
     let replay = format!("{}/replay", path(&letter));
     problem(&world.call("POST", &replay, &[("if-match", "\"old\"")], None).await, 412);
     assert_eq!(letters(&world).await.len(), 1);
@@ -223,23 +227,23 @@ async fn only_in_the_state_that_the_caller_has_seen() {
 
 #[tokio::test]
 async fn a_letter_of_a_function_that_is_no_more_can_only_be_deleted() {
-    let (world, letter) = world_with_letter("HomeFeed").await;
+    let (world, letter) = world_with_letter("RoomCounts").await;
     let mut old = letter.clone();
     old["id"] = "OldFunction.1".into();
     old["function"] = "OldFunction".into();
     old["raw"] = "{}".into();
-    write(&world, "dead-letters", "OldFunction", &old).await;
+    world.write_item("dead-letters", &old).await;
     problem(&replay(&world, &old).await, 409);
     world.delete(&path(&old)).await.expect(204);
 }
 
 #[tokio::test]
 async fn a_replay_never_overwrites_a_letter_that_was_stored_meanwhile() {
-    let (world, letter) = world_with_letter("PostCopiesInUsers").await;
+    let (world, letter) = world_with_letter("RoomCopies").await;
     // Refused once as if another had been faster: it starts over and keeps the letter.
     world.endpoint.inject(Fault::Refused(412), Replace, "dead-letters", 1);
     problem(&replay(&world, &letter).await, 409);
-    write(&world, "posts", "bad", &good_post("bad")).await;
+    world.write_item("rooms", &good_room("bad")).await;
     world.endpoint.inject(Fault::Refused(412), Batch, "dead-letters", 1);
     assert_eq!(replay(&world, &letter).await.expect(200).json()["outcome"], "applied");
     assert!(letters(&world).await.is_empty());

@@ -1,0 +1,61 @@
+//! What an operator does with dead letters.
+
+mod delete_dead_letter;
+mod get_dead_letter;
+mod list_dead_letters;
+mod replay_dead_letter;
+mod stored;
+
+use serde_json::{Value, json};
+
+use crate::World;
+
+/// The path of a dead letter.
+fn path(letter: &Value) -> String {
+    format!("/api/dead-letters/{}", letter["id"].as_str().unwrap())
+}
+
+/// The letters as they are stored, without the notes of those that are settled.
+async fn letters(world: &World) -> Vec<Value> {
+    let mut letters = world.items("dead-letters").await;
+    letters.retain(|item| item.get("raw").is_some());
+    letters
+}
+
+/// A room that no projection can read.
+fn bad_room(id: &str) -> Value {
+    json!({"id": id, "roomId": id, "type": "poem"})
+}
+
+/// The room that was meant.
+fn good_room(id: &str) -> Value {
+    json!({
+        "id": id, "roomId": id, "type": "room", "personId": "ann", "personName": "Ann",
+        "personVersion": 1, "title": "Mended", "version": 1,
+    })
+}
+
+/// A world with Ann and her room `r1`.
+async fn given_room() -> World {
+    let world = World::new().await;
+    world.put("/api/people/ann", json!({"name": "Ann"})).await.expect(201);
+    let room = json!({"personId": "ann", "title": "A title"});
+    world.put("/api/rooms/r1", room).await.expect(201);
+    world
+}
+
+/// The names of an object's members, in alphabetical order.
+fn members(value: &Value) -> Vec<&str> {
+    let mut names: Vec<&str> = value.as_object().unwrap().keys().map(String::as_str).collect();
+    names.sort_unstable();
+    names
+}
+
+/// A world with a bad room and the dead letters of one function.
+async fn world_with_letter(function: &str) -> (World, Value) {
+    let world = given_room().await;
+    world.write_item("rooms", &bad_room("bad")).await;
+    world.deliver(function, &world.items("rooms").await).await.unwrap();
+    let letter = world.list("/api/dead-letters").await.remove(0);
+    (world, letter)
+}

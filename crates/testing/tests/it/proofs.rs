@@ -1,0 +1,173 @@
+//! The shapes under the proof, and what the proof finds.
+
+use std::{collections::HashMap, sync::Arc};
+
+use serde_json::Value;
+use tributary_functions::{
+    cosmos::{Container, Cosmos, StoreError},
+    projection::{AnyProjection, Background, Effect, Projection, fan_out::FanOutProjection},
+};
+use tributary_testing::proof::{self, Sources, Targets};
+
+use crate::{
+    Rooms,
+    rooms::{
+        NamesInRooms, PeopleItem, Person, PersonId, Room, RoomCopies, RoomCounts, RoomId,
+        RoomsIntegrity, RoomsItem, Stores, Text,
+    },
+};
+
+fn text(text: &str) -> Text {
+    Text::parse(text.to_owned()).unwrap()
+}
+
+fn person(number: u8, before: Option<&Person>) -> Person {
+    let version = before.map_or(0, |before| before.version) + 1;
+    let id = PersonId::parse(format!("person{number}")).unwrap();
+    Person::new(id, text(&format!("Person {version}")), before)
+}
+
+/// Rooms, as the commands write them.
+#[derive(Default)]
+struct RoomWriter(HashMap<u8, RoomsItem>);
+
+impl Sources for RoomWriter {
+    type App = Rooms;
+
+    const CONTAINER: &'static str = "rooms";
+    const PARTITION_KEY: &'static str = "roomId";
+
+    fn write(&mut self, source: u8, owner: u8) -> Value {
+        let id = RoomId::parse(format!("room{source}")).unwrap();
+        let owner = person(owner, None);
+        let room = match self.0.get(&source) {
+            Some(RoomsItem::Room(room)) => room.edited(&text(&format!("Title {}", room.version))),
+            Some(RoomsItem::DeletedRoom(before)) => Room::new(id, &text("T"), &owner, Some(before)),
+            None => Room::new(id, &text("T"), &owner, None),
+        };
+        self.set(source, RoomsItem::Room(room))
+    }
+
+    fn delete(&mut self, source: u8) -> Option<Value> {
+        let Some(RoomsItem::Room(room)) = self.0.get(&source) else { return None };
+        let tombstone = room.deleted();
+        Some(self.set(source, RoomsItem::DeletedRoom(tombstone)))
+    }
+}
+
+impl RoomWriter {
+    fn set(&mut self, source: u8, item: RoomsItem) -> Value {
+        let state = serde_json::to_value(&item).unwrap();
+        self.0.insert(source, item);
+        state
+    }
+}
+
+/// People, as the commands rename them.
+#[derive(Default)]
+struct People(HashMap<u8, Person>);
+
+impl Sources for People {
+    type App = Rooms;
+
+    const CONTAINER: &'static str = "people";
+    const PARTITION_KEY: &'static str = "personId";
+
+    fn write(&mut self, source: u8, _owner: u8) -> Value {
+        let person = person(source, self.0.get(&source));
+        self.0.insert(source, person.clone());
+        serde_json::to_value(PeopleItem::Person(person)).unwrap()
+    }
+
+    /// No command deletes a person.
+    fn delete(&mut self, _source: u8) -> Option<Value> {
+        None
+    }
+}
+
+/// The rooms of the people.
+struct RoomsOfPeople;
+
+impl Targets for RoomsOfPeople {
+    type Sources = People;
+
+    const CONTAINER: &'static str = "rooms";
+    const PARTITION_KEY: &'static str = "roomId";
+    const COPIED: &'static [&'static str] = &["personName", "personVersion"];
+
+    fn create(target: u8, source: &Value, tombstone: Option<&Value>) -> Value {
+        let person: Person = serde_json::from_value(source.clone()).unwrap();
+        let id = RoomId::parse(format!("room{target}")).unwrap();
+        let tombstone = tombstone.map(|it| serde_json::from_value(it.clone()).unwrap());
+        let room = Room::new(id, &text("T"), &person, tombstone.as_ref());
+        serde_json::to_value(RoomsItem::Room(room)).unwrap()
+    }
+
+    fn version(target: &Value) -> u64 {
+        target["personVersion"].as_u64().unwrap()
+    }
+
+    fn edit(target: &Value) -> Option<Value> {
+        let room: Room = serde_json::from_value(target.clone()).unwrap();
+        let edited = room.edited(&text(&format!("Title {}", room.version)));
+        Some(serde_json::to_value(RoomsItem::Room(edited)).unwrap())
+    }
+
+    fn tombstone(target: &Value) -> Option<Value> {
+        let room: Room = serde_json::from_value(target.clone()).unwrap();
+        Some(serde_json::to_value(RoomsItem::DeletedRoom(room.deleted())).unwrap())
+    }
+}
+
+fn names(cosmos: &Arc<Cosmos>, background: &Background) -> Arc<dyn AnyProjection> {
+    Arc::new(FanOutProjection::new(NamesInRooms(Stores::new(cosmos)), background))
+}
+
+#[test]
+fn copies_end_as_their_definition_says() {
+    proof::copies::<RoomWriter, _>("people", |cosmos| RoomCopies(Stores::new(cosmos))).unwrap();
+}
+
+#[test]
+fn counts_end_as_their_definition_says() {
+    let counts = |cosmos: &_| RoomCounts(Stores::new(cosmos));
+    proof::aggregate::<RoomWriter, _>("room-counts", counts).unwrap();
+}
+
+#[test]
+fn names_end_as_the_people_have_them() {
+    let repairs = |cosmos: &_, _: &_| -> Arc<dyn AnyProjection> {
+        Arc::new(RoomsIntegrity(Stores::new(cosmos)))
+    };
+    proof::fan_out::<RoomsOfPeople>(names, repairs).unwrap();
+}
+
+/// A projection of `rooms` that repairs nothing.
+struct NoRepairs(Container);
+
+impl Projection for NoRepairs {
+    const FUNCTION: &'static str = "NoRepairs";
+    const PARTITION_KEY: &'static str = "roomId";
+    type Change = RoomsItem;
+
+    fn container(&self) -> &Container {
+        &self.0
+    }
+
+    fn source(change: &RoomsItem) -> Option<(String, u64)> {
+        RoomsIntegrity::source(change)
+    }
+
+    async fn apply(&self, _change: &RoomsItem) -> Result<Effect, StoreError> {
+        Ok(Effect::Unchanged)
+    }
+}
+
+#[test]
+fn the_proof_finds_a_name_that_no_projection_repairs() {
+    let no_repairs = |cosmos: &Arc<Cosmos>, _: &_| -> Arc<dyn AnyProjection> {
+        Arc::new(NoRepairs(cosmos.container("rooms")))
+    };
+    let error = proof::fan_out::<RoomsOfPeople>(names, no_repairs).unwrap_err();
+    assert!(error.contains("has not the value of"), "{error}");
+}
