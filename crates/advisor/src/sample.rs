@@ -7,7 +7,7 @@ use thiserror::Error;
 
 /// Bytes of text that are parsed at once, on one core: it takes longer to free what another core has
 /// allocated than to parse it. A small batch stays in the caches of a core.
-const BATCH: usize = 1 << 16;
+const BATCH: usize = 1 << 18;
 
 /// The longest line, in bytes. The service's limit of an item is 2 MB; escapes may lengthen it.
 const LONGEST_LINE: usize = 32 << 20;
