@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use tributary::blog::{
     Blog,
     model::{
-        Author, Like, Post, PostContent, PostId, PostText, PostsItem, Title, User, UserId, Username,
-        UsersItem,
+        Author, Like, Post, PostContent, PostId, PostText, PostsItem, Title, User, UserId,
+        Username, UsersItem,
     },
     projections::{NewestPosts, PostCopies, PostsIntegrity, Usernames, UsernamesInPosts},
 };
