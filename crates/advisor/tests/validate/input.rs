@@ -39,7 +39,8 @@ fn items_come_in_order_and_in_batches() {
             next += 1;
         }
     });
-    assert_eq!((next, batches, progress.unwrap().bytes), (30_000, 10, text.len() as u64));
+    // Of 256 KiB each.
+    assert_eq!((next, batches, progress.unwrap().bytes), (30_000, 37, text.len() as u64));
 }
 
 #[test]
