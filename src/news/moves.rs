@@ -51,6 +51,10 @@
 //! stand in the way of a move back, and a worker that has read the location before the item moved on,
 //! and the target after it, would take the move back, and double the item.
 //!
+//! *An item goes back to where it came from.* Its location names it, and it may still depart from the
+//! former place: only the tombstone is missing. A command that is to reserve that place writes the
+//! tombstone first.
+//!
 //! *No loss, no double.* The source becomes a tombstone only when the item stands in its new place.
 //! Between the two writes both are there: a reader who meets a departing item looks into the new place,
 //! and leaves it out if it has arrived ([`has_arrived`]).
@@ -86,7 +90,8 @@ pub(super) enum MoveOutcome {
 /// Moves an item that was found at `here`, with its location. An error leaves the move in any valid
 /// state; a lost race is one. When the new place refuses the item, it stays as it is.
 ///
-/// Six store requests: one read, five writes.
+/// Six store requests: one read, five writes. Where the item still departs from `to`, that move is ended
+/// instead, and the error is a lost race.
 pub(super) async fn depart(
     news: &News,
     here: &Place,
@@ -96,6 +101,11 @@ pub(super) async fn depart(
 ) -> Result<Stored<StoredItem>, StoreError> {
     let (to, id) = (&departure.to, &item.public.id);
     let found = news.copy_in(to.store, &to.partition_key, id).await?;
+    let departs = |found: &Stored<NewsItem>| matches!(found.item.state(), CopyState::Departing(_));
+    if found.as_ref().is_some_and(departs) {
+        end(news, to.store, &to.partition_key, id).await?;
+        return Err(StoreError::race(false));
+    }
     let was_taken = found.as_ref().is_some_and(|found| match &found.item {
         NewsItem::Vacated(Vacated { reservation: Some(earlier), .. }) => earlier.was_taken,
         NewsItem::Vacated(_) | NewsItem::FeedItem(_) => true,

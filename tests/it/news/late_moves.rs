@@ -62,6 +62,20 @@ async fn an_item_goes_back_in_its_partition_after_a_move_that_was_left() {
 }
 
 #[tokio::test]
+async fn an_item_goes_back_in_its_partition_after_a_move_that_lacks_its_tombstone() {
+    let room = Newsroom::new().await;
+    room.at_one_time();
+    room.post("herald", "a", 45.0).await.expect(201);
+    drop(held((&room.world, Replace, "feeds_locations"), room.post("herald", "a", 10.0)).await);
+    // Its location names the new place, and it still departs from the old one.
+    drop(held((&room.world, Replace, "feeds_historical"), room.migrate()).await);
+    room.post("herald", "a", 44.0).await.expect(200);
+    assert_eq!((room.live().await, room.urls("days=90").await), (1, vec!["a".to_owned()]));
+    room.post("herald", "a", 10.0).await.expect(200);
+    assert_eq!((room.live().await, room.urls("days=30").await), (1, vec!["a".to_owned()]));
+}
+
+#[tokio::test]
 async fn a_late_worker_does_not_double_an_item_that_has_gone_on_in_its_partition() {
     let room = Newsroom::new().await;
     room.at_one_time();
