@@ -67,8 +67,11 @@ pub trait Sources: Default {
     /// first or anew.
     fn write(&mut self, source: u8, owner: u8) -> Value;
 
-    /// Deletes a source, and returns its tombstone; `None` when there is nothing to delete.
-    fn delete(&mut self, source: u8) -> Option<Value>;
+    /// Deletes a source, and returns its tombstone; `None` when there is nothing to delete, as always where
+    /// no command deletes a source.
+    fn delete(&mut self, _source: u8) -> Option<Value> {
+        None
+    }
 }
 
 #[derive(Debug, Clone)]

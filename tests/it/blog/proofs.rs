@@ -185,11 +185,6 @@ impl Sources for Users {
         self.0.insert(source, user.clone());
         serde_json::to_value(UsersItem::User(user)).unwrap()
     }
-
-    /// No command deletes a user.
-    fn delete(&mut self, _source: u8) -> Option<Value> {
-        None
-    }
 }
 
 /// Posts, and likes of other posts, as users write them.

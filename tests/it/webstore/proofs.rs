@@ -37,11 +37,6 @@ impl<const TAGS: bool> Sources for Labels<TAGS> {
         self.0.insert(source, label.clone());
         serde_json::to_value(LabelItem::Live(label)).unwrap()
     }
-
-    /// A category or a tag in use comes back (`delete_category.rs`).
-    fn delete(&mut self, _source: u8) -> Option<Value> {
-        None
-    }
 }
 
 /// Products of the categories, or with one of the tags.

@@ -78,11 +78,6 @@ impl Sources for People {
         self.0.insert(source, person.clone());
         serde_json::to_value(PeopleItem::Person(person)).unwrap()
     }
-
-    /// No command deletes a person.
-    fn delete(&mut self, _source: u8) -> Option<Value> {
-        None
-    }
 }
 
 /// The rooms of the people.
