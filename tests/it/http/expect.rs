@@ -2,9 +2,24 @@
 
 use serde_json::Value;
 
-pub(crate) use tributary_testing::problems::{bad_fields, is_problem, problem};
+use tributary_testing::problems;
+pub(crate) use tributary_testing::problems::bad_fields;
 
 use crate::world::{Answer, World};
+
+/// The problem document of this app in an answer that must have this status.
+#[track_caller]
+pub(crate) fn problem(answer: &Answer, status: u16) -> Value {
+    assert_eq!(answer.status.as_u16(), status, "{}", answer.text);
+    is_problem(answer).unwrap_or_else(|why| panic!("{why}: {}", answer.text))
+}
+
+/// Whether an answer is a problem document of this app, and if not, why.
+pub(crate) fn is_problem(answer: &Answer) -> Result<Value, String> {
+    let problem = problems::is_problem(answer)?;
+    let is_ours = problem["type"].as_str().is_some_and(|it| it.starts_with("urn:tributary:"));
+    if is_ours { Ok(problem) } else { Err("`type` is not of this app".into()) }
+}
 
 /// The answer used the store and says what it cost.
 #[track_caller]
