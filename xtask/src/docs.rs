@@ -122,23 +122,47 @@ fn cells(row: &str) -> Vec<&str> {
     row.trim_matches('|').split(" | ").map(str::trim).collect()
 }
 
+/// Writes the figures of `docs/costs.md` into the README's table of requests.
+pub(crate) fn write_costs() -> anyhow::Result<()> {
+    let readme = read(Path::new("README.md"))?;
+    let wanted = with_costs(&readme, &read(Path::new("docs/costs.md"))?);
+    if wanted != readme {
+        fs::write("README.md", wanted)?;
+    }
+    Ok(())
+}
+
+/// Returns the README with the figures of the page of costs: of each request its store requests and
+/// request units, the last two cells of its row.
+fn with_costs(readme: &str, costs: &str) -> String {
+    let with_costs = |line: &str| {
+        let here = cells(line);
+        let there = costs.lines().map(cells).find(|row| is_request(line) && row[0] == here[0]);
+        match (here.as_slice(), there.as_deref()) {
+            ([texts @ .., _, _], Some([_, _, requests, request_units, ..])) => {
+                format!("| {} | {requests} | {request_units} |\n", texts.join(" | "))
+            }
+            _ => format!("{line}\n"),
+        }
+    };
+    readme.lines().map(with_costs).collect()
+}
+
 /// Compares the figures of the README's table of requests with the table of `docs/costs.md`.
 fn cost_differences(readme: &str, costs: &str) -> Vec<String> {
-    let rows = readme.lines().filter(|line| line.starts_with("| C") || line.starts_with("| Q"));
-    let rows: Vec<_> = rows.map(cells).collect();
-    let mut faults: Vec<_> = (rows.len() != 10)
-        .then(|| format!("README.md: {} requests in the table instead of 10", rows.len()))
-        .into_iter()
-        .collect();
-    for row in rows {
-        let here = (row[0], row[row.len() - 2], row[row.len() - 1]);
-        let there = costs.lines().map(cells).find(|row| row[0] == here.0);
-        let there = there.map_or(("", "", ""), |row| (row[0], row[2], row[3]));
-        if here != there {
-            faults.push(format!("README.md: {here:?} is {there:?} in docs/costs.md"));
-        }
-    }
-    faults
+    let n = readme.lines().filter(|line| is_request(line)).count();
+    let missing = (n != 10).then(|| format!("README.md: {n} requests in the table instead of 10"));
+    let wanted = with_costs(readme, costs);
+    let others = readme.lines().zip(wanted.lines()).filter(|(is, wanted)| is != wanted);
+    let others = others.map(|(is, wanted)| {
+        format!("README.md: {is:?} is {wanted:?} in docs/costs.md; run cargo xtask costs --write")
+    });
+    missing.into_iter().chain(others).collect()
+}
+
+/// Returns true for a row of a request, `| C1 | …`.
+fn is_request(line: &str) -> bool {
+    line.starts_with("| C") || line.starts_with("| Q")
 }
 
 /// Finds decisions without status, date or a place in the index.

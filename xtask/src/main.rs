@@ -96,6 +96,12 @@ enum Task {
         #[arg(long)]
         check: bool,
     },
+    /// Measures what requests cost, and holds it against the tables of docs/costs.md and docs/webstore.md.
+    Costs {
+        /// Writes the tables, and the figures of the README.
+        #[arg(long)]
+        write: bool,
+    },
     /// Random commands under chaos, compared with a reference model; `--help` is its own.
     #[command(disable_help_flag = true)]
     Chaos {
@@ -133,6 +139,7 @@ fn main() -> ExitCode {
         Task::Api { seconds } => api(seconds),
         Task::NewApp { package } => new_app::new_app(package),
         Task::Functions { check } => functions(check),
+        Task::Costs { write } => costs(write),
         Task::Chaos { arguments } => beside_handler("tributary-chaos", &arguments),
         Task::Rename { arguments } => {
             beside_handler("tributary-chaos", &[&["rename".into()], &arguments[..]].concat())
@@ -179,6 +186,18 @@ fn functions(check: bool) -> anyhow::Result<()> {
     cargo(&[&run[..], check_only].concat())?;
     alerts::alerts(check)?;
     api_page::api_page(check)
+}
+
+fn costs(write: bool) -> anyhow::Result<()> {
+    // One after the other: several write one page.
+    let tests = ["test", "--test", "it", "costs", "--", "--test-threads=1"];
+    let mut command = Command::new(env!("CARGO"));
+    if write {
+        command.env("UPDATE_BUDGETS", "1");
+    }
+    let status = command.args(tests).status().context("cargo cannot be started")?;
+    ensure!(status.success(), "some requests cost another sum; the tests say which");
+    if write { docs::write_costs() } else { Ok(()) }
 }
 
 /// The tests that say what a function or a container lacks: folder, row, budget, story, index.

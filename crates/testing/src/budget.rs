@@ -9,7 +9,7 @@
 //! counted. A command that remembers what it has read may cost less the second time: a story sends the
 //! requests of its budget in the order in which a caller would.
 
-use std::{collections::BTreeSet, fmt::Write as _, fs, path::Path};
+use std::{collections::BTreeSet, env, fmt::Write as _, fs, path::Path};
 
 use serde_json::Value;
 use tributary_local::cosmos::{RequestKind, StoreRequest};
@@ -18,6 +18,9 @@ use crate::{Answer, AppUnderTest, World};
 
 /// Request units and dollars are written to the hundredth.
 const TOLERANCE: f64 = 0.015;
+
+/// The environment variable with which tables are written instead of compared.
+const UPDATE: &str = "UPDATE_BUDGETS";
 
 /// What a request of the app has cost.
 #[derive(Debug)]
@@ -94,8 +97,6 @@ pub async fn budget<A: AppUnderTest>(
 /// the background, against the table `| {of} request | …` of a document, whose path begins in
 /// [`AppUnderTest::ROOT`]. Returns the answers.
 ///
-/// The table is printed, so the first run gives the text for the document:
-///
 /// ```
 /// use tributary_testing::{AppUnderTest, World, budget::budget_table};
 ///
@@ -107,7 +108,7 @@ pub async fn budget<A: AppUnderTest>(
 ///
 /// # Panics
 ///
-/// When the document has another table, or an answer is not a success.
+/// Where [`hold_table`] does, and when an answer is not a success.
 pub async fn budget_table<A: AppUnderTest>(
     world: &World<A>,
     of: &str,
@@ -135,11 +136,39 @@ pub async fn budget_table<A: AppUnderTest>(
         writeln!(table, "| {method} | {what} | {n} | {ru:.2} | {later:.2} | {which} |").unwrap();
         answers.push(answer);
     }
-    println!("{table}");
-    let text = fs::read_to_string(Path::new(A::ROOT).join(document)).unwrap();
-    let wrong = differences(&table, &text).join("\n");
-    assert!(wrong.is_empty(), "{document} has another budget; the table is above:\n{wrong}");
+    hold_table(Path::new(A::ROOT).join(document), &table);
     answers
+}
+
+/// Prints a Markdown table, and holds it against the one with the same head in a document. The first two
+/// cells of a row are its name. Numbers are equal to the hundredth.
+///
+/// With `UPDATE_BUDGETS=1` in the environment the table is written into the document, in place of the one
+/// with the same head. Tests that write one document run one after the other:
+/// `UPDATE_BUDGETS=1 cargo test costs -- --test-threads=1`.
+///
+/// # Panics
+///
+/// When the document has another table, or none with this head.
+pub fn hold_table(document: impl AsRef<Path>, table: &str) {
+    println!("{table}");
+    let path = document.as_ref();
+    let document = fs::read_to_string(path).unwrap();
+    let wrong = differences(table, &document);
+    if wrong.is_empty() {
+        return;
+    }
+    let path_of = path.display();
+    assert!(
+        env::var_os(UPDATE).is_some_and(|update| update == "1"),
+        "{path_of} has another budget; {UPDATE}=1 writes the table above:\n{}",
+        wrong.join("\n")
+    );
+    let head = table.lines().next().unwrap_or_default();
+    let updated = with_table(table, &document).unwrap_or_else(|| {
+        panic!("{path_of} has no table with this head, so add the line:\n{head}")
+    });
+    fs::write(path, updated).unwrap();
 }
 
 /// Delivers all changes, and returns the store requests that the changes have caused.
@@ -176,9 +205,22 @@ fn in_short(kinds: &[String]) -> Vec<String> {
     words.collect()
 }
 
+/// Returns the document with a table in place of the one with the same head; `None` where it has none.
+fn with_table(table: &str, document: &str) -> Option<String> {
+    let head = table.lines().next()?;
+    let mut lines = document.split_inclusive('\n');
+    let mut updated: String = lines.by_ref().take_while(|line| line.trim_end() != head).collect();
+    if updated.len() == document.len() {
+        return None;
+    }
+    updated.push_str(table);
+    updated.extend(lines.skip_while(|line| line.starts_with('|')));
+    Some(updated)
+}
+
 /// Returns where a Markdown table is not as the table with the same head in a document: a sentence for each
-/// cell. The first two cells of a row are its name. Numbers are equal to the hundredth.
-pub fn differences(table: &str, document: &str) -> Vec<String> {
+/// cell.
+fn differences(table: &str, document: &str) -> Vec<String> {
     let mut lines = table.lines();
     let head = lines.next().unwrap_or_default();
     let columns = cells(head);
@@ -242,5 +284,18 @@ mod tests {
             ]
         );
         assert_eq!(differences(&is, &is), [""; 0]);
+    }
+
+    #[test]
+    fn a_table_is_written_in_place_of_the_one_with_its_head() {
+        let table = |rows: &str| format!("| id | what |\n| - | - |\n{rows}");
+        let other = "| id | who |\n| - | - |\n| A | B |\n";
+        let is = table("| A | new |\n");
+        let document = |table: &str| format!("Text.\n\n{other}\n{table}\nMore text.\n");
+        let before = document(&table("| A | old |\n| B | gone |\n"));
+        assert_eq!(with_table(&is, &before), Some(document(&is)));
+        // An author begins with the head alone.
+        assert_eq!(with_table(&is, "| id | what |\n"), Some(is.clone()));
+        assert_eq!(with_table(&is, other), None);
     }
 }

@@ -1,11 +1,12 @@
 //! What a change costs in the background, in store requests, held against the table in
 //! `docs/costs.md`.
 
-use std::{fmt::Write, fs, path::Path};
+use std::fmt::Write;
 
 use serde_json::Value;
-use tributary_testing::budget::kind;
+use tributary_testing::budget::{hold_table, kind};
 
+use super::tables::path;
 use crate::{blog::given, world::World};
 
 /// Delivers changes to a projection, and gives a row of the table.
@@ -93,8 +94,5 @@ async fn the_table_of_background_requests_is_true() {
     users.retain(|item| item["type"] == "user" && item["userId"] == "bob");
     add(row(&world, "a user with 148 items is renamed", "UsernamesInPosts", &users).await);
 
-    println!("{table}");
-    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/costs.md");
-    let docs = fs::read_to_string(docs).unwrap();
-    assert!(docs.contains(&table), "docs/costs.md should contain:\n\n{table}");
+    hold_table(path("docs/costs.md"), &table);
 }
