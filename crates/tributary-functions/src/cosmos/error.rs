@@ -116,24 +116,29 @@ impl StoreError {
         Self { answer_lost: self.answer_lost || answer_lost, ..self.clone() }
     }
 
+    /// An error for this reason.
+    pub(crate) fn new(reason: Reason, answer_lost: bool) -> Self {
+        Self { reason, answer_lost, source: None }
+    }
+
     /// Another writer was faster, as was found out without the store's refusal.
     pub fn race(answer_lost: bool) -> Self {
-        Self { reason: Reason::PreconditionFailed, answer_lost, source: None }
+        Self::new(Reason::PreconditionFailed, answer_lost)
     }
 
     /// A bug: the store, or the app itself, did what it never should.
     pub fn unexpected() -> Self {
-        Self { reason: Reason::Unexpected, answer_lost: false, source: None }
+        Self::new(Reason::Unexpected, false)
     }
 
     /// The error of a row of a query that is no item of its container.
     pub fn unreadable() -> Self {
-        Self { reason: Reason::Unreadable, answer_lost: false, source: None }
+        Self::new(Reason::Unreadable, false)
     }
 
     /// The error of a store request that was not sent, since the budget is spent.
     pub(super) fn budget_spent() -> Self {
-        Self { reason: Reason::BudgetSpent, answer_lost: false, source: None }
+        Self::new(Reason::BudgetSpent, false)
     }
 
     /// The error of a look at the store, which carries nothing out.
@@ -154,7 +159,7 @@ impl StoreError {
         diagnostics: &DiagnosticsContext,
     ) -> Self {
         let answer_lost = lost_an_answer(diagnostics);
-        Self { reason: Reason::from_status(status, sub_status), answer_lost, source: None }
+        Self::new(Reason::from_status(status, sub_status), answer_lost)
     }
 }
 

@@ -35,7 +35,9 @@
 //! # Why each operation ends right
 //!
 //! A group reads the parent, unless the group before it has just written it, and sends one
-//! transaction. An edit that is alone replaces the parent, which is cheaper.
+//! transaction. An edit that is alone replaces the parent, which is cheaper. What it sends next is
+//! decided by a state machine without a store (`group.rs`), whose arms name these steps; its tests let a
+//! model of the store do all of this in any order.
 //!
 //! 1. *Another instance or a projection writes the parent meanwhile.* The store refuses the whole
 //!    transaction. The group reads a remembered parent again, once. A parent that the group had just
@@ -54,8 +56,8 @@
 //!    then reads the latest committed state ([`confirm`](crate::cosmos::confirm)). An existing child
 //!    is no refusal: before a group reports it, it reads the parent in that state itself.
 //! 5. *The response of the store is lost.* Either the SDK has repeated the transaction, and its own
-//!    writes were in the way, which step 3 finds; or all members hear of it, retry, and find their
-//!    writes then.
+//!    writes were in the way: then step 3 reads the parent in its latest state, which knows the
+//!    deletes. Or all members hear of it, retry, and find their writes then.
 //! 6. *A crash in the middle* leaves the transaction done or not done. No caller has had an answer.
 //! 7. *The host repeats a command*, side by side with the first or after a crash. The transaction
 //!    that deletes something leaves the command in the parent ([`Recent`](super::idempotency::Recent)), and so does an edit under
@@ -70,13 +72,18 @@
 //! 10. *The transaction is too large, or the partition full.* The group sends it in halves, and so
 //!     on; a refused operation that is alone gets the error, and the others go on.
 
+mod driver;
 mod group;
+mod operation;
 
 use std::{fmt::Display, hash::Hash, sync::Arc};
 
 use serde::{Serialize, de::DeserializeOwned};
 
-use self::group::{Change, Groups, Operation, Outcome};
+use self::{
+    driver::Groups,
+    operation::{Change, Operation, Outcome},
+};
 use super::idempotency::Remembers;
 use crate::{
     cosmos::{Combiner, Container, ETag, Reads, StoreError, Stored},

@@ -1,0 +1,132 @@
+//! Sends what a group asks for to the store.
+
+use std::{collections::HashMap, marker::PhantomData, sync::Arc};
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    CHILD_BYTES, Family,
+    group::{Answer, ChildWrite, Group, Step, Write, Written},
+    operation::{Change, Known, Operation, Settled},
+};
+use crate::{
+    cosmos::{Combine, Container, ETag, Refusal, StoreError, Stored, Transaction},
+    values::Timestamp,
+};
+
+/// Carries out groups of operations on the parents of a container.
+pub(super) struct Groups<F>(Container, PhantomData<fn() -> F>);
+
+impl<F> Groups<F> {
+    pub(super) fn new(container: Container) -> Self {
+        Self(container, PhantomData)
+    }
+}
+
+impl<F: Family> Combine for Groups<F> {
+    type Key = F::Key;
+    type Operation = Operation<F>;
+    type Outcome = Settled<F>;
+    type Memory = Option<Known<F>>;
+
+    /// With the parent itself, as many as a transaction takes.
+    const MOST: usize = 99;
+    /// A transaction takes 2 MB, of which the parent may need a good half. This is an estimate,
+    /// since JSON writes some characters longer; what is too large all the same is sent in halves.
+    const LARGEST: usize = 1_000_000;
+
+    fn target(operation: &Operation<F>) -> String {
+        // No child has the empty id: this is the parent.
+        operation.child_id().unwrap_or_default()
+    }
+
+    fn size(operation: &Operation<F>) -> usize {
+        match &operation.change {
+            Change::Create(child) => F::size(child),
+            Change::Delete(_) | Change::Edit(_) => CHILD_BYTES,
+        }
+    }
+
+    async fn carry_out(
+        &self,
+        key: &F::Key,
+        operations: Vec<Operation<F>>,
+        remembered: &mut Option<Known<F>>,
+    ) -> Vec<Settled<F>> {
+        let seen = operations.iter().find_map(|operation| operation.seen.clone());
+        let parent = remembered.take().or(seen);
+        let mut group = Group::new(operations, Timestamp::now());
+        let mut step = group.begin(parent);
+        *remembered = loop {
+            let container = self.0.reading(group.reads());
+            let answer = match step {
+                Step::ReadParent => read_parent(&container, key.as_ref()).await,
+                Step::Write(write) => Ok(match send(&container, key.as_ref(), write).await {
+                    Ok(written) => Answer::Written(written),
+                    Err(refusal) => Answer::Refused(refusal),
+                }),
+                Step::Find(ids) => find(&container, key.as_ref(), &ids).await,
+                Step::End(parent) => break parent,
+            };
+            step = group.next(answer.unwrap_or_else(Answer::Failed));
+        };
+        group.outcomes()
+    }
+}
+
+async fn read_parent<F: Family>(container: &Container, id: &str) -> Result<Answer<F>, StoreError> {
+    let item = container.read(id, id).await?;
+    let parent = item.and_then(|Stored { item, etag }: Stored<F::Item>| {
+        Some(Arc::new(Stored { item: F::parent(item)?, etag }))
+    });
+    Ok(Answer::Parent(parent))
+}
+
+/// Writes the parent alone, which is cheaper, or with its children in one transaction.
+async fn send<I: Serialize + Sync>(
+    container: &Container,
+    id: &str,
+    write: Write<I>,
+) -> Result<Written, Refusal> {
+    let whole = |error: StoreError| Refusal { operation: None, error };
+    let Write { parent, upon, children } = write;
+    if children.is_empty() {
+        let parent = container.replace(id, id, &parent, &upon).await.map_err(whole)?;
+        return Ok(Written { parent, children: Vec::new() });
+    }
+    let mut transaction = Transaction::new(id);
+    for child in children {
+        transaction = match child {
+            ChildWrite::Create(item) => transaction.create(&item).map_err(whole)?,
+            ChildWrite::Delete(id, if_match) => transaction.delete(&id, if_match.as_ref()),
+        };
+    }
+    let transaction = transaction.replace(id, &parent, &upon).map_err(whole)?;
+    let mut children = container.transact(transaction).await?;
+    let parent = children.pop().flatten().ok_or_else(|| whole(StoreError::unexpected()))?;
+    Ok(Written { parent, children })
+}
+
+/// An item that was looked up.
+#[derive(Deserialize)]
+struct Row<I> {
+    id: String,
+    etag: String,
+    item: I,
+}
+
+async fn find<F: Family>(
+    container: &Container,
+    partition: &str,
+    ids: &[String],
+) -> Result<Answer<F>, StoreError> {
+    if let [id] = ids {
+        let item = container.read(partition, id).await?;
+        return Ok(Answer::Found(item.map(|item| (id.clone(), item)).into_iter().collect()));
+    }
+    let select = "c.id AS id, c._etag AS etag, c AS item";
+    let rows: Vec<Row<F::Item>> = container.query_ids(select, partition, ids).await?;
+    let stored =
+        |row: Row<F::Item>| (row.id, Stored { item: row.item, etag: ETag::from(row.etag) });
+    Ok(Answer::Found(rows.into_iter().map(stored).collect::<HashMap<_, _>>()))
+}

@@ -1,0 +1,473 @@
+//! Groups against a model of the store, whatever the store and other writers do meanwhile.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proptest::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use super::*;
+use crate::{
+    engines::idempotency::{Recent, remembers},
+    values::CommandId,
+};
+
+/// A room that counts its bookings.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+struct Room {
+    bookings: usize,
+    title: String,
+    recent: Recent,
+}
+
+remembers!(Room);
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+enum Item {
+    Room(Room),
+    Booking(String),
+}
+
+struct Rooms;
+
+impl Family for Rooms {
+    type Key = String;
+    type Item = Item;
+    type Parent = Room;
+    type Child = String;
+    type ChildId = String;
+    type Edit = String;
+
+    fn parent(item: Item) -> Option<Room> {
+        if let Item::Room(room) = item { Some(room) } else { None }
+    }
+
+    fn parent_item(parent: Room) -> Item {
+        Item::Room(parent)
+    }
+
+    fn child(item: Item) -> Option<String> {
+        if let Item::Booking(id) = item { Some(id) } else { None }
+    }
+
+    fn child_item(child: &String, _parent: &Room) -> Item {
+        Item::Booking(child.clone())
+    }
+
+    fn child_id(child: &String) -> String {
+        child.clone()
+    }
+
+    fn after(parent: &Room, changes: &Changes<'_, Self>) -> Room {
+        let before = u64::try_from(parent.bookings).unwrap();
+        let bookings = usize::try_from(changes.count(before, |_| true)).unwrap();
+        let title = changes.edit.unwrap_or(&parent.title).clone();
+        Room { bookings, title, recent: parent.recent.clone() }
+    }
+
+    fn is_created_once(id: &String) -> bool {
+        id.starts_with("once")
+    }
+}
+
+/// What the store has. A room that is deleted leaves its bookings for a while.
+#[derive(Clone, Debug, Default)]
+struct State {
+    room: Option<(Room, u32)>,
+    bookings: BTreeMap<String, u32>,
+}
+
+/// What happens at a request.
+#[derive(Clone, Debug)]
+enum Trouble {
+    Nothing,
+    /// Another writer comes first.
+    OtherEdits,
+    OtherDeletesRoom,
+    OtherBooks(String),
+    OtherCancels(String),
+    /// A read without [`Reads::Latest`] sees the state before.
+    Stale,
+    Throttled,
+    /// The transaction is carried out, and nobody hears of it.
+    AnswerLost,
+    /// The transaction is carried out, and the SDK has sent it once more.
+    SentTwice,
+}
+
+/// A store with all of its states.
+struct Store {
+    states: Vec<State>,
+    /// The first state of the group.
+    begin: usize,
+    /// How many children a transaction may have.
+    takes: usize,
+    etag: u32,
+    created: BTreeSet<(String, u32)>,
+}
+
+impl Store {
+    fn now(&self) -> &State {
+        self.states.last().unwrap()
+    }
+
+    /// Lets another writer come first.
+    fn other(&mut self, trouble: &Trouble) {
+        let etag = self.etag + 1;
+        let mut state = self.now().clone();
+        let State { room, bookings } = &mut state;
+        match (trouble, room.as_mut()) {
+            (Trouble::OtherDeletesRoom, Some(_)) => *room = None,
+            (Trouble::OtherEdits, Some((room, of))) => {
+                "another".clone_into(&mut room.title);
+                *of = etag;
+            }
+            (Trouble::OtherBooks(id), Some((room, of)))
+                if !bookings.contains_key(id) && !room.recent.has_deleted(id, Timestamp::now()) =>
+            {
+                bookings.insert(id.clone(), etag);
+                (room.bookings, *of) = (room.bookings + 1, etag);
+            }
+            (Trouble::OtherCancels(id), Some((room, of))) if bookings.remove(id).is_some() => {
+                (room.bookings, *of) = (room.bookings - 1, etag);
+                if Rooms::is_created_once(id) {
+                    room.recent.remember_deleted([id.clone()], Timestamp::now());
+                }
+            }
+            _ => return,
+        }
+        self.etag = etag;
+        self.states.push(state);
+    }
+
+    fn seen(&self, reads: Reads, trouble: &Trouble) -> &State {
+        match (reads, trouble) {
+            (Reads::Session, Trouble::Stale) => {
+                self.states.iter().rev().nth(1).unwrap_or(self.now())
+            }
+            _ => self.now(),
+        }
+    }
+
+    /// Carries a transaction out, or refuses it for the first operation that cannot be done.
+    fn transact(&mut self, write: &Write<Item>) -> Result<Written, Refusal> {
+        let State { room, bookings } = self.now();
+        let refused = |operation, reason| {
+            Err(Refusal { operation: Some(operation), error: StoreError::new(reason, false) })
+        };
+        for (place, child) in write.children.iter().enumerate() {
+            match child {
+                ChildWrite::Create(item) if bookings.contains_key(&id_of(item)) => {
+                    return refused(place, Reason::Conflict);
+                }
+                ChildWrite::Delete(id, if_match) => match bookings.get(id) {
+                    None => return refused(place, Reason::NotFound),
+                    Some(etag)
+                        if if_match.as_ref().is_some_and(|wanted| *wanted != text(*etag)) =>
+                    {
+                        return refused(place, Reason::PreconditionFailed);
+                    }
+                    Some(_) => {}
+                },
+                ChildWrite::Create(_) => {}
+            }
+        }
+        match room {
+            None => return refused(write.children.len(), Reason::NotFound),
+            Some((_, etag)) if text(*etag) != write.upon => {
+                return refused(write.children.len(), Reason::PreconditionFailed);
+            }
+            Some(_) => {}
+        }
+        let Item::Room(room) = write.parent.clone() else { unreachable!("the parent is a room") };
+        self.etag += 1;
+        let etag = self.etag;
+        let mut state = self.now().clone();
+        let before = state.room.replace((room, etag));
+        let deleted =
+            |id: &str| before.as_ref().unwrap().0.recent.has_deleted(id, Timestamp::now());
+        let mut children = Vec::new();
+        for child in &write.children {
+            match child {
+                ChildWrite::Create(item) => {
+                    assert!(!deleted(&id_of(item)), "{item:?} comes back");
+                    state.bookings.insert(id_of(item), etag);
+                    self.created.insert((id_of(item), etag));
+                    children.push(Some(text(etag)));
+                }
+                ChildWrite::Delete(id, _) => {
+                    state.bookings.remove(id);
+                    children.push(None);
+                }
+            }
+        }
+        self.states.push(state);
+        Ok(Written { children, parent: text(etag) })
+    }
+
+    fn answer(&mut self, step: Step<Rooms>, reads: Reads, trouble: &Trouble) -> Answer<Rooms> {
+        let throttled = || StoreError::new(Reason::Throttled, false);
+        self.other(trouble);
+        match (step, trouble) {
+            (Step::ReadParent | Step::Find(_), Trouble::Throttled) => Answer::Failed(throttled()),
+            (Step::ReadParent, _) => Answer::Parent(known(self.seen(reads, trouble))),
+            (Step::Find(ids), _) => {
+                let bookings = &self.seen(reads, trouble).bookings;
+                let found = ids.into_iter().filter_map(|id| {
+                    let etag = text(*bookings.get(&id)?);
+                    Some((id.clone(), Stored { item: Item::Booking(id), etag }))
+                });
+                Answer::Found(found.collect())
+            }
+            (Step::Write(_), Trouble::Throttled) => {
+                Answer::Refused(Refusal { operation: None, error: throttled() })
+            }
+            (Step::Write(write), _) if write.children.len() > self.takes => {
+                let error = StoreError::new(Reason::TooLarge, false);
+                Answer::Refused(Refusal { operation: None, error })
+            }
+            (Step::Write(write), _) => match (self.transact(&write), trouble) {
+                (Ok(_), Trouble::AnswerLost) => {
+                    let error = StoreError::new(Reason::Unavailable, true);
+                    Answer::Refused(Refusal { operation: None, error })
+                }
+                (Ok(_), Trouble::SentTwice) => {
+                    let Err(Refusal { operation, error }) = self.transact(&write) else {
+                        unreachable!("its own ETag has changed");
+                    };
+                    Answer::Refused(Refusal { operation, error: error.after(true) })
+                }
+                (Ok(written), _) => Answer::Written(written),
+                (Err(refusal), _) => Answer::Refused(refusal),
+            },
+            (Step::End(_), _) => unreachable!("it has ended"),
+        }
+    }
+}
+
+fn known(state: &State) -> Option<Known<Rooms>> {
+    let (room, etag) = state.room.clone()?;
+    Some(Arc::new(Stored { item: room, etag: text(etag) }))
+}
+
+fn id_of(item: &Item) -> String {
+    Rooms::child(item.clone()).unwrap()
+}
+
+fn text(etag: u32) -> ETag {
+    ETag::from(etag.to_string())
+}
+
+/// The ids of bookings: of the second half, none is created again.
+const IDS: [&str; 6] = ["a", "b", "c", "once-a", "once-b", "once-c"];
+
+fn id() -> impl Strategy<Value = String> {
+    prop::sample::select(&IDS[..]).prop_map(str::to_owned)
+}
+
+fn troubles() -> impl Strategy<Value = Vec<Trouble>> {
+    let trouble = prop_oneof![
+        6 => Just(Trouble::Nothing),
+        1 => Just(Trouble::OtherEdits),
+        1 => Just(Trouble::OtherDeletesRoom),
+        1 => id().prop_map(Trouble::OtherBooks),
+        1 => id().prop_map(Trouble::OtherCancels),
+        2 => Just(Trouble::Stale),
+        1 => Just(Trouble::Throttled),
+        1 => Just(Trouble::AnswerLost),
+        1 => Just(Trouble::SentTwice),
+    ];
+    prop::collection::vec(trouble, 0..12)
+}
+
+/// What is to be done: a [`Change`] that can be shown.
+#[derive(Clone, Debug)]
+enum Asked {
+    Create(String),
+    Delete(String),
+    Edit,
+}
+
+impl From<Asked> for Change<Rooms> {
+    fn from(asked: Asked) -> Self {
+        match asked {
+            Asked::Create(id) => Self::Create(id),
+            Asked::Delete(id) => Self::Delete(id),
+            Asked::Edit => Self::Edit("new".to_owned()),
+        }
+    }
+}
+
+/// No two operations of a group are on one item.
+fn operations() -> impl Strategy<Value = Vec<Asked>> {
+    let of_bookings = prop::sample::subsequence(&IDS[..], 0..=IDS.len());
+    (of_bookings, prop::collection::vec(any::<bool>(), IDS.len()), any::<bool>())
+        .prop_map(|(ids, creates, edits)| {
+            let change = |(id, creates): (&str, bool)| {
+                let id = id.to_owned();
+                if creates { Asked::Create(id) } else { Asked::Delete(id) }
+            };
+            let edit = edits.then_some(Asked::Edit);
+            ids.into_iter().zip(creates).map(change).chain(edit).collect::<Vec<_>>()
+        })
+        .prop_shuffle()
+}
+
+/// What happened before the group: the last of it is what a stale replica does not show.
+fn before() -> impl Strategy<Value = Vec<Trouble>> {
+    let other = prop_oneof![
+        3 => id().prop_map(Trouble::OtherBooks),
+        1 => id().prop_map(Trouble::OtherCancels),
+        1 => Just(Trouble::OtherDeletesRoom),
+    ];
+    prop::collection::vec(other, 0..5)
+}
+
+fn store(before: &[Trouble], takes: usize) -> Store {
+    let first = State { room: Some((Room::default(), 0)), bookings: BTreeMap::new() };
+    let mut store =
+        Store { states: vec![first], begin: 0, takes, etag: 0, created: BTreeSet::new() };
+    for other in before {
+        store.other(other);
+    }
+    store.begin = store.states.len() - 1;
+    store
+}
+
+fn group(asked: Vec<Asked>, reads: Reads) -> Group<Rooms> {
+    let operation = |(n, asked): (usize, Asked)| Operation {
+        change: asked.into(),
+        command: CommandId::of(&format!("command {n}")),
+        if_match: None,
+        seen: None,
+        reads,
+    };
+    Group::new(asked.into_iter().enumerate().map(operation).collect(), Timestamp::now())
+}
+
+/// Lets a group end, under troubles that come again and again, and returns the number of its requests.
+fn run(
+    group: &mut Group<Rooms>,
+    remembered: Option<Known<Rooms>>,
+    store: &mut Store,
+    troubles: &[Trouble],
+) -> usize {
+    let mut troubles = troubles.iter().cycle();
+    let mut step = group.begin(remembered);
+    let (mut requests, mut looks) = (0, 0);
+    while !matches!(step, Step::End(_)) {
+        requests += 1;
+        looks += usize::from(matches!(step, Step::Find(_)));
+        assert!(requests < 100, "it does not end");
+        assert!(looks <= 2, "it looks again and again");
+        let trouble = troubles.next().unwrap_or(&Trouble::Nothing);
+        step = group.next(store.answer(step, group.reads(), trouble));
+    }
+    requests
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2_000))]
+
+    /// Each outcome was true at a moment of the group, and the parent counts its children at all times.
+    #[test]
+    fn a_group_tells_each_operation_what_is_true(
+        asked in operations(),
+        before in before(),
+        troubles in troubles(),
+        takes in 1..=IDS.len(),
+        remembered in 0..3_usize,
+        latest: bool,
+    ) {
+        let mut store = store(&before, takes);
+        // None, the parent as it is, or as it was one change before.
+        let remembered = remembered.checked_sub(1);
+        let is_remembered = remembered.is_some();
+        let remembered = remembered.and_then(|age| known(&store.states[store.begin.saturating_sub(age)]));
+        let reads = if latest { Reads::Latest } else { Reads::Session };
+        let n = asked.len();
+        let mut group = group(asked, reads);
+        let requests = run(&mut group, remembered, &mut store, &troubles);
+        prop_assert!(requests <= 3 * n + 12, "{requests} requests for {n} operations");
+
+        for State { room, bookings } in &store.states {
+            if let Some((room, _)) = room {
+                prop_assert_eq!(room.bookings, bookings.len());
+            }
+        }
+        let during = &store.states[store.begin..];
+        let once = |is_so: &dyn Fn(&State) -> bool| during.iter().any(is_so);
+        // A stale replica is one change behind; a command that is refused for what it has read is
+        // retried with latest reads.
+        let seen = if latest { during } else { &store.states[store.begin.saturating_sub(1)..] };
+        let seen_once = |is_so: &dyn Fn(&State) -> bool| seen.iter().any(is_so);
+        let has_room = |state: &State| state.room.is_some();
+        let operations = mem::take(&mut group.operations);
+        for (operation, outcome) in operations.iter().zip(group.outcomes()) {
+            let id = operation.child_id().unwrap_or_default();
+            let has_booking = |state: &State| state.bookings.contains_key(&id);
+            let knows = |state: &State| {
+                state.room.as_ref().is_some_and(|(room, _)| room.knows(&operation.command))
+            };
+            match (&operation.change, outcome) {
+                (Change::Create(_), Ok(Outcome::Done { child, .. })) => {
+                    let etag = child.unwrap().to_string().parse().unwrap();
+                    prop_assert!(store.created.contains(&(id, etag)));
+                }
+                (Change::Create(_), Ok(Outcome::InTheWay(_))) => {
+                    let has_both = |state: &State| has_room(state) && has_booking(state);
+                    prop_assert!(once(&has_both), "there was no {id} in a room");
+                }
+                (Change::Create(_), Ok(Outcome::Deleted)) => {
+                    prop_assert!(id.starts_with("once") && once(&|state| !has_booking(state)));
+                }
+                (Change::Delete(_), Ok(Outcome::Done { .. })) => {
+                    prop_assert!(once(&knows) && once(&|state| !has_booking(state)), "{id} stays");
+                }
+                (Change::Delete(_), Ok(Outcome::Missing)) => {
+                    prop_assert!(seen_once(&|state| !has_booking(state)), "{id} was there");
+                    prop_assert!(!once(&knows), "{id} was deleted by this command");
+                }
+                (Change::Edit(title), Ok(Outcome::Done { .. })) => {
+                    let is_edited = |state: &State| {
+                        state.room.as_ref().is_some_and(|(room, _)| room.title == *title)
+                    };
+                    prop_assert!(once(&is_edited));
+                }
+                (_, Ok(Outcome::NoParent)) => {
+                    prop_assert!(seen_once(&|state| !has_room(state)));
+                }
+                (_, Ok(_)) => prop_assert!(false, "an outcome of another operation"),
+                // The command is retried.
+                (_, Err(error)) => {
+                    prop_assert!(!troubles.is_empty() || is_remembered, "{error}");
+                }
+            }
+        }
+    }
+
+    /// Nobody is in the way: then each operation costs no request of its own.
+    #[test]
+    fn a_group_alone_reads_and_writes_once(asked in operations()) {
+        let mut asked = asked;
+        asked.retain(|asked| !matches!(asked, Asked::Delete(_)));
+        if asked.is_empty() {
+            asked.push(Asked::Edit);
+        }
+        let mut store = store(&[], IDS.len());
+        let mut group = group(asked, Reads::Session);
+        prop_assert_eq!(run(&mut group, None, &mut store, &[]), 2);
+        let is_done = |outcome: &Settled<Rooms>| matches!(outcome, Ok(Outcome::Done { .. }));
+        prop_assert!(group.outcomes().iter().all(is_done));
+    }
+}
+
+/// The transaction of the first is repeated by the SDK; the second was in none.
+#[test]
+fn a_lost_answer_is_not_taken_for_that_of_a_delete_that_was_not_sent() {
+    let mut store = store(&[], 1);
+    let asked = vec![Asked::Create("a".to_owned()), Asked::Delete("b".to_owned())];
+    let mut group = group(asked, Reads::Session);
+    run(&mut group, None, &mut store, &[Trouble::Nothing, Trouble::Nothing, Trouble::SentTwice]);
+    let outcomes = group.outcomes();
+    assert!(matches!(outcomes.as_slice(), [Ok(Outcome::InTheWay(_)), Ok(Outcome::Missing)]));
+}

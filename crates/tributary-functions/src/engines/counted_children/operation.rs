@@ -1,0 +1,144 @@
+//! An operation on a parent or one of its children, and what may become of it.
+
+use std::sync::Arc;
+
+use super::{Family, group::ChildWrite};
+use crate::{
+    cosmos::{ETag, Reads, Reason, StoreError, Stored},
+    values::CommandId,
+};
+
+/// A change of a parent or of its children.
+pub(super) enum Change<F: Family> {
+    Create(F::Child),
+    Delete(F::ChildId),
+    Edit(F::Edit),
+}
+
+/// A change that is to be carried out.
+pub(super) struct Operation<F: Family> {
+    pub(super) change: Change<F>,
+    /// The command that asks for it.
+    pub(super) command: CommandId,
+    /// What is deleted or edited must not have changed since.
+    pub(super) if_match: Option<ETag>,
+    /// The parent, when the command has read it anyway.
+    pub(super) seen: Option<Known<F>>,
+    /// What its group is to read.
+    pub(super) reads: Reads,
+}
+
+impl<F: Family> Operation<F> {
+    /// Returns the id of the child that is created or deleted.
+    pub(super) fn child_id(&self) -> Option<String> {
+        match &self.change {
+            Change::Create(child) => Some(F::child_id(child).to_string()),
+            Change::Delete(id) => Some(id.to_string()),
+            Change::Edit(_) => None,
+        }
+    }
+
+    /// Returns what it writes beside the parent, which counts it.
+    pub(super) fn write(&self, parent: &F::Parent) -> Option<ChildWrite<F::Item>> {
+        match &self.change {
+            Change::Create(child) => Some(ChildWrite::Create(F::child_item(child, parent))),
+            Change::Delete(id) => Some(ChildWrite::Delete(id.to_string(), self.if_match.clone())),
+            Change::Edit(_) => None,
+        }
+    }
+
+    pub(super) fn creates(&self) -> bool {
+        matches!(self.change, Change::Create(_))
+    }
+
+    /// Returns the id of a child that is not created again once it was deleted.
+    pub(super) fn created_once(&self) -> Option<String> {
+        match &self.change {
+            Change::Create(child) => {
+                Some(F::child_id(child)).filter(F::is_created_once).map(|id| id.to_string())
+            }
+            Change::Delete(_) | Change::Edit(_) => None,
+        }
+    }
+
+    pub(super) fn deletes(&self) -> bool {
+        matches!(self.change, Change::Delete(_))
+    }
+
+    /// Returns true if the parent has to remember the command, since nothing else tells that it was
+    /// carried out. An edit without a condition may be repeated.
+    pub(super) fn is_remembered(&self) -> bool {
+        match self.change {
+            Change::Create(_) => false,
+            Change::Delete(_) => true,
+            Change::Edit(_) => self.if_match.is_some(),
+        }
+    }
+
+    /// Returns true if it can only be carried out on another state of the parent.
+    pub(super) fn contradicts(&self, parent: &Stored<F::Parent>) -> bool {
+        match &self.change {
+            Change::Edit(edit) => {
+                !F::takes(&parent.item, edit)
+                    || self.if_match.as_ref().is_some_and(|etag| *etag != parent.etag)
+            }
+            Change::Create(_) | Change::Delete(_) => false,
+        }
+    }
+
+    /// Returns true if `reason` means that the child exists (create), or is missing or has changed
+    /// (delete).
+    pub(super) fn is_refused_by(&self, reason: Reason) -> bool {
+        match self.change {
+            Change::Create(_) => reason == Reason::Conflict,
+            Change::Delete(_) => matches!(reason, Reason::NotFound | Reason::PreconditionFailed),
+            Change::Edit(_) => false,
+        }
+    }
+
+    /// Returns its outcome, by the item that has the id of its child and by the store's refusal, if that
+    /// was for its sake; `None` when it can be sent again.
+    pub(super) fn judged(
+        &self,
+        found: Option<&Stored<F::Item>>,
+        refused: Option<&StoreError>,
+        answer_lost: bool,
+    ) -> Option<Settled<F>> {
+        match (found, refused) {
+            (Some(item), _) if self.creates() => Some(Ok(Outcome::InTheWay(item.clone()))),
+            (_, Some(error)) if self.deletes() && error.reason == Reason::NotFound => {
+                Some(Ok(Outcome::Missing))
+            }
+            (None, None) if self.deletes() => Some(Ok(Outcome::Missing)),
+            // What was in its way is gone by now, or what it deletes has changed: to be decided anew.
+            (_, Some(error)) => Some(Err(error.after(answer_lost))),
+            (Some(item), None)
+                if self.deletes()
+                    && self.if_match.as_ref().is_some_and(|etag| *etag != item.etag) =>
+            {
+                Some(Err(StoreError::race(answer_lost)))
+            }
+            (_, None) => None,
+        }
+    }
+}
+
+/// A parent as it was read or written last.
+pub(super) type Known<F> = Arc<Stored<<F as Family>::Parent>>;
+
+/// The outcome of an operation.
+pub(super) enum Outcome<F: Family> {
+    /// It was carried out, now or before. A child that was created now has this ETag.
+    Done { child: Option<ETag>, parent: Known<F> },
+    /// Something has the id of the child that was to be created.
+    InTheWay(Stored<F::Item>),
+    /// The child that was to be created was created before, and has been deleted since.
+    Deleted,
+    /// The child that was to be deleted does not exist.
+    Missing,
+    /// There is no parent.
+    NoParent,
+}
+
+/// What became of an operation.
+pub(super) type Settled<F> = Result<Outcome<F>, StoreError>;
