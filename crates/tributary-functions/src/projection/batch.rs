@@ -1,19 +1,19 @@
 //! A batch of the change feed, from the documents to the answer.
 
 use std::{
-    collections::{HashMap, hash_map::Entry},
     sync::atomic::{AtomicBool, Ordering::Relaxed},
     time::Duration,
 };
 
 use backon::{BackoffBuilder, ExponentialBuilder};
-use custom_handler::{Document, Documents, InvocationId, Outcome};
+use custom_handler::{Documents, InvocationId, Outcome};
 use futures::{FutureExt, StreamExt, future::BoxFuture, stream};
 use tokio::time::{Instant, sleep};
 
+use self::rounds::{Collapsed, Fate, Rounds, Tally, Task, Tried, Unfinished, collapse};
 use super::{
     DeadLetter, DeadLetters, Effect, Projection,
-    apply::{Failure, apply, apply_all, read},
+    apply::{Failure, apply, apply_all},
     host_dates::{self, Stamps},
 };
 use crate::{
@@ -21,6 +21,8 @@ use crate::{
     telemetry::{self, Cost, milliseconds},
     values::Timestamp,
 };
+
+mod rounds;
 
 /// How long an invocation tries again what failed for the moment, counted from its beginning and
 /// for all of its changes together.
@@ -103,25 +105,6 @@ fn in_words(applied: usize, dead_letters: usize) -> String {
     }
 }
 
-/// What is to be done for one document.
-struct Task<C> {
-    document: Document,
-    /// The change, or why it cannot be read.
-    change: Result<C, String>,
-}
-
-/// What became of a change that may be acknowledged.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Fate {
-    Done(Effect),
-    DeadLetter,
-}
-
-struct Tally {
-    done: Vec<Fate>,
-    failures: Vec<Reason>,
-}
-
 struct Batch<'a, P> {
     projection: &'a P,
     letters: &'a DeadLetters,
@@ -130,10 +113,8 @@ struct Batch<'a, P> {
 }
 
 impl<P: Projection> Batch<'_, P> {
-    /// Goes through the tasks in rounds, each of what failed for the moment in the one before, until
-    /// nothing did or the budget is spent. So one change that is stuck holds up no other: from round
-    /// to round the groups are halved, until it is alone.
-    async fn work_off(&self, mut tasks: Vec<Task<P::Change>>) -> Tally {
+    /// Goes through the rounds of a batch until it is over, or the budget is spent.
+    async fn work_off(&self, tasks: Vec<Task<P::Change>>) -> Tally {
         let deadline = Instant::now() + self.budget;
         let mut pauses = ExponentialBuilder::default()
             .with_min_delay(Duration::from_millis(2))
@@ -141,36 +122,25 @@ impl<P: Projection> Batch<'_, P> {
             .without_max_times()
             .with_jitter()
             .build();
-        let mut tally = Tally { done: Vec::with_capacity(tasks.len()), failures: Vec::new() };
-        let (mut group, mut first_round) = (P::GROUP, true);
+        let mut rounds = Rounds::new(tasks, P::GROUP);
+        let mut is_first = true;
         loop {
-            let mut failed = Vec::new();
-            for (task, result) in self.round(tasks, group, deadline).await {
-                match result {
-                    Ok(fate) => tally.done.push(fate),
-                    Err(Unfinished { reason, try_again: true }) => failed.push((task, reason)),
-                    Err(Unfinished { reason, .. }) => tally.failures.push(reason),
-                }
-            }
+            let groups = rounds.begin_round();
+            rounds.end_round(self.round(groups, deadline).await);
             let pause = pauses.next().unwrap_or_default();
-            if failed.is_empty() || Instant::now() + pause >= deadline {
-                for (task, reason) in named(&failed) {
-                    let document_id = document_id(task);
+            if rounds.is_over() || Instant::now() + pause >= deadline {
+                for (document_id, reason) in named(&rounds) {
                     tracing::warn!(document.id = document_id, %reason, "A change was not applied");
                 }
-                tally.failures.extend(failed.iter().map(|(_, reason)| *reason));
-                return tally;
+                return rounds.end();
             }
-            if first_round {
-                for (task, reason) in named(&failed) {
-                    let document_id = document_id(task);
+            if is_first {
+                for (document_id, reason) in named(&rounds) {
                     tracing::info!(document.id = document_id, %reason, "A change is retried");
                 }
-                first_round = false;
+                is_first = false;
             }
             sleep(pause).await;
-            tasks = failed.into_iter().map(|(task, _)| task).collect();
-            group = (group / 2).max(1);
         }
     }
 
@@ -179,12 +149,11 @@ impl<P: Projection> Batch<'_, P> {
     /// a batch may take longer than the budget.
     async fn round(
         &self,
-        tasks: Vec<Task<P::Change>>,
-        group: usize,
+        groups: Vec<Vec<Task<P::Change>>>,
         deadline: Instant,
     ) -> Vec<Tried<P::Change>> {
         let trouble = &Trouble { met: AtomicBool::new(false), deadline };
-        let tries = groups(tasks, group)
+        let tries = groups
             .into_iter()
             .map(|tasks| -> BoxFuture<'_, _> { self.try_group(tasks, trouble).boxed() });
         let tried: Vec<_> = stream::iter(tries).buffer_unordered(P::CONCURRENCY).collect().await;
@@ -252,23 +221,18 @@ impl<P: Projection> Batch<'_, P> {
     }
 }
 
-/// Returns the failed changes that the log names: one that fails again and again is found by its id.
-/// Throttling is counted instead (`store.throttled`).
-fn named<C>(failed: &[(Task<C>, Reason)]) -> impl Iterator<Item = &(Task<C>, Reason)> {
-    failed.iter().filter(|(_, reason)| *reason != Reason::Throttled).take(MAX_NAMED_CHANGES)
-}
-
-/// Returns the id of a change's document.
-fn document_id<C>(task: &Task<C>) -> Option<String> {
+/// Returns the failed changes that the log names, by the ids of their documents: one that fails again and
+/// again is found by its id. Throttling is counted instead (`store.throttled`).
+fn named<C>(rounds: &Rounds<C>) -> impl Iterator<Item = (Option<String>, Reason)> {
     #[derive(serde::Deserialize)]
     struct Identified {
         id: String,
     }
-    task.document.parse::<Identified>().ok().map(|document| document.id)
+    let failed = rounds.failed().filter(|(_, reason)| *reason != Reason::Throttled);
+    failed.take(MAX_NAMED_CHANGES).map(|(task, reason)| {
+        (task.document.parse::<Identified>().ok().map(|document| document.id), reason)
+    })
 }
-
-/// A task, and what has come of trying it.
-type Tried<C> = (Task<C>, Result<Fate, Unfinished>);
 
 /// Whether something has failed, and until when all is tried nevertheless.
 struct Trouble {
@@ -281,77 +245,6 @@ impl Trouble {
     fn is_over(&self) -> bool {
         self.met.load(Relaxed) && Instant::now() >= self.deadline
     }
-}
-
-/// The tasks in groups of at most `size`. What cannot be read stands alone, and spoils no group.
-fn groups<C>(tasks: Vec<Task<C>>, size: usize) -> Vec<Vec<Task<C>>> {
-    let (readable, unreadable): (Vec<_>, Vec<_>) =
-        tasks.into_iter().partition(|task| task.change.is_ok());
-    let mut groups: Vec<_> = unreadable.into_iter().map(|task| vec![task]).collect();
-    let mut readable = readable.into_iter().peekable();
-    while readable.peek().is_some() {
-        groups.push(readable.by_ref().take(size).collect());
-    }
-    groups
-}
-
-/// Why a task is neither done nor a dead letter.
-struct Unfinished {
-    reason: Reason,
-    try_again: bool,
-}
-
-impl Unfinished {
-    const NOT_BEGUN: Self = Self { reason: Reason::Unavailable, try_again: true };
-}
-
-impl From<&StoreError> for Unfinished {
-    fn from(error: &StoreError) -> Self {
-        // A write finds nothing where something was read: it was deleted meanwhile.
-        let lost_race = error.is_race() || error.reason == Reason::NotFound;
-        Self { reason: error.reason, try_again: lost_race || error.is_transient() }
-    }
-}
-
-/// The tasks of a batch, and how many changes were left out since a newer one came with them.
-struct Collapsed<C> {
-    tasks: Vec<Task<C>>,
-    older: usize,
-}
-
-/// Keeps the newest change of each source, and every document that cannot be read.
-fn collapse<P: Projection>(container: &str, documents: Vec<Document>) -> Collapsed<P::Change> {
-    let mut tasks: Vec<Task<P::Change>> = Vec::with_capacity(documents.len());
-    let mut newest: HashMap<String, (usize, u64)> = HashMap::new();
-    let mut older = 0;
-    for document in documents {
-        let change = match read::<P>(container, &document) {
-            Ok(change) => change,
-            Err(reason) => {
-                tasks.push(Task { document, change: Err(reason) });
-                continue;
-            }
-        };
-        let Some((source, version)) = P::source(&change) else {
-            continue;
-        };
-        let task = Task { document, change: Ok(change) };
-        match newest.entry(source) {
-            Entry::Vacant(entry) => {
-                entry.insert((tasks.len(), version));
-                tasks.push(task);
-            }
-            Entry::Occupied(mut entry) => {
-                older += 1;
-                let (place, known) = entry.get_mut();
-                if version >= *known {
-                    *known = version;
-                    tasks[*place] = task;
-                }
-            }
-        }
-    }
-    Collapsed { tasks, older }
 }
 
 /// How long the oldest change of a batch has waited, in milliseconds; the store's clock gives

@@ -1,0 +1,174 @@
+//! What a batch tries next, and when it is over: decided without a store and without a clock.
+//!
+//! 1. Of each source only the newest change of the batch counts: [`collapse`].
+//! 2. A round tries all that is open, in groups. A change that cannot be read stands alone.
+//! 3. What has failed for the moment is open in the next round, in groups of half the size. So a change
+//!    that is stuck is alone after a few rounds, and holds up no other.
+//! 4. What has failed for good is a dead letter by then, or a failure of the batch: it is not tried again.
+//! 5. The batch is over when nothing is open. Whoever drives it may end it before, when its time is up:
+//!    then what is open is a failure.
+
+use std::{
+    collections::{HashMap, hash_map::Entry},
+    mem,
+};
+
+use custom_handler::Document;
+
+use super::super::{Effect, Projection, apply::read};
+use crate::cosmos::{Reason, StoreError};
+
+/// What is to be done for one document.
+pub(super) struct Task<C> {
+    pub(super) document: Document,
+    /// The change, or why it cannot be read.
+    pub(super) change: Result<C, String>,
+}
+
+/// What became of a change that may be acknowledged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fate {
+    Done(Effect),
+    DeadLetter,
+}
+
+/// Why a task is neither done nor a dead letter.
+pub(super) struct Unfinished {
+    pub(super) reason: Reason,
+    pub(super) try_again: bool,
+}
+
+impl Unfinished {
+    pub(super) const NOT_BEGUN: Self = Self { reason: Reason::Unavailable, try_again: true };
+}
+
+impl From<&StoreError> for Unfinished {
+    fn from(error: &StoreError) -> Self {
+        // A write finds nothing where something was read: it was deleted meanwhile.
+        let lost_race = error.is_race() || error.reason == Reason::NotFound;
+        Self { reason: error.reason, try_again: lost_race || error.is_transient() }
+    }
+}
+
+/// A task, and what has come of trying it.
+pub(super) type Tried<C> = (Task<C>, Result<Fate, Unfinished>);
+
+/// What has become of a batch.
+#[derive(Debug, Default)]
+pub(super) struct Tally {
+    pub(super) done: Vec<Fate>,
+    pub(super) failures: Vec<Reason>,
+}
+
+/// A batch between two rounds.
+pub(super) struct Rounds<C> {
+    tasks: Vec<Task<C>>,
+    /// Why each of the tasks failed in the round before; empty before the first.
+    reasons: Vec<Reason>,
+    group: usize,
+    tally: Tally,
+}
+
+impl<C> Rounds<C> {
+    /// A batch whose first round has groups of at most `group` tasks.
+    pub(super) fn new(tasks: Vec<Task<C>>, group: usize) -> Self {
+        Self { tasks, reasons: Vec::new(), group: group.max(1), tally: Tally::default() }
+    }
+
+    /// Returns the groups of the next round. [`Self::end_round`] takes what comes of them.
+    pub(super) fn begin_round(&mut self) -> Vec<Vec<Task<C>>> {
+        groups(mem::take(&mut self.tasks), self.group)
+    }
+
+    /// Takes what has come of each task of a round.
+    pub(super) fn end_round(&mut self, tried: Vec<Tried<C>>) {
+        self.reasons.clear();
+        for (task, result) in tried {
+            match result {
+                Ok(fate) => self.tally.done.push(fate),
+                Err(Unfinished { reason, try_again: true }) => {
+                    self.tasks.push(task);
+                    self.reasons.push(reason);
+                }
+                Err(Unfinished { reason, .. }) => self.tally.failures.push(reason),
+            }
+        }
+        self.group = (self.group / 2).max(1);
+    }
+
+    /// Returns true if nothing is to be tried again.
+    pub(super) fn is_over(&self) -> bool {
+        self.tasks.is_empty()
+    }
+
+    /// Returns what is to be tried again, and why.
+    pub(super) fn failed(&self) -> impl Iterator<Item = (&Task<C>, Reason)> {
+        self.tasks.iter().zip(self.reasons.iter().copied())
+    }
+
+    /// Ends the batch: what is to be tried again has failed.
+    pub(super) fn end(self) -> Tally {
+        let Tally { done, mut failures } = self.tally;
+        failures.extend(self.reasons);
+        Tally { done, failures }
+    }
+}
+
+/// The tasks in groups of at most `size`. What cannot be read stands alone, and spoils no group.
+fn groups<C>(tasks: Vec<Task<C>>, size: usize) -> Vec<Vec<Task<C>>> {
+    let (readable, unreadable): (Vec<_>, Vec<_>) =
+        tasks.into_iter().partition(|task| task.change.is_ok());
+    let mut groups: Vec<_> = unreadable.into_iter().map(|task| vec![task]).collect();
+    let mut readable = readable.into_iter().peekable();
+    while readable.peek().is_some() {
+        groups.push(readable.by_ref().take(size).collect());
+    }
+    groups
+}
+
+/// The tasks of a batch, and how many changes were left out since a newer one came with them.
+pub(super) struct Collapsed<C> {
+    pub(super) tasks: Vec<Task<C>>,
+    pub(super) older: usize,
+}
+
+/// Keeps the newest change of each source, and every document that cannot be read.
+pub(super) fn collapse<P: Projection>(
+    container: &str,
+    documents: Vec<Document>,
+) -> Collapsed<P::Change> {
+    let mut tasks: Vec<Task<P::Change>> = Vec::with_capacity(documents.len());
+    let mut newest: HashMap<String, (usize, u64)> = HashMap::new();
+    let mut older = 0;
+    for document in documents {
+        let change = match read::<P>(container, &document) {
+            Ok(change) => change,
+            Err(reason) => {
+                tasks.push(Task { document, change: Err(reason) });
+                continue;
+            }
+        };
+        let Some((source, version)) = P::source(&change) else {
+            continue;
+        };
+        let task = Task { document, change: Ok(change) };
+        match newest.entry(source) {
+            Entry::Vacant(entry) => {
+                entry.insert((tasks.len(), version));
+                tasks.push(task);
+            }
+            Entry::Occupied(mut entry) => {
+                older += 1;
+                let (place, known) = entry.get_mut();
+                if version >= *known {
+                    *known = version;
+                    tasks[*place] = task;
+                }
+            }
+        }
+    }
+    Collapsed { tasks, older }
+}
+
+#[cfg(test)]
+mod tests;

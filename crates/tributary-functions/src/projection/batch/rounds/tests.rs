@@ -1,0 +1,103 @@
+//! Rounds over changes that fail as often as they like.
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+
+use super::*;
+
+/// How often a change fails for the moment before it is done; `None` where it does so for ever.
+type Failures = Option<u32>;
+
+fn task(n: usize, is_readable: bool) -> Task<usize> {
+    let document = Document::from_json(n.to_string()).unwrap();
+    Task { document, change: if is_readable { Ok(n) } else { Err("unreadable".to_owned()) } }
+}
+
+fn number(task: &Task<usize>) -> usize {
+    task.document.raw().parse().unwrap()
+}
+
+/// A store where a group fails for the moment as long as one of its changes does.
+fn try_all(
+    groups: Vec<Vec<Task<usize>>>,
+    left: &mut BTreeMap<usize, Failures>,
+) -> Vec<Tried<usize>> {
+    let mut tried = Vec::new();
+    for group in groups {
+        let fails = |task: &Task<usize>| left[&number(task)] != Some(0);
+        let all_fail = group.iter().any(fails);
+        for task in &group {
+            if let Some(left) = left.get_mut(&number(task)).unwrap() {
+                *left = left.saturating_sub(1);
+            }
+        }
+        tried.extend(group.into_iter().map(|task| {
+            let again = Unfinished { reason: Reason::Throttled, try_again: true };
+            let result = if all_fail { Err(again) } else { Ok(Fate::Done(Effect::Applied)) };
+            (task, result)
+        }));
+    }
+    tried
+}
+
+proptest! {
+    /// A change that is stuck holds up no other: each of them is done when it has been alone, or with
+    /// others that fail no more.
+    #[test]
+    fn all_changes_but_those_that_are_stuck_are_done_in_a_few_rounds(
+        failures in prop::collection::vec(prop::option::weighted(0.8, 0..4_u32), 0..60),
+        readable in prop::collection::vec(any::<bool>(), 60),
+        group in 0..50_usize,
+    ) {
+        let mut left: BTreeMap<usize, Failures> = failures.iter().copied().enumerate().collect();
+        let tasks = (0..failures.len()).map(|n| task(n, readable[n])).collect();
+        let mut rounds = Rounds::new(tasks, group);
+        // Until each is alone, and then as often as one fails.
+        let enough = group.max(1).ilog2() + 1 + 4;
+        let mut n = 0;
+        while !rounds.is_over() && n < enough {
+            let groups = rounds.begin_round();
+            for tasks in &groups {
+                prop_assert!(!tasks.is_empty() && tasks.len() <= (group >> n).max(1));
+                prop_assert!(tasks.len() == 1 || tasks.iter().all(|task| task.change.is_ok()));
+            }
+            rounds.end_round(try_all(groups, &mut left));
+            n += 1;
+        }
+        let stuck = failures.iter().filter(|failures| failures.is_none()).count();
+        prop_assert!(rounds.failed().all(|(task, _)| failures[number(task)].is_none()));
+        let Tally { done, failures: failed } = rounds.end();
+        prop_assert_eq!((done.len(), failed.len()), (failures.len() - stuck, stuck));
+    }
+
+    /// What has failed for good is not tried again, and counts once.
+    #[test]
+    fn each_change_is_done_or_failed_once(
+        fates in prop::collection::vec(0..3_u8, 0..40),
+        group in 1..10_usize,
+    ) {
+        let tasks = (0..fates.len()).map(|n| task(n, true)).collect();
+        let mut rounds = Rounds::new(tasks, group);
+        let mut tries = vec![0; fates.len()];
+        for _ in 0..3 {
+            let tried = rounds.begin_round().into_iter().flatten().map(|task| {
+                tries[number(&task)] += 1;
+                let result = match fates[number(&task)] {
+                    0 => Ok(Fate::DeadLetter),
+                    1 => Err(Unfinished { reason: Reason::Unexpected, try_again: false }),
+                    _ => Err(Unfinished { reason: Reason::Unavailable, try_again: true }),
+                };
+                (task, result)
+            });
+            let tried = tried.collect();
+            rounds.end_round(tried);
+        }
+        for (fate, tries) in fates.iter().zip(tries) {
+            prop_assert_eq!(tries, if *fate == 2 { 3 } else { 1 });
+        }
+        let Tally { done, failures } = rounds.end();
+        prop_assert_eq!(done.len() + failures.len(), fates.len());
+        prop_assert!(done.iter().all(|fate| *fate == Fate::DeadLetter));
+    }
+}
