@@ -37,14 +37,14 @@ use tributary_functions::{
 
 use self::{
     commands::{
-        create_order, delete_category, delete_order, delete_product, delete_tag, move_product,
-        put_category, put_customer, put_password, put_product, put_tag, verify_password,
+        create_order, delete_label, delete_order, delete_product, move_product, put_customer,
+        put_label, put_password, put_product, verify_password,
     },
-    model::{LABEL_BYTES, PRODUCT_BYTES, sizes},
+    model::{CategoryId, LABEL_BYTES, PRODUCT_BYTES, TagId, sizes},
     projections::{LabelNames, Leaderboard, ProductsIntegrity},
     queries::{
-        INCLUDED_ORDERS, get_category, get_customer, get_order, get_product, get_tag,
-        get_top_customers, list_categories, list_orders, list_products, list_tags,
+        INCLUDED_ORDERS, get_customer, get_label, get_order, get_product, get_top_customers,
+        list_labels, list_orders, list_products,
     },
 };
 
@@ -119,14 +119,14 @@ fn http_functions() -> Vec<HttpFunction<WebStore>> {
     let ranking  = Footprint::Page { item: sizes::RANKED_CUSTOMER, limit: 10 };
     vec![
         // Categories and tags.
-        put("PutCategory",       "/api/categories/{categoryId}",                            Function,  put_category),
-        get("GetCategory",       "/api/categories/{categoryId}",                            Anonymous, get_category),
-        get("ListCategories",    "/api/categories",                                         Anonymous, list_categories).answers(labels),
-        delete("DeleteCategory", "/api/categories/{categoryId}",                            Function,  delete_category),
-        put("PutTag",            "/api/tags/{tagId}",                                       Function,  put_tag),
-        get("GetTag",            "/api/tags/{tagId}",                                       Anonymous, get_tag),
-        get("ListTags",          "/api/tags",                                               Anonymous, list_tags).answers(labels),
-        delete("DeleteTag",      "/api/tags/{tagId}",                                       Function,  delete_tag),
+        put("PutCategory",       "/api/categories/{categoryId}",                            Function,  put_label::<CategoryId>),
+        get("GetCategory",       "/api/categories/{categoryId}",                            Anonymous, get_label::<CategoryId>),
+        get("ListCategories",    "/api/categories",                                         Anonymous, list_labels::<CategoryId>).answers(labels),
+        delete("DeleteCategory", "/api/categories/{categoryId}",                            Function,  delete_label::<CategoryId>),
+        put("PutTag",            "/api/tags/{tagId}",                                       Function,  put_label::<TagId>),
+        get("GetTag",            "/api/tags/{tagId}",                                       Anonymous, get_label::<TagId>),
+        get("ListTags",          "/api/tags",                                               Anonymous, list_labels::<TagId>).answers(labels),
+        delete("DeleteTag",      "/api/tags/{tagId}",                                       Function,  delete_label::<TagId>),
         // Products.
         put("PutProduct",        "/api/categories/{categoryId}/products/{productId}",       Function,  put_product).answers(product),
         get("GetProduct",        "/api/categories/{categoryId}/products/{productId}",       Anonymous, get_product).answers(product),

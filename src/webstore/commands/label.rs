@@ -1,16 +1,16 @@
-//! What categories and tags have in common.
+//! `PUT` and `DELETE` of `/categories/{categoryId}` and `/tags/{tagId}`.
 
-use axum::http::StatusCode;
+use axum::{extract::State, http::StatusCode};
 use tributary_functions::{
     cosmos::{Attempt, ETag, Stored, retry},
     engines::command::{Delete, Put, Wanted},
-    http::{self, ApiError, Conditions, Form, FromForm, ItemResponse},
+    http::{self, ApiError, Conditions, Form, FromForm, ItemResponse, JsonBody, Params},
     values::CommandId,
 };
 
 use crate::webstore::{
     catalog::{Catalog, MAX_COUNTED_PRODUCTS, label_place},
-    model::{Label, LabelItem, LabelKind, Name, PublicLabel},
+    model::{Label, LabelId, LabelItem, LabelKind, Name, PublicLabel},
 };
 
 /// The body of `PUT /categories/{categoryId}` and `PUT /tags/{tagId}`.
@@ -22,28 +22,48 @@ impl FromForm for LabelName {
     }
 }
 
-/// A command on a category or a tag.
-pub(super) struct LabelCommand<'a> {
-    pub(super) kind: LabelKind,
-    pub(super) id: &'a str,
-    pub(super) conditions: &'a Conditions,
-    pub(super) command: &'a CommandId,
+/// Creates a category or a tag, or renames one: two store requests. The change feed brings a new name to
+/// the products.
+pub async fn put_label<Id: LabelId>(
+    State(catalog): State<Catalog>,
+    Params(id): Params<Id>,
+    conditions: Conditions,
+    command: CommandId,
+    JsonBody(LabelName(name)): JsonBody<LabelName>,
+) -> Result<ItemResponse<PublicLabel>, ApiError> {
+    let label = LabelCommand::new(&id, &conditions, &command);
+    retry(async |attempt: Attempt| label.put(&catalog.reading(attempt.reads), &name, attempt).await)
+        .await
 }
 
-impl LabelCommand<'_> {
-    /// Creates the label or renames it: two store requests.
-    pub(super) async fn put(
-        &self,
-        catalog: &Catalog,
-        name: &Name,
-    ) -> Result<ItemResponse<PublicLabel>, ApiError> {
-        retry(async |attempt: Attempt| {
-            self.try_put(&catalog.reading(attempt.reads), name, attempt).await
-        })
-        .await
+/// Deletes a category or a tag, unless products use it: three store requests.
+///
+/// A product may be created between the count and the tombstone, or be on its way. Then the label
+/// comes back: `projections/label_names.rs` has the argument.
+pub async fn delete_label<Id: LabelId>(
+    State(catalog): State<Catalog>,
+    Params(id): Params<Id>,
+    conditions: Conditions,
+    command: CommandId,
+) -> Result<StatusCode, ApiError> {
+    let label = LabelCommand::new(&id, &conditions, &command);
+    retry(async |attempt: Attempt| label.delete(&catalog.reading(attempt.reads)).await).await
+}
+
+/// A command on a category or a tag.
+struct LabelCommand<'a> {
+    kind: LabelKind,
+    id: &'a str,
+    conditions: &'a Conditions,
+    command: &'a CommandId,
+}
+
+impl<'a> LabelCommand<'a> {
+    fn new<Id: LabelId>(id: &'a Id, conditions: &'a Conditions, command: &'a CommandId) -> Self {
+        Self { kind: Id::KIND, id: id.as_ref(), conditions, command }
     }
 
-    async fn try_put(
+    async fn put(
         &self,
         catalog: &Catalog,
         name: &Name,
@@ -74,15 +94,7 @@ impl LabelCommand<'_> {
         }
     }
 
-    /// Deletes the label, unless products use it: three store requests.
-    ///
-    /// A product may be created between the count and the tombstone, or be on its way. Then the label
-    /// comes back: `projections/label_names.rs` has the argument.
-    pub(super) async fn delete(&self, catalog: &Catalog) -> Result<StatusCode, ApiError> {
-        retry(async |attempt: Attempt| self.try_delete(&catalog.reading(attempt.reads)).await).await
-    }
-
-    async fn try_delete(&self, catalog: &Catalog) -> Result<StatusCode, ApiError> {
+    async fn delete(&self, catalog: &Catalog) -> Result<StatusCode, ApiError> {
         let Self { kind, id, conditions, command } = *self;
         let place = label_place(catalog.label(kind, id).await?);
         let Stored { item: label, etag } = match place.delete(command) {

@@ -3,11 +3,6 @@
 
 mod label;
 
-mod delete_category;
-mod delete_tag;
-mod put_category;
-mod put_tag;
-
 mod delete_product;
 mod move_product;
 mod put_product;
@@ -20,14 +15,11 @@ mod create_order;
 mod delete_order;
 
 pub use create_order::create_order;
-pub use delete_category::delete_category;
 pub use delete_order::delete_order;
 pub use delete_product::delete_product;
-pub use delete_tag::delete_tag;
+pub use label::{delete_label, put_label};
 pub use move_product::move_product;
-pub use put_category::put_category;
 pub use put_customer::put_customer;
 pub use put_password::put_password;
 pub use put_product::put_product;
-pub use put_tag::put_tag;
 pub use verify_password::verify_password;

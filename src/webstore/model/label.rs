@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::TagId;
+use super::{CategoryId, TagId};
 use tributary_functions::{
     engines::idempotency::{Recent, remembers},
     values::{self, CommandId, Timestamp, check_length},
@@ -58,6 +58,20 @@ impl LabelKind {
             Self::Tag => "tag",
         }
     }
+}
+
+/// The id of a category or of a tag.
+pub trait LabelId: AsRef<str> + Send + Sync {
+    /// The kind of labels that it is the id of.
+    const KIND: LabelKind;
+}
+
+impl LabelId for CategoryId {
+    const KIND: LabelKind = LabelKind::Category;
+}
+
+impl LabelId for TagId {
+    const KIND: LabelKind = LabelKind::Tag;
 }
 
 /// The items of the container `productMeta`.

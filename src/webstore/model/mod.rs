@@ -27,8 +27,8 @@ mod label;
 mod product;
 
 pub use label::{
-    DeletedLabel, Label, LabelCopy, LabelItem, LabelKind, LabelRenaming, Name, PublicLabel,
-    TOMBSTONE_TTL_SECONDS,
+    DeletedLabel, Label, LabelCopy, LabelId, LabelItem, LabelKind, LabelRenaming, Name,
+    PublicLabel, TOMBSTONE_TTL_SECONDS,
 };
 pub use product::{
     Arrival, DeletedProduct, Departure, Description, LABEL_BYTES, MAX_TAGS, PRODUCT_BYTES, Product,

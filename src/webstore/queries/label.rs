@@ -1,42 +1,40 @@
-//! What categories and tags have in common.
+//! `GET` of `/categories/{categoryId}`, `/tags/{tagId}`, `/categories` and `/tags`.
 
-use axum::Json;
+use axum::{Json, extract::State};
 use tributary_functions::{
     cosmos::{Query, Scope, StoreError, confirm},
-    http::{ApiError, Conditions, ItemResponse, List, PageRequest, found},
+    http::{ApiError, Conditions, ItemResponse, List, PageRequest, Params, found},
 };
 
 use super::name_key::NameKey;
 use crate::webstore::{
     catalog::Catalog,
-    model::{LabelKind, PublicLabel},
+    model::{LabelId, LabelKind, PublicLabel},
 };
 
 /// A category or a tag: one point read.
-pub(super) async fn get(
-    catalog: &Catalog,
-    kind: LabelKind,
-    id: &str,
-    conditions: &Conditions,
+pub async fn get_label<Id: LabelId>(
+    State(catalog): State<Catalog>,
+    Params(id): Params<Id>,
+    conditions: Conditions,
 ) -> Result<ItemResponse<PublicLabel>, ApiError> {
     let find = async |reads| {
-        let label = catalog.reading(reads).live_label(kind, id).await?;
-        label.ok_or(ApiError::NotFound(kind.as_str()))
+        let label = catalog.reading(reads).live_label(Id::KIND, id.as_ref()).await?;
+        label.ok_or(ApiError::NotFound(Id::KIND.as_str()))
     };
     let label = confirm(find).await?;
-    Ok(found(conditions, &label.item.public, &label.etag))
+    Ok(found(&conditions, &label.item.public, &label.etag))
 }
 
-/// All labels of a kind by name: one query in their partition.
-pub(super) async fn list(
-    catalog: &Catalog,
-    kind: LabelKind,
+/// All categories, or all tags, by name: one query in their partition.
+pub async fn list_labels<Id: LabelId>(
+    State(catalog): State<Catalog>,
     page: PageRequest<NameKey>,
 ) -> Result<Json<List<PublicLabel>>, ApiError> {
     let after = page.after.clone();
     let read = async |most| {
-        let query = query(kind, most, after.as_ref())?;
-        catalog.labels.query_rows(query, Scope::Partition(kind.as_str()), most).await
+        let query = query(Id::KIND, most, after.as_ref())?;
+        catalog.labels.query_rows(query, Scope::Partition(Id::KIND.as_str()), most).await
     };
     let key = |label: &PublicLabel| NameKey::new(&label.name, &label.id);
     Ok(Json(page.read(read, key, NameKey::of_row).await?))
