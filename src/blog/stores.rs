@@ -7,7 +7,7 @@ use std::{
 
 use quick_cache::sync::Cache;
 use tributary_functions::{
-    cosmos::{Container, Cosmos, ETag, Reads, Retryable, StoreError, Stored, confirm},
+    cosmos::{Container, Cosmos, ETag, Reads, Retryable, StoreError, Stored, confirm, containers},
     engines::{command::Place, counted_children::CountedChildren},
 };
 
@@ -81,6 +81,8 @@ pub(super) type UserSlot = Place<User, NoUser>;
 /// What stands where a post would be.
 pub(super) type PostSlot = Place<Post, DeletedPost>;
 
+containers!(Blog: users, posts, feed);
+
 impl Blog {
     /// The blog in a database.
     pub fn new(cosmos: &Arc<Cosmos>) -> Self {
@@ -92,35 +94,6 @@ impl Blog {
             authors: Arc::new(Cache::new(AUTHORS_REMEMBERED)),
             reactions: CountedChildren::new(posts),
             reads: Reads::Session,
-        }
-    }
-
-    /// The blog for work that gives way to others: [`Container::in_background`].
-    pub(super) fn in_background(&self) -> Self {
-        Self {
-            users: self.users.in_background(),
-            posts: self.posts.in_background(),
-            feed: self.feed.in_background(),
-            ..self.clone()
-        }
-    }
-
-    /// The blog whose reads return the latest committed state: [`Container::latest_committed`].
-    pub(super) fn latest_committed(&self) -> Self {
-        Self {
-            users: self.users.latest_committed(),
-            posts: self.posts.latest_committed(),
-            feed: self.feed.latest_committed(),
-            reads: Reads::Latest,
-            ..self.clone()
-        }
-    }
-
-    /// The blog whose reads see what [`Reads`] says.
-    pub(super) fn reading(&self, reads: Reads) -> Self {
-        match reads {
-            Reads::Session => self.clone(),
-            Reads::Latest => self.latest_committed(),
         }
     }
 

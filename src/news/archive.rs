@@ -111,7 +111,7 @@ impl Records<'_> {
 }
 
 async fn note(news: &News, key: &PartitionKey) -> Result<(), StoreError> {
-    let news = news.in_background();
+    let news = news.latest_committed().in_background();
     let count = Query::from("SELECT VALUE COUNT(1) FROM c WHERE c.partitionKey = @key")
         .with_parameter("@key", key)?;
     let counts: Vec<u64> = news.archive.query(count, Scope::Partition(key.as_str()), 1).await?;

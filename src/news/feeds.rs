@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, sync::Arc};
 use quick_cache::sync::Cache;
 use serde::{Deserialize, Serialize};
 use tributary_functions::{
-    cosmos::{Container, Cosmos, ETag, Reads, StoreError, Stored},
+    cosmos::{Container, Cosmos, ETag, Reads, StoreError, Stored, containers},
     values::{Clock, Timestamp},
 };
 
@@ -78,6 +78,8 @@ pub(super) struct Found {
     pub(super) stored: Stored<StoredItem>,
 }
 
+containers!(News: hot, warm, archive, locations);
+
 impl News {
     /// The news in a database.
     pub(super) fn new(cosmos: &Arc<Cosmos>, settings: NewsSettings, clock: Clock) -> Self {
@@ -94,27 +96,6 @@ impl News {
             known: Arc::new(Cache::new(PROVIDERS_REMEMBERED)),
             reads: Reads::Session,
         }
-    }
-
-    /// The news whose reads see what [`Reads`] says.
-    pub(super) fn reading(&self, reads: Reads) -> Self {
-        let [hot, warm, archive, locations] =
-            [&self.hot, &self.warm, &self.archive, &self.locations].map(|one| one.reading(reads));
-        Self { hot, warm, archive, locations, reads, ..self.clone() }
-    }
-
-    /// The news whose reads return the latest committed state.
-    pub(super) fn latest_committed(&self) -> Self {
-        self.reading(Reads::Latest)
-    }
-
-    /// The news for work that gives way to others, on the latest committed state.
-    pub(super) fn in_background(&self) -> Self {
-        let latest = self.latest_committed();
-        let [hot, warm, archive, locations] =
-            [&latest.hot, &latest.warm, &latest.archive, &latest.locations]
-                .map(Container::in_background);
-        Self { hot, warm, archive, locations, ..latest }
     }
 
     /// The current time.

@@ -102,7 +102,7 @@ pub(super) async fn migrate(
     background: &Background,
     slice: Slice,
 ) -> Result<Done, StoreError> {
-    let latest = news.in_background();
+    let latest = news.latest_committed().in_background();
     let known: Option<Stored<ProgressRecord>> = latest.locations.read(RECORDS, PROGRESS).await?;
     let passed = known.as_ref().map_or(Timestamp::EPOCH, |known| known.item.migrated_before);
     let before = news.ages.migrated_before(news.now()).max(passed);

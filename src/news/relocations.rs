@@ -150,7 +150,7 @@ impl<'a> Run<'a> {
     /// Begins a run.
     pub(super) fn begin(news: &News, background: &'a Background, slice: Slice, dues: Dues) -> Self {
         Self {
-            news: news.in_background(),
+            news: news.latest_committed().in_background(),
             turns_of_moves: Turns::begin(background, slice.half()),
             turns: Turns::begin(background, slice),
             dues,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use futures::TryStreamExt;
 use tributary_functions::{
-    cosmos::{Container, Cosmos, ETag, Query, Reads, Scope, StoreError, Stored},
+    cosmos::{Container, Cosmos, ETag, Query, Reads, Scope, StoreError, Stored, containers},
     engines::command::Place,
 };
 
@@ -26,6 +26,8 @@ pub struct Catalog {
     pub(super) reads: Reads,
 }
 
+containers!(Catalog: products, labels);
+
 impl Catalog {
     /// The catalog in a database.
     pub fn new(cosmos: &Arc<Cosmos>) -> Self {
@@ -34,17 +36,6 @@ impl Catalog {
             labels: cosmos.container("productMeta"),
             reads: Reads::Session,
         }
-    }
-
-    /// The catalog whose reads see what [`Reads`] says.
-    pub(super) fn reading(&self, reads: Reads) -> Self {
-        let [products, labels] = [&self.products, &self.labels].map(|one| one.reading(reads));
-        Self { products, labels, reads }
-    }
-
-    /// The catalog whose reads return the latest committed state.
-    pub(super) fn latest_committed(&self) -> Self {
-        self.reading(Reads::Latest)
     }
 
     /// What stands in the place of a category or a tag.

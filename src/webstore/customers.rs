@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use futures::future::try_join_all;
 use tributary_functions::{
-    cosmos::{Container, Cosmos, Reads, StoreError, Stored},
+    cosmos::{Container, Cosmos, Reads, StoreError, Stored, containers},
     engines::counted_children::{CHILD_BYTES, Changes, CountedChildren, Family},
 };
 
@@ -31,6 +31,8 @@ pub struct Customers {
     pub(super) reads: Reads,
 }
 
+containers!(Customers: customers, products, leaderboard);
+
 impl Customers {
     /// The customers of a database.
     pub fn new(cosmos: &Arc<Cosmos>) -> Self {
@@ -43,13 +45,6 @@ impl Customers {
             reads: Reads::Session,
             customers,
         }
-    }
-
-    /// The customers whose reads see what [`Reads`] says.
-    pub(super) fn reading(&self, reads: Reads) -> Self {
-        let [customers, products, leaderboard] =
-            [&self.customers, &self.products, &self.leaderboard].map(|one| one.reading(reads));
-        Self { customers, products, leaderboard, reads, ..self.clone() }
     }
 
     /// Returns a customer: one point read.
