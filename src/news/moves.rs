@@ -71,8 +71,7 @@ use tributary_functions::{
 use super::{
     feeds::{Location, News},
     model::{
-        Departure, ItemId, NewsItem, PartitionKey, Place, Reservation, State, Store, StoredItem,
-        Vacated,
+        Departure, ItemId, NewsItem, PartitionKey, Place, Reservation, Store, StoredItem, Vacated,
     },
 };
 
@@ -101,7 +100,9 @@ pub(super) async fn depart(
 ) -> Result<Stored<StoredItem>, StoreError> {
     let (to, id) = (&departure.to, &item.public.id);
     let found = news.copy_in(to.store, &to.partition_key, id).await?;
-    let departs = |found: &Stored<NewsItem>| matches!(found.item.state(), CopyState::Departing(_));
+    let departs = |found: &Stored<NewsItem>| {
+        found.item.copy().is_some_and(|(state, _)| state == CopyState::Departing)
+    };
     if found.as_ref().is_some_and(departs) {
         end(news, to.store, &to.partition_key, id).await?;
         return Err(StoreError::race(false));
@@ -165,7 +166,7 @@ async fn finish(
     };
     let (to, id, version) = (&departure.to, &source.item.public.id, source.item.version + 1);
     let arrived = match target {
-        Some(Stored { item, etag }) if has_version(&item, version) => {
+        Some(Stored { item, etag }) if item.has_version(version) => {
             // It may have gone on to a colder container.
             item.truth().map(|item| Stored { item, etag })
         }
@@ -242,7 +243,7 @@ pub(super) async fn has_arrived(news: &News, item: &StoredItem) -> Result<bool, 
     let Some(Departure { to, .. }) = item.departure.as_deref() else { return Ok(false) };
     let (id, version) = (&item.public.id, item.version + 1);
     let target = news.copy_in(to.store, &to.partition_key, id).await?;
-    if target.is_some_and(|target| has_version(&target.item, version)) {
+    if target.is_some_and(|target| target.item.has_version(version)) {
         return Ok(true);
     }
     let location = news.location(id).await?;
@@ -264,18 +265,8 @@ async fn departing(
     let Some(Stored { item, etag }) = found else { return Ok(None) };
     match item.truth() {
         Some(item) if item.departure.is_some() => Ok(Some(Stored { item, etag })),
-        Some(item) if item.state == State::Departing => Err(StoreError::unreadable()),
+        Some(item) if item.state == CopyState::Departing => Err(StoreError::unreadable()),
         _ => Ok(None),
-    }
-}
-
-/// Returns true if this is the item in this version, or in a later one.
-fn has_version(item: &impl Carried, version: u64) -> bool {
-    match item.state() {
-        CopyState::Here(here) | CopyState::Departing(here) | CopyState::Carried(here) => {
-            here >= version
-        }
-        CopyState::Vacated => false,
     }
 }
 

@@ -5,10 +5,10 @@
 
 use std::time::Duration;
 
-use tributary_functions::values::Timestamp;
+use tributary_functions::{engines::relocation::CopyState, values::Timestamp};
 
 use super::known::{Copy, Known, KnownLocation, Seen};
-use crate::news::model::{State, Store, StoredItem};
+use crate::news::model::{Store, StoredItem};
 
 /// How long a move may take before it is unsettled work. A command makes it in a second; the host ends
 /// a function after 10 minutes, and then another has to end the move.
@@ -44,7 +44,7 @@ impl Known {
         let Some(own) = self.copy(store, stored.public.partition_key.as_str()) else {
             return Vec::new();
         };
-        let expires = stored.state != State::Carried && stored.expires();
+        let expires = stored.state != CopyState::Carried && stored.expires();
         let location = self.location();
         let wrong = match &own.seen {
             Seen::Vacated | Seen::Unreadable => return Vec::new(),

@@ -25,13 +25,14 @@ use quick_cache::sync::Cache;
 use tributary_functions::{
     audit::{Audit, AuditedItem, Checks, Kind, RepairResult, Suspect},
     cosmos::{Container, StoreError},
+    engines::relocation::CopyState,
 };
 
 use self::{judge::Wrong, known::Known};
 use super::{
     feeds::{KEYS, Location, News, ProviderKeys},
     migration::RECORDS,
-    model::{KeyClass, NewsItem, ProviderId, State, Store, StoredItem},
+    model::{KeyClass, NewsItem, ProviderId, Store, StoredItem},
 };
 
 /// How many providers are remembered; some 200 bytes each.
@@ -181,7 +182,7 @@ impl NewsChecks {
         item: &AuditedItem,
         fresh: bool,
     ) -> Result<Vec<Suspect>, StoreError> {
-        if stored.state == State::Carried {
+        if stored.state == CopyState::Carried {
             return Ok(Vec::new());
         }
         let public = &stored.public;

@@ -11,7 +11,5 @@ pub use ids::{ItemId, ProviderId};
 pub use item::{FeedItem, ITEM_BYTES, NewItem};
 pub use keys::{KeyClass, PartitionKey, Strategy};
 pub use place::{Ages, Place, Progress, Store};
-pub use stored::{
-    Departure, NewsItem, Reservation, State, StoredItem, TOMBSTONE_TTL_SECONDS, Vacated,
-};
+pub use stored::{Departure, NewsItem, Reservation, StoredItem, TOMBSTONE_TTL_SECONDS, Vacated};
 pub use text::{Content, MAX_TAGS, Metadata, SourceUrl, Tag, Title};

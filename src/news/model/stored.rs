@@ -37,8 +37,8 @@ pub struct StoredItem {
     /// What the API shows.
     #[serde(flatten)]
     pub public: FeedItem,
-    /// What the item is here for.
-    pub state: State,
+    /// What this copy is.
+    pub state: CopyState,
     /// Raised by each write of a command.
     pub version: u64,
     /// The command that created the item.
@@ -68,18 +68,6 @@ pub struct Arrival {
     pub place: Place,
     /// The version with which it came, and which its location has when the move has ended.
     pub version: u64,
-}
-
-/// What an item is in its container for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum State {
-    /// This is the item.
-    Live,
-    /// This is the item. It is about to move to another place.
-    Departing,
-    /// The item is in a colder container. This copy goes away.
-    Carried,
 }
 
 /// A move to another place that has begun, with the edit that is the reason.
@@ -140,7 +128,7 @@ impl NewsItem {
     /// The item, if it is here and not in a colder container.
     pub fn truth(self) -> Option<StoredItem> {
         match self {
-            Self::FeedItem(item) if item.state != State::Carried => Some(*item),
+            Self::FeedItem(item) if item.state != CopyState::Carried => Some(*item),
             Self::FeedItem(_) | Self::Vacated(_) => None,
         }
     }
@@ -158,7 +146,7 @@ impl StoredItem {
         Self {
             tag_text: tag_text(&public),
             public,
-            state: State::Live,
+            state: CopyState::Live,
             version: 1,
             created_by,
             recent: Recent::default(),
@@ -178,7 +166,7 @@ impl StoredItem {
 
     /// Returns the item that is about to move.
     pub fn departing(&self, departure: Departure) -> Self {
-        Self { state: State::Departing, departure: Some(Box::new(departure)), ..self.clone() }
+        Self { state: CopyState::Departing, departure: Some(Box::new(departure)), ..self.clone() }
     }
 
     /// Returns the item in its new place.
@@ -190,7 +178,7 @@ impl StoredItem {
 
     /// Returns the item without the move that has begun.
     pub fn staying(&self) -> Self {
-        Self { state: State::Live, departure: None, ..self.clone() }
+        Self { state: CopyState::Live, departure: None, ..self.clone() }
     }
 
     /// Returns true if the store will delete this copy.
@@ -200,7 +188,7 @@ impl StoredItem {
 
     /// Returns the item that stays, made of a copy that the store would delete.
     pub fn kept(&self) -> Self {
-        let state = if self.departure.is_some() { State::Departing } else { State::Live };
+        let state = if self.departure.is_some() { CopyState::Departing } else { CopyState::Live };
         Self { state, ttl: FOR_EVER, ..self.clone() }
     }
 
@@ -236,21 +224,14 @@ fn tag_text(item: &FeedItem) -> String {
 remembers!(created_by: StoredItem);
 
 impl Carried for NewsItem {
-    fn state(&self) -> CopyState {
-        match self {
-            Self::FeedItem(item) => match item.state {
-                State::Live => CopyState::Here(item.version),
-                State::Departing => CopyState::Departing(item.version),
-                State::Carried => CopyState::Carried(item.version),
-            },
-            Self::Vacated(_) => CopyState::Vacated,
-        }
+    fn copy(&self) -> Option<(CopyState, u64)> {
+        self.item().map(|item| (item.state, item.version))
     }
 
     fn carried(&self) -> Self {
         match self {
             Self::FeedItem(item) => Self::FeedItem(Box::new(StoredItem {
-                state: State::Carried,
+                state: CopyState::Carried,
                 ttl: TOMBSTONE_TTL_SECONDS,
                 ..(**item).clone()
             })),

@@ -14,6 +14,7 @@ use tributary_functions::{
     engines::{
         child_list::SortKey,
         merged_list::{Part, Row, Rows, Wanted},
+        relocation::CopyState,
     },
     values::Timestamp,
 };
@@ -21,7 +22,7 @@ use tributary_functions::{
 use super::filter::NewsFilter;
 use crate::news::{
     feeds::News,
-    model::{ItemId, NewsItem, PartitionKey, State, Store, StoredItem},
+    model::{ItemId, NewsItem, PartitionKey, Store, StoredItem},
     moves,
 };
 
@@ -148,7 +149,7 @@ impl Items {
 
     /// The row of an item, which the list shows unless the item is in the archive.
     fn shown(&self, item: StoredItem) -> Row<StoredItem> {
-        let is_archived = self.store == Store::Warm && item.state == State::Carried;
+        let is_archived = self.store == Store::Warm && item.state == CopyState::Carried;
         let key = SortKey(item.public.published_date, item.public.id.to_string());
         Row { key, version: item.version, item: Some(item).filter(|_| !is_archived) }
     }

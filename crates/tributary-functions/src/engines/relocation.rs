@@ -42,30 +42,35 @@
 //!
 //! *It ends.* Each step that is left out is found again by the query for what is due.
 
-use serde::{Serialize, de::DeserializeOwned};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::cosmos::{Container, Reason, StoreError, Stored};
 
 /// An item that can be brought to a colder container.
 pub trait Carried: Clone + Serialize + DeserializeOwned + Send + Sync {
-    /// What this copy is.
-    fn state(&self) -> CopyState;
+    /// What this copy is, and the version of the item that it has; `None` of the tombstone of an item that
+    /// has moved to another partition.
+    fn copy(&self) -> Option<(CopyState, u64)>;
 
     /// Returns the copy that stays behind, with a time to live.
     fn carried(&self) -> Self;
+
+    /// Returns true if this is the item in this version, or in a later one.
+    fn has_version(&self, version: u64) -> bool {
+        self.copy().is_some_and(|(_, here)| here >= version)
+    }
 }
 
-/// What a copy of an item is in its container.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What a copy of an item is in its container. An item stores it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub enum CopyState {
-    /// It is the item, in this version.
-    Here(u64),
+    /// It is the item.
+    Live,
     /// It is the item, which is about to move to another partition: that comes first.
-    Departing(u64),
-    /// The item is in the colder container; this copy has the version that was brought there.
-    Carried(u64),
-    /// The item has moved to another partition: a tombstone.
-    Vacated,
+    Departing,
+    /// The item is in the colder container; this copy goes away.
+    Carried,
 }
 
 /// How a relocation has ended.
@@ -94,15 +99,10 @@ pub async fn carry<T: Carried>(
     let Some(source) = from.read::<T>(partition, id).await? else {
         return Ok(Relocation::Nothing);
     };
-    let CopyState::Here(version) = source.item.state() else {
+    let Some((CopyState::Live, version)) = source.item.copy() else {
         return Ok(Relocation::Nothing);
     };
-    let is_there = target.as_ref().is_some_and(|target| match target.item.state() {
-        CopyState::Here(there) | CopyState::Departing(there) | CopyState::Carried(there) => {
-            there >= version
-        }
-        CopyState::Vacated => false,
-    });
+    let is_there = target.as_ref().is_some_and(|target| target.item.has_version(version));
     if !is_there {
         let etag = target.as_ref().map(|target| &target.etag);
         to.put(partition, id, &source.item, etag).await?;
@@ -118,7 +118,7 @@ pub async fn remove_carried<T: Carried>(
     id: &str,
 ) -> Result<(), StoreError> {
     let Some(copy) = container.read::<T>(partition, id).await? else { return Ok(()) };
-    if !matches!(copy.item.state(), CopyState::Carried(_)) {
+    if !matches!(copy.item.copy(), Some((CopyState::Carried, _))) {
         return Ok(());
     }
     match container.delete(partition, id, &copy.etag).await {
