@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     CHILD_BYTES, Family,
-    group::{Answer, ChildWrite, Group, Step, Write, Written},
-    operation::{Change, Known, Operation, Settled},
+    group::{Answer, Group, Step, Write, Written},
+    operation::{Change, ChildWrite, Known, Operation, Settled},
 };
 use crate::{
     cosmos::{Combine, Container, ETag, Refusal, StoreError, Stored, Transaction},

@@ -6,7 +6,7 @@ use std::{collections::HashMap, mem, sync::Arc};
 
 use super::{
     Changes, Family, Remembers,
-    operation::{Change, Known, Operation, Outcome, Settled},
+    operation::{Change, ChildWrite, Known, Operation, Outcome, Settled},
 };
 use crate::{
     cosmos::{ETag, Reads, Reason, Refusal, StoreError, Stored},
@@ -30,13 +30,6 @@ pub(super) struct Write<I> {
     pub(super) parent: I,
     pub(super) upon: ETag,
     pub(super) children: Vec<ChildWrite<I>>,
-}
-
-/// A child in a transaction.
-pub(super) enum ChildWrite<I> {
-    Create(I),
-    /// By its id; with an ETag only where it has not changed since.
-    Delete(String, Option<ETag>),
 }
 
 /// What the store answers.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Family, group::ChildWrite};
+use super::Family;
 use crate::{
     cosmos::{ETag, Reads, Reason, StoreError, Stored},
     values::CommandId,
@@ -13,6 +13,13 @@ pub(super) enum Change<F: Family> {
     Create(F::Child),
     Delete(F::ChildId),
     Edit(F::Edit),
+}
+
+/// A child in a transaction.
+pub(super) enum ChildWrite<I> {
+    Create(I),
+    /// By its id; with an ETag only where it has not changed since.
+    Delete(String, Option<ETag>),
 }
 
 /// A change that is to be carried out.
