@@ -46,8 +46,10 @@ fn pages(root: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let mut pages = markdown_files(&root.join("."))?;
     pages.extend(markdown_files(&root.join("docs"))?);
     pages.extend(markdown_files(&root.join("docs/adr"))?);
-    for entry in fs::read_dir(root.join("crates"))? {
-        pages.extend(markdown_files(&entry?.path())?);
+    for crates in ["crates", "tools"] {
+        for entry in fs::read_dir(root.join(crates))? {
+            pages.extend(markdown_files(&entry?.path())?);
+        }
     }
     Ok(pages.iter().map(|page| normal(page)).collect())
 }

@@ -24,7 +24,7 @@ pub(crate) struct Options {
 }
 
 pub(crate) fn package(options: &Options) -> anyhow::Result<()> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask has no parent")?;
+    let root = &Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let profile = "deployed".to_owned();
     let build = BuildOptions { profile, install_tools: options.install_tools };
     let app = tributary_package::build(root, &build)?;

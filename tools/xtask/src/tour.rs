@@ -217,6 +217,6 @@ mod tests {
 
     #[test]
     fn the_readme_shows_the_answers_of_all_its_commands() {
-        steps(include_str!("../../README.md")).map(|steps| assert!(steps.len() > 5)).unwrap();
+        steps(include_str!("../../../README.md")).map(|steps| assert!(steps.len() > 5)).unwrap();
     }
 }

@@ -101,7 +101,7 @@ pub(crate) async fn run(options: &Options) -> anyhow::Result<()> {
         eprintln!("{}", function.name);
         let candidates = requests::candidates(&data, function.name);
         let candidates = candidates.with_context(|| {
-            format!("crates/bench/src/worst/requests.rs has no requests of {}", function.name)
+            format!("tools/bench/src/worst/requests.rs has no requests of {}", function.name)
         })?;
         let mut app = world.app.clone();
         for (name, value) in requests::settings(function.name) {

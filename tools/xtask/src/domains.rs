@@ -197,7 +197,7 @@ fn remove_module(file: &Path) -> anyhow::Result<TestModule> {
 /// The crates that import the domain.
 fn tools(root: &Path, name: &str) -> anyhow::Result<Vec<String>> {
     let mut tools = Vec::new();
-    for folder in fs::read_dir(root.join("crates"))? {
+    for folder in fs::read_dir(root.join("tools"))? {
         let folder = folder?.path();
         let manifest = fs::read_to_string(folder.join("Cargo.toml"))?;
         let text = all_text(&folder)?;

@@ -16,7 +16,7 @@ use serde::Deserialize;
 use crate::tree::{Tree, run};
 
 /// The guards, beside this crate's manifest.
-const FILE: &str = "xtask/guards.toml";
+const FILE: &str = "tools/xtask/guards.toml";
 /// The page that shows them.
 const PAGE: &str = "docs/guards.md";
 
