@@ -20,6 +20,8 @@ use axum::{Json, Router};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
+#[cfg(unix)]
+use tokio::signal::unix::{SignalKind, signal};
 
 #[derive(Clone, Default)]
 struct App {
@@ -56,8 +58,20 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         .route("/api/{*path}", any(echo))
         .route("/{function}", post(invoke))
         .with_state(App::default());
-    axum::serve(TcpListener::bind(("127.0.0.1", port)).await?, router).await?;
-    Ok(())
+    let listener = TcpListener::bind(("127.0.0.1", port)).await?;
+    axum::serve(listener, router).with_graceful_shutdown(asked_to_end()).await?;
+    // As a handler of the `custom-handler` crate ends.
+    exit(200)
+}
+
+/// Waits for SIGTERM; without end where there are no signals.
+async fn asked_to_end() {
+    #[cfg(unix)]
+    if let Ok(mut terminate) = signal(SignalKind::terminate()) {
+        terminate.recv().await;
+        return;
+    }
+    std::future::pending::<()>().await;
 }
 
 async fn ready() -> impl IntoResponse {

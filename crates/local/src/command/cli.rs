@@ -61,6 +61,12 @@ pub(crate) struct Cli {
     #[arg(long, value_name = "N", requires = "chaos", default_value_t = 1)]
     pub seed: u64,
 
+    /// Build again after each change of a file, and go on with the new handler: store, data and
+    /// positions in the change feeds stay. Requests in flight are finished, and others wait. What
+    /// does not build is shown, and the app runs on as it was.
+    #[arg(long, conflicts_with = "cosmos_only")]
+    pub watch: bool,
+
     /// Print every line: of the handler, and of each invocation with its id.
     #[arg(long, short)]
     pub verbose: bool,

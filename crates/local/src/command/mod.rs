@@ -11,10 +11,13 @@
 //! and the tests.
 
 mod cli;
+mod launch;
 mod launcher;
 mod project;
 mod run;
+mod running_app;
 mod signals;
+mod watch;
 
 use std::process::ExitCode;
 

@@ -15,6 +15,8 @@ pub(crate) struct Project {
     pub root: PathBuf,
     /// Where Cargo builds.
     pub target: PathBuf,
+    /// The folders of the packages.
+    pub packages: Vec<PathBuf>,
     this: Option<Target>,
 }
 
@@ -26,6 +28,7 @@ struct Metadata {
 
 #[derive(Deserialize)]
 struct Package {
+    manifest_path: PathBuf,
     targets: Vec<Target>,
 }
 
@@ -80,11 +83,13 @@ impl Project {
         }
         let metadata: Metadata =
             serde_json::from_slice(&output.stdout).context("cargo metadata has another shape")?;
+        let folders = metadata.packages.iter().filter_map(|package| package.manifest_path.parent());
+        let packages = folders.map(Path::to_owned).collect();
         let mut targets = metadata.packages.into_iter().flat_map(|package| package.targets);
         let this = this().and_then(|name| {
             targets.find(|one| one.name == name && (one.is("bin") || one.is("example")))
         });
-        Ok(Self { root: root.to_owned(), target: metadata.target_directory, this })
+        Ok(Self { root: root.to_owned(), target: metadata.target_directory, packages, this })
     }
 
     /// Builds the handler and gives the path of the executable `name`.

@@ -78,6 +78,8 @@ enum Kill {
     TimedOut,
     /// On purpose: not an error of the handler.
     OnPurpose,
+    /// Its executable was replaced. It may finish the requests in flight first.
+    Replaced,
 }
 
 /// What the handler is doing.
@@ -97,6 +99,8 @@ const MOST_ERRORS: usize = 3;
 const ERROR_INTERVAL: Duration = Duration::from_mins(30);
 /// How often `GET /` is asked.
 const READY_INTERVAL: Duration = Duration::from_millis(25);
+/// How long a handler whose executable was replaced may take to finish the requests in flight.
+const REPLACE_GRACE: Duration = Duration::from_secs(10);
 /// With this code the handler asks to be started again.
 const INTENDED_RESTART: i32 = 200;
 
@@ -175,6 +179,21 @@ impl HandlerWatch {
     pub fn crash(&self) {
         let _ = self.kill.try_send(Kill::OnPurpose);
     }
+
+    /// Starts the executable again after its file was replaced, and returns the URL when the new process is
+    /// ready. Requests in flight are finished first; requests that arrive meanwhile wait.
+    ///
+    /// # Errors
+    /// When the handler failed for good.
+    pub async fn replace(&self) -> Result<String, HandlerError> {
+        let mut state = self.state.clone();
+        state.mark_unchanged();
+        // The supervisor has ended when nothing receives.
+        if self.kill.send(Kill::Replaced).await.is_ok() {
+            let _ = state.changed().await;
+        }
+        self.url().await
+    }
 }
 
 struct Supervisor {
@@ -218,6 +237,7 @@ impl Supervisor {
                     self.console.info("The handler was killed on purpose; starting it again");
                     continue;
                 }
+                End::Killed(Kill::Replaced) => continue,
                 End::Killed(Kill::TimedOut) => "was killed after functionTimeout".to_owned(),
             };
             if errors.back().is_some_and(|last| last.elapsed() >= ERROR_INTERVAL) {
@@ -243,10 +263,18 @@ impl Supervisor {
             },
         }
         self.state.send_replace(HandlerState::Ready(url));
-        tokio::select! {
-            status = group.wait() => Ok(End::Exited(status?)),
-            Some(kill) = self.killed.recv() => Ok(End::Killed(kill)),
+        let kill = tokio::select! {
+            status = group.wait() => return Ok(End::Exited(status?)),
+            Some(kill) = self.killed.recv() => kill,
+        };
+        if kill == Kill::Replaced {
+            // New requests wait from now on.
+            self.state.send_replace(HandlerState::Starting);
+            group.ask_to_end();
+            // One that does not end by itself is killed with its group.
+            let _ = tokio::time::timeout(REPLACE_GRACE, group.wait()).await;
         }
+        Ok(End::Killed(kill))
     }
 }
 
@@ -303,14 +331,29 @@ impl ProcessGroup {
         let status = self.child.wait().await;
         status.map_err(|error| HandlerError::Spawn(self.name.clone(), error.to_string()))
     }
+
+    /// Asks the handler to finish what it has in flight and to end. Where there are no signals, it ends at
+    /// once.
+    fn ask_to_end(&mut self) {
+        #[cfg(unix)]
+        if let Some(process) = self.process() {
+            // It fails only when the process is gone.
+            let _ = rustix::process::kill_process(process, rustix::process::Signal::TERM);
+        }
+        #[cfg(not(unix))]
+        let _ = self.child.start_kill();
+    }
+
+    #[cfg(unix)]
+    fn process(&self) -> Option<rustix::process::Pid> {
+        self.id.and_then(|id| i32::try_from(id).ok()).and_then(rustix::process::Pid::from_raw)
+    }
 }
 
 impl Drop for ProcessGroup {
     fn drop(&mut self) {
         #[cfg(unix)]
-        if let Some(group) =
-            self.id.and_then(|id| i32::try_from(id).ok()).and_then(rustix::process::Pid::from_raw)
-        {
+        if let Some(group) = self.process() {
             // It fails only when no process of the group is left.
             let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
         }

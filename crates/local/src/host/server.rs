@@ -17,6 +17,7 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::app::FunctionApp;
 use super::connection;
+use super::console::Console;
 use super::failure::Failure;
 use super::feed::FeedPump;
 use super::feed_error::FeedError;
@@ -32,6 +33,9 @@ use super::served;
 use super::settings::Settings;
 use super::timer;
 use crate::chaos::{Chaos, Kind};
+
+/// How long connections may take to end when the host stops. Their handlers have ended before.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Why the host does not run.
 #[derive(Debug, thiserror::Error)]
@@ -62,13 +66,16 @@ pub enum HostError {
 #[derive(Debug)]
 pub struct Host {
     url: String,
+    port: u16,
     handlers: Vec<HandlerProcess>,
     watches: Vec<HandlerWatch>,
+    app: FunctionApp,
+    console: Console,
     stop: CancellationToken,
     /// They end at `stop`, each with what it has under way.
     triggers: JoinSet<()>,
-    /// It ends when it is dropped.
-    _front: AbortOnDropHandle<()>,
+    /// It ends at `stop`, when its connections have ended, or when it is dropped.
+    front: AbortOnDropHandle<()>,
 }
 
 impl Host {
@@ -108,18 +115,12 @@ impl Host {
             })
             .collect();
         let watches: Vec<_> = handlers.iter().map(HandlerProcess::watch).collect();
+        let mut urls = Vec::with_capacity(watches.len());
         for watch in &watches {
-            watch.url().await?;
+            urls.push(watch.url().await?);
         }
-
         let client = handler_client();
-        if let Some(watch) = watches.first()
-            && let Some(served) = served::ask(&client, &watch.url().await?).await
-        {
-            for mismatch in served::mismatches(&app, &served) {
-                options.console.warn(&mismatch);
-            }
-        }
+        warn_of_mismatches(&app, &client, &urls, &options.console).await;
         let invoker = |watch: &HandlerWatch| -> Arc<dyn Invoker> {
             Arc::new(HandlerInvoker {
                 handler: watch.clone(),
@@ -137,14 +138,24 @@ impl Host {
         let stop = CancellationToken::new();
         let mut triggers = JoinSet::new();
         start_triggers(&app, &clients, &invokers, &options, &stop, &mut triggers)?;
-        let front = Front::new(app, serving.to_vec(), client, first, options)?;
+        let console = options.console.clone();
+        let front = Front::new(app.clone(), serving.to_vec(), client, first, options)?;
         let router = Router::new().fallback(serve).with_state(Arc::new(front));
+        let stopped = stop.clone().cancelled_owned();
         let front = tokio::spawn(async move {
-            // It ends only with the task.
-            let _ = axum::serve(HostListener(listener), router).await;
+            // It has no errors of its own.
+            let serving = axum::serve(HostListener(listener), router);
+            let _ = serving.with_graceful_shutdown(stopped).await;
         });
-        let (url, front) = (format!("http://{address}"), AbortOnDropHandle::new(front));
-        Ok(Self { url, handlers, watches, stop, triggers, _front: front })
+        let front = AbortOnDropHandle::new(front);
+        let url = format!("http://{address}");
+        let port = address.port();
+        Ok(Self { url, port, handlers, watches, app, console, stop, triggers, front })
+    }
+
+    /// Returns the port of the HTTP functions.
+    pub fn port(&self) -> u16 {
+        self.port
     }
 
     /// Where the HTTP functions are: `http://127.0.0.1:7071`.
@@ -173,6 +184,20 @@ impl Host {
         true
     }
 
+    /// Starts each handler again, after the file of the executable was replaced, and waits until all are
+    /// ready. Requests in flight are finished first; requests that arrive meanwhile wait.
+    ///
+    /// # Errors
+    /// When a handler failed for good.
+    pub async fn replace_handlers(&self) -> Result<(), HandlerError> {
+        let mut urls = Vec::with_capacity(self.watches.len());
+        for watch in &self.watches {
+            urls.push(watch.replace().await?);
+        }
+        warn_of_mismatches(&self.app, &handler_client(), &urls, &self.console).await;
+        Ok(())
+    }
+
     /// Ends everything and leaves no process. Batches in flight come again at the next start.
     pub async fn stop(mut self) {
         self.stop.cancel();
@@ -180,6 +205,24 @@ impl Host {
             handler.stop().await;
         }
         while self.triggers.join_next().await.is_some() {}
+        let _ = tokio::time::timeout(CLOSE_TIMEOUT, self.front).await;
+    }
+}
+
+/// Warns of functions that only the handler has, or only the app's folder. All handlers are alike, so one is
+/// asked.
+async fn warn_of_mismatches(
+    app: &FunctionApp,
+    client: &HandlerClient,
+    handlers: &[String],
+    console: &Console,
+) {
+    if let Some(url) = handlers.first()
+        && let Some(served) = served::ask(client, url).await
+    {
+        for mismatch in served::mismatches(app, &served) {
+            console.warn(&mismatch);
+        }
     }
 }
 

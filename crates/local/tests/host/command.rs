@@ -16,13 +16,15 @@ use crate::support::{Folder, cosmos_function, eventually, host_json, http_functi
 struct Running {
     child: Child,
     stdout: BufReader<std::process::ChildStdout>,
+    stderr: BufReader<std::process::ChildStderr>,
 }
 
 impl Running {
     fn start(app: &Folder, arguments: &[&str]) -> Self {
         let mut child = command(app, arguments).spawn().unwrap();
         let stdout = BufReader::new(child.stdout.take().unwrap());
-        Self { child, stdout }
+        let stderr = BufReader::new(child.stderr.take().unwrap());
+        Self { child, stdout, stderr }
     }
 
     fn ready(&mut self) -> Value {
@@ -31,14 +33,26 @@ impl Running {
         serde_json::from_str(&line).unwrap()
     }
 
+    /// Waits for a line on stderr that has `text`.
+    fn complains_of(&mut self, text: &str) {
+        let mut lines = self.stderr.by_ref().lines();
+        assert!(lines.any(|line| line.unwrap().contains(text)), "{text}");
+    }
+
     /// Sends a signal and waits for the end; gives what else came on stdout.
-    fn end_by(mut self, signal: &str) -> String {
+    fn end_by(self, signal: &str) -> String {
+        self.ended_by(signal).0
+    }
+
+    /// Sends a signal and waits for the end; gives what else came on stdout and stderr.
+    fn ended_by(mut self, signal: &str) -> (String, String) {
         let id = self.child.id().to_string();
         assert!(Command::new("kill").args([signal, &id]).status().unwrap().success());
         self.child.wait().unwrap();
-        let mut rest = String::new();
-        self.stdout.read_to_string(&mut rest).unwrap();
-        rest
+        let (mut stdout, mut stderr) = (String::new(), String::new());
+        self.stdout.read_to_string(&mut stdout).unwrap();
+        self.stderr.read_to_string(&mut stderr).unwrap();
+        (stdout, stderr)
     }
 }
 
@@ -93,6 +107,37 @@ async fn stdout_has_exactly_one_line_and_a_signal_leaves_no_process() {
             eventually("the handler is gone", async || (!is_running(&handler)).then_some(())).await;
         }
     }
+}
+
+#[tokio::test]
+async fn a_watched_app_goes_on_with_new_files_and_after_a_broken_one() {
+    let app = app();
+    let mut running = Running::start(&app, &[&FREE_PORTS[..], &["--watch"]].concat());
+    let api = running.ready()["api"].as_str().unwrap().to_owned();
+    let first = get(&format!("{api}/who")).await.json()["process"].clone();
+
+    // Another executable: the host goes on.
+    let handler = app.path().join("echo_handler");
+    let built = std::fs::canonicalize(&handler).unwrap();
+    let new = app.path().join("new");
+    std::fs::copy(built, &new).unwrap();
+    std::fs::rename(new, handler).unwrap();
+    assert_eq!(running.ready()["api"], api);
+    let second = get(&format!("{api}/who")).await.json()["process"].clone();
+    assert_ne!(first, second);
+
+    // A file of the host that cannot be read: the app runs on as it was.
+    std::fs::write(app.path().join("Rest/function.json"), "{").unwrap();
+    running.complains_of("Rest/function.json");
+    assert_eq!(get(&format!("{api}/who")).await.json()["process"], second);
+
+    // Another route: the host starts again, on its port.
+    app.write("Rest/function.json", &http_function("api/others/{*path}", &[], "anonymous"));
+    assert_eq!(running.ready()["api"], api);
+    assert_eq!(get(&format!("{api}/who")).await.status, StatusCode::NOT_FOUND);
+    let third = get(&format!("{api}/others/who")).await;
+    assert_eq!(third.status, StatusCode::IM_A_TEAPOT);
+    running.end_by("-INT");
 }
 
 #[tokio::test]
@@ -312,13 +357,10 @@ async fn printed(arguments: &[&str]) -> (String, String) {
     ]);
     let arguments = [&FREE_PORTS[..], &["--enable-auth"], arguments].concat();
     let mut running = Running::start(&app, &arguments);
-    let mut stderr = running.child.stderr.take().unwrap();
     let api = running.ready()["api"].as_str().unwrap().to_owned();
     assert_eq!(get(&format!("{api}/change")).await.status, StatusCode::UNAUTHORIZED);
     assert_eq!(get(&format!("{api}/other")).await.status, StatusCode::IM_A_TEAPOT);
-    running.end_by("-INT");
-    let mut text = String::new();
-    stderr.read_to_string(&mut text).unwrap();
+    let (_, text) = running.ended_by("-INT");
     (text, api)
 }
 
@@ -356,11 +398,8 @@ async fn a_function_that_the_handler_or_the_host_does_not_know_is_warned_of() {
     let values = serde_json::json!({ "Values": { "ECHO_FUNCTIONS": "Fresh,Rest" } });
     app.write("local.settings.json", &values);
     let mut running = Running::start(&app, &FREE_PORTS);
-    let mut stderr = running.child.stderr.take().unwrap();
     running.ready();
-    running.end_by("-INT");
-    let mut text = String::new();
-    stderr.read_to_string(&mut text).unwrap();
+    let (_, text) = running.ended_by("-INT");
     for expected in [
         "Fresh has no folder: the handler serves it, and the host never calls it. Add \
          functions/Fresh/function.json",

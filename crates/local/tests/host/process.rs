@@ -3,8 +3,13 @@
 use std::time::Duration;
 
 use axum::http::{Method, StatusCode};
+use futures::FutureExt as _;
 use serde_json::json;
-use tributary_local::host::{Console, FunctionApp, Host, HostError, HostOptions, Settings};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+use tributary_local::host::{
+    Console, FunctionApp, HandlerOptions, HandlerProcess, Host, HostError, HostOptions, Settings,
+};
 
 use crate::http::{get, post, send, start};
 use crate::support::{Folder, cosmos_function, eventually, http_function, settings, staged};
@@ -73,6 +78,45 @@ async fn three_errors_stop_the_host() {
     let error = host.failed().await.to_string();
     assert!(error.contains("three times") && error.contains("exit code 3"), "{error}");
     host.stop().await;
+}
+
+#[tokio::test]
+async fn a_replaced_handler_finishes_its_request_and_requests_that_arrive_meanwhile_wait() {
+    let app = app();
+    let options = HandlerOptions {
+        executable: app.path().join("echo_handler"),
+        arguments: Vec::new(),
+        working_directory: app.path().to_owned(),
+        settings: settings(),
+        launcher: None,
+        start_timeout: Duration::from_secs(30),
+    };
+    let handler = HandlerProcess::start(options, Console::kept());
+    let watch = handler.watch();
+    let url = watch.url().await.unwrap();
+    let first = get(&format!("{url}/api/who")).await.json()["process"].clone();
+
+    // It asks for the body, so the request is in flight.
+    let mut caller = TcpStream::connect(url.strip_prefix("http://").unwrap()).await.unwrap();
+    let head = "POST /api/slow HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\n";
+    caller.write_all(format!("{head}Content-Length: 4\r\n\r\n").as_bytes()).await.unwrap();
+    let mut asks = [0; "HTTP/1.1 100 Continue\r\n\r\n".len()];
+    caller.read_exact(&mut asks).await.unwrap();
+    let replaced = tokio::spawn({
+        let watch = watch.clone();
+        async move { watch.replace().await }
+    });
+    let waits = async || watch.url().now_or_never().is_none().then_some(());
+    eventually("new requests wait", waits).await;
+    caller.write_all(b"late").await.unwrap();
+    let mut answer = [0; "HTTP/1.1 418".len()];
+    caller.read_exact(&mut answer).await.unwrap();
+    assert_eq!(answer, *b"HTTP/1.1 418");
+
+    let url = replaced.await.unwrap().unwrap();
+    let second = get(&format!("{url}/api/who")).await.json()["process"].clone();
+    assert_ne!(first, second);
+    handler.stop().await;
 }
 
 #[tokio::test]

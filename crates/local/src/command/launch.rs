@@ -1,0 +1,261 @@
+//! The app and its host: what is read, built, staged and started.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use anyhow::Context as _;
+use azure_data_cosmos_driver::models::ConnectionString;
+use tributary_package::{Layout, function_folders};
+
+use super::{cli::Cli, launcher, project::Project};
+use crate::{
+    chaos::Chaos,
+    cosmos::{self, ContainersFile, CosmosEndpoint, EndpointOptions, RunningServer},
+    host::{self, AuthLevel, Console, FunctionApp, Host, HostOptions, Keys, Settings, Trigger},
+};
+
+/// The setting with the database's name, and what it is without the setting.
+const DATABASE: (&str, &str) = ("CosmosDatabase", "tributary");
+/// The definition of the containers.
+const CONTAINERS: &str = "infra/containers.json";
+/// The connection that the handler reads; triggers may name others.
+const CONNECTION: &str = "CosmosConnection";
+
+/// An app that is started on one store, as often as its files change.
+pub(super) struct Launch {
+    pub(super) root: PathBuf,
+    pub(super) cli: Cli,
+    pub(super) store: Store,
+    pub(super) keys: Option<Keys>,
+    pub(super) chaos: Option<Chaos>,
+    pub(super) console: Console,
+}
+
+/// The files of an app that the host reads.
+#[derive(Debug, Clone)]
+pub(super) struct AppFiles {
+    app: FunctionApp,
+    settings: Settings,
+    texts: BTreeMap<PathBuf, Vec<u8>>,
+}
+
+impl AppFiles {
+    /// Returns true if no file has changed since `earlier` was read.
+    pub(super) fn are_those_of(&self, earlier: &Self) -> bool {
+        self.texts == earlier.texts
+    }
+}
+
+impl Launch {
+    /// Reads the files of the host.
+    pub(super) fn read(&self) -> anyhow::Result<AppFiles> {
+        let settings = read_settings(&self.root)?;
+        let app = FunctionApp::load(&self.root, &settings)?;
+        let functions = function_folders(&self.root)?.into_values();
+        let files = functions
+            .map(|folder| folder.join("function.json"))
+            .chain([self.root.join("host.json"), self.root.join(CONTAINERS)])
+            .chain(settings_file(&self.root));
+        let texts = files.filter_map(|file| Some((file.clone(), fs::read(file).ok()?))).collect();
+        Ok(AppFiles { app, settings, texts })
+    }
+
+    /// Makes the containers of the app that are not there.
+    pub(super) async fn provision(&self) -> anyhow::Result<()> {
+        let file = self.root.join(CONTAINERS);
+        if !file.is_file() {
+            return Ok(());
+        }
+        let containers = ContainersFile::read(&file)?;
+        let settings = read_settings(&self.root)?;
+        let database = settings.get(DATABASE.0).unwrap_or(DATABASE.1);
+        self.store.provision(database, &containers).await
+    }
+
+    /// Returns the Cargo project of the app; `None` where there is nothing to build.
+    pub(super) async fn project(&self) -> anyhow::Result<Option<Project>> {
+        if !self.root.join("Cargo.toml").is_file() {
+            return Ok(None);
+        }
+        Project::read(&self.root).await.map(Some)
+    }
+
+    /// Builds the handler, and returns its executable.
+    pub(super) async fn build(
+        &self,
+        files: &AppFiles,
+        project: Option<&Project>,
+    ) -> anyhow::Result<PathBuf> {
+        let executable = Path::new(&files.app.host().executable);
+        let Some(project) = project else {
+            return Ok(self.root.join(executable));
+        };
+        let name = executable.file_stem().unwrap_or_default().to_string_lossy();
+        project.build(&name, self.cli.release).await
+    }
+
+    /// Puts the executable and the files of the host into the folder that is run, and returns the folder:
+    /// the app's own where there is nothing to build.
+    pub(super) fn stage(
+        &self,
+        files: &AppFiles,
+        project: Option<&Project>,
+        built: &Path,
+    ) -> anyhow::Result<PathBuf> {
+        let Some(project) = project else {
+            return Ok(self.root.clone());
+        };
+        let folder = project.target.join("functionapp-local");
+        // A setting may have overridden what the file says.
+        let executable = files.app.host().executable.clone();
+        let layout = Layout { executable, ..Layout::read(&self.root)? };
+        tributary_package::stage(&layout, built, &folder)?;
+        // `func start --script-root` reads its settings there.
+        if let Some(settings) = settings_file(&self.root) {
+            let to = folder.join("local.settings.json");
+            fs::copy(&settings, &to).with_context(|| format!("{}", settings.display()))?;
+        }
+        Ok(folder)
+    }
+
+    /// Starts the host with the handler in a folder.
+    pub(super) async fn start(
+        &self,
+        files: &AppFiles,
+        folder: PathBuf,
+        port: u16,
+    ) -> anyhow::Result<Host> {
+        let Self { cli, store, console, .. } = self;
+        let AppFiles { app, mut settings, .. } = files.clone();
+        for warning in app.warnings() {
+            console.warn(warning);
+        }
+        warn_of_missing_settings(&app, &settings, console);
+        settings.set_connection(CONNECTION, &store.connection);
+        for function in app.functions() {
+            if let Trigger::Cosmos(trigger) = &function.trigger {
+                settings.set_connection(&trigger.connection, &store.connection);
+                settings.set_connection(&trigger.lease_connection, &store.connection);
+            }
+        }
+        let options = HostOptions {
+            port,
+            keys: self.keys.clone(),
+            poll_delay: cli.feed_poll_ms.map(Duration::from_millis),
+            launcher: launcher::words(),
+            console: console.clone(),
+            chaos: self.chaos.clone(),
+            ..HostOptions::new(folder)
+        };
+        let host = Host::start(app.clone(), &settings, options).await?;
+        print_functions(&app, &host, self.keys.as_ref(), console);
+        Ok(host)
+    }
+}
+
+/// `local.settings.json`, or the example for it; the environment wins, as with Core Tools.
+fn read_settings(root: &Path) -> anyhow::Result<Settings> {
+    let settings = settings_file(root).map(|path| Settings::read(&path)).transpose()?;
+    Ok(settings.unwrap_or_default().overridden_by(std::env::vars()))
+}
+
+fn settings_file(root: &Path) -> Option<PathBuf> {
+    let files = ["local.settings.json", "local.settings.json.example"];
+    files.iter().map(|file| root.join(file)).find(|path| path.is_file())
+}
+
+/// Core Tools refuses to start without these, so say it before someone tries.
+fn warn_of_missing_settings(app: &FunctionApp, settings: &Settings, console: &Console) {
+    if settings.get("FUNCTIONS_WORKER_RUNTIME") != Some("custom") {
+        console.warn(
+            "local.settings.json: FUNCTIONS_WORKER_RUNTIME must be \"custom\" for func start",
+        );
+    }
+    let http = |trigger: &Trigger| matches!(trigger, Trigger::Http(_));
+    let storage = settings.iter().any(|(name, _)| name.starts_with("AzureWebJobsStorage"));
+    if !storage && !app.functions().iter().all(|function| http(&function.trigger)) {
+        console.warn("local.settings.json: AzureWebJobsStorage is missing: func start asks for it");
+    }
+}
+
+/// The Cosmos DB account in use: an own endpoint, or the one of `--cosmos`.
+pub(super) struct Store {
+    pub(super) connection: String,
+    url: String,
+    /// It ends when it is dropped.
+    pub(super) own: Option<(CosmosEndpoint, RunningServer)>,
+}
+
+impl Store {
+    /// Starts an endpoint, or takes the account of `--cosmos`.
+    pub(super) async fn start(cli: &Cli, chaos: Option<Chaos>) -> anyhow::Result<Self> {
+        if let Some(connection) = &cli.cosmos {
+            let parsed: ConnectionString = connection
+                .parse()
+                .ok()
+                .context("--cosmos must be a connection string, AccountEndpoint=…;AccountKey=…")?;
+            let url = parsed.account_endpoint().to_owned();
+            return Ok(Self { connection: connection.clone(), url, own: None });
+        }
+        let (partitions, charges) = (cli.partitions, cli.charge);
+        let options = EndpointOptions { partitions, charges, chaos, ..EndpointOptions::default() };
+        let endpoint = CosmosEndpoint::in_process(options)?;
+        let server = endpoint.serve(cli.cosmos_port).await?;
+        Ok(Self {
+            connection: server.connection_string(),
+            url: server.url(),
+            own: Some((endpoint, server)),
+        })
+    }
+
+    /// The address of the account.
+    pub(super) fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Makes the containers that are not there.
+    async fn provision(&self, database: &str, containers: &ContainersFile) -> anyhow::Result<()> {
+        if let Some((endpoint, _)) = &self.own {
+            endpoint.provision(database, containers).await?;
+        } else {
+            let client = host::connect(&self.connection).await;
+            let client = client.map_err(|fault| anyhow::anyhow!("--cosmos: {fault}"))?;
+            cosmos::provision(&client, database, containers).await?;
+        }
+        Ok(())
+    }
+}
+
+fn print_functions(app: &FunctionApp, host: &Host, keys: Option<&Keys>, console: &Console) {
+    console.heading("\nFunctions:\n");
+    for function in app.functions() {
+        let what = match &function.trigger {
+            Trigger::Http(http) => {
+                let methods: Vec<_> = http.methods.iter().map(http::Method::as_str).collect();
+                let methods = methods.join(",");
+                let locked = keys.is_some() && http.auth_level != AuthLevel::Anonymous;
+                let lock = if locked { " (key)" } else { "" };
+                let route = app.host().full_route(&http.route);
+                let methods = if methods.is_empty() { methods } else { format!("[{methods}] ") };
+                format!("{methods}{}/{route}{lock}", host.url())
+            }
+            Trigger::Cosmos(trigger) => {
+                format!("cosmosDBTrigger on {}/{}", trigger.database, trigger.container)
+            }
+            Trigger::Timer(timer) => format!("timerTrigger at {}", timer.schedule.as_str()),
+        };
+        console.plain(&format!("\t{}: {what}", function.name));
+    }
+    for name in app.disabled() {
+        console.plain(&format!("\t{name}: disabled"));
+    }
+    if let Some(keys) = keys {
+        console.plain(&format!("\n\tFunction key: {}", keys.function));
+        console.plain(&format!("\tMaster key: {}", keys.master));
+    }
+    console.plain("");
+}

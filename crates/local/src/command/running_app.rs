@@ -1,0 +1,91 @@
+//! An app that runs, and is updated when its files have changed.
+
+use std::{fs, slice, time::SystemTime};
+
+use super::{
+    launch::{AppFiles, Launch},
+    project::Project,
+    watch::Changes,
+};
+use crate::host::{HandlerError, Host};
+
+/// An app on its host, or before its first start.
+pub(super) struct RunningApp {
+    pub(super) launch: Launch,
+    /// The Cargo project of the app; `None` where there is nothing to build.
+    project: Option<Project>,
+    host: Option<Host>,
+    /// The port of the first host, which each later one takes.
+    port: u16,
+    /// The files that the host has read.
+    files: Option<AppFiles>,
+    /// When the executable of the handler was built.
+    built_at: Option<SystemTime>,
+}
+
+impl RunningApp {
+    /// The app, before its first start.
+    pub(super) async fn new(launch: Launch) -> anyhow::Result<Self> {
+        let project = launch.project().await?;
+        let port = launch.cli.port;
+        Ok(Self { launch, project, host: None, port, files: None, built_at: None })
+    }
+
+    /// Watches the files of the app.
+    pub(super) fn changes(&self) -> anyhow::Result<Changes> {
+        match &self.project {
+            Some(project) => Changes::begin(&project.packages, Some(&project.target)),
+            None => Changes::begin(slice::from_ref(&self.launch.root), None),
+        }
+    }
+
+    /// Brings the app up to date with its files. Returns false if nothing has changed that runs.
+    ///
+    /// Cargo decides whether there is a new executable. It takes the place of the old one in the running
+    /// host, which finishes the requests in flight. The host starts again where a file of its own has
+    /// changed. The store stays in either case. After an error, the app runs on as it was, if it did and
+    /// the host did not have to start again.
+    pub(super) async fn update(&mut self) -> anyhow::Result<bool> {
+        let files = self.launch.read()?;
+        let built = self.launch.build(&files, self.project.as_ref()).await?;
+        let built_at = fs::metadata(&built).and_then(|file| file.modified()).ok();
+        let is_same = self.files.as_ref().is_some_and(|earlier| files.are_those_of(earlier));
+        if self.host.is_some() && is_same && built_at == self.built_at {
+            return Ok(false);
+        }
+        let folder = self.launch.stage(&files, self.project.as_ref(), &built)?;
+        match &self.host {
+            Some(host) if is_same => host.replace_handlers().await?,
+            _ => {
+                self.stop().await;
+                self.launch.provision().await?;
+                let host = self.launch.start(&files, folder, self.port).await?;
+                self.port = host.port();
+                self.host = Some(host);
+            }
+        }
+        self.files = Some(files);
+        self.built_at = built_at;
+        Ok(true)
+    }
+
+    /// Returns where the HTTP functions are.
+    pub(super) fn url(&self) -> &str {
+        self.host.as_ref().map_or("", Host::url)
+    }
+
+    /// Waits until a handler has failed for good. An app that does not run waits without end.
+    pub(super) async fn failed(&self) -> HandlerError {
+        match &self.host {
+            Some(host) => host.failed().await,
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Ends the host and its handlers. The next update starts them again.
+    pub(super) async fn stop(&mut self) {
+        if let Some(host) = self.host.take() {
+            host.stop().await;
+        }
+    }
+}
