@@ -8,81 +8,25 @@
 //! | `feed` | `post` | the 100 newest posts in short form |
 //!
 //! To add an operation: 1. a file in [`commands`] or [`queries`] with one handler and what it
-//! decides; 2. a line in `http_functions`; 3. a story in `tests/it/blog/`;
-//! 4. `cargo xtask functions`.
+//! decides, and its two lines in the `mod.rs` there; 2. a line in `http_functions`; 3. a story in
+//! `tests/it/blog/`; 4. `cargo xtask functions`.
 
 pub mod model;
 
-pub mod commands {
-    //! Commands C1–C4 and the deletes: each writes one logical partition, in one transaction.
-    //!
-    //! A command reads, decides, and writes under a precondition. When it loses a race, or the
-    //! response of the store is lost, it starts over ([`tributary_functions::cosmos::retry`]). What it creates has
-    //! an id and a creation date that do not change between attempts, so it recognises its own write.
-    //! Comments and likes of one post that come at the same time go together
-    //! ([`counted_children`](tributary_functions::engines::counted_children)).
-    //!
-    //! Each takes an [`Actor`](tributary_functions::http::Actor) and says who that must be.
+pub mod commands;
+pub mod queries;
 
-    pub mod create_comment;
-    pub mod create_post;
-    pub mod create_user;
-    pub mod delete_comment;
-    pub mod delete_post;
-    pub mod like_post;
-    pub mod put_post;
-    pub mod put_user;
-    pub mod unlike_post;
-
-    mod error;
-}
-
-pub mod queries {
-    //! Queries Q1–Q6: each touches one logical partition, one store request a page.
-
-    pub mod get_comment;
-    pub mod get_feed;
-    pub mod get_like;
-    pub mod get_post;
-    pub mod get_user;
-    pub mod list_comments;
-    pub mod list_likes;
-    pub mod list_user_posts;
-}
-
-pub mod projections {
-    //! What keeps the blog's copies true. See [`tributary_functions::projection`] for how.
-    //!
-    //! | projection | reads | keeps true |
-    //! | --- | --- | --- |
-    //! | [`UsernamesInPosts`] | `users` | the name on posts, comments and likes, after a rename |
-    //! | [`PostsIntegrity`] | `posts` | the same, for what was created during the rename; and no comment or like outlives its post |
-    //! | [`PostCopiesInUsers`] | `posts` | short posts in the partition of their author |
-    //! | [`HomeFeed`] | `posts` | the 100 newest short posts in `feed` |
-    //!
-    //! Names reach the short posts by way of the posts: a renamed post is a change of its own. So the
-    //! chain ends: users → posts → copies, and nothing reads the change feed of the copies but to
-    //! ignore them.
-
-    mod home_feed;
-    mod post_copies_in_users;
-    mod posts_integrity;
-    mod usernames_in_posts;
-
-    pub use home_feed::{HomeFeed, NewestPosts};
-    pub use post_copies_in_users::{PostCopies, PostCopiesInUsers};
-    pub use posts_integrity::PostsIntegrity;
-    pub use usernames_in_posts::{Usernames, UsernamesInPosts};
-}
+pub mod projections;
 
 pub mod audit;
 
+mod errors;
 mod leftovers;
 mod reactions;
-mod stores;
+mod state;
 mod usernames;
 
-pub use stores::Blog;
+pub use state::Blog;
 
 use std::sync::Arc;
 
@@ -95,16 +39,14 @@ use tributary_functions::{
 
 use self::{
     commands::{
-        create_comment::create_comment, create_post::create_post, create_user::create_user,
-        delete_comment::delete_comment, delete_post::delete_post, like_post::like_post,
-        put_post::put_post, put_user::put_user, unlike_post::unlike_post,
+        create_comment, create_post, create_user, delete_comment, delete_post, like_post, put_post,
+        put_user, unlike_post,
     },
     model::sizes,
     projections::{NewestPosts, PostCopies, PostsIntegrity, Usernames, UsernamesInPosts},
     queries::{
-        get_comment::get_comment, get_feed::get_feed, get_like::get_like, get_post::get_post,
-        get_user::get_user, list_comments::list_comments, list_likes::list_likes,
-        list_user_posts::list_user_posts,
+        get_comment, get_feed, get_like, get_post, get_user, list_comments, list_likes,
+        list_user_posts,
     },
 };
 

@@ -12,8 +12,9 @@ use tributary_functions::{
 
 use super::{
     Blog,
+    errors::BlogError,
     model::{FormerName, NoUser, Reservation, User, UserId, UsersItem},
-    stores::{BlogError, UserSlot},
+    state::UserSlot,
 };
 
 /// The names of the users of a container.

@@ -18,17 +18,15 @@ pub mod projections;
 
 pub mod audit;
 
-mod catalog;
-mod customers;
 mod hashing;
 mod moves;
+mod orders;
+mod state;
 
-pub use catalog::Catalog;
-pub use customers::Customers;
+pub use state::{Catalog, Customers};
 
 use std::sync::Arc;
 
-use axum::extract::FromRef;
 use tributary_functions::{
     config::ConfigError,
     domain::{Context, Domain, bind},
@@ -46,26 +44,8 @@ use self::{
         INCLUDED_ORDERS, get_customer, get_label, get_order, get_product, get_top_customers,
         list_labels, list_orders, list_products,
     },
+    state::WebStore,
 };
-
-/// What the handlers of the WebStore take as their `State`: a part of it.
-#[derive(Clone)]
-pub struct WebStore {
-    catalog: Catalog,
-    customers: Customers,
-}
-
-impl FromRef<WebStore> for Catalog {
-    fn from_ref(store: &WebStore) -> Self {
-        store.catalog.clone()
-    }
-}
-
-impl FromRef<WebStore> for Customers {
-    fn from_ref(store: &WebStore) -> Self {
-        store.customers.clone()
-    }
-}
 
 /// Returns the WebStore as a domain of the app.
 pub fn domain(context: &Context<'_>) -> Result<Domain, ConfigError> {

@@ -55,7 +55,7 @@
 //! already, both products stay: no edit is lost, and the second can be deleted.
 
 use super::{
-    catalog::Catalog,
+    Catalog,
     model::{Arrival, CategoryId, Departure, Product, ProductId, ProductItem},
 };
 use tributary_functions::cosmos::{Reason, StoreError, Stored};

@@ -13,7 +13,7 @@ use super::{
 use crate::blog::{
     leftovers::Leftovers,
     model::{Post, PostCopy, PostId, PostsItem, Reservation, UserId, UsersItem},
-    stores::{BlogError, PostSlot, UserSlot},
+    state::{PostSlot, UserSlot},
     usernames::{free_name, take_name},
 };
 
@@ -143,14 +143,4 @@ impl BlogChecks {
 fn post_id(partition: &str) -> Result<PostId, Obstacle> {
     let reason = "its partition key is no id of a post: delete it";
     PostId::parse(partition.to_owned()).map_err(|_| Obstacle::ForAPerson(reason))
-}
-
-impl From<BlogError> for Obstacle {
-    fn from(error: BlogError) -> Self {
-        match error {
-            BlogError::Store(error) => error.into(),
-            // Another user has the name, or somebody has just reserved it.
-            _ => Self::Race,
-        }
-    }
 }

@@ -11,7 +11,7 @@ use super::put_post::create;
 use crate::blog::{
     Blog,
     model::{Post, PostId, PostText, PublicPost},
-    stores::PostSlot,
+    state::PostSlot,
 };
 
 /// Creates a post under an id of ours: one store request, and one for an author who has not been

@@ -9,7 +9,7 @@ use tributary_functions::{
 use crate::blog::{
     Blog,
     model::{PublicUser, UserId},
-    stores::UserSlot,
+    state::UserSlot,
 };
 
 /// A user: one point read.

@@ -9,9 +9,9 @@ use tributary_functions::{
 };
 
 use crate::webstore::{
-    catalog::{Catalog, product_place},
     model::{CategoryId, ProductId, ProductItem},
     moves,
+    state::{Catalog, product_place},
 };
 
 /// Deletes a product: two store requests. A tombstone takes its place.

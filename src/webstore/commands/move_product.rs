@@ -7,7 +7,7 @@ use tributary_functions::{
 };
 
 use crate::webstore::{
-    catalog::Catalog,
+    Catalog,
     model::{CategoryId, Departure, LabelKind, Product, ProductId, ProductItem, PublicProduct},
     moves::{self, MoveOutcome},
 };

@@ -11,12 +11,12 @@ use tributary_functions::{
 };
 
 use crate::webstore::{
-    catalog::{Catalog, product_place},
     model::{
         CategoryId, DeletedProduct, Description, Label, LabelCopy, LabelKind, MAX_TAGS, Name,
         Price, Product, ProductId, ProductText, PublicProduct, Sku, TagId,
     },
     moves::{self, MoveOutcome},
+    state::{Catalog, product_place},
 };
 
 impl FromForm for ProductText {

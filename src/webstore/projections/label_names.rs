@@ -7,7 +7,7 @@ use tributary_functions::{
 
 use super::names_in_products::NamesInProducts;
 use crate::webstore::{
-    catalog::Catalog,
+    Catalog,
     model::{DeletedLabel, LabelCopy, LabelItem},
 };
 

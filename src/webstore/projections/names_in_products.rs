@@ -6,7 +6,7 @@ use tributary_functions::{
 };
 
 use crate::webstore::{
-    catalog::Catalog,
+    Catalog,
     model::{Label, LabelItem, LabelKind, LabelRenaming, ProductItem},
 };
 

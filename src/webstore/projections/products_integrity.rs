@@ -9,7 +9,7 @@ use tributary_functions::{
 };
 
 use crate::webstore::{
-    catalog::Catalog,
+    Catalog,
     model::{
         CategoryId, Label, LabelCopy, LabelItem, LabelKind, Product, ProductId, ProductItem, TagId,
     },

@@ -7,7 +7,7 @@ use tributary_functions::{
 };
 
 use crate::webstore::{
-    catalog::Catalog,
+    Catalog,
     model::{CategoryId, ProductId, PublicProduct},
 };
 

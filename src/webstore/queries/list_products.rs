@@ -8,7 +8,7 @@ use tributary_functions::{
 
 use super::name_key::NameKey;
 use crate::webstore::{
-    catalog::Catalog,
+    Catalog,
     model::{CategoryId, LabelKind, PublicProduct},
 };
 

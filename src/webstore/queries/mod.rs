@@ -1,8 +1,10 @@
 //! The queries of the WebStore: each is one store request in one logical partition, top customers
 //! excepted.
 
-mod label;
 mod name_key;
+
+mod get_label;
+mod list_labels;
 
 mod get_product;
 mod list_products;
@@ -13,10 +15,11 @@ mod get_top_customers;
 mod list_orders;
 
 pub use get_customer::{INCLUDED_ORDERS, get_customer};
+pub use get_label::get_label;
 pub use get_order::get_order;
 pub use get_product::get_product;
 pub use get_top_customers::get_top_customers;
-pub use label::{get_label, list_labels};
+pub use list_labels::list_labels;
 pub use list_orders::list_orders;
 pub use list_products::list_products;
 

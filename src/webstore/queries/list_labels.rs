@@ -1,30 +1,16 @@
-//! `GET` of `/categories/{categoryId}`, `/tags/{tagId}`, `/categories` and `/tags`.
+//! `GET /categories` and `GET /tags`.
 
 use axum::{Json, extract::State};
 use tributary_functions::{
-    cosmos::{Query, Scope, StoreError, confirm},
-    http::{ApiError, Conditions, ItemResponse, List, PageRequest, Params, found},
+    cosmos::{Query, Scope, StoreError},
+    http::{ApiError, List, PageRequest},
 };
 
 use super::name_key::NameKey;
 use crate::webstore::{
-    catalog::Catalog,
+    Catalog,
     model::{LabelId, LabelKind, PublicLabel},
 };
-
-/// A category or a tag: one point read.
-pub async fn get_label<Id: LabelId>(
-    State(catalog): State<Catalog>,
-    Params(id): Params<Id>,
-    conditions: Conditions,
-) -> Result<ItemResponse<PublicLabel>, ApiError> {
-    let find = async |reads| {
-        let label = catalog.reading(reads).live_label(Id::KIND, id.as_ref()).await?;
-        label.ok_or(ApiError::NotFound(Id::KIND.as_str()))
-    };
-    let label = confirm(find).await?;
-    Ok(found(&conditions, &label.item.public, &label.etag))
-}
 
 /// All categories, or all tags, by name: one query in their partition.
 pub async fn list_labels<Id: LabelId>(

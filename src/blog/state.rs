@@ -7,11 +7,12 @@ use std::{
 
 use quick_cache::sync::Cache;
 use tributary_functions::{
-    cosmos::{Container, Cosmos, ETag, Reads, Retryable, StoreError, Stored, confirm, containers},
+    cosmos::{Container, Cosmos, ETag, Reads, StoreError, Stored, confirm, containers},
     engines::{command::Place, counted_children::CountedChildren},
 };
 
 use super::{
+    errors::BlogError,
     model::{
         Author, Comment, CommentId, DeletedPost, Like, NoUser, Post, PostId, PostsItem, User,
         UserId, UsersItem, like_id,
@@ -42,37 +43,6 @@ pub struct Blog {
     pub(super) reactions: CountedChildren<PostFamily>,
     /// What reads of the containers see.
     pub(super) reads: Reads,
-}
-
-/// Why the blog does not do what was asked for.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum BlogError {
-    /// This user does not exist.
-    #[error("there is no such user")]
-    NoUser,
-    /// This post does not exist.
-    #[error("there is no such post")]
-    NoPost,
-    /// Another user has the name, or is about to take it.
-    #[error("the name is taken")]
-    NameTaken,
-    /// The store's part.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-}
-
-impl Retryable for BlogError {
-    fn is_retryable(&self) -> bool {
-        self.of_store().is_some_and(|error| error.is_race() || error.is_unanswered())
-    }
-
-    fn may_be_stale(&self) -> bool {
-        matches!(self, Self::NoUser | Self::NoPost | Self::NameTaken)
-    }
-
-    fn of_store(&self) -> Option<&StoreError> {
-        if let Self::Store(error) = self { Some(error) } else { None }
-    }
 }
 
 /// What stands where a user would be.

@@ -1,0 +1,61 @@
+//! The errors of the blog: what callers are told of them, and what they mean to a repair.
+
+use tributary_functions::{
+    audit::Obstacle,
+    cosmos::{Retryable, StoreError},
+    http::ApiError,
+};
+
+/// Why the blog does not do what was asked for.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum BlogError {
+    /// This user does not exist.
+    #[error("there is no such user")]
+    NoUser,
+    /// This post does not exist.
+    #[error("there is no such post")]
+    NoPost,
+    /// Another user has the name, or is about to take it.
+    #[error("the name is taken")]
+    NameTaken,
+    /// The store's part.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl Retryable for BlogError {
+    fn is_retryable(&self) -> bool {
+        self.of_store().is_some_and(|error| error.is_race() || error.is_unanswered())
+    }
+
+    fn may_be_stale(&self) -> bool {
+        matches!(self, Self::NoUser | Self::NoPost | Self::NameTaken)
+    }
+
+    fn of_store(&self) -> Option<&StoreError> {
+        if let Self::Store(error) = self { Some(error) } else { None }
+    }
+}
+
+impl From<BlogError> for ApiError {
+    fn from(error: BlogError) -> Self {
+        match error {
+            BlogError::NoUser => Self::NotFound("user"),
+            BlogError::NoPost => Self::NotFound("post"),
+            BlogError::NameTaken => {
+                Self::Conflict("Another user has this username. Choose another one.")
+            }
+            BlogError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<BlogError> for Obstacle {
+    fn from(error: BlogError) -> Self {
+        match error {
+            BlogError::Store(error) => error.into(),
+            // Another user has the name, or somebody has just reserved it.
+            _ => Self::Race,
+        }
+    }
+}

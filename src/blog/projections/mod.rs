@@ -1,0 +1,22 @@
+//! What keeps the blog's copies true. See [`tributary_functions::projection`] for how.
+//!
+//! | projection | reads | keeps true |
+//! | --- | --- | --- |
+//! | [`UsernamesInPosts`] | `users` | the name on posts, comments and likes, after a rename |
+//! | [`PostsIntegrity`] | `posts` | the same, for what was created during the rename; and no comment or like outlives its post |
+//! | [`PostCopiesInUsers`] | `posts` | short posts in the partition of their author |
+//! | [`HomeFeed`] | `posts` | the 100 newest short posts in `feed` |
+//!
+//! Names reach the short posts by way of the posts: a renamed post is a change of its own. So the
+//! chain ends: users → posts → copies, and nothing reads the change feed of the copies but to
+//! ignore them.
+
+mod home_feed;
+mod post_copies_in_users;
+mod posts_integrity;
+mod usernames_in_posts;
+
+pub use home_feed::{HomeFeed, NewestPosts};
+pub use post_copies_in_users::{PostCopies, PostCopiesInUsers};
+pub use posts_integrity::PostsIntegrity;
+pub use usernames_in_posts::{Usernames, UsernamesInPosts};

@@ -1,0 +1,59 @@
+//! `DELETE /categories/{categoryId}` and `DELETE /tags/{tagId}`.
+
+use axum::{extract::State, http::StatusCode};
+use tributary_functions::{
+    cosmos::{Attempt, Stored, retry},
+    engines::command::Delete,
+    http::{ApiError, Conditions, Params},
+    values::CommandId,
+};
+
+use crate::webstore::{
+    Catalog,
+    model::{LabelId, LabelItem, LabelKind},
+    state::{MAX_COUNTED_PRODUCTS, label_place},
+};
+
+/// Deletes a label, unless products use it: three store requests.
+///
+/// A product may be created between the count and the tombstone, or be on its way. Then the label
+/// comes back: `projections/label_names.rs` has the argument.
+pub async fn delete_label<Id: LabelId>(
+    State(catalog): State<Catalog>,
+    Params(id): Params<Id>,
+    conditions: Conditions,
+    command: CommandId,
+) -> Result<StatusCode, ApiError> {
+    let (kind, id) = (Id::KIND, id.as_ref());
+    retry(async |attempt: Attempt| {
+        let catalog = catalog.reading(attempt.reads);
+        let place = label_place(catalog.label(kind, id).await?);
+        let Stored { item: label, etag } = match place.delete(&command) {
+            Delete::Live(label) => label,
+            Delete::Done => return Ok(StatusCode::NO_CONTENT),
+            Delete::Missing => return Err(conditions.missing(kind.as_str())),
+        };
+        conditions.check(Some(&etag))?;
+        let uses = catalog.latest_committed().uses(kind, id).await?;
+        if uses != Some(0) {
+            return Err(ApiError::InUse(in_use(kind, uses)));
+        }
+        let tombstone = LabelItem::Deleted(label.deleted(&command));
+        catalog.labels.replace(kind.as_str(), id, &tombstone, &etag).await?;
+        Ok(StatusCode::NO_CONTENT)
+    })
+    .await
+}
+
+fn in_use(kind: LabelKind, uses: Option<usize>) -> String {
+    let kind = kind.as_str();
+    match uses {
+        Some(1) => format!("1 product uses this {kind}. Move, edit or delete it first."),
+        Some(uses) => {
+            format!("{uses} products use this {kind}. Move, edit or delete them first.")
+        }
+        None => format!(
+            "More than {MAX_COUNTED_PRODUCTS} products use this {kind}. Move, edit or delete them first."
+        ),
+    }
+}
