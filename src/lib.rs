@@ -4,6 +4,8 @@
 //! - [`webstore`]: customers, orders, products, categories and tags;
 //! - [`news`]: the news feeds of the partitioning guide.
 
+#![allow(missing_docs, reason = "an app, whose domains are no library: a name may say it all")]
+
 use tributary_functions::program::Program;
 
 pub mod blog;

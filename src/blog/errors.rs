@@ -9,16 +9,13 @@ use tributary_functions::{
 /// Why the blog does not do what was asked for.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum BlogError {
-    /// This user does not exist.
     #[error("there is no such user")]
     NoUser,
-    /// This post does not exist.
     #[error("there is no such post")]
     NoPost,
     /// Another user has the name, or is about to take it.
     #[error("the name is taken")]
     NameTaken,
-    /// The store's part.
     #[error(transparent)]
     Store(#[from] StoreError),
 }

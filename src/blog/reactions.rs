@@ -3,29 +3,38 @@
 use super::model::{
     Comment, CommentId, DeletedPost, Like, Post, PostId, PostText, PostsItem, User, UserId, like_id,
 };
-use tributary_functions::engines::{
-    counted_children::{CHILD_BYTES, Changes, Family},
-    idempotency::remembers,
+use tributary_functions::{
+    engines::{
+        counted_children::{CHILD_BYTES, Changes, Family},
+        idempotency::remembers,
+    },
+    values::item_types,
 };
 
 /// A post with its comments and likes; an edit of the post goes with them.
 pub(super) struct PostFamily;
 
-/// A comment or a like.
 #[derive(Debug, Clone)]
 pub(super) enum Reaction {
-    /// A comment.
     Comment(Comment),
-    /// A like.
     Like(Like),
+}
+
+item_types!(Reaction: Comment(Comment), Like(Like));
+
+impl Reaction {
+    pub(super) fn user_id(&self) -> &str {
+        match self {
+            Self::Comment(comment) => comment.public.user_id.as_str(),
+            Self::Like(like) => like.public.user_id.as_str(),
+        }
+    }
 }
 
 /// Which comment or like of a post.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ReactionId {
-    /// A comment.
     Comment(CommentId),
-    /// The like of a user.
     Like(UserId),
 }
 
@@ -38,11 +47,11 @@ impl Family for PostFamily {
     type Edit = PostText;
 
     fn parent(item: PostsItem) -> Option<Post> {
-        if let PostsItem::Post(post) = item { Some(post) } else { None }
+        item.try_into().ok()
     }
 
     fn parent_item(post: Post) -> PostsItem {
-        PostsItem::Post(post)
+        post.into()
     }
 
     fn child(item: PostsItem) -> Option<Reaction> {
@@ -56,10 +65,8 @@ impl Family for PostFamily {
     fn child_item(reaction: &Reaction, post: &Post) -> PostsItem {
         let post_version = post.version;
         match reaction {
-            Reaction::Comment(comment) => {
-                PostsItem::Comment(Comment { post_version, ..comment.clone() })
-            }
-            Reaction::Like(like) => PostsItem::Like(Like { post_version, ..like.clone() }),
+            Reaction::Comment(comment) => Comment { post_version, ..comment.clone() }.into(),
+            Reaction::Like(like) => Like { post_version, ..like.clone() }.into(),
         }
     }
 
@@ -103,40 +110,6 @@ impl std::fmt::Display for ReactionId {
         match self {
             Self::Comment(id) => id.fmt(f),
             Self::Like(user_id) => f.write_str(&like_id(user_id)),
-        }
-    }
-}
-
-impl From<Comment> for Reaction {
-    fn from(comment: Comment) -> Self {
-        Self::Comment(comment)
-    }
-}
-
-impl From<Like> for Reaction {
-    fn from(like: Like) -> Self {
-        Self::Like(like)
-    }
-}
-
-impl TryFrom<Reaction> for Comment {
-    type Error = Like;
-
-    fn try_from(reaction: Reaction) -> Result<Self, Like> {
-        match reaction {
-            Reaction::Comment(comment) => Ok(comment),
-            Reaction::Like(like) => Err(like),
-        }
-    }
-}
-
-impl TryFrom<Reaction> for Like {
-    type Error = Comment;
-
-    fn try_from(reaction: Reaction) -> Result<Self, Comment> {
-        match reaction {
-            Reaction::Like(like) => Ok(like),
-            Reaction::Comment(comment) => Err(comment),
         }
     }
 }

@@ -7,16 +7,14 @@ use std::{
 
 use quick_cache::sync::Cache;
 use tributary_functions::{
-    cosmos::{Container, Cosmos, ETag, Reads, StoreError, Stored, confirm, containers},
+    cosmos::{Container, Cosmos, ETag, Found, Reads, StoreError, Stored, confirm, containers},
     engines::{command::Place, counted_children::CountedChildren},
+    http::Children,
 };
 
 use super::{
     errors::BlogError,
-    model::{
-        Author, Comment, CommentId, DeletedPost, Like, NoUser, Post, PostId, PostsItem, User,
-        UserId, UsersItem, like_id,
-    },
+    model::{Author, DeletedPost, NoUser, Post, PostId, PostsItem, User, UserId, UsersItem},
     reactions::PostFamily,
 };
 
@@ -54,7 +52,6 @@ pub(super) type PostSlot = Place<Post, DeletedPost>;
 containers!(Blog: users, posts, feed);
 
 impl Blog {
-    /// The blog in a database.
     pub fn new(cosmos: &Arc<Cosmos>) -> Self {
         let posts = cosmos.container("posts");
         Self {
@@ -80,10 +77,8 @@ impl Blog {
         {
             return Ok(author);
         }
-        match self.user_slot(user_id).await? {
-            UserSlot::Live(user) => Ok(self.remember(&user.item)),
-            UserSlot::Empty | UserSlot::Deleted(_) => Err(BlogError::NoUser),
-        }
+        let user = self.user_slot(user_id).await?.live().ok_or(BlogError::NoUser)?;
+        Ok(self.remember(&user.item))
     }
 
     /// Remembers an author as of now.
@@ -94,16 +89,8 @@ impl Blog {
     }
 
     pub(super) async fn user_slot(&self, user_id: &UserId) -> Result<UserSlot, StoreError> {
-        let stored = self.users.read(user_id.as_str(), user_id.as_str()).await?;
-        Ok(match stored {
-            Some(Stored { item: UsersItem::User(item), etag }) => {
-                UserSlot::Live(Stored { item, etag })
-            }
-            Some(Stored { item: UsersItem::NoUser(item), etag }) => {
-                UserSlot::Deleted(Stored { item, etag })
-            }
-            _ => UserSlot::Empty,
-        })
+        let id = user_id.as_str();
+        Ok(UserSlot::of(self.users.read::<UsersItem>(id, id).await?))
     }
 
     pub(super) async fn write_user(
@@ -112,54 +99,42 @@ impl Blog {
         read: Option<&ETag>,
     ) -> Result<ETag, StoreError> {
         let id = user.user_id.as_str();
-        self.users.put(id, id, &UsersItem::User(user.clone()), read).await
+        self.users.put(id, id, &UsersItem::from(user.clone()), read).await
     }
 
     pub(super) async fn post_slot(&self, post_id: &PostId) -> Result<PostSlot, StoreError> {
-        post_slot(&self.posts, post_id).await
+        let id = post_id.as_str();
+        Ok(PostSlot::of(self.posts.read::<PostsItem>(id, id).await?))
     }
 
-    /// A post that exists.
     pub(super) async fn post(&self, post_id: &PostId) -> Result<Stored<Post>, BlogError> {
-        match self.post_slot(post_id).await? {
-            PostSlot::Live(post) => Ok(post),
-            PostSlot::Empty | PostSlot::Deleted(_) => Err(BlogError::NoPost),
-        }
+        self.post_slot(post_id).await?.live().ok_or(BlogError::NoPost)
     }
 
-    pub(super) async fn comment(
+    /// Returns the comment or the like that has this id.
+    pub(super) async fn reaction<T: TryFrom<PostsItem>>(
         &self,
         post_id: &PostId,
-        comment_id: &CommentId,
-    ) -> Result<Option<Stored<Comment>>, StoreError> {
-        let stored = self.posts.read(post_id.as_str(), comment_id.as_str()).await?;
-        Ok(match stored {
-            Some(Stored { item: PostsItem::Comment(item), etag }) => Some(Stored { item, etag }),
-            _ => None,
-        })
+        id: &str,
+    ) -> Found<T> {
+        let stored = self.posts.read::<PostsItem>(post_id.as_str(), id).await?;
+        Ok(stored.and_then(Stored::of_type))
     }
 
-    pub(super) async fn like(
+    /// Returns the comment or the like of a post that exists: two point reads, for those of a deleted
+    /// post are not there either.
+    pub(super) async fn live_reaction<T: TryFrom<PostsItem>>(
         &self,
         post_id: &PostId,
-        user_id: &UserId,
-    ) -> Result<Option<Stored<Like>>, StoreError> {
-        let stored = self.posts.read(post_id.as_str(), &like_id(user_id)).await?;
-        Ok(match stored {
-            Some(Stored { item: PostsItem::Like(item), etag }) => Some(Stored { item, etag }),
-            _ => None,
-        })
+        id: &str,
+    ) -> Result<Option<Stored<T>>, BlogError> {
+        let reaction = async { Ok(self.reaction(post_id, id).await?) };
+        let (_, reaction) = futures::try_join!(self.post(post_id), reaction)?;
+        Ok(reaction)
     }
-}
 
-/// What stands where a post would be, in the container of posts.
-pub(super) async fn post_slot(posts: &Container, post_id: &PostId) -> Result<PostSlot, StoreError> {
-    let stored = posts.read(post_id.as_str(), post_id.as_str()).await?;
-    Ok(match stored {
-        Some(Stored { item: PostsItem::Post(item), etag }) => PostSlot::Live(Stored { item, etag }),
-        Some(Stored { item: PostsItem::DeletedPost(item), etag }) => {
-            PostSlot::Deleted(Stored { item, etag })
-        }
-        _ => PostSlot::Empty,
-    })
+    /// The comments or the likes, for a command that deletes one.
+    pub(super) fn children(&self, name: &'static str) -> Children<'_, PostFamily> {
+        Children { engine: &self.reactions, container: &self.posts, child: name, parent: "post" }
+    }
 }

@@ -34,15 +34,12 @@ impl UniqueValue for Names<'_> {
     }
 
     fn item(key: &str, reserved: &Reserved<UserId>) -> UsersItem {
-        UsersItem::Username(Reservation::new(key, reserved))
+        Reservation::new(key, reserved).into()
     }
 
     fn reserved(item: &UsersItem) -> Option<Reserved<UserId>> {
-        if let UsersItem::Username(reservation) = item {
-            Some(reservation.reserved())
-        } else {
-            None
-        }
+        let UsersItem::Username(reservation) = item else { return None };
+        Some(reservation.reserved())
     }
 
     fn has(item: &UsersItem, key: &str) -> bool {
@@ -50,7 +47,7 @@ impl UniqueValue for Names<'_> {
     }
 
     fn no_owner(owner: &UserId) -> UsersItem {
-        UsersItem::NoUser(NoUser::new(owner))
+        NoUser::new(owner).into()
     }
 }
 
@@ -59,7 +56,7 @@ pub(super) async fn take_name(
     blog: &Blog,
     user: User,
     read: Option<&ETag>,
-) -> Result<(User, ETag), BlogError> {
+) -> Result<Stored<User>, BlogError> {
     let names = Names(&blog.users);
     let name = user.public.username.key();
     let unique_claim::Reservation::Made(reservation) =
@@ -69,17 +66,13 @@ pub(super) async fn take_name(
     };
     let user = user.holding(&reservation);
     match blog.write_user(&user, read).await {
-        Ok(etag) => Ok((user, etag)),
+        Ok(etag) => Ok(Stored { item: user, etag }),
         Err(error) if error.answer_lost => {
-            match blog.reading(Reads::Latest).user_slot(&user.user_id).await {
-                // No other write names this reservation: this one was carried out.
-                Ok(UserSlot::Live(Stored { item, etag }))
-                    if item.reservation == user.reservation =>
-                {
-                    Ok((user, etag))
-                }
-                _ => Err(error.into()),
-            }
+            let stored = blog.reading(Reads::Latest).user_slot(&user.user_id).await;
+            let stored = stored.ok().and_then(UserSlot::live);
+            // No other write names this reservation: this one was carried out.
+            let own = stored.filter(|stored| stored.item.reservation == user.reservation);
+            own.ok_or(BlogError::Store(error))
         }
         Err(error) => {
             give_up(&names, &name, &user.user_id, &reservation).await;

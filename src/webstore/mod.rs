@@ -31,6 +31,7 @@ use tributary_functions::{
     config::ConfigError,
     domain::{Context, Domain, bind},
     http::{AuthLevel, Footprint, HttpFunction, QueryParameter, delete, get, post, put},
+    projection::copies::CopyProjection,
 };
 
 use self::{
@@ -38,8 +39,8 @@ use self::{
         create_order, delete_label, delete_order, delete_product, move_product, put_customer,
         put_label, put_password, put_product, verify_password,
     },
-    model::{CategoryId, LABEL_BYTES, PRODUCT_BYTES, TagId, sizes},
-    projections::{LabelNames, Leaderboard, ProductsIntegrity},
+    model::{CategoryId, TagId, sizes},
+    projections::{LabelNames, ProductsIntegrity, RankedCustomers},
     queries::{
         INCLUDED_ORDERS, get_customer, get_label, get_order, get_product, get_top_customers,
         list_labels, list_orders, list_products,
@@ -47,7 +48,6 @@ use self::{
     state::WebStore,
 };
 
-/// Returns the WebStore as a domain of the app.
 pub fn domain(context: &Context<'_>) -> Result<Domain, ConfigError> {
     let catalog = Catalog::new(context.cosmos);
     let customers = Customers::new(context.cosmos);
@@ -57,7 +57,7 @@ pub fn domain(context: &Context<'_>) -> Result<Domain, ConfigError> {
         projections: vec![
             Arc::new(LabelNames::new(&catalog, context.background)),
             Arc::new(ProductsIntegrity::new(&catalog)),
-            Arc::new(Leaderboard(customers.clone())),
+            Arc::new(CopyProjection(RankedCustomers(customers.clone()))),
         ],
         audit: Some(audit::audit(&catalog, &customers)),
         containers: vec![
@@ -83,9 +83,9 @@ const RANKING_QUERY: [QueryParameter; 2] = [
 #[rustfmt::skip]
 fn http_functions() -> Vec<HttpFunction<WebStore>> {
     use AuthLevel::{Anonymous, Function};
-    let labels   = Footprint::Page { item: LABEL_BYTES, limit: 20 };
-    let product  = Footprint::Item(PRODUCT_BYTES);
-    let products = Footprint::Page { item: PRODUCT_BYTES, limit: 20 };
+    let labels   = Footprint::Page { item: sizes::LABEL, limit: 20 };
+    let product  = Footprint::Item(sizes::PRODUCT);
+    let products = Footprint::Page { item: sizes::PRODUCT, limit: 20 };
     let customer = Footprint::Item(sizes::CUSTOMER);
     // Few of them are worked on at a time, so each reserves its body only.
     let hashes   = hashing::queue();

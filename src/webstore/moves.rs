@@ -102,7 +102,7 @@ pub(super) async fn end_from(
             Ok(decided) => decided,
             Err(full) => {
                 let product = source.item.taking_back(departure);
-                catalog.write(&product.into(), Some(&source.etag)).await?;
+                catalog.write(product, Some(&source.etag)).await?;
                 return Ok(MoveOutcome::NoRoom(full));
             }
         },
@@ -114,9 +114,8 @@ pub(super) async fn end_from(
         }
         return Err(error);
     }
-    let Stored { item, etag } = decided;
     Ok(if accepted {
-        MoveOutcome::Arrived(item.live().map(|item| Box::new(Stored { item, etag })))
+        MoveOutcome::Arrived(decided.of_type().map(Box::new))
     } else {
         MoveOutcome::Refused
     })
@@ -137,9 +136,9 @@ async fn decide(
         Some(ProductItem::DeletedProduct(it)) => source.arriving(departure, Some(it)),
         Some(ProductItem::Product(other)) => other.refusing(departure, &source.category_id),
     };
-    let item = item.into();
-    match catalog.write(&item, target.as_ref().map(|target| &target.etag)).await {
-        Ok(etag) => Ok(Ok(Stored { item, etag })),
+    let item = ProductItem::from(item);
+    match catalog.write(item, target.as_ref().map(|target| &target.etag)).await {
+        Ok(decided) => Ok(Ok(decided)),
         Err(error) if error.reason == Reason::PartitionFull => Ok(Err(error)),
         Err(error) => Err(error),
     }
@@ -155,8 +154,8 @@ async fn withdraw(
     let place = catalog.latest_committed().place(&source.category_id, &source.id).await?;
     match (&arrived.item, place) {
         (ProductItem::Product(product), Some(place)) if place.item.has_taken_back(departure) => {
-            let tombstone = ProductItem::DeletedProduct(product.deleted(&departure.move_id));
-            catalog.write(&tombstone, Some(&arrived.etag)).await.map(drop)
+            let tombstone = product.deleted(&departure.move_id);
+            catalog.write(tombstone, Some(&arrived.etag)).await.map(drop)
         }
         _ => Ok(()),
     }
@@ -184,12 +183,12 @@ async fn conclude(
     to: &CategoryId,
     accepted: bool,
 ) -> Result<(), StoreError> {
-    let item = if accepted {
-        ProductItem::DeletedProduct(source.item.moved(to))
+    let item: ProductItem = if accepted {
+        source.item.moved(to).into()
     } else {
         source.item.with_departure(None).into()
     };
-    catalog.write(&item, Some(&source.etag)).await.map(drop)
+    catalog.write(item, Some(&source.etag)).await.map(drop)
 }
 
 /// The product in its old category, if it still departs with this move.

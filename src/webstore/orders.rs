@@ -4,7 +4,6 @@ use tributary_functions::engines::counted_children::{CHILD_BYTES, Changes, Famil
 
 use super::model::{Customer, CustomerEdit, CustomerId, CustomerItem, OrderId, SalesOrder};
 
-/// The orders of a customer, which counts them.
 pub(super) struct Orders;
 
 impl Family for Orders {
@@ -16,19 +15,19 @@ impl Family for Orders {
     type Edit = CustomerEdit;
 
     fn parent(item: CustomerItem) -> Option<Customer> {
-        if let CustomerItem::Customer(customer) = item { Some(*customer) } else { None }
+        item.try_into().ok()
     }
 
     fn parent_item(customer: Customer) -> CustomerItem {
-        CustomerItem::Customer(Box::new(customer))
+        customer.into()
     }
 
     fn child(item: CustomerItem) -> Option<SalesOrder> {
-        if let CustomerItem::SalesOrder(order) = item { Some(order) } else { None }
+        item.try_into().ok()
     }
 
     fn child_item(order: &SalesOrder, _: &Customer) -> CustomerItem {
-        CustomerItem::SalesOrder(order.clone())
+        order.clone().into()
     }
 
     fn child_id(order: &SalesOrder) -> OrderId {

@@ -5,25 +5,28 @@ use std::sync::Arc;
 use axum::extract::FromRef;
 use futures::{TryStreamExt, future::try_join_all};
 use tributary_functions::{
-    cosmos::{Container, Cosmos, ETag, Query, Reads, Scope, StoreError, Stored, containers},
-    engines::{
-        command::Place,
-        counted_children::{CountedChildren, Family},
-    },
+    cosmos::{Container, Cosmos, ETag, Found, Query, Reads, Scope, StoreError, Stored, containers},
+    engines::{command::Place, counted_children::CountedChildren},
 };
 
 use super::{
     hashing::Hashing,
     model::{
-        CategoryId, Customer, CustomerId, DeletedLabel, DeletedProduct, Label, LabelCopy,
-        LabelItem, LabelKind, NewOrder, OrderId, OrderableItem, OrderedProducts, Product,
-        ProductId, ProductItem, PublicCustomer, PublicCustomerItem, SalesOrder, TagId,
+        CategoryId, Customer, CustomerAs, CustomerId, CustomerItem, DeletedLabel, DeletedProduct,
+        Label, LabelCopy, LabelItem, LabelKind, NewOrder, OrderId, OrderableItem, OrderedProducts,
+        Product, ProductId, ProductItem, PublicCustomer, SalesOrder, TagId,
     },
     orders::Orders,
 };
 
-/// How many products of a category or a tag are counted.
+/// How many products of a label are counted.
 pub(super) const MAX_COUNTED_PRODUCTS: u32 = 100;
+
+/// What a command finds where a label would be. No label has the id of a continuation.
+pub(super) type LabelPlace = Place<Label, DeletedLabel>;
+
+/// What a command finds where a product would be.
+pub(super) type ProductPlace = Place<Product, DeletedProduct>;
 
 /// What the handlers of the WebStore take as their `State`: a part of it.
 #[derive(Clone)]
@@ -49,7 +52,7 @@ impl FromRef<WebStore> for Customers {
 pub struct Catalog {
     /// Products, each in the partition of its category.
     pub products: Container,
-    /// Categories and tags, each kind in one partition.
+    /// Labels, each kind in one partition.
     pub labels: Container,
     pub(super) reads: Reads,
 }
@@ -57,7 +60,6 @@ pub struct Catalog {
 containers!(Catalog: products, labels);
 
 impl Catalog {
-    /// The catalog in a database.
     pub fn new(cosmos: &Arc<Cosmos>) -> Self {
         Self {
             products: cosmos.container("product"),
@@ -66,22 +68,12 @@ impl Catalog {
         }
     }
 
-    /// What stands in the place of a category or a tag.
-    pub(super) async fn label(
-        &self,
-        kind: LabelKind,
-        id: &str,
-    ) -> Result<Option<Stored<LabelItem>>, StoreError> {
+    pub(super) async fn label(&self, kind: LabelKind, id: &str) -> Found<LabelItem> {
         self.labels.read(kind.as_str(), id).await
     }
 
-    /// A category or a tag; `None` where there is none.
-    pub(super) async fn live_label(
-        &self,
-        kind: LabelKind,
-        id: &str,
-    ) -> Result<Option<Stored<Label>>, StoreError> {
-        Ok(label_place(self.label(kind, id).await?).live())
+    pub(super) async fn live_label(&self, kind: LabelKind, id: &str) -> Found<Label> {
+        Ok(self.label(kind, id).await?.and_then(Stored::of_type))
     }
 
     /// The tags with these ids, as far as there are such: one query in the partition of the tags.
@@ -89,65 +81,67 @@ impl Catalog {
         let ids = ids.iter().map(TagId::as_str);
         let found: Vec<LabelItem> =
             self.labels.query_ids("*", LabelKind::Tag.as_str(), ids).await?;
-        let live = found.into_iter().filter_map(|item| match item {
-            LabelItem::Live(tag) => Some(tag),
-            LabelItem::Deleted(_) | LabelItem::Renaming(_) => None,
-        });
-        Ok(live.collect())
+        Ok(found.into_iter().filter_map(|item| item.try_into().ok()).collect())
     }
 
-    /// Writes a category or a tag that a product uses, where `found` is its tombstone, or nothing.
+    /// Writes a label, or its tombstone, in the place of what was read before.
+    pub(super) async fn write_label<T: Into<LabelItem> + Clone>(
+        &self,
+        written: T,
+        read: Option<&ETag>,
+    ) -> Result<Stored<T>, StoreError> {
+        let item: LabelItem = written.clone().into();
+        let (kind, id, _) = item.key();
+        let etag = self.labels.put(kind.as_str(), id, &item, read).await?;
+        Ok(Stored { item: written, etag })
+    }
+
+    /// Writes a label that a product uses, where `found` is its tombstone, or nothing.
     pub(super) async fn bring_back(
         &self,
         kind: LabelKind,
         copy: &LabelCopy,
         found: Option<Stored<LabelItem>>,
     ) -> Result<Label, StoreError> {
-        let (label, read) = match found {
-            Some(Stored { item: LabelItem::Live(label), .. }) => return Ok(label),
-            Some(Stored { item: LabelItem::Deleted(it), etag }) => (it.revived(), Some(etag)),
-            // No label has the id of a continuation.
-            Some(Stored { item: LabelItem::Renaming(_), .. }) | None => (copy.proved(kind), None),
+        let (label, read) = match LabelPlace::of(found) {
+            LabelPlace::Live(label) => return Ok(label.item),
+            LabelPlace::Deleted(it) => (it.item.revived(), Some(it.etag)),
+            LabelPlace::Empty => (copy.proved(kind), None),
         };
-        let item = LabelItem::Live(label.clone());
-        self.labels.put(kind.as_str(), &copy.id, &item, read.as_ref()).await?;
+        let label = self.write_label(label, read.as_ref()).await?.item;
         tracing::info!(
             label.kind = kind.as_str(),
             label.id = copy.id,
-            "A deleted category or tag is back: a product uses it"
+            "A deleted label is back: a product uses it"
         );
         Ok(label)
     }
 
-    /// What stands in the place of a product.
     pub(super) async fn place(
         &self,
         category_id: &CategoryId,
         id: &ProductId,
-    ) -> Result<Option<Stored<ProductItem>>, StoreError> {
+    ) -> Found<ProductItem> {
         self.products.read(category_id.as_str(), id.as_str()).await
     }
 
-    /// A product; `None` where there is none.
-    pub(super) async fn product(
-        &self,
-        category_id: &CategoryId,
-        id: &ProductId,
-    ) -> Result<Option<Stored<Product>>, StoreError> {
-        Ok(product_place(self.place(category_id, id).await?).live())
+    pub(super) async fn product(&self, category_id: &CategoryId, id: &ProductId) -> Found<Product> {
+        Ok(self.place(category_id, id).await?.and_then(Stored::of_type))
     }
 
-    /// Writes what takes the place of a product, which was read before.
-    pub(super) async fn write(
+    /// Writes a product, or its tombstone, in the place of what was read before.
+    pub(super) async fn write<T: Into<ProductItem> + Clone>(
         &self,
-        item: &ProductItem,
+        written: T,
         read: Option<&ETag>,
-    ) -> Result<ETag, StoreError> {
+    ) -> Result<Stored<T>, StoreError> {
+        let item: ProductItem = written.clone().into();
         let (category_id, id, _) = item.key();
-        self.products.put(category_id.as_str(), id.as_str(), item, read).await
+        let etag = self.products.put(category_id.as_str(), id.as_str(), &item, read).await?;
+        Ok(Stored { item: written, etag })
     }
 
-    /// Returns how many products have this category or tag; `None` where they are more than
+    /// Returns how many products have this label; `None` where they are more than
     /// [`MAX_COUNTED_PRODUCTS`]. That of a category is one query in its partition; the products of a
     /// tag are in all partitions.
     pub(super) async fn uses(
@@ -155,29 +149,39 @@ impl Catalog {
         kind: LabelKind,
         id: &str,
     ) -> Result<Option<usize>, StoreError> {
-        let (query, scope) = using(kind, id)?;
-        let mut pages =
-            self.products.pages::<String>(query, scope, MAX_COUNTED_PRODUCTS + 1).await?;
+        self.count_uses(kind, id, MAX_COUNTED_PRODUCTS).await
+    }
+
+    pub(super) async fn is_used(&self, kind: LabelKind, id: &str) -> Result<bool, StoreError> {
+        Ok(self.count_uses(kind, id, 0).await?.is_none())
+    }
+
+    async fn count_uses(
+        &self,
+        kind: LabelKind,
+        id: &str,
+        at_most: u32,
+    ) -> Result<Option<usize>, StoreError> {
+        // Tombstones have neither a category nor tags.
+        let (text, scope) = match kind {
+            LabelKind::Category => (
+                "SELECT VALUE c.id FROM c WHERE c.categoryId = @id AND c.categoryVersion > 0",
+                Scope::Partition(id),
+            ),
+            LabelKind::Tag => {
+                ("SELECT VALUE c.id FROM c JOIN t IN c.tags WHERE t.id = @id", Scope::Container)
+            }
+        };
+        let query = Query::from(text).with_parameter("@id", id)?;
+        let mut pages = self.products.pages::<String>(query, scope, at_most + 1).await?;
         let mut count = 0;
         while let Some(page) = pages.try_next().await? {
             count += page.len();
-            if count > MAX_COUNTED_PRODUCTS as usize {
+            if count > at_most as usize {
                 return Ok(None);
             }
         }
         Ok(Some(count))
-    }
-
-    /// Returns true if a product has this category or tag.
-    pub(super) async fn is_used(&self, kind: LabelKind, id: &str) -> Result<bool, StoreError> {
-        let (query, scope) = using(kind, id)?;
-        let mut pages = self.products.pages::<String>(query, scope, 1).await?;
-        while let Some(page) = pages.try_next().await? {
-            if !page.is_empty() {
-                return Ok(true);
-            }
-        }
-        Ok(false)
     }
 }
 
@@ -199,7 +203,6 @@ pub struct Customers {
 containers!(Customers: customers, products, leaderboard);
 
 impl Customers {
-    /// The customers of a database.
     pub fn new(cosmos: &Arc<Cosmos>) -> Self {
         let customers = cosmos.container("customer");
         Self {
@@ -212,37 +215,20 @@ impl Customers {
         }
     }
 
-    /// Returns a customer: one point read.
-    pub(super) async fn customer(
-        &self,
-        id: &CustomerId,
-    ) -> Result<Option<Stored<Customer>>, StoreError> {
-        let stored = self.customers.read(id.as_str(), id.as_str()).await?;
-        Ok(stored
-            .and_then(|Stored { item, etag }| Some(Stored { item: Orders::parent(item)?, etag })))
+    pub(super) async fn customer(&self, id: &CustomerId) -> Found<Customer> {
+        let stored = self.customers.read::<CustomerItem>(id.as_str(), id.as_str()).await?;
+        Ok(stored.and_then(Stored::of_type))
     }
 
-    /// Returns a customer for an answer, which has no place for a password: one point read.
-    pub(super) async fn public_customer(
-        &self,
-        id: &CustomerId,
-    ) -> Result<Option<Stored<PublicCustomer>>, StoreError> {
+    /// Returns a customer for an answer, which has no place for a password.
+    pub(super) async fn public_customer(&self, id: &CustomerId) -> Found<PublicCustomer> {
         let stored = self.customers.read(id.as_str(), id.as_str()).await?;
-        Ok(stored.and_then(|Stored { item, etag }| match item {
-            PublicCustomerItem::Customer(customer) => Some(Stored { item: *customer, etag }),
-            PublicCustomerItem::Other => None,
-        }))
+        Ok(stored.and_then(|stored| stored.filter_map(CustomerAs::customer)))
     }
 
-    /// Returns an order: one point read.
-    pub(super) async fn order(
-        &self,
-        customer_id: &CustomerId,
-        id: &OrderId,
-    ) -> Result<Option<Stored<SalesOrder>>, StoreError> {
-        let stored = self.customers.read(customer_id.as_str(), id.as_str()).await?;
-        Ok(stored
-            .and_then(|Stored { item, etag }| Some(Stored { item: Orders::child(item)?, etag })))
+    pub(super) async fn order(&self, customer_id: &CustomerId, id: &OrderId) -> Found<SalesOrder> {
+        let stored = self.customers.read::<CustomerItem>(customer_id.as_str(), id.as_str());
+        Ok(stored.await?.and_then(Stored::of_type))
     }
 
     /// Returns the products of an order, as far as there are such: one store request for each
@@ -276,49 +262,4 @@ impl Customers {
         let ids = ids.iter().map(|id| id.as_str());
         self.products.query_ids("c.type, c.id, c.sku, c.name, c.price", partition, ids).await
     }
-}
-
-/// What a command finds where a category or a tag would be.
-pub(super) type LabelPlace = Place<Label, DeletedLabel>;
-
-/// What a command finds where a product would be.
-pub(super) type ProductPlace = Place<Product, DeletedProduct>;
-
-/// Returns what an item of the labels' container is to a command.
-pub(super) fn label_place(stored: Option<Stored<LabelItem>>) -> LabelPlace {
-    match stored {
-        Some(Stored { item: LabelItem::Live(item), etag }) => Place::Live(Stored { item, etag }),
-        Some(Stored { item: LabelItem::Deleted(item), etag }) => {
-            Place::Deleted(Stored { item, etag })
-        }
-        // No label has the id of a continuation.
-        Some(Stored { item: LabelItem::Renaming(_), .. }) | None => Place::Empty,
-    }
-}
-
-/// Returns what an item of the products' container is to a command.
-pub(super) fn product_place(stored: Option<Stored<ProductItem>>) -> ProductPlace {
-    match stored {
-        Some(Stored { item: ProductItem::Product(item), etag }) => {
-            Place::Live(Stored { item: *item, etag })
-        }
-        Some(Stored { item: ProductItem::DeletedProduct(item), etag }) => {
-            Place::Deleted(Stored { item, etag })
-        }
-        None => Place::Empty,
-    }
-}
-
-/// The ids of the products that have a category or a tag. Tombstones have neither.
-fn using(kind: LabelKind, id: &str) -> Result<(Query, Scope<'_>), StoreError> {
-    let (text, scope) = match kind {
-        LabelKind::Category => (
-            "SELECT VALUE c.id FROM c WHERE c.categoryId = @id AND c.categoryVersion > 0",
-            Scope::Partition(id),
-        ),
-        LabelKind::Tag => {
-            ("SELECT VALUE c.id FROM c JOIN t IN c.tags WHERE t.id = @id", Scope::Container)
-        }
-    };
-    Ok((Query::from(text).with_parameter("@id", id)?, scope))
 }

@@ -3,8 +3,11 @@
 //! A value of one of these types cannot hold anything bad: it is parsed where it comes in, and the
 //! inside trusts it.
 
+mod item_types;
+
 use std::{
     fmt,
+    ops::RangeInclusive,
     sync::atomic::{AtomicI64, Ordering},
     time::Duration,
 };
@@ -268,29 +271,43 @@ pub fn check_length(text: &str, min: usize, max: usize) -> Result<(), Invalid> {
     }
 }
 
-/// Defines a type for checked text: a newtype over `String` whose `parse` applies a rule, and
+/// The rule of an id that a caller chose ([`check_id`]), for [`checked_text!`].
+pub fn id_rule(text: String) -> Result<String, Invalid> {
+    check_id(&text).map(|()| text)
+}
+
+/// The rule of a length in Unicode code points ([`check_length`]), for [`checked_text!`].
+pub fn length_rule(length: RangeInclusive<usize>) -> impl Fn(String) -> Result<String, Invalid> {
+    move |text| check_length(&text, *length.start(), *length.end()).map(|()| text)
+}
+
+/// Defines types for checked text: each is a newtype over `String` whose `parse` applies a rule, and
 /// which reads from JSON only what passes the rule. OpenAPI shows the example. The crate that uses it
 /// depends on `serde`.
 ///
 /// ```
-/// use tributary_functions::values::{Invalid, checked_text};
+/// use tributary_functions::values::{Invalid, checked_text, id_rule, length_rule};
 ///
 /// checked_text!(
+///     /// The id of a room.
+///     RoomId, "blue", id_rule;
+///
+///     /// The name of a room: 1 to 100 characters.
+///     RoomName, "The blue room", length_rule(1..=100);
+///
 ///     /// The code of a room: three digits.
-///     RoomCode,
-///     "204",
-///     |text| {
+///     RoomCode, "204", |text| {
 ///         let is_code = text.len() == 3 && text.bytes().all(|byte| byte.is_ascii_digit());
 ///         if is_code { Ok(text) } else { Err(Invalid("must be three digits".into())) }
 ///     }
 /// );
 ///
 /// assert_eq!(RoomCode::parse("204".into()).unwrap().as_str(), "204");
-/// assert!(serde_json::from_str::<RoomCode>(r#""20""#).is_err());
+/// assert!(serde_json::from_str::<RoomName>(r#""""#).is_err());
 /// ```
 #[macro_export]
 macro_rules! checked_text {
-    ($(#[$doc:meta])* $name:ident, $example:literal, $check:expr) => {
+    ($($(#[$doc:meta])* $name:ident, $example:literal, $rule:expr);+ $(;)?) => {$(
         $(#[$doc])*
         #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
         #[serde(try_from = "String")]
@@ -299,8 +316,7 @@ macro_rules! checked_text {
         impl $name {
             /// Applies the rule of the type.
             pub fn parse(text: String) -> Result<Self, $crate::values::Invalid> {
-                let check: fn(String) -> Result<String, $crate::values::Invalid> = $check;
-                check(text).map(Self)
+                $crate::values::apply_rule($rule, text).map(Self)
             }
 
             /// The text.
@@ -330,9 +346,18 @@ macro_rules! checked_text {
                 f.write_str(&self.0)
             }
         }
-    };
+    )+};
 }
 pub use crate::checked_text;
+
+/// Gives a rule that is a closure the types of its argument and its result.
+#[doc(hidden)]
+pub fn apply_rule(
+    rule: impl FnOnce(String) -> Result<String, Invalid>,
+    text: String,
+) -> Result<String, Invalid> {
+    rule(text)
+}
 
 /// What `text_schema!` names.
 #[doc(hidden)]
@@ -359,6 +384,10 @@ macro_rules! text_schema {
     };
 }
 pub use crate::text_schema;
+
+#[doc(hidden)]
+pub use self::item_types::Unboxed;
+pub use crate::item_types;
 
 /// Returns true if the Functions host may have written this text, as it arrived through a trigger, in
 /// place of another.

@@ -21,7 +21,6 @@ impl Kinds {
     /// A user whose name another user has too.
     pub const NAME_TWICE: Kind = Kind::new("name-twice").of_matter(Self::RESERVATION_MISSING);
 
-    /// All of them.
     pub const ALL: [Kind; 6] = [
         Self::USER_MISSING,
         Self::STALE_REACTION,

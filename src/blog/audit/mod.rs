@@ -25,7 +25,6 @@ use self::checks::BlogChecks;
 pub use self::kinds::Kinds;
 use super::{Blog, model::Reservation};
 
-/// Returns the audit of a blog.
 pub fn audit(blog: &Blog) -> Audit {
     let blog = blog.clone();
     Audit::new("AuditBlog", "0 0 3 * * 0", move || BlogChecks::new(blog.clone()))

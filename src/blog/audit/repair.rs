@@ -1,19 +1,16 @@
 //! Repairs of posts and users, with the guards that commands and projections use.
 
 use tributary_functions::{
-    audit::{Kind, Obstacle, RepairResult, Slot, Suspect, read},
+    audit::{Kind, Known, Obstacle, RepairResult, Slot, Suspect, read},
     cosmos::{ETag, Stored},
     projection::removal::remove_some,
 };
 
-use super::{
-    Kinds,
-    checks::{BlogChecks, KnownAuthor},
-};
+use super::{Kinds, checks::BlogChecks};
 use crate::blog::{
     leftovers::Leftovers,
-    model::{Post, PostCopy, PostId, PostsItem, Reservation, UserId, UsersItem},
-    state::{PostSlot, UserSlot},
+    model::{PostCopy, PostId, PostsItem, Reservation, UserId, UsersItem},
+    state::PostSlot,
     usernames::{free_name, take_name},
 };
 
@@ -47,9 +44,7 @@ pub(super) async fn repair(
         }
         Kinds::RESERVATION_MISSING | Kinds::RESERVATION_FOREIGN => {
             let user_id = UserId::parse(partition.to_owned()).map_err(|_| Obstacle::Race)?;
-            let UserSlot::Live(user) = blog.user_slot(&user_id).await? else {
-                return Err(Obstacle::Race);
-            };
+            let user = blog.user_slot(&user_id).await?.live().ok_or(Obstacle::Race)?;
             take_name(blog, user.item, Some(&user.etag)).await?;
             Ok("reserved the name")
         }
@@ -64,12 +59,11 @@ pub(super) async fn repair(
 impl BlogChecks {
     /// Counts again. Every new comment or like replaces the post, and this write would fail.
     async fn write_counts(&self, id: &PostId) -> RepairResult {
-        let PostSlot::Live(post) = self.blog.post_slot(id).await? else {
-            return Err(Obstacle::Race);
-        };
-        let counts = self.count(id, post.item.public.creation_date).await?;
-        let counted = post.item.counted(counts.comments, counts.likes);
-        self.replace(id.as_str(), id.as_str(), PostsItem::Post(counted), &post.etag).await?;
+        let post = self.blog.post(id).await?;
+        let [comments, likes] = self.count(id, post.item.public.creation_date).await?;
+        let counted = post.item.counted(comments, likes);
+        let (id, counted) = (id.as_str(), PostsItem::from(counted));
+        self.blog.posts.replace(id, id, &counted, &post.etag).await?;
         Ok("wrote the counts")
     }
 
@@ -77,18 +71,12 @@ impl BlogChecks {
         let Slot::Item(stored) = read::<PostsItem>(&self.blog.posts, partition, id).await? else {
             return Err(Obstacle::Race);
         };
-        let user_id = match &stored.item {
-            PostsItem::Post(post) => &post.public.user_id,
-            PostsItem::Comment(comment) => &comment.public.user_id,
-            PostsItem::Like(like) => &like.public.user_id,
-            PostsItem::DeletedPost(_) => return Err(Obstacle::Race),
-        };
         // Read after the item: it is at least as new.
-        let KnownAuthor::Author(author) = self.author(user_id, true).await? else {
+        let Known::Live(author) = self.author(stored.item.user_id(), true).await? else {
             return Err(Obstacle::Race);
         };
         let renamed = stored.item.renamed(&author);
-        self.replace(partition, id, renamed, &stored.etag).await?;
+        self.blog.posts.replace(partition, id, &renamed, &stored.etag).await?;
         Ok("wrote the name")
     }
 
@@ -106,37 +94,19 @@ impl BlogChecks {
     /// Writes the copy of a post in the partition of its author.
     async fn write_copy(&self, post_id: &PostId) -> RepairResult {
         // The author never changes, but for a post of another user under the id of a deleted one.
-        let PostSlot::Live(post) = self.blog.post_slot(post_id).await? else {
-            return Err(Obstacle::Race);
-        };
-        let author = post.item.public.user_id.clone();
+        let author = self.blog.post(post_id).await?.item.public.user_id;
         let id = PostCopy::id_in_users(post_id);
         let etag = match read::<UsersItem>(&self.blog.users, author.as_str(), &id).await? {
             Slot::Empty => None,
             Slot::Unreadable(etag) | Slot::Item(Stored { etag, .. }) => Some(etag),
         };
-        let post = self.post_of(post_id, &author).await?;
-        let copy = UsersItem::Post(PostCopy::for_users(&post));
+        let post = self.blog.post(post_id).await?.item;
+        if post.public.user_id != author {
+            return Err(Obstacle::Race);
+        }
+        let copy = UsersItem::from(PostCopy::for_users(&post));
         self.blog.users.put(author.as_str(), &id, &copy, etag.as_ref()).await?;
         Ok("wrote the copy")
-    }
-
-    async fn post_of(&self, post_id: &PostId, author: &UserId) -> Result<Post, Obstacle> {
-        match self.blog.post_slot(post_id).await? {
-            PostSlot::Live(post) if post.item.public.user_id == *author => Ok(post.item),
-            _ => Err(Obstacle::Race),
-        }
-    }
-
-    async fn replace(
-        &self,
-        partition: &str,
-        id: &str,
-        item: PostsItem,
-        etag: &ETag,
-    ) -> Result<(), Obstacle> {
-        self.blog.posts.replace(partition, id, &item, etag).await?;
-        Ok(())
     }
 }
 

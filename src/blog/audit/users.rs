@@ -1,14 +1,11 @@
 //! Checks of `users`: reservations of names both ways, and copies without a post.
 
 use tributary_functions::{
-    audit::{AuditedItem, Kind, Slot, Suspect, read},
+    audit::{AuditedItem, CheckResult, Kind, Known, Slot, Suspect, read},
     cosmos::{StoreError, Stored},
 };
 
-use super::{
-    Kinds,
-    checks::{BlogChecks, KnownAuthor, Parent},
-};
+use super::{Kinds, checks::BlogChecks};
 use crate::blog::model::{PostCopy, Reservation, User, UserId, UsersItem};
 
 impl BlogChecks {
@@ -30,11 +27,7 @@ impl BlogChecks {
     }
 
     /// Two users with one name have one reservation: that of one of them.
-    async fn check_user(
-        &self,
-        user: &User,
-        audited: &AuditedItem,
-    ) -> Result<Option<Suspect>, StoreError> {
+    async fn check_user(&self, user: &User, audited: &AuditedItem) -> CheckResult {
         let name = &user.public.username;
         let expected = format!("{:?} reserved for {}", name.as_str(), user.user_id);
         let partition = Reservation::partition(&name.key());
@@ -61,11 +54,7 @@ impl BlogChecks {
         Ok(Some(audited.suspect(kind, (expected, found), evidence)))
     }
 
-    async fn check_reservation(
-        &self,
-        held: &Reservation,
-        audited: &AuditedItem,
-    ) -> Result<Option<Suspect>, StoreError> {
+    async fn check_reservation(&self, held: &Reservation, audited: &AuditedItem) -> CheckResult {
         if !held.reserved().is_leaked() || self.user_has_name(&held.owner, held.key()).await? {
             return Ok(None);
         }
@@ -80,27 +69,27 @@ impl BlogChecks {
         copy: &PostCopy,
         audited: &AuditedItem,
         fresh: bool,
-    ) -> Result<Option<Suspect>, StoreError> {
+    ) -> CheckResult {
         let post_id = &copy.public.post_id;
         let found = match self.parent(post_id, fresh).await? {
-            Parent::Live { user_id, .. }
-                if user_id.as_str() == audited.partition_key
+            Known::Live(post)
+                if post.user_id.as_str() == audited.partition_key
                     && audited.id == PostCopy::id_in_users(post_id) =>
             {
                 return Ok(None);
             }
-            Parent::Live { user_id, .. } => format!("a copy of a post of {user_id}"),
-            Parent::Gone => format!("a copy of version {}, but no post", copy.version),
-            Parent::Unreadable => return Ok(None),
+            Known::Live(post) => format!("a copy of a post of {}", post.user_id),
+            Known::Missing => format!("a copy of version {}, but no post", copy.version),
+            Known::Unreadable => return Ok(None),
         };
         Ok(Some(audited.suspect(Kind::COPY_EXTRA, ("none", found), &audited.etag)))
     }
 
     async fn user_has_name(&self, user_id: &UserId, key: &str) -> Result<bool, StoreError> {
         Ok(match self.author(user_id, true).await? {
-            KnownAuthor::Author(user) => user.username.key() == key,
-            KnownAuthor::Missing => false,
-            KnownAuthor::Unreadable => true,
+            Known::Live(user) => user.username.key() == key,
+            Known::Missing => false,
+            Known::Unreadable => true,
         })
     }
 }

@@ -7,7 +7,7 @@ use tributary_functions::{
         counted_children::{Creation, Request},
         idempotency::IdempotencyKey,
     },
-    http::{self, Actor, ApiError, Form, FromForm, ItemResponse, JsonBody, Params},
+    http::{self, Actor, ApiError, ItemResponse, JsonBody, Params, from_form},
     values::{CommandId, Timestamp},
 };
 
@@ -16,19 +16,15 @@ use crate::blog::{
     model::{Comment, CommentContent, CommentId, PostId, PublicComment, UserId},
 };
 
-/// The body of C3.
 pub struct NewComment {
     user_id: UserId,
     content: CommentContent,
 }
 
-impl FromForm for NewComment {
-    fn from_form(form: &mut Form) -> Option<Self> {
-        let user_id = form.text("userId", UserId::parse);
-        let content = form.text("content", CommentContent::parse);
-        Some(Self { user_id: user_id?, content: content? })
-    }
-}
+from_form!(NewComment {
+    user_id: text("userId", UserId::parse),
+    content: text("content", CommentContent::parse),
+});
 
 /// Creates a comment and counts it, in one transaction: two store requests when nobody else
 /// writes to the post, and one for a user who has not been seen lately.

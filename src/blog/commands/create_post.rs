@@ -3,15 +3,15 @@
 use axum::extract::State;
 use tributary_functions::{
     cosmos::{Reads, Reason, retry},
+    engines::command::Written,
     http::{Actor, ApiError, ItemResponse, JsonBody},
 };
 use uuid::Uuid;
 
-use super::put_post::create;
+use super::put_post::{create, location};
 use crate::blog::{
     Blog,
     model::{Post, PostId, PostText, PublicPost},
-    state::PostSlot,
 };
 
 /// Creates a post under an id of ours: one store request, and one for an author who has not been
@@ -26,17 +26,14 @@ pub async fn create_post(
         .map_err(|error| ApiError::invalid("id", error.to_string()))?;
     let author = blog.confirmed_author(&text.user_id).await?;
     let post = Post::new(id, &text, &author);
-    retry(async |_| match create(&blog, &post, None).await {
+    let written = retry(async |_| match create(&blog, post.clone(), None).await {
         // Nobody else has an id that was just made: this is our own write, its answer was lost.
         Err(ApiError::Store(error)) if error.reason == Reason::Conflict => {
-            match blog.reading(Reads::Latest).post_slot(&post.public.post_id).await? {
-                PostSlot::Live(stored) => {
-                    Ok(super::put_post::created(&stored.item.public, &stored.etag))
-                }
-                _ => Err(error.into()),
-            }
+            let stored = blog.reading(Reads::Latest).post_slot(&post.public.post_id).await?;
+            stored.live().map(Written::created).ok_or(ApiError::Store(error))
         }
         result => result,
-    })
-    .await
+    });
+    let written = written.await?;
+    Ok(written.answer(&written.stored.item.public, location))
 }

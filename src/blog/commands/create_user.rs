@@ -3,12 +3,12 @@
 use axum::extract::State;
 use tributary_functions::{
     cosmos::{Attempt, retry},
-    http::{Actor, ApiError, Conditions, ItemResponse, JsonBody},
+    http::{Actor, ApiError, Conditions, ItemCommand, ItemResponse, JsonBody},
     values::CommandId,
 };
 use uuid::Uuid;
 
-use super::put_user::{Conditional, NewName, create, save};
+use super::put_user::{NewName, answer, create, save};
 use crate::blog::{
     Blog,
     model::{PublicUser, User, UserId},
@@ -26,11 +26,11 @@ pub async fn create_user(
     let id = actor.user_id().map_or_else(|| Uuid::now_v7().to_string(), str::to_owned);
     let id = UserId::parse(id).map_err(|error| ApiError::invalid("id", error.to_string()))?;
     let user = User::new(id, username);
-    let conditional = Conditional { conditions: Conditions::only_create(), command };
-    retry(async |attempt: Attempt| {
+    let command = ItemCommand { id: command, conditions: Conditions::only_create() };
+    let written = retry(async |attempt: Attempt| {
         let blog = blog.reading(attempt.reads);
         if attempt.answer_lost || actor.user_id().is_some() {
-            match save(&blog, &user, &conditional, attempt).await {
+            match save(&blog, &user, &command, attempt).await {
                 Err(ApiError::PreconditionFailed) => Err(ApiError::Conflict(
                     "Your user exists already. Change its name with `PUT /api/users/{userId}`.",
                 )),
@@ -40,6 +40,6 @@ pub async fn create_user(
             // No need to look: an id that was just made belongs to nobody.
             create(&blog, user.clone(), None).await
         }
-    })
-    .await
+    });
+    Ok(answer(&written.await?))
 }

@@ -10,7 +10,7 @@ use tributary_functions::{
 
 use crate::blog::{
     Blog,
-    model::{Like, PostId, PublicLike, UserId},
+    model::{Like, PostId, PublicLike, UserId, like_id},
 };
 
 /// Creates a like and counts it, in one transaction: two store requests when nobody else writes to
@@ -29,7 +29,10 @@ pub async fn like_post(
         let find = async |reads| {
             let blog = blog.reading(reads);
             blog.post(&post_id).await?;
-            let like = blog.like(&post_id, &user_id).await?.ok_or(ApiError::PreconditionFailed)?;
+            let like = blog
+                .reaction::<Like>(&post_id, &like_id(&user_id))
+                .await?
+                .ok_or(ApiError::PreconditionFailed)?;
             found(&like.item, &like.etag, &conditions)
         };
         return confirm(find).await;
@@ -52,7 +55,6 @@ pub async fn like_post(
     .await
 }
 
-/// The answer when the like is there already.
 fn found(
     like: &Like,
     etag: &ETag,

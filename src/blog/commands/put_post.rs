@@ -4,24 +4,22 @@ use axum::{extract::State, http::StatusCode};
 use tributary_functions::{
     cosmos::{Attempt, ETag, Reads, StoreError, Stored, retry},
     engines::{
-        command::{self, Put},
-        counted_children::{Edition, Request},
+        command::{self, Put, Written},
+        counted_children::Edition,
+        idempotency::Remembers,
     },
     http::{
-        self, Actor, ApiError, Conditions, DomainProblem, Form, FromForm, ItemResponse, JsonBody,
-        Params,
+        Actor, ApiError, DomainProblem, ItemCommand, ItemResponse, JsonBody, Params, from_form,
     },
     projection::removal::{Remaining, remove_some},
-    values::{CommandId, Timestamp},
+    values::Timestamp,
 };
 
 use crate::blog::{
     Blog,
     leftovers::Leftovers,
-    model::{Author, Post, PostContent, PostId, PostText, PostsItem, PublicPost, Title, UserId},
+    model::{Post, PostContent, PostId, PostText, PostsItem, PublicPost, Title, UserId},
 };
-
-const OK: StatusCode = StatusCode::OK;
 
 /// 503: the change feed is still removing the comments and likes of the post that had this id.
 const REMOVAL_PENDING: DomainProblem = DomainProblem {
@@ -31,14 +29,11 @@ const REMOVAL_PENDING: DomainProblem = DomainProblem {
     detail: "The removal of the deleted post with this id has not finished. Retry after the seconds in `Retry-After`.",
 };
 
-impl FromForm for PostText {
-    fn from_form(form: &mut Form) -> Option<Self> {
-        let user_id = form.text("userId", UserId::parse);
-        let title = form.text("title", Title::parse);
-        let content = form.text("content", PostContent::parse);
-        Some(Self { user_id: user_id?, title: title?, content: content? })
-    }
-}
+from_form!(PostText {
+    user_id: text("userId", UserId::parse),
+    title: text("title", Title::parse),
+    content: text("content", PostContent::parse),
+});
 
 /// Creates a post or edits one: two store requests. An edit keeps the counts, since it replaces
 /// the post only as it was read, by itself or by the group that it goes with.
@@ -46,29 +41,67 @@ pub async fn put_post(
     State(blog): State<Blog>,
     actor: Actor,
     Params(id): Params<PostId>,
-    conditions: Conditions,
-    command: CommandId,
+    command: ItemCommand,
     JsonBody(text): JsonBody<PostText>,
 ) -> Result<ItemResponse<PublicPost>, ApiError> {
     actor.must_be(text.user_id.as_str())?;
     let wanted = Wanted { id, text, command, now: Timestamp::now() };
     retry(async |attempt: Attempt| {
-        save(&blog.reading(attempt.reads), &wanted, &conditions, attempt).await
+        let written = wanted.save(&blog.reading(attempt.reads), attempt).await?;
+        Ok(written.answer(&written.stored.item.public, location))
     })
     .await
 }
 
-/// The post as its author wants it.
 struct Wanted {
     id: PostId,
     text: PostText,
-    command: CommandId,
+    command: ItemCommand,
     now: Timestamp,
 }
 
 impl Wanted {
-    fn post(&self, author: &Author) -> Post {
-        Post::new(self.id.clone(), &self.text, author).created_at(self.now)
+    async fn save(&self, blog: &Blog, attempt: Attempt) -> Result<Written<Post>, ApiError> {
+        let tombstone = match self.command.put(blog.post_slot(&self.id).await?, attempt, self)? {
+            Put::Done(written) => return Ok(written),
+            Put::Edit(post) => return self.edit(blog, post, attempt.reads).await,
+            Put::Create(tombstone) => tombstone,
+        };
+        let author = blog.author(&self.text.user_id).await?;
+        let post = Post::new(self.id.clone(), &self.text, &author).created_at(self.now);
+        let Some(tombstone) = tombstone else {
+            return create(blog, self.command.sign(post), None).await;
+        };
+        // What is left of the deleted post must not count for the new one: the change feed shows
+        // the newest version only, and may never show the tombstone that goes now.
+        let leftovers = Leftovers(&blog.posts);
+        if remove_some(&leftovers, &tombstone.item).await? == Remaining::Some {
+            return Err(ApiError::OfDomain(&REMOVAL_PENDING));
+        }
+        let post = post.following(&tombstone.item).remembering(&self.command.id);
+        create(blog, post, Some(&tombstone.etag)).await
+    }
+
+    /// Edits a post in its turn among those who comment on it and like it, and does not compete with
+    /// them.
+    async fn edit(
+        &self,
+        blog: &Blog,
+        post: Stored<Post>,
+        reads: Reads,
+    ) -> Result<Written<Post>, ApiError> {
+        let Self { id, text, command, .. } = self;
+        if post.item.public.user_id != text.user_id {
+            return Err(ApiError::Conflict(
+                "This post belongs to another user. Choose another id, or sign in as its author to change it.",
+            ));
+        }
+        let request = command.edit_request(post, reads);
+        match blog.reactions.edit(id, text.clone(), request).await? {
+            Edition::Edited(post) => Ok(Written::edited(post)),
+            // Deleted meanwhile: to be decided anew.
+            Edition::NoParent => Err(StoreError::race(false).into()),
+        }
     }
 }
 
@@ -79,89 +112,25 @@ impl command::Wanted<Post> for Wanted {
     }
 
     fn is(&self, post: &Post) -> bool {
-        post.public.creation_date == self.now
-            && post.public.user_id == self.text.user_id
-            && post.has(&self.text)
+        post.public.creation_date == self.now && self.is_met_by(post)
+    }
+
+    fn is_met_by(&self, post: &Post) -> bool {
+        post.public.user_id == self.text.user_id && post.has(&self.text)
     }
 }
 
-async fn save(
-    blog: &Blog,
-    wanted: &Wanted,
-    conditions: &Conditions,
-    attempt: Attempt,
-) -> Result<ItemResponse<PublicPost>, ApiError> {
-    let Wanted { id, text, command, now } = wanted;
-    match blog.post_slot(id).await?.put(command, attempt, wanted) {
-        Put::Created(post) => Ok(created(&post.item.public, &post.etag)),
-        Put::Edited(post) => Ok(http::item(OK, &post.item.public, &post.etag)),
-        Put::Edit(post) => {
-            conditions.check(Some(&post.etag))?;
-            edit(blog, post, wanted, conditions, attempt.reads).await
-        }
-        Put::Create(None) => {
-            conditions.check(None)?;
-            let author = blog.author(&text.user_id).await?;
-            let mut post = wanted.post(&author);
-            if !conditions.is_empty() {
-                post.recent.remember([command.clone()], *now);
-            }
-            create(blog, &post, None).await
-        }
-        Put::Create(Some(mark)) => {
-            conditions.check(None)?;
-            let author = blog.author(&text.user_id).await?;
-            // What is left of the deleted post must not count for the new one: the change feed shows
-            // the newest version only, and may never show the tombstone that goes now.
-            let leftovers = Leftovers(&blog.posts);
-            if remove_some(&leftovers, &mark.item).await? == Remaining::Some {
-                return Err(ApiError::OfDomain(&REMOVAL_PENDING));
-            }
-            let mut post = wanted.post(&author).following(&mark.item);
-            post.recent.remember([command.clone()], *now);
-            create(blog, &post, Some(&mark.etag)).await
-        }
-    }
-}
-
-/// Edits a post in its turn among those who comment on it and like it, and does not compete with
-/// them.
-async fn edit(
-    blog: &Blog,
-    post: Stored<Post>,
-    Wanted { id, text, command, .. }: &Wanted,
-    conditions: &Conditions,
-    reads: Reads,
-) -> Result<ItemResponse<PublicPost>, ApiError> {
-    if post.item.public.user_id != text.user_id {
-        return Err(ApiError::Conflict(
-            "This post belongs to another user. Choose another id, or sign in as its author to change it.",
-        ));
-    }
-    if post.item.has(text) {
-        reads.confirmed()?;
-        return Ok(http::item(OK, &post.item.public, &post.etag));
-    }
-    let if_match = Some(post.etag.clone()).filter(|_| conditions.name_a_state());
-    let request = Request::new(command, reads).if_match(if_match).seen(post);
-    match blog.reactions.edit(id, text.clone(), request).await? {
-        Edition::Edited(post) => Ok(http::item(OK, &post.item.public, &post.etag)),
-        // Deleted meanwhile: to be decided anew.
-        Edition::NoParent => Err(StoreError::race(false).into()),
-    }
-}
-
-/// Writes a new post, in the place of the mark of a deleted one when there is one.
+/// Writes a new post, in the place of the tombstone of a deleted one when there is one.
 pub(super) async fn create(
     blog: &Blog,
-    post: &Post,
-    mark: Option<&ETag>,
-) -> Result<ItemResponse<PublicPost>, ApiError> {
+    post: Post,
+    tombstone: Option<&ETag>,
+) -> Result<Written<Post>, ApiError> {
     let id = post.public.post_id.as_str();
-    let etag = blog.posts.put(id, id, &PostsItem::Post(post.clone()), mark).await?;
-    Ok(created(&post.public, &etag))
+    let etag = blog.posts.put(id, id, &PostsItem::from(post.clone()), tombstone).await?;
+    Ok(Written::created(Stored { item: post, etag }))
 }
 
-pub(super) fn created(post: &PublicPost, etag: &ETag) -> ItemResponse<PublicPost> {
-    http::created(&format!("/api/posts/{}", post.post_id), post, etag)
+pub(super) fn location(post: &Post) -> String {
+    format!("/api/posts/{}", post.public.post_id)
 }

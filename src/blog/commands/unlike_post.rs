@@ -1,16 +1,12 @@
 //! `DELETE /posts/{postId}/likes/{userId}`.
 
 use axum::{extract::State, http::StatusCode};
-use tributary_functions::{
-    http::{Actor, ApiError, Conditions, Params},
-    values::CommandId,
-};
+use tributary_functions::http::{Actor, ApiError, ItemCommand, Params};
 
-use super::delete_comment::remove;
 use crate::blog::{
     Blog,
     model::{PostId, UserId},
-    reactions::ReactionId,
+    reactions::{Reaction, ReactionId},
 };
 
 /// Deletes a like and counts it off, in one transaction: two store requests when nobody else
@@ -19,12 +15,11 @@ pub async fn unlike_post(
     State(blog): State<Blog>,
     actor: Actor,
     Params((post_id, user_id)): Params<(PostId, UserId)>,
-    conditions: Conditions,
-    command: CommandId,
+    command: ItemCommand,
 ) -> Result<StatusCode, ApiError> {
     actor.must_be(user_id.as_str())?;
     // The id says whose like it is.
-    let by = Actor::ANYBODY;
-    let like = ("like", ReactionId::Like(user_id));
-    remove(&blog, &post_id, like, &by, &conditions, &command).await
+    let actor = Actor::ANYBODY;
+    let id = ReactionId::Like(user_id);
+    command.delete_child(blog.children("like"), (&post_id, id), &actor, Reaction::user_id).await
 }

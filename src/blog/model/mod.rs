@@ -18,12 +18,12 @@ pub use user::*;
 pub use username::*;
 
 use serde::{Deserialize, Serialize};
+use tributary_functions::values::item_types;
 
 /// The items of the container `posts`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "camelCase")]
 pub enum PostsItem {
-    /// A post.
     Post(Post),
     /// A comment on the post of its partition.
     Comment(Comment),
@@ -33,8 +33,9 @@ pub enum PostsItem {
     DeletedPost(DeletedPost),
 }
 
+item_types!(PostsItem: Post(Post), Comment(Comment), Like(Like), DeletedPost(DeletedPost));
+
 impl PostsItem {
-    /// Whose it is.
     pub fn user_id(&self) -> &UserId {
         match self {
             Self::Post(post) => &post.public.user_id,
@@ -46,19 +47,19 @@ impl PostsItem {
 
     /// The name on the item; a tombstone has none.
     pub fn name(&self) -> Option<CopiedName<'_>> {
-        let (post_id, id, version) = match self {
-            Self::Post(Post { public, username_version, .. }) => {
-                (&public.post_id, public.id.as_str(), *username_version)
+        let (post_id, id, username, version) = match self {
+            Self::Post(Post { public: it, username_version, .. }) => {
+                (&it.post_id, it.id.as_str(), &it.user_username, *username_version)
             }
-            Self::Comment(Comment { public, username_version, .. }) => {
-                (&public.post_id, public.id.as_str(), *username_version)
+            Self::Comment(Comment { public: it, username_version, .. }) => {
+                (&it.post_id, it.id.as_str(), &it.user_username, *username_version)
             }
-            Self::Like(Like { public, username_version, .. }) => {
-                (&public.post_id, public.id.as_str(), *username_version)
+            Self::Like(Like { public: it, username_version, .. }) => {
+                (&it.post_id, it.id.as_str(), &it.user_username, *username_version)
             }
             Self::DeletedPost(_) => return None,
         };
-        Some(CopiedName { post_id, id, version })
+        Some(CopiedName { post_id, id, username, version })
     }
 
     /// Returns the item under its user's newer name.
@@ -75,10 +76,8 @@ impl PostsItem {
 /// Which item has a copy of its user's name, and of which version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CopiedName<'a> {
-    /// The partition key of the item.
     pub post_id: &'a PostId,
-    /// The id of the item.
     pub id: &'a str,
-    /// The version of the user that the name was taken from.
+    pub username: &'a Username,
     pub version: u64,
 }

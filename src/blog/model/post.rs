@@ -7,7 +7,7 @@ use tributary_functions::{
         idempotency::Recent,
         tombstone::{self, FormerOwners},
     },
-    values::{self, Timestamp, check_id, check_length, may_be_rewritten_by_host},
+    values::{self, Timestamp, id_rule, length_rule, may_be_rewritten_by_host},
 };
 use unicode_segmentation::UnicodeSegmentation;
 
@@ -15,23 +15,13 @@ use super::{Author, UserId, Username};
 
 values::checked_text!(
     /// The id of a post.
-    PostId,
-    "change-feeds",
-    |text| check_id(&text).map(|()| text)
-);
+    PostId, "change-feeds", id_rule;
 
-values::checked_text!(
     /// A title: 1 to 200 characters.
-    Title,
-    "Notes on the change feed",
-    |text| check_length(&text, 1, 200).map(|()| text)
-);
+    Title, "Notes on the change feed", length_rule(1..=200);
 
-values::checked_text!(
     /// The content of a post: 1 byte to 512 KiB.
-    PostContent,
-    "The change feed delivers at least once.",
-    |text| match text.len() {
+    PostContent, "The change feed delivers at least once.", |text| match text.len() {
         1..=524_288 => Ok(text),
         _ => Err("must be 1 byte to 512 KiB long in UTF-8".into()),
     }
@@ -44,18 +34,13 @@ pub(super) const SUMMARY_CLUSTERS: usize = 200;
 /// whole content.
 pub(super) const SUMMARY_BYTES: usize = 8 * 1024;
 
-/// A post.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Post {
-    /// What the API shows.
     #[serde(flatten)]
     pub public: PublicPost,
-    /// Raised by each write of the post.
     pub version: u64,
-    /// The version of the user that `userUsername` was taken from.
     pub username_version: u64,
-    /// The commands that were lately carried out on the post.
     #[serde(default, skip_serializing_if = "Recent::is_empty")]
     pub recent: Recent,
     /// The authors of earlier posts with this id.
@@ -94,11 +79,8 @@ pub struct PublicPost {
 /// What an author writes.
 #[derive(Debug, Clone)]
 pub struct PostText {
-    /// Who writes.
     pub user_id: UserId,
-    /// The title.
     pub title: Title,
-    /// The content.
     pub content: PostContent,
 }
 
@@ -203,11 +185,8 @@ impl Post {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DeletedPost {
-    /// The id of the item that it replaces.
     pub id: String,
-    /// The post's id.
     pub post_id: PostId,
-    /// The post's author.
     pub user_id: UserId,
     /// One above the version of the post that was deleted.
     pub version: u64,
@@ -222,7 +201,6 @@ pub struct DeletedPost {
     /// The authors of earlier posts with this id. In `posts` only.
     #[serde(default, skip_serializing_if = "FormerOwners::is_empty")]
     pub former_authors: FormerOwners,
-    /// Seconds until the tombstone goes away.
     pub ttl: u32,
 }
 
@@ -249,7 +227,6 @@ pub struct PostCopy {
     /// The post as a reader sees it, with a summary for its content.
     #[serde(flatten)]
     pub public: PublicPost,
-    /// The version of the post.
     pub version: u64,
 }
 

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tributary_functions::{
     engines::idempotency::IdempotencyKey,
-    values::{self, CommandId, Timestamp, check_id, check_length},
+    values::{self, CommandId, Timestamp, id_rule, length_rule},
 };
 use uuid::Uuid;
 
@@ -12,26 +12,17 @@ use super::{Author, PostId, UserId, Username};
 
 values::checked_text!(
     /// The id of a comment.
-    CommentId,
-    "019ae5b2-7c1f-7d2a-9f0e-3b6d5a4c2e10",
-    |text| check_id(&text).map(|()| text)
-);
+    CommentId, "019ae5b2-7c1f-7d2a-9f0e-3b6d5a4c2e10", id_rule;
 
-values::checked_text!(
     /// The content of a comment: 1 to 10,000 characters.
-    CommentContent,
-    "And out of order, across partitions.",
-    |text| check_length(&text, 1, 10_000).map(|()| text)
+    CommentContent, "And out of order, across partitions.", length_rule(1..=10_000)
 );
 
-/// A comment.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Comment {
-    /// What the API shows.
     #[serde(flatten)]
     pub public: PublicComment,
-    /// The version of the user that `userUsername` was taken from.
     pub username_version: u64,
     /// The version of the post that counted the comment first; 0 until one has. A comment of a
     /// deleted post is older than the mark; one of a later post with the same id is newer.
@@ -58,14 +49,11 @@ pub struct PublicComment {
     pub creation_date: Timestamp,
 }
 
-/// A like.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Like {
-    /// What the API shows.
     #[serde(flatten)]
     pub public: PublicLike,
-    /// The version of the user that `userUsername` was taken from.
     pub username_version: u64,
     /// As of [`Comment::post_version`].
     pub post_version: u64,

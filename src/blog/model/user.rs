@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tributary_functions::{
     engines::{idempotency::Recent, tombstone, unique_claim::Reserved},
-    values::Timestamp,
+    values::{Timestamp, item_types},
 };
 
 use super::{Author, DeletedPost, PostCopy, UserId, Username};
@@ -15,7 +15,6 @@ use super::{Author, DeletedPost, PostCopy, UserId, Username};
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "camelCase")]
 pub enum UsersItem {
-    /// A user.
     User(User),
     /// The mark that an unknown user leaves when somebody else takes the name reserved for it.
     NoUser(NoUser),
@@ -31,16 +30,19 @@ pub enum UsersItem {
     DeletedPost(DeletedPost),
 }
 
+item_types!(
+    UsersItem: User(User), NoUser(NoUser), Renaming(Renaming), Username(Reservation),
+    Post(PostCopy), DeletedPost(DeletedPost),
+);
+
 /// How many names a user item keeps that the user has given up: as many renames may follow each other
 /// before the change feed has come by. With names of a usual length the item stays below 1 KB, by
 /// which its reads are charged, and in the background a rename looks at that many reservations.
 const FORMER_NAMES: usize = 4;
 
-/// A user.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct User {
-    /// What the API shows.
     #[serde(flatten)]
     pub public: PublicUser,
     /// The partition key; equal to the id.
@@ -62,7 +64,6 @@ pub struct User {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FormerName {
-    /// The name.
     pub username: Username,
     /// The ETag of its reservation when the user gave it up.
     pub reservation: String,
@@ -97,7 +98,6 @@ pub struct NoUser {
 #[serde(rename_all = "camelCase")]
 pub struct Renaming {
     id: String,
-    /// Who was renamed.
     pub user_id: UserId,
     /// The version of the user whose name is being brought to the items.
     pub version: u64,
@@ -176,12 +176,10 @@ pub struct Reservation {
     user_id: String,
     /// The user who has, or is just about to take, the name.
     pub owner: UserId,
-    /// When the owner reserved it last.
     reserved_at: Timestamp,
 }
 
 impl Reservation {
-    /// The id of a reservation within its own logical partition.
     pub const ID: &'static str = "username";
 
     /// What the logical partitions of reservations begin with.

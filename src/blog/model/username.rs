@@ -21,7 +21,6 @@ pub struct Username(String);
 values::text_schema!(Username, "examples": ["Ann"]);
 
 impl Username {
-    /// Applies the rule.
     #[expect(clippy::needless_pass_by_value, reason = "as all parsers of checked text")]
     pub fn parse(text: String) -> Result<Self, Invalid> {
         let name = text.trim();

@@ -24,7 +24,6 @@ pub struct PostsIntegrity {
 }
 
 impl PostsIntegrity {
-    /// The projection of a blog.
     pub fn new(blog: &Blog, background: &Background) -> Self {
         Self { blog: blog.clone(), background: background.clone() }
     }
@@ -57,7 +56,7 @@ impl Projection for PostsIntegrity {
             let posts = self.blog.posts.in_background();
             return remove_for_a_slice(&Leftovers(&posts), &self.background, tombstone).await;
         }
-        let Some(CopiedName { post_id, id, version }) = change.name() else {
+        let Some(CopiedName { post_id, id, version, .. }) = change.name() else {
             return Ok(Effect::Unchanged);
         };
         let user_id = change.user_id().as_str();

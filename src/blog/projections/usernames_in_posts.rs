@@ -19,7 +19,6 @@ pub type UsernamesInPosts = FanOutProjection<Usernames>;
 pub struct Usernames(Blog);
 
 impl Usernames {
-    /// Names the copies of a blog.
     pub fn new(blog: Blog) -> Self {
         Self(blog)
     }

@@ -8,21 +8,20 @@ use tributary_functions::{
 
 use crate::blog::{
     Blog,
-    model::{CommentId, PostId, PublicComment},
+    model::{Comment, CommentId, PostId, PublicComment},
 };
 
-/// A comment: two point reads, for the comments of a deleted post are not there either.
+/// A comment: two point reads.
 pub async fn get_comment(
     State(blog): State<Blog>,
     Params((post_id, comment_id)): Params<(PostId, CommentId)>,
     conditions: Conditions,
 ) -> Result<ItemResponse<PublicComment>, ApiError> {
     let find = async |reads| {
-        let blog = blog.reading(reads);
-        let comment = async { Ok(blog.comment(&post_id, &comment_id).await?) };
-        let (_, comment) = futures::try_join!(blog.post(&post_id), comment)?;
-        let comment = comment.ok_or(ApiError::NotFound("comment"))?;
-        Ok(found(&conditions, &comment.item.public, &comment.etag))
+        let comment =
+            blog.reading(reads).live_reaction::<Comment>(&post_id, comment_id.as_str()).await?;
+        comment.ok_or(ApiError::NotFound("comment"))
     };
-    confirm(find).await
+    let comment = confirm(find).await?;
+    Ok(found(&conditions, &comment.item.public, &comment.etag))
 }

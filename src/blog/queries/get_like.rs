@@ -8,21 +8,19 @@ use tributary_functions::{
 
 use crate::blog::{
     Blog,
-    model::{PostId, PublicLike, UserId},
+    model::{Like, PostId, PublicLike, UserId, like_id},
 };
 
-/// A like: two point reads, for the likes of a deleted post are not there either.
+/// A like: two point reads.
 pub async fn get_like(
     State(blog): State<Blog>,
     Params((post_id, user_id)): Params<(PostId, UserId)>,
     conditions: Conditions,
 ) -> Result<ItemResponse<PublicLike>, ApiError> {
     let find = async |reads| {
-        let blog = blog.reading(reads);
-        let like = async { Ok(blog.like(&post_id, &user_id).await?) };
-        let (_, like) = futures::try_join!(blog.post(&post_id), like)?;
-        let like = like.ok_or(ApiError::NotFound("like"))?;
-        Ok(found(&conditions, &like.item.public, &like.etag))
+        let like = blog.reading(reads).live_reaction::<Like>(&post_id, &like_id(&user_id)).await?;
+        like.ok_or(ApiError::NotFound("like"))
     };
-    confirm(find).await
+    let like = confirm(find).await?;
+    Ok(found(&conditions, &like.item.public, &like.etag))
 }

@@ -9,7 +9,6 @@ use tributary_functions::{
 use crate::blog::{
     Blog,
     model::{PublicUser, UserId},
-    state::UserSlot,
 };
 
 /// A user: one point read.
@@ -18,9 +17,10 @@ pub async fn get_user(
     Params(id): Params<UserId>,
     conditions: Conditions,
 ) -> Result<ItemResponse<PublicUser>, ApiError> {
-    let find = async |reads| match blog.reading(reads).user_slot(&id).await? {
-        UserSlot::Live(user) => Ok(found(&conditions, &user.item.public, &user.etag)),
-        UserSlot::Empty | UserSlot::Deleted(_) => Err(ApiError::NotFound("user")),
+    let find = async |reads| {
+        let user = blog.reading(reads).user_slot(&id).await?.live();
+        user.ok_or(ApiError::NotFound("user"))
     };
-    confirm(find).await
+    let user = confirm(find).await?;
+    Ok(found(&conditions, &user.item.public, &user.etag))
 }

@@ -8,7 +8,7 @@ use axum::http::StatusCode;
 use tributary_functions::{
     cosmos::{Attempt, ETag, StoreError, Stored, retry},
     engines::{
-        command::{self, Put, Wanted},
+        command::{self, Put, Wanted, Written},
         relocation::{carry, remove_carried},
     },
     http::ApiError,
@@ -118,8 +118,8 @@ impl Save<'_> {
         let Found { store, stored } = found;
         let place = command::Place::from(Some(stored));
         match place.put(self.command, attempt, self) {
-            Put::Created(item) => Ok(created(item)),
-            Put::Edited(item) => Ok(updated(item)),
+            Put::Done(Written { stored, is_new: true }) => Ok(created(stored)),
+            Put::Done(Written { stored, is_new: false }) => Ok(updated(stored)),
             Put::Edit(item) => self.edit(news, Found { store, stored: item }, location).await,
             // It was found.
             Put::Create(_) => Err(ApiError::Internal),

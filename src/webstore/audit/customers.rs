@@ -2,7 +2,10 @@
 
 use serde_json::Value;
 use tributary_functions::{
-    audit::{AuditedItem, Kind, Obstacle, RepairResult, Slot, Suspect, compare, read, version},
+    audit::{
+        AuditedItem, CheckResult, Kind, Obstacle, RepairResult, Slot, Suspect, compare, read,
+        version,
+    },
     cosmos::{Container, Reads, StoreError, Stored},
     engines::child_list::SortKey,
     values::Timestamp,
@@ -19,9 +22,6 @@ use crate::webstore::{
 
 /// How many orders are counted at a time.
 const COUNTED: u32 = 1_000;
-
-/// How often the orders of a busy customer are counted until nothing came between.
-const SNAPSHOTS: usize = 5;
 
 impl StoreChecks {
     /// Compares a customer with its orders and its copy in the leaderboard, an order with its customer.
@@ -40,40 +40,15 @@ impl StoreChecks {
         Ok(suspect.into_iter().collect())
     }
 
-    /// Every transaction that creates or deletes an order replaces the customer: when the customer is
-    /// the same before and after the counting, nothing came between.
-    async fn check_count(
-        &self,
-        mut customer: Customer,
-        item: &AuditedItem,
-    ) -> Result<Option<Suspect>, StoreError> {
-        let mut etag = item.etag.clone();
-        for _ in 0..SNAPSHOTS {
-            let said = customer.public.sales_order_count;
-            let counted = count_orders(&self.customers.customers, &customer.public.id).await?;
-            if said == counted {
-                return Ok(None);
-            }
-            let Some(now) = self.customers.customer(&customer.public.id).await? else {
-                return Ok(None);
-            };
-            if now.etag.as_ref() == etag {
-                // How far it is off, however many more there are meanwhile.
-                let off = i128::from(said) - i128::from(counted);
-                let words = (counted.to_string(), said.to_string());
-                return Ok(Some(item.suspect(Kind::COUNT_DIFFERS, words, off.to_string())));
-            }
-            (customer, etag) = (now.item, now.etag.to_string());
-        }
-        let words = ("a count at rest", "a count that changes");
-        Ok(Some(item.suspect(Kind::COUNT_DIFFERS, words, etag)))
+    async fn check_count(&self, customer: Customer, item: &AuditedItem) -> CheckResult {
+        let id = &customer.public.id.clone();
+        let stated = |customer: &Customer| [customer.public.sales_order_count];
+        let count = |_| async { Ok([count_orders(&self.customers.customers, id).await?]) };
+        let read = || self.customers.customer(id);
+        item.check_counts(customer, stated, count, read, |[count]| count.to_string()).await
     }
 
-    async fn check_parent(
-        &self,
-        order: &SalesOrder,
-        item: &AuditedItem,
-    ) -> Result<Option<Suspect>, StoreError> {
+    async fn check_parent(&self, order: &SalesOrder, item: &AuditedItem) -> CheckResult {
         let id = order.public.customer_id.as_str();
         let parent = read::<CustomerChange>(&self.customers.customers, id, id).await?;
         let is_orphan =
@@ -82,7 +57,7 @@ impl StoreChecks {
         Ok(is_orphan.then(|| item.suspect(Kind::ORPHAN, words, &item.etag)))
     }
 
-    async fn check_copy(&self, item: &AuditedItem) -> Result<Option<Suspect>, StoreError> {
+    async fn check_copy(&self, item: &AuditedItem) -> CheckResult {
         let Ok(CustomerChange::Customer(customer)) = item.parse() else {
             return Ok(None);
         };
@@ -129,7 +104,7 @@ impl StoreChecks {
         let id = CustomerId::parse(id.to_owned()).map_err(|_| Obstacle::Race)?;
         let stored = customers.customer(&id).await?.ok_or(Obstacle::Race)?;
         let counted = count_orders(&customers.customers, &id).await?;
-        let item = CustomerItem::Customer(Box::new(stored.item.counted(counted)));
+        let item = CustomerItem::from(stored.item.counted(counted));
         let place = id.as_str();
         customers.customers.replace(place, place, &item, &stored.etag).await?;
         Ok("wrote the number of orders that there are")
@@ -144,7 +119,7 @@ impl StoreChecks {
         let source = customers.customers.read::<CustomerChange>(id, id).await?;
         match (source.map(|stored| stored.item), copy) {
             (Some(CustomerChange::Customer(customer)), copy) => {
-                let item = LeaderboardItem::Customer(customer);
+                let item = LeaderboardItem::Customer(*customer);
                 let etag = copy.as_ref().map(|copy| &copy.etag);
                 leaderboard.put(LEADERBOARD_PARTITION, id, &item, etag).await?;
                 Ok("wrote the copy of the customer")
@@ -158,7 +133,6 @@ impl StoreChecks {
     }
 }
 
-/// Returns how many orders a customer has.
 async fn count_orders(container: &Container, id: &CustomerId) -> Result<u64, StoreError> {
     let (mut count, mut after) = (0, None);
     loop {

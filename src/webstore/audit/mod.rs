@@ -6,16 +6,14 @@
 mod customers;
 mod products;
 
-use quick_cache::sync::Cache;
 use tributary_functions::{
-    audit::{Audit, AuditedItem, Checks, Kind, Obstacle, RepairResult, Suspect},
+    audit::{Audit, AuditedItem, Checks, Kind, KnownItems, Obstacle, RepairResult, Suspect},
     cosmos::{Container, StoreError},
 };
 
-use self::products::KnownLabel;
 use super::{
     Catalog, Customers,
-    model::{LabelItem, LabelKind, ProductItem},
+    model::{LabelCopy, LabelItem, LabelKind, ProductItem},
 };
 
 /// How many categories and tags are remembered between two checks; some 500 bytes each.
@@ -31,24 +29,22 @@ impl Kinds {
     pub const MOVE_PENDING: Kind = Kind::new("move-pending");
 }
 
-/// Returns the audit of the WebStore.
 pub fn audit(catalog: &Catalog, customers: &Customers) -> Audit {
     let (catalog, customers) = (catalog.clone(), customers.clone());
     let checks = move || StoreChecks::new(catalog.clone(), customers.clone());
     Audit::new("AuditWebStore", "0 30 3 * * 0", checks)
 }
 
-/// Checks items. What it remembers of categories and tags may be old: that can only raise a
-/// suspicion, and a suspect is checked again with `fresh` reads.
+/// Checks items.
 struct StoreChecks {
     catalog: Catalog,
     customers: Customers,
-    labels: Cache<(LabelKind, String), KnownLabel>,
+    labels: KnownItems<(LabelKind, String), LabelCopy>,
 }
 
 impl StoreChecks {
     fn new(catalog: Catalog, customers: Customers) -> Self {
-        Self { catalog, customers, labels: Cache::new(REMEMBERED) }
+        Self { catalog, customers, labels: KnownItems::new(REMEMBERED) }
     }
 }
 

@@ -1,24 +1,15 @@
 //! Checks of a product, and their repairs.
 
 use tributary_functions::{
-    audit::{AuditedItem, Kind, Obstacle, RepairResult, Slot, Suspect, read},
-    cosmos::{StoreError, Stored},
+    audit::{AuditedItem, Kind, Known, Obstacle, RepairResult, Suspect},
+    cosmos::StoreError,
 };
 
 use super::{Kinds, StoreChecks};
 use crate::webstore::{
-    model::{CategoryId, LabelCopy, LabelItem, LabelKind, Product, ProductId},
+    model::{CategoryId, Label, LabelCopy, LabelItem, LabelKind, Product, ProductId},
     moves,
 };
-
-/// What is known of a category or a tag.
-#[derive(Debug, Clone)]
-pub(super) enum KnownLabel {
-    Live(LabelCopy),
-    Missing,
-    /// There is an item that cannot be read, which is a finding of its own.
-    Unreadable,
-}
 
 impl StoreChecks {
     /// Compares the names on a product with its category and its tags. A name differs when its text
@@ -38,12 +29,12 @@ impl StoreChecks {
         for (kind, copy) in product.labels() {
             let version = |version| format!("{} {} in version {version}", kind.as_str(), copy.id);
             match self.label(kind, &copy.id, fresh).await? {
-                KnownLabel::Missing => missing.push(format!("{} {}", kind.as_str(), copy.id)),
-                KnownLabel::Live(label) if label != copy => {
+                Known::Missing => missing.push(format!("{} {}", kind.as_str(), copy.id)),
+                Known::Live(label) if label != copy => {
                     expected.push(version(label.version));
                     found.push(version(copy.version));
                 }
-                KnownLabel::Live(_) | KnownLabel::Unreadable => {}
+                Known::Live(_) | Known::Unreadable => {}
             }
         }
         if !missing.is_empty() {
@@ -63,20 +54,10 @@ impl StoreChecks {
         kind: LabelKind,
         id: &str,
         fresh: bool,
-    ) -> Result<KnownLabel, StoreError> {
-        let key = (kind, id.to_owned());
-        if !fresh && let Some(known) = self.labels.get(&key) {
-            return Ok(known);
-        }
-        let known = match read(&self.catalog.labels, kind.as_str(), id).await? {
-            Slot::Item(Stored { item: LabelItem::Live(label), .. }) => {
-                KnownLabel::Live(label.copy())
-            }
-            Slot::Unreadable(_) => return Ok(KnownLabel::Unreadable),
-            Slot::Item(_) | Slot::Empty => KnownLabel::Missing,
-        };
-        self.labels.insert(key, known.clone());
-        Ok(known)
+    ) -> Result<Known<LabelCopy>, StoreError> {
+        let place = (&self.catalog.labels, kind.as_str(), id);
+        let copy = |item: LabelItem| Label::try_from(item).ok().map(|label| label.copy());
+        self.labels.find(&(kind, id.to_owned()), fresh, place, copy).await
     }
 
     /// Brings missing categories and tags back, and writes the names of all of them.
@@ -91,7 +72,7 @@ impl StoreChecks {
             product = product.named_after(&label).unwrap_or(product);
         }
         if product.version > stored.item.version {
-            catalog.write(&product.into(), Some(&stored.etag)).await?;
+            catalog.write(product, Some(&stored.etag)).await?;
         }
         Ok("wrote the names of its category and its tags, which exist")
     }

@@ -7,7 +7,7 @@ use tributary_functions::{
         counted_children::{Creation, Request},
         idempotency::IdempotencyKey,
     },
-    http::{self, Actor, ApiError, Form, FromForm, ItemResponse, JsonBody, Params},
+    http::{self, Actor, ApiError, ItemResponse, JsonBody, Params, from_form},
     values::CommandId,
 };
 
@@ -19,20 +19,13 @@ use crate::webstore::{
     },
 };
 
-impl FromForm for NewOrder {
-    fn from_form(form: &mut Form) -> Option<Self> {
-        form.objects("items", 1..=MAX_LINES).map(Self)
-    }
-}
+from_form!(NewOrder(objects("items", 1..=MAX_LINES)));
 
-impl FromForm for NewLine {
-    fn from_form(form: &mut Form) -> Option<Self> {
-        let product_id = form.text("productId", ProductId::parse);
-        let category_id = form.text("categoryId", CategoryId::parse);
-        let quantity = form.number("quantity", Quantity::parse);
-        Some(Self { product_id: product_id?, category_id: category_id?, quantity: quantity? })
-    }
-}
+from_form!(NewLine {
+    product_id: text("productId", ProductId::parse),
+    category_id: text("categoryId", CategoryId::parse),
+    quantity: number("quantity", Quantity::parse),
+});
 
 /// Creates an order and counts it, in one transaction, with the names and prices that its products
 /// have now: three store requests, and one more for each category beyond the first.

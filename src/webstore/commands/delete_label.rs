@@ -3,15 +3,13 @@
 use axum::{extract::State, http::StatusCode};
 use tributary_functions::{
     cosmos::{Attempt, Stored, retry},
-    engines::command::Delete,
-    http::{ApiError, Conditions, Params},
-    values::CommandId,
+    http::{ApiError, ItemCommand, Params},
 };
 
 use crate::webstore::{
     Catalog,
-    model::{LabelId, LabelItem, LabelKind},
-    state::{MAX_COUNTED_PRODUCTS, label_place},
+    model::{LabelId, LabelKind},
+    state::{LabelPlace, MAX_COUNTED_PRODUCTS},
 };
 
 /// Deletes a label, unless products use it: three store requests.
@@ -21,25 +19,21 @@ use crate::webstore::{
 pub async fn delete_label<Id: LabelId>(
     State(catalog): State<Catalog>,
     Params(id): Params<Id>,
-    conditions: Conditions,
-    command: CommandId,
+    command: ItemCommand,
 ) -> Result<StatusCode, ApiError> {
     let (kind, id) = (Id::KIND, id.as_ref());
     retry(async |attempt: Attempt| {
         let catalog = catalog.reading(attempt.reads);
-        let place = label_place(catalog.label(kind, id).await?);
-        let Stored { item: label, etag } = match place.delete(&command) {
-            Delete::Live(label) => label,
-            Delete::Done => return Ok(StatusCode::NO_CONTENT),
-            Delete::Missing => return Err(conditions.missing(kind.as_str())),
+        let place = LabelPlace::of(catalog.label(kind, id).await?);
+        let Some(Stored { item: label, etag }) = command.delete(place, kind.as_str())? else {
+            return Ok(StatusCode::NO_CONTENT);
         };
-        conditions.check(Some(&etag))?;
+        command.conditions.check(Some(&etag))?;
         let uses = catalog.latest_committed().uses(kind, id).await?;
         if uses != Some(0) {
             return Err(ApiError::InUse(in_use(kind, uses)));
         }
-        let tombstone = LabelItem::Deleted(label.deleted(&command));
-        catalog.labels.replace(kind.as_str(), id, &tombstone, &etag).await?;
+        catalog.write_label(label.deleted(&command.id), Some(&etag)).await?;
         Ok(StatusCode::NO_CONTENT)
     })
     .await

@@ -3,7 +3,7 @@
 use axum::{extract::State, http::StatusCode};
 use tributary_functions::{
     cosmos::{Attempt, StoreError, Stored, retry},
-    http::{self, ApiError, Form, FromForm, ItemResponse, JsonBody, Params},
+    http::{self, ApiError, ItemResponse, JsonBody, Params, from_form},
 };
 
 use crate::webstore::{
@@ -12,14 +12,9 @@ use crate::webstore::{
     moves::{self, MoveOutcome},
 };
 
-/// The body: the new category.
 pub struct NewCategory(CategoryId);
 
-impl FromForm for NewCategory {
-    fn from_form(form: &mut Form) -> Option<Self> {
-        form.text("categoryId", CategoryId::parse).map(Self)
-    }
-}
+from_form!(NewCategory(text("categoryId", CategoryId::parse)));
 
 const TAKEN: ApiError = ApiError::Conflict(
     "The new category has another product with this id. Delete one of the two first.",
@@ -75,8 +70,7 @@ async fn begin(
     }
     let departure = Departure::new(to, &category.item);
     let product = product.with_departure(Some(departure.clone()));
-    let etag = catalog.write(&product.clone().into(), Some(&etag)).await?;
-    let source = Stored { item: product, etag };
+    let source = catalog.write(product, Some(&etag)).await?;
     match moves::end_from(catalog, source, &departure, target).await? {
         MoveOutcome::Arrived(Some(product)) => Ok(answer(&product)),
         MoveOutcome::Refused => Err(TAKEN),

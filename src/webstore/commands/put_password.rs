@@ -2,10 +2,9 @@
 
 use axum::{extract::State, http::StatusCode};
 use tributary_functions::{
-    cosmos::{Attempt, Reads, retry},
+    cosmos::{Attempt, retry},
     engines::counted_children::{Edition, Request},
-    http::{Actor, ApiError, Conditions, Form, FromForm, JsonBody, Params},
-    values::CommandId,
+    http::{Actor, ApiError, Form, FromForm, ItemCommand, JsonBody, Params},
 };
 
 use crate::webstore::{
@@ -24,17 +23,18 @@ pub async fn put_password(
     State(customers): State<Customers>,
     actor: Actor,
     Params(id): Params<CustomerId>,
-    conditions: Conditions,
-    command: CommandId,
+    command: ItemCommand,
     JsonBody(password): JsonBody<Password>,
 ) -> Result<StatusCode, ApiError> {
     actor.must_be(id.as_str())?;
     let hash = customers.hashing.hash(password).await.map_err(not_hashed)?;
-    let attempt = async |reads: Reads| {
+    let ItemCommand { id: command, conditions } = command;
+    retry(async |Attempt { reads, .. }| {
         let customers = customers.reading(reads);
         let mut request = Request::new(&command, reads);
         if !conditions.is_empty() {
-            let stored = customers.customer(&id).await?.ok_or(ApiError::NotFound("customer"))?;
+            let stored = customers.customer(&id).await?;
+            let stored = stored.ok_or_else(|| conditions.missing("customer"))?;
             if stored.item.recent.knows(&command) {
                 return Ok(StatusCode::NO_CONTENT);
             }
@@ -43,12 +43,8 @@ pub async fn put_password(
         }
         match customers.orders.edit(&id, CustomerEdit::Password(hash.clone()), request).await? {
             Edition::Edited(_) => Ok(StatusCode::NO_CONTENT),
-            Edition::NoParent => Err(ApiError::NotFound("customer")),
+            Edition::NoParent => Err(conditions.missing("customer")),
         }
-    };
-    retry(async |Attempt { reads, .. }| match attempt(reads).await {
-        Err(ApiError::NotFound(what)) => Err(conditions.missing(what)),
-        result => result,
     })
     .await
 }

@@ -2,40 +2,30 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use axum::{extract::State, http::StatusCode};
+use axum::extract::State;
 use tributary_functions::{
-    cosmos::{Attempt, ETag, StoreError, Stored, retry},
-    engines::command::{self, Put},
-    http::{self, ApiError, Conditions, Form, FromForm, ItemResponse, JsonBody, Params},
-    values::CommandId,
+    cosmos::{Attempt, StoreError, Stored, retry},
+    engines::command::{self, Put, Written},
+    http::{ApiError, ItemCommand, ItemResponse, JsonBody, Params, from_form},
 };
 
 use crate::webstore::{
+    Catalog,
     model::{
         CategoryId, DeletedProduct, Description, Label, LabelCopy, LabelKind, MAX_TAGS, Name,
         Price, Product, ProductId, ProductText, PublicProduct, Sku, TagId,
     },
     moves::{self, MoveOutcome},
-    state::{Catalog, product_place},
+    state::ProductPlace,
 };
 
-impl FromForm for ProductText {
-    fn from_form(form: &mut Form) -> Option<Self> {
-        let sku = form.text("sku", Sku::parse);
-        let name = form.text("name", Name::parse);
-        let description = form.optional_text("description", Description::parse);
-        let price = form.number("price", Price::parse);
-        let tag_ids = form.texts("tagIds", 0..=MAX_TAGS, TagId::parse);
-        let text = Self {
-            sku: sku?,
-            name: name?,
-            description: description?,
-            price: price?,
-            tag_ids: tag_ids?,
-        };
-        Some(text.each_tag_once())
-    }
-}
+from_form!(ProductText {
+    sku: text("sku", Sku::parse),
+    name: text("name", Name::parse),
+    description: optional_text("description", Description::parse),
+    price: number("price", Price::parse),
+    tag_ids: texts("tagIds", 0..=MAX_TAGS, TagId::parse),
+});
 
 /// Creates a product or edits one.
 ///
@@ -48,24 +38,26 @@ impl FromForm for ProductText {
 pub async fn put_product(
     State(catalog): State<Catalog>,
     Params((category_id, id)): Params<(CategoryId, ProductId)>,
-    conditions: Conditions,
-    command: CommandId,
+    command: ItemCommand,
     JsonBody(text): JsonBody<ProductText>,
 ) -> Result<ItemResponse<PublicProduct>, ApiError> {
     let at = Mutex::new(At { category_id: category_id.clone(), follows: Follows::OwnEdit });
-    let wanted = Wanted { category_id, id, text, conditions, command, at };
-    retry(async |attempt: Attempt| wanted.save(&catalog.reading(attempt.reads), attempt).await)
-        .await
+    let wanted = Wanted { category_id, id, text: text.each_tag_once(), command, at };
+    retry(async |attempt: Attempt| {
+        let written = wanted.save(&catalog.reading(attempt.reads), attempt).await?;
+        let location = |product: &Product| {
+            format!("/api/categories/{}/products/{}", product.category_id, product.id)
+        };
+        Ok(written.answer(&written.stored.item.public(), location))
+    })
+    .await
 }
 
-/// The product as its caller wants it.
 struct Wanted {
-    /// The category that the caller named.
     category_id: CategoryId,
     id: ProductId,
     text: ProductText,
-    conditions: Conditions,
-    command: CommandId,
+    command: ItemCommand,
     at: Mutex<At>,
 }
 
@@ -91,16 +83,17 @@ impl Wanted {
         &self,
         catalog: &Catalog,
         attempt: Attempt,
-    ) -> Result<ItemResponse<PublicProduct>, ApiError> {
-        let Self { id, command, conditions, .. } = self;
+    ) -> Result<Written<Product>, ApiError> {
+        let Self { id, command: ItemCommand { id: command, conditions }, .. } = self;
         let (category_id, follows) = self.at();
-        let place = product_place(catalog.place(&category_id, id).await?);
+        let place = ProductPlace::of(catalog.place(&category_id, id).await?);
         let (tombstone, etag) = match place.put(command, attempt, self) {
-            Put::Created(it) | Put::Edited(it) => return Ok(self.answer(&it.item, &it.etag)),
-            Put::Edit(Stored { item: product, etag }) => {
-                conditions.check(Some(&etag))?;
-                return self.edit(catalog, product, &etag).await;
+            Put::Done(written) => return Ok(written),
+            Put::Edit(found) => {
+                conditions.check(Some(&found.etag))?;
+                return Ok(Written::edited(self.edit(catalog, found).await?));
             }
+            // The conditions hold where the product is to be created in the end.
             Put::Create(tombstone) => tombstone.map(|it| (it.item, it.etag)).unzip(),
         };
         if let Some(DeletedProduct { moved_to: Some(to), recent, .. }) = &tombstone
@@ -117,11 +110,9 @@ impl Wanted {
         }
         conditions.check(None)?;
         let product = self.product(catalog, category_id, tombstone.as_ref()).await?;
-        let etag = catalog.write(&product.clone().into(), etag.as_ref()).await?;
-        Ok(self.answer(&product, &etag))
+        Ok(Written::created(catalog.write(product, etag.as_ref()).await?))
     }
 
-    /// The product that is to be created.
     async fn product(
         &self,
         catalog: &Catalog,
@@ -134,17 +125,18 @@ impl Wanted {
             label.ok_or(ApiError::NotFound("category"))
         };
         let (category, tags) = futures::try_join!(category, tags(catalog, &text.tag_ids, &[]))?;
-        let product = Product::new(id.clone(), category_id, &category.item, text, tags, command);
+        let product =
+            Product::new(id.clone(), category_id, &category.item, text, tags, &command.id);
         Ok(tombstone.iter().fold(product, |product, it| product.following(it)))
     }
 
     async fn edit(
         &self,
         catalog: &Catalog,
-        product: Product,
-        etag: &ETag,
-    ) -> Result<ItemResponse<PublicProduct>, ApiError> {
+        found: Stored<Product>,
+    ) -> Result<Stored<Product>, ApiError> {
         let Self { id, text, command, .. } = self;
+        let product = &found.item;
         self.has_seen();
         if let Some(departure) = &product.departure {
             let from = &product.category_id;
@@ -157,22 +149,11 @@ impl Wanted {
         }
         if product.has(text) {
             catalog.reads.confirmed()?;
-            return Ok(self.answer(&product, etag));
+            return Ok(found);
         }
         let tags = tags(catalog, &text.tag_ids, &product.tags).await?;
-        let edited = product.edited(text, tags, command);
-        let etag = catalog.write(&edited.clone().into(), Some(etag)).await?;
-        Ok(self.answer(&edited, &etag))
-    }
-
-    fn answer(&self, product: &Product, etag: &ETag) -> ItemResponse<PublicProduct> {
-        let (category_id, id) = (&product.category_id, &product.id);
-        if command::Wanted::has_created(self, product) {
-            let location = format!("/api/categories/{category_id}/products/{id}");
-            http::created(&location, &product.public(), etag)
-        } else {
-            http::item(StatusCode::OK, &product.public(), etag)
-        }
+        let edited = product.edited(text, tags, &command.id);
+        Ok(catalog.write(edited, Some(&found.etag)).await?)
     }
 
     fn at(&self) -> (CategoryId, Follows) {
@@ -204,7 +185,7 @@ impl Wanted {
 
 impl command::Wanted<Product> for Wanted {
     fn has_created(&self, product: &Product) -> bool {
-        product.created_by == self.command
+        product.created_by == self.command.id
     }
 }
 

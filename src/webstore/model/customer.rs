@@ -4,37 +4,23 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tributary_functions::{
     engines::idempotency::{Recent, remembers},
-    values::{self, Timestamp, check_length},
+    values::{self, Timestamp, check_length, item_types, length_rule},
 };
 
 use super::{CustomerId, PasswordHash, SalesOrder};
 
 values::checked_text!(
     /// A title or a part of a name: 1 to 200 characters.
-    PersonName,
-    "Ann",
-    |text| check_length(&text, 1, 200).map(|()| text)
-);
+    PersonName, "Ann", length_rule(1..=200);
 
-values::checked_text!(
     /// A part of an address: 1 to 200 characters.
-    AddressPart,
-    "Main Street 1",
-    |text| check_length(&text, 1, 200).map(|()| text)
-);
+    AddressPart, "Main Street 1", length_rule(1..=200);
 
-values::checked_text!(
     /// A phone number: at most 40 characters.
-    PhoneNumber,
-    "+1 555 0100",
-    |text| check_length(&text, 0, 40).map(|()| text)
-);
+    PhoneNumber, "+1 555 0100", length_rule(0..=40);
 
-values::checked_text!(
     /// An e-mail address: at most 254 characters with one `@` inside.
-    EmailAddress,
-    "ann@example.com",
-    |text| {
+    EmailAddress, "ann@example.com", |text| {
         let parts: Vec<&str> = text.split('@').collect();
         match parts.as_slice() {
             [name, host] if !name.is_empty() && !host.is_empty() => {
@@ -58,15 +44,25 @@ pub enum CustomerItem {
     SalesOrder(SalesOrder),
 }
 
-/// An item of the container `customer`, as answers read it: without a place for a password.
+item_types!(CustomerItem: Customer(Customer), SalesOrder(SalesOrder));
+
+/// An item of the container `customer`, of which only the fields of `T` are read: a type without a place
+/// for a password.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(tag = "type", rename_all = "camelCase")]
-pub enum PublicCustomerItem {
-    /// A customer.
-    Customer(Box<PublicCustomer>),
-    /// An order.
+pub enum CustomerAs<T> {
+    Customer(Box<T>),
     #[serde(other)]
     Other,
+}
+
+impl<T> CustomerAs<T> {
+    pub fn customer(self) -> Option<T> {
+        match self {
+            Self::Customer(customer) => Some(*customer),
+            Self::Other => None,
+        }
+    }
 }
 
 /// A customer as it is stored. Answers, copies and findings are made of [`PublicCustomer`], which has
@@ -74,18 +70,14 @@ pub enum PublicCustomerItem {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Customer {
-    /// What the API shows.
     #[serde(flatten)]
     pub public: PublicCustomer,
-    /// Raised by each write of the customer.
     pub version: u64,
     /// Equal to `creationDate`. Orders are listed by their `orderDate` together with their customer,
     /// and a composite index may leave out items that lack one of its properties.
     order_date: Timestamp,
-    /// The hash of the password, once one is set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub password: Option<PasswordHash>,
-    /// The commands that were lately carried out on the customer.
     #[serde(default, skip_serializing_if = "Recent::is_empty")]
     pub recent: Recent,
 }
@@ -147,9 +139,7 @@ pub struct Address {
 /// What a caller changes of a customer.
 #[derive(Debug, Clone)]
 pub enum CustomerEdit {
-    /// What the customer says of itself.
     Details(Box<CustomerDetails>),
-    /// The password.
     Password(PasswordHash),
 }
 

@@ -4,46 +4,27 @@ use uuid::Uuid;
 
 use tributary_functions::{
     engines::idempotency::IdempotencyKey,
-    values::{self, check_id},
+    values::{self, id_rule},
 };
 
 values::checked_text!(
     /// The id of a customer.
-    CustomerId,
-    "ann",
-    |text| check_id(&text).map(|()| text)
-);
+    CustomerId, "ann", id_rule;
 
-values::checked_text!(
     /// The id of an order.
-    OrderId,
-    "019ae5b2-7c1f-7d2a-9f0e-3b6d5a4c2e10",
-    |text| check_id(&text).map(|()| text)
-);
+    OrderId, "019ae5b2-7c1f-7d2a-9f0e-3b6d5a4c2e10", id_rule;
 
-values::checked_text!(
     /// The id of a category.
-    CategoryId,
-    "kitchen",
-    |text| check_id(&text).map(|()| text)
-);
+    CategoryId, "kitchen", id_rule;
 
-values::checked_text!(
     /// The id of a tag.
-    TagId,
-    "new",
-    |text| check_id(&text).map(|()| text)
-);
+    TagId, "new", id_rule;
 
-values::checked_text!(
     /// The id of a product within its category.
-    ProductId,
-    "mug",
-    |text| check_id(&text).map(|()| text)
+    ProductId, "mug", id_rule
 );
 
 impl OrderId {
-    /// Returns a new id.
     pub fn fresh() -> Self {
         Self(Uuid::now_v7().to_string())
     }

@@ -5,15 +5,16 @@ use serde::{Deserialize, Serialize};
 
 use super::{CategoryId, TagId};
 use tributary_functions::{
-    engines::idempotency::{Recent, remembers},
-    values::{self, CommandId, Timestamp, check_length},
+    engines::{
+        idempotency::{Recent, Remembers, remembers},
+        tombstone,
+    },
+    values::{self, CommandId, item_types, length_rule},
 };
 
 values::checked_text!(
     /// The name of a category, a tag or a product: 1 to 200 characters.
-    Name,
-    "Stoneware",
-    |text| check_length(&text, 1, 200).map(|()| text)
+    Name, "Stoneware", length_rule(1..=200)
 );
 
 impl Name {
@@ -35,10 +36,6 @@ impl Name {
         key
     }
 }
-
-/// How long a tombstone of the catalog stays, in seconds: 30 days, as long as a change feed may be
-/// behind.
-pub const TOMBSTONE_TTL_SECONDS: u32 = 30 * 24 * 60 * 60;
 
 /// The two kinds of labels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -78,31 +75,24 @@ impl LabelId for TagId {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "camelCase")]
 pub enum LabelItem {
-    /// A category or a tag.
     Live(Label),
-    /// The tombstone of one.
     Deleted(DeletedLabel),
     /// The continuation of a rename.
     Renaming(LabelRenaming),
 }
 
-/// A category or a tag.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Label {
-    /// The partition key.
     #[serde(rename = "type")]
     pub kind: LabelKind,
-    /// What the API shows.
     #[serde(flatten)]
     pub public: PublicLabel,
     /// [`Name::sort_key`] of the name.
     pub sort_name: String,
-    /// Raised by each write.
     pub version: u64,
     /// The command that created the label.
     pub created_by: CommandId,
-    /// The commands that were lately carried out on the label.
     #[serde(default, skip_serializing_if = "Recent::is_empty")]
     pub recent: Recent,
 }
@@ -118,23 +108,18 @@ pub struct PublicLabel {
     pub name: Name,
 }
 
-/// The tombstone of a category or a tag.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DeletedLabel {
-    /// The partition key.
     #[serde(rename = "type")]
     pub kind: LabelKind,
-    /// The id of the label.
     pub id: String,
-    /// The name of the label, for a label that comes back.
     pub name: Name,
     /// One above the version of the label that was deleted.
     pub version: u64,
     /// The commands that were lately carried out on the label, the one that deleted it among them.
     #[serde(default, skip_serializing_if = "Recent::is_empty")]
     pub recent: Recent,
-    /// Seconds until the tombstone goes away.
     pub ttl: u32,
 }
 
@@ -142,12 +127,10 @@ pub struct DeletedLabel {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LabelRenaming {
-    /// The partition key.
     #[serde(rename = "type")]
     pub kind: LabelKind,
     /// No id of a label has a colon.
     pub id: String,
-    /// The label that was renamed.
     pub label_id: String,
     /// The version of the label whose name is brought to the products.
     pub version: u64,
@@ -158,16 +141,14 @@ pub struct LabelRenaming {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LabelCopy {
-    /// The id of the label.
     pub id: String,
-    /// The name as of `version`.
     pub name: Name,
-    /// The version of the label that the name was taken from.
     pub version: u64,
 }
 
+item_types!(LabelItem: Live(Label), Deleted(DeletedLabel), Renaming(LabelRenaming));
+
 impl LabelItem {
-    /// Kind, id and version of the label.
     pub fn key(&self) -> (LabelKind, &str, u64) {
         match self {
             Self::Live(label) => (label.kind, &label.public.id, label.version),
@@ -178,7 +159,6 @@ impl LabelItem {
 }
 
 impl Label {
-    /// A new label.
     pub fn new(kind: LabelKind, id: String, name: Name, command: &CommandId) -> Self {
         let (sort_name, created_by) = (name.sort_key(), command.clone());
         let (public, recent) = (PublicLabel { id, name }, Recent::default());
@@ -198,16 +178,15 @@ impl Label {
         self.sort_name = name.sort_key();
         self.public.name = name;
         self.version += 1;
-        self.recent.remember([command.clone()], Timestamp::now());
-        self
+        self.remembering(command)
     }
 
     /// Returns the tombstone that the label leaves when a command deletes it.
     pub fn deleted(self, command: &CommandId) -> DeletedLabel {
-        let Self { kind, public: PublicLabel { id, name }, version, mut recent, .. } = self;
-        recent.remember([command.clone()], Timestamp::now());
-        let (version, ttl) = (version + 1, TOMBSTONE_TTL_SECONDS);
-        DeletedLabel { kind, id, name, version, recent, ttl }
+        let Self { kind, public: PublicLabel { id, name }, version, recent, .. } =
+            self.remembering(command);
+        let version = version + 1;
+        DeletedLabel { kind, id, name, version, recent, ttl: tombstone::TTL_SECONDS }
     }
 
     /// What products keep of this label.
@@ -223,7 +202,7 @@ remembers!(created_by: Label);
 impl LabelRenaming {
     /// The continuation of the rename to the present name of a label.
     pub fn of(label: &Label) -> Self {
-        let (label_id, ttl) = (label.public.id.clone(), TOMBSTONE_TTL_SECONDS);
+        let (label_id, ttl) = (label.public.id.clone(), tombstone::TTL_SECONDS);
         let id = format!("renaming:{label_id}");
         Self { kind: label.kind, id, label_id, version: label.version, ttl }
     }

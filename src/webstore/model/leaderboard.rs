@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{CustomerId, PersonName};
+use super::{CustomerAs, CustomerId, PersonName};
 use tributary_functions::values::{Timestamp, may_be_rewritten_by_host};
 
 /// The logical partition of the leaderboard.
@@ -11,32 +11,21 @@ pub const LEADERBOARD_PARTITION: &str = "customer";
 
 /// An item of the container `customer`, as the leaderboard reads it: without a place for a password,
 /// an e-mail address, a phone number or an address.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(tag = "type", rename_all = "camelCase")]
-pub enum CustomerChange {
-    /// A customer.
-    Customer(Box<VersionedCustomer>),
-    /// An order.
-    #[serde(other)]
-    Other,
-}
+pub type CustomerChange = CustomerAs<VersionedCustomer>;
 
 /// The items of the container `leaderboard`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "camelCase")]
 pub enum LeaderboardItem {
-    /// The copy of a customer.
-    Customer(Box<VersionedCustomer>),
+    Customer(VersionedCustomer),
 }
 
 /// What a report shows of a customer, and in which version.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct VersionedCustomer {
-    /// The customer.
     #[serde(flatten)]
     pub ranked: RankedCustomer,
-    /// The version of the customer.
     pub version: u64,
 }
 

@@ -9,8 +9,8 @@ mod password;
 pub mod sizes;
 
 pub use customer::{
-    Address, AddressPart, Customer, CustomerDetails, CustomerEdit, CustomerItem, EmailAddress,
-    MAX_ADDRESSES, PersonName, PhoneNumber, PublicCustomer, PublicCustomerItem,
+    Address, AddressPart, Customer, CustomerAs, CustomerDetails, CustomerEdit, CustomerItem,
+    EmailAddress, MAX_ADDRESSES, PersonName, PhoneNumber, PublicCustomer,
 };
 pub use ids::{CategoryId, CustomerId, OrderId, ProductId, TagId};
 pub use leaderboard::{
@@ -27,10 +27,9 @@ mod label;
 mod product;
 
 pub use label::{
-    DeletedLabel, Label, LabelCopy, LabelId, LabelItem, LabelKind, LabelRenaming, Name,
-    PublicLabel, TOMBSTONE_TTL_SECONDS,
+    DeletedLabel, Label, LabelCopy, LabelId, LabelItem, LabelKind, LabelRenaming, Name, PublicLabel,
 };
 pub use product::{
-    Arrival, DeletedProduct, Departure, Description, LABEL_BYTES, MAX_TAGS, PRODUCT_BYTES, Product,
-    ProductItem, ProductText, PublicProduct, Sku,
+    Arrival, DeletedProduct, Departure, Description, MAX_TAGS, Product, ProductItem, ProductText,
+    PublicProduct, Sku,
 };

@@ -38,7 +38,6 @@ pub struct Price(Money);
 pub struct Quantity(u16);
 
 impl Money {
-    /// The largest amount.
     pub const MAX: Self = Self { cents: 10_u64.pow(15) - 1 };
 
     /// Returns the amount of so many cents, or [`Money::MAX`].
@@ -53,7 +52,6 @@ impl Money {
             .ok_or_else(|| "must be a number from 0 with at most two decimals".into())
     }
 
-    /// The amount in cents.
     pub fn cents(self) -> u64 {
         self.cents
     }

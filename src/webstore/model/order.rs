@@ -15,7 +15,6 @@ pub const MAX_LINES: usize = 50;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SalesOrder {
-    /// What the API shows.
     #[serde(flatten)]
     pub public: PublicOrder,
     /// What was ordered, as [`NewOrder::digest`] tells: a repeated request is known by it.
@@ -64,11 +63,9 @@ pub struct NewOrder(pub Vec<NewLine>);
 /// A line of what a customer orders.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewLine {
-    /// The product.
     pub product_id: ProductId,
     /// The category of the product, which is the partition key of its item.
     pub category_id: CategoryId,
-    /// How many pieces.
     pub quantity: Quantity,
 }
 
@@ -76,7 +73,6 @@ pub struct NewLine {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(tag = "type", rename_all = "camelCase")]
 pub enum OrderableItem {
-    /// A product.
     Product(OrderedProduct),
     /// Such as a tombstone.
     #[serde(other)]
@@ -86,13 +82,9 @@ pub enum OrderableItem {
 /// What an order copies of a product.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct OrderedProduct {
-    /// The id.
     pub id: ProductId,
-    /// The stock-keeping unit.
     pub sku: String,
-    /// The name.
     pub name: String,
-    /// The price.
     pub price: Price,
 }
 

@@ -5,44 +5,25 @@ use std::{collections::HashSet, iter};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tributary_functions::{
-    engines::idempotency::{Recent, remembers},
-    values::{self, CommandId, Timestamp, check_length},
+    engines::{
+        idempotency::{Recent, Remembers, remembers},
+        tombstone,
+    },
+    values::{self, CommandId, item_types, length_rule},
 };
 
-use super::{
-    CategoryId, Label, LabelCopy, LabelKind, Name, Price, ProductId, TOMBSTONE_TTL_SECONDS, TagId,
-};
+use super::{CategoryId, Label, LabelCopy, LabelKind, Name, Price, ProductId, TagId};
 
 values::checked_text!(
     /// A stock-keeping unit: 1 to 64 characters.
-    Sku,
-    "MUG-300",
-    |text| check_length(&text, 1, 64).map(|()| text)
-);
+    Sku, "MUG-300", length_rule(1..=64);
 
-values::checked_text!(
     /// A description: at most 10,000 characters.
-    Description,
-    "A mug of stoneware for 300 ml.",
-    |text| check_length(&text, 0, 10_000).map(|()| text)
+    Description, "A mug of stoneware for 300 ml.", length_rule(0..=10_000)
 );
 
 /// The most tags of a product.
 pub const MAX_TAGS: usize = 50;
-
-/// The most bytes that JSON takes for one character: a control character is `\u0000`.
-const CHARACTER: usize = 6;
-const ID: usize = 128;
-const NAME: usize = 200 * CHARACTER;
-/// Names of fields, numbers, punctuation.
-const REST: usize = 256;
-
-/// The most bytes of a category or a tag as JSON.
-pub const LABEL_BYTES: usize = ID + NAME + REST;
-
-/// The most bytes of a product as JSON.
-pub const PRODUCT_BYTES: usize =
-    2 * ID + 2 * NAME + (64 + 10_000) * CHARACTER + MAX_TAGS * (ID + NAME + 32) + REST;
 
 /// How many moves that were taken back a place remembers. What a slow writer of the first outcome
 /// does ends within minutes.
@@ -52,44 +33,33 @@ const MAX_TAKEN_BACK: usize = 8;
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "camelCase")]
 pub enum ProductItem {
-    /// A product.
     Product(Box<Product>),
     /// The tombstone that a product leaves in its category when it is deleted or moved.
     DeletedProduct(DeletedProduct),
 }
 
-/// A product.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Product {
     /// Chosen by the caller; unique within the category.
     pub id: ProductId,
-    /// The partition key.
     pub category_id: CategoryId,
-    /// The name of the category.
     pub category_name: Name,
     /// The version of the category that `categoryName` was taken from.
     pub category_version: u64,
-    /// The stock-keeping unit.
     pub sku: Sku,
-    /// The name of the product.
     pub name: Name,
     /// [`Name::sort_key`] of the name.
     pub sort_name: String,
-    /// The description.
     pub description: Option<Description>,
-    /// The price.
     pub price: Price,
     /// The tags, in the order in which the caller named them.
     pub tags: Vec<LabelCopy>,
-    /// Raised by each write.
     pub version: u64,
     /// The command that created the product in this category.
     pub created_by: CommandId,
-    /// The commands that were lately carried out on the product.
     #[serde(default, skip_serializing_if = "Recent::is_empty")]
     pub recent: Recent,
-    /// The move to another category that has begun.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub departure: Option<Departure>,
     /// The last move to this place.
@@ -103,15 +73,10 @@ pub struct Product {
 /// What a caller writes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProductText {
-    /// The stock-keeping unit.
     pub sku: Sku,
-    /// The name of the product.
     pub name: Name,
-    /// The description.
     pub description: Option<Description>,
-    /// The price.
     pub price: Price,
-    /// The tags, each once.
     pub tag_ids: Vec<TagId>,
 }
 
@@ -138,20 +103,15 @@ pub struct PublicProduct {
     pub tags: Vec<super::PublicLabel>,
 }
 
-/// The tombstone of a product.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DeletedProduct {
-    /// The id of the product.
     pub id: ProductId,
-    /// The partition key.
     pub category_id: CategoryId,
     /// One above the version of the product.
     pub version: u64,
-    /// The category that the product has moved to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub moved_to: Option<CategoryId>,
-    /// The commands that were lately carried out on the product.
     #[serde(default, skip_serializing_if = "Recent::is_empty")]
     pub recent: Recent,
     /// The last move to this place.
@@ -160,7 +120,6 @@ pub struct DeletedProduct {
     /// The ids of the last moves from this place that were taken back.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub taken_back: Vec<CommandId>,
-    /// Seconds until the tombstone goes away.
     pub ttl: u32,
 }
 
@@ -170,9 +129,7 @@ pub struct DeletedProduct {
 pub struct Departure {
     /// The id of this move, which no other has.
     pub move_id: CommandId,
-    /// The new category.
     pub to: CategoryId,
-    /// The name of the new category.
     pub category_name: Name,
     /// The version of the new category that its name was taken from.
     pub category_version: u64,
@@ -182,24 +139,15 @@ pub struct Departure {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Arrival {
-    /// The id of the move.
     pub move_id: CommandId,
-    /// The category that the product came from.
     pub from: CategoryId,
     /// Whether the product has arrived, or was refused since the place was taken.
     pub accepted: bool,
 }
 
-impl ProductItem {
-    /// The product, unless this is a tombstone.
-    pub fn live(self) -> Option<Product> {
-        match self {
-            Self::Product(product) => Some(*product),
-            Self::DeletedProduct(_) => None,
-        }
-    }
+item_types!(ProductItem: Product(Product), DeletedProduct(DeletedProduct));
 
-    /// Category, id and version of the product.
+impl ProductItem {
     pub fn key(&self) -> (&CategoryId, &ProductId, u64) {
         match self {
             Self::Product(product) => (&product.category_id, &product.id, product.version),
@@ -222,12 +170,6 @@ impl ProductItem {
             Self::DeletedProduct(tombstone) => &tombstone.taken_back,
         };
         taken_back.contains(&departure.move_id)
-    }
-}
-
-impl From<Product> for ProductItem {
-    fn from(product: Product) -> Self {
-        Self::Product(Box::new(product))
     }
 }
 
@@ -289,8 +231,7 @@ impl Product {
         product.description.clone_from(&text.description);
         product.price = text.price;
         product.tags = tags;
-        product.recent.remember([command.clone()], Timestamp::now());
-        product
+        product.remembering(command)
     }
 
     /// Returns the product with the newer name of its category or of a tag; `None` where it has that
@@ -339,9 +280,7 @@ impl Product {
 
     /// Returns the tombstone that the product leaves when a command deletes it.
     pub fn deleted(&self, command: &CommandId) -> DeletedProduct {
-        let mut tombstone = self.tombstone();
-        tombstone.recent.remember([command.clone()], Timestamp::now());
-        tombstone
+        self.tombstone().remembering(command)
     }
 
     /// Returns the tombstone that the product leaves when it has moved to another category.
@@ -358,7 +297,7 @@ impl Product {
             recent: self.recent.clone(),
             arrival: self.arrival.clone(),
             taken_back: self.taken_back.clone(),
-            ttl: TOMBSTONE_TTL_SECONDS,
+            ttl: tombstone::TTL_SECONDS,
         }
     }
 
@@ -376,7 +315,6 @@ impl Product {
         product
     }
 
-    /// What the API shows.
     pub fn public(&self) -> PublicProduct {
         let tags = self
             .tags
@@ -447,26 +385,5 @@ impl ProductText {
         let mut seen = HashSet::new();
         self.tag_ids.retain(|id| seen.insert(id.clone()));
         self
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn no_product_is_larger_than_its_bound_and_the_bound_is_close() {
-        let (id, name) = ("a".repeat(ID), "\u{1}".repeat(200));
-        let tags = vec![json!({"id": id, "name": name}); MAX_TAGS];
-        let product = json!({
-            "id": id, "categoryId": id, "categoryName": name, "sku": "\u{1}".repeat(64),
-            "name": name, "description": "\u{1}".repeat(10_000), "price": 999_999.99,
-            "tags": tags,
-        });
-        let product: PublicProduct = serde_json::from_value(product).unwrap();
-        let size = serde_json::to_vec(&product).unwrap().len() + 1;
-        assert!(size <= PRODUCT_BYTES && PRODUCT_BYTES < size + 1_024, "{size}");
     }
 }

@@ -1,6 +1,6 @@
 //! How large the items of an answer can be as JSON, in bytes: what the limits of their fields allow.
 
-use super::{MAX_ADDRESSES, MAX_LINES};
+use super::{MAX_ADDRESSES, MAX_LINES, MAX_TAGS};
 
 /// The most bytes that JSON takes for one character: a control character is `\u0000`. Others are
 /// written in UTF-8, in at most four bytes.
@@ -13,14 +13,15 @@ const REST: usize = 256;
 /// The same of an address or a line.
 const PART_REST: usize = 96;
 
+pub const LABEL: usize = ID + NAME + REST;
+pub const PRODUCT: usize =
+    2 * ID + 2 * NAME + SKU + 10_000 * CHARACTER + MAX_TAGS * (ID + NAME + 32) + REST;
+
 const ADDRESS: usize = 6 * NAME + PART_REST;
-/// A customer.
 pub const CUSTOMER: usize =
     2 * ID + 3 * NAME + (254 + 40) * CHARACTER + MAX_ADDRESSES * ADDRESS + REST;
-/// A customer in a report.
 pub const RANKED_CUSTOMER: usize = 2 * ID + 3 * NAME + REST;
 const LINE: usize = ID + SKU + NAME + PART_REST;
-/// An order.
 pub const ORDER: usize = 2 * ID + MAX_LINES * LINE + REST;
 
 #[cfg(test)]
@@ -28,7 +29,12 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::webstore::model::{PublicCustomer, PublicOrder, RankedCustomer};
+    use crate::webstore::model::{PublicCustomer, PublicOrder, PublicProduct, RankedCustomer};
+
+    fn size<T: serde::de::DeserializeOwned + serde::Serialize>(item: &serde_json::Value) -> usize {
+        let item: T = serde_json::from_value(item.clone()).unwrap();
+        serde_json::to_vec(&item).unwrap().len()
+    }
 
     #[test]
     fn no_item_is_larger_than_its_bound_and_the_bound_is_close() {
@@ -46,13 +52,16 @@ mod tests {
         let order = json!({"id": id, "customerId": id, "orderDate": date,
             "items": vec![line; MAX_LINES], "total": 49_999_999_999.99});
 
-        let ranked: RankedCustomer = serde_json::from_value(customer.clone()).unwrap();
-        let ranked = serde_json::to_vec(&ranked).unwrap().len();
-        let customer: PublicCustomer = serde_json::from_value(customer).unwrap();
-        let order: PublicOrder = serde_json::from_value(order).unwrap();
-        let customer = serde_json::to_vec(&customer).unwrap().len();
-        let order = serde_json::to_vec(&order).unwrap().len();
-        for (size, bound) in [(customer, CUSTOMER), (ranked, RANKED_CUSTOMER), (order, ORDER)] {
+        let product = json!({"id": id, "categoryId": id, "categoryName": name,
+            "sku": "\u{1}".repeat(64), "name": name, "description": "\u{1}".repeat(10_000),
+            "price": 999_999.99, "tags": vec![json!({"id": id, "name": name}); MAX_TAGS]});
+
+        for (size, bound) in [
+            (size::<PublicCustomer>(&customer), CUSTOMER),
+            (size::<RankedCustomer>(&customer), RANKED_CUSTOMER),
+            (size::<PublicOrder>(&order), ORDER),
+            (size::<PublicProduct>(&product), PRODUCT),
+        ] {
             assert!(size < bound && bound * 96 < size * 100, "{size} of {bound}");
         }
     }

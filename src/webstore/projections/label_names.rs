@@ -41,7 +41,6 @@ pub struct LabelNames {
 }
 
 impl LabelNames {
-    /// The projection of a catalog.
     pub fn new(catalog: &Catalog, background: &Background) -> Self {
         let names = FanOutProjection::new(NamesInProducts(catalog.clone()), background);
         Self { names, catalog: catalog.latest_committed() }

@@ -1,78 +1,56 @@
 //! Customers in one partition, sorted by the number of their orders.
 
 use tributary_functions::{
-    cosmos::{Container, StoreError},
-    projection::{Delivered, Effect, Projection, VersionedCopy},
+    cosmos::Container,
+    projection::{
+        Origin, VersionedCopy,
+        copies::{Copies, CopyProjection},
+    },
 };
 
 use crate::webstore::{
     Customers,
-    model::{CustomerChange, LEADERBOARD_PARTITION, LeaderboardItem, VersionedCustomer},
+    model::{CustomerChange, LEADERBOARD_PARTITION, LeaderboardItem},
 };
 
-/// Keeps the leaderboard true to the customers: each copy is a [`VersionedCopy`].
-pub struct Leaderboard(pub Customers);
+/// Keeps the leaderboard true to the customers.
+pub type Leaderboard = CopyProjection<RankedCustomers>;
 
-impl Projection for Leaderboard {
+/// The customers in the leaderboard.
+pub struct RankedCustomers(pub Customers);
+
+impl Copies for RankedCustomers {
     const FUNCTION: &'static str = "Leaderboard";
     const PARTITION_KEY: &'static str = "customerId";
     const SECRETS: &'static [&'static str] = &["password"];
     type Change = CustomerChange;
+    type Copy = LeaderboardItem;
 
-    fn container(&self) -> &Container {
+    fn sources(&self) -> &Container {
         &self.0.customers
     }
 
-    fn source(change: &CustomerChange) -> Option<(String, u64)> {
-        let customer = customer(change.clone())?;
-        Some((customer.ranked.id.to_string(), customer.version))
+    fn copies(&self) -> &Container {
+        &self.0.leaderboard
     }
 
-    async fn apply(&self, change: &CustomerChange) -> Result<Effect, StoreError> {
-        let Some(delivered) = customer(change.clone()) else {
-            return Ok(Effect::Unchanged);
-        };
-        let customer = if delivered.ranked.may_be_rewritten() {
-            self.latest(&delivered).await?
-        } else {
-            Some(delivered)
-        };
-        match customer {
-            Some(customer) => copy_of(customer).write(&self.0.leaderboard).await,
-            None => Ok(Effect::Unchanged),
-        }
+    fn origin(change: &CustomerChange) -> Option<Origin> {
+        let CustomerChange::Customer(customer) = change else { return None };
+        let id = customer.ranked.id.as_str();
+        Some(Origin::new(id, id, customer.version))
     }
-}
 
-impl Leaderboard {
-    /// The customer again, in this version or a newer one, as the store has it.
-    async fn latest(
-        &self,
-        delivered: &VersionedCustomer,
-    ) -> Result<Option<Box<VersionedCustomer>>, StoreError> {
-        let id = delivered.ranked.id.as_str();
-        let version = |change: &CustomerChange| match change {
-            CustomerChange::Customer(customer) => Some(customer.version),
-            CustomerChange::Other => None,
-        };
-        let read = Delivered(delivered.version).read(&self.0.customers, (id, id), version);
-        Ok(read.await?.and_then(|stored| customer(stored.item)))
+    fn copies_of(change: &CustomerChange) -> Vec<VersionedCopy<LeaderboardItem>> {
+        let copy = change.clone().customer().map(|customer| VersionedCopy {
+            partition: LEADERBOARD_PARTITION.to_owned(),
+            id: customer.ranked.id.to_string(),
+            version: customer.version,
+            item: LeaderboardItem::Customer(customer),
+        });
+        copy.into_iter().collect()
     }
-}
 
-fn customer(change: CustomerChange) -> Option<Box<VersionedCustomer>> {
-    match change {
-        CustomerChange::Customer(customer) => Some(customer),
-        CustomerChange::Other => None,
-    }
-}
-
-/// The copy of a customer in the leaderboard.
-fn copy_of(customer: Box<VersionedCustomer>) -> VersionedCopy<LeaderboardItem> {
-    VersionedCopy {
-        partition: LEADERBOARD_PARTITION.to_owned(),
-        id: customer.ranked.id.to_string(),
-        version: customer.version,
-        item: LeaderboardItem::Customer(customer),
+    fn may_be_rewritten(change: &CustomerChange) -> bool {
+        matches!(change, CustomerChange::Customer(it) if it.ranked.may_be_rewritten())
     }
 }

@@ -12,5 +12,5 @@ mod names_in_products;
 mod products_integrity;
 
 pub use label_names::LabelNames;
-pub use leaderboard::Leaderboard;
+pub use leaderboard::{Leaderboard, RankedCustomers};
 pub use products_integrity::ProductsIntegrity;

@@ -30,7 +30,6 @@ use crate::webstore::{
 pub struct ProductsIntegrity(Catalog);
 
 impl ProductsIntegrity {
-    /// The projection of a catalog.
     pub fn new(catalog: &Catalog) -> Self {
         Self(catalog.latest_committed())
     }
@@ -124,7 +123,7 @@ impl ProductsIntegrity {
         let product = labels.iter().fold(before.clone(), renamed);
         let is_older = product.version > before.version;
         if is_older {
-            self.0.write(&product.into(), Some(&etag)).await?;
+            self.0.write(product, Some(&etag)).await?;
         }
         Ok(if is_older || brings_back { Effect::Applied } else { Effect::Unchanged })
     }

@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
+use crate::cosmos::StoreError;
+
 /// A divergence, in ids, names, versions and numbers: never in contents.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -149,6 +151,9 @@ pub struct Suspect {
     /// would have changed by now. Of an item that should not exist, its ETag.
     pub evidence: String,
 }
+
+/// The result of a check: a suspicion, or none.
+pub type CheckResult = Result<Option<Suspect>, StoreError>;
 
 impl Finding {
     /// Returns true if the divergence was repaired.

@@ -22,8 +22,10 @@
 
 mod aggregate;
 mod compare;
+mod counts;
 mod finding;
 mod item;
+mod known;
 mod window;
 
 mod again;
@@ -50,8 +52,9 @@ pub use self::{
     again::patiently,
     aggregate::AggregateChecks,
     compare::{compare, version},
-    finding::{Finding, Kind, Repair, Suspect, Target},
+    finding::{CheckResult, Finding, Kind, Repair, Suspect, Target},
     item::{AuditedItem, Slot, read},
+    known::{Known, KnownItems},
     repair::{Obstacle, RepairResult},
     window::WindowChecks,
 };

@@ -49,6 +49,22 @@ pub struct Stored<T> {
     pub etag: ETag,
 }
 
+/// The result of a read: an item as it was read, or `None` where there is none.
+pub type Found<T> = Result<Option<Stored<T>>, StoreError>;
+
+impl<T> Stored<T> {
+    /// Returns the item as the type that it is of ([`item_types`](crate::values::item_types)); `None` if
+    /// it is of another.
+    pub fn of_type<U: TryFrom<T>>(self) -> Option<Stored<U>> {
+        self.filter_map(|item| item.try_into().ok())
+    }
+
+    /// Returns what `f` makes of the item, under the same ETag.
+    pub fn filter_map<U>(self, f: impl FnOnce(T) -> Option<U>) -> Option<Stored<U>> {
+        Some(Stored { item: f(self.item)?, etag: self.etag })
+    }
+}
+
 /// A row of a query, if it has the form that was asked for; otherwise the row as text.
 pub type Row<T> = Result<T, JsonText>;
 

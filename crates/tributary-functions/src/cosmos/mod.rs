@@ -18,7 +18,7 @@ pub use azure_data_cosmos::Query;
 pub use budget::{Budget, Limits, deadline, within};
 pub use client::{Cosmos, CosmosOptions};
 pub use combiner::{Combine, Combiner, Panicked};
-pub use container::{Container, Row, Scope, Stored};
+pub use container::{Container, Found, Row, Scope, Stored};
 pub use containers::containers;
 pub use error::{Reason, StoreError};
 pub use json::JsonText;

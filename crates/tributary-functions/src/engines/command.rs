@@ -14,8 +14,8 @@
 //! 3. *Neither*: the command decides upon what it finds, and the store refuses the write if that has
 //!    changed.
 //!
-//! The handler checks its conditions for [`Put::Create`], [`Put::Edit`] and [`Delete::Live`], and
-//! answers [`Delete::Missing`] by `Conditions::missing`.
+//! A handler takes an [`ItemCommand`](crate::http::ItemCommand), which also checks the caller's
+//! conditions and answers.
 
 use std::convert::Infallible;
 
@@ -47,15 +47,27 @@ pub trait Wanted<T> {
     fn is(&self, _item: &T) -> bool {
         false
     }
+
+    /// Returns true if the item is as the command wants it: an edit would change nothing.
+    fn is_met_by(&self, _item: &T) -> bool {
+        false
+    }
+}
+
+/// An item as a command has put it.
+#[derive(Debug)]
+pub struct Written<T> {
+    /// The item.
+    pub stored: Stored<T>,
+    /// True if the command has created the item.
+    pub is_new: bool,
 }
 
 /// How a command goes on that puts an item.
 #[derive(Debug)]
 pub enum Put<T, D> {
-    /// The command was carried out: it has created the item.
-    Created(Stored<T>),
-    /// The command was carried out: it has edited the item.
-    Edited(Stored<T>),
+    /// The command was carried out.
+    Done(Written<T>),
     /// There is no item: create it, in the place of its tombstone if there is one.
     Create(Option<Stored<D>>),
     /// There is an item: edit it.
@@ -73,29 +85,55 @@ pub enum Delete<T> {
     Missing,
 }
 
-impl<T: Remembers, D> Place<T, D> {
-    /// Decides how a command goes on that puts an item here.
-    pub fn put(self, command: &CommandId, attempt: Attempt, wanted: &impl Wanted<T>) -> Put<T, D> {
-        match self {
-            Self::Live(stored) if stored.item.knows(command) => {
-                if wanted.has_created(&stored.item) {
-                    Put::Created(stored)
-                } else {
-                    Put::Edited(stored)
-                }
-            }
-            Self::Live(stored) if attempt.answer_lost && wanted.is(&stored.item) => {
-                Put::Created(stored)
-            }
-            Self::Live(stored) => Put::Edit(stored),
-            Self::Deleted(tombstone) => Put::Create(Some(tombstone)),
-            Self::Empty => Put::Create(None),
+impl<T> Written<T> {
+    /// The item that the command has created.
+    pub fn created(stored: Stored<T>) -> Self {
+        Self { stored, is_new: true }
+    }
+
+    /// The item that the command has edited.
+    pub fn edited(stored: Stored<T>) -> Self {
+        Self { stored, is_new: false }
+    }
+}
+
+impl<T, D> Place<T, D> {
+    /// Returns what an item of the container is to a command: the item itself, its tombstone, or nothing
+    /// that matters. [`item_types`](crate::values::item_types) implements the conversions.
+    pub fn of<I>(stored: Option<Stored<I>>) -> Self
+    where
+        T: TryFrom<I, Error = I>,
+        D: TryFrom<I>,
+    {
+        let Some(Stored { item, etag }) = stored else { return Self::Empty };
+        match T::try_from(item).map_err(D::try_from) {
+            Ok(item) => Self::Live(Stored { item, etag }),
+            Err(Ok(item)) => Self::Deleted(Stored { item, etag }),
+            Err(Err(_)) => Self::Empty,
         }
     }
 
     /// Returns the item.
     pub fn live(self) -> Option<Stored<T>> {
         if let Self::Live(stored) = self { Some(stored) } else { None }
+    }
+}
+
+impl<T: Remembers, D> Place<T, D> {
+    /// Decides how a command goes on that puts an item here.
+    pub fn put(self, command: &CommandId, attempt: Attempt, wanted: &impl Wanted<T>) -> Put<T, D> {
+        match self {
+            Self::Live(stored) if stored.item.knows(command) => {
+                let is_new = wanted.has_created(&stored.item);
+                Put::Done(Written { stored, is_new })
+            }
+            Self::Live(stored) if attempt.answer_lost && wanted.is(&stored.item) => {
+                Put::Done(Written::created(stored))
+            }
+            Self::Live(stored) => Put::Edit(stored),
+            Self::Deleted(tombstone) => Put::Create(Some(tombstone)),
+            Self::Empty => Put::Create(None),
+        }
     }
 }
 

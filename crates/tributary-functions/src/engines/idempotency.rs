@@ -54,6 +54,15 @@ pub trait Remembers {
     fn knows(&self, command: &CommandId) -> bool {
         self.recent().knows(command)
     }
+
+    /// Returns the item, which remembers a command that is carried out on it now.
+    fn remembering(mut self, command: &CommandId) -> Self
+    where
+        Self: Sized,
+    {
+        self.recent_mut().remember([command.clone()], Timestamp::now());
+        self
+    }
 }
 
 /// Implements [`Remembers`] for items that keep their commands in a field `recent`; with `created_by`,

@@ -30,6 +30,53 @@ pub trait FromForm: Sized {
     fn from_form(form: &mut Form) -> Option<Self>;
 }
 
+/// Implements [`FromForm`] for a struct: of each field the method of [`Form`] that takes it, and that
+/// method's arguments. A struct of one field needs no name for it.
+///
+/// ```
+/// use tributary_functions::{
+///     http::from_form,
+///     values::{checked_text, length_rule},
+/// };
+///
+/// checked_text!(
+///     /// A text: 1 to 100 characters.
+///     Text, "The blue room", length_rule(1..=100)
+/// );
+///
+/// struct NewName(Text);
+///
+/// struct NewRoom {
+///     title: Text,
+///     subtitle: Option<Text>,
+/// }
+///
+/// from_form!(NewName(text("name", Text::parse)));
+/// from_form!(NewRoom {
+///     title: text("title", Text::parse),
+///     subtitle: optional_text("subtitle", Text::parse),
+/// });
+/// ```
+#[macro_export]
+macro_rules! from_form {
+    ($type:ident($method:ident($($argument:expr),+))) => {
+        impl $crate::http::FromForm for $type {
+            fn from_form(form: &mut $crate::http::Form) -> Option<Self> {
+                form.$method($($argument),+).map(Self)
+            }
+        }
+    };
+    ($type:ident { $($field:ident: $method:ident($($argument:expr),+)),+ $(,)? }) => {
+        impl $crate::http::FromForm for $type {
+            fn from_form(form: &mut $crate::http::Form) -> Option<Self> {
+                $(let $field = form.$method($($argument),+);)+
+                Some(Self { $($field: $field?),+ })
+            }
+        }
+    };
+}
+pub use crate::from_form;
+
 /// The fields of a body, and what was wrong with those taken so far.
 ///
 /// A caller learns of all bad fields at once, up to a limit. Fields that nobody takes are ignored, and

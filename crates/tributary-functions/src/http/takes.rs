@@ -8,7 +8,8 @@ use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Value, json};
 
 use super::{
-    Actor, Conditions, Filter, Form, FromForm, JsonBody, PageRequest, Params, QueryParameter,
+    Actor, Conditions, Filter, Form, FromForm, ItemCommand, JsonBody, PageRequest, Params,
+    QueryParameter,
 };
 use crate::{engines::idempotency::IdempotencyKey, values::CommandId};
 
@@ -86,6 +87,12 @@ impl Argument for Conditions {
         takes.is_conditional = true;
         takes.header("If-Match", "ETags, or `*`: the item must be in one of these states.");
         takes.header("If-None-Match", "ETags, or `*`: the item must be in none of these states.");
+    }
+}
+
+impl Argument for ItemCommand {
+    fn describe(takes: &mut Takes) {
+        Conditions::describe(takes);
     }
 }
 

@@ -26,6 +26,8 @@ pub trait Copies: Send + Sync + 'static {
     const FUNCTION: &'static str;
     /// The property of the sources that is the partition key of their container.
     const PARTITION_KEY: &'static str;
+    /// The properties of the sources that a dead letter does not keep, such as a password.
+    const SECRETS: &'static [&'static str] = &[];
     /// An item of the container of the sources, with its type.
     type Change: DeserializeOwned + Clone + Send + Sync;
     /// An item of the container of the copies, with its type.
@@ -56,6 +58,7 @@ pub struct CopyProjection<C>(pub C);
 impl<C: Copies> Projection for CopyProjection<C> {
     const FUNCTION: &'static str = C::FUNCTION;
     const PARTITION_KEY: &'static str = C::PARTITION_KEY;
+    const SECRETS: &'static [&'static str] = C::SECRETS;
     type Change = C::Change;
 
     fn container(&self) -> &Container {

@@ -7,9 +7,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use tributary_functions::{
     cosmos::{Attempt, Stored, retry},
-    engines::command::{Delete, Put, Wanted},
-    http::{self, ApiError, Conditions, ItemResponse, JsonBody, Params},
-    values::CommandId,
+    engines::command::{Put, Wanted, Written},
+    http::{ApiError, ItemCommand, ItemResponse, JsonBody, Params},
 };
 
 use super::{Note, NoteId, NoteText, Notes, NotesItem, OwnerId};
@@ -43,52 +42,48 @@ impl Wanted<Note> for FirstVersion {
 pub(super) async fn put_note(
     State(notes): State<Notes>,
     Params((owner, id)): Params<(OwnerId, NoteId)>,
-    conditions: Conditions,
-    command: CommandId,
+    command: ItemCommand,
     JsonBody(text): JsonBody<NoteText>,
 ) -> Result<ItemResponse<PublicNote>, ApiError> {
     retry(async |attempt: Attempt| {
         let place = notes.place(&owner, &id, attempt.reads).await?;
-        let (status, note, before) = match place.put(&command, attempt, &FirstVersion) {
-            Put::Created(Stored { item, etag }) => {
-                return Ok(http::item(StatusCode::CREATED, &PublicNote::from(&item), &etag));
-            }
-            Put::Edited(Stored { item, etag }) => {
-                return Ok(http::item(StatusCode::OK, &PublicNote::from(&item), &etag));
-            }
+        let (note, before, is_new) = match command.put(place, attempt, &FirstVersion)? {
+            Put::Done(written) => return Ok(answer(&written)),
             Put::Create(tombstone) => {
-                conditions.check(None)?;
                 let before = tombstone.as_ref().map(|tombstone| &tombstone.item);
-                let note = Note::new((owner.clone(), id.clone()), text.clone(), before, &command);
-                (StatusCode::CREATED, note, tombstone.map(|tombstone| tombstone.etag))
+                let place = (owner.clone(), id.clone());
+                let note = Note::new(place, text.clone(), before, &command.id);
+                (note, tombstone.map(|tombstone| tombstone.etag), true)
             }
             Put::Edit(Stored { item, etag }) => {
-                conditions.check(Some(&etag))?;
-                (StatusCode::OK, item.edited(text.clone(), &command), Some(etag))
+                (item.edited(text.clone(), &command.id), Some(etag), false)
             }
         };
         let item = NotesItem::Note(note.clone());
         let etag = notes.notes.put(owner.as_str(), id.as_str(), &item, before.as_ref()).await?;
-        Ok(http::item(status, &PublicNote::from(&note), &etag))
+        Ok(answer(&Written { stored: Stored { item: note, etag }, is_new }))
     })
     .await
+}
+
+fn answer(written: &Written<Note>) -> ItemResponse<PublicNote> {
+    let location = |note: &Note| format!("/api/owners/{}/notes/{}", note.owner_id, note.id);
+    written.answer(&PublicNote::from(&written.stored.item), location)
 }
 
 /// Deletes a note: two store requests.
 pub(super) async fn delete_note(
     State(notes): State<Notes>,
     Params((owner, id)): Params<(OwnerId, NoteId)>,
-    conditions: Conditions,
-    command: CommandId,
+    command: ItemCommand,
 ) -> Result<StatusCode, ApiError> {
     retry(async |Attempt { reads, .. }| {
-        let Stored { item, etag } = match notes.place(&owner, &id, reads).await?.delete(&command) {
-            Delete::Live(note) => note,
-            Delete::Done => return Ok(StatusCode::NO_CONTENT),
-            Delete::Missing => return Err(conditions.missing("note")),
+        let place = notes.place(&owner, &id, reads).await?;
+        let Some(Stored { item, etag }) = command.delete(place, "note")? else {
+            return Ok(StatusCode::NO_CONTENT);
         };
-        conditions.check(Some(&etag))?;
-        let tombstone = NotesItem::DeletedNote(item.deleted(&command));
+        command.conditions.check(Some(&etag))?;
+        let tombstone = NotesItem::DeletedNote(item.deleted(&command.id));
         notes.notes.put(owner.as_str(), id.as_str(), &tombstone, Some(&etag)).await?;
         Ok(StatusCode::NO_CONTENT)
     })

@@ -1,0 +1,51 @@
+//! The audit of a parent that counts its children.
+
+use super::{AuditedItem, CheckResult, Kind};
+use crate::cosmos::{Found, StoreError};
+
+/// How often the children of a busy parent are counted until nothing came between.
+const SNAPSHOTS: usize = 5;
+
+impl AuditedItem {
+    /// Compares what this item, a parent, says of its children with what there is.
+    ///
+    /// - `stated`: the counts in the parent.
+    /// - `count`: counts the children.
+    /// - `read`: reads the parent again; `None` if it does not exist any more.
+    /// - `words`: the counts in words.
+    ///
+    /// Every transaction that creates or deletes a child replaces the parent: when the parent is the same
+    /// before and after the counting, nothing came between.
+    pub async fn check_counts<P, C, R, const N: usize>(
+        &self,
+        mut parent: P,
+        stated: impl Fn(&P) -> [u64; N],
+        count: impl Fn(P) -> C,
+        read: impl Fn() -> R,
+        words: impl Fn([u64; N]) -> String,
+    ) -> CheckResult
+    where
+        C: Future<Output = Result<[u64; N], StoreError>>,
+        R: Future<Output = Found<P>>,
+    {
+        let mut etag = self.etag.clone();
+        for _ in 0..SNAPSHOTS {
+            let stated = stated(&parent);
+            let counted = count(parent).await?;
+            if stated == counted {
+                return Ok(None);
+            }
+            let Some(now) = read().await? else { return Ok(None) };
+            if now.etag.as_ref() == etag {
+                // How far it is off, however many more there are meanwhile.
+                let off = |(stated, counted): (u64, u64)| i128::from(stated) - i128::from(counted);
+                let evidence: Vec<i128> = stated.into_iter().zip(counted).map(off).collect();
+                let words = (words(counted), words(stated));
+                return Ok(Some(self.suspect(Kind::COUNT_DIFFERS, words, format!("{evidence:?}"))));
+            }
+            (parent, etag) = (now.item, now.etag.to_string());
+        }
+        let words = ("counts at rest", "counts that change");
+        Ok(Some(self.suspect(Kind::COUNT_DIFFERS, words, etag)))
+    }
+}

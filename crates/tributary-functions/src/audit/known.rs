@@ -1,0 +1,60 @@
+//! What an audit remembers of items that many others refer to, such as the author of posts.
+
+use std::hash::Hash;
+
+use quick_cache::sync::Cache;
+use serde::de::DeserializeOwned;
+
+use super::{Slot, read};
+use crate::cosmos::{Container, StoreError};
+
+/// What is known of an item that others refer to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Known<T> {
+    /// It exists, and this is the part that the others depend on.
+    Live(T),
+    /// It does not exist.
+    Missing,
+    /// There is an item that cannot be read, which is a finding of its own.
+    Unreadable,
+}
+
+/// The items that others refer to, each read once for many checks.
+///
+/// What is remembered may be old. That can only raise a suspicion, and a suspect is checked again with
+/// `fresh` reads.
+pub struct KnownItems<K, T>(Cache<K, Known<T>>);
+
+impl<K: Hash + Eq + Clone, T: Clone> KnownItems<K, T> {
+    /// Creates a memory of at most so many items.
+    pub fn new(at_most: usize) -> Self {
+        Self(Cache::new(at_most))
+    }
+
+    /// Returns what is known of an item, which is at this place of the container if it exists; `part`
+    /// returns `None` for an item of another type.
+    pub async fn find<I: DeserializeOwned>(
+        &self,
+        key: &K,
+        fresh: bool,
+        (container, partition_key, id): (&Container, &str, &str),
+        part: impl FnOnce(I) -> Option<T>,
+    ) -> Result<Known<T>, StoreError> {
+        if !fresh && let Some(known) = self.0.get(key) {
+            return Ok(known);
+        }
+        let part = match read(container, partition_key, id).await? {
+            Slot::Item(stored) => part(stored.item),
+            Slot::Empty => None,
+            Slot::Unreadable(_) => return Ok(Known::Unreadable),
+        };
+        Ok(self.remember(key, part))
+    }
+
+    /// Remembers an item that was read for its own sake; `None` if it does not exist.
+    pub fn remember(&self, key: &K, part: Option<T>) -> Known<T> {
+        let known = part.map_or(Known::Missing, Known::Live);
+        self.0.insert(key.clone(), known.clone());
+        known
+    }
+}

@@ -1,0 +1,182 @@
+//! Commands on one item: what each does besides its own decision.
+//!
+//! A handler takes an [`ItemCommand`]. Within [`retry`](crate::cosmos::retry) it reads what stands under
+//! the id of the item, and asks the command how to go on:
+//!
+//! | command | asks | and then |
+//! | --- | --- | --- |
+//! | `PUT` | [`ItemCommand::put`] | creates or edits the item, and answers by [`Written::answer`] |
+//! | `DELETE` | [`ItemCommand::delete`] | checks the conditions, and writes the tombstone |
+//! | `DELETE` of a counted child | [`ItemCommand::delete_child`] | |
+//!
+//! So a command that was carried out is answered as the first time before any condition is checked
+//! ([`engines::command`](crate::engines::command)), conditions are checked before anything is written, and
+//! a decision to write nothing is made upon the latest state.
+
+use std::convert::Infallible;
+
+use axum::{
+    extract::FromRequestParts,
+    http::{StatusCode, request::Parts},
+};
+use serde::Serialize;
+
+use super::{Actor, ApiError, Conditions, ItemResponse, created, item};
+use crate::{
+    cosmos::{Attempt, Container, Reads, Stored, retry},
+    engines::{
+        command::{Delete, Place, Put, Wanted, Written},
+        counted_children::{CountedChildren, Deletion, Family, Request},
+        idempotency::Remembers,
+    },
+    values::CommandId,
+};
+
+/// A command on one item: its id, and the conditions of its caller.
+#[derive(Debug)]
+pub struct ItemCommand {
+    /// The id of the command.
+    pub id: CommandId,
+    /// The conditions.
+    pub conditions: Conditions,
+}
+
+/// The counted children of a domain, for [`ItemCommand::delete_child`].
+pub struct Children<'a, F: Family> {
+    /// Deletes and counts them.
+    pub engine: &'a CountedChildren<F>,
+    /// The container of parents and children.
+    pub container: &'a Container,
+    /// The word for a child, in a 404.
+    pub child: &'static str,
+    /// The word for a parent, in a 404.
+    pub parent: &'static str,
+}
+
+impl ItemCommand {
+    /// Decides how the command goes on that puts an item in a place. Its conditions hold where it is to
+    /// create or to edit the item; an item that is as it is wanted needs no edit.
+    pub fn put<T: Remembers, D>(
+        &self,
+        place: Place<T, D>,
+        attempt: Attempt,
+        wanted: &impl Wanted<T>,
+    ) -> Result<Put<T, D>, ApiError> {
+        let put = place.put(&self.id, attempt, wanted);
+        match &put {
+            Put::Done(_) => {}
+            Put::Create(_) => self.conditions.check(None)?,
+            Put::Edit(stored) => self.conditions.check(Some(&stored.etag))?,
+        }
+        Ok(match put {
+            Put::Edit(stored) if wanted.is_met_by(&stored.item) => {
+                attempt.reads.confirmed()?;
+                Put::Done(Written::edited(stored))
+            }
+            put => put,
+        })
+    }
+
+    /// Returns the item that the command is to delete; `None` if it was carried out. The handler checks
+    /// the conditions, after it has checked whose the item is.
+    pub fn delete<T: Remembers, D: Remembers>(
+        &self,
+        place: Place<T, D>,
+        name: &'static str,
+    ) -> Result<Option<Stored<T>>, ApiError> {
+        match place.delete(&self.id) {
+            Delete::Live(stored) => Ok(Some(stored)),
+            Delete::Done => Ok(None),
+            Delete::Missing => Err(self.conditions.missing(name)),
+        }
+    }
+
+    /// Returns the item, which remembers the command if that has conditions: they hold no longer once it
+    /// is carried out.
+    pub fn sign<T: Remembers>(&self, item: T) -> T {
+        if self.conditions.is_empty() { item } else { item.remembering(&self.id) }
+    }
+
+    /// Returns the request to edit a parent in its turn among its children. The parent must not have
+    /// changed since if the conditions name a state of it.
+    pub fn edit_request<P>(&self, parent: Stored<P>, reads: Reads) -> Request<'_, P> {
+        let if_match = Some(parent.etag.clone()).filter(|_| self.conditions.name_a_state());
+        Request::new(&self.id, reads).if_match(if_match).seen(parent)
+    }
+
+    /// Deletes a counted child, in one transaction with its parent: two store requests, and one more
+    /// where the command has conditions or the actor must be the `owner` of the child.
+    pub async fn delete_child<F: Family>(
+        &self,
+        children: Children<'_, F>,
+        (key, id): (&F::Key, F::ChildId),
+        actor: &Actor,
+        owner: fn(&F::Child) -> &str,
+    ) -> Result<StatusCode, ApiError>
+    where
+        F::ChildId: Clone,
+    {
+        let Children { engine, container, child: child_name, parent: parent_name } = children;
+        let (partition, child_id) = (key.as_ref(), id.to_string());
+        // The parent is an item of the same partition, under its own id.
+        if child_id == partition {
+            return Err(self.conditions.missing(child_name));
+        }
+        let attempt = async |reads: Reads| {
+            let container = container.reading(reads);
+            let mut request = Request::new(&self.id, reads);
+            if !self.conditions.is_empty() || *actor != Actor::ANYBODY {
+                let parent = container.read::<F::Item>(partition, partition).await?;
+                let parent = parent.and_then(|it| it.filter_map(F::parent));
+                let parent = parent.ok_or(ApiError::NotFound(parent_name))?;
+                if parent.item.knows(&self.id) {
+                    return Ok(StatusCode::NO_CONTENT);
+                }
+                let child = container.read::<F::Item>(partition, &child_id).await?;
+                let child = child.and_then(|it| it.filter_map(F::child));
+                let Stored { item, etag } = child.ok_or(ApiError::NotFound(child_name))?;
+                actor.must_be(owner(&item))?;
+                self.conditions.check(Some(&etag))?;
+                request = request.seen(parent).if_match(Some(etag));
+            }
+            match engine.delete(key, id.clone(), request).await? {
+                Deletion::Deleted => Ok(StatusCode::NO_CONTENT),
+                Deletion::Missing => Err(ApiError::NotFound(child_name)),
+                Deletion::NoParent => Err(ApiError::NotFound(parent_name)),
+            }
+        };
+        retry(async |Attempt { answer_lost, reads }| match attempt(reads).await {
+            // It was there when an earlier attempt began, which has deleted it.
+            Err(ApiError::NotFound(_)) if answer_lost => Ok(StatusCode::NO_CONTENT),
+            Err(ApiError::NotFound(name)) => Err(self.conditions.missing(name)),
+            result => result,
+        })
+        .await
+    }
+}
+
+impl<T> Written<T> {
+    /// Returns the answer: 201 with the location of an item that was created, otherwise 200.
+    pub fn answer<P: Serialize>(
+        &self,
+        body: &P,
+        location: impl FnOnce(&T) -> String,
+    ) -> ItemResponse<P> {
+        let Stored { item: written, etag } = &self.stored;
+        if self.is_new {
+            created(&location(written), body, etag)
+        } else {
+            item(StatusCode::OK, body, etag)
+        }
+    }
+}
+
+impl<S: Sync> FromRequestParts<S> for ItemCommand {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Infallible> {
+        let id = CommandId::from_request_parts(parts, state).await?;
+        let conditions = Conditions::from_request_parts(parts, state).await?;
+        Ok(Self { id, conditions })
+    }
+}

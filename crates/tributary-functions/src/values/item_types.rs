@@ -1,0 +1,64 @@
+//! Conversions between the items of a container and the types that they are of.
+
+/// Implements `From` and `TryFrom` between an `enum` of all items of a container and the type in each
+/// variant, whether that is in a `Box` or not. The error of `TryFrom` is the item, which is of another
+/// type. [`Stored::of_type`](crate::cosmos::Stored::of_type) and
+/// [`Place::of`](crate::engines::command::Place::of) use them.
+///
+/// ```
+/// use tributary_functions::values::item_types;
+///
+/// struct Room;
+/// struct Booking;
+///
+/// enum RoomsItem {
+///     Room(Box<Room>),
+///     Booking(Booking),
+/// }
+///
+/// item_types!(RoomsItem: Room(Room), Booking(Booking));
+///
+/// let item = RoomsItem::from(Room);
+/// assert!(Room::try_from(item).is_ok());
+/// assert!(Room::try_from(RoomsItem::from(Booking)).is_err());
+/// ```
+#[macro_export]
+macro_rules! item_types {
+    ($item:ident: $($variant:ident($type:ty)),+ $(,)?) => {$(
+        impl From<$type> for $item {
+            fn from(item: $type) -> Self {
+                Self::$variant(item.into())
+            }
+        }
+
+        impl TryFrom<$item> for $type {
+            type Error = $item;
+
+            fn try_from(item: $item) -> Result<Self, $item> {
+                match item {
+                    $item::$variant(item) => Ok($crate::values::Unboxed::unboxed(item)),
+                    other => Err(other),
+                }
+            }
+        }
+    )+};
+}
+
+/// A value of a type, in a `Box` or not.
+#[doc(hidden)]
+pub trait Unboxed<T> {
+    /// Returns the value.
+    fn unboxed(self) -> T;
+}
+
+impl<T> Unboxed<T> for T {
+    fn unboxed(self) -> T {
+        self
+    }
+}
+
+impl<T> Unboxed<T> for Box<T> {
+    fn unboxed(self) -> T {
+        *self
+    }
+}
