@@ -1,4 +1,4 @@
-//! The WebStore: customers and their orders, products with their categories and tags.
+//! The WebStore: customers and their orders, products with their labels (categories and tags).
 //!
 //! | container | logical partition | items |
 //! | --- | --- | --- |
@@ -98,7 +98,7 @@ fn http_functions() -> Vec<HttpFunction<WebStore>> {
     };
     let ranking  = Footprint::Page { item: sizes::RANKED_CUSTOMER, limit: 10 };
     vec![
-        // Categories and tags.
+        // Labels: categories and tags.
         put("PutCategory",       "/api/categories/{categoryId}",                            Function,  put_label::<CategoryId>),
         get("GetCategory",       "/api/categories/{categoryId}",                            Anonymous, get_label::<CategoryId>),
         get("ListCategories",    "/api/categories",                                         Anonymous, list_labels::<CategoryId>).answers(labels),

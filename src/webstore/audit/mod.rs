@@ -1,5 +1,5 @@
-//! What the audit of the WebStore checks: the names on products, the categories and tags that they
-//! refer to, and moves that do not end; the count of a customer's orders, and the leaderboard.
+//! What the audit of the WebStore checks: the names on products, the labels that they refer to, and
+//! moves that do not end; the count of a customer's orders, and the leaderboard.
 //!
 //! [`tributary_functions::audit`] has the rest: when a suspicion is a finding, and how a repair is checked.
 
@@ -16,14 +16,14 @@ use super::{
     model::{LabelCopy, LabelItem, LabelKind, ProductItem},
 };
 
-/// How many categories and tags are remembered between two checks; some 500 bytes each.
+/// How many labels are remembered between two checks; some 500 bytes each.
 const REMEMBERED: usize = 10_000;
 
 /// The kinds of divergence that only the WebStore has.
 pub struct Kinds;
 
 impl Kinds {
-    /// A product whose category or one of whose tags does not exist.
+    /// A product with a label that does not exist.
     pub const LABEL_MISSING: Kind = Kind::new("label-missing");
     /// A product that waits for its move to end.
     pub const MOVE_PENDING: Kind = Kind::new("move-pending");

@@ -12,8 +12,8 @@ use crate::webstore::{
 };
 
 impl StoreChecks {
-    /// Compares the names on a product with its category and its tags. A name differs when its text
-    /// or its version does.
+    /// Compares the names on a product with its labels. A name differs when its text or its version
+    /// does.
     pub(super) async fn check_product(
         &self,
         product: &Product,
@@ -60,7 +60,7 @@ impl StoreChecks {
         self.labels.find(&(kind, id.to_owned()), fresh, place, copy).await
     }
 
-    /// Brings missing categories and tags back, and writes the names of all of them.
+    /// Brings missing labels back, and writes the names of all of them.
     pub(super) async fn write_names(&self, place: (&str, &str)) -> RepairResult {
         let catalog = self.catalog.latest_committed();
         let (category_id, id) = parse(place)?;
@@ -74,7 +74,7 @@ impl StoreChecks {
         if product.version > stored.item.version {
             catalog.write(product, Some(&stored.etag)).await?;
         }
-        Ok("wrote the names of its category and its tags, which exist")
+        Ok("wrote the names of its labels, which exist")
     }
 
     pub(super) async fn end_move(&self, place: (&str, &str)) -> RepairResult {

@@ -1,4 +1,7 @@
-//! Categories and tags: names that products carry copies of.
+//! Labels: a label is a category or a tag, whose name products carry copies of.
+//!
+//! Their container is `productMeta`, and the projection of their names `LabelNames`: such names are
+//! stored, deployed or a part of the API, and stay. Messages to callers say "category" or "tag".
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -57,7 +60,7 @@ impl LabelKind {
     }
 }
 
-/// The id of a category or of a tag.
+/// The id of a label.
 pub trait LabelId: AsRef<str> + Send + Sync {
     /// The kind of labels that it is the id of.
     const KIND: LabelKind;
@@ -137,7 +140,7 @@ pub struct LabelRenaming {
     ttl: u32,
 }
 
-/// What a product keeps of its category or of a tag.
+/// What a product keeps of a label.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LabelCopy {

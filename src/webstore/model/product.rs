@@ -234,14 +234,14 @@ impl Product {
         product.remembering(command)
     }
 
-    /// Returns the product with the newer name of its category or of a tag; `None` where it has that
-    /// name or a newer one, or is not of that label.
+    /// Returns the product with the newer name of a label; `None` where it has that name or a newer one,
+    /// or is not of that label.
     pub fn relabelled(&self, label: &Label) -> Option<Self> {
         self.with_copy(label, |copy| copy.version < label.version)
     }
 
-    /// Returns the product with the name of its category or of a tag, whatever its copy says; `None`
-    /// where the copy is true, or the product is not of that label.
+    /// Returns the product with the name of a label, whatever its copy says; `None` where the copy is
+    /// true, or the product is not of that label.
     pub fn named_after(&self, label: &Label) -> Option<Self> {
         self.with_copy(label, |copy| *copy != label.copy())
     }
@@ -272,7 +272,7 @@ impl Product {
         }
     }
 
-    /// What the product keeps of its category and of its tags.
+    /// What the product keeps of its labels.
     pub fn labels(&self) -> impl Iterator<Item = (LabelKind, LabelCopy)> {
         let tags = self.tags.iter().map(|tag| (LabelKind::Tag, tag.clone()));
         iter::once((LabelKind::Category, self.category())).chain(tags)

@@ -1,4 +1,4 @@
-//! Categories and tags that are renamed or deleted.
+//! Labels that are renamed or deleted.
 
 use tributary_functions::{
     cosmos::{Container, StoreError, Stored},
@@ -11,13 +11,13 @@ use crate::webstore::{
     model::{DeletedLabel, LabelCopy, LabelItem},
 };
 
-/// Brings new names to the products (`names_in_products.rs`), and brings a deleted category or tag back
-/// that a product uses.
+/// Brings new names to the products (`names_in_products.rs`), and brings a deleted label back that a
+/// product uses.
 ///
 /// Both kinds of labels share one trigger, since a trigger costs request units at rest
 /// (`docs/costs.md`), and a long rename holds up no other.
 ///
-/// # Why every category and tag of a product exists
+/// # Why every label of a product exists
 ///
 /// A label and the products that use it are in different partitions, so no transaction sees both.
 /// `DELETE` counts the products, and writes a tombstone under the ETag of the label. A product may be

@@ -2,8 +2,8 @@
 //!
 //! | projection | reads | keeps true |
 //! | --- | --- | --- |
-//! | [`LabelNames`] | `productMeta` | the names of categories and tags in products, after a rename |
-//! | [`ProductsIntegrity`] | `product` | the same, for what was written during the rename; every category and tag in use exists; every move ends |
+//! | [`LabelNames`] | `productMeta` | the names of labels in products, after a rename |
+//! | [`ProductsIntegrity`] | `product` | the same, for what was written during the rename; every label in use exists; every move ends |
 //! | [`Leaderboard`] | `customer` | customers by the number of their orders, in `leaderboard` |
 
 mod label_names;

@@ -1,4 +1,4 @@
-//! The name of a category or a tag on the products that carry it.
+//! The name of a label on the products that carry it.
 
 use tributary_functions::{
     cosmos::{Container, Query, Scope, StoreError},

@@ -16,13 +16,13 @@ use crate::webstore::{
     moves::{self, MoveOutcome},
 };
 
-/// Keeps products true to their categories and tags, and ends moves.
+/// Keeps products true to their labels, and ends moves.
 ///
-/// - *Names.* A command reads the name of a category or a tag, then a rename goes through all
+/// - *Names.* A command reads the name of a label, then a rename goes through all
 ///   products that carry it, then the command writes its product with the old name. So whoever sees
 ///   a new state of a product compares its names. If the product came first, the rename has found
 ///   it; if the rename came first, this finds the new name. Both read the latest committed state.
-/// - *Categories and tags in use exist.* [`super::LabelNames`] has the argument.
+/// - *Labels in use exist.* [`super::LabelNames`] has the argument.
 /// - *Moves.* A product that waits for its move to end is moved (`webstore/moves.rs`).
 ///
 /// A change costs one read of its category and one query of its tags; changes that come together
@@ -35,7 +35,7 @@ impl ProductsIntegrity {
     }
 }
 
-/// The categories and tags of some products, by kind and id.
+/// The labels of some products, by kind and id.
 type Labels = HashMap<(LabelKind, String), Label>;
 
 impl Projection for ProductsIntegrity {
@@ -96,8 +96,8 @@ impl ProductsIntegrity {
         self.repair(category_id, id).await
     }
 
-    /// Brings a product, in its latest state, the names that its category and tags have now, and
-    /// brings back those that do not exist.
+    /// Brings a product, in its latest state, the names that its labels have now, and brings back those
+    /// that do not exist.
     async fn repair(&self, category_id: &CategoryId, id: &ProductId) -> Result<Effect, StoreError> {
         let Some(Stored { item: before, etag }) = self.0.product(category_id, id).await? else {
             return Ok(Effect::Unchanged);
@@ -128,7 +128,7 @@ impl ProductsIntegrity {
         Ok(if is_older || brings_back { Effect::Applied } else { Effect::Unchanged })
     }
 
-    /// Reads the categories and the tags of these products.
+    /// Reads the labels of these products.
     async fn labels(&self, products: impl Iterator<Item = &Product>) -> Result<Labels, StoreError> {
         let (mut categories, mut tags) = (BTreeSet::new(), BTreeSet::new());
         for product in products {

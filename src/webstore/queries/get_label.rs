@@ -11,7 +11,7 @@ use crate::webstore::{
     model::{LabelId, PublicLabel},
 };
 
-/// A category or a tag: one point read.
+/// A label: one point read.
 pub async fn get_label<Id: LabelId>(
     State(catalog): State<Catalog>,
     Params(id): Params<Id>,

@@ -1,4 +1,4 @@
-//! The names of categories and tags in products.
+//! The names of labels in products.
 
 use serde_json::json;
 use tributary_local::cosmos::RequestKind::{Create, Replace};

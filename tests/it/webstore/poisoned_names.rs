@@ -1,4 +1,4 @@
-//! A rename of a category or a tag that meets a product that no program can read, or that the store
+//! A rename of a label that meets a product that no program can read, or that the store
 //! refuses.
 
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! The names of categories and tags under the proof.
+//! The names of labels under the proof.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -16,7 +16,7 @@ use tributary_testing::proof::{self, Sources, Targets};
 
 use crate::world::Tributary;
 
-/// Categories or tags, as the commands of the WebStore rename them.
+/// Labels, as the commands of the WebStore rename them.
 #[derive(Default)]
 struct Labels<const TAGS: bool>(HashMap<u8, Label>);
 

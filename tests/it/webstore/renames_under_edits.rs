@@ -39,7 +39,7 @@ async fn price(world: &World, category: &str, id: &str, price: u32) {
     accepted(async || world.put(&path(category, id), body(id, price, &["red"])).await).await;
 }
 
-/// Delivers all categories and tags to an instance that has no time at all for each, until nothing
+/// Delivers all labels to an instance that has no time at all for each, until nothing
 /// is left of them.
 async fn rename(world: &World) {
     for _ in 0..200 {

@@ -27,7 +27,7 @@ pub(crate) async fn stocked(world: World) -> World {
     world
 }
 
-/// Creates or renames a category or a tag, `categories/bikes`.
+/// Creates or renames a label, `categories/bikes`.
 pub(crate) async fn label(world: &World, path: &str, name: &str) -> Answer {
     world.put(&format!("/api/{path}"), json!({"name": name})).await
 }
@@ -70,7 +70,7 @@ pub(crate) async fn deliver(world: &World, container: &str, partition: &str, id:
     world.deliver(function, &[change]).await.unwrap();
 }
 
-/// The name of its category and the names of its tags, as a product shows them.
+/// The names of its labels, as a product shows them.
 pub(crate) async fn names(world: &World, category: &str, id: &str) -> Vec<String> {
     let product = world.get(&path(category, id)).await.expect(200).json();
     let tags = product["tags"].as_array().unwrap().iter().map(|tag| &tag["name"]);
