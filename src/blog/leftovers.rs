@@ -5,18 +5,18 @@ use tributary_functions::{
     projection::removal::Removal,
 };
 
-use super::model::{DeletedPost, PostsItem};
+use super::{
+    Blog,
+    model::{DeletedPost, PostsItem},
+};
 
-/// What the deleted posts of a container have left. Those of a later post with the same id are newer,
-/// and stay.
-pub(super) struct Leftovers<'a>(pub(super) &'a Container);
-
-impl Removal for Leftovers<'_> {
+/// What deleted posts have left. Comments and likes of a later post with the same id are newer, and stay.
+impl Removal for Blog {
     type Item = PostsItem;
     type Tombstone = DeletedPost;
 
     fn container(&self) -> &Container {
-        self.0
+        &self.posts
     }
 
     fn place(tombstone: &DeletedPost) -> (&str, &str, u64) {
@@ -37,10 +37,10 @@ impl Removal for Leftovers<'_> {
     }
 
     fn tombstone(item: PostsItem) -> Option<DeletedPost> {
-        if let PostsItem::DeletedPost(tombstone) = item { Some(tombstone) } else { None }
+        item.try_into().ok()
     }
 
     fn item(tombstone: DeletedPost) -> PostsItem {
-        PostsItem::DeletedPost(tombstone)
+        tombstone.into()
     }
 }

@@ -56,10 +56,7 @@ pub fn domain(context: &Context<'_>) -> Result<Domain, ConfigError> {
     Ok(Domain {
         http_functions: bind(http_functions(), &blog),
         projections: vec![
-            Arc::new(UsernamesInPosts::new(
-                Usernames::new(blog.in_background()),
-                context.background,
-            )),
+            Arc::new(UsernamesInPosts::new(Usernames(blog.in_background()), context.background)),
             Arc::new(CopyProjection(PostCopies(blog.clone()))),
             Arc::new(WindowProjection(NewestPosts(blog.clone()))),
             Arc::new(PostsIntegrity::new(&blog, context.background)),

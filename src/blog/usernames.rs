@@ -17,16 +17,13 @@ use super::{
     state::UserSlot,
 };
 
-/// The names of the users of a container.
-struct Names<'a>(&'a Container);
-
-impl UniqueValue for Names<'_> {
+impl UniqueValue for Blog {
     const ID: &'static str = Reservation::ID;
     type Item = UsersItem;
     type Owner = UserId;
 
     fn container(&self) -> &Container {
-        self.0
+        &self.users
     }
 
     fn partition(key: &str) -> String {
@@ -57,10 +54,8 @@ pub(super) async fn take_name(
     user: User,
     read: Option<&ETag>,
 ) -> Result<Stored<User>, BlogError> {
-    let names = Names(&blog.users);
     let name = user.public.username.key();
-    let unique_claim::Reservation::Made(reservation) =
-        reserve(&names, &name, &user.user_id).await?
+    let unique_claim::Reservation::Made(reservation) = reserve(blog, &name, &user.user_id).await?
     else {
         return Err(BlogError::NameTaken);
     };
@@ -75,7 +70,7 @@ pub(super) async fn take_name(
             own.ok_or(BlogError::Store(error))
         }
         Err(error) => {
-            give_up(&names, &name, &user.user_id, &reservation).await;
+            give_up(blog, &name, &user.user_id, &reservation).await;
             Err(error.into())
         }
     }
@@ -84,12 +79,12 @@ pub(super) async fn take_name(
 /// Gives a name back that its user no longer has.
 pub(super) async fn release(blog: &Blog, former: &FormerName) -> Result<(), StoreError> {
     let reservation = ETag::from(former.reservation.clone());
-    unique_claim::release(&Names(&blog.users), &former.username.key(), &reservation).await
+    unique_claim::release(blog, &former.username.key(), &reservation).await
 }
 
 /// Deletes a reservation that was left behind, unless its owner has the name.
 pub(super) async fn free_name(blog: &Blog, held: &Stored<Reservation>) -> Result<(), BlogError> {
     let reserved = Stored { item: held.item.reserved(), etag: held.etag.clone() };
-    let freed = free(&Names(&blog.users), held.item.key(), &reserved).await?;
+    let freed = free(blog, held.item.key(), &reserved).await?;
     if freed { Ok(()) } else { Err(BlogError::NameTaken) }
 }

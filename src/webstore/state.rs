@@ -19,9 +19,6 @@ use super::{
     orders::Orders,
 };
 
-/// How many products of a label are counted.
-pub(super) const MAX_COUNTED_PRODUCTS: u32 = 100;
-
 /// What a command finds where a label would be. No label has the id of a continuation.
 pub(super) type LabelPlace = Place<Label, DeletedLabel>;
 
@@ -141,22 +138,9 @@ impl Catalog {
         Ok(Stored { item: written, etag })
     }
 
-    /// Returns how many products have this label; `None` where they are more than
-    /// [`MAX_COUNTED_PRODUCTS`]. That of a category is one query in its partition; the products of a
-    /// tag are in all partitions.
+    /// Returns how many products have this label; `None` where they are more than `at_most`. That of a
+    /// category is one query in its partition; the products of a tag are in all partitions.
     pub(super) async fn uses(
-        &self,
-        kind: LabelKind,
-        id: &str,
-    ) -> Result<Option<usize>, StoreError> {
-        self.count_uses(kind, id, MAX_COUNTED_PRODUCTS).await
-    }
-
-    pub(super) async fn is_used(&self, kind: LabelKind, id: &str) -> Result<bool, StoreError> {
-        Ok(self.count_uses(kind, id, 0).await?.is_none())
-    }
-
-    async fn count_uses(
         &self,
         kind: LabelKind,
         id: &str,

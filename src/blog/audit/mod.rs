@@ -9,25 +9,113 @@
 //!
 //! [`tributary_functions::audit`] has the rest: when a suspicion is a finding, and how a repair is checked.
 
-mod checks;
-mod kinds;
 mod posts;
 mod users;
 
 mod repair;
 
 use tributary_functions::{
-    audit::{Audit, AuditedItem, Checks, RepairResult, Suspect, Target},
+    audit::{
+        Audit, AuditedItem, Checks, Kind, Known, KnownItems, RepairResult, Suspect, Target,
+        WindowChecks,
+    },
     cosmos::{Container, StoreError},
+    values::Timestamp,
 };
 
-use self::checks::BlogChecks;
-pub use self::kinds::Kinds;
-use super::{Blog, model::Reservation};
+use super::{
+    Blog,
+    model::{Author, Post, PostId, PostsItem, Reservation, User, UserId, UsersItem},
+    projections::NewestPosts,
+};
+
+/// The kinds of the blog, beside those that [any domain](Kind::SHARED) can have.
+pub struct Kinds;
+
+impl Kinds {
+    /// A post, comment or like of a user who does not exist.
+    pub const USER_MISSING: Kind = Kind::new("user-missing").of_matter(Kind::NAME_DIFFERS);
+    /// A comment or like of an earlier post with the same id.
+    pub const STALE_REACTION: Kind = Kind::new("stale-reaction").of_matter(Kind::ORPHAN);
+    /// A username that is reserved for a user who does not have it. A user whose name is reserved
+    /// for another takes the reservation over: that must come before its deletion.
+    pub const RESERVATION_LEAKED: Kind = Kind::new("reservation-leaked").repaired_last();
+    /// A user whose name is not reserved.
+    pub const RESERVATION_MISSING: Kind = Kind::new("reservation-missing");
+    /// A user whose name is reserved for another user, who does not have it.
+    pub const RESERVATION_FOREIGN: Kind =
+        Kind::new("reservation-foreign").of_matter(Self::RESERVATION_MISSING);
+    /// A user whose name another user has too.
+    pub const NAME_TWICE: Kind = Kind::new("name-twice").of_matter(Self::RESERVATION_MISSING);
+
+    pub const ALL: [Kind; 6] = [
+        Self::USER_MISSING,
+        Self::STALE_REACTION,
+        Self::RESERVATION_LEAKED,
+        Self::RESERVATION_MISSING,
+        Self::RESERVATION_FOREIGN,
+        Self::NAME_TWICE,
+    ];
+}
 
 pub fn audit(blog: &Blog) -> Audit {
     let blog = blog.clone();
     Audit::new("AuditBlog", "0 0 3 * * 0", move || BlogChecks::new(blog.clone()))
+}
+
+/// How many users and how many posts are remembered between two checks; some 200 bytes each.
+const REMEMBERED: usize = 10_000;
+
+/// Checks items.
+struct BlogChecks {
+    blog: Blog,
+    feed: WindowChecks<NewestPosts>,
+    authors: KnownItems<UserId, Author>,
+    parents: KnownItems<PostId, Parent>,
+}
+
+/// What comments, likes and copies need to know of their post.
+#[derive(Debug, Clone)]
+struct Parent {
+    user_id: UserId,
+    created: Timestamp,
+}
+
+impl BlogChecks {
+    /// The group of checks that is the feed.
+    const FEED: &'static str = "feed";
+
+    fn new(blog: Blog) -> Self {
+        Self {
+            feed: WindowChecks::new(Self::FEED, NewestPosts(blog.clone())),
+            blog,
+            authors: KnownItems::new(REMEMBERED),
+            parents: KnownItems::new(REMEMBERED),
+        }
+    }
+
+    async fn author(&self, user_id: &UserId, fresh: bool) -> Result<Known<Author>, StoreError> {
+        let place = (&self.blog.users, user_id.as_str(), user_id.as_str());
+        let author = |item: UsersItem| User::try_from(item).ok().map(|user| user.author());
+        self.authors.find(user_id, fresh, place, author).await
+    }
+
+    async fn parent(&self, id: &PostId, fresh: bool) -> Result<Known<Parent>, StoreError> {
+        let place = (&self.blog.posts, id.as_str(), id.as_str());
+        let parent = |item: PostsItem| Post::try_from(item).ok().as_ref().map(Parent::new);
+        self.parents.find(id, fresh, place, parent).await
+    }
+
+    /// Remembers a post, or that it is deleted, which was read for its own sake.
+    fn remember(&self, id: &PostId, post: Option<&Post>) {
+        self.parents.remember(id, post.map(Parent::new));
+    }
+}
+
+impl Parent {
+    fn new(post: &Post) -> Self {
+        Self { user_id: post.public.user_id.clone(), created: post.public.creation_date }
+    }
 }
 
 impl Checks for BlogChecks {

@@ -11,7 +11,7 @@ use tributary_functions::{
     values::Timestamp,
 };
 
-use super::{Kinds, checks::BlogChecks};
+use super::{BlogChecks, Kinds};
 use crate::blog::model::{
     Comment, CopiedName, Like, Post, PostCopy, PostId, PostsItem, PublicPost, UserId, Username,
     UsersItem,

@@ -6,9 +6,8 @@ use tributary_functions::{
     projection::removal::remove_some,
 };
 
-use super::{Kinds, checks::BlogChecks};
+use super::{BlogChecks, Kinds};
 use crate::blog::{
-    leftovers::Leftovers,
     model::{PostCopy, PostId, PostsItem, Reservation, UserId, UsersItem},
     state::PostSlot,
     usernames::{free_name, take_name},
@@ -26,13 +25,11 @@ pub(super) async fn repair(
         Kind::COUNT_DIFFERS => checks.write_counts(&post_id(partition)?).await,
         Kind::NAME_DIFFERS => checks.write_name(partition, id).await,
         Kind::ORPHAN | Kinds::STALE_REACTION => checks.remove_reaction(partition, id, &seen).await,
-        Kind::COPY_MISSING | Kind::COPY_OLDER | Kind::COPY_NEWER | Kind::COPY_DIFFERENT => {
-            checks.write_copy(&post_id(partition)?).await
-        }
         Kind::COPY_EXTRA => {
             blog.users.delete(partition, id, &seen).await?;
             Ok("deleted the copy")
         }
+        kind if kind.is_of_copy() => checks.write_copy(&post_id(partition)?).await,
         Kinds::RESERVATION_LEAKED => {
             match read::<UsersItem>(&blog.users, partition, Reservation::ID).await? {
                 Slot::Item(Stored { item: UsersItem::Username(item), etag }) => {
@@ -84,7 +81,7 @@ impl BlogChecks {
         // The tombstone of a post tells which of its comments and likes have to go, all at once.
         let post_id = post_id(partition)?;
         if let PostSlot::Deleted(tombstone) = self.blog.post_slot(&post_id).await? {
-            remove_some(&Leftovers(&self.blog.posts), &tombstone.item).await?;
+            remove_some(&self.blog, &tombstone.item).await?;
             return Ok("deleted what the post left behind");
         }
         self.blog.posts.delete(partition, id, seen).await?;

@@ -5,7 +5,7 @@ use tributary_functions::{
     cosmos::{StoreError, Stored},
 };
 
-use super::{Kinds, checks::BlogChecks};
+use super::{BlogChecks, Kinds};
 use crate::blog::model::{PostCopy, Reservation, User, UserId, UsersItem};
 
 impl BlogChecks {

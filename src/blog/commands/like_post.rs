@@ -1,11 +1,14 @@
 //! C4: `PUT /posts/{postId}/likes/{userId}`.
 
-use axum::{extract::State, http::StatusCode};
+use axum::extract::State;
 use tributary_functions::{
-    cosmos::{Attempt, ETag, StoreError, confirm, retry},
-    engines::counted_children::{Creation, Request},
-    http::{self, Actor, ApiError, Conditions, ItemResponse, Params},
-    values::{CommandId, Timestamp},
+    cosmos::{Attempt, StoreError, Stored, confirm, retry},
+    engines::{
+        command::Written,
+        counted_children::{Creation, Request},
+    },
+    http::{Actor, ApiError, ItemCommand, ItemResponse, Params},
+    values::Timestamp,
 };
 
 use crate::blog::{
@@ -19,53 +22,43 @@ pub async fn like_post(
     State(blog): State<Blog>,
     actor: Actor,
     Params((post_id, user_id)): Params<(PostId, UserId)>,
-    conditions: Conditions,
-    command: CommandId,
+    command: ItemCommand,
 ) -> Result<ItemResponse<PublicLike>, ApiError> {
     actor.must_be(user_id.as_str())?;
     let author = blog.confirmed_author(&user_id).await?;
-    if conditions.demands_existence() {
+    let existing = |like: Stored<Like>| {
+        command.conditions.check(Some(&like.etag))?;
+        Ok(Written::edited(like))
+    };
+    let written = if command.conditions.demands_existence() {
         // Under this condition a like is found or not, and never created.
         let find = async |reads| {
             let blog = blog.reading(reads);
             blog.post(&post_id).await?;
-            let like = blog
-                .reaction::<Like>(&post_id, &like_id(&user_id))
-                .await?
-                .ok_or(ApiError::PreconditionFailed)?;
-            found(&like.item, &like.etag, &conditions)
+            let like = blog.reaction(&post_id, &like_id(&user_id)).await?;
+            existing(like.ok_or(ApiError::PreconditionFailed)?)
         };
-        return confirm(find).await;
-    }
-    let like = Like::new(&post_id, &author, Timestamp::now()).by(command.clone());
-    retry(async |attempt: Attempt| {
-        let request = Request::new(&command, attempt.reads);
-        match blog.reactions.create(&post_id, like.clone(), request).await? {
-            Creation::Created(etag) => Ok(created(&like, &etag)),
-            // An earlier attempt has created it, or the same request, which the host has repeated.
-            Creation::Exists(stored) if stored.item.command == like.command => {
-                Ok(created(&stored.item, &stored.etag))
+        confirm(find).await?
+    } else {
+        let like = Like::new(&post_id, &author, Timestamp::now()).by(command.id.clone());
+        let create = async |attempt: Attempt| {
+            let request = Request::new(&command.id, attempt.reads);
+            match blog.reactions.create(&post_id, like.clone(), request).await? {
+                Creation::Created(etag) => {
+                    Ok(Written::created(Stored { item: like.clone(), etag }))
+                }
+                // An earlier attempt has created it, or the same request, which the host has repeated.
+                Creation::Exists(stored) if stored.item.command == like.command => {
+                    Ok(Written::created(stored))
+                }
+                Creation::Exists(stored) => existing(stored),
+                // A like can be given again.
+                Creation::Deleted => Err(StoreError::race(false).into()),
+                Creation::NoParent => Err(ApiError::NotFound("post")),
             }
-            Creation::Exists(stored) => found(&stored.item, &stored.etag, &conditions),
-            // A like can be given again.
-            Creation::Deleted => Err(StoreError::race(false).into()),
-            Creation::NoParent => Err(ApiError::NotFound("post")),
-        }
-    })
-    .await
-}
-
-fn found(
-    like: &Like,
-    etag: &ETag,
-    conditions: &Conditions,
-) -> Result<ItemResponse<PublicLike>, ApiError> {
-    conditions.check(Some(etag))?;
-    Ok(http::item(StatusCode::OK, &like.public, etag))
-}
-
-fn created(like: &Like, etag: &ETag) -> ItemResponse<PublicLike> {
-    let public = &like.public;
-    let location = format!("/api/posts/{}/likes/{}", public.post_id, public.user_id);
-    http::created(&location, public, etag)
+        };
+        retry(create).await?
+    };
+    Ok(written
+        .answer(&written.stored.item.public, |_| format!("/api/posts/{post_id}/likes/{user_id}")))
 }

@@ -17,7 +17,6 @@ use tributary_functions::{
 
 use crate::blog::{
     Blog,
-    leftovers::Leftovers,
     model::{Post, PostContent, PostId, PostText, PostsItem, PublicPost, Title, UserId},
 };
 
@@ -74,8 +73,7 @@ impl Wanted {
         };
         // What is left of the deleted post must not count for the new one: the change feed shows
         // the newest version only, and may never show the tombstone that goes now.
-        let leftovers = Leftovers(&blog.posts);
-        if remove_some(&leftovers, &tombstone.item).await? == Remaining::Some {
+        if remove_some(blog, &tombstone.item).await? == Remaining::Some {
             return Err(ApiError::OfDomain(&REMOVAL_PENDING));
         }
         let post = post.following(&tombstone.item).remembering(&self.command.id);

@@ -8,7 +8,6 @@ use tributary_functions::{
 use super::usernames_in_posts::Usernames;
 use crate::blog::{
     Blog,
-    leftovers::Leftovers,
     model::{CopiedName, PostsItem},
 };
 
@@ -53,14 +52,14 @@ impl Projection for PostsIntegrity {
 
     async fn apply(&self, change: &PostsItem) -> Result<Effect, StoreError> {
         if let PostsItem::DeletedPost(tombstone) = change {
-            let posts = self.blog.posts.in_background();
-            return remove_for_a_slice(&Leftovers(&posts), &self.background, tombstone).await;
+            let blog = self.blog.in_background();
+            return remove_for_a_slice(&blog, &self.background, tombstone).await;
         }
         let Some(CopiedName { post_id, id, version, .. }) = change.name() else {
             return Ok(Effect::Unchanged);
         };
         let user_id = change.user_id().as_str();
-        let names = Usernames::new(self.blog.clone());
+        let names = Usernames(self.blog.clone());
         repair(&names, (user_id, user_id), version, (post_id.as_str(), id)).await
     }
 }

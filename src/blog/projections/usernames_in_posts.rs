@@ -16,13 +16,7 @@ pub type UsernamesInPosts = FanOutProjection<Usernames>;
 
 /// The names of users, with a copy in each post, comment and like of the user. A rename is rare, and
 /// the one change that has to look in all partitions.
-pub struct Usernames(Blog);
-
-impl Usernames {
-    pub fn new(blog: Blog) -> Self {
-        Self(blog)
-    }
-}
+pub struct Usernames(pub Blog);
 
 impl FanOut for Usernames {
     const FUNCTION: &'static str = "UsernamesInPosts";
@@ -50,7 +44,7 @@ impl FanOut for Usernames {
     }
 
     fn source(item: UsersItem) -> Option<User> {
-        if let UsersItem::User(user) = item { Some(user) } else { None }
+        item.try_into().ok()
     }
 
     fn outdated(user: &User) -> Result<Query, StoreError> {
@@ -67,7 +61,7 @@ impl FanOut for Usernames {
     }
 
     fn continuation(user: &User) -> (String, UsersItem) {
-        (Renaming::ID.into(), UsersItem::Renaming(Renaming::to(&user.author())))
+        (Renaming::ID.into(), Renaming::to(&user.author()).into())
     }
 
     /// Gives back the names that the user has given up.

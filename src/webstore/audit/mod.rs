@@ -85,11 +85,7 @@ impl Checks for StoreChecks {
             Kind::NAME_DIFFERS | Kinds::LABEL_MISSING => self.write_names(place).await,
             Kinds::MOVE_PENDING => self.end_move(place).await,
             Kind::COUNT_DIFFERS => self.write_count(place.1).await,
-            Kind::COPY_MISSING
-            | Kind::COPY_EXTRA
-            | Kind::COPY_OLDER
-            | Kind::COPY_NEWER
-            | Kind::COPY_DIFFERENT => self.write_copy(place.1).await,
+            kind if kind.is_of_copy() => self.write_copy(place.1).await,
             Kind::ORPHAN => Err(Obstacle::ForAPerson("restore the customer, or delete the order")),
             _ => Err(Obstacle::ForAPerson("no program knows what it was: restore or delete it")),
         }

@@ -9,8 +9,11 @@ use tributary_functions::{
 use crate::webstore::{
     Catalog,
     model::{LabelId, LabelKind},
-    state::{LabelPlace, MAX_COUNTED_PRODUCTS},
+    state::LabelPlace,
 };
+
+/// How many products of a label are counted.
+const MAX_COUNTED_PRODUCTS: u32 = 100;
 
 /// Deletes a label, unless products use it: three store requests.
 ///
@@ -29,7 +32,7 @@ pub async fn delete_label<Id: LabelId>(
             return Ok(StatusCode::NO_CONTENT);
         };
         command.conditions.check(Some(&etag))?;
-        let uses = catalog.latest_committed().uses(kind, id).await?;
+        let uses = catalog.latest_committed().uses(kind, id, MAX_COUNTED_PRODUCTS).await?;
         if uses != Some(0) {
             return Err(ApiError::InUse(in_use(kind, uses)));
         }

@@ -4,7 +4,7 @@ use axum::{extract::State, http::StatusCode};
 use tributary_functions::{
     cosmos::{Attempt, retry},
     engines::counted_children::{Edition, Request},
-    http::{Actor, ApiError, Form, FromForm, ItemCommand, JsonBody, Params},
+    http::{Actor, ApiError, ItemCommand, JsonBody, Params, from_form},
 };
 
 use crate::webstore::{
@@ -12,11 +12,7 @@ use crate::webstore::{
     model::{CustomerEdit, CustomerId, HashError, Password},
 };
 
-impl FromForm for Password {
-    fn from_form(form: &mut Form) -> Option<Self> {
-        form.text("password", Self::parse)
-    }
-}
+from_form!(Password: text("password", Password::parse));
 
 /// Sets the password of a customer: two store requests, and a hash in its turn.
 pub async fn put_password(

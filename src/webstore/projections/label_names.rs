@@ -72,7 +72,7 @@ impl Projection for LabelNames {
 impl LabelNames {
     async fn bring_back(&self, delivered: &DeletedLabel) -> Result<Effect, StoreError> {
         let DeletedLabel { kind, id, name, version, .. } = delivered;
-        if !self.catalog.is_used(*kind, id).await? {
+        if self.catalog.uses(*kind, id, 0).await? == Some(0) {
             return Ok(Effect::Unchanged);
         }
         match self.catalog.label(*kind, id).await? {

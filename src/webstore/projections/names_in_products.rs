@@ -35,7 +35,7 @@ impl FanOut for NamesInProducts {
     }
 
     fn source(item: LabelItem) -> Option<Label> {
-        if let LabelItem::Live(label) = item { Some(label) } else { None }
+        item.try_into().ok()
     }
 
     fn scope(label: &Label) -> Scope<'_> {
@@ -67,6 +67,6 @@ impl FanOut for NamesInProducts {
 
     fn continuation(label: &Label) -> (String, LabelItem) {
         let item = LabelRenaming::of(label);
-        (item.id.clone(), LabelItem::Renaming(item))
+        (item.id.clone(), item.into())
     }
 }

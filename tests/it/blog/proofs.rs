@@ -238,7 +238,7 @@ impl Targets for Written {
 }
 
 fn usernames(cosmos: &Arc<Cosmos>, background: &Background) -> Arc<dyn AnyProjection> {
-    Arc::new(UsernamesInPosts::new(Usernames::new(Blog::new(cosmos)), background))
+    Arc::new(UsernamesInPosts::new(Usernames(Blog::new(cosmos)), background))
 }
 
 fn posts_integrity(cosmos: &Arc<Cosmos>, background: &Background) -> Arc<dyn AnyProjection> {

@@ -102,6 +102,11 @@ impl Kind {
         Self { matter: first.matter, ..self }
     }
 
+    /// Returns true if it is about a copy: missing, extra, older, newer or different.
+    pub fn is_of_copy(self) -> bool {
+        self.matter == Self::COPY_MISSING.matter
+    }
+
     /// Returns a kind that is repaired after all others that were found with it.
     pub const fn repaired_last(self) -> Self {
         Self { repaired_last: true, ..self }

@@ -31,7 +31,7 @@ pub trait FromForm: Sized {
 }
 
 /// Implements [`FromForm`] for a struct: of each field the method of [`Form`] that takes it, and that
-/// method's arguments. A struct of one field needs no name for it.
+/// method's arguments. A struct of one field needs no name for it; nor does a type that is one field.
 ///
 /// ```
 /// use tributary_functions::{
@@ -51,6 +51,7 @@ pub trait FromForm: Sized {
 ///     subtitle: Option<Text>,
 /// }
 ///
+/// from_form!(Text: text("text", Text::parse));
 /// from_form!(NewName(text("name", Text::parse)));
 /// from_form!(NewRoom {
 ///     title: text("title", Text::parse),
@@ -59,6 +60,13 @@ pub trait FromForm: Sized {
 /// ```
 #[macro_export]
 macro_rules! from_form {
+    ($type:ident: $method:ident($($argument:expr),+)) => {
+        impl $crate::http::FromForm for $type {
+            fn from_form(form: &mut $crate::http::Form) -> Option<Self> {
+                form.$method($($argument),+)
+            }
+        }
+    };
     ($type:ident($method:ident($($argument:expr),+))) => {
         impl $crate::http::FromForm for $type {
             fn from_form(form: &mut $crate::http::Form) -> Option<Self> {
