@@ -1,4 +1,4 @@
-//! What an audit remembers of items that many others refer to, such as the author of posts.
+//! What an audit remembers of items that many others refer to, such as the person who has booked rooms.
 
 use std::hash::Hash;
 
