@@ -2,9 +2,9 @@
 //! something else happen, and lets the request go on, or kills the handler there.
 
 use serde_json::{Value, json};
-use tributary_local::cosmos::RequestKind::{Batch, Create, Delete, Query, Replace};
+use tributary_local::cosmos::RequestKind::{Batch, Delete, Replace};
 
-pub(crate) use tributary_testing::interleavings::{amid, held, killed_at};
+pub(crate) use tributary_testing::interleavings::{amid, held};
 
 use crate::{blog::given, http::expect::problem, world::World};
 
@@ -17,125 +17,6 @@ async fn edited(world: &World, title: &str) -> Value {
 
 async fn deliver(world: &World, function: &str, change: &Value) {
     world.deliver(function, std::slice::from_ref(change)).await.unwrap();
-}
-
-/// The ids of the feed's members, as its head lists them.
-async fn members(world: &World) -> Vec<String> {
-    let head = world.item("feed", "~head").await;
-    let ids = head["members"].as_array().unwrap().iter().map(|member| &member["id"]);
-    ids.map(|id| id.as_str().unwrap().to_owned()).collect()
-}
-
-#[tokio::test]
-async fn of_two_copies_written_at_once_the_newer_stays() {
-    // The feed is written in transactions only.
-    for (function, container, copy, kinds) in [
-        ("PostCopiesInUsers", "users", "post:p1", [Create, Replace]),
-        ("HomeFeed", "feed", "p1", [Batch, Batch]),
-    ] {
-        // The first of all copies may be of the first version of its post, or of a later one.
-        for is_first_version in [true, false] {
-            let world = given::blog().await;
-            if !is_first_version {
-                edited(&world, "first").await;
-            }
-            let first = world.item("posts", "p1").await;
-            let second = edited(&world, "second").await;
-            let older = deliver(&world, function, &first);
-            amid((&world, kinds[0], container), older, deliver(&world, function, &second)).await;
-            assert_eq!(world.item(container, copy).await["title"], "second", "{function}");
-
-            let third = edited(&world, "third").await;
-            let fourth = edited(&world, "fourth").await;
-            let older = deliver(&world, function, &third);
-            amid((&world, kinds[1], container), older, deliver(&world, function, &fourth)).await;
-            assert_eq!(world.item(container, copy).await["title"], "fourth", "{function}");
-        }
-    }
-}
-
-#[tokio::test]
-async fn of_two_posts_that_come_into_the_feed_at_once_the_head_knows_both() {
-    let world = given::blog().await;
-    for ids in [["p1", "p2"], ["p3", "p4"]] {
-        for id in ids {
-            given::post(&world, id, "ann").await;
-        }
-        let one = world.item("posts", ids[0]).await;
-        let other = world.item("posts", ids[1]).await;
-        let held = deliver(&world, "HomeFeed", &one);
-        amid((&world, Batch, "feed"), held, deliver(&world, "HomeFeed", &other)).await;
-        let members = members(&world).await;
-        assert!(ids.iter().all(|id| members.iter().any(|known| known == id)), "{members:?}");
-    }
-}
-
-#[tokio::test]
-async fn of_two_batches_that_come_into_the_feed_at_once_the_head_knows_all() {
-    let world = given::blog().await;
-    for round in ["a", "b"] {
-        for n in 0..12 {
-            given::post(&world, &format!("{round}{n}"), "ann").await.expect(201);
-        }
-        let posts = world.items("posts").await;
-        let (one, other) = posts.split_at(posts.len() / 2);
-        let deliver = async |posts| world.deliver("HomeFeed", posts).await.unwrap();
-        amid((&world, Batch, "feed"), deliver(one), deliver(other)).await;
-        let mut members = members(&world).await;
-        members.sort_unstable();
-        let mut ids: Vec<_> = posts.iter().map(|post| post["id"].as_str().unwrap()).collect();
-        ids.sort_unstable();
-        assert_eq!(members, ids);
-    }
-}
-
-#[tokio::test]
-async fn a_post_deleted_while_it_is_copied_stays_deleted() {
-    for (function, kind, container) in
-        [("PostCopiesInUsers", Create, "users"), ("HomeFeed", Batch, "feed")]
-    {
-        let world = given::blog().await;
-        let live = edited(&world, "edited").await;
-        world.delete("/api/posts/p1").await.expect(204);
-        let mark = world.item("posts", "p1").await;
-        let held = deliver(&world, function, &live);
-        amid((&world, kind, container), held, deliver(&world, function, &mark)).await;
-        assert!(world.list("/api/users/ann/posts").await.is_empty());
-        assert_eq!(world.get("/api/feed").await.expect(200).json()["items"], json!([]));
-    }
-}
-
-#[tokio::test]
-async fn a_handler_killed_before_it_fills_the_feed_up_leaves_that_to_the_next_change() {
-    let world = given::blog().await;
-    for n in 0..101 {
-        given::post(&world, &format!("n{n}"), "ann").await.expect(201);
-    }
-    world.settle().await;
-    world.delete("/api/posts/n50").await.expect(204);
-    let mark = world.item("posts", "n50").await;
-    killed_at((&world, Query, "posts"), deliver(&world, "HomeFeed", &mark)).await;
-    assert_eq!(members(&world).await.len(), 99, "else this test shows nothing");
-
-    given::like(&world, "n60", "bob").await.expect(201);
-    let liked = world.item("posts", "n60").await;
-    deliver(&world, "HomeFeed", &liked).await;
-    assert_eq!(members(&world).await.len(), 100);
-}
-
-#[tokio::test]
-async fn a_rename_and_a_like_at_once_keep_each_others_work() {
-    let world = given::blog().await;
-    given::user(&world, "ann", "Anna").await.expect(200);
-    let ann = world.item("users", "ann").await;
-    let rename = deliver(&world, "UsernamesInPosts", &ann);
-    let like = async {
-        given::like(&world, "p1", "bob").await.expect(201);
-    };
-    amid((&world, Replace, "posts"), rename, like).await;
-    assert_eq!(given::counts(&world, "p1").await, [(0, 1), (0, 1)]);
-    let post = world.get("/api/posts/p1").await.expect(200).json();
-    assert_eq!(post["userUsername"], "Anna");
 }
 
 #[tokio::test]
@@ -151,22 +32,6 @@ async fn a_rename_overtaken_by_a_later_one_leaves_the_later_name() {
     amid((&world, Replace, "posts"), earlier, later).await;
     let post = world.item("posts", "p1").await;
     assert_eq!((&post["userUsername"], &post["usernameVersion"]), (&json!("Annabel"), &json!(3)));
-}
-
-#[tokio::test]
-async fn a_comment_deleted_while_it_is_renamed_stays_deleted() {
-    let world = given::blog().await;
-    world.delete("/api/posts/p1").await.expect(204);
-    given::post(&world, "p2", "bob").await.expect(201);
-    let comment = given::comment(&world, "p2", "ann", "Well.").await.expect(201);
-    given::user(&world, "ann", "Anna").await.expect(200);
-    let ann = world.item("users", "ann").await;
-    let delete = async {
-        world.delete(comment.header("location")).await.expect(204);
-    };
-    let rename = deliver(&world, "UsernamesInPosts", &ann);
-    amid((&world, Replace, "posts"), rename, delete).await;
-    assert_eq!(given::counts(&world, "p2").await, [(0, 0), (0, 0)]);
 }
 
 #[tokio::test]
@@ -187,17 +52,6 @@ async fn a_comment_that_changes_while_it_is_deleted_under_a_condition_stays() {
     let mark = world.endpoint.request_count();
     world.call("DELETE", path, &[("if-match", now.header("etag"))], None).await.expect(204);
     assert_eq!(world.endpoint.request_count() - mark, 3, "post and comment are read once");
-}
-
-#[tokio::test]
-async fn two_who_remove_the_comments_of_a_deleted_post_at_once_both_succeed() {
-    let world = given::blog().await;
-    given::comment(&world, "p1", "bob", "Well.").await.expect(201);
-    world.delete("/api/posts/p1").await.expect(204);
-    let mark = world.item("posts", "p1").await;
-    let one = deliver(&world, "PostsIntegrity", &mark);
-    amid((&world, Batch, "posts"), one, deliver(&world, "PostsIntegrity", &mark)).await;
-    assert_eq!(world.items("posts").await, [mark]);
 }
 
 #[tokio::test]
@@ -293,27 +147,4 @@ async fn a_name_given_back_late_stays_with_who_has_it_now() {
     let users = world.items("users").await;
     let held = users.iter().find(|item| item["userId"] == "username:ann");
     assert_eq!(held.map(|held| &held["owner"]), Some(&json!("bob")));
-}
-
-#[tokio::test]
-async fn a_dead_letter_stored_anew_while_it_is_replayed_stays() {
-    let world = given::blog().await;
-    let posts = world.container("posts").await;
-    let bad = json!({"id": "p1", "postId": "p1", "type": "poem"});
-    let good = world.item("posts", "p1").await;
-    deliver(&world, "PostCopiesInUsers", &bad).await;
-    let letter = world.list("/api/dead-letters").await.remove(0);
-    let path = format!("/api/dead-letters/{}/replay", letter["id"].as_str().unwrap());
-    let spoilt_again = async {
-        posts.upsert_item("p1", "p1", &bad, None).await.unwrap();
-        deliver(&world, "PostCopiesInUsers", &bad).await;
-    };
-    let replay = world.post(&path, Value::Null);
-    let answer = amid((&world, Batch, "dead-letters"), replay, spoilt_again).await;
-    problem(&answer, 409);
-    assert_eq!(world.items("dead-letters").await.len(), 1);
-
-    posts.upsert_item("p1", "p1", &good, None).await.unwrap();
-    world.post(&path, Value::Null).await.expect(200);
-    assert!(world.list("/api/dead-letters").await.is_empty());
 }

@@ -78,7 +78,7 @@ pub(crate) fn check() -> anyhow::Result<()> {
     for guard in &guards {
         without(guard, Path::new("."))?;
         for test in &guard.tests {
-            ensure!(is_there(guard, test)?, "{}: there is no test {test}", guard.name);
+            ensure!(guard.suite(test).has(test), "{}: there is no test {test}", guard.name);
         }
     }
     let page = fs::read_to_string(PAGE).context(PAGE)?;
@@ -110,19 +110,11 @@ fn without(guard: &Guard, tree: &Path) -> anyhow::Result<String> {
     Ok(source.replace(text.as_str(), instead))
 }
 
-/// Whether the last part of a test's name is a function in the file that the others name.
-fn is_there(guard: &Guard, test: &str) -> anyhow::Result<bool> {
-    let (_, function) = test.rsplit_once("::").context("a test's name has its module")?;
-    let file = guard.suite(test).file(test);
-    let source = fs::read_to_string(&file).context(file)?;
-    Ok(source.contains(&format!("fn {function}(")))
-}
-
 impl Guard {
     /// The suite that has one of the tests.
     fn suite(&self, test: &str) -> &'static Suite {
         let of = |suite: &&Suite| suite.sources.iter().any(|start| self.file.starts_with(start));
-        let own = if Path::new(&FRAMEWORK.file(test)).exists() { &FRAMEWORK } else { &APP };
+        let own = if FRAMEWORK.has(test) { &FRAMEWORK } else { &APP };
         SUITES.iter().find(of).unwrap_or(own)
     }
 
@@ -157,6 +149,13 @@ impl Suite {
     fn file(&self, test: &str) -> String {
         let modules = test.rsplit_once("::").map_or(test, |(modules, _)| modules);
         format!("{}/{}.rs", self.tests, modules.replace("::", "/"))
+    }
+
+    /// Returns true if the last part of a test's name is a function in the file that the others name.
+    fn has(&self, test: &str) -> bool {
+        let function = test.rsplit("::").next().unwrap_or(test);
+        let source = fs::read_to_string(self.file(test)).unwrap_or_default();
+        source.contains(&format!("fn {function}("))
     }
 }
 

@@ -9,6 +9,9 @@
 )]
 
 mod dead_letters;
+mod given;
+mod interleavings;
+mod projections;
 mod proofs;
 mod rooms;
 

@@ -6,14 +6,15 @@ use serde_json::Value;
 use tributary_functions::{
     cosmos::{Container, Cosmos, StoreError},
     projection::{AnyProjection, Background, Effect, Projection, fan_out::FanOutProjection},
+    values::CommandId,
 };
 use tributary_testing::proof::{self, Sources, Targets};
 
 use crate::{
     Rooms,
     rooms::{
-        NamesInRooms, PeopleItem, Person, PersonId, Room, RoomCopies, RoomCounts, RoomId,
-        RoomsIntegrity, RoomsItem, Stores, Text,
+        DeletedRoom, NamesInRooms, NewestRooms, PeopleItem, Person, PersonId, Room, RoomCopies,
+        RoomCounts, RoomId, RoomsIntegrity, RoomsItem, Stores, Text,
     },
 };
 
@@ -25,6 +26,14 @@ fn person(number: u8, before: Option<&Person>) -> Person {
     let version = before.map_or(0, |before| before.version) + 1;
     let id = PersonId::parse(format!("person{number}")).unwrap();
     Person::new(id, text(&format!("Person {version}")), before)
+}
+
+fn new_room(id: RoomId, owner: &Person, before: Option<&DeletedRoom>) -> Room {
+    Room::new(id, &text("T"), owner, before, &CommandId::fresh())
+}
+
+fn edited(room: &Room) -> Room {
+    room.edited(&text(&format!("Title {}", room.version)), &CommandId::fresh())
 }
 
 /// Rooms, as the commands write them.
@@ -41,9 +50,9 @@ impl Sources for RoomWriter {
         let id = RoomId::parse(format!("room{source}")).unwrap();
         let owner = person(owner, None);
         let room = match self.0.get(&source) {
-            Some(RoomsItem::Room(room)) => room.edited(&text(&format!("Title {}", room.version))),
-            Some(RoomsItem::DeletedRoom(before)) => Room::new(id, &text("T"), &owner, Some(before)),
-            None => Room::new(id, &text("T"), &owner, None),
+            Some(RoomsItem::Room(room)) => edited(room),
+            Some(RoomsItem::DeletedRoom(before)) => new_room(id, &owner, Some(before)),
+            _ => new_room(id, &owner, None),
         };
         self.set(source, RoomsItem::Room(room))
     }
@@ -94,7 +103,7 @@ impl Targets for RoomsOfPeople {
         let person: Person = serde_json::from_value(source.clone()).unwrap();
         let id = RoomId::parse(format!("room{target}")).unwrap();
         let tombstone = tombstone.map(|it| serde_json::from_value(it.clone()).unwrap());
-        let room = Room::new(id, &text("T"), &person, tombstone.as_ref());
+        let room = new_room(id, &person, tombstone.as_ref());
         serde_json::to_value(RoomsItem::Room(room)).unwrap()
     }
 
@@ -104,8 +113,7 @@ impl Targets for RoomsOfPeople {
 
     fn edit(target: &Value) -> Option<Value> {
         let room: Room = serde_json::from_value(target.clone()).unwrap();
-        let edited = room.edited(&text(&format!("Title {}", room.version)));
-        Some(serde_json::to_value(RoomsItem::Room(edited)).unwrap())
+        Some(serde_json::to_value(RoomsItem::Room(edited(&room))).unwrap())
     }
 
     fn tombstone(target: &Value) -> Option<Value> {
@@ -130,9 +138,15 @@ fn counts_end_as_their_definition_says() {
 }
 
 #[test]
+fn the_newest_rooms_end_as_their_definition_says() {
+    proof::window::<RoomWriter, _>("newest-rooms", |cosmos| NewestRooms(Stores::new(cosmos)))
+        .unwrap();
+}
+
+#[test]
 fn names_end_as_the_people_have_them() {
-    let repairs = |cosmos: &_, _: &_| -> Arc<dyn AnyProjection> {
-        Arc::new(RoomsIntegrity(Stores::new(cosmos)))
+    let repairs = |cosmos: &_, background: &_| -> Arc<dyn AnyProjection> {
+        Arc::new(RoomsIntegrity::new(&Stores::new(cosmos), background))
     };
     proof::fan_out::<RoomsOfPeople>(names, repairs).unwrap();
 }

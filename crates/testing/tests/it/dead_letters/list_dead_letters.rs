@@ -1,7 +1,7 @@
 use serde_json::Value;
 
-use super::{SUMMARY, bad_room, given_room, members};
-use crate::World;
+use super::{SUMMARY, bad_room, members};
+use crate::{World, given};
 use tributary_testing::problems::{bad_fields, problem};
 
 const FUNCTIONS: [&str; 3] = ["RoomCopies", "RoomCounts", "RoomsIntegrity"];
@@ -94,7 +94,7 @@ async fn a_cursor_belongs_to_its_filter() {
 
 #[tokio::test]
 async fn bad_parameters_are_named() {
-    let world = given_room().await;
+    let world = given::rooms().await;
     for (query, field) in [
         ("limit=0", "limit"),
         ("cursor=x", "cursor"),

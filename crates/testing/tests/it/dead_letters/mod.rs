@@ -8,7 +8,7 @@ mod stored;
 
 use serde_json::{Value, json};
 
-use crate::World;
+use crate::{World, given};
 
 /// The path of a dead letter.
 fn path(letter: &Value) -> String {
@@ -31,17 +31,9 @@ fn bad_room(id: &str) -> Value {
 fn good_room(id: &str) -> Value {
     json!({
         "id": id, "roomId": id, "type": "room", "personId": "ann", "personName": "Ann",
-        "personVersion": 1, "title": "Mended", "version": 1,
+        "personVersion": 1, "title": "Mended", "version": 1, "bookingCount": 0,
+        "creationDate": "2026-11-21T09:25:54.120Z", "createdBy": "a-command",
     })
-}
-
-/// A world with Ann and her room `r1`.
-async fn given_room() -> World {
-    let world = World::new().await;
-    world.put("/api/people/ann", json!({"name": "Ann"})).await.expect(201);
-    let room = json!({"personId": "ann", "title": "A title"});
-    world.put("/api/rooms/r1", room).await.expect(201);
-    world
 }
 
 /// The members of a dead letter without its document.
@@ -66,7 +58,7 @@ fn members(value: &Value) -> Vec<&str> {
 
 /// A world with a bad room and the dead letters of one function.
 async fn world_with_letter(function: &str) -> (World, Value) {
-    let world = given_room().await;
+    let world = given::rooms().await;
     world.write_item("rooms", &bad_room("bad")).await;
     world.deliver(function, &world.items("rooms").await).await.unwrap();
     let letter = world.list("/api/dead-letters").await.remove(0);

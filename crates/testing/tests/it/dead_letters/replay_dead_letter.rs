@@ -5,8 +5,8 @@ use tributary_local::cosmos::{
     RequestKind::{Batch, Create, Read, Replace},
 };
 
-use super::{bad_room, given_room, good_room, letters, path, world_with_letter};
-use crate::World;
+use super::{bad_room, good_room, letters, path, world_with_letter};
+use crate::{World, given};
 use tributary_testing::{Answer, problems::problem};
 
 async fn replay(world: &World, letter: &Value) -> Answer {
@@ -154,7 +154,7 @@ async fn a_document_that_is_gone_leaves_nothing_to_copy() {
 /// The copy is spoilt, so that the deletion of its room fails; then the mark's time is over.
 #[tokio::test]
 async fn a_mark_that_is_gone_still_deletes_the_copies() {
-    let world = given_room().await;
+    let world = given::rooms().await;
     world.settle().await;
     let copy = copies(&world).await.remove(0);
     let mut spoilt = copy.clone();
@@ -173,7 +173,7 @@ async fn a_mark_that_is_gone_still_deletes_the_copies() {
 
 #[tokio::test]
 async fn a_long_document_is_read_again() {
-    let world = given_room().await;
+    let world = given::rooms().await;
     let mut long = bad_room("long");
     long["text"] = "x".repeat(600_000).into();
     world.write_item("rooms", &long).await;
@@ -189,7 +189,7 @@ async fn a_long_document_is_read_again() {
 
 #[tokio::test]
 async fn a_document_whose_id_the_host_rewrote_is_applied_as_it_was_delivered() {
-    let world = given_room().await.with_host_that_parses_dates();
+    let world = given::rooms().await.with_host_that_parses_dates();
     let mut spoilt = good_room("room:p9");
     spoilt["version"] = "odd".into();
     spoilt["personId"] = "ann".into();
@@ -206,7 +206,7 @@ async fn a_document_whose_id_the_host_rewrote_is_applied_as_it_was_delivered() {
 
 #[tokio::test]
 async fn a_document_without_a_partition_key_fails_again_and_stays() {
-    let world = given_room().await;
+    let world = given::rooms().await;
     let mut lost = good_room("lost");
     lost.as_object_mut().unwrap().remove("version");
     lost.as_object_mut().unwrap().remove("roomId");

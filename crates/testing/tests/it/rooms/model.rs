@@ -1,16 +1,28 @@
-//! Rooms and people as they are stored.
+//! Rooms, bookings and people as they are stored.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tributary_functions::{
-    engines::tombstone::{FormerOwners, TTL_SECONDS},
+    engines::{
+        idempotency::{IdempotencyKey, Recent, remembers},
+        tombstone::{FormerOwners, TTL_SECONDS},
+    },
     http::{Form, FromForm},
-    values::{check_id, check_length, checked_text},
+    values::{CommandId, Timestamp, check_id, check_length, checked_text},
 };
+use uuid::Uuid;
 
 checked_text!(
     /// The id of a room.
     RoomId,
     "blue",
+    |text| check_id(&text).map(|()| text)
+);
+
+checked_text!(
+    /// The id of a booking.
+    BookingId,
+    "019ae5b2-7c1f-7d2a-9f0e-3b6d5a4c2e10",
     |text| check_id(&text).map(|()| text)
 );
 
@@ -22,7 +34,7 @@ checked_text!(
 );
 
 checked_text!(
-    /// A title or a name: 1 to 100 characters.
+    /// A title, a name or a purpose: 1 to 100 characters.
     Text,
     "The blue room",
     |text| check_length(&text, 1, 100).map(|()| text)
@@ -51,29 +63,59 @@ impl FromForm for RoomText {
     }
 }
 
+/// What a caller writes of a booking.
+pub(crate) struct BookingText {
+    pub(crate) person_id: PersonId,
+    pub(crate) purpose: Text,
+}
+
+impl FromForm for BookingText {
+    fn from_form(form: &mut Form) -> Option<Self> {
+        let person_id = form.text("personId", PersonId::parse);
+        let purpose = form.text("purpose", Text::parse);
+        Some(Self { person_id: person_id?, purpose: purpose? })
+    }
+}
+
 /// An item of the container `rooms`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "camelCase")]
 pub(crate) enum RoomsItem {
     Room(Room),
     DeletedRoom(DeletedRoom),
+    Booking(Booking),
 }
 
-/// A room, with the name of its person.
+/// A room.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Room {
+    #[serde(flatten)]
+    pub(crate) public: PublicRoom,
+    /// The version of the person that `personName` was taken from.
+    pub(crate) person_version: u64,
+    /// Raised by each write.
+    pub(crate) version: u64,
+    pub(crate) created_by: CommandId,
+    #[serde(default, skip_serializing_if = "Recent::is_empty")]
+    pub(crate) recent: Recent,
+    #[serde(default, skip_serializing_if = "FormerOwners::is_empty")]
+    pub(crate) former: FormerOwners,
+}
+
+/// A room as the API shows it, with the name of its person.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "Room")]
+pub(crate) struct PublicRoom {
+    /// Equal to `roomId`, but in copies, which may need an id of their own.
     pub(crate) id: String,
     pub(crate) room_id: RoomId,
     pub(crate) person_id: PersonId,
     pub(crate) person_name: Text,
-    /// The version of the person that `personName` was taken from.
-    pub(crate) person_version: u64,
-    pub(crate) title: String,
-    /// Raised by each write.
-    pub(crate) version: u64,
-    #[serde(default, skip_serializing_if = "FormerOwners::is_empty")]
-    pub(crate) former: FormerOwners,
+    pub(crate) title: Text,
+    pub(crate) booking_count: u64,
+    pub(crate) creation_date: Timestamp,
 }
 
 /// The tombstone of a room, or of the copy of one.
@@ -84,9 +126,38 @@ pub(crate) struct DeletedRoom {
     pub(crate) room_id: RoomId,
     pub(crate) person_id: PersonId,
     pub(crate) version: u64,
+    /// The creation date of the deleted room: a room in its place is newer.
+    pub(crate) room_date: Timestamp,
+    #[serde(default, skip_serializing_if = "Recent::is_empty")]
+    pub(crate) recent: Recent,
     #[serde(default, skip_serializing_if = "FormerOwners::is_empty")]
     pub(crate) former: FormerOwners,
     pub(crate) ttl: u32,
+}
+
+remembers!(DeletedRoom);
+remembers!(created_by: Room);
+
+/// A booking of a room.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Booking {
+    #[serde(flatten)]
+    pub(crate) public: PublicBooking,
+    /// The version of the room that counted the booking first; 0 until one has.
+    pub(crate) room_version: u64,
+}
+
+/// A booking as the API shows it.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "Booking")]
+pub(crate) struct PublicBooking {
+    pub(crate) id: BookingId,
+    pub(crate) room_id: RoomId,
+    pub(crate) person_id: PersonId,
+    pub(crate) purpose: Text,
+    pub(crate) creation_date: Timestamp,
 }
 
 /// An item of the container `people`.
@@ -95,8 +166,18 @@ pub(crate) struct DeletedRoom {
 pub(crate) enum PeopleItem {
     Person(Person),
     Renaming(Renaming),
-    Room(Room),
+    Room(RoomCopy),
     DeletedRoom(DeletedRoom),
+}
+
+/// The copy of a room.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct RoomCopy {
+    #[serde(flatten)]
+    pub(crate) public: PublicRoom,
+    /// The version of the room.
+    pub(crate) version: u64,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -107,6 +188,7 @@ pub(crate) struct Person {
     pub(crate) name: Text,
     /// Raised by each write.
     pub(crate) version: u64,
+    pub(crate) creation_date: Timestamp,
 }
 
 /// The continuation of a rename.
@@ -122,7 +204,8 @@ pub(crate) struct Renaming {
 impl Person {
     pub(crate) fn new(id: PersonId, name: Text, before: Option<&Self>) -> Self {
         let version = before.map_or(0, |before| before.version) + 1;
-        Self { id: id.clone(), person_id: id, name, version }
+        let creation_date = before.map_or_else(Timestamp::now, |before| before.creation_date);
+        Self { id: id.clone(), person_id: id, name, version, creation_date }
     }
 }
 
@@ -143,39 +226,105 @@ impl Room {
         title: &Text,
         person: &Person,
         before: Option<&DeletedRoom>,
+        command: &CommandId,
     ) -> Self {
-        let now = person.person_id.as_str();
+        let now = Timestamp::now();
+        let owner = person.person_id.as_str();
         Self {
-            id: room_id.to_string(),
-            room_id,
-            person_id: person.person_id.clone(),
-            person_name: person.name.clone(),
+            public: PublicRoom {
+                id: room_id.to_string(),
+                room_id,
+                person_id: person.person_id.clone(),
+                person_name: person.name.clone(),
+                title: title.clone(),
+                booking_count: 0,
+                creation_date: before.map_or(now, |before| now.max(before.room_date.next())),
+            },
             person_version: person.version,
-            title: title.to_string(),
             version: before.map_or(0, |before| before.version) + 1,
+            created_by: command.clone(),
+            recent: before.map_or_else(Recent::default, |before| before.recent.clone()),
             former: before.map_or_else(FormerOwners::default, |before| {
-                before.former.followed_by(before.person_id.as_str(), before.version, now)
+                before.former.followed_by(before.person_id.as_str(), before.version, owner)
             }),
         }
     }
 
-    pub(crate) fn edited(&self, title: &Text) -> Self {
-        Self { title: title.to_string(), version: self.version + 1, ..self.clone() }
+    pub(crate) fn edited(&self, title: &Text, command: &CommandId) -> Self {
+        let mut room = self.next();
+        room.public.title = title.clone();
+        room.recent.remember([command.clone()], Timestamp::now());
+        room
     }
 
     pub(crate) fn renamed(&self, person: &Person) -> Self {
-        let (person_name, person_version) = (person.name.clone(), person.version);
-        Self { person_name, person_version, version: self.version + 1, ..self.clone() }
+        let mut room = self.next();
+        room.public.person_name = person.name.clone();
+        room.person_version = person.version;
+        room
+    }
+
+    pub(crate) fn counting(&self, booking_count: u64) -> Self {
+        let mut room = self.next();
+        room.public.booking_count = booking_count;
+        room
     }
 
     pub(crate) fn deleted(&self) -> DeletedRoom {
         DeletedRoom {
-            id: self.id.clone(),
-            room_id: self.room_id.clone(),
-            person_id: self.person_id.clone(),
+            id: self.public.id.clone(),
+            room_id: self.public.room_id.clone(),
+            person_id: self.public.person_id.clone(),
             version: self.version + 1,
+            room_date: self.public.creation_date,
+            recent: self.recent.clone(),
             former: self.former.clone(),
             ttl: TTL_SECONDS,
         }
+    }
+
+    fn next(&self) -> Self {
+        Self { version: self.version + 1, ..self.clone() }
+    }
+
+    /// Returns the copy of the room under this id.
+    pub(crate) fn copy(&self, id: String) -> RoomCopy {
+        RoomCopy { public: PublicRoom { id, ..self.public.clone() }, version: self.version }
+    }
+}
+
+impl DeletedRoom {
+    /// Returns the tombstone of the copy beside a person.
+    pub(crate) fn copy(&self, id: String, person_id: PersonId, version: u64) -> Self {
+        let (recent, former) = (Recent::default(), FormerOwners::default());
+        Self { id, person_id, version, recent, former, ..self.clone() }
+    }
+}
+
+impl BookingId {
+    /// Returns an id for a booking that came without a key.
+    pub(crate) fn fresh() -> Self {
+        Self(Uuid::now_v7().to_string())
+    }
+
+    /// Returns the id that a key stands for. The key belongs to a room.
+    pub(crate) fn from_key(room_id: &RoomId, key: &IdempotencyKey) -> Self {
+        Self(key.derived_id(&format!("booking {room_id}")))
+    }
+}
+
+impl Booking {
+    /// Returns a booking that is still to be counted.
+    pub(crate) fn new(room_id: &RoomId, id: BookingId, text: BookingText) -> Self {
+        let BookingText { person_id, purpose } = text;
+        let (room_id, creation_date) = (room_id.clone(), Timestamp::now());
+        let public = PublicBooking { id, room_id, person_id, purpose, creation_date };
+        Self { public, room_version: 0 }
+    }
+
+    pub(crate) fn has_text_of(&self, other: &Self) -> bool {
+        let text =
+            |booking: &Self| (booking.public.person_id.clone(), booking.public.purpose.clone());
+        text(self) == text(other)
     }
 }

@@ -1,29 +1,50 @@
-//! What the change feed keeps true: copies of rooms, counts of rooms, names of people in rooms.
+//! What the change feed keeps true: copies of rooms, counts of rooms, the newest rooms, names of people in
+//! rooms, and no booking of a deleted room.
 
 use tributary_functions::{
     cosmos::{Container, Query, StoreError},
-    engines::tombstone::{FormerOwner, FormerOwners},
+    engines::tombstone::FormerOwner,
     projection::{
-        Effect, Origin, Projection, VersionedCopy,
+        Background, Effect, Origin, Projection, VersionedCopy,
         aggregate::{Aggregate, Contribution},
         copies::Copies,
         fan_out::{FanOut, Update, repair},
+        removal::{Removal, remove_for_a_slice},
+        window::Window,
     },
-    values::may_be_rewritten_by_host,
+    values::{Timestamp, may_be_rewritten_by_host},
 };
 
-use super::{DeletedRoom, PeopleItem, Person, PersonId, Room, RoomsItem, Stores, model::Renaming};
+use super::{
+    DeletedRoom, PeopleItem, Person, PersonId, Room, RoomId, RoomsItem, Stores,
+    model::{Renaming, RoomCopy},
+};
 
-fn origin(change: &RoomsItem) -> Origin {
+fn origin(change: &RoomsItem) -> Option<Origin> {
     let (id, version) = match change {
-        RoomsItem::Room(room) => (&room.room_id, room.version),
+        RoomsItem::Room(room) => (&room.public.room_id, room.version),
         RoomsItem::DeletedRoom(tombstone) => (&tombstone.room_id, tombstone.version),
+        RoomsItem::Booking(_) => return None,
     };
-    Origin::new(id.as_str(), id.as_str(), version)
+    Some(Origin::new(id.as_str(), id.as_str(), version))
+}
+
+fn may_be_rewritten(change: &RoomsItem) -> bool {
+    let RoomsItem::Room(room) = change else { return false };
+    [&room.public.title, &room.public.person_name]
+        .into_iter()
+        .any(|text| may_be_rewritten_by_host(text.as_str()))
 }
 
 /// The rooms beside their people.
 pub(crate) struct RoomCopies(pub(crate) Stores);
+
+impl RoomCopies {
+    /// Returns the id of a copy: a room may have the id of its person.
+    pub(super) fn id(room: &RoomId) -> String {
+        format!("room:{room}")
+    }
+}
 
 impl Copies for RoomCopies {
     const FUNCTION: &'static str = "RoomCopies";
@@ -40,48 +61,39 @@ impl Copies for RoomCopies {
     }
 
     fn origin(change: &RoomsItem) -> Option<Origin> {
-        Some(origin(change))
+        origin(change)
     }
 
     fn copies_of(change: &RoomsItem) -> Vec<VersionedCopy<PeopleItem>> {
-        let (person, deleted) = match change {
-            RoomsItem::Room(room) => (&room.person_id, room.deleted()),
-            RoomsItem::DeletedRoom(tombstone) => (&tombstone.person_id, tombstone.clone()),
+        let (deleted, live) = match change {
+            RoomsItem::Room(room) => (room.deleted(), Some(room)),
+            RoomsItem::DeletedRoom(deleted) => (deleted.clone(), None),
+            RoomsItem::Booking(_) => return Vec::new(),
         };
-        // A room may have the id of its person.
-        let id = format!("room:{}", deleted.room_id);
-        let tombstone = |person_id: PersonId, version| {
-            PeopleItem::DeletedRoom(DeletedRoom {
-                id: id.clone(),
-                person_id,
-                version,
-                former: FormerOwners::default(),
-                ..deleted.clone()
-            })
-        };
-        let copy = |partition: &str, version, item| VersionedCopy {
-            partition: partition.to_owned(),
+        let id = Self::id(&deleted.room_id);
+        let copy = |person: &str, version, item| VersionedCopy {
+            partition: person.to_owned(),
             id: id.clone(),
             version,
             item,
         };
-        let version = origin(change).version;
-        let item = match change {
-            RoomsItem::Room(room) => {
-                let former = FormerOwners::default();
-                PeopleItem::Room(Room { id: id.clone(), former, ..room.clone() })
-            }
-            RoomsItem::DeletedRoom(_) => tombstone(person.clone(), version),
+        let tombstone = |person: &str, version| {
+            let person_id = PersonId::parse(person.to_owned()).ok()?;
+            let item = PeopleItem::DeletedRoom(deleted.copy(id.clone(), person_id, version));
+            Some(copy(person, version, item))
         };
-        let former = deleted.former.iter().filter_map(|FormerOwner { id: owner, version }| {
-            let item = tombstone(PersonId::parse(owner.clone()).ok()?, *version);
-            Some(copy(owner, *version, item))
-        });
-        [copy(person.as_str(), version, item)].into_iter().chain(former).collect()
+        let person = deleted.person_id.as_str();
+        let own = match live {
+            Some(room) => Some(copy(person, room.version, PeopleItem::Room(room.copy(id.clone())))),
+            None => tombstone(person, deleted.version),
+        };
+        let former = deleted.former.iter();
+        let former = former.filter_map(|FormerOwner { id, version }| tombstone(id, *version));
+        own.into_iter().chain(former).collect()
     }
 
     fn may_be_rewritten(change: &RoomsItem) -> bool {
-        matches!(change, RoomsItem::Room(room) if may_be_rewritten_by_host(&room.title))
+        may_be_rewritten(change)
     }
 }
 
@@ -102,14 +114,71 @@ impl Aggregate for RoomCounts {
     }
 
     fn origin(change: &RoomsItem) -> Option<Origin> {
-        Some(origin(change))
+        origin(change)
     }
 
     fn contribution(change: &RoomsItem) -> Option<Contribution> {
         match change {
-            RoomsItem::Room(room) => Some(Contribution::one(room.person_id.as_str())),
-            RoomsItem::DeletedRoom(_) => None,
+            RoomsItem::Room(room) => Some(Contribution::one(room.public.person_id.as_str())),
+            RoomsItem::DeletedRoom(_) | RoomsItem::Booking(_) => None,
         }
+    }
+}
+
+/// The 10 newest rooms.
+pub(crate) struct NewestRooms(pub(crate) Stores);
+
+impl Window for NewestRooms {
+    const FUNCTION: &'static str = "NewestRooms";
+    const PARTITION_KEY: &'static str = "roomId";
+    const CAPACITY: u32 = 10;
+    const PARTITION: &'static str = "room";
+    type Change = RoomsItem;
+    type Source = Room;
+    type Copy = RoomCopy;
+
+    fn sources(&self) -> &Container {
+        &self.0.rooms
+    }
+
+    fn window(&self) -> &Container {
+        &self.0.newest
+    }
+
+    fn origin(change: &RoomsItem) -> Option<Origin> {
+        origin(change)
+    }
+
+    fn source(change: &RoomsItem) -> Option<&Room> {
+        if let RoomsItem::Room(room) = change { Some(room) } else { None }
+    }
+
+    fn creation_date(room: &Room) -> Timestamp {
+        room.public.creation_date
+    }
+
+    fn copy(room: &Room) -> RoomCopy {
+        room.copy(room.public.id.clone())
+    }
+
+    fn may_be_rewritten(change: &RoomsItem) -> bool {
+        may_be_rewritten(change)
+    }
+
+    fn newest(at_most: u32) -> Result<Query, StoreError> {
+        let query = Query::from(
+            "SELECT TOP @capacity * FROM c WHERE c.type = 'room' ORDER BY c.creationDate DESC",
+        );
+        Ok(query.with_parameter("@capacity", at_most)?)
+    }
+
+    fn of_one_moment(creation_date: Timestamp, at_most: u32) -> Result<Query, StoreError> {
+        let query = Query::from(
+            "SELECT TOP @capacity * FROM c WHERE c.type = 'room' AND c.creationDate = @date \
+             ORDER BY c.id DESC",
+        );
+        let query = query.with_parameter("@capacity", at_most)?;
+        Ok(query.with_parameter("@date", creation_date)?)
     }
 }
 
@@ -152,9 +221,10 @@ impl FanOut for NamesInRooms {
 
     fn update(target: &RoomsItem, person: &Person) -> Option<Update<RoomsItem>> {
         let RoomsItem::Room(room) = target else { return None };
-        let is_older = room.person_id == person.person_id && room.person_version < person.version;
-        let (partition, id) = (room.room_id.as_str(), room.id.as_str());
-        is_older.then(|| Update::new(partition, id, RoomsItem::Room(room.renamed(person))))
+        let is_older =
+            room.public.person_id == person.person_id && room.person_version < person.version;
+        let id = room.public.room_id.as_str();
+        is_older.then(|| Update::new(id, id, RoomsItem::Room(room.renamed(person))))
     }
 
     fn continuation(person: &Person) -> (String, PeopleItem) {
@@ -162,8 +232,53 @@ impl FanOut for NamesInRooms {
     }
 }
 
-/// Repairs the names in rooms that were created during a rename.
-pub(crate) struct RoomsIntegrity(pub(crate) Stores);
+/// The bookings that the deleted rooms of a container have left.
+pub(super) struct BookingsOfDeletedRooms<'a>(pub(super) &'a Container);
+
+impl Removal for BookingsOfDeletedRooms<'_> {
+    type Item = RoomsItem;
+    type Tombstone = DeletedRoom;
+
+    fn container(&self) -> &Container {
+        self.0
+    }
+
+    fn place(tombstone: &DeletedRoom) -> (&str, &str, u64) {
+        let id = tombstone.room_id.as_str();
+        (id, id, tombstone.version)
+    }
+
+    fn children(tombstone: &DeletedRoom, at_most: u32) -> Result<Query, StoreError> {
+        let query = Query::from(
+            "SELECT TOP @batch VALUE c.id FROM c \
+             WHERE c.roomId = @room AND c.type = 'booking' AND c.roomVersion < @version",
+        );
+        let query = query.with_parameter("@batch", at_most)?;
+        let query = query.with_parameter("@room", &tombstone.room_id)?;
+        Ok(query.with_parameter("@version", tombstone.version)?)
+    }
+
+    fn tombstone(item: RoomsItem) -> Option<DeletedRoom> {
+        if let RoomsItem::DeletedRoom(tombstone) = item { Some(tombstone) } else { None }
+    }
+
+    fn item(tombstone: DeletedRoom) -> RoomsItem {
+        RoomsItem::DeletedRoom(tombstone)
+    }
+}
+
+/// Repairs the names in rooms that were created during a rename, and removes the bookings of deleted
+/// rooms.
+pub(crate) struct RoomsIntegrity {
+    stores: Stores,
+    background: Background,
+}
+
+impl RoomsIntegrity {
+    pub(crate) fn new(stores: &Stores, background: &Background) -> Self {
+        Self { stores: stores.clone(), background: background.clone() }
+    }
+}
 
 impl Projection for RoomsIntegrity {
     const FUNCTION: &'static str = "RoomsIntegrity";
@@ -171,18 +286,28 @@ impl Projection for RoomsIntegrity {
     type Change = RoomsItem;
 
     fn container(&self) -> &Container {
-        &self.0.rooms
+        &self.stores.rooms
     }
 
     fn source(change: &RoomsItem) -> Option<(String, u64)> {
-        let origin = origin(change);
+        let origin = origin(change)?;
         Some((origin.name(), origin.version))
     }
 
     async fn apply(&self, change: &RoomsItem) -> Result<Effect, StoreError> {
-        let RoomsItem::Room(room) = change else { return Ok(Effect::Unchanged) };
-        let names = NamesInRooms(self.0.clone());
-        let (person, place) = (room.person_id.as_str(), (room.room_id.as_str(), room.id.as_str()));
-        repair(&names, (person, person), room.person_version, place).await
+        match change {
+            RoomsItem::Room(room) => {
+                let person = room.public.person_id.as_str();
+                let id = room.public.room_id.as_str();
+                let names = NamesInRooms(self.stores.clone());
+                repair(&names, (person, person), room.person_version, (id, id)).await
+            }
+            RoomsItem::DeletedRoom(tombstone) => {
+                let rooms = self.stores.rooms.in_background();
+                let bookings = BookingsOfDeletedRooms(&rooms);
+                remove_for_a_slice(&bookings, &self.background, tombstone).await
+            }
+            RoomsItem::Booking(_) => Ok(Effect::Unchanged),
+        }
     }
 }

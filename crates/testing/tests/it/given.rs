@@ -1,0 +1,47 @@
+//! Worlds that stories begin in, and short words for what happens in them.
+
+use serde_json::{Value, json};
+use tributary_testing::Answer;
+
+use crate::World;
+
+/// A world with the people `ann` (Ann) and `bob` (Bob), and Ann's room `r1`.
+pub(crate) async fn rooms() -> World {
+    let world = World::new().await;
+    person(&world, "ann", "Ann").await.expect(201);
+    person(&world, "bob", "Bob").await.expect(201);
+    room(&world, "r1", "ann").await.expect(201);
+    world
+}
+
+/// Creates or renames a person.
+pub(crate) async fn person(world: &World, id: &str, name: &str) -> Answer {
+    world.put(&format!("/api/people/{id}"), json!({"name": name})).await
+}
+
+/// Creates a room of a person.
+pub(crate) async fn room(world: &World, id: &str, person: &str) -> Answer {
+    titled(world, id, person, "A title").await
+}
+
+/// Creates a room of a person, or gives it another title.
+pub(crate) async fn titled(world: &World, id: &str, person: &str, title: &str) -> Answer {
+    world.put(&format!("/api/rooms/{id}"), json!({"personId": person, "title": title})).await
+}
+
+/// Books a room.
+pub(crate) async fn booking(world: &World, room: &str, person: &str) -> Answer {
+    let body = json!({"personId": person, "purpose": "A purpose"});
+    world.post(&format!("/api/rooms/{room}/bookings"), body).await
+}
+
+/// Delivers a change to a function.
+pub(crate) async fn deliver(world: &World, function: &str, change: &Value) {
+    world.deliver(function, std::slice::from_ref(change)).await.unwrap();
+}
+
+/// The functions that have a dead letter.
+pub(crate) async fn dead_letters(world: &World) -> Vec<String> {
+    let letters = world.items("dead-letters").await;
+    letters.iter().map(|letter| letter["function"].as_str().unwrap().to_owned()).collect()
+}

@@ -1,0 +1,184 @@
+//! What happens in the middle of an operation: each story holds one request to the store back, lets
+//! something else happen, and lets the request go on, or kills the handler there.
+
+use serde_json::{Value, json};
+use tributary_local::cosmos::RequestKind::{Batch, Create, Query, Replace};
+use tributary_testing::{
+    interleavings::{amid, killed_at},
+    problems::problem,
+};
+
+use crate::{
+    World,
+    given::{self, deliver},
+};
+
+/// The room `r1` under another title, as the change feed shows it.
+async fn edited(world: &World, title: &str) -> Value {
+    given::titled(world, "r1", "ann", title).await.expect(200);
+    world.item("rooms", "r1").await
+}
+
+/// The ids of the members of the window, as its head lists them.
+async fn members(world: &World) -> Vec<String> {
+    let head = world.item("newest-rooms", "~head").await;
+    let ids = head["members"].as_array().unwrap().iter().map(|member| &member["id"]);
+    ids.map(|id| id.as_str().unwrap().to_owned()).collect()
+}
+
+#[tokio::test]
+async fn of_two_copies_written_at_once_the_newer_stays() {
+    // A window is written in transactions only.
+    for (function, container, copy, kinds) in [
+        ("RoomCopies", "people", "room:r1", [Create, Replace]),
+        ("NewestRooms", "newest-rooms", "r1", [Batch, Batch]),
+    ] {
+        // The first of all copies may be of the first version of its source, or of a later one.
+        for is_first_version in [true, false] {
+            let world = given::rooms().await;
+            if !is_first_version {
+                edited(&world, "first").await;
+            }
+            let first = world.item("rooms", "r1").await;
+            let second = edited(&world, "second").await;
+            let older = deliver(&world, function, &first);
+            amid((&world, kinds[0], container), older, deliver(&world, function, &second)).await;
+            assert_eq!(world.item(container, copy).await["title"], "second", "{function}");
+
+            let third = edited(&world, "third").await;
+            let fourth = edited(&world, "fourth").await;
+            let older = deliver(&world, function, &third);
+            amid((&world, kinds[1], container), older, deliver(&world, function, &fourth)).await;
+            assert_eq!(world.item(container, copy).await["title"], "fourth", "{function}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn of_two_sources_that_come_into_a_window_at_once_the_head_knows_both() {
+    let world = given::rooms().await;
+    for ids in [["r1", "r2"], ["r3", "r4"]] {
+        for id in ids {
+            given::room(&world, id, "ann").await;
+        }
+        let one = world.item("rooms", ids[0]).await;
+        let other = world.item("rooms", ids[1]).await;
+        let held = deliver(&world, "NewestRooms", &one);
+        let meanwhile = deliver(&world, "NewestRooms", &other);
+        amid((&world, Batch, "newest-rooms"), held, meanwhile).await;
+        let members = members(&world).await;
+        assert!(ids.iter().all(|id| members.iter().any(|known| known == id)), "{members:?}");
+    }
+}
+
+#[tokio::test]
+async fn of_two_batches_that_come_into_a_window_at_once_the_head_knows_all() {
+    let world = given::rooms().await;
+    for round in ["a", "b"] {
+        for n in 0..4 {
+            given::room(&world, &format!("{round}{n}"), "ann").await.expect(201);
+        }
+        let rooms = world.items("rooms").await;
+        let (one, other) = rooms.split_at(rooms.len() / 2);
+        let deliver = async |rooms| world.deliver("NewestRooms", rooms).await.unwrap();
+        amid((&world, Batch, "newest-rooms"), deliver(one), deliver(other)).await;
+        let mut members = members(&world).await;
+        members.sort_unstable();
+        let mut ids: Vec<_> = rooms.iter().map(|room| room["id"].as_str().unwrap()).collect();
+        ids.sort_unstable();
+        assert_eq!(members, ids);
+    }
+}
+
+#[tokio::test]
+async fn a_source_deleted_while_it_is_copied_stays_deleted() {
+    for (function, kind, container) in
+        [("RoomCopies", Create, "people"), ("NewestRooms", Batch, "newest-rooms")]
+    {
+        let world = given::rooms().await;
+        let live = edited(&world, "edited").await;
+        world.delete("/api/rooms/r1").await.expect(204);
+        let tombstone = world.item("rooms", "r1").await;
+        let held = deliver(&world, function, &live);
+        amid((&world, kind, container), held, deliver(&world, function, &tombstone)).await;
+        assert!(world.list("/api/people/ann/rooms").await.is_empty());
+        assert!(world.list("/api/newest-rooms").await.is_empty());
+    }
+}
+
+#[tokio::test]
+async fn a_handler_killed_before_it_fills_a_window_up_leaves_that_to_the_next_change() {
+    let world = given::rooms().await;
+    for n in 0..11 {
+        given::room(&world, &format!("n{n}"), "ann").await.expect(201);
+    }
+    world.settle().await;
+    world.delete("/api/rooms/n5").await.expect(204);
+    let tombstone = world.item("rooms", "n5").await;
+    killed_at((&world, Query, "rooms"), deliver(&world, "NewestRooms", &tombstone)).await;
+    assert_eq!(members(&world).await.len(), 9, "else this test shows nothing");
+
+    given::booking(&world, "n6", "bob").await.expect(201);
+    deliver(&world, "NewestRooms", &world.item("rooms", "n6").await).await;
+    assert_eq!(members(&world).await.len(), 10);
+}
+
+#[tokio::test]
+async fn a_fan_out_and_a_command_at_once_keep_each_others_work() {
+    let world = given::rooms().await;
+    given::person(&world, "ann", "Anna").await.expect(200);
+    let ann = world.item("people", "ann").await;
+    let booked = async {
+        given::booking(&world, "r1", "bob").await.expect(201);
+    };
+    amid((&world, Replace, "rooms"), deliver(&world, "NamesInRooms", &ann), booked).await;
+    let room = world.get("/api/rooms/r1").await.expect(200).json();
+    assert_eq!((&room["personName"], &room["bookingCount"]), (&json!("Anna"), &json!(1)));
+    assert_eq!(world.list("/api/rooms/r1/bookings").await.len(), 1);
+}
+
+#[tokio::test]
+async fn a_target_deleted_while_a_fan_out_writes_it_stays_deleted() {
+    let world = given::rooms().await;
+    given::person(&world, "ann", "Anna").await.expect(200);
+    let ann = world.item("people", "ann").await;
+    let deleted = async {
+        world.delete("/api/rooms/r1").await.expect(204);
+    };
+    amid((&world, Replace, "rooms"), deliver(&world, "NamesInRooms", &ann), deleted).await;
+    problem(&world.get("/api/rooms/r1").await, 404);
+}
+
+#[tokio::test]
+async fn two_removals_of_the_children_of_one_parent_at_once_both_succeed() {
+    let world = given::rooms().await;
+    given::booking(&world, "r1", "bob").await.expect(201);
+    world.delete("/api/rooms/r1").await.expect(204);
+    let tombstone = world.item("rooms", "r1").await;
+    let one = deliver(&world, "RoomsIntegrity", &tombstone);
+    let other = deliver(&world, "RoomsIntegrity", &tombstone);
+    amid((&world, Batch, "rooms"), one, other).await;
+    assert_eq!(world.items("rooms").await, [tombstone]);
+}
+
+#[tokio::test]
+async fn a_dead_letter_stored_anew_while_it_is_replayed_stays() {
+    let world = given::rooms().await;
+    let bad = json!({"id": "r1", "roomId": "r1", "type": "poem"});
+    let good = world.item("rooms", "r1").await;
+    deliver(&world, "RoomCopies", &bad).await;
+    let letter = world.list("/api/dead-letters").await.remove(0);
+    let path = format!("/api/dead-letters/{}/replay", letter["id"].as_str().unwrap());
+    let spoilt_again = async {
+        world.write_item("rooms", &bad).await;
+        deliver(&world, "RoomCopies", &bad).await;
+    };
+    let replay = world.post(&path, Value::Null);
+    let answer = amid((&world, Batch, "dead-letters"), replay, spoilt_again).await;
+    problem(&answer, 409);
+    assert_eq!(world.items("dead-letters").await.len(), 1);
+
+    world.write_item("rooms", &good).await;
+    world.post(&path, Value::Null).await.expect(200);
+    assert!(world.list("/api/dead-letters").await.is_empty());
+}

@@ -1,0 +1,238 @@
+//! What a projection does about a store that is busy, away, or loses its answers, and about data
+//! that it can make nothing of.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tributary_local::cosmos::{
+    Fault,
+    RequestKind::{Batch, Create, Query, Read, Replace, Upsert},
+    StoreRequest,
+};
+
+use crate::{World, given};
+
+/// More faults than any invocation can meet.
+const ENDLESS: usize = 1_000_000;
+
+/// Trouble that passes, each kind as often as an invocation can wait for. The SDK repeats a request
+/// on its own, so that one refusal is seen by nobody.
+const PASSING: [(Fault, usize); 5] = [
+    (Fault::Refused(429), 25),
+    (Fault::Refused(449), 1),
+    (Fault::Refused(503), 6),
+    (Fault::Refused(412), 4),
+    (Fault::AnswerLost, 2),
+];
+
+/// Both copies of the room `r1` are there, and as the room is.
+async fn copies_are_true(world: &World) {
+    let room = world.get("/api/rooms/r1").await.expect(200).json();
+    let newest = world.get("/api/newest-rooms").await.expect(200).json()["items"].clone();
+    assert_eq!(newest, json!([room]));
+    assert_eq!(world.list("/api/people/ann/rooms").await, [room]);
+    assert!(world.items("dead-letters").await.is_empty(), "nothing was given up");
+}
+
+/// Delivers until it succeeds, and tells how often it failed before.
+async fn deliver_until_it_succeeds(world: &World, function: &str, items: &[Value]) -> usize {
+    let mut failures = 0;
+    while world.deliver(function, items).await.is_err() {
+        failures += 1;
+        assert!(failures < 1_000, "{function} never succeeds");
+    }
+    failures
+}
+
+#[tokio::test]
+async fn trouble_that_passes_is_waited_for_within_the_invocation() {
+    let world = given::rooms().await;
+    for (fault, times) in PASSING {
+        for (kind, container) in [
+            (Read, "people"),
+            (Create, "people"),
+            (Replace, "people"),
+            (Read, "newest-rooms"),
+            (Batch, "newest-rooms"),
+        ] {
+            world.endpoint.inject(fault, kind, container, times);
+        }
+        let items = world.items("rooms").await;
+        for function in ["RoomCopies", "NewestRooms", "RoomsIntegrity"] {
+            world.deliver(function, &items).await.unwrap();
+        }
+        copies_are_true(&world).await;
+        given::titled(&world, "r1", "ann", &format!("{fault:?}")).await.expect(200);
+    }
+}
+
+#[tokio::test]
+async fn a_rename_survives_all_kinds_of_trouble() {
+    let world = given::rooms().await;
+    given::room(&world, "r2", "ann").await.expect(201);
+    for (n, (fault, times)) in PASSING.into_iter().enumerate() {
+        given::person(&world, "ann", &format!("Ann {n}")).await.expect(200);
+        world.endpoint.inject(fault, Query, "rooms", times);
+        world.endpoint.inject(fault, Replace, "rooms", times);
+        given::deliver(&world, "NamesInRooms", &world.item("people", "ann").await).await;
+        for room in world.items("rooms").await {
+            assert_eq!(room["personName"], format!("Ann {n}"), "{fault:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_an_invocation_cannot_apply_in_its_time_is_delivered_again_and_not_lost() {
+    let world = given::rooms().await;
+    let world = world.with_budget(Duration::from_millis(20)).await;
+    let items = world.items("rooms").await;
+    for (function, kind, container) in
+        [("RoomCopies", Create, "people"), ("NewestRooms", Batch, "newest-rooms")]
+    {
+        for status in [429, 503, 412] {
+            world.endpoint.inject(Fault::Refused(status), kind, container, 60);
+        }
+        let failures = deliver_until_it_succeeds(&world, function, &items).await;
+        assert!(failures > 0, "{function} was to fail");
+    }
+    copies_are_true(&world).await;
+}
+
+#[tokio::test]
+async fn what_a_full_partition_refuses_is_a_dead_letter_and_a_missing_container_is_waited_for() {
+    let world = given::rooms().await;
+    let world = world.with_budget(Duration::from_millis(20)).await;
+    let items = world.items("rooms").await;
+    world.endpoint.inject(Fault::RefusedWith(404, 1003), Create, "people", 60);
+    let failures = deliver_until_it_succeeds(&world, "RoomCopies", &items).await;
+    assert!(failures > 0);
+    assert!(world.items("dead-letters").await.is_empty());
+    given::room(&world, "r2", "ann").await.expect(201);
+    world.endpoint.inject(Fault::RefusedWith(403, 1014), Create, "people", 1);
+    world.deliver("RoomCopies", &world.items("rooms").await).await.unwrap();
+    let letters = world.items("dead-letters").await;
+    let [letter] = letters.as_slice() else { panic!("{letters:?}") };
+    assert!(letter["reason"].as_str().unwrap().contains("20 GB"), "{letter}");
+}
+
+#[tokio::test]
+async fn the_time_is_that_of_the_invocation_and_not_of_each_change() {
+    let world = given::rooms().await;
+    for n in 0..99 {
+        given::room(&world, &format!("r{}", n + 2), "ann").await.expect(201);
+    }
+    let rooms = world.items("rooms").await;
+    world.endpoint.inject(Fault::Refused(429), Create, "people", ENDLESS);
+    let world = world.with_budget(Duration::ZERO).await;
+    let requests = async |items: &[Value]| {
+        let mark = world.endpoint.request_count();
+        world.deliver("RoomCopies", items).await.unwrap_err();
+        world.endpoint.request_count() - mark
+    };
+    let _ = requests(&rooms[..1]).await; // It looks the container up.
+    let of_one = requests(&rooms[..1]).await;
+    let of_all = requests(&rooms).await;
+    assert!(of_all <= 16 * of_one, "{of_all} requests, {of_one} for one change");
+}
+
+#[tokio::test]
+async fn a_batch_may_take_longer_than_that_as_long_as_nothing_fails() {
+    let world = given::rooms().await.with_budget(Duration::ZERO).await;
+    let items = world.items("rooms").await;
+    for function in ["RoomCopies", "NewestRooms", "RoomsIntegrity"] {
+        world.deliver(function, &items).await.unwrap();
+    }
+    copies_are_true(&world).await;
+}
+
+#[tokio::test]
+async fn the_removal_of_bookings_fails_in_time_too() {
+    let world = given::rooms().await.with_budget(Duration::from_millis(20)).await;
+    given::booking(&world, "r1", "bob").await.expect(201);
+    world.delete("/api/rooms/r1").await.expect(204);
+    let items = world.items("rooms").await;
+    world.endpoint.inject(Fault::Refused(429), Batch, "rooms", 60);
+    assert!(deliver_until_it_succeeds(&world, "RoomsIntegrity", &items).await > 0);
+    assert_eq!(world.items("rooms").await.len(), 1, "only the tombstone is left");
+}
+
+#[tokio::test]
+async fn a_copy_that_nobody_can_read_is_a_dead_letter_and_the_rest_goes_on() {
+    let world = given::rooms().await;
+    given::room(&world, "r2", "ann").await.expect(201);
+    let odd = json!({"id": "room:r2", "personId": "ann", "type": "room", "version": "odd"});
+    world.write_item("people", &odd).await;
+    let items = world.items("rooms").await;
+    world.deliver("RoomCopies", &items).await.unwrap();
+
+    let letters = world.items("dead-letters").await;
+    let [letter] = letters.as_slice() else { panic!("{letters:?}") };
+    assert_eq!(letter["function"], "RoomCopies");
+    assert_eq!(letter["documentId"], "r2");
+    assert_eq!(letter["partitionKey"], "r2");
+    assert_eq!(letter["invocationId"], "an-invocation");
+    assert!(letter["reason"].as_str().unwrap().contains("cannot be read"), "{letter}");
+    let people = world.items("people").await;
+    assert!(people.iter().any(|item| item["id"] == "room:r1"), "the rest went on");
+}
+
+#[tokio::test]
+async fn a_dead_letter_that_cannot_be_stored_keeps_its_batch_from_being_acknowledged() {
+    let world = given::rooms().await;
+    let odd = json!({"id": "odd", "roomId": "odd", "type": "poem"});
+    world.write_item("rooms", &odd).await;
+    let items = world.items("rooms").await;
+    for (status, times) in [(429, 60), (503, 60), (400, 1), (404, 60)] {
+        let fault = Fault::Refused(status);
+        let world = world.with_budget(Duration::from_millis(20)).await;
+        world.endpoint.inject(fault, Upsert, "dead-letters", times);
+        let failures = deliver_until_it_succeeds(&world, "NewestRooms", &items).await;
+        assert!(failures > 0, "{fault:?} was to fail");
+        assert_eq!(world.items("dead-letters").await.len(), 1);
+    }
+    // And one that can be stored a moment later is stored within the invocation.
+    world.endpoint.inject(Fault::Refused(429), Upsert, "dead-letters", 25);
+    world.deliver("NewestRooms", &items).await.unwrap();
+}
+
+#[tokio::test]
+async fn what_spoils_a_transaction_for_all_holds_up_no_other() {
+    let world = given::rooms().await;
+    for n in 0..9 {
+        given::room(&world, &format!("n{n}"), "ann").await.expect(201);
+    }
+    // One of the copies cannot be read.
+    let odd = json!({"id": "n7", "type": "room", "version": "odd"});
+    world.write_item("newest-rooms", &odd).await;
+    let items = world.items("rooms").await;
+    // In one round, for there may be no time for another.
+    let world = world.with_budget(Duration::ZERO).await;
+    world.deliver("NewestRooms", &items).await.unwrap();
+    let letters = world.items("dead-letters").await;
+    let [letter] = letters.as_slice() else { panic!("{letters:?}") };
+    assert_eq!((&letter["function"], &letter["documentId"]), (&json!("NewestRooms"), &json!("n7")));
+    let head = world.item("newest-rooms", "~head").await;
+    assert_eq!(head["members"].as_array().unwrap().len(), 9, "all but that one");
+}
+
+#[tokio::test]
+async fn a_group_that_fails_is_tried_again_in_halves() {
+    let world = given::rooms().await;
+    for n in 0..39 {
+        given::room(&world, &format!("n{n}"), "ann").await.expect(201);
+    }
+    let items = world.items("rooms").await;
+    let batches = async |refused: usize| {
+        let mark = world.endpoint.request_count();
+        world.endpoint.inject(Fault::Refused(412), Batch, "newest-rooms", refused);
+        world.deliver("NewestRooms", &items).await.unwrap();
+        let requests = world.endpoint.requests_since(mark);
+        let of_window = |one: &&StoreRequest| one.container == "newest-rooms" && one.kind == Batch;
+        requests.iter().filter(of_window).count()
+    };
+    // 40 changes; then 24 and 16; then 12, 12, 12 and 4.
+    assert_eq!(batches(3).await, 3 + 4);
+    assert!(world.items("dead-letters").await.is_empty());
+    assert_eq!(world.list("/api/newest-rooms").await.len(), 10);
+    assert_eq!(batches(0).await, 0, "delivered again it writes nothing");
+}

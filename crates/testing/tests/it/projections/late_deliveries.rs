@@ -1,0 +1,61 @@
+//! Deliveries that come late. The proof has those of whole histories ([`proofs`](crate::proofs)).
+
+use std::time::{Duration, SystemTime};
+
+use serde_json::{Value, json};
+
+use crate::{World, given};
+
+const COPIES: [&str; 2] = ["RoomCopies", "NewestRooms"];
+
+/// The titles of Ann's rooms, beside her and among the newest.
+async fn titles(world: &World) -> [Vec<Value>; 2] {
+    let title = |room: &Value| room["title"].clone();
+    let beside = world.list("/api/people/ann/rooms").await;
+    let newest = world.list("/api/newest-rooms").await;
+    [beside, newest].map(|rooms| rooms.iter().map(title).collect())
+}
+
+#[tokio::test]
+async fn an_older_version_that_comes_late_changes_nothing() {
+    let world = given::rooms().await;
+    let older = world.item("rooms", "r1").await;
+    given::titled(&world, "r1", "ann", "edited").await.expect(200);
+    let newer = world.item("rooms", "r1").await;
+    // In one batch, and in one after the other.
+    for batch in [vec![newer, older.clone()], vec![older]] {
+        for function in COPIES {
+            world.deliver(function, &batch).await.unwrap();
+        }
+        assert_eq!(titles(&world).await, [[json!("edited")], [json!("edited")]]);
+    }
+}
+
+/// How many tombstones of rooms and of their copies there are.
+async fn tombstones(world: &World) -> usize {
+    let mut n = 0;
+    for container in ["rooms", "people", "newest-rooms"] {
+        let items = world.items(container).await;
+        n += items.iter().filter(|item| item.get("ttl").is_some()).count();
+    }
+    n
+}
+
+#[tokio::test]
+async fn a_deleted_source_does_not_come_back_for_thirty_days() {
+    const DAY: Duration = Duration::from_hours(24);
+    let world = given::rooms().await;
+    let older = world.item("rooms", "r1").await;
+    world.settle().await;
+    world.delete("/api/rooms/r1").await.expect(204);
+    world.settle().await;
+    world.endpoint.expire_items(SystemTime::now() + 29 * DAY).await;
+    for function in COPIES {
+        given::deliver(&world, function, &older).await;
+    }
+    assert_eq!(titles(&world).await, [[], []] as [[Value; 0]; 2]);
+    assert_eq!(tombstones(&world).await, 3);
+
+    world.endpoint.expire_items(SystemTime::now() + 31 * DAY).await;
+    assert_eq!(tombstones(&world).await, 0);
+}

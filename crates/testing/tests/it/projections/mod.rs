@@ -1,0 +1,9 @@
+//! What the change feed keeps true, whatever the store, the host and the deliveries do.
+
+mod failure_contract;
+mod late_deliveries;
+mod poisoned;
+mod stale_reads;
+mod texts;
+mod window;
+mod window_repairs;

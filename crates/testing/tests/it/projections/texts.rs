@@ -1,0 +1,205 @@
+//! Every text, through create, trigger, copies, queries and the replay of a dead letter, under a host that leaves dates alone and under one that rewrites them.
+
+use std::{fs, path::Path};
+
+use futures::future::join_all;
+use proptest::{collection::vec, prelude::*, sample::select};
+use serde_json::{Value, json};
+use tributary_functions::values::may_be_rewritten_by_host;
+use tributary_local::host::{Console, FeedOptions, FeedPump, newtonsoft::rewritten_date};
+
+use crate::{World, given};
+
+/// Stops the trigger of a host that takes it for a date.
+const KILLER: &str = "/Date(500000000000000)/";
+
+/// The strings of the items that the real trigger was tried with.
+fn recorded() -> Vec<String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let file = root.join("../local/tests/recorded/trigger-texts.json");
+    let recorded: Value = serde_json::from_str(&fs::read_to_string(file).unwrap()).unwrap();
+    let items = recorded["items"].as_array().unwrap().iter();
+    let items = items.map(|item| serde_json::from_str(item["stored"].as_str().unwrap()).unwrap());
+    let texts: Vec<String> = items
+        .flat_map(|item: serde_json::Map<String, Value>| item.into_iter())
+        .filter_map(|(_, value)| value.as_str().map(str::to_owned))
+        .collect();
+    assert!(texts.len() > 30, "{texts:?}");
+    texts
+}
+
+/// A text that Newtonsoft takes for a date, or nearly.
+fn date() -> impl Strategy<Value = String> {
+    prop_oneof![
+        4 => "[0-9]{4}-(0[1-9]|1[0-3])-[0-3][0-9]T(24:00:00|[0-2][0-9]:[0-5][0-9]:[0-5][0-9]([.][0-9]{0,9})?)\
+              (Z|z|[+-][0-9]{2}(:?[0-9]{2})?|[0-9]{2})?",
+        2 => "/Date\\(-?[0-9]{1,15}([+-][0-9]{0,4})?\\)/",
+        1 => select(vec![KILLER, "9999-12-31T24:00:00Z"]).prop_map(str::to_owned),
+    ]
+}
+
+/// A title, a name or a purpose: 1 to 100 characters.
+fn text() -> impl Strategy<Value = String> {
+    let texts = prop_oneof![
+        3 => select(recorded()),
+        3 => date(),
+        1 => "\\PC{1,60}",
+        1 => "[\u{0}-\u{20}\u{7f}\u{85}\u{2028}\u{2029}\u{feff}\"\\\\/<>&']{1,20}",
+    ];
+    texts.prop_filter("1 to 100 characters", |text| (1..=100).contains(&text.chars().count()))
+}
+
+/// What one person writes.
+#[derive(Debug, Clone)]
+struct Texts {
+    names: [String; 2],
+    titles: [String; 2],
+    purpose: String,
+}
+
+fn texts() -> impl Strategy<Value = Texts> {
+    let two = || [text(), text()];
+    (two(), two(), text()).prop_map(|(names, titles, purpose)| Texts { names, titles, purpose })
+}
+
+impl Texts {
+    /// Returns true if a host that parses dates can deliver them.
+    fn are_readable(&self) -> bool {
+        let Self { names, titles, purpose } = self;
+        let all = [names, titles].into_iter().flatten().chain([purpose]);
+        all.into_iter().all(|text| rewritten_date(text).is_ok())
+    }
+}
+
+/// One person with a room and a booking of it.
+struct Person<'a> {
+    world: &'a World,
+    id: String,
+    texts: &'a Texts,
+}
+
+impl Person<'_> {
+    async fn writes(&self, round: usize) {
+        let Self { world, id, texts } = self;
+        for answer in [
+            given::person(world, id, &texts.names[round]).await,
+            given::titled(world, id, id, &texts.titles[round]).await,
+        ] {
+            assert!(answer.status.is_success(), "{}", answer.text);
+        }
+    }
+
+    async fn books(&self) {
+        let body = json!({"personId": self.id, "purpose": self.texts.purpose});
+        self.world.post(&format!("/api/rooms/{}/bookings", self.id), body).await.expect(201);
+    }
+
+    /// Every query shows the texts as they were written.
+    async fn is_shown(&self, round: usize) {
+        let Self { world, id, texts } = self;
+        let room = world.get(&format!("/api/rooms/{id}")).await.expect(200).json();
+        assert_eq!(room["personName"], texts.names[round]);
+        assert_eq!(room["title"], texts.titles[round]);
+        let bookings = world.list(&format!("/api/rooms/{id}/bookings")).await;
+        assert_eq!(bookings[0]["purpose"], texts.purpose);
+        let rooms = world.list(&format!("/api/people/{id}/rooms")).await;
+        assert_eq!(rooms, std::slice::from_ref(&room));
+        let newest = world.list("/api/newest-rooms").await;
+        assert!(newest.contains(&room), "{room} in {newest:?}");
+    }
+}
+
+async fn live(world: &World, all: &[Texts]) {
+    let people: Vec<_> = all
+        .iter()
+        .enumerate()
+        .map(|(number, texts)| Person { world, id: format!("p{number}"), texts })
+        .collect();
+    for round in 0..2 {
+        for person in &people {
+            person.writes(round).await;
+            if round == 0 {
+                person.books().await;
+            }
+        }
+        world.settle().await;
+        join_all(people.iter().map(|person| person.is_shown(round))).await;
+        assert!(world.items("dead-letters").await.is_empty());
+    }
+    copies_are_replayed(world).await;
+    join_all(people.iter().map(|person| person.is_shown(1))).await;
+}
+
+/// Spoils every copy beside its person, delivers the rooms, and replays the dead letters.
+async fn copies_are_replayed(world: &World) {
+    let mut copies = world.items("people").await;
+    copies.retain(|item| item["type"] == "room");
+    for copy in &copies {
+        let mut spoilt = copy.clone();
+        spoilt["version"] = "spoilt".into();
+        world.write_item("people", &spoilt).await;
+    }
+    let mut rooms = world.items("rooms").await;
+    rooms.retain(|item| item["type"] == "room");
+    world.deliver("RoomCopies", &rooms).await.unwrap();
+    let letters = world.list("/api/dead-letters").await;
+    assert_eq!(letters.len(), copies.len());
+    let people = world.container("people").await;
+    for copy in &copies {
+        let [person, id] = ["personId", "id"].map(|name| copy[name].as_str().unwrap().to_owned());
+        people.delete_item(person, &id, None).await.unwrap();
+    }
+    for letter in letters {
+        let path = format!("/api/dead-letters/{}/replay", letter["id"].as_str().unwrap());
+        let outcome = world.post(&path, Value::Null).await.expect(200).json();
+        assert_eq!(outcome["outcome"], "applied");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 8, max_shrink_iters: 100, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_text_is_shown_and_copied_as_it_was_written(all in vec(texts(), 1..6), parses_dates: bool) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let world = World::new().await;
+            if parses_dates {
+                let all: Vec<_> = all.into_iter().filter(Texts::are_readable).collect();
+                live(&world.with_host_that_parses_dates(), &all).await;
+            } else {
+                live(&world, &all).await;
+            }
+        });
+    }
+}
+
+proptest! {
+    #[test]
+    fn a_text_that_the_host_has_rewritten_is_known_by_its_form(text in text()) {
+        if let Ok(Some(delivered)) = rewritten_date(&text) {
+            prop_assert!(may_be_rewritten_by_host(&delivered), "{text} came as {delivered}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_text_that_no_date_can_hold_does_not_stop_the_feed() {
+    let world = given::rooms().await;
+    let body = json!({"personId": "bob", "purpose": KILLER});
+    world.post("/api/rooms/r1/bookings", body).await.expect(201);
+    let pumps = world
+        .with_host_that_parses_dates()
+        .pumps(&FeedOptions { console: Console::kept(), ..FeedOptions::default() });
+    let drained = join_all(pumps.iter().map(FeedPump::drain)).await;
+    let stopped = drained.into_iter().filter_map(Result::err).map(|error| error.to_string());
+    let stopped: Vec<_> = stopped.collect();
+    // The setting in host.json prevents this.
+    assert_eq!(stopped.len(), 4, "each trigger on rooms stops: {stopped:?}");
+    assert!(stopped[0].contains("encountered an unhandled user exception"), "{stopped:?}");
+    assert!(world.list("/api/newest-rooms").await.is_empty());
+
+    world.settle().await;
+    let newest = world.list("/api/newest-rooms").await;
+    assert_eq!(newest[0]["bookingCount"], 1);
+}

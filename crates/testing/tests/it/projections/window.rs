@@ -1,0 +1,148 @@
+//! A window holds exactly the newest sources that exist.
+
+use futures::future::join_all;
+use serde_json::json;
+
+use super::window_repairs::the_window_is_right;
+use crate::{World, given};
+
+async fn write_rooms(world: &World, numbers: std::ops::Range<u32>) {
+    for n in numbers {
+        given::room(world, &format!("n{n:02}"), "ann").await.expect(201);
+    }
+}
+
+/// A world on several partitions with so many rooms, which have been delivered.
+async fn world_with(rooms: u32) -> World {
+    let world = World::with_partitions(3).await;
+    given::person(&world, "ann", "Ann").await.expect(201);
+    write_rooms(&world, 0..rooms).await;
+    world.settle().await;
+    world
+}
+
+/// The ids of the rooms that the window shows.
+async fn ids(world: &World) -> Vec<String> {
+    let newest = world.list("/api/newest-rooms").await;
+    newest.iter().map(|room| room["id"].as_str().unwrap().to_owned()).collect()
+}
+
+#[tokio::test]
+async fn sources_that_leave_it_are_gone_from_its_container() {
+    let world = world_with(13).await;
+    the_window_is_right(&world).await;
+    let stored = world.items("newest-rooms").await;
+    let copies = stored.iter().filter(|item| !item["creationDate"].is_null());
+    assert_eq!(copies.count(), 10);
+}
+
+#[tokio::test]
+async fn changes_of_members_evict_nothing() {
+    let world = world_with(12).await;
+    let head = world.item("newest-rooms", "~head").await;
+    given::booking(&world, "n05", "ann").await.expect(201);
+    given::titled(&world, "n06", "ann", "Edited").await.expect(200);
+    given::titled(&world, "n00", "ann", "Edited").await.expect(200);
+    world.settle().await;
+    the_window_is_right(&world).await;
+    let untouched = world.item("newest-rooms", "~head").await;
+    assert_eq!(untouched, head, "not even written again");
+}
+
+#[tokio::test]
+async fn a_delete_lets_the_next_source_move_up() {
+    let world = world_with(13).await;
+    for id in ["n12", "n07", "n05", "n01"] {
+        world.delete(&format!("/api/rooms/{id}")).await.expect(204);
+    }
+    world.settle().await;
+    the_window_is_right(&world).await;
+    assert_eq!(ids(&world).await.len(), 9);
+    let refill = async || world.item("newest-rooms", "~head").await["refill"].clone();
+    assert_eq!(refill().await, false, "there is nothing to fill it up with");
+
+    write_rooms(&world, 20..23).await;
+    world.settle().await;
+    world.delete("/api/rooms/n20").await.expect(204);
+    world.settle().await;
+    the_window_is_right(&world).await;
+    assert_eq!(ids(&world).await.len(), 10);
+    assert_eq!(refill().await, false, "it is full again");
+}
+
+#[tokio::test]
+async fn of_sources_of_one_moment_the_last_by_id_move_up() {
+    let world = world_with(1).await;
+    let mut room = world.item("rooms", "n00").await;
+    world.container("rooms").await.delete_item("n00", "n00", None).await.unwrap();
+    // The moment of the 8 oldest: which of them fill the window up is decided by their ids.
+    for n in (0..16).map(|n| n * 7 % 16) {
+        let second = if n < 8 { 0 } else { n };
+        for member in ["id", "roomId"] {
+            room[member] = json!(format!("m{n:02}"));
+        }
+        room["creationDate"] = json!(format!("2026-11-21T09:00:{second:02}.120Z"));
+        world.write_item("rooms", &room).await;
+    }
+    world.container("newest-rooms").await.delete_item("room", "n00", None).await.unwrap();
+    world.container("newest-rooms").await.delete_item("room", "~head", None).await.unwrap();
+    world.settle().await;
+    the_window_is_right(&world).await;
+    for id in ["m15", "m14", "m13"] {
+        world.delete(&format!("/api/rooms/{id}")).await.expect(204);
+    }
+    world.settle().await;
+    the_window_is_right(&world).await;
+    assert_eq!(ids(&world).await[5..], ["m07", "m06", "m05", "m04", "m03"]);
+}
+
+#[tokio::test]
+async fn a_source_that_was_deleted_and_written_again_is_as_new_as_it_is() {
+    let world = world_with(10).await;
+    // The change feed shows only the latest version: not the delete.
+    world.delete("/api/rooms/n03").await.expect(204);
+    write_rooms(&world, 3..4).await;
+    world.settle().await;
+    write_rooms(&world, 10..15).await;
+    world.settle().await;
+    the_window_is_right(&world).await;
+    assert!(ids(&world).await.contains(&"n03".to_owned()));
+}
+
+#[tokio::test]
+async fn a_copy_that_the_head_does_not_know_becomes_a_member_when_it_belongs() {
+    let world = world_with(11).await;
+    world.write_item("newest-rooms", &world.item("rooms", "n00").await).await;
+    world.delete("/api/rooms/n05").await.expect(204);
+    world.settle().await;
+    // The head lists it: a later change could not take it out otherwise.
+    the_window_is_right(&world).await;
+    assert!(ids(&world).await.contains(&"n00".to_owned()));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_instances_that_work_on_it_at_once_agree() {
+    let world = world_with(12).await;
+    let second = world.second_instance().await;
+    for round in 0..3 {
+        let first_new = 12 + round * 12;
+        write_rooms(&world, first_new..first_new + 12).await;
+        world.delete(&format!("/api/rooms/n{:02}", 5 + round * 13)).await.expect(204);
+        let changes = world.items("rooms").await;
+        let deliveries: Vec<_> = changes
+            .chunks(5)
+            .enumerate()
+            .flat_map(|(n, batch)| {
+                let (one, other) = if n % 2 == 0 { (&world, &second) } else { (&second, &world) };
+                [(one.clone(), batch.to_vec()), (other.clone(), batch.to_vec())]
+            })
+            .map(|(instance, batch)| {
+                tokio::spawn(async move { instance.deliver("NewestRooms", &batch).await })
+            })
+            .collect();
+        for outcome in join_all(deliveries).await {
+            outcome.unwrap().unwrap();
+        }
+        the_window_is_right(&world).await;
+    }
+}

@@ -1,0 +1,150 @@
+//! A window whose copies an operator has deleted, and refills that meet other changes.
+
+use serde_json::{Value, json};
+use tributary_local::cosmos::RequestKind::{Batch, Query};
+use tributary_testing::interleavings::held;
+
+use crate::{World, given};
+
+/// A world with 11 rooms of Ann, `n00` to `n10`, of which the window holds the newest 10.
+pub(super) async fn full_window() -> World {
+    let world = given::rooms().await;
+    world.delete("/api/rooms/r1").await.expect(204);
+    for n in 0..=10 {
+        given::room(&world, &format!("n{n:02}"), "ann").await.expect(201);
+    }
+    let rooms = world.items("rooms").await;
+    world.deliver("NewestRooms", &rooms).await.unwrap();
+    assert_eq!(copy(&world, "n00").await, Value::Null);
+    world
+}
+
+/// A room's copy in the window.
+async fn copy(world: &World, id: &str) -> Value {
+    world.item("newest-rooms", id).await
+}
+
+/// A room, as the change feed shows it now.
+async fn change(world: &World, id: &str) -> Value {
+    world.item("rooms", id).await
+}
+
+async fn deliver(world: &World, change: &Value) {
+    given::deliver(world, "NewestRooms", change).await;
+}
+
+/// Deletes a member, and ends the handler before it has filled the window up.
+pub(super) async fn leave_a_gap(world: &World, id: &str) {
+    world.delete(&format!("/api/rooms/{id}")).await.expect(204);
+    let tombstone = change(world, id).await;
+    drop(held((world, Query, "rooms"), deliver(world, &tombstone)).await);
+    assert_eq!(world.item("newest-rooms", "~head").await["refill"], true);
+}
+
+async fn delete_copy(world: &World, id: &str) {
+    world.container("newest-rooms").await.delete_item("room", id, None).await.unwrap();
+}
+
+/// The window shows the newest 10 rooms, each as it is, and its head lists just them.
+pub(super) async fn the_window_is_right(world: &World) {
+    let mut rooms = world.items("rooms").await;
+    rooms.retain(|item| item["type"] == "room");
+    rooms.sort_by_key(|room| (room["creationDate"].to_string(), room["id"].to_string()));
+    let shown =
+        |room: &Value| (room["id"].clone(), room["title"].clone(), room["bookingCount"].clone());
+    let expected: Vec<_> = rooms.iter().rev().take(10).map(shown).collect();
+    let newest = world.get("/api/newest-rooms").await.expect(200).json();
+    let newest: Vec<_> = newest["items"].as_array().unwrap().iter().map(shown).collect();
+    assert_eq!(newest, expected);
+    let head = world.item("newest-rooms", "~head").await;
+    let members: Vec<_> =
+        head["members"].as_array().unwrap().iter().map(|one| one["id"].clone()).collect();
+    assert_eq!(members, expected.iter().map(|(id, ..)| id.clone()).collect::<Vec<_>>());
+}
+
+#[tokio::test]
+async fn a_member_whose_copy_was_deleted_is_written_again_by_a_replay() {
+    let world = given::rooms().await;
+    world.settle().await;
+    // The repair of docs/dead-letters.md for a copy that cannot be read.
+    let mut broken = copy(&world, "r1").await;
+    broken["version"] = json!("broken");
+    world.write_item("newest-rooms", &broken).await;
+    deliver(&world, &change(&world, "r1").await).await;
+    let letter = world.list("/api/dead-letters").await.remove(0);
+    delete_copy(&world, "r1").await;
+    let path = format!("/api/dead-letters/{}/replay", letter["id"].as_str().unwrap());
+    let outcome = world.post(&path, Value::Null).await.expect(200).json();
+    assert_eq!(outcome["outcome"], "applied");
+    assert_eq!(copy(&world, "r1").await["title"], "A title");
+}
+
+#[tokio::test]
+async fn a_member_without_a_copy_leaves_the_full_window() {
+    let world = full_window().await;
+    // The two oldest, of which the first leaves alone and the second with another.
+    for id in ["n01", "n02"] {
+        delete_copy(&world, id).await;
+    }
+    given::room(&world, "n11", "ann").await.expect(201);
+    deliver(&world, &change(&world, "n11").await).await;
+    given::room(&world, "n12", "ann").await.expect(201);
+    given::room(&world, "n13", "ann").await.expect(201);
+    let both = [change(&world, "n12").await, change(&world, "n13").await];
+    world.deliver("NewestRooms", &both).await.unwrap();
+    the_window_is_right(&world).await;
+}
+
+#[tokio::test]
+async fn a_member_that_leaves_while_its_missing_copy_is_written_stays_out() {
+    let world = full_window().await;
+    let other = world.second_instance().await;
+    delete_copy(&world, "n01").await;
+    let oldest = change(&world, "n01").await;
+    let repair = deliver(&world, &oldest);
+    let (hold, repair) = held((&world, Batch, "newest-rooms"), repair).await;
+    given::room(&world, "n11", "ann").await.expect(201);
+    deliver(&other, &change(&world, "n11").await).await;
+    hold.release();
+    repair.await;
+    assert_eq!(copy(&world, "n01").await, Value::Null);
+    the_window_is_right(&world).await;
+}
+
+#[tokio::test]
+async fn a_refill_that_stalls_takes_in_no_version_older_than_one_acknowledged_meanwhile() {
+    let world = full_window().await;
+    let other = world.second_instance().await;
+    leave_a_gap(&world, "n05").await;
+    // It has read `n00` in its first version, and stalls before the second query.
+    let tombstone = change(&world, "n05").await;
+    let (first, refill) = held((&world, Query, "rooms"), deliver(&world, &tombstone)).await;
+    let second = held((&world, Query, "rooms"), async {
+        first.release();
+        refill.await;
+    });
+    let (second, refill) = second.await;
+    // Another instance acknowledges the second version, which comes in and leaves again.
+    given::booking(&world, "n00", "bob").await.expect(201);
+    deliver(&other, &change(&world, "n00").await).await;
+    given::room(&world, "n11", "ann").await.expect(201);
+    deliver(&other, &change(&world, "n11").await).await;
+    leave_a_gap(&other, "n06").await;
+
+    second.release();
+    refill.await;
+    assert_eq!(copy(&world, "n00").await["bookingCount"], 1);
+    the_window_is_right(&world).await;
+}
+
+#[tokio::test]
+async fn an_older_version_that_comes_while_the_window_has_a_gap_does_not_fill_it() {
+    let world = full_window().await;
+    let older = change(&world, "n00").await;
+    given::booking(&world, "n00", "bob").await.expect(201);
+    deliver(&world, &change(&world, "n00").await).await;
+    leave_a_gap(&world, "n05").await;
+    deliver(&world, &older).await;
+    assert_eq!(copy(&world, "n00").await["bookingCount"], 1);
+    the_window_is_right(&world).await;
+}

@@ -1,0 +1,38 @@
+//! The functions over HTTP.
+
+mod bookings;
+mod people;
+mod rooms;
+
+use tributary_functions::http::{
+    AuthLevel::Anonymous, AuthLevel::Function, Footprint, HttpFunction, delete, get, post, put,
+};
+
+use self::{
+    bookings::{create_booking, delete_booking, get_booking, list_bookings},
+    people::{get_room_count, list_rooms, put_person},
+    rooms::{delete_room, get_newest_rooms, get_room, put_room},
+};
+use super::Stores;
+
+/// About how many bytes a room or a booking takes as JSON.
+const ITEM_BYTES: usize = 1_024;
+
+#[rustfmt::skip]
+pub(super) fn all() -> Vec<HttpFunction<Stores>> {
+    let page   = Footprint::Page { item: ITEM_BYTES, limit: 20 };
+    let newest = Footprint::Page { item: ITEM_BYTES, limit: 10 };
+    vec![
+        put("PutPerson",        "/api/people/{personId}",                    Function,  put_person),
+        get("ListRooms",        "/api/people/{personId}/rooms",              Anonymous, list_rooms).answers(page),
+        get("GetRoomCount",     "/api/people/{personId}/room-count",         Anonymous, get_room_count),
+        put("PutRoom",          "/api/rooms/{roomId}",                       Function,  put_room),
+        get("GetRoom",          "/api/rooms/{roomId}",                       Anonymous, get_room),
+        delete("DeleteRoom",    "/api/rooms/{roomId}",                       Function,  delete_room),
+        get("GetNewestRooms",   "/api/newest-rooms",                         Anonymous, get_newest_rooms).answers(newest),
+        post("CreateBooking",   "/api/rooms/{roomId}/bookings",              Function,  create_booking),
+        get("ListBookings",     "/api/rooms/{roomId}/bookings",              Anonymous, list_bookings).answers(page),
+        get("GetBooking",       "/api/rooms/{roomId}/bookings/{bookingId}",  Anonymous, get_booking),
+        delete("DeleteBooking", "/api/rooms/{roomId}/bookings/{bookingId}",  Function,  delete_booking),
+    ]
+}

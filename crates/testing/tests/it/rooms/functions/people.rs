@@ -1,0 +1,67 @@
+//! People, and what the change feed keeps beside them.
+
+use axum::{Json, extract::State, http::StatusCode};
+use serde_json::{Value, json};
+use tributary_functions::{
+    cosmos::{Attempt, retry},
+    engines::child_list::{ChildList, FirstType, ListOrder, SortKey},
+    http::{self, ApiError, Conditions, ItemResponse, JsonBody, List, PageRequest, Params},
+    projection::aggregate::total,
+};
+
+use crate::rooms::{
+    PeopleItem, Person, PersonId, RoomCopies, Stores,
+    model::{Name, PublicRoom},
+};
+
+pub(super) async fn put_person(
+    State(stores): State<Stores>,
+    Params(id): Params<PersonId>,
+    conditions: Conditions,
+    JsonBody(Name(name)): JsonBody<Name>,
+) -> Result<ItemResponse<Value>, ApiError> {
+    retry(async |Attempt { reads, .. }| {
+        let before = stores.reading(reads).person(&id).await?;
+        let etag = before.as_ref().map(|before| &before.etag);
+        conditions.check(etag)?;
+        let item = before.as_ref().map(|before| &before.item);
+        let status = if item.is_some() { StatusCode::OK } else { StatusCode::CREATED };
+        let person = Person::new(id.clone(), name.clone(), item);
+        let shown = json!({"personId": id, "name": name});
+        let item = PeopleItem::Person(person);
+        let etag = stores.people.put(id.as_str(), id.as_str(), &item, etag).await?;
+        Ok(http::item(status, &shown, &etag))
+    })
+    .await
+}
+
+const ROOMS: ChildList = ChildList {
+    key: "personId",
+    parent: "person",
+    child: "room",
+    first_type: FirstType::Parent,
+    types: "c.type IN (@child, @parent)",
+    date: "creationDate",
+    id_prefix: "room:",
+    shape: "{id: c.roomId, roomId: c.roomId, personId: c.personId, personName: c.personName, \
+             title: c.title, bookingCount: c.bookingCount, creationDate: c.creationDate}",
+    order: ListOrder::NewestFirst,
+};
+
+/// Returns the copies of a person's rooms, newest first.
+pub(super) async fn list_rooms(
+    State(stores): State<Stores>,
+    Params(id): Params<PersonId>,
+    page: PageRequest<SortKey>,
+) -> Result<Json<List<PublicRoom>>, ApiError> {
+    let key = |room: &PublicRoom| SortKey(room.creation_date, RoomCopies::id(&room.room_id));
+    page.of_children(&ROOMS, &stores.people, id.as_str(), key).await
+}
+
+pub(super) async fn get_room_count(
+    State(stores): State<Stores>,
+    Params(id): Params<PersonId>,
+) -> Result<Json<Value>, ApiError> {
+    let count = total(&stores.counts, id.as_str()).await?;
+    Ok(Json(json!({"personId": id, "roomCount": count})))
+}
