@@ -268,12 +268,36 @@ impl<A: AppUnderTest> World<A> {
         self.send(request.body(body).unwrap()).await
     }
 
+    /// Sends a body as it is, under a content type.
+    pub async fn send_body(
+        &self,
+        (method, path): (&str, &str),
+        content_type: Option<&str>,
+        body: impl Into<Body>,
+    ) -> Answer {
+        let mut request = Request::builder().method(method).uri(path);
+        if let Some(content_type) = content_type {
+            request = request.header("content-type", content_type);
+        }
+        self.send(request.body(body.into()).unwrap()).await
+    }
+
+    /// Sends a request as the host does that gives it this invocation id.
+    pub async fn invoke(&self, invocation: &str, (method, path): (&str, &str)) -> Answer {
+        self.call(method, path, &[("x-azure-functions-invocationid", invocation)], None).await
+    }
+
     /// All items of a list, following `nextCursor`.
     pub async fn list(&self, path: &str) -> Vec<Value> {
+        self.list_by(path, 100).await
+    }
+
+    /// All items of a list in pages of `limit`, following `nextCursor`.
+    pub async fn list_by(&self, path: &str, limit: usize) -> Vec<Value> {
         let mut items = Vec::new();
         let mut cursor = String::new();
         loop {
-            let page = self.get(&format!("{path}?limit=100{cursor}")).await.expect(200).json();
+            let page = self.get(&format!("{path}?limit={limit}{cursor}")).await.expect(200).json();
             items.extend_from_slice(page["items"].as_array().unwrap());
             match page["nextCursor"].as_str() {
                 Some(next) => cursor = format!("&cursor={next}"),

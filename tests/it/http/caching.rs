@@ -1,8 +1,9 @@
-//! ETags and the conditions that callers make of them.
+//! The items of the blog under the conditions of their callers.
 
 use serde_json::{Value, json};
+use tributary_testing::checks::conditions::{self, etag};
 
-use super::expect::{charged, is_etag, problem};
+use super::expect::problem;
 use crate::{blog::given, world::World};
 
 const USER: &str = "/api/users/ann";
@@ -25,42 +26,11 @@ fn post_body() -> Value {
     json!({"userId": "ann", "title": "New", "content": "New"})
 }
 
-async fn etag(world: &World, path: &str) -> String {
-    let etag = world.get(path).await.expect(200).header("etag").to_owned();
-    is_etag(&etag);
-    etag
-}
-
 #[tokio::test]
-async fn a_reader_who_has_the_item_gets_304_and_no_body() {
+async fn every_item_is_read_under_conditions() {
     let (world, comment) = blog().await;
     for path in [USER, POST, LIKE, &comment] {
-        let etag = etag(&world, path).await;
-        for value in [
-            etag.clone(),
-            format!("W/{etag}"),
-            "*".into(),
-            format!("\"0\", {etag}"),
-            format!("\"0\",W/{etag} , \"1\""),
-        ] {
-            let answer =
-                world.call("GET", path, &[("if-none-match", &value)], None).await.expect(304);
-            assert_eq!((answer.text.as_str(), answer.header("etag")), ("", etag.as_str()));
-            charged(&answer);
-        }
-        let twice = [("if-none-match", "\"0\""), ("if-none-match", etag.as_str())];
-        world.call("GET", path, &twice, None).await.expect(304);
-    }
-}
-
-#[tokio::test]
-async fn a_reader_who_has_something_else_gets_the_item() {
-    let (world, comment) = blog().await;
-    for path in [USER, POST, LIKE, &comment] {
-        for value in ["\"0\"", "W/\"0\"", "\"0\", \"1\"", "", "junk"] {
-            let answer = world.call("GET", path, &[("if-none-match", value)], None).await;
-            assert!(answer.expect(200).json().is_object());
-        }
+        conditions::get(&world, path).await;
     }
     for path in ["/api/users/nobody", "/api/posts/p2", "/api/posts/p1/likes/ann"] {
         problem(&world.call("GET", path, &[("if-none-match", "*")], None).await, 404);
@@ -81,69 +51,19 @@ async fn an_etag_changes_with_the_item_only() {
     assert_ne!(etag(&world, POST).await, before);
 }
 
-/// PUTs to an item that exists, under conditions that do not hold and then under some that do.
-async fn put_to_existing(path: &str, body: Option<Value>) {
-    let (world, _) = blog().await;
-    let current = etag(&world, path).await;
-    let weak = format!("W/{current}");
-    for header in [
-        ("if-match", "\"0\""),
-        ("if-match", "\"0\", \"1\""),
-        // If-Match compares strongly (RFC 9110, section 13.1.1).
-        ("if-match", &weak),
-        ("if-none-match", "*"),
-    ] {
-        let answer = world.call("PUT", path, &[header], body.clone()).await;
-        problem(&answer, 412);
-        assert_eq!(etag(&world, path).await, current, "{header:?}");
+#[tokio::test]
+async fn every_put_to_an_item_honours_conditions() {
+    for (path, body) in [(USER, Some(user_body())), (POST, Some(post_body())), (LIKE, None)] {
+        conditions::put_to_existing(&blog().await.0, path, body).await;
     }
-    let listed = format!("\"0\", {current}");
-    world.call("PUT", path, &[("if-match", &listed)], body.clone()).await.expect(200);
-    let current = etag(&world, path).await;
-    world.call("PUT", path, &[("if-match", &current)], body.clone()).await.expect(200);
-    world.call("PUT", path, &[("if-match", "*")], body.clone()).await.expect(200);
 }
 
-/// PUTs to an item that does not exist, under conditions that do not hold and then one that does.
-async fn put_to_absent(path: &str, body: Option<Value>) {
+#[tokio::test]
+async fn every_put_to_an_item_that_does_not_exist_honours_conditions() {
     let (world, _) = blog().await;
-    for value in ["*", "\"0\""] {
-        problem(&world.call("PUT", path, &[("if-match", value)], body.clone()).await, 412);
-        problem(&world.get(path).await, 404);
-    }
-    let only_new = [("if-none-match", "*")];
-    world.call("PUT", path, &only_new, body.clone()).await.expect(201);
-    problem(&world.call("PUT", path, &only_new, body.clone()).await, 412);
-}
-
-#[tokio::test]
-async fn a_put_to_a_user_honours_conditions() {
-    put_to_existing(USER, Some(user_body())).await;
-}
-
-#[tokio::test]
-async fn a_put_to_a_post_honours_conditions() {
-    put_to_existing(POST, Some(post_body())).await;
-}
-
-#[tokio::test]
-async fn a_put_to_a_like_honours_conditions() {
-    put_to_existing(LIKE, None).await;
-}
-
-#[tokio::test]
-async fn a_put_to_a_user_who_does_not_exist_honours_conditions() {
-    put_to_absent("/api/users/carl", Some(user_body())).await;
-}
-
-#[tokio::test]
-async fn a_put_to_a_post_that_does_not_exist_honours_conditions() {
-    put_to_absent("/api/posts/p2", Some(post_body())).await;
-}
-
-#[tokio::test]
-async fn a_put_to_a_like_that_does_not_exist_honours_conditions() {
-    put_to_absent("/api/posts/p1/likes/ann", None).await;
+    conditions::put_to_absent(&world, "/api/users/carl", Some(user_body())).await;
+    conditions::put_to_absent(&world, "/api/posts/p2", Some(post_body())).await;
+    conditions::put_to_absent(&world, "/api/posts/p1/likes/ann", None).await;
 }
 
 #[tokio::test]
@@ -166,22 +86,11 @@ async fn a_failed_precondition_comes_before_a_conflict() {
 }
 
 #[tokio::test]
-async fn a_delete_honours_conditions() {
+async fn every_delete_honours_conditions() {
     let (world, comment) = blog().await;
     // The post last: the others live under it.
     for path in [&comment, LIKE, POST] {
-        let current = etag(&world, path).await;
-        let weak = format!("W/{current}");
-        for value in ["\"0\"", "\"0\", \"1\"", &weak] {
-            problem(&world.call("DELETE", path, &[("if-match", value)], None).await, 412);
-            assert_eq!(etag(&world, path).await, current);
-        }
-        let listed = format!("\"0\", {current}");
-        world.call("DELETE", path, &[("if-match", &listed)], None).await.expect(204);
-        for value in ["*", &current] {
-            problem(&world.call("DELETE", path, &[("if-match", value)], None).await, 412);
-        }
-        problem(&world.delete(path).await, 404);
+        conditions::delete(&world, path).await;
     }
 }
 
@@ -215,20 +124,4 @@ async fn refused_writes_leave_the_counts_alone() {
         412,
     );
     assert_eq!(given::counts(&world, "p1").await, [(1, 1), (1, 1)]);
-}
-
-#[tokio::test]
-async fn a_weak_tag_of_the_present_state_keeps_a_write_from_replacing_it() {
-    // RFC 9110, 13.1.2: weak comparison for If-None-Match; 13.1.1: strong for If-Match.
-    let (world, _) = blog().await;
-    for (path, body) in [(USER, user_body()), (POST, post_body())] {
-        let etag = etag(&world, path).await;
-        for header in ["if-none-match", "if-match"] {
-            let weak = format!("\"0\", W/{etag}");
-            let answer = world.call("PUT", path, &[(header, &weak)], Some(body.clone())).await;
-            problem(&answer, 412);
-        }
-        let other = [("if-none-match", "W/\"0\"")];
-        world.call("PUT", path, &other, Some(body)).await.expect(200);
-    }
 }

@@ -1,12 +1,12 @@
-//! What callers see of a store that is busy, away, or loses its answers.
+//! Commands of the blog whose answer from the store is lost.
 
 use serde_json::{Value, json};
 use tributary_local::cosmos::{
     Fault,
-    RequestKind::{self, Batch, Create, Query, Read, Replace},
+    RequestKind::{self, Batch, Create, Read, Replace},
 };
 
-use crate::world::{Answer, World};
+use crate::world::World;
 
 async fn world_with_a_post() -> World {
     let world = World::new().await;
@@ -16,103 +16,6 @@ async fn world_with_a_post() -> World {
     let post = json!({"userId": "ann", "title": "T", "content": "C"});
     world.put("/api/posts/p", post).await.expect(201);
     world
-}
-
-fn problem(answer: Answer, status: u16) {
-    let answer = answer.expect(status);
-    assert_eq!(answer.header("content-type"), "application/problem+json");
-    assert_eq!(answer.json()["status"], status);
-    assert_eq!(answer.header("retry-after"), "1");
-    assert!(!answer.text.contains("asked for"), "the store's words: {}", answer.text);
-}
-
-#[tokio::test]
-async fn a_throttled_store_is_a_429_that_says_when_to_come_back() {
-    let world = world_with_a_post().await;
-    for (kind, path) in [(Read, "/api/posts/p"), (Query, "/api/posts/p/comments")] {
-        world.endpoint.inject(Fault::Refused(429), kind, "posts", 1_000);
-        problem(world.get(path).await, 429);
-    }
-    let comment = json!({"userId": "ann", "content": "Well."});
-    problem(world.post("/api/posts/p/comments", comment).await, 429);
-}
-
-#[tokio::test]
-async fn a_store_that_is_throttled_for_a_moment_is_waited_for() {
-    let world = world_with_a_post().await;
-    world.endpoint.inject(Fault::Refused(429), Read, "posts", 3);
-    world.get("/api/posts/p").await.expect(200);
-}
-
-#[tokio::test]
-async fn a_store_that_is_away_is_a_503() {
-    let world = world_with_a_post().await;
-    for kind in [Read, Query] {
-        world.endpoint.inject(Fault::Refused(503), kind, "posts", 1_000);
-    }
-    problem(world.get("/api/posts/p").await, 503);
-    problem(world.get("/api/posts/p/comments").await, 503);
-    let text = json!({"userId": "ann", "title": "T", "content": "C"});
-    problem(world.put("/api/posts/p", text).await, 503);
-}
-
-#[tokio::test]
-async fn a_write_that_met_another_is_tried_again() {
-    let world = world_with_a_post().await;
-    for status in [449, 412] {
-        world.endpoint.inject(Fault::Refused(status), Batch, "posts", 2);
-        let comment = json!({"userId": "ann", "content": "Well."});
-        world.post("/api/posts/p/comments", comment).await.expect(201);
-        world.endpoint.inject(Fault::Refused(status), Replace, "posts", 2);
-        let text = json!({"userId": "ann", "title": status.to_string(), "content": "C"});
-        world.put("/api/posts/p", text).await.expect(200);
-    }
-    assert_eq!(world.get("/api/posts/p").await.expect(200).json()["commentCount"], 2);
-}
-
-#[tokio::test]
-async fn a_logical_partition_that_is_full_is_a_507_that_says_what_to_do() {
-    let world = world_with_a_post().await;
-    let full = |kind| world.endpoint.inject(Fault::RefusedWith(403, 1014), kind, "posts", 1);
-    let comment = json!({"userId": "ann", "content": "Well."});
-    let text = json!({"userId": "ann", "title": "New", "content": "C"});
-    for (kind, method, path, body) in [
-        (Batch, "POST", "/api/posts/p/comments", Some(comment)),
-        (Batch, "PUT", "/api/posts/p/likes/ann", None),
-        (Replace, "PUT", "/api/posts/p", Some(text.clone())),
-        (Create, "PUT", "/api/posts/q", Some(text)),
-    ] {
-        full(kind);
-        let answer = world.call(method, path, &[], body).await.expect(507);
-        let problem = answer.json();
-        assert_eq!(answer.header("content-type"), "application/problem+json");
-        assert_eq!(problem["type"], "urn:tributary:problem:partition-full");
-        let detail = problem["detail"].as_str().unwrap();
-        assert!(detail.contains("Delete"), "{problem}");
-        // It is told of every domain.
-        assert!(!detail.contains("user") && !detail.contains("post"), "{problem}");
-    }
-    // It is not sent again: that would not help.
-    world.call("PUT", "/api/posts/p/likes/ann", &[], None).await.expect(201);
-}
-
-#[tokio::test]
-async fn a_container_that_is_not_there_is_no_item_that_is_not_there() {
-    let comment = json!({"userId": "ann", "content": "Well."});
-    for (sub_status, kind, method, path, body) in [
-        // No replica has the session.
-        (1002, Read, "GET", "/api/posts/p", None),
-        // There is no container.
-        (1003, Read, "GET", "/api/posts/p", None),
-        (1003, Query, "GET", "/api/posts/p/comments", None),
-        (1003, Read, "POST", "/api/posts/p/comments", Some(comment)),
-        (1003, Read, "DELETE", "/api/posts/p", None),
-        (1003, Batch, "PUT", "/api/posts/p/likes/ann", None),
-    ] {
-        let world = world_with_a_post().await;
-        world.endpoint.inject(Fault::RefusedWith(404, sub_status), kind, "posts", 1_000);
-        problem(world.call(method, path, &[], body).await, 503);
-    }
 }
 
 /// A command whose answer from the store is lost, and the status that it ends with all the same.
@@ -219,21 +122,5 @@ async fn a_conditional_put_whose_answer_was_lost_is_not_refused_for_its_own_writ
         assert_eq!(answer.status.as_u16(), status, "{path} {second}: {}", answer.text);
         // Another command under this condition is refused.
         world.call("PUT", path, &condition, Some(second)).await.expect(412);
-    }
-}
-
-#[tokio::test]
-async fn a_delete_of_what_is_not_there_is_a_404_however_often_the_store_was_away_before() {
-    let world = world_with_a_post().await;
-    let text = json!({"userId": "ann", "title": "T", "content": "C"});
-    world.put("/api/posts/gone", text).await.expect(201);
-    world.call("DELETE", "/api/posts/gone", &[], None).await.expect(204);
-    for path in ["/api/posts/gone", "/api/posts/p/likes/bob", "/api/posts/p/comments/c"] {
-        // The SDK tries again some of the times; then the command does.
-        for times in 1..=8 {
-            world.endpoint.inject(Fault::Refused(503), Read, "posts", times);
-            let answer = world.call("DELETE", path, &[], None).await;
-            assert_eq!(answer.status.as_u16(), 404, "{path}, {times}: {}", answer.text);
-        }
     }
 }

@@ -1,320 +1,141 @@
-//! Lists in pages: each item exactly once, in order, whatever the limits and whatever changes.
+//! Every list of the app: in pages, past unreadable items, and under forged cursors.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use azure_data_cosmos::clients::ContainerClient;
-use proptest::{collection::vec, prelude::*};
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::runtime::Runtime;
+use tributary_testing::{
+    checks::lists::{self, ListUnderTest, encoded},
+    problems::bad_fields,
+};
 
-use super::expect::{bad_fields, free_of_charge};
-use crate::{blog::given, world::World};
+use crate::{
+    blog::given::{comment, like, post, user},
+    news::given::{HYBRID, Newsroom},
+    webstore::{
+        given::{line, order_of, product, shop_in},
+        shop::label,
+    },
+    world::World,
+};
 
-/// A creation date and an id: what lists are sorted by.
-type Key = (String, String);
+/// How many items each list has, but for those of the shop, which has some of its own.
+const ITEMS: usize = 7;
 
-/// A list of the post `p1`.
-#[derive(Debug, Clone, Copy)]
-enum Kind {
-    /// Oldest first.
-    Comments,
-    /// Newest first.
-    Likes,
+const fn list(
+    path: &'static str,
+    (container, having): (&'static str, &'static [(&'static str, &'static str)]),
+    needs: &'static str,
+    date: Option<&'static str>,
+) -> ListUnderTest {
+    ListUnderTest { path, container, having, id_prefix: "", needs, date }
 }
 
-use Kind::{Comments, Likes};
+const CREATED: Option<&str> = Some("creationDate");
+const PUBLISHED: Option<&str> = Some("publishedDate");
+const FAILED: Option<&str> = Some("failedAt");
+const PROVIDER: &str = "/api/news/items?provider=reuters&days=90&";
+const SEARCH: &str = "/api/news/search?q=title&provider=reuters&days=90&";
 
-impl Kind {
-    fn path(self) -> &'static str {
-        match self {
-            Comments => "/api/posts/p1/comments",
-            Likes => "/api/posts/p1/likes",
-        }
+/// Every list of the app.
+#[rustfmt::skip]
+const EVERY_LIST: [ListUnderTest; 12] = [
+    ListUnderTest {
+        id_prefix: "post:",
+        ..list("/api/users/ann/posts?", ("users", &[("type", "post")]), "title", CREATED)
+    },
+    list("/api/posts/p0/comments?", ("posts", &[("type", "comment")]), "content", CREATED),
+    list("/api/posts/p0/likes?", ("posts", &[("type", "like")]), "userUsername", CREATED),
+    list("/api/customers/ann/orders?", ("customer", &[("type", "salesOrder")]), "total", Some("orderDate")),
+    list("/api/categories?", ("productMeta", &[("type", "category")]), "name", None),
+    list("/api/tags?", ("productMeta", &[("type", "tag")]), "name", None),
+    list("/api/categories/c1/products?", ("product", &[("type", "product"), ("categoryId", "c1")]), "price", None),
+    list("/api/news/items?days=90&", ("feeds_current", &[]), "title", PUBLISHED),
+    list(PROVIDER, ("feeds_current", &[]), "title", PUBLISHED),
+    list(SEARCH, ("feeds_current", &[]), "tags", PUBLISHED),
+    list("/api/dead-letters?", ("dead-letters", &[]), "reason", FAILED),
+    list("/api/dead-letters?function=HomeFeed&", ("dead-letters", &[]), "reason", None),
+];
+
+/// A world that has them.
+async fn world() -> World {
+    let world = shop_in(World::new().await).await;
+    for n in 0..ITEMS {
+        let id = format!("u{n}");
+        user(&world, &id, &id).await.expect(201);
     }
-
-    /// A key whose date is one of five, so that many items share one.
-    fn key(self, date: u8, id: u16) -> Key {
-        let id = match self {
-            Comments => format!("c{}", letters(id)),
-            Likes => format!("like:u{}", letters(id)),
-        };
-        (format!("2026-11-21T09:25:0{}.120Z", date % 5), id)
-    }
-
-    /// Writes an item past the app, since the app would choose the date.
-    async fn write(self, posts: &ContainerClient, (date, id): &Key) {
-        let item = json!({
-            "type": if matches!(self, Comments) { "comment" } else { "like" },
-            "id": id, "postId": "p1", "userId": id.trim_start_matches("like:"),
-            "userUsername": "Ann", "content": "A content", "creationDate": date,
-            "usernameVersion": 1, "postVersion": 1,
+    user(&world, "ann", "Ann").await.expect(201);
+    for n in 0..ITEMS {
+        post(&world, &format!("p{n}"), "ann").await.expect(201);
+        let user = format!("u{n}");
+        comment(&world, "p0", &user, "Well.").await.expect(201);
+        like(&world, "p0", &user).await.expect(201);
+        label(&world, &format!("tags/t{n}"), &format!("Tag {n}")).await.expect(201);
+        label(&world, &format!("categories/k{n}"), &format!("Category {n}")).await.expect(201);
+        product(&world, "c1", &format!("q{n}"), 1.0).await.expect(201);
+        order_of(&world, "ann", &[line("c1", "p1", 1)]).await.expect(201);
+        let letter = json!({
+            "id": format!("HomeFeed.{n}"), "function": "HomeFeed", "raw": "", "rawTruncated": false,
+            "reason": "", "invocationId": "", "failedAt": format!("2026-11-21T09:25:54.12{n}Z"),
         });
-        posts.upsert_item("p1", id.as_str(), &item, None).await.unwrap();
+        let letters = world.container("dead-letters").await;
+        let id = letter["id"].as_str().unwrap();
+        letters.create_item("HomeFeed".to_owned(), id, &letter, None).await.unwrap();
     }
-
-    fn sorted(self, keys: impl IntoIterator<Item = Key>) -> Vec<Key> {
-        let mut keys: Vec<Key> = keys.into_iter().collect();
-        keys.sort_unstable();
-        if matches!(self, Likes) {
-            keys.reverse();
-        }
-        keys
+    world.settle().await;
+    let room = Newsroom::with(world, HYBRID).await;
+    for (n, days) in (0..ITEMS).zip([0.1, 0.2, 1.0, 12.0, 25.0, 26.0, 29.0]) {
+        room.post("reuters", &n.to_string(), days).await.expect(201);
     }
+    room.world
 }
 
-/// A number in letters of both cases, with dots and digits: ids that sort in many ways.
-fn letters(n: u16) -> String {
-    let alphabet = ["a", "B", "Z", "z", "0", "-", ".", "_"];
-    let mut n = usize::from(n);
-    let mut text = String::new();
-    while n > 0 {
-        text.push_str(alphabet[n % 8]);
-        n /= 8;
-    }
-    text
-}
-
-async fn page(
-    world: &World,
-    kind: Kind,
-    limit: usize,
-    cursor: Option<&str>,
-) -> (Vec<Key>, Option<String>) {
-    let cursor = cursor.map(|cursor| format!("&cursor={cursor}")).unwrap_or_default();
-    let path = format!("{}?limit={limit}{cursor}", kind.path());
-    let list = world.get(&path).await.expect(200).json();
-    let text = |item: &Value, member: &str| item[member].as_str().unwrap().to_owned();
-    let items = list["items"].as_array().unwrap();
-    let keys = items.iter().map(|item| (text(item, "creationDate"), text(item, "id"))).collect();
-    (keys, list["nextCursor"].as_str().map(str::to_owned))
-}
-
-async fn world_with(kind: Kind, keys: &BTreeSet<Key>) -> (World, ContainerClient) {
-    let world = given::blog().await;
-    let posts = given::container(&world, "posts").await;
-    for key in keys {
-        kind.write(&posts, key).await;
-    }
-    (world, posts)
-}
-
-/// Items with dates and ids, where one id has one date.
-fn keys(kind: Kind, items: &[(u8, u16)]) -> BTreeSet<Key> {
-    let by_id: BTreeMap<u16, u8> = items.iter().map(|(date, id)| (*id, *date)).collect();
-    by_id.into_iter().map(|(id, date)| kind.key(date, id)).collect()
-}
-
-fn kinds() -> impl Strategy<Value = Kind> {
-    prop_oneof![Just(Comments), Just(Likes)]
-}
-
-/// What happens between two pages.
-#[derive(Debug, Clone)]
-enum Event {
-    Insert(u8, u16),
-    /// Deletes one of the items that are there.
-    Delete(prop::sample::Index),
-}
-
-fn events() -> impl Strategy<Value = Event> {
-    prop_oneof![
-        (any::<u8>(), 500u16..900).prop_map(|(date, id)| Event::Insert(date, id)),
-        any::<prop::sample::Index>().prop_map(Event::Delete),
-    ]
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 16, failure_persistence: None, ..Default::default() })]
-
-    #[test]
-    fn following_the_cursor_visits_every_item_once_in_order(
-        kind in kinds(),
-        items in vec((any::<u8>(), 1u16..500), 0..70),
-        limits in vec(prop_oneof![1usize..12, Just(100)], 1..6),
-    ) {
-        Runtime::new().unwrap().block_on(async {
-            let expected = keys(kind, &items);
-            let (world, _) = world_with(kind, &expected).await;
-            let mut visited = Vec::new();
-            let mut cursor = None;
-            for limit in limits.iter().cycle() {
-                let (found, next) = page(&world, kind, *limit, cursor.as_deref()).await;
-                visited.extend_from_slice(&found);
-                if next.is_none() {
-                    assert!(found.len() <= *limit);
-                    break;
-                }
-                assert_eq!(found.len(), *limit, "every page but the last is full");
-                cursor = next;
-            }
-            assert_eq!(visited, kind.sorted(expected));
-        });
-    }
-
-    #[test]
-    fn changes_between_pages_neither_repeat_nor_skip_what_was_there_all_along(
-        kind in kinds(),
-        items in vec((any::<u8>(), 1u16..500), 10..60),
-        limits in vec(1usize..9, 1..6),
-        events in vec(vec(events(), 0..5), 1..10),
-    ) {
-        Runtime::new().unwrap().block_on(async {
-            let mut there = keys(kind, &items);
-            let mut all_along = there.clone();
-            let (world, posts) = world_with(kind, &there).await;
-            let mut visited = Vec::new();
-            let mut cursor = None;
-            let mut events = events.iter();
-            for limit in limits.iter().cycle() {
-                let (found, next) = page(&world, kind, *limit, cursor.as_deref()).await;
-                assert!(found.iter().all(|key| there.contains(key)), "{found:?}");
-                visited.extend(found);
-                if next.is_none() {
-                    break;
-                }
-                cursor = next;
-                for event in events.next().into_iter().flatten() {
-                    match event {
-                        Event::Insert(date, id) => {
-                            let key = kind.key(*date, *id);
-                            if there.iter().all(|(_, id)| *id != key.1) {
-                                kind.write(&posts, &key).await;
-                                there.insert(key);
-                            }
-                        }
-                        Event::Delete(index) if !there.is_empty() => {
-                            let key = there.iter().nth(index.index(there.len())).unwrap().clone();
-                            posts.delete_item("p1", key.1.as_str(), None).await.unwrap();
-                            there.remove(&key);
-                            all_along.remove(&key);
-                        }
-                        Event::Delete(_) => {}
-                    }
-                }
-            }
-            let once: BTreeSet<Key> = visited.iter().cloned().collect();
-            assert_eq!(once.len(), visited.len(), "an item was repeated");
-            assert_eq!(visited, kind.sorted(visited.clone()));
-            assert!(all_along.is_subset(&once), "skipped: {:?}", all_along.difference(&once));
-        });
+#[tokio::test]
+async fn every_list_shows_each_item_once_whatever_the_limits() {
+    let world = world().await;
+    for list in EVERY_LIST {
+        list.shows_each_item_once(&world).await;
     }
 }
 
 #[tokio::test]
-async fn a_page_has_20_items_unless_told_otherwise() {
-    for kind in [Comments, Likes] {
-        let items: Vec<_> = (1..=101).map(|id| (0, id)).collect();
-        let (world, _) = world_with(kind, &keys(kind, &items)).await;
-        for (query, n, more) in
-            [("", 20, true), ("?limit=1", 1, true), ("?limit=100", 100, true), ("?", 20, true)]
-        {
-            let list = world.get(&format!("{}{query}", kind.path())).await.expect(200).json();
-            assert_eq!(list["items"].as_array().unwrap().len(), n);
-            assert_eq!(list["nextCursor"].is_string(), more);
-        }
-        let last = format!("{}?limit=1&cursor={}", kind.path(), cursor(&world, kind, 100).await);
-        let list = world.get(&last).await.expect(200).json();
-        assert_eq!(
-            (list["items"].as_array().unwrap().len(), &list["nextCursor"]),
-            (1, &Value::Null)
-        );
+async fn every_list_leaves_unreadable_items_out_and_goes_on_past_any_number_of_them() {
+    let world = world().await;
+    for list in EVERY_LIST {
+        list.leaves_unreadable_items_out(&world).await;
     }
 }
 
+#[test]
+fn a_forged_cursor_is_refused_or_shows_a_part_of_the_same_list_for_the_price_of_a_page() {
+    let runtime = Runtime::new().unwrap();
+    let world = runtime.block_on(world());
+    lists::forged_cursors_are_refused(&runtime, &world, &EVERY_LIST);
+}
+
+/// The window of a list is in the request alone.
 #[tokio::test]
-async fn a_list_that_just_fills_a_page_has_no_next_one() {
-    for kind in [Comments, Likes] {
-        let items: Vec<_> = (1..=20).map(|id| (0, id)).collect();
-        let (world, _) = world_with(kind, &keys(kind, &items)).await;
-        let list = world.get(kind.path()).await.expect(200).json();
-        assert_eq!(list["items"].as_array().unwrap().len(), 20);
-        assert_eq!(list["nextCursor"], Value::Null);
+async fn a_position_outside_of_the_window_is_refused() {
+    let world = World::new().await;
+    let window = "/api/news/items?from=2026-01-01&to=2026-03-01&limit=1";
+    let path = "/api/news/items?from=2026-01-01T00%3A00%3A00.000Z&to=2026-03-01T00%3A00%3A00.000Z";
+    let at = async |date: &str| {
+        let cursor = encoded(&json!([path, [format!("{date}T00:00:00.000Z"), "a"]]));
+        world.get(&format!("{window}&cursor={cursor}")).await
+    };
+    for outside in ["0000-01-01", "2025-12-31", "2026-03-02", "9999-12-31"] {
+        assert_eq!(bad_fields(&at(outside).await), ["cursor"], "{outside}");
+    }
+    for inside in ["2026-01-01", "2026-02-11", "2026-03-01"] {
+        at(inside).await.expect(200);
     }
 }
 
+/// As cursors once were: with a window of their own.
 #[tokio::test]
-async fn a_cursor_may_be_used_again_and_at_another_instance() {
-    let items: Vec<_> = (1..=9).map(|id| (0, id)).collect();
-    let (world, _) = world_with(Comments, &keys(Comments, &items)).await;
-    let other = world.second_instance().await;
-    let cursor = cursor(&world, Comments, 4).await;
-    let first = page(&world, Comments, 3, Some(&cursor)).await;
-    assert_eq!(page(&other, Comments, 3, Some(&cursor)).await, first);
-}
-
-#[tokio::test]
-async fn a_bad_limit_is_refused() {
-    let world = given::blog().await;
-    for path in ["/api/posts/p1/comments", "/api/posts/p1/likes", "/api/users/ann/posts"] {
-        for limit in ["0", "101", "-1", "abc", "", "1.5", "0x10", "%20", "4294967297", "%FF"] {
-            let answer = world.get(&format!("{path}?limit={limit}")).await;
-            assert_eq!(bad_fields(&answer), ["limit"], "{limit:?}");
-            free_of_charge(&answer);
-        }
-        for limit in ["1", "100"] {
-            world.get(&format!("{path}?limit={limit}&unknown=1")).await.expect(200);
-        }
-    }
-}
-
-#[tokio::test]
-async fn a_bad_cursor_is_refused() {
-    let items: Vec<_> = (1..=9).map(|id| (0, id)).collect();
-    let (world, _) = world_with(Comments, &keys(Comments, &items)).await;
-    let good = cursor(&world, Comments, 4).await;
-    let cut = &good[..good.len() - 3];
-    for bad in [
-        "",
-        "x",
-        "W10",
-        "bnVsbA",
-        "%00",
-        "%FF",
-        "e30",
-        cut,
-        &format!("{good}x"),
-        &"A".repeat(5_000),
-    ] {
-        for path in ["/api/posts/p1/comments", "/api/posts/p1/likes", "/api/users/ann/posts"] {
-            let answer = world.get(&format!("{path}?cursor={bad}")).await;
-            assert_eq!(bad_fields(&answer), ["cursor"], "{bad}");
-            free_of_charge(&answer);
-        }
-    }
-}
-
-#[tokio::test]
-async fn a_cursor_of_another_list_is_refused() {
-    let items: Vec<_> = (1..=9).map(|id| (0, id)).collect();
-    let (world, posts) = world_with(Comments, &keys(Comments, &items)).await;
-    for key in keys(Likes, &items) {
-        Likes.write(&posts, &key).await;
-    }
-    given::post(&world, "p2", "ann").await.expect(201);
-    let of_comments = cursor(&world, Comments, 4).await;
-    let of_likes = cursor(&world, Likes, 4).await;
-    for (path, foreign) in [
-        ("/api/posts/p1/likes", &of_comments),
-        ("/api/posts/p1/comments", &of_likes),
-        ("/api/posts/p2/comments", &of_comments),
-        ("/api/posts/p2/likes", &of_likes),
-        ("/api/users/ann/posts", &of_comments),
-    ] {
-        let answer = world.get(&format!("{path}?cursor={foreign}")).await;
-        assert_eq!(bad_fields(&answer), ["cursor"], "{path}");
-    }
-}
-
-#[tokio::test]
-async fn a_cursor_ends_with_its_post() {
-    let items: Vec<_> = (1..=9).map(|id| (0, id)).collect();
-    let (world, _) = world_with(Comments, &keys(Comments, &items)).await;
-    let cursor = cursor(&world, Comments, 4).await;
-    world.delete("/api/posts/p1").await.expect(204);
-    world.get(&format!("/api/posts/p1/comments?cursor={cursor}")).await.expect(404);
-}
-
-/// The cursor after the first page.
-async fn cursor(world: &World, kind: Kind, limit: usize) -> String {
-    page(world, kind, limit, None).await.1.unwrap()
+async fn a_cursor_with_a_window_of_its_own_is_refused() {
+    let world = World::new().await;
+    let list = "/api/news/items?provider=reuters";
+    let date = "2026-11-21T09:25:54.123Z";
+    let cursor = encoded(&json!([list, ["0000-01-01T00:00:00.000Z", [date, "a"]]]));
+    let answer = world.get(&format!("{list}&limit=100&cursor={cursor}")).await;
+    assert_eq!(bad_fields(&answer), ["cursor"]);
 }

@@ -1,20 +1,15 @@
-//! What all routes share: bodies, problem documents, conditions, lists.
+//! What all routes share: bodies, problem documents, conditions, lists. The stories of the framework
+//! alone are in `crates/testing/tests/it/http`.
 
 mod admission;
 mod behind_the_host;
-
-mod bodies;
 mod budgets;
 mod caching;
-mod every_list;
 mod faults;
-mod forged_cursors;
 mod lists;
-mod problems;
-mod query_strings;
 mod random_requests;
+mod refusals;
 mod repeats;
 mod stale_replicas;
-mod unreadable_items;
 
 pub(crate) mod expect;

@@ -1,16 +1,10 @@
 //! What an instance answers whose replica has not heard yet of what another instance has written.
 
 use serde_json::{Value, json};
-use tributary_local::cosmos::{
-    FrozenReplica,
-    RequestKind::{Batch, Read, Replace},
-};
+use tributary_testing::{FrozenReplica, checks::at_other_instances};
 
 use super::expect::problem;
-use crate::{
-    blog::given,
-    world::{Answer, World},
-};
+use crate::{blog::given, world::World};
 
 /// The blog, as instances without its session see it from now on.
 async fn frozen() -> (World, [FrozenReplica; 2]) {
@@ -32,7 +26,7 @@ async fn what_was_just_created_at_another_instance_is_found() {
     let comment = given::comment(&world, "p2", "bob", "Nice").await.expect(201);
     let comment = comment.header("location");
     let says = |user: &str| Some(json!({"userId": user, "content": "Well."}));
-    for (method, path, body, status) in [
+    let requests = [
         ("GET", "/api/users/cy", None, 200),
         ("GET", "/api/users/cy/posts", None, 200),
         ("GET", "/api/posts/p2", None, 200),
@@ -51,20 +45,8 @@ async fn what_was_just_created_at_another_instance_is_found() {
         ("PUT", "/api/posts/p2", Some(text("cy", "edited")), 200),
         ("PUT", "/api/users/cy", Some(json!({"username": "Cyril"})), 200),
         ("DELETE", "/api/posts/p2", None, 204),
-    ] {
-        // Each comes to an instance that has heard of nothing.
-        let answer = world.second_instance().await.call(method, path, &[], body).await;
-        assert_eq!(answer.status.as_u16(), status, "{method} {path}: {}", answer.text);
-    }
-}
-
-#[tokio::test]
-async fn what_is_nowhere_costs_one_more_read() {
-    let (world, _frozen) = frozen().await;
-    let mark = world.endpoint.request_count();
-    problem(&world.get("/api/posts/none").await, 404);
-    let kinds = world.endpoint.requests_since(mark).into_iter().map(|request| request.kind);
-    assert_eq!(kinds.collect::<Vec<_>>(), [Read, Read]);
+    ];
+    at_other_instances(&world, requests).await;
 }
 
 #[tokio::test]
@@ -112,36 +94,15 @@ async fn what_looks_unchanged_is_written_when_it_has_changed_elsewhere() {
 }
 
 #[tokio::test]
-async fn a_write_upon_a_state_that_is_over_is_made_again_upon_the_newest() {
-    let (world, _frozen) = frozen().await;
-    let other = world.second_instance().await;
-    given::like(&world, "p1", "bob").await.expect(201);
-    // The refusal tells the session, so one more read is enough, and it has not to ask for more.
-    let mark = world.endpoint.request_count();
-    other.put("/api/posts/p1", text("ann", "edited")).await.expect(200);
-    let kinds = world.endpoint.requests_since(mark).into_iter().map(|request| request.kind);
-    assert_eq!(kinds.collect::<Vec<_>>(), [Read, Replace, Read, Replace]);
-    let other = world.second_instance().await;
-    other.get("/api/users/ann").await.expect(200);
-    let mark = world.endpoint.request_count();
-    given::like(&other, "p1", "ann").await.expect(201);
-    let kinds = world.endpoint.requests_since(mark).into_iter().map(|request| request.kind);
-    assert_eq!(kinds.collect::<Vec<_>>(), [Read, Read, Batch, Read, Batch]);
-    assert_eq!(given::counts(&other, "p1").await, [(0, 2), (0, 2)]);
-}
-
-#[tokio::test]
 async fn a_command_that_is_repeated_after_a_restart_is_known_also_behind_a_stale_replica() {
     let world = given::blog().await;
     let comment = given::comment(&world, "p1", "bob", "Nice").await.expect(201);
     given::like(&world, "p1", "bob").await.expect(201);
     let _frozen = ["users", "posts"].map(|container| world.stale_reads(container));
-    let invoke = async |world: &World, path: &str| -> Answer {
-        world.call("DELETE", path, &[("x-azure-functions-invocationid", path)], None).await
-    };
     for path in [comment.header("location"), "/api/posts/p1/likes/bob", "/api/posts/p1"] {
-        invoke(&world, path).await.expect(204);
-        invoke(&world.second_instance().await, path).await.expect(204);
+        let delete = ("DELETE", path);
+        world.invoke(path, delete).await.expect(204);
+        world.second_instance().await.invoke(path, delete).await.expect(204);
         problem(&world.second_instance().await.delete(path).await, 404);
     }
 }

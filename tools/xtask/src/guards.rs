@@ -127,15 +127,20 @@ impl Guard {
 
 /// Tests that are built into one binary.
 struct Suite {
-    /// How the paths of what they hold start; empty for the rest of the workspace, whose tests are in two
-    /// suites.
+    /// How the paths of what they hold start. The tests of all other code, which is of the framework, are
+    /// in the suites of the framework and of the app.
     sources: &'static [&'static str],
     package: &'static str,
     target: &'static str,
     tests: &'static str,
 }
 
-const APP: Suite = Suite { sources: &[], package: "tributary", target: "it", tests: "tests/it" };
+const APP: Suite = Suite {
+    sources: &["src/", "infra/", "host.json"],
+    package: "tributary",
+    target: "it",
+    tests: "tests/it",
+};
 
 const FRAMEWORK: Suite = Suite {
     sources: &[],

@@ -31,7 +31,12 @@ pub(crate) async fn titled(world: &World, id: &str, person: &str, title: &str) -
 
 /// Books a room.
 pub(crate) async fn booking(world: &World, room: &str, person: &str) -> Answer {
-    let body = json!({"personId": person, "purpose": "A purpose"});
+    booking_for(world, room, person, "A purpose").await
+}
+
+/// Books a room for a purpose.
+pub(crate) async fn booking_for(world: &World, room: &str, person: &str, purpose: &str) -> Answer {
+    let body = json!({"personId": person, "purpose": purpose});
     world.post(&format!("/api/rooms/{room}/bookings"), body).await
 }
 

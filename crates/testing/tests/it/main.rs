@@ -10,6 +10,7 @@
 
 mod dead_letters;
 mod given;
+mod http;
 mod interleavings;
 mod projections;
 mod proofs;

@@ -1,7 +1,7 @@
 use serde_json::Value;
 
-use super::{SUMMARY, members, path, world_with_letter};
-use tributary_testing::problems::problem;
+use super::{SUMMARY, path, world_with_letter};
+use tributary_testing::{answers::members, problems::problem};
 
 #[tokio::test]
 async fn it_shows_the_document_and_why_it_was_not_applied() {

@@ -1,8 +1,11 @@
 use serde_json::Value;
 
-use super::{SUMMARY, bad_room, members};
+use super::{SUMMARY, bad_room};
 use crate::{World, given};
-use tributary_testing::problems::{bad_fields, problem};
+use tributary_testing::{
+    answers::members,
+    problems::{bad_fields, problem},
+};
 
 const FUNCTIONS: [&str; 3] = ["RoomCopies", "RoomCounts", "RoomsIntegrity"];
 

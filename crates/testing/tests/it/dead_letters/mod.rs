@@ -49,13 +49,6 @@ const SUMMARY: [&str; 9] = [
     "reason",
 ];
 
-/// The names of an object's members, in alphabetical order.
-fn members(value: &Value) -> Vec<&str> {
-    let mut names: Vec<&str> = value.as_object().unwrap().keys().map(String::as_str).collect();
-    names.sort_unstable();
-    names
-}
-
 /// A world with a bad room and the dead letters of one function.
 async fn world_with_letter(function: &str) -> (World, Value) {
     let world = given::rooms().await;

@@ -34,10 +34,17 @@ checked_text!(
 );
 
 checked_text!(
-    /// A title, a name or a purpose: 1 to 100 characters.
+    /// A title or a name: 1 to 100 characters.
     Text,
     "The blue room",
     |text| check_length(&text, 1, 100).map(|()| text)
+);
+
+checked_text!(
+    /// The purpose of a booking: 1 to 10,000 characters.
+    Purpose,
+    "The weekly meeting",
+    |text| check_length(&text, 1, 10_000).map(|()| text)
 );
 
 /// What a caller writes of a person.
@@ -66,13 +73,13 @@ impl FromForm for RoomText {
 /// What a caller writes of a booking.
 pub(crate) struct BookingText {
     pub(crate) person_id: PersonId,
-    pub(crate) purpose: Text,
+    pub(crate) purpose: Purpose,
 }
 
 impl FromForm for BookingText {
     fn from_form(form: &mut Form) -> Option<Self> {
         let person_id = form.text("personId", PersonId::parse);
-        let purpose = form.text("purpose", Text::parse);
+        let purpose = form.text("purpose", Purpose::parse);
         Some(Self { person_id: person_id?, purpose: purpose? })
     }
 }
@@ -109,6 +116,7 @@ pub(crate) struct Room {
 #[schemars(rename = "Room")]
 pub(crate) struct PublicRoom {
     /// Equal to `roomId`, but in copies, which may need an id of their own.
+    #[schemars(with = "RoomId")]
     pub(crate) id: String,
     pub(crate) room_id: RoomId,
     pub(crate) person_id: PersonId,
@@ -156,7 +164,7 @@ pub(crate) struct PublicBooking {
     pub(crate) id: BookingId,
     pub(crate) room_id: RoomId,
     pub(crate) person_id: PersonId,
-    pub(crate) purpose: Text,
+    pub(crate) purpose: Purpose,
     pub(crate) creation_date: Timestamp,
 }
 

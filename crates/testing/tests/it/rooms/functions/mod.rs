@@ -15,23 +15,27 @@ use self::{
 };
 use super::Stores;
 
-/// About how many bytes a room or a booking takes as JSON.
-const ITEM_BYTES: usize = 1_024;
+/// The most bytes of a room as JSON, which takes six for a control character.
+const ROOM_BYTES: usize = 3 * 128 + 2 * 100 * 6 + 256;
+
+/// The most bytes of a booking as JSON.
+const BOOKING_BYTES: usize = 3 * 128 + 10_000 * 6 + 256;
 
 #[rustfmt::skip]
 pub(super) fn all() -> Vec<HttpFunction<Stores>> {
-    let page   = Footprint::Page { item: ITEM_BYTES, limit: 20 };
-    let newest = Footprint::Page { item: ITEM_BYTES, limit: 10 };
+    let rooms    = Footprint::Page { item: ROOM_BYTES, limit: 20 };
+    let newest   = Footprint::Page { item: ROOM_BYTES, limit: 10 };
+    let bookings = Footprint::Page { item: BOOKING_BYTES, limit: 20 };
     vec![
         put("PutPerson",        "/api/people/{personId}",                    Function,  put_person),
-        get("ListRooms",        "/api/people/{personId}/rooms",              Anonymous, list_rooms).answers(page),
+        get("ListRooms",        "/api/people/{personId}/rooms",              Anonymous, list_rooms).answers(rooms),
         get("GetRoomCount",     "/api/people/{personId}/room-count",         Anonymous, get_room_count),
         put("PutRoom",          "/api/rooms/{roomId}",                       Function,  put_room),
         get("GetRoom",          "/api/rooms/{roomId}",                       Anonymous, get_room),
         delete("DeleteRoom",    "/api/rooms/{roomId}",                       Function,  delete_room),
         get("GetNewestRooms",   "/api/newest-rooms",                         Anonymous, get_newest_rooms).answers(newest),
         post("CreateBooking",   "/api/rooms/{roomId}/bookings",              Function,  create_booking),
-        get("ListBookings",     "/api/rooms/{roomId}/bookings",              Anonymous, list_bookings).answers(page),
+        get("ListBookings",     "/api/rooms/{roomId}/bookings",              Anonymous, list_bookings).answers(bookings),
         get("GetBooking",       "/api/rooms/{roomId}/bookings/{bookingId}",  Anonymous, get_booking),
         delete("DeleteBooking", "/api/rooms/{roomId}/bookings/{bookingId}",  Function,  delete_booking),
     ]

@@ -1,7 +1,8 @@
 //! People, and what the change feed keeps beside them.
 
 use axum::{Json, extract::State, http::StatusCode};
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 use tributary_functions::{
     cosmos::{Attempt, retry},
     engines::child_list::{ChildList, FirstType, ListOrder, SortKey},
@@ -10,16 +11,33 @@ use tributary_functions::{
 };
 
 use crate::rooms::{
-    PeopleItem, Person, PersonId, RoomCopies, Stores,
+    PeopleItem, Person, PersonId, RoomCopies, Stores, Text,
     model::{Name, PublicRoom},
 };
+
+/// A person as the API shows one.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "Person")]
+pub(super) struct PublicPerson {
+    person_id: PersonId,
+    name: Text,
+}
+
+/// How many rooms a person has.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct RoomCount {
+    person_id: PersonId,
+    room_count: i64,
+}
 
 pub(super) async fn put_person(
     State(stores): State<Stores>,
     Params(id): Params<PersonId>,
     conditions: Conditions,
     JsonBody(Name(name)): JsonBody<Name>,
-) -> Result<ItemResponse<Value>, ApiError> {
+) -> Result<ItemResponse<PublicPerson>, ApiError> {
     retry(async |Attempt { reads, .. }| {
         let before = stores.reading(reads).person(&id).await?;
         let etag = before.as_ref().map(|before| &before.etag);
@@ -27,7 +45,7 @@ pub(super) async fn put_person(
         let item = before.as_ref().map(|before| &before.item);
         let status = if item.is_some() { StatusCode::OK } else { StatusCode::CREATED };
         let person = Person::new(id.clone(), name.clone(), item);
-        let shown = json!({"personId": id, "name": name});
+        let shown = PublicPerson { person_id: id.clone(), name: name.clone() };
         let item = PeopleItem::Person(person);
         let etag = stores.people.put(id.as_str(), id.as_str(), &item, etag).await?;
         Ok(http::item(status, &shown, &etag))
@@ -61,7 +79,7 @@ pub(super) async fn list_rooms(
 pub(super) async fn get_room_count(
     State(stores): State<Stores>,
     Params(id): Params<PersonId>,
-) -> Result<Json<Value>, ApiError> {
-    let count = total(&stores.counts, id.as_str()).await?;
-    Ok(Json(json!({"personId": id, "roomCount": count})))
+) -> Result<Json<RoomCount>, ApiError> {
+    let room_count = total(&stores.counts, id.as_str()).await?;
+    Ok(Json(RoomCount { person_id: id, room_count }))
 }

@@ -1,0 +1,307 @@
+//! Lists in pages: each item once, past unreadable ones, and no page that a forged cursor leads to but a
+//! part of the same list.
+
+use std::{collections::BTreeSet, time::Duration};
+
+use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
+use proptest::{
+    prelude::*,
+    sample::Index,
+    test_runner::{Config, TestRunner},
+};
+use serde_json::{Value, json};
+use tokio::runtime::Runtime;
+use tributary_functions::values::Timestamp;
+
+use crate::{Answer, AppUnderTest, World, problems::bad_fields};
+
+/// No list under test has more items.
+const MAX_ITEMS: usize = 1_000;
+
+/// A list of an app.
+#[derive(Debug, Clone, Copy)]
+pub struct ListUnderTest {
+    /// The path with a filter that all of its items meet, up to where parameters follow:
+    /// `/api/rooms/r1/bookings?`.
+    pub path: &'static str,
+    /// The container.
+    pub container: &'static str,
+    /// Properties that tell its items from others of the container, with their values.
+    pub having: &'static [(&'static str, &'static str)],
+    /// What the stored id of an item begins with where the list leaves that out.
+    pub id_prefix: &'static str,
+    /// A property that the list needs of every item.
+    pub needs: &'static str,
+    /// The date that the list is sorted by.
+    pub date: Option<&'static str>,
+}
+
+impl ListUnderTest {
+    /// Sends a request for a page.
+    pub async fn page<A: AppUnderTest>(
+        self,
+        world: &World<A>,
+        limit: usize,
+        cursor: Option<&str>,
+    ) -> Answer {
+        let cursor = cursor.map(|cursor| format!("&cursor={cursor}")).unwrap_or_default();
+        world.get(&format!("{}limit={limit}{cursor}", self.path)).await
+    }
+
+    /// Returns the ids of all items, page by page.
+    pub async fn ids<A: AppUnderTest>(self, world: &World<A>, limit: usize) -> Vec<String> {
+        let (mut ids, mut cursor) = (Vec::new(), None);
+        loop {
+            let page = self.page(world, limit, cursor.as_deref()).await.expect(200).json();
+            ids.extend(ids_of(&page));
+            assert!(ids.len() <= MAX_ITEMS, "{} does not end", self.path);
+            match page["nextCursor"].as_str() {
+                Some(next) => cursor = Some(next.to_owned()),
+                None => return ids,
+            }
+        }
+    }
+
+    /// Returns the stored items of the list.
+    pub async fn stored<A: AppUnderTest>(self, world: &World<A>) -> Vec<Value> {
+        let ids: BTreeSet<String> = self.ids(world, 100).await.into_iter().collect();
+        let mut items = world.items(self.container).await;
+        items.retain(|item| {
+            self.having.iter().all(|(name, value)| item[*name] == *value)
+                && ids.contains(&self.id_of(item))
+        });
+        items
+    }
+
+    /// The id by which the list shows a stored item.
+    fn id_of(self, item: &Value) -> String {
+        let id = item["id"].as_str().unwrap();
+        id.strip_prefix(self.id_prefix).unwrap_or(id).to_owned()
+    }
+
+    /// The list shows the same items in the same order whatever the limits, each once; every page but the
+    /// last is full, and a cursor leads to the same page at another instance.
+    pub async fn shows_each_item_once<A: AppUnderTest>(self, world: &World<A>) {
+        let all = self.ids(world, 100).await;
+        assert!(all.len() > 3, "{} needs more items for this check", self.path);
+        assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), all.len(), "{}", self.path);
+        let other = world.second_instance().await;
+        for limit in [1, 2, 3] {
+            let (mut shown, mut cursor): (Vec<String>, Option<String>) = Default::default();
+            loop {
+                let page = self.page(world, limit, cursor.as_deref()).await.expect(200).json();
+                let again = self.page(&other, limit, cursor.as_deref()).await.expect(200).json();
+                assert_eq!(page, again, "{}", self.path);
+                shown.extend(ids_of(&page));
+                let Some(next) = page["nextCursor"].as_str() else { break };
+                assert_eq!(ids_of(&page).len(), limit, "{}: a page is not full", self.path);
+                cursor = Some(next.to_owned());
+            }
+            assert_eq!(shown, all, "{} by {limit}", self.path);
+        }
+    }
+
+    /// The list leaves items out that the app cannot read, such as another program writes them, and goes
+    /// on past any number of them.
+    pub async fn leaves_unreadable_items_out<A: AppUnderTest>(self, world: &World<A>) {
+        let all = self.ids(world, 2).await;
+        assert!(all.len() > 5, "{} needs more items for this check", self.path);
+        let unreadable = |item: &mut Value| item[self.needs] = json!({"of": "another program"});
+        // One in the middle; a page of them; all but the last.
+        for (first, last) in [(2, 2), (1, 4), (0, all.len() - 2)] {
+            self.leaves_out(world, &all, &all[first..=last], unreadable).await;
+        }
+        // Not even their position in the list can be read: they stand where they stood.
+        if let Some(date) = self.date {
+            let undated = |item: &mut Value| {
+                item[date] = json!(format!("{} or so", item[date].as_str().unwrap()));
+            };
+            self.leaves_out(world, &all, &all[..4], undated).await;
+        }
+        assert_eq!(self.ids(world, 2).await, all);
+    }
+
+    async fn leaves_out<A: AppUnderTest>(
+        self,
+        world: &World<A>,
+        all: &[String],
+        bad: &[String],
+        spoil: impl Fn(&mut Value),
+    ) {
+        let mut items = self.stored(world).await;
+        assert_eq!(items.len(), all.len(), "{}", self.path);
+        items.retain(|item| bad.contains(&self.id_of(item)));
+        for item in &items {
+            let mut item = item.clone();
+            spoil(&mut item);
+            world.write_item(self.container, &item).await;
+        }
+        let good: Vec<_> = all.iter().filter(|id| !bad.contains(id)).cloned().collect();
+        for limit in [1, 2, 100] {
+            let found = self.ids(world, limit).await;
+            assert_eq!(found, good, "{} by {limit} without {bad:?}", self.path);
+        }
+        for item in items {
+            world.write_item(self.container, &item).await;
+        }
+    }
+}
+
+/// Returns the ids of the items of a page.
+fn ids_of(page: &Value) -> Vec<String> {
+    let items = page["items"].as_array().unwrap().iter();
+    items.map(|item| item["id"].as_str().unwrap().to_owned()).collect()
+}
+
+/// The limit of the pages that forged cursors lead to.
+const LIMIT: usize = 2;
+
+/// A cursor that a caller has written is refused, or shows a part of the same list for the price of a page.
+/// A cursor of another list is refused.
+pub fn forged_cursors_are_refused<A: AppUnderTest>(
+    runtime: &Runtime,
+    world: &World<A>,
+    lists: &[ListUnderTest],
+) {
+    let honest = runtime.block_on(async {
+        let mut honest = Vec::new();
+        for list in lists {
+            honest.push(Honest::of(world, *list).await);
+        }
+        for one in &honest {
+            for other in honest.iter().filter(|other| other.list.path != one.list.path) {
+                let answer = one.list.page(world, LIMIT, other.cursors.first().map(String::as_str));
+                assert_eq!(bad_fields(&answer.await), ["cursor"], "{}", one.list.path);
+            }
+        }
+        honest
+    });
+    let check = |forgery: Forgery| {
+        let Honest { list, ids, cursors, page } = forgery.list.get(&honest);
+        let mut cursor = decoded(forgery.cursor.get::<String>(cursors));
+        for (index, value) in forgery.values {
+            let mut leaves = leaves(&mut cursor);
+            let n = index.index(leaves.len());
+            *leaves[n] = value;
+        }
+        let (answer, cost) = runtime.block_on(page_and_cost(world, *list, Some(&encoded(&cursor))));
+        if answer.status != 200 {
+            prop_assert_eq!(bad_fields(&answer), ["cursor"]);
+            prop_assert_eq!(cost.0, 0);
+            return Ok(());
+        }
+        let found = ids_of(&answer.json());
+        prop_assert!(found.len() <= LIMIT);
+        let is_part = found.is_empty() || ids.windows(found.len()).any(|part| part == found);
+        prop_assert!(is_part, "{found:?} of {ids:?} by {cursor}");
+        // An empty page may read its parent, too, and a list may read now and then how it is stored.
+        let is_a_page = cost.0 <= page.0 + 1 && cost.1 <= page.1 + 2.0;
+        prop_assert!(is_a_page, "{cost:?}, an honest page {page:?}");
+        Ok(())
+    };
+    let config = Config { failure_persistence: None, ..Config::with_cases(50 * cases(lists)) };
+    TestRunner::new(config).run(&forgeries(), check).unwrap();
+}
+
+fn cases(lists: &[ListUnderTest]) -> u32 {
+    u32::try_from(lists.len()).unwrap_or(u32::MAX / 50)
+}
+
+/// Returns a cursor with this inside.
+pub fn encoded(cursor: &Value) -> String {
+    BASE64_URL_SAFE_NO_PAD.encode(cursor.to_string())
+}
+
+fn decoded(cursor: &str) -> Value {
+    serde_json::from_slice(&BASE64_URL_SAFE_NO_PAD.decode(cursor).unwrap()).unwrap()
+}
+
+/// All values in a value that are no arrays.
+fn leaves(value: &mut Value) -> Vec<&mut Value> {
+    match value {
+        Value::Array(values) => values.iter_mut().flat_map(leaves).collect(),
+        leaf => vec![leaf],
+    }
+}
+
+/// What a caller makes of a cursor.
+#[derive(Debug, Clone)]
+struct Forgery {
+    /// Which list, and which of its cursors.
+    list: Index,
+    cursor: Index,
+    /// Which of the cursor's values, and what it becomes.
+    values: Vec<(Index, Value)>,
+}
+
+fn forgeries() -> impl Strategy<Value = Forgery> {
+    let values = proptest::collection::vec((any::<Index>(), values()), 1..3);
+    (any::<Index>(), any::<Index>(), values).prop_map(|(list, cursor, values)| Forgery {
+        list,
+        cursor,
+        values,
+    })
+}
+
+fn values() -> impl Strategy<Value = Value> {
+    let days_ago = |days: u64| Timestamp::now().before(Duration::from_hours(24 * days));
+    let texts = prop_oneof![
+        Just("0000-01-01T00:00:00.000Z".to_owned()),
+        Just("9999-12-31T23:59:59.999Z".to_owned()),
+        Just("2026-11-21T09:25:54.123Z".to_owned()),
+        Just("99999-01-01T00:00:00Z".to_owned()),
+        Just("a".repeat(3_000)),
+        Just("\u{10ffff}".to_owned()),
+        Just("a/b".to_owned()),
+        "[a-zA-Z0-9:.-]{0,40}",
+        ".{0,12}",
+        (0..40_u64).prop_map(move |days| days_ago(days).to_string()),
+    ];
+    prop_oneof![
+        8 => texts.prop_map(Value::from),
+        1 => any::<i64>().prop_map(Value::from),
+        1 => Just(Value::Null),
+        1 => Just(json!([])),
+        1 => Just(json!(["0000-01-01T00:00:00.000Z", ["0000-01-01T00:00:00.000Z", "a"]])),
+    ]
+}
+
+/// A list as an honest caller reads it.
+struct Honest {
+    list: ListUnderTest,
+    ids: Vec<String>,
+    cursors: Vec<String>,
+    /// The most store requests and request units of a page, from wherever it begins.
+    page: (usize, f64),
+}
+
+impl Honest {
+    async fn of<A: AppUnderTest>(world: &World<A>, list: ListUnderTest) -> Self {
+        let ids = list.ids(world, 1).await;
+        assert!(ids.len() > 1, "{} needs more items for this check", list.path);
+        let (mut cursors, mut most): (Vec<String>, _) = (Vec::new(), (0, 0.0));
+        loop {
+            let cursor = cursors.last().map(String::as_str);
+            let (_, page) = page_and_cost(world, list, cursor).await;
+            most = (most.0.max(page.0), f64::max(most.1, page.1));
+            let step = list.page(world, 1, cursor).await.expect(200).json();
+            match step["nextCursor"].as_str() {
+                Some(next) => cursors.push(next.to_owned()),
+                None => return Self { list, ids, cursors, page: most },
+            }
+        }
+    }
+}
+
+/// A page, with its store requests and request units.
+async fn page_and_cost<A: AppUnderTest>(
+    world: &World<A>,
+    list: ListUnderTest,
+    cursor: Option<&str>,
+) -> (Answer, (usize, f64)) {
+    let mark = world.endpoint.request_count();
+    let answer = list.page(world, LIMIT, cursor).await;
+    let requests = world.endpoint.request_count() - mark;
+    let units = answer.header("x-ms-request-charge").parse().unwrap_or(0.0);
+    (answer, (requests, units))
+}

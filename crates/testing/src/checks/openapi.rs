@@ -1,0 +1,240 @@
+//! The OpenAPI document against the app: what it says of each function is what the function takes and
+//! answers.
+
+use std::{cmp::Reverse, collections::BTreeSet};
+
+use serde_json::{Value, json};
+use tributary_functions::http::{AuthLevel, HttpFunction};
+
+use crate::{Answer, AppUnderTest, World};
+
+/// The OpenAPI document of an app.
+#[derive(Debug, Clone)]
+pub struct Document(Value);
+
+impl Document {
+    /// Returns the document of an app.
+    pub fn of<A: AppUnderTest>() -> Self {
+        Self(A::program().describe().unwrap().openapi())
+    }
+
+    /// The document.
+    pub fn value(&self) -> &Value {
+        &self.0
+    }
+
+    /// Returns the operation of a function.
+    pub fn operation(&self, function: &HttpFunction) -> &Value {
+        &self.0["paths"][function.route][function.method.as_str().to_lowercase()]
+    }
+
+    /// Returns the schema of the body that a function takes; `None` where it takes none.
+    pub fn body(&self, function: &HttpFunction) -> Option<&Value> {
+        let body = self.operation(function).get("requestBody")?;
+        Some(&body["content"]["application/json"]["schema"])
+    }
+
+    /// Returns the fields that a body for a function needs, in alphabetical order; `None` where it takes
+    /// none.
+    pub fn required_fields(&self, function: &HttpFunction) -> Option<Vec<&str>> {
+        let required = self.body(function)?["required"].as_array()?.iter();
+        let mut fields: Vec<&str> = required.filter_map(Value::as_str).collect();
+        fields.sort_unstable();
+        Some(fields)
+    }
+
+    /// Returns the status of a function that does what it is asked for: 201 where it may create.
+    ///
+    /// # Panics
+    ///
+    /// When the function has no good answer in the document.
+    pub fn status(&self, function: &HttpFunction) -> u16 {
+        let responses = self.operation(function)["responses"].as_object().unwrap().keys();
+        let good = responses.filter(|status| status.starts_with('2'));
+        good.map(|status| status.parse().unwrap()).max().unwrap()
+    }
+
+    /// Panics if the document does not have this answer.
+    #[track_caller]
+    pub fn check(&self, method: &str, path: &str, answer: &Answer) {
+        let segments = |path: &str| path.split('/').map(str::to_owned).collect::<Vec<_>>();
+        let asked = segments(path.split('?').next().unwrap());
+        let fits = |route: &String| {
+            let route = segments(route);
+            let mut pairs = route.iter().zip(&asked);
+            route.len() == asked.len()
+                && pairs.all(|(own, other)| own.starts_with('{') || own == other)
+        };
+        let (route, operations) =
+            self.0["paths"].as_object().unwrap().iter().find(|(route, _)| fits(route)).unwrap();
+        let responses = &operations[&method.to_lowercase()]["responses"];
+        let response = &responses[answer.status.as_str()];
+        assert!(response.is_object(), "{method} {route} has no {} in {responses}", answer.status);
+        let content = response["content"].as_object();
+        let Some((media_type, content)) = content.and_then(|content| content.iter().next()) else {
+            assert!(answer.text.is_empty(), "{method} {route}: {}", answer.text);
+            return;
+        };
+        assert_eq!(answer.header("content-type"), media_type, "{method} {route}");
+        let difference = self.difference(&content["schema"], &answer.json());
+        assert_eq!(difference, None, "{method} {route}: {}", answer.text);
+    }
+
+    /// Returns where a value is not as a schema says; a field that the schema does not name is none of it.
+    pub fn difference(&self, schema: &Value, value: &Value) -> Option<String> {
+        if let Some(reference) = schema["$ref"].as_str() {
+            return self.difference(self.referred(reference), value);
+        }
+        if let Some(choices) = schema["anyOf"].as_array() {
+            let differences: Vec<_> =
+                choices.iter().map(|one| self.difference(one, value)).collect();
+            return differences.into_iter().min().flatten();
+        }
+        let is = |name: &Value| match name.as_str() {
+            Some("null") => value.is_null(),
+            Some("string") => value.is_string(),
+            Some("boolean") => value.is_boolean(),
+            Some("integer") => value.is_i64() || value.is_u64(),
+            Some("number") => value.is_number(),
+            Some("array") => value.is_array(),
+            Some("object") => value.is_object(),
+            _ => true,
+        };
+        let is_of_type = match &schema["type"] {
+            Value::Array(names) => names.iter().any(is),
+            name => is(name),
+        };
+        if !is_of_type {
+            return Some(format!("{value} is no {}", schema["type"]));
+        }
+        let elements = value.as_array().into_iter().flatten();
+        let in_elements =
+            elements.filter_map(|element| self.difference(schema.get("items")?, element));
+        let fields = value.as_object().into_iter().flatten();
+        let in_fields = fields.filter_map(|(name, value)| {
+            let own = schema.get("properties")?;
+            let own = own.get(name).ok_or_else(|| format!("{name} is not in the schema"));
+            own.map_or_else(Some, |own| self.difference(own, value))
+        });
+        let required = schema["required"].as_array().into_iter().flatten();
+        let missing = required.filter(|name| value.get(name.as_str().unwrap()).is_none());
+        let missing = missing.map(|name| format!("{name} is missing"));
+        in_elements.chain(in_fields).chain(missing).next()
+    }
+
+    /// Returns the example of a schema: that of its type, or one of each of its parts.
+    ///
+    /// # Panics
+    ///
+    /// When a text has no example.
+    pub fn example(&self, schema: &Value) -> Value {
+        if let Some(reference) = schema["$ref"].as_str() {
+            return self.example(self.referred(reference));
+        }
+        let of_type = ["examples", "enum", "anyOf", "oneOf"].into_iter().find_map(|name| {
+            let first = schema[name].get(0)?;
+            Some(if name.ends_with("Of") { self.example(first) } else { first.clone() })
+        });
+        if let Some(own) = of_type.or_else(|| schema.get("const").cloned()) {
+            return own;
+        }
+        let names = &schema["type"];
+        if names.as_array().is_some_and(|names| names.iter().any(|name| name == "null")) {
+            return Value::Null;
+        }
+        match names.as_str() {
+            Some("object") => {
+                let fields = schema["properties"].as_object().into_iter().flatten();
+                fields.map(|(name, field)| (name.clone(), self.example(field))).collect()
+            }
+            Some("array") => json!([self.example(&schema["items"])]),
+            Some("boolean") => json!(true),
+            Some("integer" | "number") => json!(1),
+            _ => panic!("no example in {schema}"),
+        }
+    }
+
+    fn referred(&self, reference: &str) -> &Value {
+        self.0.pointer(&reference[1..]).unwrap()
+    }
+
+    /// Every function has its operation, with its key and the parameters of its route, and every operation
+    /// its function.
+    pub fn has_every_function<A: AppUnderTest>(&self) {
+        let functions = World::<A>::http_functions();
+        for function in &functions {
+            let operation = self.operation(function);
+            assert_eq!(operation["operationId"], function.name);
+            let asks_for_key =
+                operation["security"].as_array().is_some_and(|keys| !keys.is_empty());
+            let has_key = function.auth_level == AuthLevel::Function;
+            assert_eq!(asks_for_key, has_key, "{}", function.name);
+            let of_path = self.path_parameters(function).map(|(name, _)| name);
+            let of_route = function.route.split('{').skip(1);
+            let of_route = of_route.map(|rest| rest.split('}').next().unwrap());
+            assert_eq!(
+                of_path.collect::<BTreeSet<_>>(),
+                of_route.collect::<BTreeSet<_>>(),
+                "{}",
+                function.name
+            );
+        }
+        let paths = self.0["paths"].as_object().unwrap().values();
+        let methods = paths.flat_map(|path| path.as_object().unwrap().keys());
+        assert_eq!(methods.filter(|name| *name != "parameters").count(), functions.len());
+    }
+
+    /// Returns the names and schemas of the parameters in the path of a function.
+    fn path_parameters<'a>(
+        &'a self,
+        function: &HttpFunction,
+    ) -> impl Iterator<Item = (&'a str, &'a Value)> + use<'a> {
+        let all = self.0["paths"][function.route]["parameters"].as_array().into_iter().flatten();
+        let of_path = all.filter(|parameter| parameter["in"] == "path");
+        of_path.map(|parameter| (parameter["name"].as_str().unwrap(), &parameter["schema"]))
+    }
+
+    /// Each answer has an example that is as its schema says. Returns how many there are.
+    pub fn examples_fit(&self) -> usize {
+        let paths = self.0["paths"].as_object().unwrap().values();
+        let operations = paths.flat_map(|path| path.as_object().unwrap().values());
+        let responses = operations.filter_map(|operation| operation["responses"].as_object());
+        let responses: Vec<&Value> = responses.flat_map(|all| all.values()).collect();
+        let problem = &self.0["components"]["responses"]["Problem"];
+        let contents = responses.into_iter().chain([problem]);
+        let contents = contents.filter_map(|response| response["content"].as_object());
+        let mut examples = 0;
+        for content in contents.flat_map(|content| content.values()) {
+            let (schema, example) = (&content["schema"], self.example(&content["schema"]));
+            assert_eq!(self.difference(schema, &example), None, "{example}");
+            examples += 1;
+        }
+        examples
+    }
+
+    /// The app takes the examples of the document, and answers as the document says. Returns the names of
+    /// the functions that found no item for their example, or one in the way.
+    pub async fn examples_are_taken<A: AppUnderTest>(&self, world: &World<A>) -> Vec<&'static str> {
+        let mut functions = World::<A>::http_functions();
+        functions.retain(|function| function.method == "PUT" || function.method == "POST");
+        functions.sort_by_key(|function| Reverse(function.method.to_string()));
+        let mut taken = BTreeSet::new();
+        // In the second round there is what others need.
+        for function in [&functions, &functions].into_iter().flatten() {
+            let parameters = self.path_parameters(function);
+            let path = parameters.fold(function.route.to_owned(), |path, (name, schema)| {
+                path.replace(&format!("{{{name}}}"), self.example(schema).as_str().unwrap())
+            });
+            let body = self.body(function).map(|schema| self.example(schema));
+            let answer = world.call(function.method.as_str(), &path, &[], body).await;
+            if answer.status.is_success() {
+                self.check(function.method.as_str(), &path, &answer);
+                taken.insert(function.name);
+            }
+            let status = answer.status.as_u16();
+            assert!(matches!(status, 200..300 | 404 | 409), "{}: {}", function.name, answer.text);
+        }
+        let names = functions.iter().map(|function| function.name);
+        names.filter(|name| !taken.contains(name)).collect()
+    }
+}

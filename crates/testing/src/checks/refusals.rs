@@ -1,0 +1,170 @@
+//! Requests that no function takes.
+
+use axum::body::Body;
+use futures::stream;
+use tributary_functions::http::HttpFunction;
+
+use super::openapi::Document;
+use crate::{
+    AppUnderTest, World,
+    answers::free_of_charge,
+    problems::{bad_fields, problem},
+};
+
+const JSON: Option<&str> = Some("application/json");
+
+/// Bodies that are not JSON, or not an object.
+const MALFORMED: [&str; 21] = [
+    "",
+    " ",
+    "{",
+    "}",
+    "nul",
+    "{\"name\": }",
+    "{'name': 'Ann'}",
+    "{\"a\":1,}",
+    "{\"a\":\"\\ud800\"}",
+    "{\"a\":\"\\x\"}",
+    "{\"a\":01}",
+    "{} {}",
+    "\u{feff}{}",
+    "name=Ann",
+    "<a/>",
+    "{\"a\":\"\n\"}",
+    "null",
+    "true",
+    "0",
+    "\"text\"",
+    "[{\"name\":\"Ann\"}]",
+];
+
+const NOT_JSON: [Option<&str>; 8] = [
+    None,
+    Some(""),
+    Some("text/plain"),
+    Some("text/json"),
+    Some("application/x-www-form-urlencoded"),
+    Some("multipart/form-data; boundary=json"),
+    Some("application/xml; application/json"),
+    Some("application/jsonp"),
+];
+
+/// Queries with a parameter that stands twice, and its name. It would mean one thing to admission control,
+/// to the host or to a proxy, and another to the handler.
+const TWICE: [(&str, &str); 7] = [
+    ("limit=1&limit=100", "limit"),
+    ("limit=1&cursor=x&l%69mit=1", "limit"),
+    ("limit=100&%6Cimit=1", "limit"),
+    ("q=ab&q=ab", "q"),
+    // The host reads its names whatever their case.
+    ("code=a&CODE=b", "CODE"),
+    ("unknown&unknown", "unknown"),
+    ("n+n=1&n%20n=2", "n n"),
+];
+
+const METHODS: [&str; 8] = ["GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "PURGE"];
+
+/// Sends bad requests to every function: malformed and oversized bodies, bodies of another type, bodies
+/// without their fields, parameters that stand twice, path parameters that are no text, and methods that
+/// the route does not have. Each is refused with a problem document that names what is wrong, and without
+/// a request to the store.
+pub async fn bad_requests_are_refused<A: AppUnderTest>(world: &World<A>) {
+    let (document, functions) = (Document::of::<A>(), World::<A>::http_functions());
+    let mark = world.endpoint.request_count();
+    for function in &functions {
+        let path = path_of(function, "a1");
+        parameters_that_stand_twice(world, function, &path).await;
+        path_parameters_that_are_no_text(world, function).await;
+        other_methods(world, &functions, function, &path).await;
+        if let Some(required) = document.required_fields(function) {
+            bad_bodies(world, (function.method.as_str(), &path)).await;
+            let answer = world.send_body((function.method.as_str(), &path), JSON, "{}").await;
+            assert_eq!(bad_fields(&answer), required, "{}", function.name);
+        }
+    }
+    assert_eq!(world.endpoint.request_count(), mark, "a bad request came to the store");
+}
+
+/// The path of a function with this value in place of each parameter.
+fn path_of(function: &HttpFunction, value: &str) -> String {
+    let segments = function.route.split('/');
+    let filled = segments.map(|segment| if segment.starts_with('{') { value } else { segment });
+    filled.collect::<Vec<_>>().join("/")
+}
+
+async fn parameters_that_stand_twice<A: AppUnderTest>(
+    world: &World<A>,
+    function: &HttpFunction,
+    path: &str,
+) {
+    for (query, name) in TWICE {
+        let path = format!("{path}?{query}");
+        let answer = world.call(function.method.as_str(), &path, &[], None).await;
+        assert_eq!(bad_fields(&answer), [name], "{} {query}", function.name);
+        free_of_charge(&answer);
+    }
+}
+
+async fn path_parameters_that_are_no_text<A: AppUnderTest>(
+    world: &World<A>,
+    function: &HttpFunction,
+) {
+    for parameter in function.route.split('/').filter(|segment| segment.starts_with('{')) {
+        let path = function.route.replace(parameter, "%FF");
+        let path = path.replace(['{', '}'], "");
+        let answer = world.call(function.method.as_str(), &path, &[], None).await;
+        let name = parameter.trim_matches(['{', '}']);
+        assert_eq!(bad_fields(&answer), [name], "{}", function.name);
+        free_of_charge(&answer);
+    }
+}
+
+async fn other_methods<A: AppUnderTest>(
+    world: &World<A>,
+    functions: &[HttpFunction],
+    function: &HttpFunction,
+    path: &str,
+) {
+    let own = functions.iter().filter(|other| other.route == function.route);
+    let mut own: Vec<&str> = own.map(|other| other.method.as_str()).collect();
+    let others = METHODS.into_iter().filter(|method| !own.contains(method));
+    let others: Vec<_> = others.collect();
+    // A caller that may GET may HEAD.
+    if own.contains(&"GET") {
+        own.push("HEAD");
+    }
+    own.sort_unstable();
+    for method in others {
+        let answer = world.call(method, path, &[], None).await;
+        problem(&answer, 405);
+        let mut allowed: Vec<&str> = answer.header("allow").split(',').map(str::trim).collect();
+        allowed.sort_unstable();
+        assert_eq!(allowed, own, "{method} {path}");
+        free_of_charge(&answer);
+    }
+}
+
+async fn bad_bodies<A: AppUnderTest>(world: &World<A>, route: (&str, &str)) {
+    let refused = async |content_type, body: Body, status| {
+        let answer = world.send_body(route, content_type, body).await;
+        problem(&answer, status);
+        free_of_charge(&answer);
+    };
+    for body in MALFORMED {
+        refused(JSON, body.into(), 400).await;
+    }
+    for body in [&b"\xff\xfe"[..], b"{\"name\": \"\xff\"}", b"\x00"] {
+        refused(JSON, body.into(), 400).await;
+    }
+    for (open, close) in [("[", "]"), ("{\"a\":", "}")] {
+        let deep = format!("{}0{}", open.repeat(100_000), close.repeat(100_000));
+        refused(JSON, deep.into(), 400).await;
+        refused(JSON, open.repeat(100_000).into(), 400).await;
+    }
+    let parts = [Ok("{\"name\":"), Err(std::io::Error::other("reset"))];
+    refused(JSON, Body::from_stream(stream::iter(parts)), 400).await;
+    for content_type in NOT_JSON {
+        refused(content_type, "{}".into(), 415).await;
+    }
+    refused(JSON, " ".repeat(5 * 1024 * 1024).into(), 413).await;
+}

@@ -1,0 +1,136 @@
+//! What callers see of an instance that works on as many requests as it can.
+
+use std::{convert::Infallible, time::Duration};
+
+use axum::{body::Body, http::Request};
+use bytes::Bytes;
+use futures::{StreamExt, join, stream};
+use serde_json::{Value, json};
+use tower::ServiceExt;
+use tributary_functions::{app::Options, http::AdmissionOptions};
+use tributary_testing::{
+    RequestKind::{Query, Read},
+    answers::free_of_charge,
+    interleavings::held,
+    problems::problem,
+};
+
+use crate::{World, given};
+
+const SOON: Duration = Duration::from_millis(20);
+const LATE: Duration = Duration::from_secs(10);
+
+async fn world_with(requests: u16, memory_mib: u16, wait: Duration) -> World {
+    let admission = AdmissionOptions { requests, memory_mib, wait };
+    given::rooms().await.with_app(Options { admission, ..World::options() }).await
+}
+
+/// A page whose items can be large: it may need all the memory that there is for large answers.
+const LARGE: &str = "/api/rooms/r1/bookings";
+
+#[tokio::test]
+async fn a_request_too_many_is_a_503_that_says_when_to_come_back() {
+    let world = world_with(1, 32, SOON).await;
+    let (hold, first) = held((&world, Read, "rooms"), world.get("/api/rooms/r1")).await;
+    for path in ["/api/rooms/r2", "/api/people/ann/rooms", "/api/newest-rooms"] {
+        let refused = world.get(path).await;
+        let problem = problem(&refused, 503);
+        assert_eq!(problem["type"], "urn:tributary:problem:overloaded", "{path}");
+        assert_eq!(refused.header("retry-after"), "1");
+        free_of_charge(&refused);
+    }
+    // The change feed is the host's to bound: it does not wait behind callers.
+    let rooms = world.items("rooms").await;
+    world.deliver("NewestRooms", &rooms).await.unwrap();
+    hold.release();
+    first.await.expect(200);
+    assert_eq!(world.list("/api/newest-rooms").await[0]["id"], "r1");
+}
+
+#[tokio::test]
+async fn a_request_waits_for_its_turn() {
+    let world = world_with(1, 1, LATE).await;
+    for (kind, path) in [(Read, "/api/rooms/r1"), (Query, LARGE)] {
+        let (hold, first) = held((&world, kind, "rooms"), world.get(path)).await;
+        let first = async {
+            hold.release();
+            first.await
+        };
+        let (second, third, first) = join!(world.get(path), world.get("/api/rooms/r1"), first);
+        for answer in [first, second, third] {
+            answer.expect(200);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_request_that_waits_for_memory_keeps_no_small_one_waiting() {
+    let world = world_with(2, 1, SOON).await;
+    let (hold, page) = held((&world, Query, "rooms"), world.get(LARGE)).await;
+    problem(&world.get(&format!("{LARGE}?limit=50")).await, 503);
+    world.get("/api/newest-rooms").await.expect(200);
+    world.get("/api/rooms/r1").await.expect(200);
+    given::booking(&world, "r1", "bob").await.expect(201);
+    let large = json!({"personId": "ann", "title": "T", "note": "x".repeat(100_000)});
+    problem(&world.put("/api/rooms/r2", large.clone()).await, 503);
+    hold.release();
+    page.await.expect(200);
+    world.put("/api/rooms/r2", large).await.expect(201);
+}
+
+#[tokio::test]
+async fn a_request_that_waits_for_memory_has_no_place_yet() {
+    let world = world_with(2, 1, LATE).await;
+    let (hold, page) = held((&world, Query, "rooms"), world.get(LARGE)).await;
+    let small = async {
+        world.get("/api/rooms/r1").await.expect(200);
+        hold.release();
+        page.await.expect(200);
+    };
+    let other = format!("{LARGE}?limit=50");
+    let (large, ()) = join!(world.get(&other), small);
+    large.expect(200);
+}
+
+#[tokio::test]
+async fn an_answer_takes_memory_until_it_is_sent() {
+    let world = world_with(2, 1, SOON).await;
+    let purpose = "x".repeat(10_000);
+    for _ in 0..40 {
+        given::booking_for(&world, "r1", "bob", &purpose).await.expect(201);
+    }
+    let request = Request::get(format!("{LARGE}?limit=40")).body(Body::empty()).unwrap();
+    let unsent = world.router.clone().oneshot(request).await.unwrap();
+    // 400 KB of 1 MiB: there is room for three bookings, and not for 20.
+    world.get(&format!("{LARGE}?limit=3")).await.expect(200);
+    problem(&world.get(LARGE).await, 503);
+    drop(unsent);
+    world.get(LARGE).await.expect(200);
+}
+
+#[tokio::test]
+async fn a_page_is_full_however_little_memory_there_is() {
+    let world = world_with(1, 1, SOON).await;
+    let purpose = "\u{1}".repeat(10_000);
+    for _ in 0..30 {
+        given::booking_for(&world, "r1", "bob", &purpose).await.expect(201);
+    }
+    let page = world.get(&format!("{LARGE}?limit=29")).await.expect(200).json();
+    assert_eq!(page["items"].as_array().map(Vec::len), Some(29));
+    assert_ne!(page["nextCursor"], Value::Null);
+}
+
+/// A sender of a body has no place before its body is there.
+#[tokio::test]
+async fn a_slow_sender_takes_no_place() {
+    let world = world_with(1, 32, SOON).await;
+    let body = stream::iter([Ok::<_, Infallible>(Bytes::from("{"))]).chain(stream::pending());
+    let request = Request::put("/api/rooms/r2").header("content-type", "application/json");
+    let request = request.body(Body::from_stream(body)).unwrap();
+    let mut slow = Box::pin(world.send(request));
+    assert!(futures::poll!(&mut slow).is_pending());
+    for _ in 0..3 {
+        world.get("/api/rooms/r1").await.expect(200);
+        assert!(futures::poll!(&mut slow).is_pending());
+    }
+}

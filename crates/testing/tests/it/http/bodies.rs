@@ -1,0 +1,77 @@
+//! JSON bodies that are taken: in which words, up to which size. Those that are refused are in
+//! [`refusals`](super::refusals).
+
+use std::convert::Infallible;
+
+use axum::body::Body;
+use bytes::Bytes;
+use futures::stream;
+use serde_json::json;
+use tributary_testing::{answers::free_of_charge, problems::problem};
+
+use crate::given;
+
+const JSON: Option<&str> = Some("application/json");
+const ROOM: (&str, &str) = ("PUT", "/api/rooms/r2");
+
+fn body() -> String {
+    json!({"personId": "ann", "title": "T"}).to_string()
+}
+
+#[tokio::test]
+async fn every_way_to_say_json_is_taken() {
+    let world = given::rooms().await;
+    for content_type in [
+        "application/json",
+        "application/json; charset=utf-8",
+        "application/json;charset=UTF-8",
+        "Application/JSON",
+        "application/problem+json",
+        "application/merge-patch+json",
+        "application/vnd.example.v1+json; q=1",
+    ] {
+        let answer = world.send_body(ROOM, Some(content_type), body()).await;
+        assert!(answer.status.is_success(), "{content_type}: {}", answer.text);
+    }
+}
+
+#[tokio::test]
+async fn a_body_of_1_mib_is_taken_and_one_byte_more_is_not() {
+    const LIMIT: usize = 1024 * 1024;
+    let world = given::rooms().await;
+    let padded = |size: usize| format!("{}{}", " ".repeat(size - body().len()), body());
+    // With Content-Length and without, in chunks.
+    for body in [Body::from(padded(LIMIT + 1)), in_chunks(&padded(LIMIT + 1))] {
+        let answer = world.send_body(ROOM, JSON, body).await;
+        problem(&answer, 413);
+        free_of_charge(&answer);
+    }
+    world.send_body(ROOM, JSON, padded(LIMIT)).await.expect(201);
+    world.send_body(ROOM, JSON, in_chunks(&padded(LIMIT))).await.expect(200);
+}
+
+#[tokio::test]
+async fn the_limit_counts_bytes_as_sent() {
+    let world = given::rooms().await;
+    // A note of 180,000 bytes, written in more than 1 MiB of escapes.
+    for (bytes, status) in [(180_000, 413), (170_000, 201)] {
+        let escaped = "\\u0078".repeat(bytes);
+        let body = format!(r#"{{"personId":"ann","title":"T","note":"{escaped}"}}"#);
+        world.send_body(ROOM, JSON, body).await.expect(status);
+    }
+}
+
+#[tokio::test]
+async fn escapes_are_read_as_json_says() {
+    let world = given::rooms().await;
+    let body = r#"{"\u0070ersonId": "ann", "title": "\u0041nn\ud83d\ude00"}"#;
+    let room = world.send_body(ROOM, JSON, body).await.expect(201).json();
+    assert_eq!(room["title"], "Ann😀");
+}
+
+/// A body whose length is not known before its end.
+fn in_chunks(text: &str) -> Body {
+    let chunks: Vec<Result<Bytes, Infallible>> =
+        text.as_bytes().chunks(10_000).map(|chunk| Ok(Bytes::copy_from_slice(chunk))).collect();
+    Body::from_stream(stream::iter(chunks))
+}

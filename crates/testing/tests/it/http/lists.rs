@@ -1,0 +1,62 @@
+//! The lists of the rooms under the checks for every list.
+
+use serde_json::json;
+use tokio::runtime::Runtime;
+use tributary_testing::checks::lists::{self, ListUnderTest};
+
+use crate::{World, given};
+
+const BOOKINGS: ListUnderTest = ListUnderTest {
+    path: "/api/rooms/r1/bookings?",
+    container: "rooms",
+    having: &[("type", "booking")],
+    id_prefix: "",
+    needs: "purpose",
+    date: Some("creationDate"),
+};
+
+const ROOMS: ListUnderTest = ListUnderTest {
+    path: "/api/people/ann/rooms?",
+    container: "people",
+    having: &[("type", "room")],
+    id_prefix: "room:",
+    needs: "title",
+    date: Some("creationDate"),
+};
+
+async fn world() -> World {
+    let world = given::rooms().await;
+    for n in 0..7 {
+        given::room(&world, &format!("n{n}"), "ann").await.expect(201);
+        given::booking(&world, "r1", "bob").await.expect(201);
+    }
+    world.settle().await;
+    world
+}
+
+#[tokio::test]
+async fn a_list_shows_each_item_once_past_unreadable_ones() {
+    let world = world().await;
+    for list in [BOOKINGS, ROOMS] {
+        list.shows_each_item_once(&world).await;
+        list.leaves_unreadable_items_out(&world).await;
+    }
+}
+
+/// What follows is not looked for in the same request: it may be thousands of items away.
+#[tokio::test]
+async fn a_page_of_unreadable_items_is_empty_and_names_where_the_list_goes_on() {
+    let world = world().await;
+    for id in &BOOKINGS.ids(&world, 100).await[..2] {
+        world.make_unreadable("rooms", id, "purpose").await;
+    }
+    let page = BOOKINGS.page(&world, 1, None).await.expect(200).json();
+    assert_eq!((&page["items"], page["nextCursor"].is_string()), (&json!([]), true), "{page}");
+}
+
+#[test]
+fn a_forged_cursor_is_refused_or_shows_a_part_of_the_same_list_for_the_price_of_a_page() {
+    let runtime = Runtime::new().unwrap();
+    let world = runtime.block_on(world());
+    lists::forged_cursors_are_refused(&runtime, &world, &[BOOKINGS, ROOMS]);
+}

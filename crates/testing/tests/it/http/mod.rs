@@ -1,0 +1,14 @@
+//! What the framework promises of every function over HTTP.
+
+mod admission;
+mod bodies;
+mod budgets;
+mod conditions;
+mod faults;
+mod lists;
+mod openapi;
+mod paging;
+mod problems;
+mod refusals;
+mod repeats;
+mod stale_replicas;

@@ -1,0 +1,334 @@
+//! Lists in pages: each item exactly once, in order, whatever the limits and whatever changes.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proptest::{collection::vec, prelude::*};
+use serde_json::{Value, json};
+use tokio::runtime::Runtime;
+use tributary_testing::{answers::free_of_charge, problems::bad_fields};
+
+use crate::{World, given};
+
+/// A creation date and an id: what lists are sorted by.
+type Key = (String, String);
+
+/// A list in a world with [`given::rooms`].
+#[derive(Debug, Clone, Copy)]
+enum Kind {
+    /// The bookings of `r1`, oldest first.
+    Bookings,
+    /// The rooms of Ann, newest first.
+    Rooms,
+}
+
+use Kind::{Bookings, Rooms};
+
+impl Kind {
+    fn path(self) -> &'static str {
+        match self {
+            Bookings => "/api/rooms/r1/bookings",
+            Rooms => "/api/people/ann/rooms",
+        }
+    }
+
+    /// Writes an item past the app, since the app would choose the date.
+    async fn write(self, world: &World, (date, id): &Key) {
+        let (container, item) = match self {
+            Bookings => (
+                "rooms",
+                json!({
+                    "type": "booking", "id": id, "roomId": "r1", "personId": "ann",
+                    "purpose": "P", "creationDate": date, "roomVersion": 1,
+                }),
+            ),
+            Rooms => (
+                "people",
+                json!({
+                    "type": "room", "id": format!("room:{id}"), "roomId": id, "personId": "ann",
+                    "personName": "Ann", "title": "T", "bookingCount": 0, "creationDate": date,
+                    "version": 1,
+                }),
+            ),
+        };
+        world.write_item(container, &item).await;
+    }
+
+    async fn delete(self, world: &World, (_, id): &Key) {
+        let (container, partition, id) = match self {
+            Bookings => ("rooms", "r1", id.clone()),
+            Rooms => ("people", "ann", format!("room:{id}")),
+        };
+        world.container(container).await.delete_item(partition, &id, None).await.unwrap();
+    }
+
+    fn sorted(self, keys: impl IntoIterator<Item = Key>) -> Vec<Key> {
+        let mut keys: Vec<Key> = keys.into_iter().collect();
+        keys.sort_unstable();
+        if matches!(self, Rooms) {
+            keys.reverse();
+        }
+        keys
+    }
+}
+
+/// A key whose date is one of five, so that many items share one.
+fn key(date: u8, id: u16) -> Key {
+    (format!("2026-11-21T09:25:0{}.120Z", date % 5), format!("n{}", letters(id)))
+}
+
+/// A number in letters of both cases, with dots and digits: ids that sort in many ways.
+fn letters(n: u16) -> String {
+    let alphabet = ["a", "B", "Z", "z", "0", "-", ".", "_"];
+    let mut n = usize::from(n);
+    let mut text = String::new();
+    while n > 0 {
+        text.push_str(alphabet[n % 8]);
+        n /= 8;
+    }
+    text
+}
+
+async fn page(
+    world: &World,
+    kind: Kind,
+    limit: usize,
+    cursor: Option<&str>,
+) -> (Vec<Key>, Option<String>) {
+    let cursor = cursor.map(|cursor| format!("&cursor={cursor}")).unwrap_or_default();
+    let path = format!("{}?limit={limit}{cursor}", kind.path());
+    let list = world.get(&path).await.expect(200).json();
+    let text = |item: &Value, member: &str| item[member].as_str().unwrap().to_owned();
+    let items = list["items"].as_array().unwrap();
+    let keys = items.iter().map(|item| (text(item, "creationDate"), text(item, "id"))).collect();
+    (keys, list["nextCursor"].as_str().map(str::to_owned))
+}
+
+async fn world_with(kind: Kind, keys: &BTreeSet<Key>) -> World {
+    let world = given::rooms().await;
+    for key in keys {
+        kind.write(&world, key).await;
+    }
+    world
+}
+
+/// Items with dates and ids, where one id has one date.
+fn keys(items: &[(u8, u16)]) -> BTreeSet<Key> {
+    let by_id: BTreeMap<u16, u8> = items.iter().map(|(date, id)| (*id, *date)).collect();
+    by_id.into_iter().map(|(id, date)| key(date, id)).collect()
+}
+
+fn kinds() -> impl Strategy<Value = Kind> {
+    prop_oneof![Just(Bookings), Just(Rooms)]
+}
+
+/// What happens between two pages.
+#[derive(Debug, Clone)]
+enum Event {
+    Insert(u8, u16),
+    /// Deletes one of the items that are there.
+    Delete(prop::sample::Index),
+}
+
+fn events() -> impl Strategy<Value = Event> {
+    prop_oneof![
+        (any::<u8>(), 500u16..900).prop_map(|(date, id)| Event::Insert(date, id)),
+        any::<prop::sample::Index>().prop_map(Event::Delete),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 16, failure_persistence: None, ..Default::default() })]
+
+    #[test]
+    fn following_the_cursor_visits_every_item_once_in_order(
+        kind in kinds(),
+        items in vec((any::<u8>(), 1u16..500), 0..70),
+        limits in vec(prop_oneof![1usize..12, Just(100)], 1..6),
+    ) {
+        Runtime::new().unwrap().block_on(async {
+            let expected = keys(&items);
+            let world = world_with(kind, &expected).await;
+            let mut visited = Vec::new();
+            let mut cursor = None;
+            for limit in limits.iter().cycle() {
+                let (found, next) = page(&world, kind, *limit, cursor.as_deref()).await;
+                visited.extend_from_slice(&found);
+                if next.is_none() {
+                    assert!(found.len() <= *limit);
+                    break;
+                }
+                assert_eq!(found.len(), *limit, "every page but the last is full");
+                cursor = next;
+            }
+            assert_eq!(visited, kind.sorted(expected));
+        });
+    }
+
+    #[test]
+    fn changes_between_pages_neither_repeat_nor_skip_what_was_there_all_along(
+        kind in kinds(),
+        items in vec((any::<u8>(), 1u16..500), 10..60),
+        limits in vec(1usize..9, 1..6),
+        events in vec(vec(events(), 0..5), 1..10),
+    ) {
+        Runtime::new().unwrap().block_on(async {
+            let mut there = keys(&items);
+            let mut all_along = there.clone();
+            let world = world_with(kind, &there).await;
+            let mut visited = Vec::new();
+            let mut cursor = None;
+            let mut events = events.iter();
+            for limit in limits.iter().cycle() {
+                let (found, next) = page(&world, kind, *limit, cursor.as_deref()).await;
+                assert!(found.iter().all(|key| there.contains(key)), "{found:?}");
+                visited.extend(found);
+                if next.is_none() {
+                    break;
+                }
+                cursor = next;
+                for event in events.next().into_iter().flatten() {
+                    match event {
+                        Event::Insert(date, id) => {
+                            let key = key(*date, *id);
+                            if there.iter().all(|(_, id)| *id != key.1) {
+                                kind.write(&world, &key).await;
+                                there.insert(key);
+                            }
+                        }
+                        Event::Delete(index) if !there.is_empty() => {
+                            let key = there.iter().nth(index.index(there.len())).unwrap().clone();
+                            kind.delete(&world, &key).await;
+                            there.remove(&key);
+                            all_along.remove(&key);
+                        }
+                        Event::Delete(_) => {}
+                    }
+                }
+            }
+            let once: BTreeSet<Key> = visited.iter().cloned().collect();
+            assert_eq!(once.len(), visited.len(), "an item was repeated");
+            assert_eq!(visited, kind.sorted(visited.clone()));
+            assert!(all_along.is_subset(&once), "skipped: {:?}", all_along.difference(&once));
+        });
+    }
+}
+
+#[tokio::test]
+async fn a_page_has_20_items_unless_told_otherwise() {
+    for kind in [Bookings, Rooms] {
+        let items: Vec<_> = (1..=101).map(|id| (0, id)).collect();
+        let world = world_with(kind, &keys(&items)).await;
+        for (query, n, more) in
+            [("", 20, true), ("?limit=1", 1, true), ("?limit=100", 100, true), ("?", 20, true)]
+        {
+            let list = world.get(&format!("{}{query}", kind.path())).await.expect(200).json();
+            assert_eq!(list["items"].as_array().unwrap().len(), n);
+            assert_eq!(list["nextCursor"].is_string(), more);
+        }
+        let last = format!("{}?limit=1&cursor={}", kind.path(), cursor(&world, kind, 100).await);
+        let list = world.get(&last).await.expect(200).json();
+        assert_eq!(
+            (list["items"].as_array().unwrap().len(), &list["nextCursor"]),
+            (1, &Value::Null)
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_list_that_just_fills_a_page_has_no_next_one() {
+    for kind in [Bookings, Rooms] {
+        let items: Vec<_> = (1..=20).map(|id| (0, id)).collect();
+        let world = world_with(kind, &keys(&items)).await;
+        let list = world.get(kind.path()).await.expect(200).json();
+        assert_eq!(list["items"].as_array().unwrap().len(), 20);
+        assert_eq!(list["nextCursor"], Value::Null);
+    }
+}
+
+#[tokio::test]
+async fn a_cursor_may_be_used_again_and_at_another_instance() {
+    let items: Vec<_> = (1..=9).map(|id| (0, id)).collect();
+    let world = world_with(Bookings, &keys(&items)).await;
+    let other = world.second_instance().await;
+    let cursor = cursor(&world, Bookings, 4).await;
+    let first = page(&world, Bookings, 3, Some(&cursor)).await;
+    assert_eq!(page(&other, Bookings, 3, Some(&cursor)).await, first);
+}
+
+const LISTS: [&str; 2] = ["/api/rooms/r1/bookings", "/api/people/ann/rooms"];
+
+#[tokio::test]
+async fn a_bad_limit_is_refused() {
+    let world = given::rooms().await;
+    for path in LISTS {
+        for limit in ["0", "101", "-1", "abc", "", "1.5", "0x10", "%20", "4294967297", "%FF"] {
+            let answer = world.get(&format!("{path}?limit={limit}")).await;
+            assert_eq!(bad_fields(&answer), ["limit"], "{limit:?}");
+            free_of_charge(&answer);
+        }
+        for limit in ["1", "100"] {
+            world.get(&format!("{path}?limit={limit}&unknown=1")).await.expect(200);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_bad_cursor_is_refused() {
+    let items: Vec<_> = (1..=9).map(|id| (0, id)).collect();
+    let world = world_with(Bookings, &keys(&items)).await;
+    let good = cursor(&world, Bookings, 4).await;
+    let cut = &good[..good.len() - 3];
+    for bad in [
+        "",
+        "x",
+        "W10",
+        "bnVsbA",
+        "%00",
+        "%FF",
+        "e30",
+        cut,
+        &format!("{good}x"),
+        &"A".repeat(5_000),
+    ] {
+        for path in LISTS {
+            let answer = world.get(&format!("{path}?cursor={bad}")).await;
+            assert_eq!(bad_fields(&answer), ["cursor"], "{bad}");
+            free_of_charge(&answer);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_cursor_of_another_list_is_refused() {
+    let items: Vec<_> = (1..=9).map(|id| (0, id)).collect();
+    let world = world_with(Bookings, &keys(&items)).await;
+    for key in keys(&items) {
+        Rooms.write(&world, &key).await;
+    }
+    given::room(&world, "r2", "ann").await.expect(201);
+    let of_bookings = cursor(&world, Bookings, 4).await;
+    let of_rooms = cursor(&world, Rooms, 4).await;
+    for (path, foreign) in [
+        ("/api/people/ann/rooms", &of_bookings),
+        ("/api/people/bob/rooms", &of_rooms),
+        ("/api/rooms/r1/bookings", &of_rooms),
+        ("/api/rooms/r2/bookings", &of_bookings),
+    ] {
+        let answer = world.get(&format!("{path}?cursor={foreign}")).await;
+        assert_eq!(bad_fields(&answer), ["cursor"], "{path}");
+    }
+}
+
+#[tokio::test]
+async fn a_cursor_ends_with_its_parent() {
+    let items: Vec<_> = (1..=9).map(|id| (0, id)).collect();
+    let world = world_with(Bookings, &keys(&items)).await;
+    let cursor = cursor(&world, Bookings, 4).await;
+    world.delete("/api/rooms/r1").await.expect(204);
+    world.get(&format!("/api/rooms/r1/bookings?cursor={cursor}")).await.expect(404);
+}
+
+/// The cursor after the first page.
+async fn cursor(world: &World, kind: Kind, limit: usize) -> String {
+    page(world, kind, limit, None).await.1.unwrap()
+}

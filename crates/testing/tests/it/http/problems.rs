@@ -1,0 +1,174 @@
+//! Errors as problem documents, and the charge that answers carry.
+
+use std::collections::BTreeSet;
+
+use azure_data_cosmos::{AccountEndpoint, AccountReference};
+use futures::future::join_all;
+use serde_json::json;
+use tributary_functions::{app::Options, cosmos::Cosmos};
+use tributary_local::cosmos::WELL_KNOWN_KEY;
+use tributary_testing::{
+    Answer,
+    answers::{charged, free_of_charge},
+    problems::{bad_fields, problem},
+};
+
+use crate::{World, given};
+
+const JSON: Option<&str> = Some("application/json");
+const ROOM: (&str, &str) = ("PUT", "/api/rooms/r1");
+
+#[tokio::test]
+async fn a_path_that_no_route_has_is_not_found() {
+    let world = World::new().await;
+    for path in [
+        "/api/nothing",
+        "/api/rooms/",
+        "/api/rooms/r1/bookings/b/more",
+        "/api/Rooms/r1",
+        "/api/rooms/r1/people",
+        "/api/newest-rooms/1",
+        "/rooms/r1",
+    ] {
+        for method in ["GET", "POST", "PUT", "DELETE", "PATCH"] {
+            let answer = world.call(method, path, &[], None).await;
+            problem(&answer, 404);
+            free_of_charge(&answer);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_store_that_cannot_be_reached_is_a_503_with_retry_after() {
+    let nobody = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = format!("http://{}/", nobody.local_addr().unwrap());
+    drop(nobody);
+    let endpoint: AccountEndpoint = address.parse().unwrap();
+    let account = AccountReference::with_authentication_key(endpoint, WELL_KNOWN_KEY);
+    let mut world = World::new().await;
+    let cosmos = Cosmos::new(account, None, "rooms".into());
+    world.router = World::app(&cosmos, Options::default()).into_handler().into_router().unwrap();
+    let answer = world.get("/api/rooms/r1").await;
+    problem(&answer, 503);
+    assert!(answer.header("retry-after").parse::<u32>().is_ok(), "{answer:?}");
+    problem(&world.send_body(ROOM, None, "{}").await, 415);
+}
+
+#[tokio::test]
+async fn each_status_has_its_type() {
+    let world = given::rooms().await;
+    let mut types = BTreeSet::new();
+    for (answer, status) in [
+        (world.send_body(ROOM, JSON, "{").await, 400),
+        (world.put(ROOM.1, json!({})).await, 400),
+        (world.get("/api/rooms/none").await, 404),
+        (world.delete("/api/newest-rooms").await, 405),
+        (given::room(&world, "r1", "bob").await, 409),
+        (world.call("DELETE", ROOM.1, &[("if-match", "\"0\"")], None).await, 412),
+        (world.send_body(ROOM, JSON, " ".repeat(1024 * 1024 + 1)).await, 413),
+        (world.send_body(ROOM, None, "{}").await, 415),
+    ] {
+        types.insert(problem(&answer, status)["type"].to_string());
+    }
+    assert_eq!(types.len(), 8, "{types:?}");
+}
+
+#[tokio::test]
+async fn errors_stand_only_in_what_failed_validation() {
+    let world = given::rooms().await;
+    let invalid = world.put(ROOM.1, json!({"personId": "ann", "title": 1})).await;
+    assert_eq!(bad_fields(&invalid), ["title"]);
+    for answer in [world.get("/api/rooms/none").await, given::room(&world, "r1", "bob").await] {
+        assert_eq!(answer.json().get("errors"), None);
+    }
+}
+
+#[tokio::test]
+async fn an_answer_carries_a_charge_if_it_used_the_store() {
+    let world = given::rooms().await;
+    let etag = world.get(ROOM.1).await.header("etag").to_owned();
+    let by_etag = [("if-none-match", etag.as_str())];
+    let text = json!({"personId": "ann", "title": "T"});
+    let other_state = [("if-match", "\"0\"")];
+    for answer in [
+        given::person(&world, "carl", "Carl").await.expect(201),
+        given::person(&world, "carl", "Carla").await.expect(200),
+        given::room(&world, "r2", "carl").await.expect(201),
+        given::room(&world, "r2", "ann").await.expect(409),
+        given::room(&world, "r3", "nobody").await.expect(404),
+        world.call("GET", ROOM.1, &by_etag, None).await.expect(304),
+        world.get("/api/rooms/none").await.expect(404),
+        world.call("PUT", ROOM.1, &other_state, Some(text)).await.expect(412),
+        given::booking(&world, "none", "bob").await.expect(404),
+        given::booking(&world, "r1", "bob").await.expect(201),
+        world.get("/api/rooms/r1/bookings").await.expect(200),
+        world.get("/api/rooms/none/bookings").await.expect(404),
+        world.get("/api/people/ann/room-count").await.expect(200),
+        world.get("/api/newest-rooms").await.expect(200),
+        world.delete(ROOM.1).await.expect(204),
+        world.delete(ROOM.1).await.expect(404),
+        world.get("/api/dead-letters/RoomCopies.x").await.expect(404),
+        world.delete("/api/dead-letters/RoomCopies.x").await.expect(404),
+    ] {
+        charged(&answer);
+    }
+    for answer in [
+        world.send_body(ROOM, None, "{}").await.expect(415),
+        world.send_body(ROOM, JSON, "{").await.expect(400),
+        given::person(&world, "ann", "").await.expect(400),
+        world.get("/api/rooms/r1/bookings?limit=0").await.expect(400),
+        world.delete("/api/people/ann").await.expect(405),
+        world.get("/api/nothing").await.expect(404),
+    ] {
+        free_of_charge(&answer);
+    }
+}
+
+#[tokio::test]
+async fn the_charge_is_the_sum_over_all_store_requests() {
+    let world = given::rooms().await;
+    let charge = |answer: Answer| -> f64 { answer.header("x-ms-request-charge").parse().unwrap() };
+    // A booking is read with its room, so it costs more than the room alone.
+    let booking = given::booking(&world, "r1", "bob").await.expect(201);
+    let alone = charge(world.get(ROOM.1).await.expect(200));
+    let both = charge(world.get(booking.header("location")).await.expect(200));
+    assert!(both > alone, "{both} {alone}");
+    // The same read costs the same: nothing of the requests before is counted.
+    assert!((charge(world.get(ROOM.1).await.expect(200)) - alone).abs() < 0.001);
+}
+
+#[tokio::test]
+async fn a_bug_has_the_id_of_the_invocation_that_the_log_has_its_cause_under() {
+    let world = World::new().await;
+    let bad = json!({"id": "bad", "roomId": "bad", "type": "room", "title": "secret"});
+    world.write_item("rooms", &bad).await;
+    let answer = world.invoke("an-invocation", ("GET", "/api/rooms/bad")).await.expect(500);
+    assert_eq!(answer.json()["invocationId"], "an-invocation");
+    assert_eq!(answer.json()["type"], "urn:tributary:problem:internal");
+    assert!(!answer.text.contains("secret"), "{}", answer.text);
+    let answer = world.get("/api/rooms/bad").await.expect(500);
+    assert!(answer.json().get("invocationId").is_none());
+}
+
+/// Also where refusals share the requests of one group, whose cost is divided among them.
+#[tokio::test(flavor = "multi_thread")]
+async fn every_refusal_that_asked_the_store_says_what_it_cost() {
+    let world = given::rooms().await;
+    let paths = (0..60).flat_map(|n| {
+        [
+            format!("/api/rooms/none/bookings/b{n}"),
+            format!("/api/rooms/none{n}/bookings/b"),
+            format!("/api/rooms/r1/bookings/b{n}"),
+            format!("/api/rooms/none/bookings/b{}", n % 3),
+        ]
+    });
+    let deletes = paths.map(|path| {
+        let world = world.clone();
+        tokio::spawn(async move { world.delete(&path).await })
+    });
+    for answer in join_all(deletes).await {
+        let answer = answer.unwrap();
+        problem(&answer, 404);
+        charged(&answer);
+    }
+}
