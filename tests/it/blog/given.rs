@@ -1,9 +1,6 @@
 //! Worlds that stories begin in, and short words for what happens in them.
 
-use axum::{
-    body::Body,
-    http::{Request, header},
-};
+use axum::body::Body;
 use azure_data_cosmos::clients::ContainerClient;
 use serde_json::{Value, json};
 
@@ -60,25 +57,12 @@ pub(crate) async fn raw(
     content_type: Option<&str>,
     body: impl Into<Body>,
 ) -> Answer {
-    let mut request = Request::builder().method(method).uri(path);
-    if let Some(content_type) = content_type {
-        request = request.header(header::CONTENT_TYPE, content_type);
-    }
-    world.send(request.body(body.into()).unwrap()).await
+    world.send_body((method, path), content_type, body).await
 }
 
 /// All items of a list, page by page.
 pub(crate) async fn all(world: &World, path: &str, limit: usize) -> Vec<Value> {
-    let mut items = Vec::new();
-    let mut cursor = String::new();
-    loop {
-        let page = world.get(&format!("{path}?limit={limit}{cursor}")).await.expect(200).json();
-        items.extend_from_slice(page["items"].as_array().unwrap());
-        match page["nextCursor"].as_str() {
-            Some(next) => cursor = format!("&cursor={next}"),
-            None => return items,
-        }
-    }
+    world.list_by(path, limit).await
 }
 
 /// The counts of comments and likes that a post shows, and the numbers of both in the lists.
@@ -95,6 +79,5 @@ pub(crate) async fn counts(world: &World, post_id: &str) -> [(u64, u64); 2] {
 
 /// A container of the account, past the app.
 pub(crate) async fn container(world: &World, id: &str) -> ContainerClient {
-    let client = world.endpoint.client().await.unwrap();
-    client.database_client("tributary").container_client(id, None).await.unwrap()
+    world.container(id).await
 }

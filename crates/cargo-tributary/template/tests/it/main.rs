@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test ends where what it needs is not there")]
 
+mod checks;
 mod notes;
 mod proofs;
 mod store;
