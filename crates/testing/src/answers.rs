@@ -1,4 +1,4 @@
-//! What every answer of an app has: its charge, its ETag, its timestamps.
+//! The parts of every answer of an app: its charge, its ETag, its timestamps.
 
 use serde_json::Value;
 

@@ -224,7 +224,7 @@ fn leaves(value: &mut Value) -> Vec<&mut Value> {
     }
 }
 
-/// What a caller makes of a cursor.
+/// A cursor that a caller has changed.
 #[derive(Debug, Clone)]
 struct Forgery {
     /// Which list, and which of its cursors.

@@ -1,4 +1,4 @@
-//! What the framework promises of every function over HTTP.
+//! The promises of the framework for every function over HTTP.
 
 mod admission;
 mod bodies;

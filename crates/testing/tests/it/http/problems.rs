@@ -40,9 +40,9 @@ async fn a_path_that_no_route_has_is_not_found() {
 
 #[tokio::test]
 async fn a_store_that_cannot_be_reached_is_a_503_with_retry_after() {
-    let nobody = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = format!("http://{}/", nobody.local_addr().unwrap());
-    drop(nobody);
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = format!("http://{}/", listener.local_addr().unwrap());
+    drop(listener);
     let endpoint: AccountEndpoint = address.parse().unwrap();
     let account = AccountReference::with_authentication_key(endpoint, WELL_KNOWN_KEY);
     let mut world = World::new().await;

@@ -1,8 +1,8 @@
-//! What an instance answers whose replica has not heard yet of what another instance has written.
+//! Answers of an instance whose replica does not show yet what another instance has written.
 
 use serde_json::json;
 use tributary_testing::{
-    RequestKind::{Batch, Read, Replace},
+    RequestKind::{self, Batch, Read, Replace},
     checks::at_other_instances,
     problems::problem,
 };
@@ -10,7 +10,7 @@ use tributary_testing::{
 use crate::{World, given};
 
 /// The kinds of the store requests since a mark.
-fn kinds(world: &World, mark: usize) -> Vec<tributary_testing::RequestKind> {
+fn kinds(world: &World, mark: usize) -> Vec<RequestKind> {
     world.endpoint.requests_since(mark).into_iter().map(|request| request.kind).collect()
 }
 

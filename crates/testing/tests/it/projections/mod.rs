@@ -1,4 +1,4 @@
-//! What the change feed keeps true, whatever the store, the host and the deliveries do.
+//! Projections, whatever the store, the host and the deliveries do.
 
 mod failure_contract;
 mod late_deliveries;
