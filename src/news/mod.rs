@@ -16,28 +16,21 @@ pub mod queries;
 
 pub mod audit;
 
-mod archive;
-mod departures;
-mod feeds;
-mod metrics;
-mod migration;
-mod moves;
-mod progress;
-mod relocations;
-mod settings;
-mod turns;
+pub mod timers;
 
-pub use feeds::News;
+mod progress;
+mod settings;
+mod state;
+
+pub use state::News;
 
 use std::time::Duration;
 
-use axum::extract::FromRef;
 use tributary_functions::{
     config::ConfigError,
     cosmos::Limits,
-    domain::{Context, Domain, Timer, bind},
+    domain::{Context, Domain, bind},
     http::{AuthLevel, Footprint, HttpFunction, QueryParameter, WorkQueue, get, post},
-    projection::Background,
 };
 
 use self::{
@@ -46,41 +39,14 @@ use self::{
     },
     model::ITEM_BYTES,
     queries::{get_item, list_items, search_items},
-    settings::NewsSettings,
-    turns::Slice,
 };
-
-/// What the handlers of the news take as their `State`: a part of it.
-#[derive(Clone)]
-pub struct NewsApp {
-    news: News,
-    background: Background,
-}
-
-impl FromRef<NewsApp> for News {
-    fn from_ref(app: &NewsApp) -> Self {
-        app.news.clone()
-    }
-}
 
 /// Returns the news as a domain of the app.
 pub fn domain(context: &Context<'_>) -> Result<Domain, ConfigError> {
-    let settings = NewsSettings::read(context.settings)?;
-    let news = News::new(context.cosmos, settings, context.clock);
-    let app = NewsApp { news: news.clone(), background: context.background.clone() };
-    let (migration, archive) = (app.clone(), app.clone());
+    let news = News::new(context)?;
     Ok(Domain {
-        http_functions: bind(http_functions(), &app),
-        timers: vec![
-            Timer::new("NewsMigration", "0 */15 * * * *", move || {
-                let NewsApp { news, background } = migration.clone();
-                async move { migration::migrate(&news, &background, Slice::TIMER).await.map(drop) }
-            }),
-            Timer::new("NewsArchive", "0 30 4 * * *", move || {
-                let NewsApp { news, background } = archive.clone();
-                async move { archive::archive(&news, &background, Slice::TIMER).await.map(drop) }
-            }),
-        ],
+        http_functions: bind(http_functions(), &news),
+        timers: timers::timers(&news),
         audit: Some(audit::audit(&news)),
         containers: vec![news.hot, news.warm, news.archive, news.locations],
         ..Domain::new("news")
@@ -92,7 +58,7 @@ const ARCHIVE_QUERY: [QueryParameter; 1] =
 
 /// The HTTP functions: crawlers and operators need a function key, readers none.
 #[rustfmt::skip]
-fn http_functions() -> Vec<HttpFunction<NewsApp>> {
+fn http_functions() -> Vec<HttpFunction<News>> {
     use AuthLevel::{Anonymous, Function};
     let item  = Footprint::Item(ITEM_BYTES);
     let items = Footprint::Page { item: ITEM_BYTES, limit: 20 };

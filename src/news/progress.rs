@@ -1,17 +1,26 @@
-//! What this process remembers of the migration's progress.
+//! How far the migration has come: as it is written down, and as this process remembers it.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
 };
 
+use serde::{Deserialize, Serialize};
 use tributary_functions::values::Timestamp;
 
-/// How long it is remembered. An older progress is true as well: more is asked for than is needed.
+use super::model::Ages;
+
+/// The partition of the records of the migration and the archive. No provider has this id.
+pub(super) const RECORDS: &str = "~records";
+/// The id of the [`ProgressRecord`].
+pub(super) const PROGRESS: &str = "migration";
+
+/// How long the progress is remembered. An older progress is true as well: more is asked for than is
+/// needed.
 const AGE: Duration = Duration::from_mins(1);
 
 /// How far the migration has come.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Migrated {
     /// What was published before this moment is not in the hot container alone, and every replica knows
     /// it.
@@ -25,6 +34,62 @@ impl Migrated {
     /// Nothing is migrated.
     pub(super) const NOTHING: Self =
         Self { all_before: Timestamp::EPOCH, none_since: Timestamp::EPOCH };
+}
+
+/// The progress of the migration, as it is written down: what was published before is in the warm
+/// container, or a colder one, and what is stored with such a date goes there, too.
+///
+/// It never goes back, so it stays true when the age at which items leave the hot container is raised:
+/// writers put no item before it into the hot container ([`Ages::tier`]), and each run brings along
+/// what an instance with another age has put there.
+///
+/// A reader believes it an [`Ages::SLACK`] after it was written down, and until then the one before:
+/// what a run has just copied may not be in the replica that answers the reader.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ProgressRecord {
+    id: String,
+    partition_key: String,
+    pub migrated_before: Timestamp,
+    /// What was published from this moment on was neither migrated nor stored in the warm container,
+    /// with an hour in advance for what comes until this is written down again.
+    none_since: Timestamp,
+    noted_at: Timestamp,
+    /// What was written down before.
+    formerly: Timestamp,
+}
+
+impl ProgressRecord {
+    /// Returns what is written down now, over what was written down before.
+    pub(super) fn next(
+        before: Timestamp,
+        known: Option<&Self>,
+        ages: &Ages,
+        now: Timestamp,
+    ) -> Self {
+        let none_since = now.before(ages.migrate_after).after(Ages::SLACK);
+        let formerly = known.map_or(Timestamp::EPOCH, |known| known.migrated_before);
+        let earlier = known.map_or(Timestamp::EPOCH, |known| known.none_since);
+        Self {
+            id: PROGRESS.to_owned(),
+            partition_key: RECORDS.to_owned(),
+            migrated_before: before.max(formerly),
+            none_since: none_since.max(earlier),
+            noted_at: now,
+            formerly,
+        }
+    }
+
+    /// Returns true if readers believe it.
+    pub(super) fn is_settled(&self, now: Timestamp) -> bool {
+        self.noted_at <= now.before(Ages::SLACK)
+    }
+
+    /// Returns the progress that readers believe.
+    pub(super) fn believed(&self, now: Timestamp) -> Migrated {
+        let all_before = if self.is_settled(now) { self.migrated_before } else { self.formerly };
+        Migrated { all_before, none_since: self.none_since }
+    }
 }
 
 /// The progress of the migration, as of at most a minute ago. Cloning is cheap.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use tributary_functions::{engines::relocation::CopyState, values::Timestamp};
 
 use super::known::{Copy, Known, KnownLocation, Seen};
-use crate::news::model::{Store, StoredItem};
+use crate::news::model::{StoredItem, Tier};
 
 /// How long a move may take before it is unsettled work. A command makes it in a second; the host ends
 /// a function after 10 minutes, and then another has to end the move.
@@ -31,7 +31,7 @@ pub(super) enum Wrong {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Twice {
     /// The other is in this colder container: one of the two is a relocation's copy.
-    Colder(Store),
+    Colder(Tier),
     /// The one in this partition, which the location names.
     Located(String),
     /// Nothing says it.
@@ -40,8 +40,8 @@ pub(super) enum Twice {
 
 impl Known {
     /// Returns what is wrong about the copy in `store`, of which `stored` was read.
-    pub(super) fn judge(&self, store: Store, stored: &StoredItem, now: Timestamp) -> Vec<Wrong> {
-        let Some(own) = self.copy(store, stored.public.partition_key.as_str()) else {
+    pub(super) fn judge(&self, tier: Tier, stored: &StoredItem, now: Timestamp) -> Vec<Wrong> {
+        let Some(own) = self.copy(tier, stored.public.partition_key.as_str()) else {
             return Vec::new();
         };
         let expires = stored.state != CopyState::Carried && stored.expires();
@@ -64,10 +64,10 @@ impl Known {
             }
             Seen::Here(_) => {
                 let mut wrong = Vec::new();
-                if self.in_partition(own).all(|other| other.store >= own.store) {
+                if self.in_partition(own).all(|other| other.tier >= own.tier) {
                     wrong.extend(self.place(own, location));
-                    let colder = self.in_partition(own).map(|other| other.store);
-                    let colder = colder.filter(|store| *store > own.store).min();
+                    let colder = self.in_partition(own).map(|other| other.tier);
+                    let colder = colder.filter(|tier| *tier > own.tier).min();
                     wrong.extend(colder.map(|store| Wrong::Twice(Twice::Colder(store))));
                 }
                 wrong
@@ -77,14 +77,14 @@ impl Known {
     }
 
     /// Returns where an item is whose location is missing or names another place, and its version.
-    pub(super) fn dislocated(&self) -> Option<(Store, String, u64)> {
+    pub(super) fn dislocated(&self) -> Option<(Tier, String, u64)> {
         let location = self.location();
         let hottest =
-            |own: &&Copy| own.is_here() && self.in_partition(own).all(|one| one.store >= own.store);
+            |own: &&Copy| own.is_here() && self.in_partition(own).all(|one| one.tier >= own.tier);
         let is_wrong = |own: &&Copy| matches!(self.place(own, location), Some(Wrong::Location(_)));
         let own = self.copies.iter().filter(hottest).find(is_wrong)?;
         match own.seen {
-            Seen::Here(version) => Some((own.store, own.key.clone(), version)),
+            Seen::Here(version) => Some((own.tier, own.key.clone(), version)),
             _ => None,
         }
     }
@@ -101,15 +101,13 @@ impl Known {
     /// Returns true if a carried copy goes away with what no other has. Of several the newest speaks.
     fn is_lost_with(&self, own: &Copy, version: u64) -> bool {
         let is_newer = |other: &Copy| match other.seen {
-            Seen::Carried(there) => {
-                (there, other.store, &other.key) > (version, own.store, &own.key)
-            }
+            Seen::Carried(there) => (there, other.tier, &other.key) > (version, own.tier, &own.key),
             Seen::Here(there) | Seen::Departing { version: there, .. } => there >= version,
             // It may be the item.
             Seen::Unreadable => true,
             Seen::Vacated => false,
         };
-        let is_brought_there = |other: &Copy| other.key == own.key && other.store > own.store;
+        let is_brought_there = |other: &Copy| other.key == own.key && other.tier > own.tier;
         !self.copies.iter().any(is_newer)
             && (self.truths().next().is_none() || self.truths().any(is_brought_there))
     }
@@ -124,8 +122,8 @@ impl Known {
         let key = place.map(|place| place.partition_key.as_str());
         if let Some(place) = place.filter(|_| key == Some(&own.key)) {
             // From there it goes to colder containers, never back.
-            let words = || format!("{} {}", place.store.as_str(), place.partition_key);
-            return (place.store > own.store && !arrives).then(|| Wrong::Location(Some(words())));
+            let words = || format!("{} {}", place.tier.as_str(), place.partition_key);
+            return (place.tier > own.tier && !arrives).then(|| Wrong::Location(Some(words())));
         }
         if arrives {
             return None;
@@ -134,7 +132,7 @@ impl Known {
         if others.peek().is_none() {
             let words = |location: &KnownLocation| {
                 location.place.as_ref().map_or("unreadable".to_owned(), |place| {
-                    format!("{} {}", place.store.as_str(), place.partition_key)
+                    format!("{} {}", place.tier.as_str(), place.partition_key)
                 })
             };
             return Some(Wrong::Location(location.map(words)));

@@ -11,8 +11,8 @@ use tributary_functions::{
 };
 
 use crate::news::{
-    feeds::News,
-    model::{Departure, Place, Store},
+    model::{Departure, Place, Tier},
+    state::News,
 };
 
 /// All that is known of an item.
@@ -25,7 +25,7 @@ pub(super) struct Known {
 /// What a container has of an item.
 #[derive(Debug)]
 pub(super) struct Copy {
-    pub(super) store: Store,
+    pub(super) tier: Tier,
     pub(super) key: String,
     pub(super) etag: String,
     pub(super) seen: Seen,
@@ -100,11 +100,11 @@ impl Known {
         )
         .await?;
         let mut known: HashMap<String, Self> = HashMap::new();
-        for (store, rows) in [(Store::Hot, hot), (Store::Warm, warm), (Store::Archive, archive)] {
+        for (tier, rows) in [(Tier::Hot, hot), (Tier::Warm, warm), (Tier::Archive, archive)] {
             for row in rows {
                 let copies = &mut known.entry(row.id.clone()).or_default().copies;
                 let seen = row.seen();
-                copies.push(Copy { store, key: row.partition_key, etag: row.etag, seen });
+                copies.push(Copy { tier, key: row.partition_key, etag: row.etag, seen });
             }
         }
         for Row { id, etag, place, .. } in locations.into_iter().filter(Row::is_in_own_partition) {
@@ -112,9 +112,7 @@ impl Known {
             known.entry(id).or_default().location = Some(KnownLocation { place, etag });
         }
         for known in known.values_mut() {
-            known
-                .copies
-                .sort_by(|one, other| (&one.key, one.store).cmp(&(&other.key, other.store)));
+            known.copies.sort_by(|one, other| (&one.key, one.tier).cmp(&(&other.key, other.tier)));
         }
         Ok(known.into_iter().map(|(id, known)| (id, Arc::new(known))).collect())
     }
@@ -125,8 +123,8 @@ impl Known {
     }
 
     /// The copy in a place.
-    pub(super) fn copy(&self, store: Store, key: &str) -> Option<&Copy> {
-        self.copies.iter().find(|copy| copy.store == store && copy.key == key)
+    pub(super) fn copy(&self, tier: Tier, key: &str) -> Option<&Copy> {
+        self.copies.iter().find(|copy| copy.tier == tier && copy.key == key)
     }
 
     /// What must not change for a suspicion to stand.
@@ -138,7 +136,7 @@ impl Known {
 
     /// The copies in words, for a finding.
     pub(super) fn in_words(&self) -> String {
-        let words = self.copies.iter().map(|Copy { store, key, seen, .. }| {
+        let words = self.copies.iter().map(|Copy { tier, key, seen, .. }| {
             let seen = match seen {
                 Seen::Here(version) => format!("live in version {version}"),
                 Seen::Departing { version, .. } => format!("departing in version {version}"),
@@ -146,7 +144,7 @@ impl Known {
                 Seen::Vacated => "a tombstone".to_owned(),
                 Seen::Unreadable => "unreadable".to_owned(),
             };
-            format!("{} {key}: {seen}", store.as_str())
+            format!("{} {key}: {seen}", tier.as_str())
         });
         words.collect::<Vec<_>>().join(", ")
     }

@@ -25,14 +25,17 @@ use quick_cache::sync::Cache;
 use tributary_functions::{
     audit::{Audit, AuditedItem, Checks, Kind, RepairResult, Suspect},
     cosmos::{Container, StoreError},
-    engines::relocation::CopyState,
+    engines::{
+        item_move::{Places, Tier as _},
+        relocation::CopyState,
+    },
 };
 
 use self::{judge::Wrong, known::Known};
 use super::{
-    feeds::{KEYS, Location, News, ProviderKeys},
-    migration::RECORDS,
-    model::{KeyClass, NewsItem, ProviderId, Store, StoredItem},
+    model::{KeyClass, Location, NewsItem, ProviderId, StoredItem, Tier},
+    progress::RECORDS,
+    state::{KEYS, News, ProviderKeys},
 };
 
 /// How many providers are remembered; some 200 bytes each.
@@ -89,7 +92,7 @@ impl Checks for NewsChecks {
     }
 
     async fn read_page(&self, page: &[AuditedItem]) -> Result<(), StoreError> {
-        let is_of_feeds = |item: &&AuditedItem| self.store(item.container).is_some();
+        let is_of_feeds = |item: &&AuditedItem| self.tier(item.container).is_some();
         let ids = page.iter().filter(is_of_feeds).map(|item| item.id.as_str());
         let known = Known::read(&self.news, ids).await?;
         *self.page.lock().unwrap_or_else(PoisonError::into_inner) = known;
@@ -101,16 +104,16 @@ impl Checks for NewsChecks {
         item: &AuditedItem,
         fresh: bool,
     ) -> Result<Vec<Suspect>, StoreError> {
-        let Some(store) = self.store(item.container) else {
+        let Some(tier) = self.tier(item.container) else {
             return Ok(check_location(item));
         };
         let stored = match item.parse() {
-            Ok(NewsItem::FeedItem(stored)) => stored,
+            Ok(NewsItem::Item(stored)) => stored,
             Ok(NewsItem::Vacated(_)) => return Ok(Vec::new()),
             Err(unreadable) => return Ok(unreadable),
         };
         let mut suspects = self.check_keys(&stored, item, fresh).await?;
-        suspects.extend(self.check_places(store, &stored, item, fresh).await?);
+        suspects.extend(self.check_places(tier, &stored, item, fresh).await?);
         Ok(suspects)
     }
 
@@ -124,9 +127,9 @@ impl NewsChecks {
         Self { news, page: Mutex::default(), noted: Cache::new(REMEMBERED) }
     }
 
-    fn store(&self, container: &str) -> Option<Store> {
-        let stores = [Store::Hot, Store::Warm, Store::Archive];
-        stores.into_iter().find(|store| self.news.container(*store).id() == container)
+    fn tier(&self, container: &str) -> Option<Tier> {
+        let has_it = |tier: &Tier| self.news.container(*tier).id() == container;
+        Tier::ALL.iter().copied().find(has_it)
     }
 
     /// Returns what is known of an item: with `fresh`, its latest committed state.
@@ -142,13 +145,13 @@ impl NewsChecks {
     /// Compares the copies of an item and its location.
     async fn check_places(
         &self,
-        store: Store,
+        tier: Tier,
         stored: &StoredItem,
         item: &AuditedItem,
         fresh: bool,
     ) -> Result<Vec<Suspect>, StoreError> {
         let known = self.known(&item.id, fresh).await?;
-        let wrongs = known.judge(store, stored, self.news.now());
+        let wrongs = known.judge(tier, stored, self.news.now());
         let evidence = known.evidence();
         let suspect = |wrong| {
             let is_kept = "a copy that stays, or a colder one in this version";
@@ -160,7 +163,7 @@ impl NewsChecks {
                     (Kinds::MOVE_PENDING, words.0, words.1)
                 }
                 Wrong::Location(found) => {
-                    let place = format!("{} {}", store.as_str(), item.partition_key);
+                    let place = format!("{} {}", tier.as_str(), item.partition_key);
                     let kind = match found {
                         Some(_) => Kinds::LOCATION_DIFFERS,
                         None => Kinds::LOCATION_MISSING,

@@ -4,7 +4,10 @@ use serde_json::Value;
 use tributary_functions::{
     audit::{Obstacle, RepairResult, Suspect, Target},
     cosmos::{ETag, StoreError, Stored},
-    engines::relocation::carry,
+    engines::{
+        item_move::{self, Places},
+        relocation::carry,
+    },
 };
 
 use super::{
@@ -12,9 +15,8 @@ use super::{
     judge::{Twice, Wrong},
 };
 use crate::news::{
-    feeds::News,
-    model::{ItemId, NewsItem, PartitionKey, Place, Store, StoredItem},
-    moves,
+    model::{ItemId, NewsItem, PartitionKey, Place, StoredItem, Tier},
+    state::News,
 };
 
 /// How often a location is written until it stands.
@@ -25,21 +27,21 @@ pub(super) async fn repair(checks: &NewsChecks, suspect: &Suspect) -> RepairResu
         return Err(Obstacle::Race);
     };
     let unreadable = Obstacle::ForAPerson("no program knows what it was: restore or delete it");
-    let (Some(store), Ok(partition_key), Ok(id)) = (
-        checks.store(container),
+    let (Some(tier), Ok(partition_key), Ok(id)) = (
+        checks.tier(container),
         PartitionKey::parse(partition_key.clone()),
         ItemId::parse(id.clone()),
     ) else {
         return Err(unreadable);
     };
     let news = checks.news.latest_committed();
-    let repair = Repairs { checks, news, at: Place { store, partition_key }, id };
+    let repair = Repairs { checks, news, at: Place { tier, partition_key }, id };
     match suspect.finding.kind {
         Kinds::LOCATION_MISSING | Kinds::LOCATION_DIFFERS => repair.locate().await,
         Kinds::ITEM_TWICE => repair.take_one().await,
         Kinds::ITEM_EXPIRING => repair.keep().await,
         Kinds::MOVE_PENDING => {
-            moves::end(&repair.news, store, &repair.at.partition_key, &repair.id).await?;
+            item_move::end(&repair.news, &repair.at, repair.id.as_str()).await?;
             Ok("ended the move, or took it back")
         }
         Kinds::KEYS_MISSING => repair.note_keys().await,
@@ -62,13 +64,12 @@ struct Repairs<'a> {
 impl Repairs<'_> {
     /// Reads the copy, and after it what is wrong about it now.
     async fn read(&self) -> Result<(Stored<StoredItem>, Vec<Wrong>), Obstacle> {
-        let Place { store, partition_key } = &self.at;
-        let found = self.news.copy_in(*store, partition_key, &self.id).await?;
-        let Some(Stored { item: NewsItem::FeedItem(item), etag }) = found else {
+        let found = self.news.slot(&self.at, self.id.as_str()).await?;
+        let Some(Stored { item: NewsItem::Item(item), etag }) = found else {
             return Err(Obstacle::Race);
         };
         let known = self.checks.known(self.id.as_str(), true).await?;
-        let wrongs = known.judge(*store, &item, self.news.now());
+        let wrongs = known.judge(self.at.tier, &item, self.news.now());
         Ok((Stored { item: *item, etag }, wrongs))
     }
 
@@ -80,12 +81,12 @@ impl Repairs<'_> {
             // Before the copies: another that writes it after they were read makes this write fail.
             let location = self.news.location_etag(&self.id).await?;
             let known = self.checks.known(self.id.as_str(), true).await?;
-            let Some((store, key, version)) = known.dislocated() else {
+            let Some((tier, key, version)) = known.dislocated() else {
                 return Ok("wrote where it is");
             };
             let partition_key = PartitionKey::parse(key).map_err(|_| Obstacle::Race)?;
-            let place = Place { store, partition_key };
-            self.news.locate(&self.id, (&place, version), location.as_ref()).await?;
+            let place = Place { tier, partition_key };
+            self.news.locate(self.id.as_str(), (&place, version), location.as_ref()).await?;
         }
         Err(Obstacle::Race)
     }
@@ -101,7 +102,7 @@ impl Repairs<'_> {
             Twice::Colder(colder) => self.take_of_partition(&item, colder).await,
             Twice::Located(to) => {
                 let to = PartitionKey::parse(to).map_err(|_| Obstacle::Race)?;
-                self.news.vacate(self.at.store, item.vacated(&to), Some(&etag)).await?;
+                self.news.vacate(self.at.tier, item.vacated(&to), Some(&etag)).await?;
                 Ok("left a tombstone: the item is where its location says")
             }
             Twice::Unknown => {
@@ -112,19 +113,18 @@ impl Repairs<'_> {
 
     /// Leaves one of two copies in one partition. Where the item is old enough for the colder one, this
     /// is a relocation that has not ended. Otherwise the hotter is the item: readers look there alone.
-    async fn take_of_partition(&self, item: &StoredItem, colder: Store) -> RepairResult {
+    async fn take_of_partition(&self, item: &StoredItem, colder: Tier) -> RepairResult {
         let (key, id) = (&self.at.partition_key, self.id.as_str());
         let published = item.public.published_date;
         let progress = self.news.progress_for(published).await?;
         if colder <= self.news.ages.coldest(published, progress) {
-            let (from, to) = (self.news.container(self.at.store), self.news.container(colder));
+            let (from, to) = (self.news.container(self.at.tier), self.news.container(colder));
             carry::<NewsItem>(from, to, key.as_str(), id).await?;
             return Ok("brought it to the colder container");
         }
-        match self.news.copy_in(colder, key, &self.id).await? {
-            Some(Stored { item: NewsItem::FeedItem(copy), etag })
-                if copy.version <= item.version =>
-            {
+        let there = Place { tier: colder, partition_key: key.clone() };
+        match self.news.slot(&there, id).await? {
+            Some(Stored { item: NewsItem::Item(copy), etag }) if copy.version <= item.version => {
                 self.news.vacate(colder, copy.vacated(key), Some(&etag)).await?;
                 Ok("left a tombstone in the colder container: the item is too young for it")
             }
@@ -141,7 +141,7 @@ impl Repairs<'_> {
         if !wrongs.contains(&Wrong::Expiring) {
             return Err(Obstacle::Race);
         }
-        self.news.write(self.at.store, item.kept(), Some(&etag)).await?;
+        self.news.write(self.at.tier, item.kept(), Some(&etag)).await?;
         Ok("made it stay")
     }
 

@@ -7,13 +7,16 @@ use axum::{
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::news::{
-    NewsApp,
-    archive::{archive, dry_run},
-    model::PartitionKey,
-    turns::Slice,
+use tributary_functions::{
+    engines::relocation_run::Slice,
+    http::{ApiError, parameter_of},
 };
-use tributary_functions::http::{ApiError, parameter_of};
+
+use crate::news::{
+    model::PartitionKey,
+    state::News,
+    timers::{archive, archive_run},
+};
 
 /// The answer, which depends on `dryRun`.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -51,22 +54,21 @@ struct PartitionItems {
 
 /// Does the timer's work now, for at most a minute; with `dryRun=true` it says what it would do.
 pub async fn archive_items(
-    State(app): State<NewsApp>,
+    State(news): State<News>,
     RawQuery(query): RawQuery,
 ) -> Result<Json<ArchiveAnswer>, ApiError> {
     match parameter_of(query.as_deref(), "dryRun")?.as_deref() {
         Some("true") => {
-            let forecast = dry_run(&app.news, &app.background, Slice::CALL).await?;
-            let would_archive = forecast.partitions.values().sum();
-            let partitions = forecast.partitions.into_iter();
+            let (partitions, complete) = archive_run(&news, Slice::CALL).count().await?;
+            let would_archive = partitions.values().sum();
+            let partitions = partitions.into_iter();
             let partitions =
                 partitions.map(|(partition_key, items)| PartitionItems { partition_key, items });
-            let (partitions, complete) = (partitions.collect(), forecast.is_complete);
-            let forecast = DryRun { would_archive, partitions, complete };
-            Ok(Json(ArchiveAnswer::DryRun(forecast)))
+            let partitions = partitions.collect();
+            Ok(Json(ArchiveAnswer::DryRun(DryRun { would_archive, partitions, complete })))
         }
         None | Some("false") => {
-            let done = archive(&app.news, &app.background, Slice::CALL).await?;
+            let done = archive(&news, Slice::CALL).await?;
             let outcome = ArchiveOutcome {
                 archived: done.n_moved() + done.already_there,
                 failed: done.failed,

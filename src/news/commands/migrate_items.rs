@@ -3,9 +3,9 @@
 use axum::{Json, extract::State};
 use schemars::JsonSchema;
 use serde::Serialize;
-use tributary_functions::http::ApiError;
+use tributary_functions::{engines::relocation_run::Slice, http::ApiError};
 
-use crate::news::{NewsApp, migration::migrate, turns::Slice};
+use crate::news::{state::News, timers::migrate};
 
 /// What a run of the migration has done.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -19,8 +19,8 @@ pub struct MigrationOutcome {
 }
 
 /// Does the timer's work now, for at most a minute.
-pub async fn migrate_items(State(app): State<NewsApp>) -> Result<Json<MigrationOutcome>, ApiError> {
-    let done = migrate(&app.news, &app.background, Slice::CALL).await?;
+pub async fn migrate_items(State(news): State<News>) -> Result<Json<MigrationOutcome>, ApiError> {
+    let done = migrate(&news, Slice::CALL).await?;
     Ok(Json(MigrationOutcome {
         migrated: done.n_moved(),
         already_there: done.already_there,

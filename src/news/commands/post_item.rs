@@ -8,8 +8,8 @@ use tributary_functions::{
 
 use super::save::{Saved, save};
 use crate::news::{
-    feeds::News,
     model::{Content, FeedItem, MAX_TAGS, Metadata, NewItem, ProviderId, SourceUrl, Tag, Title},
+    state::News,
 };
 
 impl FromForm for NewItem {

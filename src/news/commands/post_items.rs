@@ -17,14 +17,15 @@ use serde::Serialize;
 use tokio::time::{Instant, timeout_at};
 use tributary_functions::{
     cosmos::{self, StoreError, Transaction},
+    engines::item_move::Places,
     http::{ApiError, FieldError, Form, FromForm, JsonBody},
     values::CommandId,
 };
 
 use super::save::{Saved, save};
 use crate::news::{
-    feeds::News,
     model::{ItemId, NewItem, NewsItem, PartitionKey, Place, StoredItem},
+    state::News,
 };
 
 /// The most items of a request.
@@ -158,7 +159,7 @@ impl Batch<'_> {
         while let Some((item, place)) = locating.next().await {
             match place {
                 Some(place) => {
-                    let partition = (place.store, place.partition_key.clone());
+                    let partition = (place.tier, place.partition_key.clone());
                     places.entry(partition).or_default().push((item, place));
                 }
                 None => refused.push(item),
@@ -187,7 +188,7 @@ impl Batch<'_> {
         let located = async {
             self.news.note_class(&item.new.feed_provider_id).await?;
             let place = self.news.place_of(&item.new).await?;
-            self.news.locate(&item.id, (&place, 1), None).await?;
+            self.news.locate(item.id.as_str(), (&place, 1), None).await?;
             Ok::<_, StoreError>(place)
         };
         let place = self.in_time(located).await.and_then(Result::ok);
@@ -196,7 +197,7 @@ impl Batch<'_> {
 
     /// Writes new items of a partition in one transaction.
     async fn write(&self, chunk: Vec<(Item, Place)>) -> (Vec<(Item, Place)>, bool) {
-        let Some((_, Place { store, partition_key })) = chunk.first() else { return (chunk, true) };
+        let Some((_, Place { tier, partition_key })) = chunk.first() else { return (chunk, true) };
         let now = self.news.now();
         let written = async {
             let transaction = Transaction::new(partition_key.as_str());
@@ -206,7 +207,7 @@ impl Batch<'_> {
                     transaction
                         .create(&NewsItem::from(StoredItem::new(public, item.command.clone())))
                 })?;
-            let written = self.news.container(*store).transact(transaction).await;
+            let written = self.news.container(*tier).transact(transaction).await;
             written.map_err(|refusal| refusal.error)
         };
         let is_written = self.in_time(written).await.is_some_and(|written| written.is_ok());

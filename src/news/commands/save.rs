@@ -1,27 +1,30 @@
 //! Stores an item: creates it, edits it where it is, or moves it.
 //!
-//! The [location](super::super::feeds::Location) of an item is there before the item, and decides
-//! between two requests that create it at once: the second finds the location, and then the item, or
-//! creates it in the same place.
+//! The location of an item is there before the item, and decides between two requests that create it at
+//! once: the second finds the location, and then the item, or creates it in the same place.
+//!
+//! Each attempt asks the [`Decision`] for its next step, and takes it, until the step is the last one.
+
+mod decision;
 
 use axum::http::StatusCode;
 use tributary_functions::{
-    cosmos::{Attempt, ETag, StoreError, Stored, retry},
+    cosmos::{Attempt, ETag, StoreError, Stored, Unconfirmed, retry},
     engines::{
-        command::{self, Put, Wanted, Written},
+        item_move::{self, Places, vacant},
         relocation::{carry, remove_carried},
     },
     http::ApiError,
     values::CommandId,
 };
 
+use self::decision::{Decision, Seen, Step};
 use crate::news::{
-    feeds::{Found, Location, News},
-    model::{Departure, FeedItem, ItemId, NewItem, NewsItem, Place, StoredItem, Vacated},
-    moves::{self, vacant},
+    model::{FeedItem, ItemId, NewItem, NewsItem, Place, StoredItem, Vacated},
+    state::News,
 };
 
-/// What became of an item.
+/// A stored item, and how it was stored.
 #[derive(Debug)]
 pub(super) struct Saved {
     /// 201 or 200.
@@ -39,7 +42,7 @@ pub(super) async fn save(
     command: &CommandId,
 ) -> Result<Saved, ApiError> {
     let save = Save { new, id: new.id(), command };
-    retry(async |attempt: Attempt| save.attempt(&news.reading(attempt.reads), attempt).await).await
+    retry(async |attempt: Attempt| save.attempt(&news.reading(attempt.reads)).await).await
 }
 
 struct Save<'a> {
@@ -48,24 +51,66 @@ struct Save<'a> {
     command: &'a CommandId,
 }
 
-impl Wanted<StoredItem> for Save<'_> {
-    fn has_created(&self, item: &StoredItem) -> bool {
-        item.created_by == *self.command
-    }
-}
-
 impl Save<'_> {
-    async fn attempt(&self, news: &News, attempt: Attempt) -> Result<Saved, ApiError> {
-        let (provider, id) = (&self.new.feed_provider_id, &self.id);
-        let Some(location) = news.location(id).await? else {
-            news.note_class(provider).await?;
-            let place = news.place_of(self.new).await?;
-            news.locate(id, (&place, 1), None).await?;
-            return self.create(news, place, None).await;
+    async fn attempt(&self, news: &News) -> Result<Saved, ApiError> {
+        let decision = Decision {
+            new: self.new,
+            command: self.command,
+            strategy: &news.strategy,
+            ages: &news.ages,
+            reads: news.reads,
+            now: news.now(),
         };
-        match news.find(&location.item.place.partition_key, id).await? {
-            Some(found) => self.put(news, found, location, attempt).await,
-            None => self.create_again(news, location).await,
+        let (id, mut seen) = (self.id.as_str(), Seen::default());
+        loop {
+            match decision.next(&seen) {
+                Step::ReadLocation => seen.location = news.location(id).await?.into(),
+                Step::Find(key) => seen.found = news.find(&key, id).await?.into(),
+                Step::ReadProgress => seen.migrated = Some(news.migrated().await?.all_before),
+                Step::RemoveCarried { partition_key, tiers } => {
+                    let latest = news.latest_committed();
+                    for tier in tiers {
+                        let hotter = latest.container(tier);
+                        remove_carried::<NewsItem>(hotter, partition_key.as_ref(), id).await?;
+                    }
+                    seen.has_no_carried_copy = true;
+                }
+                Step::Confirm => return Err(Unconfirmed.into()),
+                Step::EndMove(from) => {
+                    item_move::end(news, &from, id).await?;
+                    return Err(StoreError::race(false).into());
+                }
+                Step::EndRelocation { from, to } => {
+                    let (latest, key) = (news.latest_committed(), from.partition_key.as_ref());
+                    let (from, to) = (latest.container(from.tier), latest.container(to));
+                    carry::<NewsItem>(from, to, key, id).await?;
+                    return Err(StoreError::race(false).into());
+                }
+                Step::Create(place) => {
+                    news.note_class(&self.new.feed_provider_id).await?;
+                    news.locate(id, (&place, 1), None).await?;
+                    return self.create(news, place, None).await;
+                }
+                Step::CreateAgain { place, former, location } => {
+                    news.note_class(&self.new.feed_provider_id).await?;
+                    if let Some(former) = former {
+                        self.keep_out_of(news, &former, &place).await?;
+                    }
+                    let found = news.slot(&place, id).await?.map(vacant).transpose()?;
+                    news.locate(id, (&place, 1), Some(&location)).await?;
+                    return self.create(news, place, found.as_ref()).await;
+                }
+                Step::Edit { tier, item, etag } => {
+                    return Ok(updated(news.write(tier, item, Some(&etag)).await?));
+                }
+                Step::Move { here, item, location, departure } => {
+                    news.note_class(&self.new.feed_provider_id).await?;
+                    let moved = item_move::depart(news, &here, *item, location, departure).await?;
+                    return Ok(updated(moved));
+                }
+                Step::Created(item) => return Ok(created(item)),
+                Step::Edited(item) => return Ok(updated(item)),
+            }
         }
     }
 
@@ -73,112 +118,20 @@ impl Save<'_> {
         &self,
         news: &News,
         place: Place,
-        tombstone: Option<&ETag>,
+        over: Option<&ETag>,
     ) -> Result<Saved, ApiError> {
         let public = self.new.stored_in(place.partition_key, news.now());
         let item = StoredItem::new(public, self.command.clone());
-        Ok(created(news.write(place.store, item, tombstone).await?))
+        Ok(created(news.write(place.tier, item, over).await?))
     }
 
-    /// Creates an item whose location is there, and which is not: the attempt that wrote the location
-    /// has not got further, and may still be on its way.
-    ///
-    /// Each such attempt writes the location first, so one that has read it before loses. Where the
-    /// item is to be in another place by now, a tombstone in the former place keeps a late item out.
-    async fn create_again(
-        &self,
-        news: &News,
-        location: Stored<Location>,
-    ) -> Result<Saved, ApiError> {
-        // The item may have moved, or be in a container that the replica has not heard of.
-        news.reads.confirmed()?;
-        let (provider, id, former) = (&self.new.feed_provider_id, &self.id, &location.item.place);
-        news.note_class(provider).await?;
-        let place = news.place_of(self.new).await?;
-        if place != *former {
-            let (key, to) = (&former.partition_key, place.partition_key.clone());
-            let found = news.copy_in(former.store, key, id).await?;
-            let tombstone = Vacated::new(id.clone(), key.clone(), to);
-            let found = found.map(vacant).transpose()?;
-            news.vacate(former.store, tombstone, found.as_ref()).await?;
-        }
-        let found = news.copy_in(place.store, &place.partition_key, id).await?;
-        let found = found.map(vacant).transpose()?;
-        news.locate(id, (&place, 1), Some(&location.etag)).await?;
-        self.create(news, place, found.as_ref()).await
-    }
-
-    async fn put(
-        &self,
-        news: &News,
-        found: Found,
-        location: Stored<Location>,
-        attempt: Attempt,
-    ) -> Result<Saved, ApiError> {
-        let Found { store, stored } = found;
-        let place = command::Place::from(Some(stored));
-        match place.put(self.command, attempt, self) {
-            Put::Done(Written { stored, is_new: true }) => Ok(created(stored)),
-            Put::Done(Written { stored, is_new: false }) => Ok(updated(stored)),
-            Put::Edit(item) => self.edit(news, Found { store, stored: item }, location).await,
-            // It was found.
-            Put::Create(_) => Err(ApiError::Internal),
-        }
-    }
-
-    async fn edit(
-        &self,
-        news: &News,
-        Found { store, stored: Stored { item, etag } }: Found,
-        location: Stored<Location>,
-    ) -> Result<Saved, ApiError> {
-        let (key, published) = (&item.public.partition_key, item.public.published_date);
-        let here = Place { store, partition_key: key.clone() };
-        let left = match &item.arrived_from {
-            _ if item.departure.is_some() => Some(&here),
-            Some(arrival) if location.item.version < arrival.version => Some(&arrival.place),
-            _ => None,
-        };
-        if let Some(Place { store, partition_key }) = left {
-            moves::end(news, *store, partition_key, &self.id).await?;
-            return Err(StoreError::race(false).into());
-        }
-        let to = if published == self.new.published_date {
-            here.clone()
-        } else {
-            self.arrive(news, &here, &item).await?;
-            news.place_of(self.new).await?
-        };
-        let public = self.new.stored_in(to.partition_key.clone(), news.now());
-        if to == here {
-            let edited = item.edited(public, self.command);
-            return Ok(updated(news.write(store, edited, Some(&etag)).await?));
-        }
-        news.note_class(&self.new.feed_provider_id).await?;
-        let departure = Departure { to, item: public, command: self.command.clone() };
-        let found = Stored { item, etag };
-        Ok(updated(moves::depart(news, &here, found, location, departure).await?))
-    }
-
-    /// Brings an item that is about to change its place in lists to the end of a relocation that may
-    /// be under way, and deletes its carried copies: see
-    /// [`relocation`](tributary_functions::engines::relocation).
-    async fn arrive(&self, news: &News, at: &Place, item: &StoredItem) -> Result<(), ApiError> {
-        let (latest, published) = (news.latest_committed(), item.public.published_date);
-        let (key, id) = (&at.partition_key, self.id.as_str());
-        if news.ages.may_be_leaving(at.store, published, news.progress_for(published).await?)
-            && let Some(colder) = at.store.colder()
-        {
-            let (from, to) = (latest.container(at.store), latest.container(colder));
-            carry::<NewsItem>(from, to, key.as_str(), id).await?;
-            return Err(StoreError::race(false).into());
-        }
-        let mut store = at.store;
-        while let Some(hotter) = store.hotter() {
-            remove_carried::<NewsItem>(latest.container(hotter), key.as_str(), id).await?;
-            store = hotter;
-        }
-        Ok(())
+    /// Leaves a tombstone in the former place of an item that was not created there: it keeps the item
+    /// out, should the attempt that wrote the location still be on its way.
+    async fn keep_out_of(&self, news: &News, former: &Place, to: &Place) -> Result<(), StoreError> {
+        let (id, key) = (self.id.as_str(), former.partition_key.clone());
+        let found = news.slot(former, id).await?.map(vacant).transpose()?;
+        let tombstone = Vacated::new(id, key, to.partition_key.clone());
+        news.vacate(former.tier, tombstone, found.as_ref()).await.map(drop)
     }
 }
 

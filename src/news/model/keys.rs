@@ -138,6 +138,12 @@ impl PartitionKey {
     }
 }
 
+impl AsRef<str> for PartitionKey {
+    fn as_ref(&self) -> &str {
+        &self.0
+    }
+}
+
 impl TryFrom<String> for PartitionKey {
     type Error = Invalid;
 

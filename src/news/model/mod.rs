@@ -6,10 +6,12 @@ mod keys;
 mod place;
 mod stored;
 mod text;
+mod tier;
 
 pub use ids::{ItemId, ProviderId};
 pub use item::{FeedItem, ITEM_BYTES, NewItem};
 pub use keys::{KeyClass, PartitionKey, Strategy};
-pub use place::{Ages, Place, Progress, Store};
-pub use stored::{Departure, NewsItem, Reservation, StoredItem, TOMBSTONE_TTL_SECONDS, Vacated};
+pub use place::{Ages, Progress};
+pub use stored::{Departure, Location, NewsItem, Place, StoredItem, TagText, Vacated};
 pub use text::{Content, MAX_TAGS, Metadata, SourceUrl, Tag, Title};
+pub use tier::Tier;

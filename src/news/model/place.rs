@@ -2,33 +2,10 @@
 
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
-use tributary_functions::values::Timestamp;
+use tributary_functions::{engines::item_move::Tier as _, values::Timestamp};
 use tributary_partitioning::period::Granularity;
 
-use super::{PartitionKey, ProviderId, Strategy};
-
-/// The containers, from the hottest.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum Store {
-    /// `feeds_current`: what is new.
-    Hot,
-    /// `feeds_historical`.
-    Warm,
-    /// `feeds_archive`: readable by id only.
-    Archive,
-}
-
-/// A place that an item can have.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Place {
-    /// The container.
-    pub store: Store,
-    /// The logical partition.
-    pub partition_key: PartitionKey,
-}
+use super::{NewItem, Place, Strategy, Tier};
 
 /// How far time and the migration have come, which decides about places.
 #[derive(Debug, Clone, Copy)]
@@ -38,6 +15,17 @@ pub struct Progress {
     /// What was published before is not in the hot container alone, and nothing comes there: also
     /// while the age at which items leave the hot container is raised.
     pub migrated_before: Timestamp,
+}
+
+impl Progress {
+    /// Returns the progress for an item of the last day; `None` for an older one.
+    ///
+    /// The age at which items leave the hot container is at least a day, so the migration has not come as
+    /// far: how far it has come need not be known.
+    pub fn of_young(published: Timestamp, now: Timestamp) -> Option<Self> {
+        let is_young = published >= now.before(Ages::MIN_MIGRATE_AFTER);
+        is_young.then_some(Self { now, migrated_before: Timestamp::EPOCH })
+    }
 }
 
 /// The ages at which items go from container to container.
@@ -86,30 +74,30 @@ impl Ages {
     }
 
     /// Returns the container of an item that is stored now.
-    pub fn store(&self, published: Timestamp, at: Progress) -> Store {
+    pub fn tier(&self, published: Timestamp, at: Progress) -> Tier {
         if published >= self.leaves_hot_before(at) {
-            Store::Hot
+            Tier::Hot
         } else if published < self.archive_border(at.now.before(Self::SLACK)) {
-            Store::Archive
+            Tier::Archive
         } else {
-            Store::Warm
+            Tier::Warm
         }
     }
 
     /// Returns true if an item may be on its way out of a container: another may be copying it.
-    pub fn may_be_leaving(&self, store: Store, published: Timestamp, at: Progress) -> bool {
-        match store {
-            Store::Hot => published < self.leaves_hot_before(at),
-            Store::Warm => published < self.archive_border(at.now),
-            Store::Archive => false,
+    pub fn may_be_leaving(&self, tier: Tier, published: Timestamp, at: Progress) -> bool {
+        match tier {
+            Tier::Hot => published < self.leaves_hot_before(at),
+            Tier::Warm => published < self.archive_border(at.now),
+            Tier::Archive => false,
         }
     }
 
     /// Returns the coldest container that an item of this age may be in.
-    pub fn coldest(&self, published: Timestamp, at: Progress) -> Store {
-        let leaves = |store: &Store| self.may_be_leaving(*store, published, at);
-        let colder = |store: &Store| store.colder().filter(|_| leaves(store));
-        std::iter::successors(Some(Store::Hot), colder).last().unwrap_or(Store::Hot)
+    pub fn coldest(&self, published: Timestamp, at: Progress) -> Tier {
+        let leaves = |tier: &Tier| self.may_be_leaving(*tier, published, at);
+        let colder = |tier: &Tier| tier.colder().filter(|_| leaves(tier));
+        std::iter::successors(Some(Tier::Hot), colder).last().unwrap_or(Tier::Hot)
     }
 
     fn leaves_hot_before(&self, at: Progress) -> Timestamp {
@@ -124,45 +112,11 @@ impl Ages {
     }
 }
 
-impl Place {
-    /// The place of an item that is stored now.
-    pub fn of(
-        strategy: &Strategy,
-        ages: &Ages,
-        provider: &ProviderId,
-        published: Timestamp,
-        at: Progress,
-    ) -> Self {
-        let partition_key = strategy.class(provider).key(provider, published);
-        Self { store: ages.store(published, at), partition_key }
-    }
-}
-
-impl Store {
-    /// The container that items go to from this one.
-    pub fn colder(self) -> Option<Self> {
-        match self {
-            Self::Hot => Some(Self::Warm),
-            Self::Warm => Some(Self::Archive),
-            Self::Archive => None,
-        }
-    }
-
-    /// The container that items come from into this one.
-    pub fn hotter(self) -> Option<Self> {
-        match self {
-            Self::Hot => None,
-            Self::Warm => Some(Self::Hot),
-            Self::Archive => Some(Self::Warm),
-        }
-    }
-
-    /// As `x-containers-queried` and the log name it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Hot => "hot",
-            Self::Warm => "warm",
-            Self::Archive => "archive",
-        }
+impl Strategy {
+    /// Returns the place of an item that is stored now.
+    pub fn place(&self, ages: &Ages, new: &NewItem, at: Progress) -> Place {
+        let (provider, published) = (&new.feed_provider_id, new.published_date);
+        let partition_key = self.class(provider).key(provider, published);
+        Place { tier: ages.tier(published, at), partition_key }
     }
 }

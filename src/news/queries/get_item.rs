@@ -3,13 +3,14 @@
 use axum::{extract::State, http::HeaderMap};
 use tributary_functions::{
     cosmos::{Stored, confirm},
+    engines::item_move::{FoundItem, Places, Tier as _},
     http::{self, ApiError, Conditions, ItemResponse, Params},
 };
 
 use super::router::headers;
 use crate::news::{
-    feeds::{Found, News},
-    model::{FeedItem, ItemId, PartitionKey, Store},
+    model::{FeedItem, ItemId, PartitionKey, Tier},
+    state::News,
 };
 
 /// An item, wherever it lives: a point read for each container up to its own.
@@ -19,10 +20,9 @@ pub async fn get_item(
     conditions: Conditions,
 ) -> Result<(HeaderMap, ItemResponse<FeedItem>), ApiError> {
     let find = async |reads| {
-        news.reading(reads).find(&key, &id).await?.ok_or(ApiError::NotFound("feed item"))
+        news.reading(reads).find(&key, id.as_str()).await?.ok_or(ApiError::NotFound("feed item"))
     };
-    let Found { store, stored: Stored { item, etag } } = confirm(find).await?;
-    let asked: Vec<Store> =
-        [Store::Hot, Store::Warm, Store::Archive].into_iter().filter(|one| *one <= store).collect();
+    let FoundItem { tier, stored: Stored { item, etag } } = confirm(find).await?;
+    let asked: Vec<Tier> = Tier::ALL.iter().copied().filter(|one| *one <= tier).collect();
     Ok((headers(&asked), http::found(&conditions, &item.public, &etag)))
 }

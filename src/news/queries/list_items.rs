@@ -7,7 +7,7 @@ use tributary_functions::{
 };
 
 use super::{filter::NewsFilter, router};
-use crate::news::{feeds::News, model::FeedItem};
+use crate::news::{model::FeedItem, state::News};
 
 /// Items of a window, newest first.
 pub async fn list_items(

@@ -13,6 +13,7 @@ use tributary_functions::{
     cosmos::{self, Container, JsonText, Query, Scope, StoreError},
     engines::{
         child_list::SortKey,
+        item_move::{self, Places},
         merged_list::{Part, Row, Rows, Wanted},
         relocation::CopyState,
     },
@@ -21,9 +22,8 @@ use tributary_functions::{
 
 use super::filter::NewsFilter;
 use crate::news::{
-    feeds::News,
-    model::{ItemId, NewsItem, PartitionKey, Store, StoredItem},
-    moves,
+    model::{ItemId, NewsItem, PartitionKey, StoredItem, Tier},
+    state::News,
 };
 
 /// How many candidates a search asks for at once, at most.
@@ -39,7 +39,7 @@ const MAX_ROWS: u32 = 1_000;
 /// The items of one partition, or of a whole container, in a window.
 pub(super) struct Items {
     news: News,
-    store: Store,
+    tier: Tier,
     container: Container,
     /// `None` is the whole container.
     key: Option<PartitionKey>,
@@ -63,7 +63,7 @@ impl Items {
     /// Creates the part of a list that a container has in a window.
     pub(super) fn new<const SEARCH: bool>(
         news: &News,
-        store: Store,
+        tier: Tier,
         key: Option<PartitionKey>,
         window: Range<Timestamp>,
         filter: &NewsFilter<SEARCH>,
@@ -72,8 +72,8 @@ impl Items {
         let provider = filter.provider.as_ref().filter(|_| is_shared);
         Self {
             news: news.clone(),
-            store,
-            container: news.container(store).clone(),
+            tier,
+            container: news.container(tier).clone(),
             key,
             window,
             provider: provider.map(ToString::to_string),
@@ -82,8 +82,8 @@ impl Items {
     }
 
     /// The container.
-    pub(super) fn store(&self) -> Store {
-        self.store
+    pub(super) fn tier(&self) -> Tier {
+        self.tier
     }
 
     /// Returns how many rows a read asks for: of a search more each time, since it finds few.
@@ -149,7 +149,7 @@ impl Items {
 
     /// The row of an item, which the list shows unless the item is in the archive.
     fn shown(&self, item: StoredItem) -> Row<StoredItem> {
-        let is_archived = self.store == Store::Warm && item.state == CopyState::Carried;
+        let is_archived = self.tier == Tier::Warm && item.state == CopyState::Carried;
         let key = SortKey(item.public.published_date, item.public.id.to_string());
         Row { key, version: item.version, item: Some(item).filter(|_| !is_archived) }
     }
@@ -184,7 +184,7 @@ impl Part for Items {
     }
 
     async fn keep(&self, item: &StoredItem) -> Result<bool, StoreError> {
-        Ok(item.departure.is_none() || !moves::has_arrived(&self.news, item).await?)
+        Ok(item.departure.is_none() || !item_move::has_arrived(&self.news, item).await?)
     }
 }
 

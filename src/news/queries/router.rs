@@ -36,8 +36,8 @@ use tributary_partitioning::period::Period;
 
 use super::{filter::NewsFilter, part::Items};
 use crate::news::{
-    feeds::News,
-    model::{FeedItem, PartitionKey, Store, Strategy},
+    model::{FeedItem, PartitionKey, Strategy, Tier},
+    state::News,
 };
 
 const CONTAINERS: HeaderName = HeaderName::from_static("x-containers-queried");
@@ -58,7 +58,7 @@ pub(super) async fn page<const SEARCH: bool>(
     let to = after.as_ref().map_or(window.end, |after| window.end.min(after.end()));
     let parts = parts(news, &page.filter, window.start..to).await?;
     let Merged { items, asked, rest } = merge(parts, after.as_ref(), &limits).await?;
-    let places: Vec<Store> = asked.iter().map(Items::store).collect();
+    let places: Vec<Tier> = asked.iter().map(Items::tier).collect();
     let items: Vec<FeedItem> = items.into_iter().map(|item| item.public).collect();
     let list = page.page(items, rest, |item| SortKey(item.published_date, item.id.to_string()));
     Ok((headers(&places), Json(list)))
@@ -68,11 +68,11 @@ pub(super) async fn page<const SEARCH: bool>(
 ///
 /// A query of a whole container counts as one: it goes to the physical partitions, and these are few
 /// in a hot container.
-pub(super) fn headers(places: &[Store]) -> HeaderMap {
+pub(super) fn headers(places: &[Tier]) -> HeaderMap {
     let mut containers = places.to_vec();
     containers.sort();
     containers.dedup();
-    let names: Vec<&str> = containers.into_iter().map(Store::as_str).collect();
+    let names: Vec<&str> = containers.into_iter().map(Tier::as_str).collect();
     let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
     let mut headers = HeaderMap::new();
     if let Ok(names) = HeaderValue::from_str(&names) {
@@ -97,11 +97,11 @@ async fn parts<'a, const SEARCH: bool>(
         Some(provider) => news.classes(provider).await?,
         None => [].into(),
     };
-    for (store, range) in ranges(news, window).await? {
+    for (tier, range) in ranges(news, window).await? {
         let (start, end) = (range.start, range.end);
         let part = move |(key, period): (PartitionKey, Period)| {
             let within = start.max(period.start().into())..end.min(period.end().into());
-            Items::new(news, store, Some(key), within, filter)
+            Items::new(news, tier, Some(key), within, filter)
         };
         match (&filter.provider, &*news.strategy) {
             (Some(provider), _) => sources.extend(
@@ -113,7 +113,7 @@ async fn parts<'a, const SEARCH: bool>(
                 sources.push(boxed(PartitionKey::months(range).rev().map(part)));
             }
             (None, Strategy::Hybrid { .. }) => {
-                sources.push(boxed(iter::once(Items::new(news, store, None, range, filter))));
+                sources.push(boxed(iter::once(Items::new(news, tier, None, range, filter))));
             }
         }
     }
@@ -135,13 +135,13 @@ fn boxed<'a>(parts: impl Iterator<Item = Items> + Send + 'a) -> Parts<'a> {
 async fn ranges(
     news: &News,
     window: Range<Timestamp>,
-) -> Result<impl Iterator<Item = (Store, Range<Timestamp>)>, ApiError> {
+) -> Result<impl Iterator<Item = (Tier, Range<Timestamp>)>, ApiError> {
     let (now, migrated) = (news.now(), news.migrated().await?);
     let hot_from = migrated.all_before.min(news.ages.migrated_before(now));
     let warm_to = migrated.none_since.max(news.ages.hot_since(now));
     let ranges = [
-        (Store::Hot, window.start.max(hot_from)..window.end),
-        (Store::Warm, window.start..window.end.min(warm_to)),
+        (Tier::Hot, window.start.max(hot_from)..window.end),
+        (Tier::Warm, window.start..window.end.min(warm_to)),
     ];
     Ok(ranges.into_iter().filter(|(_, range)| !range.is_empty()))
 }

@@ -1,6 +1,7 @@
 //! What all stores share: the client, its containers, transactions, group commit, retries, costs and
 //! budgets.
 
+mod background;
 mod budget;
 mod client;
 mod combiner;
@@ -15,6 +16,7 @@ mod transaction;
 
 pub use azure_core::http::Etag as ETag;
 pub use azure_data_cosmos::Query;
+pub use background::{Background, BackgroundOptions, Turns};
 pub use budget::{Budget, Limits, deadline, within};
 pub use client::{Cosmos, CosmosOptions};
 pub use combiner::{Combine, Combiner, Panicked};

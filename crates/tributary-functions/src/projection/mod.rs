@@ -77,7 +77,6 @@
 
 pub mod aggregate;
 mod apply;
-mod background;
 mod batch;
 pub mod copies;
 mod copy;
@@ -97,7 +96,6 @@ use serde::de::DeserializeOwned;
 
 pub use self::noted_errors::NotedErrors;
 pub use self::{
-    background::{Background, BackgroundOptions},
     batch::{RETRY_BUDGET, Undelivered, run},
     copy::{Copied, Place, VersionedCopy},
     dead_letter::{DeadLetter, DeadLetterId, DeadLetters, Outcome, Settlement, function_of},
@@ -106,6 +104,7 @@ pub use self::{
     registry::{AnyProjection, Projections},
     replay::Setback,
 };
+pub use crate::cosmos::{Background, BackgroundOptions};
 use crate::cosmos::{Container, StoreError};
 
 /// Keeps one kind of copy true to its source.

@@ -4,7 +4,7 @@ use std::{num::NonZeroU32, sync::Arc, time::Duration};
 
 use tokio::time::Instant;
 
-use crate::cosmos::Pacer;
+use super::Pacer;
 
 /// Settings of the work in the background that may have any size: renames, and the removal of the
 /// children of deleted items.
@@ -47,11 +47,28 @@ impl Background {
 
     /// When the slice of a change that is begun now is over.
     pub fn deadline(&self) -> Instant {
-        self.deadline_after(1)
+        Instant::now() + self.slice
     }
 
-    /// When so many slices that begin now are over: for a run that works on many items.
-    pub fn deadline_after(&self, slices: u32) -> Instant {
-        Instant::now() + slices * self.slice
+    /// Begins a run that works on many items, for so many slices from now.
+    pub fn turns(&self, slices: u32) -> Turns<'_> {
+        Turns { pacer: &self.pacer, deadline: Instant::now() + slices * self.slice }
+    }
+}
+
+/// The turns of a run: each operation waits for the budget, and none begins after the deadline.
+#[derive(Debug, Clone, Copy)]
+pub struct Turns<'a> {
+    pacer: &'a Pacer,
+    deadline: Instant,
+}
+
+impl Turns<'_> {
+    /// Runs an operation when it is its turn; `None` when it is not before the deadline.
+    pub async fn next<F: Future>(&self, operation: F) -> Option<F::Output> {
+        if Instant::now() >= self.deadline {
+            return None;
+        }
+        self.pacer.run(self.deadline, operation).await
     }
 }

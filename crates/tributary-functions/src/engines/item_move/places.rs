@@ -1,0 +1,150 @@
+//! The places of items, and their locations.
+
+use super::stored::{Content, ItemSlot, Location, MovableItem, PlaceOf, Tier, Vacated};
+use crate::cosmos::{Container, ETag, StoreError, Stored};
+
+type KeyOf<P> = <<P as Places>::Content as Content>::Key;
+type TierOf<P> = <<P as Places>::Content as Content>::Tier;
+
+/// An item, and the tier that it was found in.
+#[derive(Debug)]
+pub struct FoundItem<C: Content> {
+    /// The tier.
+    pub tier: C::Tier,
+    /// The item.
+    pub stored: Stored<MovableItem<C>>,
+}
+
+/// The containers of items that move, as the state of a domain has them. A domain says which they are.
+pub trait Places: Clone + Send + Sync {
+    /// The content of the items.
+    type Content: Content;
+
+    /// The container of a tier.
+    fn container(&self, tier: TierOf<Self>) -> &Container;
+
+    /// The container of the locations.
+    fn locations(&self) -> &Container;
+
+    /// Returns the containers whose reads see the latest committed state.
+    fn latest(&self) -> Self;
+
+    /// Reads the slot of an item in a place.
+    fn slot(
+        &self,
+        place: &PlaceOf<Self::Content>,
+        id: &str,
+    ) -> impl Future<Output = Result<Option<Stored<ItemSlot<Self::Content>>>, StoreError>> + Send
+    {
+        self.container(place.tier).read(place.partition_key.as_ref(), id)
+    }
+
+    /// Writes the slot of an item in a place, over what was read there.
+    fn put_slot(
+        &self,
+        place: &PlaceOf<Self::Content>,
+        (id, slot): (&str, &ItemSlot<Self::Content>),
+        read: Option<&ETag>,
+    ) -> impl Future<Output = Result<ETag, StoreError>> + Send {
+        self.container(place.tier).put(place.partition_key.as_ref(), id, slot, read)
+    }
+
+    /// Empties the slot of an item in a place.
+    fn empty_slot(
+        &self,
+        place: &PlaceOf<Self::Content>,
+        id: &str,
+        read: &ETag,
+    ) -> impl Future<Output = Result<(), StoreError>> + Send {
+        self.container(place.tier).delete(place.partition_key.as_ref(), id, read)
+    }
+
+    /// Returns where an item is, or was about to be created.
+    fn location(
+        &self,
+        id: &str,
+    ) -> impl Future<Output = Result<Option<Stored<Location<Self::Content>>>, StoreError>> + Send
+    {
+        self.locations().read(id, id)
+    }
+
+    /// Writes where an item is, and the version with which it has come there, over what was read.
+    fn locate(
+        &self,
+        id: &str,
+        (place, version): (&PlaceOf<Self::Content>, u64),
+        read: Option<&ETag>,
+    ) -> impl Future<Output = Result<(), StoreError>> + Send {
+        async move {
+            let (place, partition_key) = (place.clone(), id.to_owned());
+            let location: Location<Self::Content> =
+                Location { id: id.to_owned(), partition_key, place, version };
+            self.locations().put(id, id, &location, read).await.map(drop)
+        }
+    }
+
+    /// Returns an item of a logical partition, in whichever container it is: a point read for each one
+    /// up to its own.
+    fn find(
+        &self,
+        key: &KeyOf<Self>,
+        id: &str,
+    ) -> impl Future<Output = Result<Option<FoundItem<Self::Content>>, StoreError>> + Send {
+        async move {
+            for &tier in TierOf::<Self>::ALL {
+                let place = PlaceOf::<Self::Content> { tier, partition_key: key.clone() };
+                if let Some(Stored { item, etag }) = self.slot(&place, id).await?
+                    && let Some(item) = item.current()
+                {
+                    return Ok(Some(FoundItem { tier, stored: Stored { item, etag } }));
+                }
+            }
+            Ok(None)
+        }
+    }
+
+    /// Writes an item into a container, over what was read there.
+    fn write(
+        &self,
+        tier: TierOf<Self>,
+        item: MovableItem<Self::Content>,
+        read: Option<&ETag>,
+    ) -> impl Future<Output = Result<Stored<MovableItem<Self::Content>>, StoreError>> + Send {
+        async move {
+            let id = item.public.id().to_owned();
+            let partition_key = item.public.partition_key().clone();
+            let slot = ItemSlot::from(item);
+            let etag = self
+                .put_slot(&PlaceOf::<Self::Content> { tier, partition_key }, (&id, &slot), read)
+                .await?;
+            // It was made of an item.
+            let item = slot.into_item().ok_or_else(StoreError::unexpected)?;
+            Ok(Stored { item, etag })
+        }
+    }
+
+    /// Leaves a tombstone in a container, over what was read there.
+    fn vacate(
+        &self,
+        tier: TierOf<Self>,
+        tombstone: Vacated<KeyOf<Self>>,
+        read: Option<&ETag>,
+    ) -> impl Future<Output = Result<Stored<ItemSlot<Self::Content>>, StoreError>> + Send {
+        async move {
+            let (id, partition_key) = (tombstone.id.clone(), tombstone.partition_key.clone());
+            let item = ItemSlot::Vacated(tombstone);
+            let place = PlaceOf::<Self::Content> { tier, partition_key };
+            let etag = self.put_slot(&place, (&id, &item), read).await?;
+            Ok(Stored { item, etag })
+        }
+    }
+}
+
+/// Returns the ETag of a slot that an item may be written over: a tombstone, or a copy that has gone on.
+/// An item that has come meanwhile is a lost race.
+pub fn vacant<C: Content>(found: Stored<ItemSlot<C>>) -> Result<ETag, StoreError> {
+    match found.item.current() {
+        None => Ok(found.etag),
+        Some(_) => Err(StoreError::race(false)),
+    }
+}

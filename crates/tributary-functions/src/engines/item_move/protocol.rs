@@ -1,0 +1,225 @@
+//! The writes of a move. The module above has the argument why it ends right.
+
+use super::{
+    places::{Places, vacant},
+    stored::{Content, Departure, ItemSlot, Location, MovableItem, PlaceOf, Reservation, Vacated},
+};
+use crate::{
+    cosmos::{Reason, StoreError, Stored},
+    engines::relocation::{Carried, CopyState},
+};
+
+type Here<P> = PlaceOf<<P as Places>::Content>;
+type Item<P> = Stored<MovableItem<<P as Places>::Content>>;
+type SlotOf<P> = Stored<ItemSlot<<P as Places>::Content>>;
+type LocationOf<P> = Stored<Location<<P as Places>::Content>>;
+
+/// How a move has ended.
+#[derive(Debug)]
+pub enum MoveOutcome<C: Content> {
+    /// The item stands in its new place.
+    Arrived(Box<Stored<MovableItem<C>>>),
+    /// Another worker has ended it, or the item has gone on.
+    Over,
+    /// The item stays where it is: the new place refuses it, or is not reserved any more.
+    TakenBack(Option<StoreError>),
+}
+
+/// Moves an item that was found at `here`, with its location. An error leaves the move in any valid
+/// state; a lost race is one. When the new place refuses the item, it stays as it is.
+///
+/// Six store requests: one read, five writes. Where the item still departs from `to`, that move is ended
+/// instead, and the error is a lost race.
+pub async fn depart<P: Places>(
+    places: &P,
+    here: &Here<P>,
+    Stored { item, etag }: Item<P>,
+    location: LocationOf<P>,
+    departure: Departure<P::Content>,
+) -> Result<Item<P>, StoreError> {
+    let (to, id) = (&departure.to, item.public.id());
+    let found = places.slot(to, id).await?;
+    let departs = |found: &SlotOf<P>| {
+        found.item.copy().is_some_and(|(state, _)| state == CopyState::Departing)
+    };
+    if found.as_ref().is_some_and(departs) {
+        end(places, to, id).await?;
+        return Err(StoreError::race(false));
+    }
+    let was_taken = found.as_ref().is_some_and(|found| match &found.item {
+        ItemSlot::Vacated(Vacated { reservation: Some(earlier), .. }) => earlier.was_taken,
+        ItemSlot::Vacated(_) | ItemSlot::Item(_) => true,
+    });
+    let reservation = Reservation { command: departure.command.clone(), was_taken };
+    let reserved = Vacated::new(id, to.partition_key.clone(), here.partition_key.clone())
+        .with_reservation(Some(reservation));
+    let over = found.map(vacant).transpose()?;
+    let target = places.vacate(to.tier, reserved, over.as_ref()).await?;
+    let source = places.write(here.tier, item.departing(departure), Some(&etag)).await?;
+    match finish(places, here, source, Some(location), Some(target)).await? {
+        MoveOutcome::Arrived(arrived) => Ok(*arrived),
+        MoveOutcome::TakenBack(Some(refusal)) => Err(refusal),
+        MoveOutcome::TakenBack(None) | MoveOutcome::Over => Err(StoreError::race(false)),
+    }
+}
+
+/// Ends a move that has begun. An error leaves it in any valid state; a lost race is one.
+///
+/// Seven store requests: four reads, three writes.
+pub async fn end<P: Places>(
+    places: &P,
+    here: &Here<P>,
+    id: &str,
+) -> Result<MoveOutcome<P::Content>, StoreError> {
+    let places = places.latest();
+    let Some(before) = departing(&places, here, id).await? else {
+        return Ok(MoveOutcome::Over);
+    };
+    let Some(Departure { to, .. }) = before.item.departure.as_deref() else {
+        return Ok(MoveOutcome::Over);
+    };
+    // In this order: see above.
+    let location = places.location(id).await?;
+    let target = places.slot(to, id).await?;
+    let Some(source) = departing(&places, here, id).await? else {
+        return Ok(MoveOutcome::Over);
+    };
+    if source.item.departure != before.item.departure {
+        return Err(StoreError::race(false));
+    }
+    finish(&places, here, source, location, target).await
+}
+
+/// Ends the move of an item that departs from `here`, as it was read or written after its location and
+/// what stands in its new place.
+async fn finish<P: Places>(
+    places: &P,
+    here: &Here<P>,
+    source: Item<P>,
+    location: Option<LocationOf<P>>,
+    target: Option<SlotOf<P>>,
+) -> Result<MoveOutcome<P::Content>, StoreError> {
+    let Some(departure) = source.item.departure.as_deref() else {
+        return Ok(MoveOutcome::Over);
+    };
+    let (to, id, version) = (&departure.to, source.item.public.id(), source.item.version + 1);
+    let is_located = is_located(location.as_ref(), version);
+    let arrived = match target {
+        Some(Stored { item, etag }) if item.has_version(version) => {
+            // It may have gone on to a colder container.
+            item.current().map(|item| Stored { item, etag })
+        }
+        // It has been there, and has moved on.
+        _ if is_located => None,
+        Some(Stored { item: ItemSlot::Vacated(reserved), etag })
+            if reserved.is_reserved_for(departure) =>
+        {
+            let arriving = source.item.arrived(departure, here.clone());
+            match places.write(to.tier, arriving, Some(&etag)).await {
+                Ok(arrived) => Some(arrived),
+                Err(refusal) if is_refusal(&refusal) => {
+                    give_up(places, to, Stored { item: reserved, etag }).await?;
+                    return take_back(places, here, &source, Some(refusal)).await;
+                }
+                // Another worker has given it up.
+                Err(StoreError { reason: Reason::NotFound, .. }) => {
+                    return Err(StoreError::race(false));
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        _ => return take_back(places, here, &source, None).await,
+    };
+    if !is_located {
+        let etag = location.as_ref().map(|location| &location.etag);
+        places.locate(id, (to, version), etag).await?;
+    }
+    let tombstone = source.item.vacated(&to.partition_key);
+    places.vacate(here.tier, tombstone, Some(&source.etag)).await?;
+    Ok(arrived.map_or(MoveOutcome::Over, |arrived| MoveOutcome::Arrived(Box::new(arrived))))
+}
+
+/// Returns true if the place refuses this item, and would refuse it again.
+fn is_refusal(error: &StoreError) -> bool {
+    matches!(error.reason, Reason::PartitionFull | Reason::TooLarge)
+}
+
+/// Takes the reservation of a move away.
+async fn give_up<P: Places>(
+    places: &P,
+    to: &Here<P>,
+    Stored { item: reserved, etag }: Stored<Vacated<<P::Content as Content>::Key>>,
+) -> Result<(), StoreError> {
+    if reserved.reservation.as_ref().is_some_and(|it| it.was_taken) {
+        let tombstone = reserved.with_reservation(None);
+        return places.vacate(to.tier, tombstone, Some(&etag)).await.map(drop);
+    }
+    match places.empty_slot(to, &reserved.id, &etag).await {
+        Err(StoreError { reason: Reason::NotFound, .. }) => Err(StoreError::race(false)),
+        emptied => emptied,
+    }
+}
+
+async fn take_back<P: Places>(
+    places: &P,
+    here: &Here<P>,
+    source: &Item<P>,
+    refusal: Option<StoreError>,
+) -> Result<MoveOutcome<P::Content>, StoreError> {
+    places.write(here.tier, source.item.staying(), Some(&source.etag)).await?;
+    tracing::warn!(
+        item.id = source.item.public.id(),
+        reason = refusal.as_ref().map(|refusal| tracing::field::display(refusal.reason)),
+        "Took the move of an item back"
+    );
+    Ok(MoveOutcome::TakenBack(refusal))
+}
+
+/// Returns true if a departing item, as a reader has met it, stands in its new place, or has moved on
+/// from there.
+pub async fn has_arrived<P: Places>(
+    places: &P,
+    item: &MovableItem<P::Content>,
+) -> Result<bool, StoreError> {
+    let Some(Departure { to, .. }) = item.departure.as_deref() else { return Ok(false) };
+    let (id, version) = (item.public.id(), item.version + 1);
+    let target = places.slot(to, id).await?;
+    if target.is_some_and(|target| target.item.has_version(version)) {
+        return Ok(true);
+    }
+    let location = places.location(id).await?;
+    Ok(is_located(location.as_ref(), version))
+}
+
+/// Returns true if a move that brings the item this version has come as far as the location.
+fn is_located<C: Content>(location: Option<&Stored<Location<C>>>, version: u64) -> bool {
+    location.is_some_and(|location| location.item.version >= version)
+}
+
+/// Returns the place that an item departs from, if its move has not ended: a command that is to write the
+/// item, found at `here` by this location, ends the move first.
+pub fn left_at<C: Content>(
+    item: &MovableItem<C>,
+    here: &PlaceOf<C>,
+    location: &Location<C>,
+) -> Option<PlaceOf<C>> {
+    match &item.arrived_from {
+        _ if item.departure.is_some() => Some(here.clone()),
+        Some(arrival) if location.version < arrival.version => Some(arrival.place.clone()),
+        _ => None,
+    }
+}
+
+/// Returns the item at a place, if it departs from there.
+async fn departing<P: Places>(
+    places: &P,
+    here: &Here<P>,
+    id: &str,
+) -> Result<Option<Item<P>>, StoreError> {
+    let Some(Stored { item, etag }) = places.slot(here, id).await? else { return Ok(None) };
+    match item.current() {
+        Some(item) if item.departure.is_some() => Ok(Some(Stored { item, etag })),
+        Some(item) if item.state == CopyState::Departing => Err(StoreError::unreadable()),
+        _ => Ok(None),
+    }
+}

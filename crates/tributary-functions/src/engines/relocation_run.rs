@@ -1,0 +1,302 @@
+//! A run that brings due items to a colder container, in a slice of time.
+//!
+//! A run ends the moves that a crash has left ([`item_move::end_left`]). Then it asks for the due items,
+//! oldest first, and brings them over one by one ([`relocation`](super::relocation)). An item that was
+//! brought over is due no more, so the next run goes on where this one has stopped, whatever stopped it.
+//!
+//! *A run ends inside its slice.* Each page and each item waits for its turn at the budget of the
+//! background, and none is begun after the deadline ([`Turns`]). The moves have half of the slice.
+//!
+//! *A bad item stops no other.* It is named in the log, counted, and stays where it is. Rows are read
+//! as they are, so an item that cannot be read does not end its page.
+//!
+//! *No item expires that is in no colder container*: an item gets its time to live only with the mark
+//! that it is there. So a run that is late, or is never made, loses nothing.
+//!
+//! *A reader that asks the colder container alone misses nothing* before the moment that
+//! [`Run::all_done_before`] says: the oldest item that the run had to leave bounds it. A domain that
+//! writes this moment down also holds it before the moves that could not be ended
+//! ([`LeftMoves::hold`](item_move::LeftMoves::hold)).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use futures::{FutureExt, StreamExt, stream};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::{
+    item_move::{self, Content, ItemSlot, LeftMoves, PlaceOf, Places},
+    relocation::{Relocation, carry},
+};
+use crate::{
+    cosmos::{Background, Query, Scope, StoreError, Turns, retry},
+    values::Timestamp,
+};
+
+/// How many due items are asked for at once, and how many of them are worked on at a time.
+const PAGE: u32 = 100;
+const AT_A_TIME: usize = 8;
+
+/// How long a run may take, in slices of the background, which are 15 s.
+#[derive(Debug, Clone, Copy)]
+pub struct Slice(u32);
+
+impl Slice {
+    /// For a timer: 4 minutes. The host ends a function after 10.
+    pub const TIMER: Self = Self(16);
+    /// For a caller who waits: 1 minute. A caller over HTTP has 230 seconds.
+    pub const CALL: Self = Self(4);
+}
+
+/// The due items of a container.
+#[derive(Debug, Clone, Copy)]
+pub struct Dues<T> {
+    /// Their container.
+    pub from: T,
+    /// The container that they go to.
+    pub to: T,
+    /// Items of an earlier date are due.
+    pub before: Timestamp,
+}
+
+/// The outcome of a run.
+#[derive(Debug)]
+pub struct RunOutcome<K> {
+    /// Items that were brought to the colder container, by their partitions.
+    pub moved: BTreeMap<K, u64>,
+    /// Items that were there, by an earlier run that did not end.
+    pub already_there: u64,
+    /// Items that could not be brought there, and moves that could not be ended.
+    pub failed: u64,
+    /// The date of the oldest item that is left.
+    pub oldest_left: Option<Timestamp>,
+    /// True if no due item is left.
+    pub is_complete: bool,
+}
+
+impl<K> RunOutcome<K> {
+    /// Returns how many items were brought over.
+    pub fn n_moved(&self) -> u64 {
+        self.moved.values().sum()
+    }
+
+    fn leave(&mut self, date: Timestamp) {
+        self.oldest_left = Some(self.oldest_left.map_or(date, |oldest| oldest.min(date)));
+    }
+}
+
+/// An item that is due, as the store has it.
+#[derive(Debug, Clone, Deserialize)]
+struct DueRow {
+    id: String,
+    #[serde(flatten)]
+    properties: Map<String, Value>,
+}
+
+/// An item that is due.
+#[derive(Debug)]
+struct DueItem<C: Content> {
+    id: String,
+    partition_key: C::Key,
+    date: Timestamp,
+    /// The place from which it may depart still.
+    arrived_from: Option<PlaceOf<C>>,
+}
+
+impl DueRow {
+    /// Returns a property, if it is there and can be read.
+    fn property<'a, T: Deserialize<'a>>(&'a self, name: &str) -> Option<T> {
+        T::deserialize(self.properties.get(name)?).ok()
+    }
+
+    fn due<C: Content>(&self) -> Option<DueItem<C>> {
+        let arrived_from = self.properties.get("arrivedFrom").unwrap_or(&Value::Null);
+        Some(DueItem {
+            id: self.id.clone(),
+            partition_key: self.property("partitionKey")?,
+            date: self.property(C::DATE)?,
+            arrived_from: Option::deserialize(arrived_from).ok()?,
+        })
+    }
+}
+
+type KeyOf<P> = <<P as Places>::Content as Content>::Key;
+type TierOf<P> = <<P as Places>::Content as Content>::Tier;
+
+/// A run that is under way.
+pub struct Run<'a, P: Places> {
+    places: P,
+    turns_of_moves: Turns<'a>,
+    turns: Turns<'a>,
+    dues: Dues<TierOf<P>>,
+    /// The last item that was asked for.
+    last: Option<DueRow>,
+    has_asked_for_all: bool,
+    /// What the run has done so far.
+    pub outcome: RunOutcome<KeyOf<P>>,
+}
+
+impl<'a, P: Places> Run<'a, P> {
+    /// Begins a run on containers that read the latest committed state.
+    pub fn begin(
+        places: P,
+        background: &'a Background,
+        Slice(slices): Slice,
+        dues: Dues<TierOf<P>>,
+    ) -> Self {
+        Self {
+            places,
+            turns_of_moves: background.turns(slices / 2),
+            turns: background.turns(slices),
+            dues,
+            last: None,
+            has_asked_for_all: false,
+            outcome: RunOutcome {
+                moved: BTreeMap::new(),
+                already_there: 0,
+                failed: 0,
+                oldest_left: None,
+                is_complete: false,
+            },
+        }
+    }
+
+    /// Ends the moves from some containers that a crash has left; the runs are known to have passed this
+    /// date.
+    pub async fn end_moves(
+        &mut self,
+        tiers: &[TierOf<P>],
+        passed: Timestamp,
+    ) -> Result<LeftMoves, StoreError> {
+        let turns = &self.turns_of_moves;
+        let left = item_move::end_left(&self.places, turns, tiers, passed).await?;
+        self.outcome.failed += left.failed;
+        Ok(left)
+    }
+
+    /// Brings the next items over, and returns their partitions; `None` when no item is left, or the slice
+    /// is over.
+    pub async fn next_page(&mut self) -> Result<Option<BTreeSet<KeyOf<P>>>, StoreError> {
+        let Some(rows) = self.next_rows().await? else {
+            self.outcome.is_complete = self.has_asked_for_all && self.outcome.failed == 0;
+            return Ok(None);
+        };
+        let mut dues = Vec::with_capacity(rows.len());
+        for row in rows {
+            match row.due::<P::Content>() {
+                Some(due) => dues.push(due),
+                // It is in no list.
+                None => self.note_failed(&row.id, &StoreError::unreadable()),
+            }
+        }
+        let (places, of, turns) = (&self.places.clone(), self.dues, self.turns);
+        let mut ends = stream::iter(dues)
+            .map(|due| async move { (turns.next(relocate(places, of, &due).boxed()).await, due) })
+            .buffer_unordered(AT_A_TIME);
+        let mut touched = BTreeSet::new();
+        while let Some((relocated, due)) = ends.next().await {
+            match relocated {
+                Some(Ok(Relocation::Nothing)) => {}
+                Some(Ok(Relocation::Moved)) => {
+                    *self.outcome.moved.entry(due.partition_key.clone()).or_default() += 1;
+                    touched.insert(due.partition_key);
+                }
+                Some(Ok(Relocation::AlreadyThere)) => {
+                    self.outcome.already_there += 1;
+                    touched.insert(due.partition_key);
+                }
+                Some(Err(error)) => {
+                    self.note_failed(&due.id, &error);
+                    self.outcome.leave(due.date);
+                }
+                None => self.outcome.leave(due.date),
+            }
+        }
+        Ok(Some(touched))
+    }
+
+    /// Counts the due items of each partition, and brings none over; true if all were counted before the
+    /// slice was over.
+    pub async fn count(mut self) -> Result<(BTreeMap<KeyOf<P>, u64>, bool), StoreError> {
+        let mut partitions = BTreeMap::new();
+        while let Some(rows) = self.next_rows().await? {
+            for key in rows.iter().filter_map(|row| row.property("partitionKey")) {
+                *partitions.entry(key).or_default() += 1;
+            }
+        }
+        Ok((partitions, self.has_asked_for_all))
+    }
+
+    /// Returns the moment before which no due item is left.
+    pub fn all_done_before(&self) -> Timestamp {
+        let asked_for = match &self.last {
+            _ if self.has_asked_for_all => self.dues.before,
+            Some(last) => last.property(P::Content::DATE).unwrap_or(Timestamp::EPOCH),
+            None => Timestamp::EPOCH,
+        };
+        self.outcome.oldest_left.map_or(asked_for, |left| left.min(asked_for))
+    }
+
+    /// Returns the next items that are due; `None` when there are no more, or the slice is over.
+    async fn next_rows(&mut self) -> Result<Option<Vec<DueRow>>, StoreError> {
+        let page = page(&self.places, self.dues, self.last.as_ref());
+        let Some(rows) = self.turns.next(page).await else {
+            let last = self.last.as_ref();
+            if let Some(date) = last.and_then(|last| last.property(P::Content::DATE)) {
+                self.outcome.leave(date);
+            }
+            return Ok(None);
+        };
+        let rows = rows?;
+        match rows.last() {
+            Some(last) => self.last = Some(last.clone()),
+            None => self.has_asked_for_all = true,
+        }
+        Ok((!rows.is_empty()).then_some(rows))
+    }
+
+    fn note_failed(&mut self, id: &str, error: &StoreError) {
+        let container = self.places.container(self.dues.from).id();
+        tracing::warn!(%error, container, item.id = id, "An item stays where it is");
+        self.outcome.failed += 1;
+    }
+}
+
+/// Returns the next items that are due, oldest first, after one.
+async fn page<P: Places>(
+    places: &P,
+    dues: Dues<TierOf<P>>,
+    after: Option<&DueRow>,
+) -> Result<Vec<DueRow>, StoreError> {
+    let date = P::Content::DATE;
+    let page = match after {
+        Some(_) => format!(" AND c.{date} >= @date AND (c.{date} > @date OR c.id > @id)"),
+        None => String::new(),
+    };
+    let text = format!(
+        "SELECT TOP @top c.id, c.partitionKey, c.{date}, c.arrivedFrom FROM c WHERE \
+         c.state = 'live' AND c.{date} < @before{page} \
+         ORDER BY c.state ASC, c.{date} ASC, c.id ASC"
+    );
+    let mut query =
+        Query::from(text).with_parameter("@top", PAGE)?.with_parameter("@before", dues.before)?;
+    if let Some(row) = after {
+        let date = row.properties.get(date);
+        query = query.with_parameter("@date", date)?.with_parameter("@id", &row.id)?;
+    }
+    places.container(dues.from).query(query, Scope::Container, PAGE).await
+}
+
+/// Brings an item over. A move that has brought it here is ended first ([`item_move`]).
+async fn relocate<P: Places>(
+    places: &P,
+    dues: Dues<TierOf<P>>,
+    due: &DueItem<P::Content>,
+) -> Result<Relocation, StoreError> {
+    if let Some(left) = &due.arrived_from {
+        retry(async |_| item_move::end(places, left, &due.id).await).await?;
+    }
+    let (from, to) = (places.container(dues.from), places.container(dues.to));
+    let (key, id) = (due.partition_key.as_ref(), due.id.as_str());
+    retry(async |_| carry::<ItemSlot<P::Content>>(from, to, key, id).await).await
+}

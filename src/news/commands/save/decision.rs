@@ -1,0 +1,179 @@
+//! What a command that stores an item does next: it follows from what the attempt has seen. Pure.
+
+use std::iter;
+
+use tributary_functions::{
+    cosmos::{ETag, Reads, Stored},
+    engines::{
+        idempotency::Remembers,
+        item_move::{FoundItem, Tier as _, left_at},
+    },
+    values::{CommandId, Timestamp},
+};
+
+use crate::news::model::{
+    Ages, Departure, FeedItem, Location, NewItem, PartitionKey, Place, Progress, StoredItem,
+    Strategy, Tier,
+};
+
+/// What an attempt has seen so far.
+#[derive(Default)]
+pub(super) struct Seen {
+    pub(super) location: Lookup<Stored<Location>>,
+    pub(super) found: Lookup<FoundItem<FeedItem>>,
+    /// How far the migration has come.
+    pub(super) migrated: Option<Timestamp>,
+    /// True if no container has a copy of the item that was carried from there.
+    pub(super) has_no_carried_copy: bool,
+}
+
+/// What was looked for.
+#[derive(Default)]
+pub(super) enum Lookup<T> {
+    #[default]
+    NotRead,
+    Missing,
+    Found(T),
+}
+
+impl<T> From<Option<T>> for Lookup<T> {
+    fn from(found: Option<T>) -> Self {
+        found.map_or(Self::Missing, Self::Found)
+    }
+}
+
+/// The next step of an attempt. After each of the first four the attempt has seen more, and the others
+/// are its last.
+#[derive(Debug)]
+pub(super) enum Step {
+    /// Read the location.
+    ReadLocation,
+    /// Find the item of this partition.
+    Find(PartitionKey),
+    /// Read how far the migration has come.
+    ReadProgress,
+    /// Delete carried copies, so that no list shows the item under its former date.
+    RemoveCarried { partition_key: PartitionKey, tiers: Vec<Tier> },
+    /// Decide again upon the latest committed state: the item may have moved, or be in a container that
+    /// the replica has not heard of.
+    Confirm,
+    /// End the move that has left this place. Then the attempt has lost a race.
+    EndMove(Place),
+    /// Bring the item to the colder container, as another may be doing. Then the attempt has lost a race.
+    EndRelocation { from: Place, to: Tier },
+    /// Write the location of a new item, then the item.
+    Create(Place),
+    /// Create an item whose location, with this ETag, is there, and which is not: the attempt that wrote
+    /// the location has not got further, and may still be on its way.
+    ///
+    /// Each such attempt writes the location first, so one that has read it before loses. Where the item
+    /// is to be in another place by now, a tombstone in the former place keeps a late item out.
+    CreateAgain { place: Place, former: Option<Place>, location: ETag },
+    /// Write the item where it is.
+    Edit { tier: Tier, item: StoredItem, etag: ETag },
+    /// Move the item.
+    Move {
+        here: Place,
+        item: Box<Stored<StoredItem>>,
+        location: Stored<Location>,
+        departure: Departure,
+    },
+    /// None: the command has created the item before.
+    Created(Stored<StoredItem>),
+    /// None: the command has edited the item before.
+    Edited(Stored<StoredItem>),
+}
+
+/// An attempt to store an item.
+pub(super) struct Decision<'a> {
+    pub(super) new: &'a NewItem,
+    pub(super) command: &'a CommandId,
+    pub(super) strategy: &'a Strategy,
+    pub(super) ages: &'a Ages,
+    /// What the attempt reads.
+    pub(super) reads: Reads,
+    pub(super) now: Timestamp,
+}
+
+impl Decision<'_> {
+    /// Returns the next step of an attempt that has seen this.
+    pub(super) fn next(&self, seen: &Seen) -> Step {
+        match (&seen.location, &seen.found) {
+            (Lookup::NotRead, _) => Step::ReadLocation,
+            (Lookup::Missing, _) => self.place(seen).map_or(Step::ReadProgress, Step::Create),
+            (Lookup::Found(location), Lookup::NotRead) => {
+                Step::Find(location.item.place.partition_key.clone())
+            }
+            (Lookup::Found(location), Lookup::Missing) => self.create_again(seen, location),
+            (Lookup::Found(location), Lookup::Found(found)) => self.put(seen, location, found),
+        }
+    }
+
+    fn create_again(&self, seen: &Seen, location: &Stored<Location>) -> Step {
+        if self.reads != Reads::Latest {
+            return Step::Confirm;
+        }
+        let Some(place) = self.place(seen) else { return Step::ReadProgress };
+        let former = Some(location.item.place.clone()).filter(|former| *former != place);
+        Step::CreateAgain { place, former, location: location.etag.clone() }
+    }
+
+    fn put(
+        &self,
+        seen: &Seen,
+        location: &Stored<Location>,
+        FoundItem { tier, stored }: &FoundItem<FeedItem>,
+    ) -> Step {
+        let Stored { item, etag } = stored;
+        if item.created_by == *self.command {
+            return Step::Created(stored.clone());
+        }
+        if item.knows(self.command) {
+            return Step::Edited(stored.clone());
+        }
+        let here = Place { tier: *tier, partition_key: item.public.partition_key.clone() };
+        if let Some(left) = left_at(item, &here, &location.item) {
+            return Step::EndMove(left);
+        }
+        let published = item.public.published_date;
+        let to = if published == self.new.published_date {
+            here.clone()
+        } else {
+            // The item is about to change its place in lists.
+            let Some(progress) = self.progress(seen, published) else { return Step::ReadProgress };
+            if self.ages.may_be_leaving(*tier, published, progress)
+                && let Some(to) = tier.colder()
+            {
+                return Step::EndRelocation { from: here, to };
+            }
+            let hotter: Vec<Tier> = iter::successors(tier.hotter(), |tier| tier.hotter()).collect();
+            if !hotter.is_empty() && !seen.has_no_carried_copy {
+                return Step::RemoveCarried { partition_key: here.partition_key, tiers: hotter };
+            }
+            let Some(place) = self.place(seen) else { return Step::ReadProgress };
+            place
+        };
+        let public = self.new.stored_in(to.partition_key.clone(), self.now);
+        if to == here {
+            let item = item.edited(public, self.command);
+            return Step::Edit { tier: *tier, item, etag: etag.clone() };
+        }
+        let departure = Departure { to, item: public, command: self.command.clone() };
+        Step::Move { here, item: Box::new(stored.clone()), location: location.clone(), departure }
+    }
+
+    /// Returns the place of the item, unless the progress has to be read first.
+    fn place(&self, seen: &Seen) -> Option<Place> {
+        let progress = self.progress(seen, self.new.published_date)?;
+        Some(self.strategy.place(self.ages, self.new, progress))
+    }
+
+    /// Returns the progress for an item of this date, unless it has to be read first.
+    fn progress(&self, seen: &Seen, published: Timestamp) -> Option<Progress> {
+        Progress::of_young(published, self.now)
+            .or_else(|| Some(Progress { now: self.now, migrated_before: seen.migrated? }))
+    }
+}
+
+#[cfg(test)]
+mod tests;

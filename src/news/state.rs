@@ -1,0 +1,173 @@
+//! Where the news keep their items.
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use quick_cache::sync::Cache;
+use serde::{Deserialize, Serialize};
+use tributary_functions::{
+    config::ConfigError,
+    cosmos::{Background, Container, Reads, StoreError, Stored, containers},
+    domain::Context,
+    engines::item_move::Places,
+    values::{Clock, Timestamp},
+};
+
+use super::{
+    model::{Ages, FeedItem, KeyClass, NewItem, Place, Progress, ProviderId, Strategy, Tier},
+    progress::{KnownProgress, Migrated, PROGRESS, ProgressRecord, RECORDS},
+    settings::{NewsSettings, PageBounds},
+};
+
+/// How many providers are remembered; some 100 bytes each.
+const PROVIDERS_REMEMBERED: usize = 10_000;
+
+/// The containers of the news. Cloning is cheap.
+#[derive(Clone)]
+pub struct News {
+    /// Items that are new: `feeds_current`.
+    pub hot: Container,
+    /// Items that were new: `feeds_historical`.
+    pub warm: Container,
+    /// Items of old partitions: `feeds_archive`.
+    pub archive: Container,
+    /// Where each item is: `feeds_locations`.
+    pub locations: Container,
+    pub(super) strategy: Arc<Strategy>,
+    pub(super) ages: Ages,
+    pub(super) pages: PageBounds,
+    /// The budget of the runs of migration and archive.
+    pub(super) background: Background,
+    clock: Clock,
+    /// Kinds of keys that are written down for a provider, and so for good.
+    known: Arc<Cache<(ProviderId, KeyClass), ()>>,
+    pub(super) progress: KnownProgress,
+    pub(super) reads: Reads,
+}
+
+/// What kinds of keys the items of a provider have: one in the partition of each provider.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ProviderKeys {
+    id: String,
+    partition_key: ProviderId,
+    classes: BTreeSet<KeyClass>,
+}
+
+/// The id of [`ProviderKeys`]. Ids of items are UUIDs.
+pub(super) const KEYS: &str = "keys";
+
+containers!(News: hot, warm, archive, locations);
+
+impl Places for News {
+    type Content = FeedItem;
+
+    fn container(&self, tier: Tier) -> &Container {
+        match tier {
+            Tier::Hot => &self.hot,
+            Tier::Warm => &self.warm,
+            Tier::Archive => &self.archive,
+        }
+    }
+
+    fn locations(&self) -> &Container {
+        &self.locations
+    }
+
+    fn latest(&self) -> Self {
+        self.latest_committed()
+    }
+}
+
+impl News {
+    /// The news in a database.
+    pub(super) fn new(context: &Context<'_>) -> Result<Self, ConfigError> {
+        let settings = NewsSettings::read(context.settings)?;
+        let cosmos = context.cosmos;
+        Ok(Self {
+            hot: cosmos.container("feeds_current"),
+            warm: cosmos.container("feeds_historical"),
+            archive: cosmos.container("feeds_archive"),
+            locations: cosmos.container("feeds_locations"),
+            strategy: Arc::new(settings.strategy),
+            ages: settings.ages,
+            pages: settings.pages,
+            background: context.background.clone(),
+            clock: context.clock,
+            progress: KnownProgress::default(),
+            known: Arc::new(Cache::new(PROVIDERS_REMEMBERED)),
+            reads: Reads::Session,
+        })
+    }
+
+    /// The current time.
+    pub(super) fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    /// Returns how far time and the migration have come, for a place of an item of this date.
+    pub(super) async fn progress_for(&self, published: Timestamp) -> Result<Progress, StoreError> {
+        let now = self.now();
+        match Progress::of_young(published, now) {
+            Some(progress) => Ok(progress),
+            None => Ok(Progress { now, migrated_before: self.migrated().await?.all_before }),
+        }
+    }
+
+    /// Returns the place of an item that is stored now.
+    pub(super) async fn place_of(&self, new: &NewItem) -> Result<Place, StoreError> {
+        let progress = self.progress_for(new.published_date).await?;
+        Ok(self.strategy.place(&self.ages, new, progress))
+    }
+
+    /// Returns how far the migration has come: one point read, at most once a minute.
+    pub(super) async fn migrated(&self) -> Result<Migrated, StoreError> {
+        if let Some(known) = self.progress.get() {
+            return Ok(known);
+        }
+        let read: Option<Stored<ProgressRecord>> = self.locations.read(RECORDS, PROGRESS).await?;
+        let migrated = read.map_or(Migrated::NOTHING, |record| record.item.believed(self.now()));
+        self.progress.set(migrated);
+        Ok(migrated)
+    }
+
+    /// Returns the kinds of keys that the items of a provider have.
+    pub(super) async fn classes(
+        &self,
+        provider: &ProviderId,
+    ) -> Result<BTreeSet<KeyClass>, StoreError> {
+        let keys: Option<Stored<ProviderKeys>> =
+            self.locations.read(provider.as_str(), KEYS).await?;
+        Ok(keys.map(|keys| keys.item.classes).unwrap_or_default())
+    }
+
+    /// Writes down that a provider has items with this kind of key, before the first such item. It is
+    /// never taken back, so what this process has written down needs no look.
+    pub(super) async fn note_class(&self, provider: &ProviderId) -> Result<(), StoreError> {
+        let class = self.strategy.class(provider);
+        let known = (provider.clone(), class);
+        if self.known.get(&known).is_some() {
+            return Ok(());
+        }
+        self.write_class(provider, class).await?;
+        self.known.insert(known, ());
+        Ok(())
+    }
+
+    /// Writes down that a provider has items with this kind of key, unless it is written down.
+    pub(super) async fn write_class(
+        &self,
+        provider: &ProviderId,
+        class: KeyClass,
+    ) -> Result<(), StoreError> {
+        let locations = self.locations.latest_committed();
+        let read: Option<Stored<ProviderKeys>> = locations.read(provider.as_str(), KEYS).await?;
+        let mut classes = read.as_ref().map(|keys| keys.item.classes.clone()).unwrap_or_default();
+        if classes.insert(class) {
+            let (id, partition_key) = (KEYS.to_owned(), provider.clone());
+            let keys = ProviderKeys { id, partition_key, classes };
+            let etag = read.as_ref().map(|keys| &keys.etag);
+            locations.put(provider.as_str(), KEYS, &keys, etag).await?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,27 @@
+//! The timers: each brings what is due to a colder container, within four minutes.
+
+mod metrics;
+mod news_archive;
+mod news_migration;
+
+pub(super) use news_archive::{archive, archive_run};
+pub(super) use news_migration::migrate;
+
+use tributary_functions::{domain::Timer, engines::relocation_run::Slice};
+
+use super::state::News;
+
+/// Returns the timers of the news.
+pub(super) fn timers(news: &News) -> Vec<Timer> {
+    let (migration, archived) = (news.clone(), news.clone());
+    vec![
+        Timer::new("NewsMigration", "0 */15 * * * *", move || {
+            let news = migration.clone();
+            async move { migrate(&news, Slice::TIMER).await.map(drop) }
+        }),
+        Timer::new("NewsArchive", "0 30 4 * * *", move || {
+            let news = archived.clone();
+            async move { archive(&news, Slice::TIMER).await.map(drop) }
+        }),
+    ]
+}

@@ -1,0 +1,98 @@
+//! `NewsArchive`: partitions that ended years ago go to a container that is read by id only.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+use tributary_functions::{
+    cosmos::{Query, Scope, StoreError},
+    engines::relocation_run::{Dues, Run, RunOutcome, Slice},
+    values::Timestamp,
+};
+
+use crate::news::{
+    model::{PartitionKey, Tier},
+    progress::RECORDS,
+    state::News,
+};
+
+/// What was archived of a partition, and when: an item in `feeds_locations`.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ArchiveRecord {
+    /// The partition.
+    id: PartitionKey,
+    partition_key: String,
+    /// How many items of the partition are in the archive.
+    items: u64,
+    /// When the last of them came there.
+    archived_at: Timestamp,
+}
+
+/// Begins a run of the archive.
+pub(in crate::news) fn archive_run(news: &News, slice: Slice) -> Run<'_, News> {
+    let before = news.ages.archived_before(news.now());
+    let dues = Dues { from: Tier::Warm, to: Tier::Archive, before };
+    Run::begin(news.latest_committed().in_background(), &news.background, slice, dues)
+}
+
+/// Brings partitions that are due to the archive, and writes a record for each.
+pub(in crate::news) async fn archive(
+    news: &News,
+    slice: Slice,
+) -> Result<RunOutcome<PartitionKey>, StoreError> {
+    let mut run = archive_run(news, slice);
+    let mut records = Records { news, due: BTreeSet::new() };
+    let ended = run_to_end(&mut run, &mut records).await;
+    let recorded = records.write().await;
+    let outcome = run.outcome;
+    tracing::info!(
+        news.archived = outcome.n_moved(),
+        news.failed = outcome.failed,
+        news.partitions = outcome.moved.len(),
+        "Archived feed items"
+    );
+    ended.and(recorded).map(|()| outcome)
+}
+
+async fn run_to_end(run: &mut Run<'_, News>, records: &mut Records<'_>) -> Result<(), StoreError> {
+    run.end_moves(&[Tier::Warm, Tier::Archive], Timestamp::EPOCH).await?;
+    while let Some(touched) = run.next_page().await? {
+        records.due.extend(touched);
+        // A record that could not be written is due still.
+        if let Err(error) = records.write().await {
+            tracing::warn!(%error, "A record of the archive is written later");
+        }
+    }
+    Ok(())
+}
+
+/// The records of a run: each is written as soon as it is true, and again when more has come.
+struct Records<'a> {
+    news: &'a News,
+    /// Partitions whose record is not written yet.
+    due: BTreeSet<PartitionKey>,
+}
+
+impl Records<'_> {
+    async fn write(&mut self) -> Result<(), StoreError> {
+        while let Some(key) = self.due.first().cloned() {
+            self.news.background.pacer.charge(note(self.news, &key)).await?;
+            self.due.remove(&key);
+        }
+        Ok(())
+    }
+}
+
+async fn note(news: &News, key: &PartitionKey) -> Result<(), StoreError> {
+    let news = news.latest_committed().in_background();
+    let count = Query::from("SELECT VALUE COUNT(1) FROM c WHERE c.partitionKey = @key")
+        .with_parameter("@key", key)?;
+    let counts: Vec<u64> = news.archive.query(count, Scope::Partition(key.as_ref()), 1).await?;
+    let record = ArchiveRecord {
+        id: key.clone(),
+        partition_key: RECORDS.to_owned(),
+        items: counts.into_iter().sum(),
+        archived_at: news.now(),
+    };
+    news.locations.upsert(RECORDS, key.as_ref(), &record).await
+}

@@ -1,0 +1,75 @@
+//! `NewsMigration`: items that are no longer new go to the warm container.
+
+use tributary_functions::{
+    cosmos::{StoreError, Stored},
+    engines::relocation_run::{Dues, Run, RunOutcome, Slice},
+    values::Timestamp,
+};
+
+use super::metrics;
+use crate::news::{
+    model::{PartitionKey, Tier},
+    progress::{PROGRESS, ProgressRecord, RECORDS},
+    state::News,
+};
+
+/// Brings what is due to the warm container.
+pub(in crate::news) async fn migrate(
+    news: &News,
+    slice: Slice,
+) -> Result<RunOutcome<PartitionKey>, StoreError> {
+    let latest = news.latest_committed().in_background();
+    let known: Option<Stored<ProgressRecord>> = latest.locations.read(RECORDS, PROGRESS).await?;
+    let passed = known.as_ref().map_or(Timestamp::EPOCH, |known| known.item.migrated_before);
+    let before = news.ages.migrated_before(news.now()).max(passed);
+    let dues = Dues { from: Tier::Hot, to: Tier::Warm, before };
+    let mut run = Run::begin(latest.clone(), &news.background, slice, dues);
+    // Once an hour: readers believe what was written down before until then.
+    let is_noted = known.as_ref().is_none_or(|known| known.item.is_settled(news.now()));
+    let ended = run_to_end(&mut run, is_noted, passed).await;
+    if is_noted {
+        let reached = ended.as_ref().copied().unwrap_or(passed);
+        note(&latest, reached, known.as_ref()).await?;
+    }
+    let outcome = run.outcome;
+    let lag = outcome.oldest_left.map_or(0, |oldest| before.millis_since(oldest) / 1_000);
+    metrics::migration(outcome.n_moved(), outcome.failed, lag);
+    tracing::info!(
+        news.migrated = outcome.n_moved(),
+        news.already_there = outcome.already_there,
+        news.failed = outcome.failed,
+        news.lag_seconds = lag,
+        news.oldest_unmigrated = outcome.oldest_left.map(tracing::field::display),
+        "Migrated feed items to the warm container"
+    );
+    ended.map(|_| outcome)
+}
+
+/// Ends the moves that were left and brings over what is due; returns how far that has come, if it is to
+/// be noted.
+async fn run_to_end(
+    run: &mut Run<'_, News>,
+    is_noted: bool,
+    passed: Timestamp,
+) -> Result<Timestamp, StoreError> {
+    let all = [Tier::Hot, Tier::Warm, Tier::Archive];
+    let moves = run.end_moves(if is_noted { &all } else { &all[..1] }, passed).await?;
+    while run.next_page().await?.is_some() {}
+    Ok(moves.hold(run.all_done_before()))
+}
+
+/// Writes down how far the migration has come, over what was known before it.
+async fn note(
+    news: &News,
+    before: Timestamp,
+    known: Option<&Stored<ProgressRecord>>,
+) -> Result<(), StoreError> {
+    let former = known.map(|known| &known.item);
+    let record = ProgressRecord::next(before, former, &news.ages, news.now());
+    let etag = known.map(|known| &known.etag);
+    match news.locations.put(RECORDS, PROGRESS, &record, etag).await {
+        // Another run has written down what it knows. The next one writes this.
+        Err(error) if error.is_race() => Ok(()),
+        written => written.map(drop),
+    }
+}
