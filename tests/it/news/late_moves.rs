@@ -92,6 +92,22 @@ async fn a_late_worker_does_not_double_an_item_that_has_gone_on_in_its_partition
     assert_eq!((room.urls("days=30").await.len(), room.urls("days=90").await.len()), (0, 0));
 }
 
+/// The move comes from the archive to the hot container. Under other ages the item goes on to the warm
+/// one, and its copy in the hot container goes away.
+#[tokio::test]
+async fn a_late_worker_does_not_double_an_item_that_was_brought_on_from_its_new_place() {
+    let room = Newsroom::new().await;
+    room.at_one_time();
+    room.post("herald", "a", 900.0).await.expect(201);
+    let hot = room.with_settings(&[HYBRID[0], ("News__MigrateAfterDays", "3650")]).await;
+    drop(held((&room.world, Replace, "feeds_locations"), hot.post("herald", "a", 899.9)).await);
+    let warm = room.with_settings(&[HYBRID[0], ("News__ArchiveAfterYears", "100")]).await;
+    warm.post("herald", "a", 899.8).await.expect(200);
+    assert_eq!((room.live().await, room.live_in("feeds_historical").await), (1, 1));
+    warm.migrate().await;
+    assert_eq!((room.live().await, room.live_in("feeds_historical").await), (1, 1));
+}
+
 #[tokio::test]
 async fn an_item_is_not_brought_on_while_its_move_cannot_end() {
     let room = Newsroom::new().await;

@@ -39,7 +39,7 @@
 //! reservation of its move, and in no other way. So all outcomes are one sequence of writes in that
 //! place, each under the ETag of the one before: reserved, then taken or given up.
 //!
-//! *A worker that is late does no harm.* It reads the location and the target, then the source, which
+//! *A worker that is late does no harm.* It reads the target, then the location, then the source, which
 //! still departs, and writes each under what it has read. If another has ended the move meanwhile,
 //! target and location have changed, and its writes are refused: also when the item has moved on, since
 //! it leaves a tombstone, and when it has come back. If another has taken the move back, the
@@ -54,15 +54,17 @@
 //!
 //! *A move that has been left is not made twice.* Say that it was cut off before the tombstone, and that
 //! the item has moved on from its new place. Then the location has the version that this move gives, or
-//! a later one: all that is left to do is the tombstone.
+//! a later one: all that is left to do is the tombstone. A worker that finds the target without the item
+//! sees that, since it reads the location after the target.
 //!
 //! *An item does not go on before its location names it.* A command finds the item by its location,
 //! and so also one that was brought to another container of the same logical partition, when its
 //! location is behind. The item has the version with which it came, and the place that it has come from
 //! ([`arrived_from`](MovableItem::arrived_from)): a command that finds an older version in the location
 //! ends the move first, and so does a relocation. Otherwise the source would depart for long: it would
-//! stand in the way of a move back, and a worker that has read the location before the item moved on,
-//! and the target after it, would take the move back, and double the item.
+//! stand in the way of a move back, and a worker that finds the target without the item, as its carried
+//! copy has expired there, and an older version in the location, would take the move back, and double
+//! the item.
 //!
 //! *An item goes back to where it came from.* Its location names it, and it may still depart from the
 //! former place: only the tombstone is missing. A command that is to reserve that place writes the
@@ -75,6 +77,9 @@
 //! *It does not meet a relocation.* An item that another may be bringing to a colder container is
 //! brought there before it departs, and its carried copies are deleted. From then on no run brings it
 //! on: it departs.
+//!
+//! The protocol is tested with several workers on a model of the store, which are stopped, repeated and
+//! cut off at any request (`protocol/tests.rs`).
 
 mod left;
 mod places;

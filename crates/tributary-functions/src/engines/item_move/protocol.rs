@@ -79,8 +79,8 @@ pub async fn end<P: Places>(
         return Ok(MoveOutcome::Over);
     };
     // In this order: see above.
-    let location = places.location(id).await?;
     let target = places.slot(to, id).await?;
+    let location = places.location(id).await?;
     let Some(source) = departing(&places, here, id).await? else {
         return Ok(MoveOutcome::Over);
     };
@@ -223,3 +223,6 @@ async fn departing<P: Places>(
         _ => Ok(None),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,418 @@
+//! Workers that move one item, against a model of the store. Each request of a worker is a step: between
+//! two of them others come first, the worker is cut off, or the store is in trouble.
+
+use std::{
+    collections::BTreeMap,
+    mem,
+    pin::Pin,
+    sync::{Arc, Mutex},
+    task::{Context, Poll, Waker},
+};
+
+use proptest::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use super::{super::stored::Tier, *};
+use crate::{
+    cosmos::{Container, ETag},
+    engines::{
+        idempotency::Remembers,
+        item_move::{FoundItem, Place},
+    },
+    values::CommandId,
+};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+enum Shelf {
+    Hot,
+    Cold,
+}
+
+impl Tier for Shelf {
+    const ALL: &'static [Self] = &[Self::Hot, Self::Cold];
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Note {
+    id: String,
+    partition_key: String,
+    text: usize,
+}
+
+impl Content for Note {
+    const TYPE: &'static str = "note";
+    const DATE: &'static str = "date";
+    type Tier = Shelf;
+    type Key = String;
+    type Derived = ();
+
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn partition_key(&self) -> &String {
+        &self.partition_key
+    }
+
+    fn derived(&self) {}
+}
+
+type NotePlace = PlaceOf<Note>;
+
+const ID: &str = "note";
+
+/// Two logical partitions in each of two containers.
+fn place(number: usize) -> NotePlace {
+    let tier = Shelf::ALL[number / 2 % 2];
+    Place { tier, partition_key: ["a", "b"][number % 2].to_owned() }
+}
+
+fn note(at: &NotePlace, text: usize) -> Note {
+    Note { id: ID.to_owned(), partition_key: at.partition_key.clone(), text }
+}
+
+/// What happens at a request.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+enum Trouble {
+    #[default]
+    Nothing,
+    /// A read without latest reads sees the state before.
+    Stale,
+    /// The request is not carried out.
+    Unavailable,
+    /// The write is carried out, and its answer is lost.
+    AnswerLost,
+    /// The logical partition takes no write.
+    Full,
+    /// The worker ends before the request.
+    Crash,
+}
+
+/// All states of one item of the store, each with its ETag.
+type History<T> = Vec<Option<(T, u32)>>;
+
+#[derive(Default)]
+struct State {
+    slots: BTreeMap<(Shelf, String), History<ItemSlot<Note>>>,
+    location: History<Location<Note>>,
+    etag: u32,
+    trouble: Trouble,
+}
+
+fn read<T: Clone>(history: &History<T>, is_stale: bool) -> Option<Stored<T>> {
+    let (item, etag) = history.iter().rev().nth(usize::from(is_stale))?.clone()?;
+    Some(Stored { item, etag: ETag::from(etag.to_string()) })
+}
+
+/// Writes an item over what was read, or deletes it.
+fn write<T: Clone>(
+    history: &mut History<T>,
+    item: Option<T>,
+    over: Option<&ETag>,
+    etag: &mut u32,
+) -> Result<ETag, StoreError> {
+    let refused = |reason| Err(StoreError::new(reason, false));
+    match (over, read(history, false)) {
+        (None, Some(_)) => return refused(Reason::Conflict),
+        (Some(_), None) => return refused(Reason::NotFound),
+        (Some(over), Some(now)) if *over != now.etag => return refused(Reason::PreconditionFailed),
+        _ => {}
+    }
+    *etag += 1;
+    history.push(item.map(|item| (item, *etag)));
+    Ok(ETag::from(etag.to_string()))
+}
+
+/// A store, as a worker sees it.
+#[derive(Clone)]
+struct Model {
+    state: Arc<Mutex<State>>,
+    is_latest: bool,
+}
+
+impl Model {
+    /// Makes a request: in its turn, when the worker is polled once more.
+    async fn request<T>(
+        &self,
+        carry_out: impl FnOnce(&mut State, Trouble) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        futures::pending!();
+        let mut state = self.state.lock().unwrap();
+        let trouble = mem::take(&mut state.trouble);
+        if trouble == Trouble::Unavailable {
+            return Err(StoreError::new(Reason::Unavailable, true));
+        }
+        carry_out(&mut state, trouble)
+    }
+}
+
+fn answer<T>(written: Result<T, StoreError>, trouble: Trouble) -> Result<T, StoreError> {
+    if trouble == Trouble::AnswerLost {
+        return Err(StoreError::new(Reason::Unavailable, true));
+    }
+    written
+}
+
+impl Places for Model {
+    type Content = Note;
+
+    fn container(&self, _tier: Shelf) -> &Container {
+        unreachable!("the model has requests of its own")
+    }
+
+    fn locations(&self) -> &Container {
+        unreachable!("the model has requests of its own")
+    }
+
+    fn latest(&self) -> Self {
+        Self { is_latest: true, ..self.clone() }
+    }
+
+    async fn slot(
+        &self,
+        place: &NotePlace,
+        _id: &str,
+    ) -> Result<Option<Stored<ItemSlot<Note>>>, StoreError> {
+        let key = (place.tier, place.partition_key.clone());
+        self.request(|state, trouble| {
+            let is_stale = trouble == Trouble::Stale && !self.is_latest;
+            Ok(read(state.slots.entry(key).or_default(), is_stale))
+        })
+        .await
+    }
+
+    async fn put_slot(
+        &self,
+        place: &NotePlace,
+        (_, slot): (&str, &ItemSlot<Note>),
+        over: Option<&ETag>,
+    ) -> Result<ETag, StoreError> {
+        let key = (place.tier, place.partition_key.clone());
+        self.request(|State { slots, etag, .. }, trouble| {
+            if trouble == Trouble::Full {
+                return Err(StoreError::new(Reason::PartitionFull, false));
+            }
+            let written = write(slots.entry(key).or_default(), Some(slot.clone()), over, etag);
+            answer(written, trouble)
+        })
+        .await
+    }
+
+    async fn empty_slot(
+        &self,
+        place: &NotePlace,
+        _id: &str,
+        over: &ETag,
+    ) -> Result<(), StoreError> {
+        let key = (place.tier, place.partition_key.clone());
+        self.request(|State { slots, etag, .. }, trouble| {
+            let emptied = write(slots.entry(key).or_default(), None, Some(over), etag);
+            answer(emptied.map(drop), trouble)
+        })
+        .await
+    }
+
+    async fn location(&self, _id: &str) -> Result<Option<Stored<Location<Note>>>, StoreError> {
+        self.request(|state, trouble| {
+            Ok(read(&state.location, trouble == Trouble::Stale && !self.is_latest))
+        })
+        .await
+    }
+
+    async fn locate(
+        &self,
+        id: &str,
+        (place, version): (&NotePlace, u64),
+        over: Option<&ETag>,
+    ) -> Result<(), StoreError> {
+        let (id, place) = (id.to_owned(), place.clone());
+        let item = Location { partition_key: id.clone(), id, place, version };
+        self.request(|State { location, etag, .. }, trouble| {
+            answer(write(location, Some(item), over, etag).map(drop), trouble)
+        })
+        .await
+    }
+}
+
+/// What a worker does.
+#[derive(Debug, Clone)]
+enum Work {
+    /// A command stores the note with a text of its own in a place.
+    Post { to: usize },
+    /// A run ends the moves from all places.
+    EndMoves,
+}
+
+/// The outcome of a worker: the version and text that a caller has been told.
+type Told = Option<(u64, usize)>;
+
+async fn work(model: Model, work: Work, number: usize) -> Told {
+    let mut model = model;
+    for _ in 0..10 {
+        let outcome = match work {
+            Work::Post { to } => post(&model, &place(to), number).await.map(Some),
+            Work::EndMoves => end_all(&model).await.map(|()| None),
+        };
+        match outcome {
+            Ok(told) => return told,
+            Err(error) if error.is_race() || error.is_unanswered() => model = model.latest(),
+            Err(_) => return None,
+        }
+    }
+    None
+}
+
+async fn end_all(model: &Model) -> Result<(), StoreError> {
+    for number in 0..4 {
+        end(model, &place(number), ID).await?;
+    }
+    Ok(())
+}
+
+/// Stores the note, as a command does by the recipe of the engine.
+async fn post(model: &Model, to: &NotePlace, text: usize) -> Result<(u64, usize), StoreError> {
+    let command = CommandId::of(&format!("command {text}"));
+    let Some(location) = model.location(ID).await? else {
+        model.locate(ID, (to, 1), None).await?;
+        let item = MovableItem::new(note(to, text), command);
+        return model.write(to.tier, item, None).await.map(|_| (1, text));
+    };
+    let former = &location.item.place;
+    let found = model.find(&former.partition_key, ID).await?;
+    let Some(FoundItem { tier, stored: Stored { item, etag } }) = found else {
+        if !model.is_latest {
+            return Err(StoreError::race(false));
+        }
+        if former != to {
+            let over = model.slot(former, ID).await?.map(vacant).transpose()?;
+            let (here, to) = (former.partition_key.clone(), to.partition_key.clone());
+            model.vacate(former.tier, Vacated::new(ID, here, to), over.as_ref()).await?;
+        }
+        let over = model.slot(to, ID).await?.map(vacant).transpose()?;
+        model.locate(ID, (to, 1), Some(&location.etag)).await?;
+        let item = MovableItem::new(note(to, text), command);
+        return model.write(to.tier, item, over.as_ref()).await.map(|_| (1, text));
+    };
+    if item.knows(&command) {
+        return Ok((item.version, item.public.text));
+    }
+    let here = Place { tier, partition_key: item.public.partition_key.clone() };
+    if let Some(left) = left_at(&item, &here, &location.item) {
+        end(model, &left, ID).await?;
+        return Err(StoreError::race(false));
+    }
+    let stored = if here == *to {
+        model.write(tier, item.edited(note(to, text), &command), Some(&etag)).await?
+    } else {
+        let departure = Departure { to: to.clone(), item: note(to, text), command };
+        depart(model, &here, Stored { item, etag }, location, departure).await?
+    };
+    Ok((stored.item.version, text))
+}
+
+/// Returns the copies that a reader shows: those that are here, and have not arrived elsewhere.
+fn shown(state: &State) -> Vec<MovableItem<Note>> {
+    let current = |history: &History<ItemSlot<Note>>| read(history, false)?.item.current();
+    let has_arrived = |item: &MovableItem<Note>| {
+        let Some(Departure { to, .. }) = item.departure.as_deref() else { return false };
+        let version = item.version + 1;
+        let target = state.slots.get(&(to.tier, to.partition_key.clone()));
+        let target = target.and_then(|history| read(history, false));
+        target.is_some_and(|target| target.item.has_version(version))
+            || is_located(read(&state.location, false).as_ref(), version)
+    };
+    state.slots.values().filter_map(current).filter(|item| !has_arrived(item)).collect()
+}
+
+/// Checks a state: the note is shown once, and never in an older version than before.
+fn check(state: &State, newest: &mut u64) -> Result<(), TestCaseError> {
+    let shown = shown(state);
+    prop_assert!(shown.len() <= 1, "it is there twice: {shown:?}");
+    let version = shown.first().map_or(0, |item| item.version);
+    prop_assert!(version >= *newest, "version {newest} is lost: {shown:?}");
+    *newest = version;
+    Ok(())
+}
+
+type Worker = Pin<Box<dyn Future<Output = Told>>>;
+
+/// Lets the workers make requests in this order, and then each to its end without trouble.
+fn run(works: &[Work], turns: &[(usize, Trouble)]) -> Result<(), TestCaseError> {
+    let model = Model { state: Arc::default(), is_latest: false };
+    let start =
+        |number: usize| -> Worker { Box::pin(work(model.clone(), works[number].clone(), number)) };
+    let mut workers: Vec<Option<Worker>> =
+        (0..works.len()).map(|number| Some(start(number))).collect();
+    let rest = (0..works.len()).flat_map(|number| vec![(number, Trouble::Nothing); 300]);
+    let mut newest = 0;
+    for (number, trouble) in turns.iter().copied().chain(rest) {
+        let number = number % works.len();
+        let Some(worker) = &mut workers[number] else { continue };
+        if trouble == Trouble::Crash {
+            workers[number] = None;
+            continue;
+        }
+        model.state.lock().unwrap().trouble = trouble;
+        if let Poll::Ready(told) = worker.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            workers[number] = None;
+            if let Some((version, text)) = told {
+                let shown = shown(&model.state.lock().unwrap());
+                let is_told = |item: &MovableItem<Note>| {
+                    item.version > version || item.public.text == text && item.version == version
+                };
+                prop_assert!(shown.iter().any(is_told), "{told:?} is lost: {shown:?}");
+            }
+        }
+        check(&model.state.lock().unwrap(), &mut newest)?;
+    }
+    prop_assert!(workers.iter().all(Option::is_none), "a worker does not end");
+    at_rest(&model, newest)
+}
+
+/// Checks that a post finds the note wherever it is, once all moves have ended.
+fn at_rest(model: &Model, newest: u64) -> Result<(), TestCaseError> {
+    let mut newest = newest;
+    for work_at_rest in [Work::EndMoves, Work::Post { to: 0 }, Work::Post { to: 3 }] {
+        let mut worker: Worker = Box::pin(work(model.clone(), work_at_rest, 1_000));
+        while worker.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending() {
+            check(&model.state.lock().unwrap(), &mut newest)?;
+        }
+    }
+    let state = model.state.lock().unwrap();
+    let shown = shown(&state);
+    prop_assert!(shown.iter().all(|item| item.state == CopyState::Live) && shown.len() == 1);
+    let located = read(&state.location, false).unwrap().item.place.partition_key;
+    prop_assert_eq!(&located, &shown[0].public.partition_key);
+    Ok(())
+}
+
+fn works() -> impl Strategy<Value = Vec<Work>> {
+    let work = prop_oneof![
+        3 => (0..4_usize).prop_map(|to| Work::Post { to }),
+        1 => Just(Work::EndMoves),
+    ];
+    prop::collection::vec(work, 2..7)
+}
+
+fn turns() -> impl Strategy<Value = Vec<(usize, Trouble)>> {
+    let trouble = prop_oneof![
+        20 => Just(Trouble::Nothing),
+        3 => Just(Trouble::Stale),
+        1 => Just(Trouble::Unavailable),
+        1 => Just(Trouble::AnswerLost),
+        1 => Just(Trouble::Full),
+        1 => Just(Trouble::Crash),
+    ];
+    prop::collection::vec((0..6_usize, trouble), 0..120)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(5_000))]
+
+    /// Whatever happens, the note is neither lost nor doubled, and no post that was acknowledged is lost.
+    #[test]
+    fn a_note_that_moves_is_in_one_place(works in works(), turns in turns()) {
+        run(&works, &turns)?;
+    }
+}
