@@ -40,7 +40,7 @@
 //! place, each under the ETag of the one before: reserved, then taken or given up.
 //!
 //! *A worker that is late does no harm.* It reads the target, then the location, then the source, which
-//! still departs, and writes each under what it has read. If another has ended the move meanwhile,
+//! has departed since before, and writes each under what it has read. If another has ended the move meanwhile,
 //! target and location have changed, and its writes are refused: also when the item has moved on, since
 //! it leaves a tombstone, and when it has come back. If another has taken the move back, the
 //! reservation is gone, or is that of a later move: the write of the target is refused, whether there

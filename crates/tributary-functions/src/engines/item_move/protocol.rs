@@ -84,7 +84,7 @@ pub async fn end<P: Places>(
     let Some(source) = departing(&places, here, id).await? else {
         return Ok(MoveOutcome::Over);
     };
-    if source.item.departure != before.item.departure {
+    if source.etag != before.etag {
         return Err(StoreError::race(false));
     }
     finish(&places, here, source, location, target).await

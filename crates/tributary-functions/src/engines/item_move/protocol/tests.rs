@@ -370,14 +370,21 @@ fn run(works: &[Work], turns: &[(usize, Trouble)]) -> Result<(), TestCaseError> 
     at_rest(&model, newest)
 }
 
-/// Checks that a post finds the note wherever it is, once all moves have ended.
+/// Checks that a post finds the note wherever it is, and that all moves can be ended.
 fn at_rest(model: &Model, newest: u64) -> Result<(), TestCaseError> {
     let mut newest = newest;
-    for work_at_rest in [Work::EndMoves, Work::Post { to: 0 }, Work::Post { to: 3 }] {
-        let mut worker: Worker = Box::pin(work(model.clone(), work_at_rest, 1_000));
-        while worker.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending() {
+    for (number, last) in
+        [Work::Post { to: 0 }, Work::Post { to: 3 }, Work::EndMoves].into_iter().enumerate()
+    {
+        let mut worker: Worker = Box::pin(work(model.clone(), last.clone(), 1_000 + number));
+        let told = loop {
+            if let Poll::Ready(told) = worker.as_mut().poll(&mut Context::from_waker(Waker::noop()))
+            {
+                break told;
+            }
             check(&model.state.lock().unwrap(), &mut newest)?;
-        }
+        };
+        prop_assert!(told.is_some() || matches!(last, Work::EndMoves), "{last:?} is refused");
     }
     let state = model.state.lock().unwrap();
     let shown = shown(&state);
@@ -401,7 +408,7 @@ fn turns() -> impl Strategy<Value = Vec<(usize, Trouble)>> {
         3 => Just(Trouble::Stale),
         1 => Just(Trouble::Unavailable),
         1 => Just(Trouble::AnswerLost),
-        1 => Just(Trouble::Full),
+        2 => Just(Trouble::Full),
         1 => Just(Trouble::Crash),
     ];
     prop::collection::vec((0..6_usize, trouble), 0..120)
@@ -415,4 +422,14 @@ proptest! {
     fn a_note_that_moves_is_in_one_place(works in works(), turns in turns()) {
         run(&works, &turns)?;
     }
+}
+
+/// The first worker has written the location and is about to create the note. The second creates it
+/// elsewhere, and keeps the first one out. The third moves it to the place of the first, which is full.
+#[test]
+fn a_move_that_is_taken_back_leaves_what_keeps_a_late_item_out() {
+    let works = [Work::Post { to: 0 }, Work::Post { to: 1 }, Work::Post { to: 0 }];
+    let requests = |number: usize, n: usize| vec![(number, Trouble::Nothing); n];
+    let begun = [requests(0, 3), requests(1, 30), requests(2, 6)].concat();
+    run(&works, &[begun, vec![(2, Trouble::Full)], requests(2, 30)].concat()).unwrap();
 }
