@@ -1,9 +1,10 @@
-//! Values that every domain shares: timestamps and checked text.
+//! Values that every domain shares: timestamps, checked text, JSON objects with limits.
 //!
 //! A value of one of these types cannot hold anything bad: it is parsed where it comes in, and the
 //! inside trusts it.
 
 mod item_types;
+mod json_object;
 
 use std::{
     fmt,
@@ -20,6 +21,8 @@ use time::{
     macros::{datetime, format_description},
 };
 use uuid::Uuid;
+
+pub use json_object::JsonObject;
 
 /// The id of a command: the same for each attempt at it, and each repetition by the host.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]

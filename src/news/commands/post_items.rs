@@ -37,12 +37,9 @@ pub const MAX_BODY: usize = 4 * 1024 * 1024;
 /// The most bytes of an answer: ten bad values of each item.
 pub const MAX_ANSWER: usize = MAX_ITEMS * 10 * 80;
 
-/// The most operations of a transaction (service limit).
-const OPERATIONS: usize = 100;
-
-/// The most bytes of a transaction, as text: the service limit is 2 MB, and an envelope comes about
-/// each item.
-const BYTES: usize = 1_500_000;
+/// The bytes that are reckoned for an item beside its content: commonly it has far less than the 60 KB that
+/// are possible.
+const REST_BYTES: usize = 4_096;
 
 /// How many items or transactions are under way at a time.
 const AT_A_TIME: usize = 16;
@@ -165,7 +162,8 @@ impl Batch<'_> {
                 None => refused.push(item),
             }
         }
-        let chunks = places.into_values().flat_map(chunks);
+        let size = |(item, _): &(Item, Place)| item.new.content.as_str().len() + REST_BYTES;
+        let chunks = places.into_values().flat_map(|items| Transaction::chunks(items, size));
         let mut writing =
             stream::iter(chunks).map(|chunk| self.write(chunk)).buffer_unordered(AT_A_TIME);
         let mut created = Vec::new();
@@ -238,26 +236,3 @@ impl Batch<'_> {
         (index, outcome)
     }
 }
-
-/// Cuts items into pieces for one transaction each.
-fn chunks(items: Vec<(Item, Place)>) -> Vec<Vec<(Item, Place)>> {
-    let (mut chunks, mut size): (Vec<Vec<_>>, usize) = (Vec::new(), 0);
-    for item in items {
-        // Beside its content an item has at most some 60 KB, and commonly far less.
-        let item_size = item.0.new.content.as_str().len() + REST;
-        match chunks.last_mut() {
-            Some(chunk) if chunk.len() < OPERATIONS && size + item_size <= BYTES => {
-                size += item_size;
-                chunk.push(item);
-            }
-            _ => {
-                size = item_size;
-                chunks.push(vec![item]);
-            }
-        }
-    }
-    chunks
-}
-
-/// What is reckoned for an item beside its content.
-const REST: usize = 4_096;

@@ -8,6 +8,13 @@ use serde::Serialize;
 
 use super::{ETag, StoreError, meter::timed_at_once};
 
+/// The most operations of a transaction (service limit).
+const MAX_OPERATIONS: usize = 100;
+
+/// The most bytes of items in a transaction, as text: the service limit is 2 MB, and an envelope comes about
+/// each item.
+const MAX_BYTES: usize = 1_500_000;
+
 /// The writes of one transaction; at most 100, and 2 MB in all (service limits).
 #[derive(Debug)]
 pub struct Transaction {
@@ -31,6 +38,27 @@ impl Transaction {
     pub fn new(partition_key: &str) -> Self {
         let batch = TransactionalBatch::new(partition_key.to_owned());
         Self { partition: partition_key.to_owned(), batch }
+    }
+
+    /// Cuts items of one logical partition into chunks that a transaction takes; `size` is about how many
+    /// bytes an item has.
+    pub fn chunks<T>(items: Vec<T>, size: impl Fn(&T) -> usize) -> Vec<Vec<T>> {
+        let mut chunks: Vec<Vec<T>> = Vec::new();
+        let mut bytes = 0;
+        for item in items {
+            let item_bytes = size(&item);
+            match chunks.last_mut() {
+                Some(chunk) if chunk.len() < MAX_OPERATIONS && bytes + item_bytes <= MAX_BYTES => {
+                    bytes += item_bytes;
+                    chunk.push(item);
+                }
+                _ => {
+                    bytes = item_bytes;
+                    chunks.push(vec![item]);
+                }
+            }
+        }
+        chunks
     }
 
     /// Creates an item; refused with `Conflict` when there is one with its id.
@@ -79,4 +107,20 @@ impl Transaction {
 
 pub(super) fn if_match(etag: &ETag) -> Precondition {
     Precondition::if_match(etag.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_chunk_has_as_many_items_as_a_transaction_takes() {
+        let lengths = |items: Vec<usize>| -> Vec<usize> {
+            Transaction::chunks(items, |size| *size).iter().map(Vec::len).collect()
+        };
+        assert_eq!(lengths(vec![1; 250]), [100, 100, 50]);
+        assert_eq!(lengths(vec![500_000; 4]), [3, 1]);
+        assert_eq!(lengths(vec![2_000_000, 1, 2_000_000]), [1, 1, 1]);
+        assert_eq!(lengths(Vec::new()), [0; 0]);
+    }
 }
