@@ -5,9 +5,12 @@ use axum::{
     http::StatusCode,
 };
 use tributary_functions::{
-    cosmos::{Attempt, ETag, Query, Scope, confirm, retry},
-    engines::command::{Delete, Put, Wanted},
-    http::{self, ApiError, Conditions, ItemResponse, JsonBody, Params, StoredItems, limit_of},
+    cosmos::{Attempt, Query, Scope, Stored, confirm, retry},
+    engines::command::{Put, Wanted, Written},
+    http::{
+        self, ApiError, Conditions, ItemCommand, ItemResponse, JsonBody, Params, StoredItems,
+        limit_of,
+    },
     projection::{
         removal::{Remaining, remove_some},
         window::Window,
@@ -20,46 +23,42 @@ use crate::rooms::{
     projections::BookingsOfDeletedRooms,
 };
 
-/// The room that a command creates.
-struct CreatedBy<'a>(&'a CommandId);
+/// The room as its caller wants it.
+struct WantedRoom<'a> {
+    text: &'a RoomText,
+    command: &'a CommandId,
+}
 
-impl Wanted<Room> for CreatedBy<'_> {
+impl Wanted<Room> for WantedRoom<'_> {
     fn has_created(&self, room: &Room) -> bool {
-        room.created_by == *self.0
+        room.created_by == *self.command
+    }
+
+    fn is_met_by(&self, room: &Room) -> bool {
+        room.public.person_id == self.text.person_id && room.public.title == self.text.title
     }
 }
 
 pub(super) async fn put_room(
     State(stores): State<Stores>,
     Params(id): Params<RoomId>,
-    conditions: Conditions,
-    command: CommandId,
+    command: ItemCommand,
     JsonBody(text): JsonBody<RoomText>,
 ) -> Result<ItemResponse<PublicRoom>, ApiError> {
+    let wanted = WantedRoom { text: &text, command: &command.id };
     retry(async |attempt: Attempt| {
         let stores = stores.reading(attempt.reads);
-        let (status, room, etag) = match stores.room(&id).await?.put(
-            &command,
-            attempt,
-            &CreatedBy(&command),
-        ) {
-            Put::Created(room) => return Ok(shown(StatusCode::CREATED, &room.item, &room.etag)),
-            Put::Edited(room) => return Ok(shown(StatusCode::OK, &room.item, &room.etag)),
+        let (room, etag, is_new) = match command.put(stores.room(&id).await?, attempt, &wanted)? {
+            Put::Done(written) => return Ok(answer(&written)),
             Put::Edit(room) => {
-                conditions.check(Some(&room.etag))?;
                 if room.item.public.person_id != text.person_id {
                     return Err(ApiError::Conflict(
                         "This room belongs to another person. Choose another id.",
                     ));
                 }
-                if room.item.public.title == text.title {
-                    attempt.reads.confirmed()?;
-                    return Ok(shown(StatusCode::OK, &room.item, &room.etag));
-                }
-                (StatusCode::OK, room.item.edited(&text.title, &command), Some(room.etag))
+                (room.item.edited(&text.title, &command.id), Some(room.etag), false)
             }
             Put::Create(before) => {
-                conditions.check(None)?;
                 let person = stores.person(&text.person_id).await?;
                 let person = person.ok_or(ApiError::NotFound("person"))?.item;
                 let bookings = BookingsOfDeletedRooms(&stores.rooms);
@@ -71,19 +70,20 @@ pub(super) async fn put_room(
                     ));
                 }
                 let (before, etag) = before.map(|before| (before.item, before.etag)).unzip();
-                let room = Room::new(id.clone(), &text.title, &person, before.as_ref(), &command);
-                (StatusCode::CREATED, room, etag)
+                let room =
+                    Room::new(id.clone(), &text.title, &person, before.as_ref(), &command.id);
+                (room, etag, true)
             }
         };
         let item = RoomsItem::Room(room.clone());
         let etag = stores.rooms.put(id.as_str(), id.as_str(), &item, etag.as_ref()).await?;
-        Ok(shown(status, &room, &etag))
+        Ok(answer(&Written { stored: Stored { item: room, etag }, is_new }))
     })
     .await
 }
 
-fn shown(status: StatusCode, room: &Room, etag: &ETag) -> ItemResponse<PublicRoom> {
-    http::item(status, &room.public, etag)
+fn answer(written: &Written<Room>) -> ItemResponse<PublicRoom> {
+    written.answer(&written.stored.item.public, |room| format!("/api/rooms/{}", room.public.id))
 }
 
 pub(super) async fn get_room(
@@ -102,18 +102,16 @@ pub(super) async fn get_room(
 pub(super) async fn delete_room(
     State(stores): State<Stores>,
     Params(id): Params<RoomId>,
-    conditions: Conditions,
-    command: CommandId,
+    command: ItemCommand,
 ) -> Result<StatusCode, ApiError> {
     retry(async |Attempt { reads, .. }| {
-        let room = match stores.reading(reads).room(&id).await?.delete(&command) {
-            Delete::Live(room) => room,
-            Delete::Done => return Ok(StatusCode::NO_CONTENT),
-            Delete::Missing => return Err(conditions.missing("room")),
+        let room = stores.reading(reads).room(&id).await?;
+        let Some(room) = command.delete(room, "room")? else {
+            return Ok(StatusCode::NO_CONTENT);
         };
-        conditions.check(Some(&room.etag))?;
+        command.conditions.check(Some(&room.etag))?;
         let mut tombstone = room.item.deleted();
-        tombstone.recent.remember([command.clone()], Timestamp::now());
+        tombstone.recent.remember([command.id.clone()], Timestamp::now());
         let tombstone = RoomsItem::DeletedRoom(tombstone);
         stores.rooms.put(id.as_str(), id.as_str(), &tombstone, Some(&room.etag)).await?;
         Ok(StatusCode::NO_CONTENT)
