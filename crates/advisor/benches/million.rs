@@ -14,7 +14,7 @@ use std::{
     time::Instant,
 };
 
-use tributary_partition::{Options, RequestKind, validate};
+use tributary_partition::{RequestKind, ValidationOptions, validate};
 
 const BODY: &str =
     "Lorem ipsum dolor sit amet, consectetur adipiscing elit, sed do eiusmod tempor. ";
@@ -81,12 +81,15 @@ fn one(n: u64) {
     let candidates = CANDIDATES.map(|candidate| candidate.parse().unwrap()).to_vec();
     let requests: Vec<RequestKind> =
         REQUESTS.map(|request| serde_json::from_str(request).unwrap()).to_vec();
-    let options = Options { time: Some("/createdAt".parse().unwrap()), ..Options::default() };
+    let options = ValidationOptions {
+        time: Some("/createdAt".parse().unwrap()),
+        ..ValidationOptions::default()
+    };
     let start = Instant::now();
     let items = BufReader::with_capacity(1 << 20, Items { next: 0, n, line: String::new(), at: 0 });
     let reports = validate(items, requests, candidates, options, |_| {}).unwrap();
     let seconds = start.elapsed().as_secs_f64();
-    assert!(reports.iter().all(|report| report.items == n));
+    assert!(reports.iter().all(|report| report.estimates.items == n));
     println!("| {n} | {seconds:.1} | {:.1} | {} MB |", processor_seconds(), peak_megabytes());
 }
 

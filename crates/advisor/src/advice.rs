@@ -8,14 +8,14 @@
 //! 2. The least score comes first. It is the request units a day of the requests, and of the risks
 //!    that are not in them yet (`estimate::risks`), such as a cost that grows with the container.
 //!    Without requests the score is the number of warnings, and then the largest share of one partition.
-//! 3. Of scores within `SAME_COST` of the least, the simplest key comes first: the estimates are not
+//! 3. Of scores within `SAME_COST_FACTOR` of the least, the simplest key comes first: the estimates are not
 //!    more precise than that. Where the items are a sample, so do scores that are not greater in each
-//!    half of it ([`Certainty`]). Of keys that are as simple, the one with fewer warnings.
+//!    half of it ([`RankCertainty`]). Of keys that are as simple, the one with fewer warnings.
 
 use serde::Serialize;
 use tributary_partitioning::{KeyStrategy, Part};
 
-use crate::{report::Report, request::RequestKind};
+use crate::{report::CandidateReport, request::RequestKind};
 
 mod alternatives;
 mod certainty;
@@ -29,20 +29,20 @@ mod misfit;
 mod rank;
 mod unique;
 
-pub use alternatives::{Alternative, Upkeep};
-pub use certainty::{Certainty, RunnerUp};
+pub use alternatives::{CopyUpkeep, SecondCopy};
+pub use certainty::{RankCertainty, RunnerUp};
 pub use change::KeyChange;
-pub use container::Definition;
-pub use indexes::Query;
-pub use load::{Load, Spread};
-pub use rank::{Standing, rank};
-pub use unique::{Unique, Uniqueness};
+pub use container::ContainerDefinition;
+pub use indexes::IndexedQuery;
+pub use load::{ContainerLoad, LoadSpread};
+pub use rank::{RankedCandidate, rank};
+pub use unique::{UniqueProperties, UniquenessPlan};
 
 /// Up to this factor two candidates cost the same.
-const SAME_COST: f64 = 1.05;
+const SAME_COST_FACTOR: f64 = 1.05;
 
 /// A part of the halves that is too large to be chance.
-const DOUBT: f64 = 0.1;
+const MAX_DOUBTFUL_SHARE: f64 = 0.1;
 
 /// The answer to a sample, its requests and the candidates.
 #[derive(Clone, Debug, Serialize)]
@@ -53,21 +53,21 @@ pub struct Advice {
     /// Their size as JSON, in bytes.
     pub bytes: u64,
     /// The candidates, the best first.
-    pub ranked: Vec<Standing>,
+    pub ranked: Vec<RankedCandidate>,
     /// The key that the container has.
     pub current: Option<KeyStrategy>,
     /// How sure the best is, where the items are a sample.
-    pub certainty: Option<Certainty>,
+    pub certainty: Option<RankCertainty>,
     /// Why the best is the best, as sentences.
     pub why: Vec<String>,
     /// What else helps the requests that do not fit the best key.
-    pub alternatives: Vec<Alternative>,
+    pub alternatives: Vec<SecondCopy>,
     /// The load of the container with the best key, where frequencies are known.
-    pub load: Option<Load>,
+    pub load: Option<ContainerLoad>,
     /// How values stay unique with the best key.
-    pub unique: Vec<Uniqueness>,
+    pub unique: Vec<UniquenessPlan>,
     /// The container with the best key.
-    pub container: Definition,
+    pub container: ContainerDefinition,
     /// How the container gets the best key, where it has another.
     pub change: Option<KeyChange>,
     /// What the data cannot tell, as sentences.
@@ -79,7 +79,7 @@ pub struct Advice {
 
 /// What advice is made of, beside the reports.
 #[derive(Clone, Debug, Default)]
-pub struct Question {
+pub struct AdviceQuestion {
     /// The kinds of requests.
     pub requests: Vec<RequestKind>,
     /// The key that the container has.
@@ -91,17 +91,22 @@ pub struct Question {
     /// True when the number of physical partitions was given.
     pub has_given_partitions: bool,
     /// The properties whose values must be unique.
-    pub unique: Vec<Unique>,
+    pub unique: Vec<UniqueProperties>,
 }
 
 impl Advice {
     /// Returns the advice, or `None` without candidates. `others` are reports of keys that are not
     /// candidates: of those a second copy may be made.
-    pub fn new(reports: Vec<Report>, others: &[Report], question: &Question) -> Option<Self> {
+    pub fn new(
+        reports: Vec<CandidateReport>,
+        others: &[CandidateReport],
+        question: &AdviceQuestion,
+    ) -> Option<Self> {
         let ranked = rank(reports);
         let best = ranked.first()?;
-        let reports: Vec<&Report> = ranked.iter().map(|standing| &standing.report).collect();
-        let copies: Vec<&Report> = reports.iter().copied().chain(others).collect();
+        let reports: Vec<&CandidateReport> =
+            ranked.iter().map(|standing| &standing.report).collect();
+        let copies: Vec<&CandidateReport> = reports.iter().copied().chain(others).collect();
         let mut unknown = best.report.unknown.clone();
         if question.requests.is_empty() {
             unknown.insert(
@@ -111,10 +116,10 @@ impl Advice {
                     .to_owned(),
             );
         }
-        let Question { requests, items_in_container: items, .. } = question;
-        let strategy = &best.report.strategy;
-        let alternatives = alternatives::alternatives(&best.report, &copies, requests);
-        let certainty = Certainty::of(&ranked);
+        let AdviceQuestion { requests, items_in_container: items, .. } = question;
+        let strategy = &best.report.estimates.strategy;
+        let alternatives = alternatives::alternatives(&best.report.estimates, &copies, requests);
+        let certainty = RankCertainty::new(&ranked);
         let mut why = explanation::why(&ranked, certainty.as_ref(), question);
         if let Some(sentence) = misfit::no_key(&ranked, &alternatives) {
             let is_undecided = certainty.as_ref().is_some_and(|certainty| !certainty.decides);
@@ -122,17 +127,18 @@ impl Advice {
         }
         let unique = question.unique.iter();
         let unique: Vec<_> =
-            unique.map(|unique| Uniqueness::new(unique, strategy, requests)).collect();
-        let container = Definition::new(&question.container, strategy, requests, &unique);
+            unique.map(|unique| UniquenessPlan::new(unique, strategy, requests)).collect();
+        let container = ContainerDefinition::new(&question.container, strategy, requests, &unique);
         let current = question.current.as_ref();
-        let current = ranked.iter().find(|standing| Some(&standing.report.strategy) == current);
+        let current =
+            ranked.iter().find(|standing| Some(&standing.report.estimates.strategy) == current);
         let current = current.filter(|current| current.place > 1);
         Some(Self {
-            items: best.report.items,
-            bytes: best.report.bytes,
+            items: best.report.estimates.items,
+            bytes: best.report.estimates.bytes,
             why,
             alternatives,
-            load: Load::new(&best.report, requests, *items),
+            load: ContainerLoad::new(&best.report.estimates, requests, *items),
             change: current
                 .map(|current| KeyChange::new(current, best, &container, requests, *items)),
             unique,
@@ -151,9 +157,9 @@ impl Advice {
     }
 
     /// Returns the standing of the key that the container has.
-    pub fn current(&self) -> Option<&Standing> {
+    pub fn current(&self) -> Option<&RankedCandidate> {
         let current = self.current.as_ref()?;
-        self.ranked.iter().find(|standing| standing.report.strategy == *current)
+        self.ranked.iter().find(|standing| standing.report.estimates.strategy == *current)
     }
 
     /// Returns true when the key that the container has got a warning.
@@ -177,10 +183,10 @@ fn complexity(strategy: &KeyStrategy) -> usize {
     strategy.levels().iter().map(level).sum()
 }
 
-impl Standing {
+impl RankedCandidate {
     /// Returns how hard the key is to use: the guide's column "Complexity".
     pub fn complexity(&self) -> &'static str {
-        match complexity(&self.report.strategy) {
+        match complexity(&self.report.estimates.strategy) {
             0 | 1 => "simple",
             2 => "medium",
             _ => "complex",

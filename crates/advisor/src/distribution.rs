@@ -5,13 +5,13 @@ use tributary_partitioning::Key;
 use crate::report::{Distribution, KeyShare};
 
 /// Keys that a report lists.
-const TOP: usize = 10;
+const MAX_TOP_KEYS: usize = 10;
 
 /// Points of a curve, besides its start.
-const POINTS: usize = 100;
+const CURVE_POINTS: usize = 100;
 
 /// Something that a partition has.
-pub(crate) struct Part<'a> {
+pub(crate) struct PartitionValue<'a> {
     pub(crate) key: &'a Key,
     pub(crate) value: f64,
     /// So many partitions does this stand for.
@@ -19,16 +19,16 @@ pub(crate) struct Part<'a> {
 }
 
 /// Returns how the values are distributed over the partitions.
-pub(crate) fn distribution(mut parts: Vec<Part<'_>>) -> Distribution {
+pub(crate) fn distribution(mut parts: Vec<PartitionValue<'_>>) -> Distribution {
     parts.sort_by(|a, b| a.value.total_cmp(&b.value).then_with(|| b.keys.total_cmp(&a.keys)));
     let total: f64 = parts.iter().map(|part| part.value * part.keys).sum();
     let n_keys: f64 = parts.iter().map(|part| part.keys).sum();
     if total <= 0.0 || n_keys <= 0.0 {
         return Distribution::default();
     }
-    let share = |part: &Part<'_>| part.value / total;
+    let share = |part: &PartitionValue<'_>| part.value / total;
     // Of equal ones, those come first whose key does: the same in each run.
-    let least = parts.iter().rev().nth(TOP - 1).map_or(0.0, |part| part.value);
+    let least = parts.iter().rev().nth(MAX_TOP_KEYS - 1).map_or(0.0, |part| part.value);
     let mut top: Vec<_> = parts
         .iter()
         .rev()
@@ -36,7 +36,7 @@ pub(crate) fn distribution(mut parts: Vec<Part<'_>>) -> Distribution {
         .map(|part| KeyShare { key: part.key.to_string(), share: share(part) })
         .collect();
     top.sort_by(|a, b| b.share.total_cmp(&a.share).then_with(|| a.key.cmp(&b.key)));
-    top.truncate(TOP);
+    top.truncate(MAX_TOP_KEYS);
     let (mut keys, mut sum, mut gini) = (0.0, 0.0, 1.0);
     let mut curve = vec![(0.0, 0.0)];
     for part in &parts {
@@ -45,8 +45,8 @@ pub(crate) fn distribution(mut parts: Vec<Part<'_>>) -> Distribution {
         sum += share(part) * part.keys;
         gini -= width * (before + sum);
         #[expect(clippy::cast_precision_loss, reason = "a hundred")]
-        let next = curve.len() as f64 / POINTS as f64;
-        if keys >= next && curve.len() < POINTS {
+        let next = curve.len() as f64 / CURVE_POINTS as f64;
+        if keys >= next && curve.len() < CURVE_POINTS {
             curve.push((keys, sum));
         }
     }
@@ -68,7 +68,9 @@ mod tests {
 
     fn of(values: &[(f64, f64)]) -> Distribution {
         let key = Key::from("k");
-        distribution(values.iter().map(|&(value, keys)| Part { key: &key, value, keys }).collect())
+        distribution(
+            values.iter().map(|&(value, keys)| PartitionValue { key: &key, value, keys }).collect(),
+        )
     }
 
     #[test]

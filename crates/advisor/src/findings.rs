@@ -6,98 +6,59 @@
 //! [`Severity::Notice`]. Findings that cost or fail whatever the size stay warnings.
 
 use crate::{
-    limits::{GB, PARTITION_REQUEST_UNITS},
-    report::{Finding, Report, Severity},
-    request::Operation,
+    checks::{
+        ALERTS_SOURCE, CHANGING_KEY, CHECKLIST_SOURCE, FAR_DAYS, FAR_REQUEST_UNITS, HOT_PARTITION,
+        HOT_SHARE, HYPERFRAGMENTATION, LOW_CARDINALITY, MAX_CROSS_PARTITION_SHARE,
+        MIN_ALIGNED_SHARE, MIN_KEYS, MIN_PARTITION_ITEMS, MIN_WINDOW_WRITES, SKEWED_DISTRIBUTION,
+        SKEWED_GINI,
+    },
+    estimates::{Estimates, model::ContainerModel},
+    limits::PARTITION_REQUEST_UNITS,
+    report::{CandidateEstimates, CandidateReport, Finding, Severity},
+    request::RequestOperation,
     words::{counted, percent, whole},
-    world::World,
 };
-
-/// The anti-pattern of one item in each partition.
-pub const HYPERFRAGMENTATION: &str = "hyperfragmentation";
-/// The anti-pattern of one partition that takes most of the load.
-pub const HOT_PARTITION: &str = "hot-partition";
-/// The anti-pattern of few keys.
-pub const LOW_CARDINALITY: &str = "low-cardinality";
-/// The anti-pattern of a key that changes.
-pub const CHANGING_KEY: &str = "changing-key";
-/// Some partitions have much more than others.
-pub const SKEWED_DISTRIBUTION: &str = "skewed-distribution";
-/// Many requests do not name the key.
-pub const NOT_ALIGNED: &str = "not-aligned";
-/// Many queries visit all partitions.
-pub const CROSS_PARTITION_QUERIES: &str = "cross-partition-queries";
-/// A partition is near 20 GB.
-pub const LARGE_PARTITION: &str = "large-partition";
-/// A partition is near 10,000 RU/s.
-pub const THROUGHPUT_LIMIT: &str = "throughput-limit";
-/// A transaction has items of several partitions.
-pub const SPANNING_TRANSACTION: &str = "spanning-transaction";
-/// Items lack a property of the key.
-pub const MISSING_KEY: &str = "missing-key";
-/// A property of the key is `null`.
-pub const NULL_KEY: &str = "null-key";
-/// A property of the key is an object, an array, or no time.
-pub const INVALID_KEY: &str = "invalid-key";
-/// Keys are longer than the service allows.
-pub const LONG_KEY: &str = "long-key";
-
-/// A year's growth to 20 GB is near; five times as long is far.
-pub const FAR_DAYS: f64 = 5.0 * 365.0;
-/// A tenth of what a logical partition can do.
-pub const FAR_REQUEST_UNITS: f64 = PARTITION_REQUEST_UNITS / 10.0;
-
-/// With fewer keys the cardinality is low.
-pub const LEAST_CARDINALITY: f64 = 100.0;
-/// With a smaller share of requests that name the key, it is not aligned.
-pub const LEAST_ALIGNED: f64 = 0.8;
-/// From this Gini coefficient on partitions are skewed.
-pub const MOST_GINI: f64 = 0.7;
-/// From this share of the load on a partition is hot.
-pub const MOST_SHARE: f64 = 0.8;
-/// From this share on, cross-partition queries are many.
-pub const MOST_CROSS_PARTITION: f64 = 0.5;
-/// From this size on a partition is large, in bytes.
-pub const LARGE_BYTES: f64 = 15.0 * GB;
-/// With fewer items in a partition on average, partitions are fragments.
-pub const LEAST_ITEMS: f64 = 2.0;
-
-/// A window with fewer writes tells nothing: the share of one key would be chance. With as many, the
-/// error of a share is below 15 points.
-pub(crate) const ENOUGH_WRITES: u64 = 50;
-
-const CHECKLIST: &str = "guide, Implementation Guidelines 1, Partition Key Design Checklist";
-pub(crate) const ALERTS: &str = "guide, Monitoring and Diagnostics 2, Performance Alerting";
-const LIMITS: &str = "service limit, https://learn.microsoft.com/azure/cosmos-db/concepts-limits";
 
 mod items;
 mod requests;
+mod unknown;
+
+/// Finds the anti-patterns and failed checks of each candidate by its estimates.
+pub fn find(estimates: Estimates<'_>) -> Vec<CandidateReport> {
+    let Estimates { candidates, model } = estimates;
+    let report = |estimates: CandidateEstimates| CandidateReport {
+        findings: findings(&estimates, &model),
+        unknown: unknown::unknown(&estimates, &model),
+        estimates,
+    };
+    candidates.into_iter().map(report).collect()
+}
 
 /// Returns all findings, warnings first.
-pub(crate) fn findings(report: &Report, world: &World<'_>) -> Vec<Finding> {
-    let by_size = if limits_are_far(report) { Severity::Notice } else { Severity::Warning };
+fn findings(estimates: &CandidateEstimates, model: &ContainerModel<'_>) -> Vec<Finding> {
+    let by_size = if limits_are_far(estimates) { Severity::Notice } else { Severity::Warning };
     let mut findings: Vec<_> = [
-        low_cardinality(report, by_size),
-        hot_partition(report, by_size),
-        hyperfragmentation(report, world),
-        changing_key(report, world),
-        skewed_distribution(report, by_size),
-        requests::not_aligned(report),
-        requests::cross_partition_queries(report),
-        requests::large_partition(report),
-        requests::throughput_limit(report),
-        requests::spanning_transaction(report),
+        low_cardinality(estimates, by_size),
+        hot_partition(estimates, by_size),
+        hyperfragmentation(estimates, model),
+        changing_key(estimates, model),
+        skewed_distribution(estimates, by_size),
+        requests::not_aligned(estimates),
+        requests::cross_partition_queries(estimates),
+        requests::large_partition(estimates),
+        requests::throughput_limit(estimates),
+        requests::spanning_transaction(estimates),
     ]
     .into_iter()
     .flatten()
-    .chain(items::keys_of_items(report))
+    .chain(items::keys_of_items(estimates))
     .collect();
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
     findings
 }
 
-fn limits_are_far(report: &Report) -> bool {
-    let growth = &report.growth;
+fn limits_are_far(estimates: &CandidateEstimates) -> bool {
+    let growth = &estimates.growth;
     let size =
         growth.items_per_day.is_some() && growth.days_to_20_gb.is_none_or(|days| days > FAR_DAYS);
     size && growth
@@ -105,10 +66,10 @@ fn limits_are_far(report: &Report) -> bool {
         .is_some_and(|busiest| busiest < FAR_REQUEST_UNITS)
 }
 
-fn low_cardinality(report: &Report, severity: Severity) -> Option<Finding> {
-    let n = report.cardinality.value;
-    (n < LEAST_CARDINALITY).then(|| {
-        let grows = if report.growth.ends_with_period {
+fn low_cardinality(estimates: &CandidateEstimates, severity: Severity) -> Option<Finding> {
+    let n = estimates.cardinality.value;
+    (n < MIN_KEYS).then(|| {
+        let grows = if estimates.growth.ends_with_period {
             " Each period adds keys, but those of one period stay as few as they are."
         } else {
             " Data and requests cannot spread over more partitions than there are keys. Join the key with \
@@ -117,19 +78,19 @@ fn low_cardinality(report: &Report, severity: Severity) -> Option<Finding> {
         Finding {
             code: LOW_CARDINALITY,
             severity,
-            threshold: LEAST_CARDINALITY,
+            threshold: MIN_KEYS,
             measured: n,
-            source: CHECKLIST,
+            source: CHECKLIST_SOURCE,
             sentence: format!(
-                "The key has {}, and fewer than {LEAST_CARDINALITY} are few.{grows}",
+                "The key has {}, and fewer than {MIN_KEYS} are few.{grows}",
                 counted(n, "value")
             ),
         }
     })
 }
 
-fn hot_partition(report: &Report, severity: Severity) -> Option<Finding> {
-    let hotness = report.hotness.as_ref().filter(|hot| hot.writes >= ENOUGH_WRITES);
+fn hot_partition(estimates: &CandidateEstimates, severity: Severity) -> Option<Finding> {
+    let hotness = estimates.hotness.as_ref().filter(|hot| hot.writes >= MIN_WINDOW_WRITES);
     let by_writes = hotness.map(|hot| {
         let window = match hot.window_seconds {
             60 => "minute",
@@ -138,14 +99,14 @@ fn hot_partition(report: &Report, severity: Severity) -> Option<Finding> {
         };
         (hot.share, format!("of the writes of the busiest {window}"), hot.key.clone())
     });
-    let by_load = report.by_request_units.as_ref().map(|load| {
+    let by_load = estimates.by_request_units.as_ref().map(|load| {
         let key = load.top.first().map(|top| top.key.clone()).unwrap_or_default();
         (load.largest, "of the request units".to_owned(), key)
     });
     // Without times and requests, at least the items tell.
     let by_items = || {
-        let key = report.by_items.top.first().map(|top| top.key.clone()).unwrap_or_default();
-        (report.by_items.largest, "of the items".to_owned(), key)
+        let key = estimates.by_items.top.first().map(|top| top.key.clone()).unwrap_or_default();
+        (estimates.by_items.largest, "of the items".to_owned(), key)
     };
     let (share, of, key) = match (by_writes, by_load) {
         (Some(writes), Some(load)) => {
@@ -157,12 +118,12 @@ fn hot_partition(report: &Report, severity: Severity) -> Option<Finding> {
         }
         (writes, load) => writes.or(load).unwrap_or_else(by_items),
     };
-    (share > MOST_SHARE).then(|| Finding {
+    (share > HOT_SHARE).then(|| Finding {
         code: HOT_PARTITION,
         severity,
-        threshold: MOST_SHARE,
+        threshold: HOT_SHARE,
         measured: share,
-        source: ALERTS,
+        source: ALERTS_SOURCE,
         sentence: format!(
             "{} {of} go to one logical partition, {key}, which cannot do more than {} RU/s. Spread it: \
              join the key with a bucket, or with a property that tells concurrent writes apart.",
@@ -172,23 +133,32 @@ fn hot_partition(report: &Report, severity: Severity) -> Option<Finding> {
     })
 }
 
-fn hyperfragmentation(report: &Report, world: &World<'_>) -> Option<Finding> {
-    let n_items = crate::sketch::float(report.items);
-    let mean = report.by_items.mean;
-    if n_items < LEAST_CARDINALITY || mean >= LEAST_ITEMS {
+fn hyperfragmentation(
+    estimates: &CandidateEstimates,
+    model: &ContainerModel<'_>,
+) -> Option<Finding> {
+    let n_items = crate::sketch::float(estimates.items);
+    let mean = estimates.by_items.mean;
+    if n_items < MIN_KEYS || mean >= MIN_PARTITION_ITEMS {
         return None;
     }
-    let is_query = |operation| operation == Operation::Query;
-    let queries = world.kinds.iter().any(|(kind, _)| is_query(kind.request.operation));
+    let is_query = |operation| operation == RequestOperation::Query;
+    let queries = model.kinds.iter().any(|(kind, _)| is_query(kind.request.operation));
     // Where each request names the key, one item a partition is as good as it gets.
-    let (severity, why) = match report.aligned {
+    let (severity, why) = match estimates.aligned {
         Some(aligned) if aligned >= 1.0 && !queries => return None,
-        Some(_) if report.cross_partition.is_some_and(|share| share <= MOST_CROSS_PARTITION) => (
-            Severity::Notice,
-            "Most queries name keys, or the first level of a hierarchical key, under which related items are \
+        Some(_)
+            if estimates
+                .cross_partition
+                .is_some_and(|share| share <= MAX_CROSS_PARTITION_SHARE) =>
+        {
+            (
+                Severity::Notice,
+                "Most queries name keys, or the first level of a hierarchical key, under which related items are \
              together; a transaction has no partition to be in.",
-        ),
-        Some(aligned) if aligned >= LEAST_ALIGNED => (
+            )
+        }
+        Some(aligned) if aligned >= MIN_ALIGNED_SHARE => (
             Severity::Notice,
             "Most requests name the key, so it does little harm; a transaction or a query over several \
              items has no partition to be in.",
@@ -207,7 +177,7 @@ fn hyperfragmentation(report: &Report, world: &World<'_>) -> Option<Finding> {
     Some(Finding {
         code: HYPERFRAGMENTATION,
         severity,
-        threshold: LEAST_ITEMS,
+        threshold: MIN_PARTITION_ITEMS,
         measured: mean,
         source: "guide, Anti-Patterns 1, Hyperfragmentation",
         sentence: format!(
@@ -216,11 +186,16 @@ fn hyperfragmentation(report: &Report, world: &World<'_>) -> Option<Finding> {
     })
 }
 
-fn changing_key(report: &Report, world: &World<'_>) -> Option<Finding> {
+fn changing_key(estimates: &CandidateEstimates, model: &ContainerModel<'_>) -> Option<Finding> {
     let source = "guide, Anti-Patterns 4, Frequently Changing Partition Keys";
-    let paths: Vec<_> =
-        report.strategy.levels().iter().flatten().map(tributary_partitioning::Part::path).collect();
-    let set_by = world.kinds.iter().find_map(|(kind, _)| {
+    let paths: Vec<_> = estimates
+        .strategy
+        .levels()
+        .iter()
+        .flatten()
+        .map(tributary_partitioning::Part::path)
+        .collect();
+    let set_by = model.kinds.iter().find_map(|(kind, _)| {
         let path = paths.iter().find(|path| kind.request.sets_one_of(&[path]))?;
         Some((kind, path))
     });
@@ -241,10 +216,10 @@ fn changing_key(report: &Report, world: &World<'_>) -> Option<Finding> {
             ),
         });
     }
-    let (repeated, changed) = (report.keys.repeated_ids, report.keys.changed_ids);
+    let (repeated, changed) = (estimates.keys.repeated_ids, estimates.keys.changed_ids);
     (changed > 0).then(|| {
         let share = crate::sketch::float(changed) / crate::sketch::float(repeated.max(1));
-        let doubt = if world.options.current.is_none() && world.options.time.is_none() {
+        let doubt = if model.options.current.is_none() && model.options.time.is_none() {
             " Or different items share an id: state the current key to tell the two apart."
         } else {
             ""
@@ -263,24 +238,24 @@ fn changing_key(report: &Report, world: &World<'_>) -> Option<Finding> {
     })
 }
 
-fn skewed_distribution(report: &Report, severity: Severity) -> Option<Finding> {
+fn skewed_distribution(estimates: &CandidateEstimates, severity: Severity) -> Option<Finding> {
     let gini = |what: &'static str, by: &crate::report::Distribution| (by.gini, by.largest, what);
-    let request_units = report.by_request_units.as_ref();
+    let request_units = estimates.by_request_units.as_ref();
     let worst = [
-        Some(gini("items", &report.by_items)),
-        Some(gini("bytes", &report.by_bytes)),
+        Some(gini("items", &estimates.by_items)),
+        Some(gini("bytes", &estimates.by_bytes)),
         request_units.map(|by| gini("request units", by)),
     ]
     .into_iter()
     .flatten()
     .max_by(|a, b| a.0.total_cmp(&b.0));
-    let (gini, largest, what) = worst.filter(|(gini, ..)| *gini > MOST_GINI)?;
+    let (gini, largest, what) = worst.filter(|(gini, ..)| *gini > SKEWED_GINI)?;
     Some(Finding {
         code: SKEWED_DISTRIBUTION,
         severity,
-        threshold: MOST_GINI,
+        threshold: SKEWED_GINI,
         measured: gini,
-        source: ALERTS,
+        source: ALERTS_SOURCE,
         sentence: format!(
             "The {what} are uneven over the logical partitions: the Gini coefficient is {gini:.2}, and the \
              largest has {} of them. The large ones reach a limit while the others are idle.",

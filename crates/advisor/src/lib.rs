@@ -1,42 +1,91 @@
 #![doc = include_str!("../README.md")]
+//!
+//! # The stages
+//!
+//! Advice is the end of a pipe. Each stage has a module and a type, and one function leads to the next:
+//!
+//! | stage | module | type | next |
+//! | --- | --- | --- | --- |
+//! | sample | [`sample`] | [`SampleItem`](sample::SampleItem) | [`SampleCounts::add`] |
+//! | counts | [`counts`] | [`SampleCounts`] | [`Estimates::new`] |
+//! | estimates | [`estimates`] | [`Estimates`], with [`CandidateEstimates`](report::CandidateEstimates) | [`findings::find`] |
+//! | findings | [`findings`] | [`CandidateReport`]: the estimates and the findings about them | [`Advice::new`](advice::Advice::new) |
+//! | advice | [`advice`] | [`Advice`](advice::Advice) | [`output`] |
+//!
+//! [`validate`] runs the stages up to the findings.
 
-// Each step has one type: a sample's `Item`s are counted in an `Analysis`, from which each candidate has a
-// `Report` with estimates and findings, and all reports together give an `Advice`.
+use std::io::BufRead;
 
-// What goes in.
+use tributary_partitioning::KeyStrategy;
+
+// The input.
 pub mod request;
 pub mod sample;
 pub mod selector;
 pub mod traffic;
 
-// One pass over the sample, and what comes of it.
-pub mod analysis;
-mod counts;
-mod distribution;
-mod estimate;
-pub mod findings;
-mod limits;
+// The counts: one pass over the sample.
+pub mod counts;
 mod observed;
 mod options;
-mod placement;
+mod sketch;
+
+// The estimates and the findings.
+pub mod checks;
+mod distribution;
+pub mod estimates;
+pub mod findings;
+mod limits;
 mod population;
 pub mod report;
-mod sketch;
 mod unseen;
 mod words;
-mod world;
 
-// Candidates, and what to do.
+// Candidates and advice.
 pub mod advice;
 pub mod output;
+mod placement;
 pub mod propose;
 
 // A live container.
 #[cfg(feature = "cosmos")]
 pub mod monitor;
 
-pub use analysis::{Analysis, validate};
+pub use counts::SampleCounts;
+pub use estimates::Estimates;
 pub use observed::ObservedReads;
-pub use options::Options;
-pub use report::Report;
+pub use options::ValidationOptions;
+pub use report::CandidateReport;
 pub use request::RequestKind;
+
+use sample::{SampleError, SampleProgress};
+
+/// Reads a sample to its end and returns a report for each candidate, in their order.
+///
+/// `progress` is called after each batch.
+///
+/// ```
+/// use tributary_partition::{ValidationOptions, validate};
+///
+/// let items = "{\"id\": \"1\", \"userId\": \"ada\"}\n{\"id\": \"2\", \"userId\": \"bob\"}\n";
+/// let candidates = vec!["/userId".parse()?];
+/// let options = ValidationOptions::default();
+/// let reports = validate(items.as_bytes(), vec![], candidates, options, |_| {})?;
+/// assert_eq!(reports[0].estimates.cardinality.value, 2.0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn validate(
+    sample: impl BufRead,
+    requests: Vec<RequestKind>,
+    candidates: Vec<KeyStrategy>,
+    options: ValidationOptions,
+    mut progress: impl FnMut(SampleProgress),
+) -> Result<Vec<CandidateReport>, SampleError> {
+    let mut counts = SampleCounts::new(candidates, requests, options);
+    sample::read(sample, |items, so_far| {
+        counts.add(items);
+        progress(so_far);
+    })?;
+    let estimates = Estimates::new(&counts);
+    Ok(findings::find(estimates))
+}

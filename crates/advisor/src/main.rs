@@ -16,11 +16,11 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    Advise(Box<command::advise_arguments::Arguments>),
+    Advise(Box<command::advise_arguments::AdviseArguments>),
     #[cfg(feature = "cosmos")]
-    Monitor(command::monitor::Arguments),
+    Monitor(command::monitor::MonitorArguments),
     #[cfg(feature = "cosmos")]
-    Sample(command::sample::Arguments),
+    Sample(command::sample::SampleArguments),
 }
 
 fn main() -> ExitCode {

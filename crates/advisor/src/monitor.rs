@@ -1,23 +1,23 @@
 //! The partitions of a live container: what they hold, and what they are used for.
 //!
-//! A scan reads items and gives them to the [`Analysis`] of the container's own key. Telemetry tells of
+//! A scan reads items and gives them to the [`SampleCounts`] of the container's own key. Telemetry tells of
 //! the requests: the handler's lines, or exports of the diagnostic tables. Together they are the
 //! partitioning guide's `PartitionMetrics` (its section "Partition Metrics Monitoring").
 //!
 //! The handler names partitions by hashes of their keys. The scan sees the keys, and finds those behind
 //! the hashes.
 //!
-//! [`Analysis`]: crate::Analysis
+//! [`SampleCounts`]: crate::SampleCounts
 
 use serde::Serialize;
 
 use crate::{
-    findings::{
-        ALERTS, CROSS_PARTITION_QUERIES, HOT_PARTITION, LARGE_BYTES, LARGE_PARTITION,
-        LOW_CARDINALITY, MOST_CROSS_PARTITION, MOST_GINI, MOST_SHARE,
+    checks::{
+        ALERTS_SOURCE, CROSS_PARTITION_QUERIES, HOT_PARTITION, HOT_SHARE, LARGE_PARTITION,
+        LARGE_PARTITION_BYTES, LOW_CARDINALITY, MAX_CROSS_PARTITION_SHARE, SKEWED_GINI,
     },
     limits::GB,
-    report::{Finding, Report, Severity},
+    report::{CandidateEstimates, CandidateReport, Finding, Severity},
     words::percent,
 };
 
@@ -31,26 +31,28 @@ mod text;
 mod windows;
 
 pub use connection::{ConnectionError, connect};
-pub use draw::{Draw, Drawn, LeftOut, MIN_REQUEST_UNITS, Step, Unit};
-pub use scan::{Container, Limits, Scan};
-pub use telemetry::{Telemetry, TelemetryError};
+pub use draw::{
+    DrawSettings, DrawUnit, DrawnSample, DroppedPortions, MIN_REQUEST_UNITS, SampleStep,
+};
+pub use scan::{ContainerScan, LiveContainer, ScanLimits};
+pub use telemetry::{RequestTelemetry, TelemetryError};
 
 /// A few logical partitions take most of the request units.
 pub const SKEWED_REQUESTS: &str = "skewed-requests";
 
 /// With fewer partitions a Gini coefficient says little, with fewer queries a share of them: the alerts
 /// of Tributary's `infra/` have the same bounds.
-const FEW_PARTITIONS: f64 = 10.0;
-const FEW_QUERIES: u64 = 20;
+const MIN_SKEW_PARTITIONS: f64 = 10.0;
+const MIN_RATE_QUERIES: u64 = 20;
 
 /// With fewer request units one partition always has a large share: what a logical partition can take in
 /// a tenth of a second.
-const FEW_REQUEST_UNITS: f64 = 1_000.0;
+const MIN_SHARE_REQUEST_UNITS: f64 = 1_000.0;
 
 /// The state of a container's partitions: the guide's `PartitionMetrics`.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Metrics {
+pub struct PartitionMetrics {
     /// When the scan ended, as RFC 3339.
     pub at: String,
     /// The database.
@@ -60,7 +62,7 @@ pub struct Metrics {
     /// The paths of its partition key.
     pub partition_key: Vec<String>,
     /// What was read, and what that cost.
-    pub scan: Scan,
+    pub scan: ContainerScan,
     /// Logical partitions that use the most request units, the hottest first. Empty without telemetry.
     pub hot_partitions: Vec<HotPartition>,
     /// Logical partitions that hold the most bytes, the largest first.
@@ -70,15 +72,15 @@ pub struct Metrics {
     /// The share of queries that name no partition key. `None` where telemetry does not tell.
     pub cross_partition_query_rate: Option<f64>,
     /// Gini coefficients.
-    pub skew: Skew,
+    pub skew: PartitionSkew,
     /// What was measured of the requests. `None` without telemetry.
-    pub telemetry: Option<Telemetry>,
+    pub telemetry: Option<RequestTelemetry>,
     /// What is wrong, the gravest first.
     pub findings: Vec<Finding>,
     /// What neither scan nor telemetry tells, as sentences.
     pub unknown: Vec<String>,
     /// All that the items tell of the key.
-    pub items: Report,
+    pub items: CandidateReport,
 }
 
 /// A logical partition and what it is used for.
@@ -111,7 +113,7 @@ pub struct PartitionSize {
 /// Gini coefficients over logical partitions: 0 when all have the same, near 1 when one has all.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Skew {
+pub struct PartitionSkew {
     /// Of the items.
     pub items: f64,
     /// Of the bytes.
@@ -120,29 +122,29 @@ pub struct Skew {
     pub request_units: Option<f64>,
 }
 
-impl Metrics {
+impl PartitionMetrics {
     /// Puts together what a scan and telemetry tell of a container.
     pub fn new(
-        container: &Container,
-        scan: Scan,
-        items: Report,
-        telemetry: Option<Telemetry>,
+        container: &LiveContainer,
+        scan: ContainerScan,
+        items: CandidateReport,
+        telemetry: Option<RequestTelemetry>,
     ) -> Self {
         let told = telemetry.as_ref();
-        let skew = Skew {
-            items: items.by_items.gini,
-            bytes: items.by_bytes.gini,
-            request_units: told.and_then(Telemetry::gini),
+        let skew = PartitionSkew {
+            items: items.estimates.by_items.gini,
+            bytes: items.estimates.by_bytes.gini,
+            request_units: told.and_then(RequestTelemetry::gini),
         };
         let mut metrics = Self {
             at: now(),
             database: container.database.clone(),
             container: container.id.clone(),
             partition_key: container.paths.clone(),
-            hot_partitions: told.map(Telemetry::hottest).unwrap_or_default(),
-            largest_partitions: largest(&items, told, scan.scale()),
-            average_partition_size: items.by_bytes.mean,
-            cross_partition_query_rate: told.and_then(Telemetry::cross_partition_rate),
+            hot_partitions: told.map(RequestTelemetry::hottest).unwrap_or_default(),
+            largest_partitions: largest(&items.estimates, told, scan.scale()),
+            average_partition_size: items.estimates.by_bytes.mean,
+            cross_partition_query_rate: told.and_then(RequestTelemetry::cross_partition_rate),
             skew,
             findings: items.findings.clone(),
             unknown: Vec::new(),
@@ -172,12 +174,12 @@ impl Metrics {
     fn check(&mut self) {
         let mut found = Vec::new();
         let mut warn = |code, threshold, measured, sentence| {
-            let (source, severity) = (ALERTS, Severity::Warning);
+            let (source, severity) = (ALERTS_SOURCE, Severity::Warning);
             found.push(Finding { code, severity, threshold, measured, source, sentence });
         };
         if let (Some(hot), Some(telemetry)) = (self.hot_partitions.first(), &self.telemetry)
-            && hot.share > MOST_SHARE
-            && telemetry.request_units > FEW_REQUEST_UNITS
+            && hot.share > HOT_SHARE
+            && telemetry.request_units > MIN_SHARE_REQUEST_UNITS
             && telemetry.partitions() > 1.0
         {
             let sentence = format!(
@@ -186,10 +188,10 @@ impl Metrics {
                 hot.shown(),
                 percent(hot.share)
             );
-            warn(HOT_PARTITION, MOST_SHARE, hot.share, sentence);
+            warn(HOT_PARTITION, HOT_SHARE, hot.share, sentence);
         }
         if let Some(large) = self.largest_partitions.first()
-            && large.bytes > LARGE_BYTES
+            && large.bytes > LARGE_PARTITION_BYTES
             && large.is_of_the_store
         {
             let sentence = format!(
@@ -198,25 +200,25 @@ impl Metrics {
                 large.key,
                 large.bytes / GB
             );
-            warn(LARGE_PARTITION, LARGE_BYTES, large.bytes, sentence);
+            warn(LARGE_PARTITION, LARGE_PARTITION_BYTES, large.bytes, sentence);
         }
         if let (Some(rate), Some(telemetry)) = (self.cross_partition_query_rate, &self.telemetry)
-            && rate > MOST_CROSS_PARTITION
-            && telemetry.queries >= FEW_QUERIES
+            && rate > MAX_CROSS_PARTITION_SHARE
+            && telemetry.queries >= MIN_RATE_QUERIES
         {
             let sentence = format!(
                 "{} of the queries name no partition key, so each asks all physical partitions.",
                 percent(rate)
             );
-            warn(CROSS_PARTITION_QUERIES, MOST_CROSS_PARTITION, rate, sentence);
+            warn(CROSS_PARTITION_QUERIES, MAX_CROSS_PARTITION_SHARE, rate, sentence);
         }
         if let (Some(gini), Some(telemetry)) = (self.skew.request_units, &self.telemetry)
-            && gini > MOST_GINI
-            && telemetry.partitions() >= FEW_PARTITIONS
-            && telemetry.request_units > FEW_REQUEST_UNITS
+            && gini > SKEWED_GINI
+            && telemetry.partitions() >= MIN_SKEW_PARTITIONS
+            && telemetry.request_units > MIN_SHARE_REQUEST_UNITS
         {
             let sentence = "A few logical partitions take most of the request units.".to_owned();
-            warn(SKEWED_REQUESTS, MOST_GINI, gini, sentence);
+            warn(SKEWED_REQUESTS, SKEWED_GINI, gini, sentence);
         }
         self.findings.extend(found);
         self.findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
@@ -258,8 +260,12 @@ impl HotPartition {
     }
 }
 
-fn largest(items: &Report, telemetry: Option<&Telemetry>, scale: f64) -> Vec<PartitionSize> {
-    let told = telemetry.map(Telemetry::sizes).unwrap_or_default();
+fn largest(
+    items: &CandidateEstimates,
+    telemetry: Option<&RequestTelemetry>,
+    scale: f64,
+) -> Vec<PartitionSize> {
+    let told = telemetry.map(RequestTelemetry::sizes).unwrap_or_default();
     #[expect(clippy::cast_precision_loss, reason = "sizes are below 2^53 bytes")]
     let all = items.bytes as f64;
     let read = items.by_bytes.top.iter().filter(|one| !told.iter().any(|size| size.key == one.key));

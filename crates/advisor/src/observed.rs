@@ -36,10 +36,10 @@ pub struct ObservedReads {
 
 /// The partitions of a candidate that have items of measured keys.
 #[derive(Debug, Default)]
-pub(crate) struct HotPartitions(HashMap<u64, HotPartition>);
+pub(crate) struct ObservedPartitions(HashMap<u64, ObservedPartition>);
 
 #[derive(Debug)]
-struct HotPartition {
+struct ObservedPartition {
     key: Key,
     /// The numbers of keys, and how many of their items are here.
     items: Vec<(usize, u64)>,
@@ -47,7 +47,7 @@ struct HotPartition {
 
 /// The reads that a partition has by measurements.
 #[derive(Debug)]
-pub(crate) struct HotShare<'a> {
+pub(crate) struct ObservedShare<'a> {
     pub(crate) key: &'a Key,
     pub(crate) hash: u64,
     /// Of all reads.
@@ -99,13 +99,13 @@ impl ObservedReads {
     }
 }
 
-impl HotPartitions {
+impl ObservedPartitions {
     /// Counts an item of a measured key.
     pub(crate) fn add(&mut self, hash: u64, number: usize, key: impl FnOnce() -> Key) {
         if self.0.len() >= MAX_HOT_PARTITIONS && !self.0.contains_key(&hash) {
             return;
         }
-        let new = || HotPartition { key: key(), items: Vec::new() };
+        let new = || ObservedPartition { key: key(), items: Vec::new() };
         let items = &mut self.0.entry(hash).or_insert_with(new).items;
         match items.iter_mut().find(|(known, _)| *known == number) {
             Some((_, n)) => *n += 1,
@@ -115,11 +115,11 @@ impl HotPartitions {
 
     /// Returns the share of each partition in the reads, by those of the keys. `items` are those of each
     /// key in the sample.
-    pub(crate) fn shares(&self, observed: &ObservedReads, items: &[u64]) -> Vec<HotShare<'_>> {
+    pub(crate) fn shares(&self, observed: &ObservedReads, items: &[u64]) -> Vec<ObservedShare<'_>> {
         let share = |(number, n): &(usize, u64)| {
             observed.shares[*number] * float(*n) / float(items[*number].max(1))
         };
-        let shares = self.0.iter().map(|(hash, partition)| HotShare {
+        let shares = self.0.iter().map(|(hash, partition)| ObservedShare {
             key: &partition.key,
             hash: *hash,
             share: partition.items.iter().map(share).sum(),
@@ -173,7 +173,7 @@ mod tests {
     fn the_reads_of_a_key_go_where_its_items_are() {
         let keys = [(r#"["ann"]"#, 6.0), (r#"["bob"]"#, 2.0)];
         let observed = ObservedReads::new(keys.into_iter(), 8.0).unwrap();
-        let mut hot = HotPartitions::default();
+        let mut hot = ObservedPartitions::default();
         for (partition, number) in [(1, 0), (1, 0), (2, 0), (2, 1), (3, 0)] {
             hot.add(partition, number, || Key::from("any"));
         }

@@ -7,7 +7,7 @@ use crate::observed::ObservedReads;
 
 /// What is known beside the sample.
 #[derive(Clone, Debug, Default)]
-pub struct Options {
+pub struct ValidationOptions {
     /// The property that tells when an item was created. Without any `/_ts`, unless all items were
     /// written within a day.
     pub time: Option<Path>,

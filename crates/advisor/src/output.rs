@@ -9,7 +9,7 @@ pub use html::html;
 pub use text::text;
 
 /// Returns what was measured of traffic, as text.
-pub fn measured(measured: &crate::traffic::Measured) -> String {
+pub fn measured(measured: &crate::traffic::TrafficSummary) -> String {
     let mut text = format!(
         "\u{1b}[1mMeasured traffic\u{1b}[0m\n  - {} rows of {:.1} days\n",
         measured.rows, measured.days

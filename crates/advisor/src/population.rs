@@ -1,9 +1,9 @@
 //! The keys of the container behind those of the sample.
 //!
-//! The file is the container itself, or a random sample of it, in one of two ways ([`Options`]): of
+//! The file is the container itself, or a random sample of it, in one of two ways ([`ValidationOptions`]): of
 //! items, each with the same probability; or of whole keys, each with all its items. What is drawn with
 //! one probability is a unit: an item, or a key that was drawn with its items. The sample has `k` of the
-//! units of a group, the container `N`, and [`Sizes`] tells which `N` are behind each `k`. Each unit has
+//! units of a group, the container `N`, and [`GroupSizes`] tells which `N` are behind each `k`. Each unit has
 //! as many items as those of the group in the sample have on average. So of whole keys, a group within
 //! one of them, such as its months, is complete, and one over many of them, such as a tag, is not.
 //!
@@ -14,17 +14,17 @@
 //! of a group with `k` units it has as many as `k` coins that fall on one side. The halves of two
 //! candidates are independent of each other, which makes differences between them less sure, not more.
 //!
-//! [`Options`]: crate::Options
+//! [`ValidationOptions`]: crate::ValidationOptions
 
 use crate::{
-    report::Estimate,
-    sketch::{Row, Tally, float, hash},
-    unseen::{FEW, Frequencies, Size, Sizes, rounded},
+    report::EstimatedNumber,
+    sketch::{KeyCounts, KeyRow, float, hash},
+    unseen::{GroupFrequencies, GroupSize, GroupSizes, MAX_SMALL_GROUP, rounded},
 };
 
 /// How the sample was drawn, and which half of it is meant.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Draw {
+pub(crate) struct SampleDraw {
     /// Items in the container over those of the sample, at least 1.
     pub(crate) scale: f64,
     /// Whether whole keys were drawn.
@@ -33,9 +33,9 @@ pub(crate) struct Draw {
     pub(crate) half: Option<u64>,
 }
 
-impl Draw {
+impl SampleDraw {
     /// Returns how many of the items of a group are such as `items` of it; of a half, as chance has it.
-    pub(crate) fn part<S>(self, items: f64, group: &Group<'_, S>) -> f64 {
+    pub(crate) fn part<S>(self, items: f64, group: &KeyGroup<'_, S>) -> f64 {
         let Some(half) = self.half.filter(|_| items >= 1.0) else { return items };
         2.0 * float(coins(rounded(items) as u64, hash(&(half, group.row.hash, "part"))))
     }
@@ -45,17 +45,17 @@ impl Draw {
 #[derive(Debug)]
 pub(crate) struct Population<'a, S> {
     /// A row for each group of the sample, as large as those behind it are on average.
-    pub(crate) groups: Vec<Group<'a, S>>,
+    pub(crate) groups: Vec<KeyGroup<'a, S>>,
     /// How many groups the container has.
-    pub(crate) cardinality: Estimate,
-    pub(crate) sizes: Sizes,
+    pub(crate) cardinality: EstimatedNumber,
+    pub(crate) sizes: GroupSizes,
 }
 
 /// A group of the sample, and those behind it in the container.
 #[derive(Debug)]
-pub(crate) struct Group<'a, S> {
+pub(crate) struct KeyGroup<'a, S> {
     /// The items and bytes of a group in the container, and how many groups this is about.
-    pub(crate) row: Row<'a, S>,
+    pub(crate) row: KeyRow<'a, S>,
     /// How many groups are behind this one of the sample.
     pub(crate) behind: f64,
     /// The bytes of the container for which those of the sample stand, whatever group they are in.
@@ -70,22 +70,26 @@ pub(crate) struct Group<'a, S> {
 impl<'a, S: Default> Population<'a, S> {
     /// Returns the groups of the container. `near` are the sizes behind the whole sample, where a half is
     /// meant.
-    pub(crate) fn of(tally: &'a Tally<S>, draw: Draw, near: Option<&Sizes>) -> Self {
+    pub(crate) fn new(
+        tally: &'a KeyCounts<S>,
+        draw: SampleDraw,
+        near: Option<&GroupSizes>,
+    ) -> Self {
         let scale = if draw.half.is_some() { 2.0 * draw.scale } else { draw.scale };
-        let groups = tally.rows().into_iter().filter_map(|row| Group::of(row, draw));
+        let groups = tally.rows().into_iter().filter_map(|row| KeyGroup::new(row, draw));
         let mut groups: Vec<_> = groups.collect();
-        let mut frequencies: Frequencies = [0.0; FEW + 1];
+        let mut frequencies: GroupFrequencies = [0.0; MAX_SMALL_GROUP + 1];
         for group in groups.iter().filter(|group| !group.is_large()) {
             frequencies[rounded(group.units)] += group.row.keys;
         }
-        let has_large = groups.iter().any(Group::is_large);
-        let sizes = Sizes::of(&frequencies, has_large, scale, near);
+        let has_large = groups.iter().any(KeyGroup::is_large);
+        let sizes = GroupSizes::new(&frequencies, has_large, scale, near);
         for group in &mut groups {
             group.scale(&sizes.behind(group.units), scale);
         }
         let of_sample = tally.cardinality();
         let value: f64 = groups.iter().map(|group| group.row.keys).sum();
-        let cardinality = Estimate {
+        let cardinality = EstimatedNumber {
             value,
             exact: false,
             low: of_sample.low.min(value),
@@ -95,10 +99,10 @@ impl<'a, S: Default> Population<'a, S> {
     }
 }
 
-impl<'a, S> Group<'a, S> {
-    fn of(mut row: Row<'a, S>, draw: Draw) -> Option<Self> {
+impl<'a, S> KeyGroup<'a, S> {
+    fn new(mut row: KeyRow<'a, S>, draw: SampleDraw) -> Option<Self> {
         let drawn_items = row.items;
-        let units = |row: &Row<'_, S>| if draw.whole_keys { row.clusters } else { row.items };
+        let units = |row: &KeyRow<'_, S>| if draw.whole_keys { row.clusters } else { row.items };
         if let Some(half) = draw.half {
             let units = units(&row);
             halve(&mut row, units, half)?;
@@ -108,7 +112,7 @@ impl<'a, S> Group<'a, S> {
         Some(Self { row, behind: 1.0, all_bytes: 0.0, drawn_items, units, items_of_a_unit })
     }
 
-    fn scale(&mut self, sizes: &[Size], scale: f64) {
+    fn scale(&mut self, sizes: &[GroupSize], scale: f64) {
         let row = &mut self.row;
         self.all_bytes = row.bytes * row.keys * scale;
         self.behind = sizes.iter().map(|size| size.groups).sum();
@@ -121,12 +125,12 @@ impl<'a, S> Group<'a, S> {
 
     /// Returns true if the sample has enough of the group to tell its own share of anything.
     pub(crate) fn is_large(&self) -> bool {
-        rounded(self.units) > FEW
+        rounded(self.units) > MAX_SMALL_GROUP
     }
 }
 
 /// Leaves a random half of the units in a row, or returns `None` when none is left.
-fn halve<S>(row: &mut Row<'_, S>, units: f64, half: u64) -> Option<()> {
+fn halve<S>(row: &mut KeyRow<'_, S>, units: f64, half: u64) -> Option<()> {
     let n = rounded(units) as u64;
     let kept = float(coins(n, hash(&(half, row.hash)))) / float(n);
     row.items *= kept;
@@ -138,13 +142,13 @@ fn halve<S>(row: &mut Row<'_, S>, units: f64, half: u64) -> Option<()> {
 /// Returns how many of `n` coins fall on one side.
 fn coins(n: u64, seed: u64) -> u64 {
     // So many one by one, and of more the nearest to a normal distribution.
-    const MOST: u64 = 1_024;
+    const MAX_SINGLE_COINS: u64 = 1_024;
     let bits = |word: u64, n: u64| {
         let random = hash(&(seed, word));
         u64::from((if n < 64 { random & ((1 << n) - 1) } else { random }).count_ones())
     };
-    if n > MOST {
-        let words = MOST / 64;
+    if n > MAX_SINGLE_COINS {
+        let words = MAX_SINGLE_COINS / 64;
         let sum: u64 = (0..words).map(|word| bits(word, 64)).sum();
         let normal = (float(sum) - 512.0) / 16.0;
         let kept = (float(n) / 2.0 + normal * float(n).sqrt() / 2.0).clamp(0.0, float(n));

@@ -1,9 +1,9 @@
 //! Candidates, when the user gives none: from a bounded part of the sample.
 //!
-//! 1. A [`Profile`] of the part tells the properties of which a key can be made, and the times among
+//! 1. A [`ItemProfile`] of the part tells the properties of which a key can be made, and the times among
 //!    them (`profile`).
 //! 2. The pool has all that is sensible of them: values, pairs as levels and joined, periods, buckets
-//!    (`pool`). It is wide, and bounded by [`MOST_IN_POOL`].
+//!    (`pool`). It is wide, and bounded by [`MAX_POOL_STRATEGIES`].
 //! 3. The pool is measured on the part and ranked as the answer will be ([`crate::advice`]), and the best
 //!    of each kind of strategy are proposed. So there is one way to say what is better.
 
@@ -12,11 +12,13 @@ use std::collections::{HashMap, HashSet};
 use tributary_partitioning::{KeyStrategy, Part, path::Path};
 
 use crate::{
-    advice::{Standing, rank},
-    analysis::Analysis,
-    options::Options,
-    request::{RequestKind, Wanted},
-    sample::Item,
+    advice::{RankedCandidate, rank},
+    counts::SampleCounts,
+    estimates::Estimates,
+    findings,
+    options::ValidationOptions,
+    request::{RequestFilter, RequestKind},
+    sample::SampleItem,
 };
 
 pub mod part;
@@ -24,44 +26,45 @@ mod pool;
 mod profile;
 mod time;
 
-pub use profile::{PathProfile, Profile};
+pub use profile::{ItemProfile, PathProfile};
 pub use time::time_of_creation;
 
 /// Items of which candidates are made.
-pub const ITEMS: usize = 3_000;
+pub const MAX_PROFILED_ITEMS: usize = 3_000;
 
 /// The most strategies that are measured on the part.
-pub const MOST_IN_POOL: usize = 150;
+pub const MAX_POOL_STRATEGIES: usize = 150;
 
 /// Candidates that are proposed, unless the user asks for another number.
-pub const MOST: usize = 12;
+pub const DEFAULT_CANDIDATES: usize = 12;
 
 /// Returns the best candidates for a part of the sample, at most `most`, best first.
 pub fn propose(
-    items: &[Item],
+    items: &[SampleItem],
     requests: &[RequestKind],
-    options: &Options,
+    options: &ValidationOptions,
     most: usize,
 ) -> Vec<KeyStrategy> {
-    let mut profile = Profile::default();
-    for item in items.iter().take(ITEMS) {
+    let mut profile = ItemProfile::default();
+    for item in items.iter().take(MAX_PROFILED_ITEMS) {
         profile.add(&item.value);
     }
     let pool = pool::pool(&profile, &wishes(requests));
     // The part is a sample of single items, also where those of the file came in whole keys.
-    let options = Options { whole_keys: None, ..options.clone() };
-    let mut analysis = Analysis::new(pool, requests.to_vec(), options);
-    analysis.add(&items[..items.len().min(ITEMS)]);
+    let options = ValidationOptions { whole_keys: None, ..options.clone() };
+    let mut counts = SampleCounts::new(pool, requests.to_vec(), options);
+    counts.add(&items[..items.len().min(MAX_PROFILED_ITEMS)]);
     let mut seen = HashSet::new();
-    let ranked = rank(analysis.reports(false));
+    let ranked = rank(findings::find(Estimates::without_halves(&counts)));
     // Two candidates of a kind with the same partitions and costs: the simpler is first, and enough.
-    let ranked = ranked.into_iter().filter(|standing| seen.insert(Footprint::of(standing)));
-    varied(ranked.map(|standing| standing.report.strategy), most)
+    let ranked =
+        ranked.into_iter().filter(|standing| seen.insert(CandidateFootprint::new(standing)));
+    varied(ranked.map(|standing| standing.report.estimates.strategy), most)
 }
 
 /// The guide's kinds of strategies ("Strategy Comparison Matrix").
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Family {
+enum StrategyFamily {
     Value,
     Time,
     Hybrid,
@@ -69,8 +72,8 @@ enum Family {
     Synthetic,
 }
 
-impl Family {
-    fn of(strategy: &KeyStrategy) -> Self {
+impl StrategyFamily {
+    fn from_strategy(strategy: &KeyStrategy) -> Self {
         let parts = || strategy.levels().iter().flatten();
         if parts().any(|part| matches!(part, Part::Bucket(..))) {
             return Self::Synthetic;
@@ -92,7 +95,7 @@ impl Family {
 fn varied(ranked: impl Iterator<Item = KeyStrategy>, most: usize) -> Vec<KeyStrategy> {
     let mut counts = HashMap::new();
     let rounds = ranked.map(|strategy| {
-        let count: &mut usize = counts.entry(Family::of(&strategy)).or_default();
+        let count: &mut usize = counts.entry(StrategyFamily::from_strategy(&strategy)).or_default();
         *count += 1;
         (*count, strategy)
     });
@@ -104,23 +107,23 @@ fn varied(ranked: impl Iterator<Item = KeyStrategy>, most: usize) -> Vec<KeyStra
 
 /// What tells two candidates apart.
 #[derive(PartialEq, Eq, Hash)]
-struct Footprint {
-    family: Family,
+struct CandidateFootprint {
+    family: StrategyFamily,
     partitions: u64,
     largest_share: u64,
     request_units: u64,
     findings: Vec<&'static str>,
 }
 
-impl Footprint {
-    fn of(standing: &Standing) -> Self {
+impl CandidateFootprint {
+    fn new(standing: &RankedCandidate) -> Self {
         let report = &standing.report;
         let bits = |number: f64| (number * 1e6).to_bits();
         Self {
-            family: Family::of(&report.strategy),
-            partitions: bits(report.cardinality.value),
-            largest_share: bits(report.by_items.largest),
-            request_units: bits(report.request_units_per_day.value),
+            family: StrategyFamily::from_strategy(&report.estimates.strategy),
+            partitions: bits(report.estimates.cardinality.value),
+            largest_share: bits(report.estimates.by_items.largest),
+            request_units: bits(report.estimates.request_units_per_day.value),
             findings: report.findings.iter().map(|finding| finding.code).collect(),
         }
     }
@@ -128,14 +131,14 @@ impl Footprint {
 
 /// What the requests say about a property.
 #[derive(Clone, Debug, Default, PartialEq)]
-struct Wishes {
+struct RequestedPaths {
     /// Paths that requests compare for equality, the most frequent first.
     equal: Vec<Path>,
     /// Paths of which requests want a range or an order, likewise.
     ordered: Vec<Path>,
 }
 
-fn wishes(requests: &[RequestKind]) -> Wishes {
+fn wishes(requests: &[RequestKind]) -> RequestedPaths {
     let mut equal: Vec<(Path, f64)> = Vec::new();
     let mut ordered: Vec<(Path, f64)> = Vec::new();
     let add = |list: &mut Vec<(Path, f64)>, path: &Path, weight: f64| match list
@@ -150,8 +153,10 @@ fn wishes(requests: &[RequestKind]) -> Wishes {
         for (path, wanted) in &request.filters {
             use tributary_partitioning::Condition::Range;
             match wanted {
-                Wanted::Last(_) | Wanted::This(Range(_)) => add(&mut ordered, path, weight),
-                Wanted::Drawn | Wanted::This(_) => add(&mut equal, path, weight),
+                RequestFilter::Last(_) | RequestFilter::Fixed(Range(_)) => {
+                    add(&mut ordered, path, weight);
+                }
+                RequestFilter::Drawn | RequestFilter::Fixed(_) => add(&mut equal, path, weight),
             }
         }
         if let Some(order) = &request.order_by {
@@ -162,7 +167,7 @@ fn wishes(requests: &[RequestKind]) -> Wishes {
         list.sort_by(|a, b| b.1.total_cmp(&a.1));
         list.into_iter().map(|(path, _)| path).collect()
     };
-    Wishes { equal: sorted(equal), ordered: sorted(ordered) }
+    RequestedPaths { equal: sorted(equal), ordered: sorted(ordered) }
 }
 
 #[cfg(test)]

@@ -3,10 +3,10 @@
 use serde::Serialize;
 use tributary_partitioning::KeyStrategy;
 
-/// What a partition key would do to the items and requests of a sample.
+/// The estimates of a candidate: the effect of its key on the items and requests of the sample.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Report {
+pub struct CandidateEstimates {
     /// The candidate.
     pub strategy: KeyStrategy,
     /// Items of the sample.
@@ -14,7 +14,7 @@ pub struct Report {
     /// Their size as JSON, in bytes.
     pub bytes: u64,
     /// Logical partitions.
-    pub cardinality: Estimate,
+    pub cardinality: EstimatedNumber,
     /// Items of each logical partition.
     pub by_items: Distribution,
     /// Bytes of each logical partition.
@@ -22,13 +22,13 @@ pub struct Report {
     /// Request units a day of each logical partition, when there are requests with a frequency.
     pub by_request_units: Option<Distribution>,
     /// When the limits of a logical partition are reached, when the growth is known.
-    pub growth: Growth,
+    pub growth: PartitionGrowth,
     /// Each kind of request, in the order in which they were given.
-    pub requests: Vec<RequestReport>,
+    pub requests: Vec<RequestEstimates>,
     /// Physical partitions of the container: given, or as many as its size and the peak need.
     pub physical_partitions: f64,
     /// Request units a day of all requests with a frequency.
-    pub request_units_per_day: Estimate,
+    pub request_units_per_day: EstimatedNumber,
     /// Share of the requests, weighted by frequency, that name the key of one logical partition, or the
     /// first levels of a hierarchical key. Creates are not counted. `None` without requests.
     pub aligned: Option<f64>,
@@ -36,30 +36,20 @@ pub struct Report {
     /// queries.
     pub cross_partition: Option<f64>,
     /// The times of the items, when they have one.
-    pub times: Option<Times>,
+    pub times: Option<CreationTimes>,
     /// How writes come together in one logical partition, when the items have a time of creation.
-    pub hotness: Option<Hotness>,
+    pub hotness: Option<WriteHotness>,
     /// What is wrong with keys of single items.
-    pub keys: Keys,
+    pub keys: KeyDefects,
     /// What the risks of the key cost, beside its requests.
-    pub risks: Vec<Risk>,
+    pub risks: Vec<KeyRisk>,
     /// The same as random halves of the sample tell it, each the same for all candidates. None where
     /// the file is the container.
     #[serde(skip)]
-    pub resampled: Vec<Resample>,
-    /// Anti-patterns and failed checks, the gravest first.
-    pub findings: Vec<Finding>,
-    /// What the data cannot tell, as sentences.
-    pub unknown: Vec<String>,
+    pub resampled: Vec<ResampledCost>,
 }
 
-impl Report {
-    /// Returns the codes of all warnings.
-    pub fn warnings(&self) -> impl Iterator<Item = &'static str> {
-        let warnings = self.findings.iter().filter(|one| one.severity == Severity::Warning);
-        warnings.map(|finding| finding.code)
-    }
-
+impl CandidateEstimates {
     /// Returns true if each transaction is in one logical partition.
     pub fn works(&self) -> bool {
         self.requests.iter().all(|request| request.transaction_fits != Some(false))
@@ -75,17 +65,38 @@ impl Report {
         (!self.requests.is_empty()).then(|| each.sum())
     }
 
-    /// Returns the same with what the risks count as.
+    /// Returns the request units of the requests and of the risks.
     pub fn score(&self) -> Option<f64> {
         let risks: f64 = self.risks.iter().map(|risk| risk.request_units).sum();
         self.request_units().map(|request_units| request_units + risks)
     }
 }
 
+/// The estimates of a candidate and the findings about them.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CandidateReport {
+    /// The estimates.
+    #[serde(flatten)]
+    pub estimates: CandidateEstimates,
+    /// Anti-patterns and failed checks, the gravest first.
+    pub findings: Vec<Finding>,
+    /// The limits of the data, as sentences.
+    pub unknown: Vec<String>,
+}
+
+impl CandidateReport {
+    /// Returns the codes of all warnings.
+    pub fn warnings(&self) -> impl Iterator<Item = &'static str> {
+        let warnings = self.findings.iter().filter(|one| one.severity == Severity::Warning);
+        warnings.map(|finding| finding.code)
+    }
+}
+
 /// A number that is measured, or estimated between two bounds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Estimate {
+pub struct EstimatedNumber {
     /// The number.
     pub value: f64,
     /// Whether it is exact. Then the bounds are the number.
@@ -96,7 +107,7 @@ pub struct Estimate {
     pub high: f64,
 }
 
-impl Estimate {
+impl EstimatedNumber {
     /// Returns a number that is known.
     pub fn exact(value: f64) -> Self {
         Self { value, exact: true, low: value, high: value }
@@ -138,7 +149,7 @@ pub struct KeyShare {
 /// When a logical partition reaches a limit of the service.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Growth {
+pub struct PartitionGrowth {
     /// New items a day in the container: stated, or the sum of the frequencies of what creates.
     pub items_per_day: Option<f64>,
     /// The size of the largest logical partition in the container, in bytes.
@@ -162,7 +173,7 @@ pub struct Growth {
 /// How much of the partition key a request names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Named {
+pub enum NamedLevels {
     /// Nothing.
     #[default]
     No,
@@ -174,7 +185,7 @@ pub enum Named {
     Key,
 }
 
-impl Named {
+impl NamedLevels {
     /// Returns true if the items are in one place: a logical partition, or neighbours.
     pub fn is_one_place(self) -> bool {
         self >= Self::FirstLevels
@@ -184,13 +195,13 @@ impl Named {
 /// What a kind of request costs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct RequestReport {
+pub struct RequestEstimates {
     /// Its name.
     pub kind: String,
     /// How often a day; `None` when it was not given.
     pub per_day: Option<f64>,
     /// How much of the key it names.
-    pub names: Named,
+    pub names: NamedLevels,
     /// Logical partitions that it reads from or writes to. That of a fan-out is all of them.
     pub logical_partitions: f64,
     /// Store requests that begin in a physical partition: one for each key that is named, and one for
@@ -214,7 +225,7 @@ pub struct RequestReport {
 /// The times that tell when items were created.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Times {
+pub struct CreationTimes {
     /// The property.
     pub path: String,
     /// The oldest time that can be believed, as RFC 3339.
@@ -230,7 +241,7 @@ pub struct Times {
 /// How writes come together in one logical partition.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Hotness {
+pub struct WriteHotness {
     /// The length of the window in seconds: 60, or the shortest of 3,600 and 86,400 in which the
     /// busiest has enough writes to tell.
     pub window_seconds: u32,
@@ -264,7 +275,7 @@ pub struct HeatRow {
 /// What is wrong with keys of single items. Each counts items of the sample.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Keys {
+pub struct KeyDefects {
     /// Items that lack a property of the key.
     pub missing: u64,
     /// Items in which a property of the key is `null`.
@@ -289,7 +300,7 @@ pub struct Keys {
 /// request of each kind.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Risk {
+pub struct KeyRisk {
     /// The finding that names it, such as `hot-partition`.
     pub code: &'static str,
     /// What it counts as.
@@ -298,7 +309,7 @@ pub struct Risk {
 
 /// What half of a sample says.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Resample {
+pub struct ResampledCost {
     /// Request units a day; of one request of each kind, where no frequency is known.
     pub request_units: f64,
     /// The same with the risks.

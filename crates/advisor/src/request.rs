@@ -24,11 +24,11 @@ pub struct RequestKind {
     /// Its name in reports.
     pub kind: String,
     /// What it does.
-    pub operation: Operation,
+    pub operation: RequestOperation,
     /// What is known of the items when it is sent, by the path of a property. Of a write: what is
     /// known without reading.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub filters: BTreeMap<Path, Wanted>,
+    pub filters: BTreeMap<Path, RequestFilter>,
     /// The most items of the answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
@@ -36,23 +36,23 @@ pub struct RequestKind {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub order_by: Option<OrderBy>,
     /// What a query returns of the items.
-    #[serde(default, skip_serializing_if = "Select::is_items")]
-    pub select: Select,
+    #[serde(default, skip_serializing_if = "QuerySelection::is_items")]
+    pub select: QuerySelection,
     /// The properties that a replace, patch or upsert changes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub set: Vec<Path>,
     /// The writes of a transaction; one create when none is given.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub writes: Vec<Step>,
+    pub writes: Vec<TransactionStep>,
     /// How often it comes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub frequency: Option<Frequency>,
+    pub frequency: Option<RequestFrequency>,
 }
 
 /// What a request does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Operation {
+pub enum RequestOperation {
     /// Reads one item by its id.
     Read,
     /// Finds items.
@@ -74,9 +74,9 @@ pub enum Operation {
 /// A write of a transaction.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Step {
+pub struct TransactionStep {
     /// What it does: create, replace, upsert, patch or delete; a read of an item is allowed, too.
-    pub operation: Operation,
+    pub operation: RequestOperation,
     /// Which items it writes; those of the transaction when none is given.
     #[serde(default, skip_serializing_if = "Filter::is_empty")]
     pub filters: Filter,
@@ -95,19 +95,19 @@ fn one() -> u32 {
 /// What a request wants of a property.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Value", into = "Value")]
-pub enum Wanted {
+pub enum RequestFilter {
     /// `"?"`: the value of an item, drawn from the sample. What more items have is drawn more often.
     Drawn,
     /// `{"last": "30 days"}`: a time of this many seconds that ends at the newest item.
     Last(i64),
     /// A condition as it is: a value, a list of values, or a range.
-    This(Condition),
+    Fixed(Condition),
 }
 
 /// What a query returns.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", untagged)]
-pub enum Select {
+pub enum QuerySelection {
     /// The items.
     #[default]
     #[serde(skip)]
@@ -115,13 +115,13 @@ pub enum Select {
     /// Only these properties of each.
     Properties(Vec<Path>),
     /// `"count"`: one aggregated value, for which it loads all matching items.
-    Aggregate(Aggregate),
+    Aggregate(QueryAggregate),
 }
 
-/// The one word of [`Select::Aggregate`].
+/// The one word of [`QuerySelection::Aggregate`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Aggregate {
+pub enum QueryAggregate {
     /// Counts, or sums up in any other way.
     Count,
 }
@@ -129,7 +129,7 @@ pub enum Aggregate {
 /// How often a kind of request comes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Frequency {
+pub struct RequestFrequency {
     /// Requests a day, as a mean.
     pub per_day: f64,
 }
@@ -166,21 +166,21 @@ pub enum RequestError {
     Meaningless(String),
 }
 
-impl Operation {
+impl RequestOperation {
     /// Returns true when it changes nothing.
     pub fn is_read(self) -> bool {
         matches!(self, Self::Read | Self::Query)
     }
 }
 
-impl Step {
+impl TransactionStep {
     /// Returns a write of one item, of any of the transaction's.
-    pub fn of(operation: Operation) -> Self {
+    pub fn new(operation: RequestOperation) -> Self {
         Self { operation, filters: Filter::default(), set: Vec::new(), items: 1 }
     }
 }
 
-impl Select {
+impl QuerySelection {
     fn is_items(&self) -> bool {
         *self == Self::Items
     }
@@ -199,7 +199,7 @@ impl RequestKind {
     }
 }
 
-impl TryFrom<Value> for Wanted {
+impl TryFrom<Value> for RequestFilter {
     type Error = RequestError;
 
     fn try_from(value: Value) -> Result<Self, RequestError> {
@@ -215,16 +215,18 @@ impl TryFrom<Value> for Wanted {
                 .ok_or_else(|| RequestError::Time(text.to_owned()));
         }
         let condition = Condition::deserialize(&value);
-        condition.map(Self::This).map_err(|_| RequestError::Condition(value.to_string()))
+        condition.map(Self::Fixed).map_err(|_| RequestError::Condition(value.to_string()))
     }
 }
 
-impl From<Wanted> for Value {
-    fn from(wanted: Wanted) -> Self {
+impl From<RequestFilter> for Value {
+    fn from(wanted: RequestFilter) -> Self {
         match wanted {
-            Wanted::Drawn => Self::from("?"),
-            Wanted::Last(seconds) => serde_json::json!({"last": format!("{seconds} seconds")}),
-            Wanted::This(condition) => serde_json::to_value(condition).unwrap_or_default(),
+            RequestFilter::Drawn => Self::from("?"),
+            RequestFilter::Last(seconds) => {
+                serde_json::json!({"last": format!("{seconds} seconds")})
+            }
+            RequestFilter::Fixed(condition) => serde_json::to_value(condition).unwrap_or_default(),
         }
     }
 }

@@ -10,14 +10,14 @@ use thiserror::Error;
 const BATCH: usize = 1 << 18;
 
 /// The longest line, in bytes. The service's limit of an item is 2 MB; escapes may lengthen it.
-const LONGEST_LINE: usize = 32 << 20;
+const MAX_LINE_BYTES: usize = 32 << 20;
 
 /// The largest item that the service stores, in bytes as JSON.
 pub(crate) const MAX_ITEM_BYTES: usize = 2 << 20;
 
 /// An item of the sample.
 #[derive(Clone, Debug)]
-pub struct Item {
+pub struct SampleItem {
     /// The item, an object.
     pub value: Value,
     /// Its size as JSON without white space, in bytes.
@@ -26,7 +26,7 @@ pub struct Item {
 
 /// How far reading is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Progress {
+pub struct SampleProgress {
     /// Items so far.
     pub items: u64,
     /// Bytes of text so far.
@@ -65,7 +65,7 @@ pub enum SampleError {
         bytes: usize,
     },
     /// A line is longer than any item.
-    #[error("line {line}: longer than {} MB; write one item a line", LONGEST_LINE >> 20)]
+    #[error("line {line}: longer than {} MB; write one item a line", MAX_LINE_BYTES >> 20)]
     TooLong {
         /// The number of the line, from 1.
         line: u64,
@@ -84,9 +84,9 @@ pub enum SampleError {
 /// ```
 pub fn read(
     mut from: impl BufRead,
-    mut each: impl FnMut(&[Item], Progress),
-) -> Result<Progress, SampleError> {
-    let mut progress = Progress::default();
+    mut each: impl FnMut(&[SampleItem], SampleProgress),
+) -> Result<SampleProgress, SampleError> {
+    let mut progress = SampleProgress::default();
     let mut n_lines = 0;
     let mut text = Vec::with_capacity(BATCH);
     loop {
@@ -95,20 +95,21 @@ pub fn read(
         let mut ended = false;
         while text.len() < BATCH {
             let start = text.len();
-            let limit = LONGEST_LINE as u64 + 1;
+            let limit = MAX_LINE_BYTES as u64 + 1;
             let length = std::io::Read::take(&mut from, limit).read_until(b'\n', &mut text)?;
             if length == 0 {
                 ended = true;
                 break;
             }
             n_lines += 1;
-            if length > LONGEST_LINE {
+            if length > MAX_LINE_BYTES {
                 return Err(SampleError::TooLong { line: n_lines });
             }
             lines.push((n_lines, start..text.len()));
         }
         let read = lines.into_iter().map(|(line, range)| item(line, &text[range]));
-        let items: Vec<Item> = read.filter_map(Result::transpose).collect::<Result<_, _>>()?;
+        let items: Vec<SampleItem> =
+            read.filter_map(Result::transpose).collect::<Result<_, _>>()?;
         progress.items += items.len() as u64;
         progress.bytes += text.len() as u64;
         if !items.is_empty() {
@@ -120,7 +121,7 @@ pub fn read(
     }
 }
 
-fn item(line: u64, text: &[u8]) -> Result<Option<Item>, SampleError> {
+fn item(line: u64, text: &[u8]) -> Result<Option<SampleItem>, SampleError> {
     let text = text.trim_ascii();
     // A byte-order mark at the start, as exports from Windows have it.
     let text = if line == 1 { text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text) } else { text };
@@ -138,7 +139,7 @@ fn item(line: u64, text: &[u8]) -> Result<Option<Item>, SampleError> {
     if count.0 > MAX_ITEM_BYTES {
         return Err(SampleError::TooLarge { line, bytes: count.0 });
     }
-    Ok(Some(Item { value, bytes: count.0 }))
+    Ok(Some(SampleItem { value, bytes: count.0 }))
 }
 
 /// A writer that only counts.

@@ -2,7 +2,7 @@
 //!
 //! Two decisions of the guide are taken, each by its own rules: which key ("Dynamic Partition Strategy
 //! Selection", with the scenarios where they are more precise) and which containers ("Implementation
-//! Decision Framework"). Both are pure functions of the [`Characteristics`]. So what would change an
+//! Decision Framework"). Both are pure functions of the [`DataCharacteristics`]. So what would change an
 //! answer is not written down but found: each characteristic is turned round, and the decisions are
 //! taken again.
 
@@ -15,39 +15,40 @@ mod decision;
 mod kinds;
 mod text;
 
-pub use architecture::{Architecture, Containers};
-pub use changes::Change;
+pub use architecture::{ContainerArchitecture, ContainerDecision};
+pub use changes::AnswerChange;
 pub use characteristics::{
-    Access, Characteristics, CharacteristicsError, Load, Paths, Tenants, Volume,
+    CharacteristicsError, DataAccess, DataCharacteristics, DataLoad, DataTenants, DataVolume,
+    KeyPaths,
 };
-pub use decision::Decision;
-pub use kinds::{Kind, Sign, Verdict};
+pub use decision::KeyDecision;
+pub use kinds::{GuideStatement, StatementVerdict, StrategyKind};
 
 /// The answer to a file of characteristics.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Selection {
+pub struct StrategySelection {
     /// Which key, and why.
-    pub key: Decision,
+    pub key: KeyDecision,
     /// Which containers, and why.
-    pub containers: Containers,
+    pub containers: ContainerDecision,
     /// The guide's "When to Use", each with what the characteristics say about it.
-    pub when_to_use: Vec<Sign>,
+    pub when_to_use: Vec<GuideStatement>,
     /// The guide's "When to Avoid", likewise.
-    pub when_to_avoid: Vec<Sign>,
+    pub when_to_avoid: Vec<GuideStatement>,
     /// What one pays for the key.
     pub trade_offs: Vec<&'static str>,
     /// Other characteristics that would lead to another answer.
-    pub changes: Vec<Change>,
+    pub changes: Vec<AnswerChange>,
     /// What a description cannot tell, and data can.
     pub unknown: Vec<&'static str>,
 }
 
 /// Returns the strategy for data of these characteristics.
-pub fn select(characteristics: &Characteristics) -> Selection {
+pub fn select(characteristics: &DataCharacteristics) -> StrategySelection {
     let key = decision::decide(characteristics);
     let kind = key.kind;
-    Selection {
+    StrategySelection {
         containers: architecture::decide(characteristics),
         when_to_use: kind.when_to_use(characteristics),
         when_to_avoid: kind.when_to_avoid(characteristics),

@@ -2,12 +2,12 @@
 //!
 //! Both sketches are those of Apache DataSketches. Why their numbers are right:
 //!
-//! 1. The tuple sketch keeps all keys while there are fewer than [`EXACT`]. Everything is exact then.
+//! 1. The tuple sketch keeps all keys while there are fewer than [`MAX_EXACT_KEYS`]. Everything is exact then.
 //! 2. With more keys it keeps those whose hash is below a bound, which only sinks. A key that is kept
 //!    at the end was below the bound at its first item, so its counts are exact; and a hash does not
 //!    depend on the counts, so the kept keys are a uniform sample of all keys. Each stands for
 //!    1 / bound keys.
-//! 3. A uniform sample misses the few large keys that matter most. So from [`EXACT`] keys on, the
+//! 3. A uniform sample misses the few large keys that matter most. So from [`MAX_EXACT_KEYS`] keys on, the
 //!    sizes go into a sketch of the frequent items, too. After each batch a key with more than
 //!    1 / [`FREQUENT_SHARE`] of the size so far is found, and from then on counted by itself; the
 //!    sketch knows its earlier size to within 1 / 1,170 of the whole. It stands for itself, and the
@@ -34,41 +34,41 @@ use datasketches::{
 use tributary_partitioning::Key;
 use twox_hash::XxHash64;
 
-use crate::report::Estimate;
+use crate::report::EstimatedNumber;
 
 mod sampled;
 
-pub(crate) use sampled::Sampled;
+pub(crate) use sampled::UniformSample;
 
 /// Keys up to which all counts are exact.
-pub(crate) const EXACT: usize = 1 << LG_EXACT;
-const LG_EXACT: u8 = 14;
+pub(crate) const MAX_EXACT_KEYS: usize = 1 << LG_EXACT_KEYS;
+const LG_EXACT_KEYS: u8 = 14;
 
 /// Slots of the sketch of frequent items; its error is at most 3.5 / slots of the weight.
-const FREQUENT: usize = 1 << 12;
+const FREQUENT_SKETCH_SLOTS: usize = 1 << 12;
 
 /// A key with more than this part of the whole size is frequent.
 const FREQUENT_SHARE: u32 = 500;
 
 /// From so many found keys on, those with less than half of a frequent key's size go back into the
 /// sketch: at most 2 × [`FREQUENT_SHARE`] stay.
-const MOST_FREQUENT: usize = 2_000;
+const MAX_FREQUENT_KEYS: usize = 2_000;
 
 /// The size of an item counts as its bytes and so many more, so that many small items are frequent, too.
 const ITEM_SIZE: u64 = 1_024;
 
 /// Counts by key.
 #[derive(Debug)]
-pub(crate) struct Tally<S: Default> {
-    kept: TupleSketch<Policy<S>>,
-    frequent: Option<Frequent>,
+pub(crate) struct KeyCounts<S: Default> {
+    kept: TupleSketch<CountPolicy<S>>,
+    frequent: Option<FrequentKeys>,
     items: u64,
     bytes: u64,
 }
 
 /// The counts of one key.
 #[derive(Clone, Debug, Default)]
-struct Counts<S> {
+struct KeyCount<S> {
     key: Key,
     hash: u64,
     items: u64,
@@ -81,7 +81,7 @@ struct Counts<S> {
 
 /// A key, or a sampled key that stands for several.
 #[derive(Clone, Debug)]
-pub(crate) struct Row<'a, S> {
+pub(crate) struct KeyRow<'a, S> {
     pub(crate) key: &'a Key,
     pub(crate) hash: u64,
     pub(crate) items: f64,
@@ -96,32 +96,33 @@ pub(crate) struct Row<'a, S> {
 
 /// The keys that are frequent, by their hash, and the sketch that finds them.
 #[derive(Debug)]
-struct Frequent {
-    found: HashMap<u64, Counts<()>>,
+struct FrequentKeys {
+    found: HashMap<u64, KeyCount<()>>,
     sizes: FrequentItemsSketch<u64>,
 }
 
 /// Updates a summary by whatever function comes with the key.
 #[derive(Debug)]
-struct Policy<S>(std::marker::PhantomData<S>);
+struct CountPolicy<S>(std::marker::PhantomData<S>);
 
-impl<S: Default> SummaryPolicy for Policy<S> {
-    type Summary = Counts<S>;
+impl<S: Default> SummaryPolicy for CountPolicy<S> {
+    type Summary = KeyCount<S>;
 
-    fn create(&self) -> Counts<S> {
-        Counts::default()
+    fn create(&self) -> KeyCount<S> {
+        KeyCount::default()
     }
 }
 
-impl<S: Default, F: FnOnce(&mut Counts<S>)> SummaryUpdatePolicy<F> for Policy<S> {
-    fn update(&self, summary: &mut Counts<S>, update: F) {
+impl<S: Default, F: FnOnce(&mut KeyCount<S>)> SummaryUpdatePolicy<F> for CountPolicy<S> {
+    fn update(&self, summary: &mut KeyCount<S>, update: F) {
         update(summary);
     }
 }
 
-impl<S: Default> Tally<S> {
+impl<S: Default> KeyCounts<S> {
     pub(crate) fn new() -> Self {
-        let builder = TupleSketchBuilder::new(Policy(std::marker::PhantomData)).lg_k(LG_EXACT);
+        let builder =
+            TupleSketchBuilder::new(CountPolicy(std::marker::PhantomData)).lg_k(LG_EXACT_KEYS);
         #[expect(clippy::expect_used, reason = "the size is a constant that the sketch allows")]
         let kept = builder.build().expect("a size between 5 and 26");
         Self { kept, frequent: None, items: 0, bytes: 0 }
@@ -140,16 +141,18 @@ impl<S: Default> Tally<S> {
     ) {
         self.items += 1;
         self.bytes += bytes;
-        self.kept.update(hash, |counts: &mut Counts<S>| {
+        self.kept.update(hash, |counts: &mut KeyCount<S>| {
             counts.count(hash, &key, bytes, cluster);
             more(&mut counts.more);
         });
         match &mut self.frequent {
-            Some(Frequent { found, sizes }) => match found.get_mut(&hash) {
+            Some(FrequentKeys { found, sizes }) => match found.get_mut(&hash) {
                 Some(counts) => counts.count(hash, &key, bytes, cluster),
                 None => sizes.update_with_count(hash, bytes + ITEM_SIZE),
             },
-            None if self.kept.num_retained() >= EXACT => self.frequent = Some(self.all_so_far()),
+            None if self.kept.num_retained() >= MAX_EXACT_KEYS => {
+                self.frequent = Some(self.all_so_far());
+            }
             None => {}
         }
     }
@@ -158,7 +161,7 @@ impl<S: Default> Tally<S> {
     /// key with a hash, and the items and bytes that the batch has of it.
     pub(crate) fn find_frequent(&mut self, of_batch: impl Fn(u64) -> Option<(Key, u64, u64)>) {
         let whole = self.whole();
-        let Some(Frequent { found, sizes }) = &mut self.frequent else { return };
+        let Some(FrequentKeys { found, sizes }) = &mut self.frequent else { return };
         let certain = ErrorType::NoFalsePositives;
         for row in sizes.frequent_items_with_threshold(certain, frequent(whole)) {
             let hash = *row.item();
@@ -170,9 +173,9 @@ impl<S: Default> Tally<S> {
             // Its items are taken to be as large as those of the batch.
             let items = size * items / size_of(items, bytes).max(1);
             let bytes = size.saturating_sub(items * ITEM_SIZE);
-            found.insert(hash, Counts { key, hash, items, bytes, ..Counts::default() });
+            found.insert(hash, KeyCount { key, hash, items, bytes, ..KeyCount::default() });
         }
-        if found.len() > MOST_FREQUENT {
+        if found.len() > MAX_FREQUENT_KEYS {
             found.retain(|hash, counts| {
                 let size = size_of(counts.items, counts.bytes);
                 let stays = size > frequent(whole) / 2;
@@ -191,10 +194,10 @@ impl<S: Default> Tally<S> {
 
     /// Returns the frequent keys of all that is kept, while it is all: the tuple sketch keeps almost twice
     /// its size.
-    fn all_so_far(&self) -> Frequent {
+    fn all_so_far(&self) -> FrequentKeys {
         let whole = self.whole();
         #[expect(clippy::expect_used, reason = "the size is a constant that the sketch allows")]
-        let mut sizes = FrequentItemsSketch::new(FREQUENT).expect("a power of two");
+        let mut sizes = FrequentItemsSketch::new(FREQUENT_SKETCH_SLOTS).expect("a power of two");
         let mut found = HashMap::new();
         for entry in self.kept.iter() {
             let counts = entry.summary();
@@ -205,12 +208,12 @@ impl<S: Default> Tally<S> {
                 sizes.update_with_count(counts.hash, size);
             }
         }
-        Frequent { found, sizes }
+        FrequentKeys { found, sizes }
     }
 
     /// Returns the number of keys.
-    pub(crate) fn cardinality(&self) -> Estimate {
-        Estimate {
+    pub(crate) fn cardinality(&self) -> EstimatedNumber {
+        EstimatedNumber {
             value: self.kept.estimate(),
             exact: !self.kept.is_estimation_mode(),
             low: self.kept.lower_bound(NumStdDev::Two),
@@ -219,9 +222,9 @@ impl<S: Default> Tally<S> {
     }
 
     /// Returns a row for each key that is kept or frequent, in no order.
-    pub(crate) fn rows(&self) -> Vec<Row<'_, S>> {
+    pub(crate) fn rows(&self) -> Vec<KeyRow<'_, S>> {
         let frequent = self.frequent.as_ref().filter(|_| self.kept.is_estimation_mode());
-        let mut frequent: HashMap<u64, &Counts<_>> = frequent
+        let mut frequent: HashMap<u64, &KeyCount<_>> = frequent
             .into_iter()
             .flat_map(|frequent| &frequent.found)
             .map(|(hash, counts)| (*hash, counts))
@@ -230,9 +233,9 @@ impl<S: Default> Tally<S> {
         let mut rows = Vec::with_capacity(self.kept.num_retained() + frequent.len());
         for entry in self.kept.iter() {
             let counts = entry.summary();
-            let Counts { key, hash, items, bytes, more, .. } = counts;
+            let KeyCount { key, hash, items, bytes, more, .. } = counts;
             let is_frequent = frequent.remove(hash).is_some();
-            rows.push(Row {
+            rows.push(KeyRow {
                 key,
                 hash: *hash,
                 items: float(*items),
@@ -244,7 +247,7 @@ impl<S: Default> Tally<S> {
         }
         for counts in frequent.into_values() {
             let (items, bytes) = (float(counts.items), float(counts.bytes));
-            rows.push(Row {
+            rows.push(KeyRow {
                 key: &counts.key,
                 hash: counts.hash,
                 items,
@@ -267,7 +270,7 @@ fn size_of(items: u64, bytes: u64) -> u64 {
     bytes + items * ITEM_SIZE
 }
 
-impl<S> Counts<S> {
+impl<S> KeyCount<S> {
     fn count(&mut self, hash: u64, key: impl Fn() -> Key, bytes: u64, cluster: u32) {
         if self.key.values().is_empty() {
             (self.hash, self.key) = (hash, key());
@@ -278,8 +281,8 @@ impl<S> Counts<S> {
         self.bytes += bytes;
     }
 
-    fn without_more(&self) -> Counts<()> {
-        Counts {
+    fn without_more(&self) -> KeyCount<()> {
+        KeyCount {
             key: self.key.clone(),
             hash: self.hash,
             items: self.items,

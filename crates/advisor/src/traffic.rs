@@ -14,8 +14,8 @@
 //! makes an export of a year small. The columns are `Requests` or `count_`, and `RequestCharge` or
 //! `sum_RequestCharge`.
 //!
-//! What is bounded: query texts ([`MOST_TEXTS`]), logical partitions ([`MOST_KEYS`]), and requests of which
-//! rows of several tables are joined: their partitions, text and charge ([`MOST_ACTIVITIES`]). Beyond the bound, those are
+//! What is bounded: query texts ([`MAX_QUERY_TEXTS`]), logical partitions ([`MAX_TRAFFIC_KEYS`]), and requests of which
+//! rows of several tables are joined: their partitions, text and charge ([`MAX_ACTIVITIES`]). Beyond the bound, those are
 //! kept whose hash is smallest: a sample that does not depend on the order of the rows.
 
 use std::{collections::BTreeSet, io::BufRead};
@@ -27,7 +27,7 @@ use tributary_partitioning::KeyStrategy;
 
 use crate::{
     observed::ObservedReads,
-    request::{Frequency, RequestKind},
+    request::{RequestFrequency, RequestKind},
 };
 
 mod calibration;
@@ -37,18 +37,18 @@ pub(crate) mod rows;
 mod sampled;
 mod tables;
 
-pub use calibration::{Charged, Subject};
-use rows::Row;
-use tables::Tables;
+pub use calibration::{ChargedRequests, ChargedSubject};
+use rows::TrafficRow;
+use tables::TrafficTables;
 
 /// Query texts that are told apart.
-pub const MOST_TEXTS: usize = 1_000;
+pub const MAX_QUERY_TEXTS: usize = 1_000;
 
 /// Logical partitions that are told apart.
-pub const MOST_KEYS: usize = 100_000;
+pub const MAX_TRAFFIC_KEYS: usize = 100_000;
 
 /// Requests of which rows of several tables are joined.
-pub const MOST_ACTIVITIES: usize = 100_000;
+pub const MAX_ACTIVITIES: usize = 100_000;
 
 /// Traffic that was measured.
 #[derive(Debug, Default)]
@@ -56,8 +56,8 @@ pub struct Traffic {
     rows: u64,
     container: Option<String>,
     days: Option<f64>,
-    span: Span,
-    tables: Tables,
+    span: TrafficSpan,
+    tables: TrafficTables,
 }
 
 /// What a file of traffic is not.
@@ -89,7 +89,7 @@ pub enum TrafficError {
 
 /// From when to when, and on which days.
 #[derive(Debug, Default)]
-struct Span {
+struct TrafficSpan {
     first: Option<OffsetDateTime>,
     last: Option<OffsetDateTime>,
     days: BTreeSet<Date>,
@@ -100,7 +100,7 @@ struct Span {
 /// What was measured, for people.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Measured {
+pub struct TrafficSummary {
     /// Rows that were read.
     pub rows: u64,
     /// Days that they are about.
@@ -109,7 +109,7 @@ pub struct Measured {
     /// what the rows do not tell.
     pub notes: Vec<String>,
     /// What operations, kinds of queries and functions were charged, where the rows tell it.
-    pub charged: Vec<Charged>,
+    pub charged: Vec<ChargedRequests>,
 }
 
 impl Traffic {
@@ -135,13 +135,13 @@ impl Traffic {
         Ok(())
     }
 
-    fn add(&mut self, row: &Row) {
+    fn add(&mut self, row: &TrafficRow) {
         let container = tables::container(row);
         if let (Some(wanted), Some(found)) = (&self.container, container)
             && wanted != found
         {
             // Known, but of another container.
-            self.rows += u64::from(Tables::knows(row));
+            self.rows += u64::from(TrafficTables::knows(row));
             return;
         }
         if !self.tables.add(row) {
@@ -177,7 +177,7 @@ impl Traffic {
         for (function, calls) in self.tables.functions() {
             match requests.iter_mut().find(|request| request.kind == function) {
                 Some(request) => {
-                    request.frequency = Some(Frequency { per_day: calls.requests / days });
+                    request.frequency = Some(RequestFrequency { per_day: calls.requests / days });
                 }
                 None => others.push(function.to_owned()),
             }
@@ -193,10 +193,15 @@ impl Traffic {
     }
 
     /// Returns what was measured, for people.
-    pub fn measured(&self) -> Result<Measured, TrafficError> {
+    pub fn measured(&self) -> Result<TrafficSummary, TrafficError> {
         let days = self.days()?;
         let notes = self.tables.notes();
-        Ok(Measured { rows: self.rows, days, notes, charged: kinds::charged(&self.tables, days) })
+        Ok(TrafficSummary {
+            rows: self.rows,
+            days,
+            notes,
+            charged: kinds::charged(&self.tables, days),
+        })
     }
 
     /// Returns the days that the rows are about: those on which there are any, where rows stand for days

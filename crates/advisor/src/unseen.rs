@@ -6,7 +6,7 @@
 //! small groups it has none. The *frequencies of frequencies* tell, which is how many groups have one
 //! item in the sample, how many have two, and so on (the problem of the unseen species):
 //!
-//! 1. A group with more than [`FEW`] items in the sample has `k / q`, to within 20 %.
+//! 1. A group with more than [`MAX_SMALL_GROUP`] items in the sample has `k / q`, to within 20 %.
 //! 2. The others come from an unknown mixture of sizes. Its shares are those that make the frequencies
 //!    most likely (a nonparametric maximum-likelihood estimate): sizes on a grid, shares by expectation
 //!    and maximization. Each round gives each size the share that it has in what was seen, given the
@@ -25,41 +25,41 @@
 use std::borrow::Cow;
 
 /// Groups with more items in the sample have as many times more in the container as the sample is smaller.
-pub(crate) const FEW: usize = 30;
+pub(crate) const MAX_SMALL_GROUP: usize = 30;
 
 /// The step from a size to the next.
-const STEP: f64 = 1.4;
+const SIZE_STEP: f64 = 1.4;
 
 /// Rounds, and those from shares that are near already.
-const ROUNDS: usize = 200;
-const MORE_ROUNDS: usize = 30;
+const FIRST_ROUNDS: usize = 200;
+const RESAMPLED_ROUNDS: usize = 30;
 
 /// The sizes of groups in a container, by their number of items in the sample.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Sizes {
+pub(crate) struct GroupSizes {
     scale: f64,
     /// The share of each size among the groups that were seen.
     shares: Vec<f64>,
-    /// The sizes behind each number up to [`FEW`].
-    behind: Vec<Vec<Size>>,
+    /// The sizes behind each number up to [`MAX_SMALL_GROUP`].
+    behind: Vec<Vec<GroupSize>>,
 }
 
 /// A size, and so many groups of it for each group of the sample.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Size {
+pub(crate) struct GroupSize {
     pub(crate) items: f64,
     pub(crate) groups: f64,
 }
 
-/// How many groups have 0, 1, 2 … [`FEW`] items in the sample.
-pub(crate) type Frequencies = [f64; FEW + 1];
+/// How many groups have 0, 1, 2 … [`MAX_SMALL_GROUP`] items in the sample.
+pub(crate) type GroupFrequencies = [f64; MAX_SMALL_GROUP + 1];
 
-impl Sizes {
+impl GroupSizes {
     /// Returns the sizes behind groups of a sample. `has_large` says that there are groups with more items,
     /// too. The container has `scale` times the items of the sample. `near` are sizes of another sample
     /// of the container.
-    pub(crate) fn of(
-        frequencies: &Frequencies,
+    pub(crate) fn new(
+        frequencies: &GroupFrequencies,
         has_large: bool,
         scale: f64,
         near: Option<&Self>,
@@ -71,14 +71,14 @@ impl Sizes {
         }
         if near.map_or(more <= 0.0, |near| near.shares.is_empty()) {
             let items = if has_large { scale.sqrt() } else { 1.0 };
-            sizes.behind = vec![Vec::new(), vec![Size { items, groups: scale / items }]];
+            sizes.behind = vec![Vec::new(), vec![GroupSize { items, groups: scale / items }]];
             return sizes;
         }
         let grid = grid(scale);
         let seen: Vec<Vec<f64>> = grid.iter().map(|items| seen(*items, scale)).collect();
         let start = |n: usize| near.map_or(1.0, |near| near.shares.get(n).unwrap_or(&0.0) + 1e-4);
         let mut shares: Vec<f64> = (0..grid.len()).map(start).collect();
-        let rounds = if near.is_some() { MORE_ROUNDS } else { ROUNDS };
+        let rounds = if near.is_some() { RESAMPLED_ROUNDS } else { FIRST_ROUNDS };
         for _ in 0..rounds {
             let mut next = vec![0.0; grid.len()];
             for (k, n) in frequencies.iter().enumerate().skip(1).filter(|(_, n)| **n > 0.0) {
@@ -87,12 +87,12 @@ impl Sizes {
             }
             shares = next;
         }
-        sizes.behind = (0..=FEW)
+        sizes.behind = (0..=MAX_SMALL_GROUP)
             .map(|k| {
                 let posterior = posterior(&shares, &seen, k);
                 let of = grid.iter().zip(&seen).zip(posterior);
-                let of =
-                    of.map(|((items, seen), one)| Size { items: *items, groups: one / seen[0] });
+                let of = of
+                    .map(|((items, seen), one)| GroupSize { items: *items, groups: one / seen[0] });
                 of.filter(|size| k > 0 && size.groups > 1e-9).collect()
             })
             .collect();
@@ -101,20 +101,20 @@ impl Sizes {
     }
 
     /// Returns the sizes behind a group with so many items in the sample.
-    pub(crate) fn behind(&self, items: f64) -> Cow<'_, [Size]> {
+    pub(crate) fn behind(&self, items: f64) -> Cow<'_, [GroupSize]> {
         match self.behind.get(rounded(items)) {
             Some(sizes) if !sizes.is_empty() => Cow::Borrowed(sizes),
-            _ => Cow::Owned(vec![Size { items: items * self.scale, groups: 1.0 }]),
+            _ => Cow::Owned(vec![GroupSize { items: items * self.scale, groups: 1.0 }]),
         }
     }
 }
 
-/// Returns sizes from 1 on, up to those of which no sample has as few as [`FEW`] items.
+/// Returns sizes from 1 on, up to those of which no sample has as few as [`MAX_SMALL_GROUP`] items.
 fn grid(scale: f64) -> Vec<f64> {
     let mut grid = vec![1.0_f64];
     let mut last = 1.0_f64;
-    while last < 2.5 * float(FEW) * scale {
-        last = (last * STEP).ceil().max(last + 1.0);
+    while last < 2.5 * float(MAX_SMALL_GROUP) * scale {
+        last = (last * SIZE_STEP).ceil().max(last + 1.0);
         grid.push(last);
     }
     grid
@@ -127,7 +127,7 @@ fn seen(items: f64, scale: f64) -> Vec<f64> {
     let mut one = (items * (-q).ln_1p()).exp();
     let any = -(items * (-q).ln_1p()).exp_m1();
     let mut all = vec![any];
-    for k in 0..FEW {
+    for k in 0..MAX_SMALL_GROUP {
         let k = float(k);
         one *= (items - k).max(0.0) / (k + 1.0) * q / (1.0 - q);
         all.push(one / any);
@@ -169,14 +169,15 @@ mod tests {
 
     /// Returns all items, the groups, and what a request for an item's group finds: at most `limit`.
     fn behind(sample: &[u64], scale: f64, limit: f64) -> (f64, f64, f64) {
-        let mut frequencies = [0.0; FEW + 1];
-        for k in sample.iter().filter(|k| **k <= FEW as u64) {
+        let mut frequencies = [0.0; MAX_SMALL_GROUP + 1];
+        for k in sample.iter().filter(|k| **k <= MAX_SMALL_GROUP as u64) {
             frequencies[usize::try_from(*k).unwrap()] += 1.0;
         }
-        let sizes = Sizes::of(&frequencies, false, scale, None);
-        let all: Vec<Size> =
+        let sizes = GroupSizes::new(&frequencies, false, scale, None);
+        let all: Vec<GroupSize> =
             sample.iter().flat_map(|k| sizes.behind(float(*k)).into_owned()).collect();
-        let sum = |of: fn(&Size, f64) -> f64| all.iter().map(|size| of(size, limit)).sum::<f64>();
+        let sum =
+            |of: fn(&GroupSize, f64) -> f64| all.iter().map(|size| of(size, limit)).sum::<f64>();
         let items = sum(|size, _| size.items * size.groups);
         let found = sum(|size, limit| size.items * size.groups * size.items.min(limit)) / items;
         (items, sum(|size, _| size.groups), found)

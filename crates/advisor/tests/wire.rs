@@ -10,7 +10,7 @@ use azure_data_cosmos::{
 use futures::TryStreamExt;
 use serde_json::{Value, json};
 use tributary_local::cosmos::{ContainersFile, CosmosEndpoint, EndpointOptions};
-use tributary_partition::{Options, RequestKind, report::RequestReport, validate};
+use tributary_partition::{RequestKind, ValidationOptions, report::RequestEstimates, validate};
 
 const PARTITIONS: u32 = 4;
 const BY_USER: &str = "/userId";
@@ -43,14 +43,14 @@ fn posts() -> Vec<Value> {
         .collect()
 }
 
-struct World {
+struct ContainerModel {
     endpoint: CosmosEndpoint,
     by_user: ContainerClient,
     by_month: ContainerClient,
     posts: Vec<Value>,
 }
 
-impl World {
+impl ContainerModel {
     async fn new() -> Self {
         let options = EndpointOptions {
             partitions: PARTITIONS,
@@ -77,7 +77,7 @@ impl World {
     }
 
     /// Returns the estimate of a kind of request.
-    fn estimate(&self, candidate: &str, request: Value) -> RequestReport {
+    fn estimate(&self, candidate: &str, request: Value) -> RequestEstimates {
         let items: String = self.posts.iter().map(|post| post.to_string() + "\n").collect();
         let requests: Vec<RequestKind> = vec![serde_json::from_value(request).unwrap()];
         let containers: Value = serde_json::from_str(CONTAINERS).unwrap();
@@ -88,14 +88,16 @@ impl World {
             }
             _ => tributary_charges::policy::IndexingPolicy::default(),
         };
-        let options = Options {
+        let options = ValidationOptions {
             physical_partitions: Some(PARTITIONS),
             indexing_policy: policy,
             time: Some("/createdAt".parse().unwrap()),
-            ..Options::default()
+            ..ValidationOptions::default()
         };
         let candidates = vec![candidate.parse().unwrap()];
-        validate(items.as_bytes(), requests, candidates, options, |_| {}).unwrap()[0].requests[0]
+        validate(items.as_bytes(), requests, candidates, options, |_| {}).unwrap()[0]
+            .estimates
+            .requests[0]
             .clone()
     }
 
@@ -117,7 +119,7 @@ impl World {
     }
 
     #[track_caller]
-    fn same(what: &str, estimate: &RequestReport, (requests, units): (f64, f64)) {
+    fn same(what: &str, estimate: &RequestEstimates, (requests, units): (f64, f64)) {
         let near = |estimated: f64, counted: f64| (estimated / counted - 1.0).abs() < 0.1;
         let shown = format!(
             "{what}: {:.2} requests for {requests:.2}, {:.2} RU for {units:.2}",
@@ -149,14 +151,14 @@ async fn pages(container: &ContainerClient, scope: FeedScope, query: &str, optio
 
 #[tokio::test]
 async fn reads_are_within_a_tenth_of_what_is_counted() {
-    let world = World::new().await;
+    let world = ContainerModel::new().await;
     let kind = |operation: &str, filters: Value| json!({"kind": "k", "operation": operation, "filters": filters});
 
     let estimate = world.estimate(BY_USER, kind("read", json!({"/id": "?", "/userId": "?"})));
     let counted = world.counted(async |post| {
         world.by_user.read_item(text(post, "userId"), &text(post, "id"), None).await.unwrap();
     });
-    World::same("point read", &estimate, counted.await);
+    ContainerModel::same("point read", &estimate, counted.await);
 
     let estimate = world.estimate(BY_USER, kind("query", json!({"/userId": "?"})));
     let of_user =
@@ -164,7 +166,7 @@ async fn reads_are_within_a_tenth_of_what_is_counted() {
     let counted = world.counted(async |post| {
         query(&world.by_user, FeedScope::partition(text(post, "userId")), &of_user(post)).await;
     });
-    World::same("all of a user", &estimate, counted.await);
+    ContainerModel::same("all of a user", &estimate, counted.await);
 
     let mut newest = kind("query", json!({"/userId": "?"}));
     newest["limit"] = json!(20);
@@ -176,7 +178,7 @@ async fn reads_are_within_a_tenth_of_what_is_counted() {
             format!("SELECT TOP 20 * FROM c WHERE c.userId = '{user}' ORDER BY c.createdAt DESC");
         query(&world.by_user, FeedScope::partition(user), &text).await;
     });
-    World::same("newest of a user", &estimate, counted.await);
+    ContainerModel::same("newest of a user", &estimate, counted.await);
 
     let mut count = kind("query", json!({"/userId": "?", "/status": "new"}));
     count["select"] = json!("count");
@@ -187,7 +189,7 @@ async fn reads_are_within_a_tenth_of_what_is_counted() {
             format!("SELECT VALUE COUNT(1) FROM c WHERE c.userId = '{user}' AND c.status = 'new'");
         query(&world.by_user, FeedScope::partition(user), &text).await;
     });
-    World::same("count of a user", &estimate, counted.await);
+    ContainerModel::same("count of a user", &estimate, counted.await);
 
     let estimate =
         world.estimate(BY_USER, kind("query", json!({"/likes": "?", "/status": ["new", "old"]})));
@@ -198,14 +200,14 @@ async fn reads_are_within_a_tenth_of_what_is_counted() {
         );
         query(&world.by_user, FeedScope::full_container(), &text).await;
     });
-    World::same("over all partitions", &estimate, counted.await);
+    ContainerModel::same("over all partitions", &estimate, counted.await);
 }
 
 /// Each physical partition hands over its own first items, as many as the answer has. The Rust SDK plans the
 /// query itself and leaves the TOP out of what it sends to each, so the page has to be as large.
 #[tokio::test]
 async fn the_first_items_of_all_partitions_are_within_a_tenth_of_what_is_counted() {
-    let world = World::new().await;
+    let world = ContainerModel::new().await;
     for (what, filters, condition) in [
         ("newest 20 of all", json!({}), "true"),
         ("newest 20 of a state", json!({"/status": "new"}), "c.status = 'new'"),
@@ -220,13 +222,13 @@ async fn the_first_items_of_all_partitions_are_within_a_tenth_of_what_is_counted
             let options = QueryOptions::default().with_max_item_count(page);
             pages(&world.by_user, FeedScope::full_container(), &text, options).await;
         });
-        World::same(what, &estimate, counted.await);
+        ContainerModel::same(what, &estimate, counted.await);
     }
 }
 
 #[tokio::test]
 async fn a_range_over_computed_keys_is_within_a_tenth_of_what_is_counted() {
-    let world = World::new().await;
+    let world = ContainerModel::new().await;
     let recent = json!({
         "kind": "k", "operation": "query", "filters": {"/userId": "?", "/createdAt": {"last": "45 days"}},
     });
@@ -243,12 +245,12 @@ async fn a_range_over_computed_keys_is_within_a_tenth_of_what_is_counted() {
             query(&world.by_month, FeedScope::partition(format!("{user}_{month}")), &text).await;
         }
     });
-    World::same("45 days of a user", &estimate, counted.await);
+    ContainerModel::same("45 days of a user", &estimate, counted.await);
 }
 
 #[tokio::test]
 async fn writes_are_within_a_tenth_of_what_is_counted() {
-    let world = World::new().await;
+    let world = ContainerModel::new().await;
     let known = json!({"/id": "?", "/userId": "?"});
     let kind = |operation: &str, set: &[&str]| json!({"kind": "k", "operation": operation, "filters": known, "set": set});
 
@@ -259,18 +261,18 @@ async fn writes_are_within_a_tenth_of_what_is_counted() {
         let (user, id) = (text(post, "userId"), text(post, "id"));
         world.by_user.replace_item(user, &id, liked, None).await.unwrap();
     });
-    World::same("replace", &estimate, counted.await);
+    ContainerModel::same("replace", &estimate, counted.await);
 
     let estimate = world.estimate(BY_USER, kind("delete", &[]));
     let counted = world.counted(async |post| {
         world.by_user.delete_item(text(post, "userId"), &text(post, "id"), None).await.unwrap();
     });
-    World::same("delete", &estimate, counted.await);
+    ContainerModel::same("delete", &estimate, counted.await);
 
     let estimate = world.estimate(BY_USER, kind("create", &[]));
     let counted = world.counted(async |post| {
         let (user, id) = (text(post, "userId"), text(post, "id"));
         world.by_user.create_item(user, &id, post.clone(), None).await.unwrap();
     });
-    World::same("create", &estimate, counted.await);
+    ContainerModel::same("create", &estimate, counted.await);
 }

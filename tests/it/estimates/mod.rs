@@ -12,8 +12,8 @@ use std::{fmt::Write as _, fs, path::Path};
 use serde_json::Value;
 use tributary_local::cosmos::{RequestKind as Does, StoreRequest};
 use tributary_partition::{
-    Options, Report, RequestKind,
-    request::{Operation, Wanted},
+    CandidateReport, RequestKind, ValidationOptions,
+    request::{RequestFilter, RequestOperation},
     validate,
 };
 
@@ -68,12 +68,13 @@ impl Example {
         let mut wrong = Vec::new();
         // The queries first, before the commands change what they find.
         let is_query = |(kind, _): &(&RequestKind, &Way)| {
-            matches!(kind.operation, Operation::Read | Operation::Query)
+            matches!(kind.operation, RequestOperation::Read | RequestOperation::Query)
         };
         let (queries, commands): (Vec<_>, Vec<_>) = kinds.iter().zip(ways).partition(is_query);
         for (kind, way) in queries.into_iter().chain(commands) {
             let seen = self.seen(world, &items, kind, way).await;
-            let said = report.requests.iter().find(|said| said.kind == kind.kind).unwrap();
+            let said =
+                report.estimates.requests.iter().find(|said| said.kind == kind.kind).unwrap();
             let said =
                 Cost { physical: said.physical_partitions, request_units: said.request_units };
             let is_near = |said: f64, seen: f64| (said - seen).abs() <= ERROR * seen;
@@ -99,7 +100,7 @@ impl Example {
     }
 
     /// What the validator says of the container as it is.
-    fn report(&self, items: &[Value], kinds: Vec<RequestKind>) -> Report {
+    fn report(&self, items: &[Value], kinds: Vec<RequestKind>) -> CandidateReport {
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
         let containers = fs::read_to_string(root.join("infra/containers.json")).unwrap();
         let containers: Value = serde_json::from_str(&containers).unwrap();
@@ -113,11 +114,11 @@ impl Example {
         let kept = Path::new(env!("CARGO_TARGET_TMPDIR")).join("partitioning");
         fs::create_dir_all(&kept).unwrap();
         fs::write(kept.join(format!("{}.jsonl", self.container)), &lines).unwrap();
-        let options = Options {
+        let options = ValidationOptions {
             current: Some(self.key.parse().unwrap()),
             physical_partitions: Some(PARTITIONS),
             indexing_policy: serde_json::from_value(policy.clone()).unwrap(),
-            ..Options::default()
+            ..ValidationOptions::default()
         };
         let candidates = vec![self.key.parse().unwrap()];
         validate(lines.as_bytes(), kinds, candidates, options, |_| {}).unwrap().remove(0)
@@ -175,12 +176,12 @@ fn batch(request: &StoreRequest) -> bool {
 /// Whether an item meets the fixed conditions of a kind.
 fn is_about(kind: &RequestKind, item: &Value) -> bool {
     kind.filters.iter().all(|(path, wanted)| match wanted {
-        Wanted::This(condition) => {
+        RequestFilter::Fixed(condition) => {
             let wanted = serde_json::to_value(condition).unwrap();
             let value = path.find(item).cloned().unwrap_or_default();
             wanted == value || wanted.as_array().is_some_and(|all| all.contains(&value))
         }
-        Wanted::Drawn | Wanted::Last(_) => path.find(item).is_some(),
+        RequestFilter::Drawn | RequestFilter::Last(_) => path.find(item).is_some(),
     })
 }
 

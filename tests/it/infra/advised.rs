@@ -3,7 +3,7 @@
 use std::fs;
 
 use serde_json::{Value, json};
-use tributary_partition::{RequestKind, advice::Definition};
+use tributary_partition::{RequestKind, advice::ContainerDefinition};
 
 use super::{
     indexes::{Asked, Policy, policy, unserved, without_each},
@@ -40,7 +40,7 @@ fn examples() -> Vec<Vec<RequestKind>> {
 }
 
 /// A query as it is printed, and with the order as a reader would write it without ADR 8.
-fn asked(definition: &Definition) -> Vec<Asked> {
+fn asked(definition: &ContainerDefinition) -> Vec<Asked> {
     let queries = definition.queries.iter().flat_map(|query| {
         let plain = query.text.split_once(" ORDER BY ").map(|(filter, order)| {
             let last = order.rsplit(", ").next().unwrap();
@@ -72,7 +72,7 @@ fn every_printed_container_serves_its_queries_and_has_no_index_without_one() {
     assert!(kinds.len() > 4, "the examples have moved");
     kinds.push(read(&all_kinds()));
     for (requests, key) in kinds.iter().flat_map(|requests| keys.map(|key| (requests, key))) {
-        let definition = Definition::new("printed", &key.parse().unwrap(), requests, &[]);
+        let definition = ContainerDefinition::new("printed", &key.parse().unwrap(), requests, &[]);
         let printed: Value = serde_json::from_str(&definition.entry.json()).unwrap();
         let asked = asked(&definition);
         let policy = policy(&printed);

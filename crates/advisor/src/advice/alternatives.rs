@@ -11,24 +11,24 @@ use tributary_charges::rates;
 use tributary_partitioning::KeyStrategy;
 
 use crate::{
-    findings::{
+    checks::{
         CHANGING_KEY, HOT_PARTITION, INVALID_KEY, LARGE_PARTITION, LOW_CARDINALITY,
         THROUGHPUT_LIMIT,
     },
-    report::{Report, RequestReport, Severity},
-    request::{Operation, RequestKind},
+    report::{CandidateEstimates, CandidateReport, RequestEstimates, Severity},
+    request::{RequestKind, RequestOperation},
 };
 
 /// A request takes at most this share of its request units from a copy that is worth a look.
-const WORTH_IT: f64 = 0.8;
+const MAX_COPY_COST_SHARE: f64 = 0.8;
 
 /// As many requests get an alternative.
-const MOST: usize = 3;
+const MAX_COPIES: usize = 3;
 
 /// A second copy for one kind of request.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Alternative {
+pub struct SecondCopy {
     /// The kind of request.
     pub request: String,
     /// The key of the copy.
@@ -40,7 +40,7 @@ pub struct Alternative {
     /// Requests a day.
     pub per_day: f64,
     /// What the copy costs a day, where the frequency of writes is known.
-    pub upkeep: Option<Upkeep>,
+    pub upkeep: Option<CopyUpkeep>,
     /// Warnings about the key of the copy.
     pub limits: Vec<&'static str>,
 }
@@ -48,14 +48,14 @@ pub struct Alternative {
 /// What a copy costs, in request units a day.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Upkeep {
+pub struct CopyUpkeep {
     /// As a global secondary index.
     pub global_secondary_index: f64,
     /// As a projection.
     pub projection: f64,
 }
 
-impl Alternative {
+impl SecondCopy {
     /// Returns the request units that the requests save a day.
     pub fn saves(&self) -> f64 {
         (self.now - self.then) * self.per_day
@@ -74,47 +74,51 @@ impl Alternative {
 }
 
 pub(super) fn alternatives(
-    best: &Report,
-    copies: &[&Report],
+    best: &CandidateEstimates,
+    copies: &[&CandidateReport],
     requests: &[RequestKind],
-) -> Vec<Alternative> {
-    let misfits = best.requests.iter().zip(requests).filter(|(report, request)| {
-        let is_read = matches!(request.operation, Operation::Query | Operation::Read);
-        is_read && !report.names.is_one_place()
+) -> Vec<SecondCopy> {
+    let misfits = best.requests.iter().zip(requests).filter(|(estimates, request)| {
+        let is_read = matches!(request.operation, RequestOperation::Query | RequestOperation::Read);
+        is_read && !estimates.names.is_one_place()
     });
     let mut alternatives: Vec<_> = misfits
         .filter_map(|(misfit, _)| {
-            let of = |report: &Report| one(report, &misfit.kind).cloned();
+            let of = |copy: &CandidateReport| request_of(&copy.estimates, &misfit.kind).cloned();
             let fits = copies.iter().filter_map(|copy| Some((*copy, of(copy)?)));
-            let fits = fits
-                .filter(|(_, request)| request.request_units <= misfit.request_units * WORTH_IT);
+            let fits = fits.filter(|(_, request)| {
+                request.request_units <= misfit.request_units * MAX_COPY_COST_SHARE
+            });
             // The cheapest for this request of those with the fewest limits ahead; of equals, the one whose
             // copy is cheapest to write.
             let (copy, request) = fits.min_by(|(a, of_a), (b, of_b)| {
                 let by_limits = limits(a).len().cmp(&limits(b).len());
                 let by_request = of_a.request_units.total_cmp(&of_b.request_units);
-                let by_writes = || writes(a, requests).0.total_cmp(&writes(b, requests).0);
+                let by_writes = || {
+                    let of = |copy: &CandidateReport| writes(&copy.estimates, requests).0;
+                    of(a).total_cmp(&of(b))
+                };
                 by_limits.then(by_request).then_with(by_writes)
             })?;
-            Some(Alternative {
+            Some(SecondCopy {
                 request: misfit.kind.clone(),
-                strategy: copy.strategy.clone(),
+                strategy: copy.estimates.strategy.clone(),
                 now: misfit.request_units,
                 then: request.request_units,
                 per_day: misfit.per_day?,
-                upkeep: upkeep(copy, requests),
+                upkeep: upkeep(&copy.estimates, requests),
                 limits: limits(copy),
             })
         })
         .collect();
     alternatives.sort_by(|a, b| b.saves().total_cmp(&a.saves()));
-    alternatives.truncate(MOST);
+    alternatives.truncate(MAX_COPIES);
     alternatives
 }
 
 /// Returns the warnings about how a copy would be distributed. Its requests are others, so the warnings
 /// about requests do not matter.
-fn limits(copy: &Report) -> Vec<&'static str> {
+fn limits(copy: &CandidateReport) -> Vec<&'static str> {
     let codes = [
         HOT_PARTITION,
         LOW_CARDINALITY,
@@ -127,11 +131,11 @@ fn limits(copy: &Report) -> Vec<&'static str> {
     warnings.map(|finding| finding.code).filter(|code| codes.contains(code)).collect()
 }
 
-fn one<'a>(report: &'a Report, kind: &str) -> Option<&'a RequestReport> {
-    report.requests.iter().find(|request| request.kind == kind)
+fn request_of<'a>(estimates: &'a CandidateEstimates, kind: &str) -> Option<&'a RequestEstimates> {
+    estimates.requests.iter().find(|request| request.kind == kind)
 }
 
-fn upkeep(copy: &Report, requests: &[RequestKind]) -> Option<Upkeep> {
+fn upkeep(copy: &CandidateEstimates, requests: &[RequestKind]) -> Option<CopyUpkeep> {
     let (request_units, n_writes) = writes(copy, requests);
     if n_writes == 0.0 {
         return None;
@@ -139,22 +143,21 @@ fn upkeep(copy: &Report, requests: &[RequestKind]) -> Option<Upkeep> {
     let item = copy.by_bytes.mean.max(0.0) / copy.by_items.mean.max(1.0);
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at most 2 MB")]
     let read = rates::read(item as usize);
-    Some(Upkeep {
+    Some(CopyUpkeep {
         global_secondary_index: request_units,
         projection: request_units + n_writes * read,
     })
 }
 
-/// Returns what the writes cost a day with the key of this report, and how many there are.
-fn writes(report: &Report, requests: &[RequestKind]) -> (f64, f64) {
-    let writes =
-        report.requests.iter().zip(requests).filter(|(_, request)| {
-            !matches!(request.operation, Operation::Query | Operation::Read)
-        });
-    writes.fold((0.0, 0.0), |(request_units, n), (report, _)| {
+/// Returns the request units a day of the writes with this key, and their number.
+fn writes(estimates: &CandidateEstimates, requests: &[RequestKind]) -> (f64, f64) {
+    let writes = estimates.requests.iter().zip(requests).filter(|(_, request)| {
+        !matches!(request.operation, RequestOperation::Query | RequestOperation::Read)
+    });
+    writes.fold((0.0, 0.0), |(request_units, n), (write, _)| {
         (
-            request_units + report.request_units_per_day.unwrap_or_default(),
-            n + report.per_day.unwrap_or_default(),
+            request_units + write.request_units_per_day.unwrap_or_default(),
+            n + write.per_day.unwrap_or_default(),
         )
     })
 }

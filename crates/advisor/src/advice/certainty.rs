@@ -1,21 +1,21 @@
 //! How sure the first key is, where the items are a sample: what random halves of it say.
 //!
 //! Of each half the first key is found as of the whole: the simplest of those that cost the same as the
-//! cheapest. The sample decides unless a mistake would be dear: in more than [`DOUBT`] of the halves
+//! cheapest. The sample decides unless a mistake would be dear: in more than [`MAX_DOUBTFUL_SHARE`] of the halves
 //! another key costs less by a quarter and more, which is the error of the estimates.
 
 use serde::Serialize;
 use tributary_partitioning::KeyStrategy;
 
-use super::{DOUBT, SAME_COST, Standing};
+use super::{MAX_DOUBTFUL_SHARE, RankedCandidate, SAME_COST_FACTOR};
 
 /// A key that costs so many times as much is a mistake.
-const DEAR: f64 = 4.0 / 3.0;
+const MISTAKE_FACTOR: f64 = 4.0 / 3.0;
 
 /// How sure the first key is.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Certainty {
+pub struct RankCertainty {
     /// Random halves of the sample.
     pub resamples: usize,
     /// In so many of them the key is first, too.
@@ -40,36 +40,39 @@ pub struct RunnerUp {
     pub first: usize,
 }
 
-impl Certainty {
+impl RankCertainty {
     /// Returns how sure the first of the ranked keys is, or `None` where no sample is behind them.
-    pub(super) fn of(ranked: &[Standing]) -> Option<Self> {
+    pub(super) fn new(ranked: &[RankedCandidate]) -> Option<Self> {
         let best = ranked.first()?;
-        let resamples = best.report.resampled.len();
+        let resamples = best.report.estimates.resampled.len();
         let others: Vec<_> = ranked.iter().filter(|one| one.works == best.works).collect();
         let mut firsts = vec![0_usize; others.len()];
         let mut mistakes = 0;
         for half in 0..resamples {
-            let score = |one: &Standing| one.report.resampled.get(half).map(|half| half.score);
+            let score = |one: &RankedCandidate| {
+                one.report.estimates.resampled.get(half).map(|half| half.score)
+            };
             let least = others.iter().filter_map(|one| score(one)).min_by(f64::total_cmp)?;
             let ties = others.iter().enumerate();
-            let ties = ties.filter(|(_, one)| score(one).is_some_and(|s| s <= least * SAME_COST));
+            let ties =
+                ties.filter(|(_, one)| score(one).is_some_and(|s| s <= least * SAME_COST_FACTOR));
             let (first, _) = ties.min_by(|(_, a), (_, b)| a.simpler(b))?;
             firsts[first] += 1;
-            mistakes += usize::from(score(best)? > least * DEAR);
+            mistakes += usize::from(score(best)? > least * MISTAKE_FACTOR);
         }
         let runner_up = firsts.iter().enumerate().skip(1).max_by_key(|(_, first)| **first);
         let runner_up = runner_up.filter(|(_, first)| **first > 0).map(|(n, first)| RunnerUp {
-            strategy: others[n].report.strategy.clone(),
+            strategy: others[n].report.estimates.strategy.clone(),
             first: *first,
         });
         #[expect(clippy::cast_precision_loss, reason = "a hundred")]
-        let decides = mistakes as f64 <= DOUBT * resamples as f64;
-        let told = best.request_units.map(|units| units / DEAR..units * DEAR);
-        let halves = best.report.resampled.iter();
+        let decides = mistakes as f64 <= MAX_DOUBTFUL_SHARE * resamples as f64;
+        let told = best.request_units.map(|units| units / MISTAKE_FACTOR..units * MISTAKE_FACTOR);
+        let halves = best.report.estimates.resampled.iter();
         let far = halves
             .filter(|half| told.as_ref().is_some_and(|told| !told.contains(&half.request_units)));
         #[expect(clippy::cast_precision_loss, reason = "a hundred")]
-        let tells_request_units = far.count() as f64 <= DOUBT * resamples as f64;
+        let tells_request_units = far.count() as f64 <= MAX_DOUBTFUL_SHARE * resamples as f64;
         let first = firsts[0];
         (resamples > 0).then_some(Self {
             resamples,

@@ -8,11 +8,11 @@ use serde::Serialize;
 use tributary_charges::rates::{self, LOAD, LOAD_KB, RETURN_KB, TERM, TERMS_OF_A_VALUE};
 use tributary_partitioning::KeyStrategy;
 
-use super::{Definition, Standing};
+use super::{ContainerDefinition, RankedCandidate};
 use crate::{
     limits::{PARTITION_REQUEST_UNITS, SECONDS_OF_A_DAY},
-    report::RequestReport,
-    request::{Operation, RequestKind},
+    report::RequestEstimates,
+    request::{RequestKind, RequestOperation},
     words::{about, counted},
 };
 
@@ -50,26 +50,26 @@ pub struct KeyChange {
 impl KeyChange {
     /// Returns the change from the container's key to the best one.
     pub(super) fn new(
-        current: &Standing,
-        best: &Standing,
-        container: &Definition,
+        current: &RankedCandidate,
+        best: &RankedCandidate,
+        container: &ContainerDefinition,
         requests: &[RequestKind],
         items: Option<u64>,
     ) -> Self {
-        let report = &best.report;
-        let in_sample = crate::sketch::float(report.items).max(1.0);
+        let estimates = &best.report.estimates;
+        let in_sample = crate::sketch::float(estimates.items).max(1.0);
         let items = items.map_or(in_sample, crate::sketch::float);
-        let bytes = crate::sketch::float(report.bytes) / in_sample;
+        let bytes = crate::sketch::float(estimates.bytes) / in_sample;
         let read_one = LOAD + bytes / 1_024.0 * (LOAD_KB + RETURN_KB);
-        let write_one = create(report.requests.iter().zip(requests))
+        let write_one = create(estimates.requests.iter().zip(requests))
             .unwrap_or_else(|| written(bytes, container));
         let (read, write) = (items * read_one, items * write_one);
         let saves = current.request_units.zip(best.request_units);
         let has_frequency = requests.iter().any(|request| request.frequency.is_some());
         let saves_per_day = saves.map(|(now, then)| now - then).filter(|_| has_frequency);
         let mut change = Self {
-            from: current.report.strategy.clone(),
-            to: report.strategy.clone(),
+            from: current.report.estimates.strategy.clone(),
+            to: estimates.strategy.clone(),
             items,
             read,
             write,
@@ -158,13 +158,15 @@ impl KeyChange {
 }
 
 /// Returns the request units of a create, where one is among the requests.
-fn create<'a>(requests: impl Iterator<Item = (&'a RequestReport, &'a RequestKind)>) -> Option<f64> {
-    let mut creates = requests.filter(|(_, request)| request.operation == Operation::Create);
+fn create<'a>(
+    requests: impl Iterator<Item = (&'a RequestEstimates, &'a RequestKind)>,
+) -> Option<f64> {
+    let mut creates = requests.filter(|(_, request)| request.operation == RequestOperation::Create);
     creates.next().map(|(report, _)| report.request_units)
 }
 
 /// Returns the request units of a write of so many bytes into a container.
-fn written(bytes: f64, container: &Definition) -> f64 {
+fn written(bytes: f64, container: &ContainerDefinition) -> f64 {
     let (values, composites) = container.entry.indexes();
     let terms = f64::from(TERMS_OF_A_VALUE) * crate::sketch::float(values as u64)
         + crate::sketch::float(composites as u64);
@@ -173,7 +175,7 @@ fn written(bytes: f64, container: &Definition) -> f64 {
     write + terms * TERM
 }
 
-fn copy_job(container: &Definition) -> Vec<String> {
+fn copy_job(container: &ContainerDefinition) -> Vec<String> {
     let name = &container.entry.id;
     [
         &format!(
@@ -196,7 +198,7 @@ fn copy_job(container: &Definition) -> Vec<String> {
     .to_vec()
 }
 
-fn projection(container: &Definition) -> Vec<String> {
+fn projection(container: &ContainerDefinition) -> Vec<String> {
     let name = &container.entry.id;
     let key = match container.computed.as_slice() {
         [] => String::new(),

@@ -4,23 +4,23 @@ use serde::Serialize;
 use tributary_partitioning::{KeyStrategy, Part, path::Path};
 
 use super::{
-    indexes::{Indexes, Query, indexes, queries},
+    indexes::{IndexPaths, IndexedQuery, indexes, queries},
     is_computed,
-    layout::{Notation, Tree},
-    unique::Uniqueness,
+    layout::{LayoutNotation, LayoutTree},
+    unique::UniquenessPlan,
 };
 use crate::request::RequestKind;
 
 /// The definition of a container.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Definition {
+pub struct ContainerDefinition {
     /// An entry of `containers.json`, which is the `resource` of the service's own interface, too.
-    pub entry: Entry,
+    pub entry: ContainerEntry,
     /// The paths that the app computes, each with what it is made of.
-    pub computed: Vec<Computed>,
+    pub computed: Vec<ComputedProperty>,
     /// The queries that its indexes serve.
-    pub queries: Vec<Query>,
+    pub queries: Vec<IndexedQuery>,
     /// The same as a module of Bicep.
     pub bicep: String,
 }
@@ -28,13 +28,13 @@ pub struct Definition {
 /// An entry of `containers.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Entry {
+pub struct ContainerEntry {
     /// The name.
     pub id: String,
     /// The key.
-    pub partition_key: PartitionKey,
+    pub partition_key: KeyDefinition,
     /// What is indexed.
-    pub indexing_policy: Policy,
+    pub indexing_policy: IndexingEntry,
     /// The properties that are unique within a logical partition.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unique_key_policy: Option<UniqueKeys>,
@@ -42,7 +42,7 @@ pub struct Entry {
 
 /// The paths of a key, as the service takes them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct PartitionKey {
+pub struct KeyDefinition {
     /// One for each level.
     pub paths: Vec<String>,
     /// `Hash` for one level, `MultiHash` for several.
@@ -54,22 +54,22 @@ pub struct PartitionKey {
 /// An indexing policy, as the service takes it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Policy {
+pub struct IndexingEntry {
     automatic: bool,
     indexing_mode: &'static str,
-    included_paths: Vec<Included>,
-    excluded_paths: Vec<Included>,
+    included_paths: Vec<IndexedPath>,
+    excluded_paths: Vec<IndexedPath>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    composite_indexes: Vec<Vec<Ordered>>,
+    composite_indexes: Vec<Vec<OrderedPath>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-struct Included {
+struct IndexedPath {
     path: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-struct Ordered {
+struct OrderedPath {
     path: String,
     order: &'static str,
 }
@@ -89,20 +89,20 @@ struct UniqueKey {
 /// A property of the key that the app computes and stores.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Computed {
+pub struct ComputedProperty {
     /// The path of the property.
     pub path: String,
     /// What it is made of.
     pub made_of: String,
 }
 
-impl Definition {
+impl ContainerDefinition {
     /// Returns the definition of a container with this key, for these requests.
     pub fn new(
         name: &str,
         strategy: &KeyStrategy,
         requests: &[RequestKind],
-        unique: &[Uniqueness],
+        unique: &[UniquenessPlan],
     ) -> Self {
         let mut computed = Vec::new();
         let n_computed = strategy.levels().iter().filter(|level| is_computed(level)).count();
@@ -116,7 +116,10 @@ impl Definition {
                         _ => Path::of(&format!("partitionKey{}", n + 1)),
                     };
                     let made_of: Vec<_> = parts.iter().map(ToString::to_string).collect();
-                    computed.push(Computed { path: path.to_string(), made_of: made_of.join("+") });
+                    computed.push(ComputedProperty {
+                        path: path.to_string(),
+                        made_of: made_of.join("+"),
+                    });
                     path
                 }
             });
@@ -125,9 +128,9 @@ impl Definition {
         let queries = queries(strategy, &paths, requests);
         let paths: Vec<_> = paths.iter().map(ToString::to_string).collect();
         let kind = if paths.len() > 1 { "MultiHash" } else { "Hash" };
-        let entry = Entry {
+        let entry = ContainerEntry {
             id: name.to_owned(),
-            partition_key: PartitionKey { paths, kind, version: 2 },
+            partition_key: KeyDefinition { paths, kind, version: 2 },
             indexing_policy: indexing_policy(indexes),
             unique_key_policy: unique_keys(unique),
         };
@@ -136,8 +139,8 @@ impl Definition {
 }
 
 /// Returns a policy with these indexes.
-fn indexing_policy(indexes: Indexes) -> Policy {
-    let ordered = |(path, down): &(Path, bool)| Ordered {
+fn indexing_policy(indexes: IndexPaths) -> IndexingEntry {
+    let ordered = |(path, down): &(Path, bool)| OrderedPath {
         path: path.to_string(),
         order: if *down { "descending" } else { "ascending" },
     };
@@ -146,23 +149,23 @@ fn indexing_policy(indexes: Indexes) -> Policy {
         Some(ranges) => (ranges.iter().map(|path| format!("{path}/?")).collect(), "/*"),
         None => (vec!["/*".to_owned()], "/\"_etag\"/?"),
     };
-    Policy {
+    IndexingEntry {
         automatic: true,
         indexing_mode: "consistent",
-        included_paths: included.into_iter().map(|path| Included { path }).collect(),
-        excluded_paths: vec![Included { path: excluded.to_owned() }],
+        included_paths: included.into_iter().map(|path| IndexedPath { path }).collect(),
+        excluded_paths: vec![IndexedPath { path: excluded.to_owned() }],
         composite_indexes: composite.collect(),
     }
 }
 
-fn unique_keys(unique: &[Uniqueness]) -> Option<UniqueKeys> {
+fn unique_keys(unique: &[UniquenessPlan]) -> Option<UniqueKeys> {
     let paths = |paths: &Vec<Path>| paths.iter().map(ToString::to_string).collect();
     let keys = unique.iter().filter_map(|one| one.unique_key.as_ref());
     let unique_keys: Vec<_> = keys.map(|key| UniqueKey { paths: paths(key) }).collect();
     (!unique_keys.is_empty()).then_some(UniqueKeys { unique_keys })
 }
 
-impl Entry {
+impl ContainerEntry {
     /// Returns how many paths have an index of their own, and how many composite indexes there are.
     pub(super) fn indexes(&self) -> (usize, usize) {
         let policy = &self.indexing_policy;
@@ -171,52 +174,56 @@ impl Entry {
 
     /// Returns the entry as JSON, laid out as in `infra/containers.json`.
     pub fn json(&self) -> String {
-        self.tree().written(Notation::Json, 0)
+        self.tree().written(LayoutNotation::Json, 0)
     }
 
-    fn tree(&self) -> Tree {
+    fn tree(&self) -> LayoutTree {
         let key = &self.partition_key;
         let policy = &self.indexing_policy;
-        let text = |text: &str| Tree::Text(text.to_owned());
-        let path = |included: &Included| Tree::Object(vec![("path", text(&included.path))]);
-        let ordered = |one: &Ordered| {
-            Tree::Object(vec![("path", text(&one.path)), ("order", text(one.order))])
+        let text = |text: &str| LayoutTree::Text(text.to_owned());
+        let path =
+            |included: &IndexedPath| LayoutTree::Object(vec![("path", text(&included.path))]);
+        let ordered = |one: &OrderedPath| {
+            LayoutTree::Object(vec![("path", text(&one.path)), ("order", text(one.order))])
         };
         let mut indexing = vec![
-            ("automatic", Tree::Word(policy.automatic.to_string())),
+            ("automatic", LayoutTree::Word(policy.automatic.to_string())),
             ("indexingMode", text(policy.indexing_mode)),
-            ("includedPaths", Tree::List(policy.included_paths.iter().map(path).collect())),
-            ("excludedPaths", Tree::List(policy.excluded_paths.iter().map(path).collect())),
+            ("includedPaths", LayoutTree::List(policy.included_paths.iter().map(path).collect())),
+            ("excludedPaths", LayoutTree::List(policy.excluded_paths.iter().map(path).collect())),
         ];
         if !policy.composite_indexes.is_empty() {
-            let index = |index: &Vec<Ordered>| Tree::List(index.iter().map(ordered).collect());
+            let index =
+                |index: &Vec<OrderedPath>| LayoutTree::List(index.iter().map(ordered).collect());
             let indexes = policy.composite_indexes.iter().map(index).collect();
-            indexing.push(("compositeIndexes", Tree::List(indexes)));
+            indexing.push(("compositeIndexes", LayoutTree::List(indexes)));
         }
         let mut entry = vec![
             ("id", text(&self.id)),
             (
                 "partitionKey",
-                Tree::Object(vec![
-                    ("paths", Tree::List(key.paths.iter().map(|path| text(path)).collect())),
+                LayoutTree::Object(vec![
+                    ("paths", LayoutTree::List(key.paths.iter().map(|path| text(path)).collect())),
                     ("kind", text(key.kind)),
-                    ("version", Tree::Word(key.version.to_string())),
+                    ("version", LayoutTree::Word(key.version.to_string())),
                 ]),
             ),
-            ("indexingPolicy", Tree::Object(indexing)),
+            ("indexingPolicy", LayoutTree::Object(indexing)),
         ];
         if let Some(UniqueKeys { unique_keys }) = &self.unique_key_policy {
-            let paths =
-                |key: &UniqueKey| Tree::List(key.paths.iter().map(|path| text(path)).collect());
-            let keys = unique_keys.iter().map(|key| Tree::Object(vec![("paths", paths(key))]));
-            let keys = Tree::Object(vec![("uniqueKeys", Tree::List(keys.collect()))]);
+            let paths = |key: &UniqueKey| {
+                LayoutTree::List(key.paths.iter().map(|path| text(path)).collect())
+            };
+            let keys =
+                unique_keys.iter().map(|key| LayoutTree::Object(vec![("paths", paths(key))]));
+            let keys = LayoutTree::Object(vec![("uniqueKeys", LayoutTree::List(keys.collect()))]);
             entry.push(("uniqueKeyPolicy", keys));
         }
-        Tree::Object(entry)
+        LayoutTree::Object(entry)
     }
 }
 
-fn bicep(entry: &Entry) -> String {
+fn bicep(entry: &ContainerEntry) -> String {
     format!(
         "param accountName string\n\
          param databaseName string\n\
@@ -227,7 +234,7 @@ fn bicep(entry: &Entry) -> String {
          resource container 'Microsoft.DocumentDB/databaseAccounts/sqlDatabases/containers@2025-10-15' = {{\n  \
            parent: database\n  name: {}\n  properties: {{\n    resource: {}\n    \
            options: {{ autoscaleSettings: {{ maxThroughput: maxThroughput }} }}\n  }}\n}}\n",
-        Tree::Text(entry.id.clone()).written(Notation::Bicep, 0),
-        entry.tree().written(Notation::Bicep, 2),
+        LayoutTree::Text(entry.id.clone()).written(LayoutNotation::Bicep, 0),
+        entry.tree().written(LayoutNotation::Bicep, 2),
     )
 }

@@ -2,23 +2,23 @@
 
 use tributary_tools::figures::thousands;
 
-use super::{Certainty, Question, SAME_COST, Standing};
-use crate::report::{Risk, Times};
+use super::{AdviceQuestion, RankCertainty, RankedCandidate, SAME_COST_FACTOR};
+use crate::report::{CreationTimes, KeyRisk};
 use crate::words::{about, counted, percent, whole};
 
 /// A risk below this part of the request units is not told.
-const LEAST_RISK: f64 = 0.005;
+const MIN_TOLD_RISK: f64 = 0.005;
 
 /// Beyond this many days nobody plans.
-const CENTURY: f64 = 36_500.0;
+const CENTURY_DAYS: f64 = 36_500.0;
 
 /// A share of requests that is larger by this is clearly larger.
-const CLEARLY_MORE: f64 = 0.1;
+const MIN_ALIGNED_DIFFERENCE: f64 = 0.1;
 
 pub(super) fn why(
-    ranked: &[Standing],
-    certainty: Option<&Certainty>,
-    question: &Question,
+    ranked: &[RankedCandidate],
+    certainty: Option<&RankCertainty>,
+    question: &AdviceQuestion,
 ) -> Vec<String> {
     let Some((best, others)) = ranked.split_first() else { return Vec::new() };
     let mut why = vec![headline(best, ranked.len())];
@@ -29,13 +29,15 @@ pub(super) fn why(
     why.push(partitions(best));
     why.extend(growth(best));
     why.extend(times(best));
-    if let Some(aligned) = best.report.aligned {
+    if let Some(aligned) = best.report.estimates.aligned {
         why.push(alignment(best, aligned));
     }
     if let Some(sentence) = expensive(best) {
         why.push(sentence);
     }
-    if best.report.physical_partitions <= 1.0 && !best.report.requests.is_empty() {
+    if best.report.estimates.physical_partitions <= 1.0
+        && !best.report.estimates.requests.is_empty()
+    {
         why.push(
             "The container has one physical partition at this size: there, a query that does not name the key \
              costs little more than one that does. --items-in-container says what a larger one would cost."
@@ -54,11 +56,13 @@ pub(super) fn why(
     why
 }
 
-fn headline(best: &Standing, n_candidates: usize) -> String {
-    let strategy = &best.report.strategy;
+fn headline(best: &RankedCandidate, n_candidates: usize) -> String {
+    let strategy = &best.report.estimates.strategy;
     let costs = match best.request_units {
-        Some(request_units) if best.report.requests.iter().any(|r| r.per_day.is_some()) => {
-            let report = &best.report.request_units_per_day;
+        Some(request_units)
+            if best.report.estimates.requests.iter().any(|r| r.per_day.is_some()) =>
+        {
+            let report = &best.report.estimates.request_units_per_day;
             format!(
                 "its requests take about {} RU a day (between {} and {})",
                 about(request_units),
@@ -87,8 +91,8 @@ fn headline(best: &Standing, n_candidates: usize) -> String {
 }
 
 /// Returns a sentence about what random halves of the sample say.
-fn sureness(certainty: &Certainty) -> String {
-    let Certainty { resamples, first, runner_up, mistakes, decides, tells_request_units } =
+fn sureness(certainty: &RankCertainty) -> String {
+    let RankCertainty { resamples, first, runner_up, mistakes, decides, tells_request_units } =
         certainty;
     let other = runner_up
         .as_ref()
@@ -111,10 +115,10 @@ fn sureness(certainty: &Certainty) -> String {
 }
 
 /// Returns a sentence about what the risks count as, where they count.
-fn risks(best: &Standing) -> Option<String> {
+fn risks(best: &RankedCandidate) -> Option<String> {
     let request_units = best.request_units.filter(|units| *units > 0.0)?;
-    let share = |risk: &Risk| risk.request_units / request_units;
-    let counted = best.report.risks.iter().filter(|risk| share(risk) > LEAST_RISK);
+    let share = |risk: &KeyRisk| risk.request_units / request_units;
+    let counted = best.report.estimates.risks.iter().filter(|risk| share(risk) > MIN_TOLD_RISK);
     let counted: Vec<_> =
         counted.map(|risk| format!("{} {}", risk.code, percent(share(risk)))).collect();
     (!counted.is_empty()).then(|| {
@@ -123,32 +127,32 @@ fn risks(best: &Standing) -> Option<String> {
     })
 }
 
-fn partitions(best: &Standing) -> String {
-    let report = &best.report;
-    let about = if report.cardinality.exact { "" } else { "about " };
-    let largest = report.by_items.top.first();
+fn partitions(best: &RankedCandidate) -> String {
+    let estimates = &best.report.estimates;
+    let about = if estimates.cardinality.exact { "" } else { "about " };
+    let largest = estimates.by_items.top.first();
     let largest = largest.map_or_else(String::new, |top| {
         format!(" The largest, {}, has {} of the items.", top.key, percent(top.share))
     });
-    let items = thousands(usize::try_from(report.items).unwrap_or(usize::MAX));
-    let items = if report.resampled.is_empty() {
+    let items = thousands(usize::try_from(estimates.items).unwrap_or(usize::MAX));
+    let items = if estimates.resampled.is_empty() {
         format!("The {items} items of the sample")
     } else {
         format!("By the {items} items of the sample, those of the container")
     };
     format!(
         "{items} are in {about}{}, {} each on average.{largest}",
-        counted(report.cardinality.value, "logical partition"),
-        whole_or_tenths(report.by_items.mean),
+        counted(estimates.cardinality.value, "logical partition"),
+        whole_or_tenths(estimates.by_items.mean),
     )
 }
 
 /// Returns a sentence about the limits of a logical partition, when the growth is known.
-fn growth(best: &Standing) -> Option<String> {
-    let growth = &best.report.growth;
+fn growth(best: &RankedCandidate) -> Option<String> {
+    let growth = &best.report.estimates.growth;
     let items = growth.items_per_day.filter(|items| *items > 0.0)?;
     let limits = [(growth.days_to_20_gb, "20 GB"), (growth.days_to_10_000_ru, "10,000 RU/s")];
-    let near = limits.iter().filter(|(days, _)| days.is_some_and(|days| days < CENTURY));
+    let near = limits.iter().filter(|(days, _)| days.is_some_and(|days| days < CENTURY_DAYS));
     let reached: Vec<_> =
         near.filter_map(|(days, limit)| Some(format!("{limit} {}", time((*days)?)))).collect();
     let largest = if reached.is_empty() {
@@ -162,9 +166,9 @@ fn growth(best: &Standing) -> Option<String> {
 }
 
 /// Returns a sentence about the times that were used.
-fn times(best: &Standing) -> Option<String> {
-    let report = &best.report;
-    let ends: Vec<_> = report
+fn times(best: &RankedCandidate) -> Option<String> {
+    let estimates = &best.report.estimates;
+    let ends: Vec<_> = estimates
         .requests
         .iter()
         .filter_map(|request| Some(format!("\"{}\" to {}", request.kind, request.newest.as_ref()?)))
@@ -173,7 +177,7 @@ fn times(best: &Standing) -> Option<String> {
         [] => String::new(),
         ends => format!(" The newest that requests ask for: {}.", ends.join(", ")),
     };
-    let times = report.times.as_ref().filter(|times| times.are_of_creation);
+    let times = estimates.times.as_ref().filter(|times| times.are_of_creation);
     let used = times.map(|times| {
         let left_out = match times.left_out {
             0 => String::new(),
@@ -181,7 +185,7 @@ fn times(best: &Standing) -> Option<String> {
                 format!(" {} with other times left out.", counted(crate::sketch::float(n), "item"))
             }
         };
-        let Times { path, oldest, newest, .. } = times;
+        let CreationTimes { path, oldest, newest, .. } = times;
         format!("The time of creation is {path}, from {oldest} to {newest}.{left_out}")
     });
     let sentence = used.unwrap_or_default() + &asks;
@@ -197,9 +201,10 @@ fn time(days: f64) -> String {
     }
 }
 
-fn alignment(best: &Standing, aligned: f64) -> String {
+fn alignment(best: &RankedCandidate, aligned: f64) -> String {
     let misfits: Vec<_> = best
         .report
+        .estimates
         .requests
         .iter()
         .filter(|request| !request.names.is_one_place())
@@ -210,20 +215,20 @@ fn alignment(best: &Standing, aligned: f64) -> String {
         [one] => format!(" {one} does not."),
         several => format!(" {} do not.", several.join(", ")),
     };
-    let levels = best.report.strategy.levels().len();
+    let levels = best.report.estimates.strategy.levels().len();
     let or_levels = if levels > 1 { ", or the first levels of the key" } else { "" };
     format!("{} of the requests name one logical partition{or_levels}.{rest}", percent(aligned))
 }
 
 /// Returns a sentence about the kind of request that takes most.
-fn expensive(best: &Standing) -> Option<String> {
-    let total = best.report.request_units_per_day.value;
-    let most = best.report.requests.iter().max_by(|a, b| {
-        let day = |r: &crate::report::RequestReport| r.request_units_per_day.unwrap_or_default();
+fn expensive(best: &RankedCandidate) -> Option<String> {
+    let total = best.report.estimates.request_units_per_day.value;
+    let most = best.report.estimates.requests.iter().max_by(|a, b| {
+        let day = |r: &crate::report::RequestEstimates| r.request_units_per_day.unwrap_or_default();
         day(a).total_cmp(&day(b))
     })?;
     let share = most.request_units_per_day? / total;
-    (total > 0.0 && best.report.requests.len() > 1).then(|| {
+    (total > 0.0 && best.report.estimates.requests.len() > 1).then(|| {
         format!(
             "Most is spent on \"{}\": {} of the request units, {:.2} RU each.",
             most.kind,
@@ -234,17 +239,20 @@ fn expensive(best: &Standing) -> Option<String> {
 }
 
 /// Returns the candidate that the most requests name, where those are clearly more than name the best.
-fn more_aligned<'a>(best: &Standing, others: &'a [Standing]) -> Option<&'a Standing> {
-    let share = |standing: &Standing| standing.report.aligned.unwrap_or_default();
+fn more_aligned<'a>(
+    best: &RankedCandidate,
+    others: &'a [RankedCandidate],
+) -> Option<&'a RankedCandidate> {
+    let share = |standing: &RankedCandidate| standing.report.estimates.aligned.unwrap_or_default();
     let (next, rest) = others.split_first()?;
     // Of equals the last is taken, so this is the best of them.
     let most = rest.iter().rev().max_by(|a, b| share(a).total_cmp(&share(b)))?;
-    let least = share(best).max(share(next)) + CLEARLY_MORE;
+    let least = share(best).max(share(next)) + MIN_ALIGNED_DIFFERENCE;
     (share(most) > least).then_some(most)
 }
 
-fn compared(best: &Standing, other: &Standing, name: &str) -> String {
-    let strategy = &other.report.strategy;
+fn compared(best: &RankedCandidate, other: &RankedCandidate, name: &str) -> String {
+    let strategy = &other.report.estimates.strategy;
     if best.works && !other.works {
         return format!(
             "{name}, {strategy}, does not work: a transaction would span logical partitions."
@@ -253,9 +261,9 @@ fn compared(best: &Standing, other: &Standing, name: &str) -> String {
     let costs = match (best.request_units, other.request_units) {
         (Some(best), Some(other)) if best > 0.0 => {
             let factor = other / best;
-            if factor > SAME_COST {
+            if factor > SAME_COST_FACTOR {
                 format!("takes {factor:.1} times the request units")
-            } else if factor < 1.0 / SAME_COST {
+            } else if factor < 1.0 / SAME_COST_FACTOR {
                 format!("takes {} of the request units", percent(factor))
             } else {
                 "takes about the same request units".to_owned()
@@ -263,7 +271,7 @@ fn compared(best: &Standing, other: &Standing, name: &str) -> String {
         }
         _ => format!(
             "has {} of the bytes in its largest partition",
-            percent(other.report.by_bytes.largest)
+            percent(other.report.estimates.by_bytes.largest)
         ),
     };
     let more: Vec<_> =
@@ -284,11 +292,13 @@ fn compared(best: &Standing, other: &Standing, name: &str) -> String {
 }
 
 fn of_current(
-    ranked: &[Standing],
-    best: &Standing,
+    ranked: &[RankedCandidate],
+    best: &RankedCandidate,
     current: &tributary_partitioning::KeyStrategy,
 ) -> Vec<String> {
-    let Some(standing) = ranked.iter().find(|standing| standing.report.strategy == *current) else {
+    let Some(standing) =
+        ranked.iter().find(|standing| standing.report.estimates.strategy == *current)
+    else {
         return Vec::new();
     };
     if standing.place == 1 {

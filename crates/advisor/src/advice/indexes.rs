@@ -16,7 +16,9 @@
 use serde::Serialize;
 use tributary_partitioning::{Condition, KeyStrategy, Part, filter::Range, path::Path};
 
-use crate::request::{Aggregate, Operation, RequestKind, Select, Wanted};
+use crate::request::{
+    QueryAggregate, QuerySelection, RequestFilter, RequestKind, RequestOperation,
+};
 
 /// Properties of a composite index: a limit of the service.
 const MAX_COMPOSITE_PATHS: usize = 8;
@@ -24,7 +26,7 @@ const MAX_COMPOSITE_PATHS: usize = 8;
 /// A query, as its index needs it to be written.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Query {
+pub struct IndexedQuery {
     /// The kind of request that sends it.
     pub kind: String,
     /// Its text.
@@ -34,24 +36,24 @@ pub struct Query {
 }
 
 /// A path and its direction.
-pub(super) type Sorted = (Path, bool);
+pub(super) type SortedPath = (Path, bool);
 
 /// The paths of an indexing policy.
 #[derive(Debug, Default)]
-pub(super) struct Indexes {
+pub(super) struct IndexPaths {
     /// Paths with an index of their own; `None` when everything has one.
     pub(super) ranges: Option<Vec<Path>>,
-    pub(super) composites: Vec<Vec<Sorted>>,
+    pub(super) composites: Vec<Vec<SortedPath>>,
 }
 
 /// A query by its parts.
 #[derive(Debug)]
-struct Shape<'a> {
+struct QueryShape<'a> {
     request: &'a RequestKind,
     levels: usize,
     equal: Vec<Path>,
-    others: Vec<(Path, &'a Wanted)>,
-    order: Vec<Sorted>,
+    others: Vec<(Path, &'a RequestFilter)>,
+    order: Vec<SortedPath>,
 }
 
 /// Returns the queries of the requests in a container with this key, which is stored at `paths`.
@@ -59,24 +61,29 @@ pub(super) fn queries(
     strategy: &KeyStrategy,
     paths: &[Path],
     requests: &[RequestKind],
-) -> Vec<Query> {
-    shapes(strategy, paths, requests).iter().map(Shape::query).collect()
+) -> Vec<IndexedQuery> {
+    shapes(strategy, paths, requests).iter().map(QueryShape::query).collect()
 }
 
 /// Returns the indexes that serve the same queries.
-pub(super) fn indexes(strategy: &KeyStrategy, paths: &[Path], requests: &[RequestKind]) -> Indexes {
+pub(super) fn indexes(
+    strategy: &KeyStrategy,
+    paths: &[Path],
+    requests: &[RequestKind],
+) -> IndexPaths {
     let shapes = shapes(strategy, paths, requests);
-    let mut composites: Vec<Vec<Sorted>> = Vec::new();
-    for index in shapes.iter().filter_map(Shape::composite) {
+    let mut composites: Vec<Vec<SortedPath>> = Vec::new();
+    for index in shapes.iter().filter_map(QueryShape::composite) {
         // An index is read from both ends.
         let reversed = index.iter().map(|(path, down)| (path.clone(), !down)).collect();
         if !composites.contains(&index) && !composites.contains(&reversed) {
             composites.push(index);
         }
     }
-    let is_unknown = |shape: &Shape<'_>| shape.request.filters.is_empty() && shape.order.is_empty();
+    let is_unknown =
+        |shape: &QueryShape<'_>| shape.request.filters.is_empty() && shape.order.is_empty();
     if requests.is_empty() || shapes.iter().any(is_unknown) {
-        return Indexes { ranges: None, composites };
+        return IndexPaths { ranges: None, composites };
     }
     let ranges = shapes.iter().flat_map(|shape| shape.ranges(&composites));
     let mut ranges: Vec<Path> = ranges.cloned().collect();
@@ -89,26 +96,26 @@ pub(super) fn indexes(strategy: &KeyStrategy, paths: &[Path], requests: &[Reques
     }
     ranges.sort();
     ranges.dedup();
-    Indexes { ranges: Some(ranges), composites }
+    IndexPaths { ranges: Some(ranges), composites }
 }
 
 fn shapes<'a>(
     strategy: &KeyStrategy,
     paths: &[Path],
     requests: &'a [RequestKind],
-) -> Vec<Shape<'a>> {
-    requests.iter().filter_map(|request| Shape::of(strategy, paths, request)).collect()
+) -> Vec<QueryShape<'a>> {
+    requests.iter().filter_map(|request| QueryShape::new(strategy, paths, request)).collect()
 }
 
-impl<'a> Shape<'a> {
+impl<'a> QueryShape<'a> {
     /// Returns the query of a request, or `None` where it is sent without one: by the id within a partition.
-    fn of(strategy: &KeyStrategy, paths: &[Path], request: &'a RequestKind) -> Option<Self> {
+    fn new(strategy: &KeyStrategy, paths: &[Path], request: &'a RequestKind) -> Option<Self> {
         let names = |level: &&Vec<Part>| level.iter().all(|part| is_named(part, request));
         let named: Vec<_> = strategy.levels().iter().take_while(names).collect();
         let is_point = named.len() == strategy.levels().len();
         match request.operation {
-            Operation::Query => {}
-            Operation::Create | Operation::Transaction => return None,
+            RequestOperation::Query => {}
+            RequestOperation::Create | RequestOperation::Transaction => return None,
             _ if is_point => return None,
             _ => {}
         }
@@ -122,8 +129,12 @@ impl<'a> Shape<'a> {
                 continue;
             }
             match wanted {
-                Wanted::Drawn | Wanted::This(Condition::Equals(_)) => equal.push(path.clone()),
-                Wanted::Last(_) | Wanted::This(_) => others.push((path.clone(), wanted)),
+                RequestFilter::Drawn | RequestFilter::Fixed(Condition::Equals(_)) => {
+                    equal.push(path.clone());
+                }
+                RequestFilter::Last(_) | RequestFilter::Fixed(_) => {
+                    others.push((path.clone(), wanted));
+                }
             }
         }
         let sorted = request.order_by.as_ref().filter(|order| !equal.contains(&order.path));
@@ -139,7 +150,7 @@ impl<'a> Shape<'a> {
     }
 
     /// Returns the index in the order of the answer, or that of a filter by several properties.
-    fn composite(&self) -> Option<Vec<Sorted>> {
+    fn composite(&self) -> Option<Vec<SortedPath>> {
         if self.order.len() > 1 {
             return Some(self.order.clone());
         }
@@ -152,10 +163,10 @@ impl<'a> Shape<'a> {
     }
 
     /// Returns the paths that need an index of their own beside the composite ones.
-    fn ranges<'s>(&'s self, composites: &'s [Vec<Sorted>]) -> impl Iterator<Item = &'s Path> {
+    fn ranges<'s>(&'s self, composites: &'s [Vec<SortedPath>]) -> impl Iterator<Item = &'s Path> {
         let is_other = |path: &Path| self.others.iter().any(|(other, _)| other == path);
         // A filter is served by an index of which it tells all properties, the last of them in any way.
-        let fits = |index: &&Vec<Sorted>| {
+        let fits = |index: &&Vec<SortedPath>| {
             index.iter().enumerate().all(|(n, (path, _))| {
                 self.equal.contains(path) || (n + 1 == index.len() && is_other(path))
             })
@@ -167,7 +178,7 @@ impl<'a> Shape<'a> {
         filters.chain(self.order.last().map(|(path, _)| path))
     }
 
-    fn query(&self) -> Query {
+    fn query(&self) -> IndexedQuery {
         let mut filters: Vec<String> = Vec::new();
         for path in &self.equal {
             filters.push(format!("{} = @{}", property(path), parameter(path)));
@@ -175,7 +186,7 @@ impl<'a> Shape<'a> {
         for (path, wanted) in &self.others {
             filters.extend(condition(path, wanted));
         }
-        let sorted = |(path, down): &Sorted| {
+        let sorted = |(path, down): &SortedPath| {
             format!("{} {}", property(path), if *down { "DESC" } else { "ASC" })
         };
         let order: Vec<_> = self.order.iter().map(sorted).collect();
@@ -186,16 +197,19 @@ impl<'a> Shape<'a> {
         if !order.is_empty() {
             text = format!("{text} ORDER BY {}", order.join(", "));
         }
-        Query { kind: self.request.kind.clone(), text, levels: self.levels }
+        IndexedQuery { kind: self.request.kind.clone(), text, levels: self.levels }
     }
 }
 
 /// Returns true when a request tells this part of the key.
 fn is_named(part: &Part, request: &RequestKind) -> bool {
     let Some(wanted) = request.filters.get(part.path()) else { return false };
-    let is_value = !matches!(wanted, Wanted::Last(_) | Wanted::This(Condition::Range(_)));
+    let is_value =
+        !matches!(wanted, RequestFilter::Last(_) | RequestFilter::Fixed(Condition::Range(_)));
     let is_bounded = match wanted {
-        Wanted::This(Condition::Range(Range { from, to })) => from.is_some() && to.is_some(),
+        RequestFilter::Fixed(Condition::Range(Range { from, to })) => {
+            from.is_some() && to.is_some()
+        }
         _ => true,
     };
     match part {
@@ -205,29 +219,33 @@ fn is_named(part: &Part, request: &RequestKind) -> bool {
 }
 
 /// Returns the conditions on a property that is not compared for equality.
-fn condition(path: &Path, wanted: &Wanted) -> Vec<String> {
+fn condition(path: &Path, wanted: &RequestFilter) -> Vec<String> {
     let (of, name) = (property(path), parameter(path));
     let from = || format!("{of} >= @{name}From");
     match wanted {
-        Wanted::Last(_) => vec![from()],
-        Wanted::This(Condition::OneOf(values)) => {
+        RequestFilter::Last(_) => vec![from()],
+        RequestFilter::Fixed(Condition::OneOf(values)) => {
             let names: Vec<_> = (1..=values.len()).map(|n| format!("@{name}{n}")).collect();
             vec![format!("{of} IN ({})", names.join(", "))]
         }
-        Wanted::This(Condition::Range(range)) => {
+        RequestFilter::Fixed(Condition::Range(range)) => {
             let from = range.from.as_ref().map(|_| from());
             let to = range.to.as_ref().map(|_| format!("{of} < @{name}To"));
             from.into_iter().chain(to).collect()
         }
-        Wanted::Drawn | Wanted::This(Condition::Equals(_)) => vec![format!("{of} = @{name}")],
+        RequestFilter::Drawn | RequestFilter::Fixed(Condition::Equals(_)) => {
+            vec![format!("{of} = @{name}")]
+        }
     }
 }
 
-fn selected(select: &Select) -> String {
+fn selected(select: &QuerySelection) -> String {
     match select {
-        Select::Items => "*".to_owned(),
-        Select::Aggregate(Aggregate::Count) => "VALUE COUNT(1)".to_owned(),
-        Select::Properties(paths) => paths.iter().map(property).collect::<Vec<_>>().join(", "),
+        QuerySelection::Items => "*".to_owned(),
+        QuerySelection::Aggregate(QueryAggregate::Count) => "VALUE COUNT(1)".to_owned(),
+        QuerySelection::Properties(paths) => {
+            paths.iter().map(property).collect::<Vec<_>>().join(", ")
+        }
     }
 }
 

@@ -3,40 +3,40 @@
 use serde_json::Value;
 
 /// What stands in one line, in characters.
-const LINE: usize = 76;
+const MAX_LINE_CHARACTERS: usize = 76;
 
 /// A value that is to be written.
 #[derive(Debug)]
-pub(super) enum Tree {
+pub(super) enum LayoutTree {
     Text(String),
     /// A number or a truth value.
     Word(String),
-    List(Vec<Tree>),
-    Object(Vec<(&'static str, Tree)>),
+    List(Vec<LayoutTree>),
+    Object(Vec<(&'static str, LayoutTree)>),
 }
 
 /// How it is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Notation {
+pub(super) enum LayoutNotation {
     Json,
     Bicep,
 }
 
-impl Tree {
+impl LayoutTree {
     /// Returns the text of this value, which begins within so many steps of indentation.
-    pub(super) fn written(&self, notation: Notation, depth: usize) -> String {
+    pub(super) fn written(&self, notation: LayoutNotation, depth: usize) -> String {
         let inline = self.inline(notation);
         let is_nested = match self {
             Self::Object(_) => depth == 0,
             Self::List(list) => list.iter().any(|one| matches!(one, Self::List(_))),
             Self::Text(_) | Self::Word(_) => false,
         };
-        if !is_nested && inline.len() + 2 * depth <= LINE {
+        if !is_nested && inline.len() + 2 * depth <= MAX_LINE_CHARACTERS {
             return inline;
         }
         let inner = "  ".repeat(depth + 1);
         let lines = |parts: Vec<String>, open: char, close: char| {
-            let separator = if notation == Notation::Json { ",\n" } else { "\n" };
+            let separator = if notation == LayoutNotation::Json { ",\n" } else { "\n" };
             let lines: Vec<_> = parts.iter().map(|part| format!("{inner}{part}")).collect();
             format!("{open}\n{}\n{}{close}", lines.join(separator), "  ".repeat(depth))
         };
@@ -54,7 +54,7 @@ impl Tree {
         }
     }
 
-    fn inline(&self, notation: Notation) -> String {
+    fn inline(&self, notation: LayoutNotation) -> String {
         match self {
             Self::Text(text) => notation.text(text),
             Self::Word(word) => word.clone(),
@@ -73,7 +73,7 @@ impl Tree {
     }
 }
 
-impl Notation {
+impl LayoutNotation {
     fn name(self, name: &str) -> String {
         match self {
             Self::Json => format!("\"{name}\""),

@@ -14,7 +14,7 @@ use tributary_partitioning::KeyValue;
 use crate::{
     limits::{PARTITION_REQUEST_UNITS, PHYSICAL_PARTITION_BYTES, SECONDS_OF_A_DAY},
     placement::place,
-    report::Report,
+    report::CandidateEstimates,
     request::RequestKind,
 };
 
@@ -26,21 +26,21 @@ const MAX_SHARES: usize = 100;
 /// The load of a container with a key.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Load {
+pub struct ContainerLoad {
     /// Request units a day of reads and queries.
     pub reads: f64,
     /// Request units a day of writes.
     pub writes: f64,
     /// Now.
-    pub now: Spread,
+    pub now: LoadSpread,
     /// In a year, when the growth is known.
-    pub in_a_year: Option<Spread>,
+    pub in_a_year: Option<LoadSpread>,
 }
 
 /// How the load is spread over the physical partitions.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Spread {
+pub struct LoadSpread {
     /// Bytes of the container as JSON.
     pub bytes: f64,
     /// Request units a second, as a mean.
@@ -51,52 +51,57 @@ pub struct Spread {
     pub shares: Vec<f64>,
 }
 
-impl Load {
+impl ContainerLoad {
     /// Returns the load, or `None` where no frequency is known. `items` is the number of items in the
     /// container, where it is not that of the sample.
     pub(super) fn new(
-        report: &Report,
+        estimates: &CandidateEstimates,
         requests: &[RequestKind],
         items: Option<u64>,
     ) -> Option<Self> {
-        report.by_request_units.as_ref()?;
+        estimates.by_request_units.as_ref()?;
         let (mut reads, mut writes) = (0.0, 0.0);
-        for (costs, request) in report.requests.iter().zip(requests) {
+        for (costs, request) in estimates.requests.iter().zip(requests) {
             let sum = if request.operation.is_read() { &mut reads } else { &mut writes };
             *sum += costs.request_units_per_day.unwrap_or_default();
         }
-        let in_sample = crate::sketch::float(report.items).max(1.0);
+        let in_sample = crate::sketch::float(estimates.items).max(1.0);
         let items = items.map_or(in_sample, crate::sketch::float);
-        let bytes = crate::sketch::float(report.bytes) / in_sample * items;
+        let bytes = crate::sketch::float(estimates.bytes) / in_sample * items;
         let per_second = (reads + writes) / SECONDS_OF_A_DAY;
         let growth =
-            report.growth.items_per_day.map(|per_day| 1.0 + per_day * DAYS_OF_A_YEAR / items);
+            estimates.growth.items_per_day.map(|per_day| 1.0 + per_day * DAYS_OF_A_YEAR / items);
         let in_a_year = growth.map(|growth| {
             let (bytes, per_second) = (bytes * growth, per_second * growth);
             let by_size = (bytes / PHYSICAL_PARTITION_BYTES).ceil();
-            let by_load = (per_second * peak(report) / PARTITION_REQUEST_UNITS).ceil();
-            let partitions = by_size.max(by_load).max(report.physical_partitions);
-            Spread::new(report, bytes, per_second, partitions)
+            let by_load = (per_second * peak(estimates) / PARTITION_REQUEST_UNITS).ceil();
+            let partitions = by_size.max(by_load).max(estimates.physical_partitions);
+            LoadSpread::new(estimates, bytes, per_second, partitions)
         });
-        let now = Spread::new(report, bytes, per_second, report.physical_partitions);
+        let now = LoadSpread::new(estimates, bytes, per_second, estimates.physical_partitions);
         Some(Self { reads, writes, now, in_a_year })
     }
 }
 
 /// Returns the request units a second at the peak over their mean.
-fn peak(report: &Report) -> f64 {
-    report.hotness.as_ref().map_or(1.0, |hot| hot.peak_over_mean.max(1.0))
+fn peak(estimates: &CandidateEstimates) -> f64 {
+    estimates.hotness.as_ref().map_or(1.0, |hot| hot.peak_over_mean.max(1.0))
 }
 
-impl Spread {
-    fn new(report: &Report, bytes: f64, request_units_per_second: f64, partitions: f64) -> Self {
-        Self { bytes, request_units_per_second, partitions, shares: shares(report, partitions) }
+impl LoadSpread {
+    fn new(
+        estimates: &CandidateEstimates,
+        bytes: f64,
+        request_units_per_second: f64,
+        partitions: f64,
+    ) -> Self {
+        Self { bytes, request_units_per_second, partitions, shares: shares(estimates, partitions) }
     }
 }
 
 /// Returns the share of each physical partition, the largest first.
-fn shares(report: &Report, partitions: f64) -> Vec<f64> {
-    let top = report.by_request_units.iter().flat_map(|load| &load.top);
+fn shares(estimates: &CandidateEstimates, partitions: f64) -> Vec<f64> {
+    let top = estimates.by_request_units.iter().flat_map(|load| &load.top);
     let mut of_top: Vec<(u64, f64)> = Vec::new();
     let mut rest = 1.0;
     for key in top {

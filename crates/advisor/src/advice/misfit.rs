@@ -1,18 +1,18 @@
 //! Requests that no key serves.
 
-use super::{Alternative, Standing};
+use super::{RankedCandidate, SecondCopy};
 use crate::{
-    findings::{LEAST_ALIGNED, MOST_CROSS_PARTITION},
+    checks::{MAX_CROSS_PARTITION_SHARE, MIN_ALIGNED_SHARE},
     words::about,
 };
 
 /// Returns the sentence that no candidate serves the requests, or `None` where one does: it keeps each
 /// transaction in one logical partition, and most requests and queries name it. In one physical partition
 /// any key does.
-pub(super) fn no_key(ranked: &[Standing], alternatives: &[Alternative]) -> Option<String> {
+pub(super) fn no_key(ranked: &[RankedCandidate], alternatives: &[SecondCopy]) -> Option<String> {
     let best = ranked.first()?;
     if ranked.iter().all(|standing| !standing.works) {
-        let spans = best.report.requests.iter();
+        let spans = best.report.estimates.requests.iter();
         let spans: Vec<_> = spans
             .filter(|request| request.transaction_fits == Some(false))
             .map(|request| format!("\"{}\"", request.kind))
@@ -23,16 +23,19 @@ pub(super) fn no_key(ranked: &[Standing], alternatives: &[Alternative]) -> Optio
             spans.join(", ")
         ));
     }
-    let fits = |standing: &Standing| {
+    let fits = |standing: &RankedCandidate| {
         let report = &standing.report;
         standing.works
-            && report.aligned.is_none_or(|share| share >= LEAST_ALIGNED)
-            && report.cross_partition.is_none_or(|share| share <= MOST_CROSS_PARTITION)
+            && report.estimates.aligned.is_none_or(|share| share >= MIN_ALIGNED_SHARE)
+            && report
+                .estimates
+                .cross_partition
+                .is_none_or(|share| share <= MAX_CROSS_PARTITION_SHARE)
     };
-    if best.report.physical_partitions <= 1.0 || ranked.iter().any(fits) {
+    if best.report.estimates.physical_partitions <= 1.0 || ranked.iter().any(fits) {
         return None;
     }
-    let strategy = &best.report.strategy;
+    let strategy = &best.report.estimates.strategy;
     let copies: Vec<_> = alternatives.iter().map(copy).collect();
     Some(if copies.is_empty() {
         format!(
@@ -48,8 +51,8 @@ pub(super) fn no_key(ranked: &[Standing], alternatives: &[Alternative]) -> Optio
     })
 }
 
-fn copy(alternative: &Alternative) -> String {
-    let Alternative { request, strategy, .. } = alternative;
+fn copy(alternative: &SecondCopy) -> String {
+    let SecondCopy { request, strategy, .. } = alternative;
     let costs = alternative.upkeep.map_or_else(
         || "costs each write once more".to_owned(),
         |upkeep| {

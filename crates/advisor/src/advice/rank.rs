@@ -2,13 +2,13 @@
 
 use serde::Serialize;
 
-use super::{DOUBT, SAME_COST, complexity};
-use crate::report::Report;
+use super::{MAX_DOUBTFUL_SHARE, SAME_COST_FACTOR, complexity};
+use crate::report::CandidateReport;
 
 /// A candidate in the ranking.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Standing {
+pub struct RankedCandidate {
     /// Its place, from 1.
     pub place: usize,
     /// Whether its transactions are in one logical partition each.
@@ -19,19 +19,19 @@ pub struct Standing {
     /// The request units, and what the risks count as; the number of warnings without requests.
     pub score: f64,
     /// What was measured.
-    pub report: Report,
+    pub report: CandidateReport,
 }
 
 /// Returns the candidates, the best first. [`crate::advice`] says what is better.
-pub fn rank(reports: Vec<Report>) -> Vec<Standing> {
-    let mut rest: Vec<_> = reports.into_iter().map(Standing::of).collect();
+pub fn rank(reports: Vec<CandidateReport>) -> Vec<RankedCandidate> {
+    let mut rest: Vec<_> = reports.into_iter().map(RankedCandidate::new).collect();
     rest.sort_by(|a, b| {
         b.works
             .cmp(&a.works)
             .then(a.score.total_cmp(&b.score))
             .then(a.share().total_cmp(&b.share()))
     });
-    let mut ranked: Vec<Standing> = Vec::with_capacity(rest.len());
+    let mut ranked: Vec<RankedCandidate> = Vec::with_capacity(rest.len());
     // Those that cost the same as the cheapest of the rest are a group, and the simplest leads it.
     while let Some(cheapest) = rest.first() {
         let ties: Vec<_> = rest.iter().map(|other| cheapest.costs_the_same(other)).collect();
@@ -41,7 +41,7 @@ pub fn rank(reports: Vec<Report>) -> Vec<Standing> {
             if n == 0 || is_tie { group.push(standing) } else { others.push(standing) }
         }
         rest = others;
-        group.sort_by(Standing::simpler);
+        group.sort_by(RankedCandidate::simpler);
         ranked.append(&mut group);
     }
     for (n, standing) in ranked.iter_mut().enumerate() {
@@ -50,46 +50,53 @@ pub fn rank(reports: Vec<Report>) -> Vec<Standing> {
     ranked
 }
 
-impl Standing {
-    fn of(report: Report) -> Self {
+impl RankedCandidate {
+    fn new(report: CandidateReport) -> Self {
         let warnings = report.warnings().count();
         Self {
             place: 0,
-            works: report.works(),
-            request_units: report.request_units(),
-            score: report.score().unwrap_or(float(warnings)),
+            works: report.estimates.works(),
+            request_units: report.estimates.request_units(),
+            score: report.estimates.score().unwrap_or(float(warnings)),
             report,
         }
     }
 
     /// Returns the largest share of one partition, where nothing else tells the candidates apart.
     fn share(&self) -> f64 {
-        if self.request_units.is_some() { 0.0 } else { self.report.by_bytes.largest }
+        if self.request_units.is_some() { 0.0 } else { self.report.estimates.by_bytes.largest }
     }
 
     /// Returns true if a key that seems dearer is not so for sure: in some of the random halves of a
     /// sample it is not.
     fn costs_the_same(&self, dearer: &Self) -> bool {
-        let halves = self.report.resampled.iter().zip(&dearer.report.resampled);
+        let halves = self.report.estimates.resampled.iter().zip(&dearer.report.estimates.resampled);
         let n_not_dearer =
-            halves.filter(|(one, other)| other.score <= one.score * SAME_COST).count();
-        let doubt = float(n_not_dearer) > DOUBT * float(self.report.resampled.len());
+            halves.filter(|(one, other)| other.score <= one.score * SAME_COST_FACTOR).count();
+        let doubt =
+            float(n_not_dearer) > MAX_DOUBTFUL_SHARE * float(self.report.estimates.resampled.len());
         self.works == dearer.works
-            && (doubt || dearer.score <= self.score * SAME_COST)
-            && dearer.share() <= self.share() * SAME_COST
+            && (doubt || dearer.score <= self.score * SAME_COST_FACTOR)
+            && dearer.share() <= self.share() * SAME_COST_FACTOR
     }
 
     /// Returns the order of keys that cost the same.
     pub(super) fn simpler(&self, other: &Self) -> std::cmp::Ordering {
-        let aligned = |one: &Self| one.report.aligned.unwrap_or(0.0);
-        let complexity = |one: &Self| complexity(&one.report.strategy);
+        let aligned = |one: &Self| one.report.estimates.aligned.unwrap_or(0.0);
+        let complexity = |one: &Self| complexity(&one.report.estimates.strategy);
         complexity(self)
             .cmp(&complexity(other))
             .then(self.warnings().len().cmp(&other.warnings().len()))
             .then(self.share().total_cmp(&other.share()))
             .then(aligned(other).total_cmp(&aligned(self)))
             .then(self.report.findings.len().cmp(&other.report.findings.len()))
-            .then_with(|| self.report.strategy.to_string().cmp(&other.report.strategy.to_string()))
+            .then_with(|| {
+                self.report
+                    .estimates
+                    .strategy
+                    .to_string()
+                    .cmp(&other.report.estimates.strategy.to_string())
+            })
     }
 
     /// Returns the codes of all warnings.

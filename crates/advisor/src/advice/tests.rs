@@ -4,8 +4,8 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use tree_sitter::Parser;
 
-use super::{Definition, Question, container::Entry, rank};
-use crate::{Options, RequestKind, report::Report, validate};
+use super::{AdviceQuestion, ContainerDefinition, container::ContainerEntry, rank};
+use crate::{RequestKind, ValidationOptions, report::CandidateReport, validate};
 
 fn assert_bicep(text: &str) {
     let mut parser = Parser::new();
@@ -14,16 +14,16 @@ fn assert_bicep(text: &str) {
     assert!(!tree.root_node().has_error(), "{text}");
 }
 
-fn definition(strategy: &str, requests: &[Value]) -> Definition {
+fn definition(strategy: &str, requests: &[Value]) -> ContainerDefinition {
     let requests: Vec<RequestKind> =
         requests.iter().map(|request| serde_json::from_value(request.clone()).unwrap()).collect();
-    let definition = Definition::new("posts", &strategy.parse().unwrap(), &requests, &[]);
+    let definition = ContainerDefinition::new("posts", &strategy.parse().unwrap(), &requests, &[]);
     assert_bicep(&definition.bicep);
     assert_eq!(parsed(&definition.entry), serde_json::to_value(&definition.entry).unwrap());
     definition
 }
 
-fn parsed(entry: &Entry) -> Value {
+fn parsed(entry: &ContainerEntry) -> Value {
     serde_json::from_str(&entry.json()).unwrap()
 }
 
@@ -103,8 +103,8 @@ fn a_read_or_write_without_the_key_finds_its_item_by_an_index() {
 fn a_unique_key_is_part_of_the_definition() {
     let key = "/tenant".parse().unwrap();
     let unique = ["/tenant,/email", "/tenant,/\"full name\"", "/email"]
-        .map(|unique| super::Uniqueness::new(&unique.parse().unwrap(), &key, &[]));
-    let definition = Definition::new("users", &key, &[], &unique);
+        .map(|unique| super::UniquenessPlan::new(&unique.parse().unwrap(), &key, &[]));
+    let definition = ContainerDefinition::new("users", &key, &[], &unique);
     assert_bicep(&definition.bicep);
     let entry = parsed(&definition.entry);
     assert_eq!(entry, serde_json::to_value(&definition.entry).unwrap());
@@ -145,16 +145,17 @@ proptest! {
         let path = format!("/{}", Value::from(property.as_str()));
         let request = json!({"kind": "a", "operation": "query", "filters": {path.clone(): "?"}, "orderBy": "/at"});
         let requests = [serde_json::from_value(request).unwrap()];
-        let definition = Definition::new(&name, &"/userId".parse().unwrap(), &requests, &[]);
+        let definition = ContainerDefinition::new(&name, &"/userId".parse().unwrap(), &requests, &[]);
         prop_assert_eq!(parsed(&definition.entry), serde_json::to_value(&definition.entry).unwrap());
         assert_bicep(&definition.bicep);
     }
 }
 
-fn reports(items: &str, candidates: &[&str], requests: &[Value]) -> Vec<Report> {
+fn reports(items: &str, candidates: &[&str], requests: &[Value]) -> Vec<CandidateReport> {
     let candidates = candidates.iter().map(|candidate| candidate.parse().unwrap()).collect();
     let requests = requests.iter().map(|request| serde_json::from_value(request.clone()).unwrap());
-    validate(items.as_bytes(), requests.collect(), candidates, Options::default(), |_| {}).unwrap()
+    validate(items.as_bytes(), requests.collect(), candidates, ValidationOptions::default(), |_| {})
+        .unwrap()
 }
 
 fn items() -> String {
@@ -168,12 +169,13 @@ fn of_equals_the_simplest_and_then_the_one_with_fewer_warnings_is_first() {
         "frequency": {"perDay": 1000}});
     let reports = reports(&items(), &["/id", "/user in 200 buckets", "/user"], &[query]);
     let ranked = rank(reports);
-    let strategies: Vec<_> = ranked.iter().map(|one| one.report.strategy.to_string()).collect();
+    let strategies: Vec<_> =
+        ranked.iter().map(|one| one.report.estimates.strategy.to_string()).collect();
     assert_eq!(strategies, ["/user", "/id", "/user in 200 buckets"]);
     assert_eq!(ranked.iter().map(|one| one.place).collect::<Vec<_>>(), [1, 2, 3]);
 }
 
 #[test]
 fn without_candidates_there_is_no_advice() {
-    assert!(super::Advice::new(Vec::new(), &[], &Question::default()).is_none());
+    assert!(super::Advice::new(Vec::new(), &[], &AdviceQuestion::default()).is_none());
 }

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use tributary_charges::rates;
 use tributary_partitioning::{KeyStrategy, Part, path::Path};
 
-use crate::request::{Operation, RequestKind};
+use crate::request::{RequestKind, RequestOperation};
 
 /// The size of a reservation: two ids and a time.
 const RESERVATION_BYTES: usize = 256;
@@ -22,14 +22,14 @@ const MAX_PATHS: usize = 16;
 /// Properties whose values together come once in the container.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub struct Unique(Vec<Path>);
+pub struct UniqueProperties(Vec<Path>);
 
 /// How a container with a key keeps values unique.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Uniqueness {
+pub struct UniquenessPlan {
     /// The properties.
-    pub properties: Unique,
+    pub properties: UniqueProperties,
     /// The paths of the unique key that keeps them so. `None` where the id does, or nothing in the
     /// container can.
     pub unique_key: Option<Vec<Path>>,
@@ -37,16 +37,20 @@ pub struct Uniqueness {
     pub sentence: String,
 }
 
-impl Unique {
+impl UniqueProperties {
     /// Returns the properties.
     pub fn paths(&self) -> &[Path] {
         &self.0
     }
 }
 
-impl Uniqueness {
+impl UniquenessPlan {
     /// Returns how a container with this key keeps these values unique, and what that costs the requests.
-    pub(super) fn new(unique: &Unique, strategy: &KeyStrategy, requests: &[RequestKind]) -> Self {
+    pub(super) fn new(
+        unique: &UniqueProperties,
+        strategy: &KeyStrategy,
+        requests: &[RequestKind],
+    ) -> Self {
         let tells = |part: &Part| unique.0.contains(part.path());
         let with = |unique_key, sentence| Self { properties: unique.clone(), unique_key, sentence };
         if !strategy.levels().iter().flatten().all(tells) {
@@ -72,8 +76,12 @@ impl Uniqueness {
     }
 }
 
-fn reservation(unique: &Unique, strategy: &KeyStrategy, requests: &[RequestKind]) -> String {
-    let creates = requests.iter().filter(|request| request.operation == Operation::Create);
+fn reservation(
+    unique: &UniqueProperties,
+    strategy: &KeyStrategy,
+    requests: &[RequestKind],
+) -> String {
+    let creates = requests.iter().filter(|request| request.operation == RequestOperation::Create);
     let per_day: f64 = creates.filter_map(RequestKind::per_day).sum();
     let each = rates::write(RESERVATION_BYTES);
     let a_day = if per_day > 0.0 {
@@ -90,14 +98,14 @@ fn reservation(unique: &Unique, strategy: &KeyStrategy, requests: &[RequestKind]
     )
 }
 
-impl fmt::Display for Unique {
+impl fmt::Display for UniqueProperties {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let paths: Vec<_> = self.0.iter().map(ToString::to_string).collect();
         f.write_str(&paths.join(","))
     }
 }
 
-impl FromStr for Unique {
+impl FromStr for UniqueProperties {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -119,7 +127,7 @@ impl FromStr for Unique {
     }
 }
 
-impl TryFrom<String> for Unique {
+impl TryFrom<String> for UniqueProperties {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
@@ -127,8 +135,8 @@ impl TryFrom<String> for Unique {
     }
 }
 
-impl From<Unique> for String {
-    fn from(unique: Unique) -> Self {
+impl From<UniqueProperties> for String {
+    fn from(unique: UniqueProperties) -> Self {
         unique.to_string()
     }
 }

@@ -7,36 +7,36 @@ use serde::Serialize;
 use tributary_partition::{
     advice::Advice,
     output,
-    selector::{Characteristics, select},
-    traffic::Measured,
+    selector::{DataCharacteristics, select},
+    traffic::TrafficSummary,
 };
 
-use super::{advise_arguments::Arguments, input, run_analysis};
+use super::{advise_arguments::AdviseArguments, input, run_analysis};
 
 /// What is printed as JSON.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Output<'a> {
+struct AdviceOutput<'a> {
     #[serde(flatten)]
     advice: &'a Advice,
     #[serde(skip_serializing_if = "Option::is_none")]
-    traffic: Option<&'a Measured>,
+    traffic: Option<&'a TrafficSummary>,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(arguments: &AdviseArguments) -> anyhow::Result<ExitCode> {
     if let Some(path) = &arguments.characteristics {
         return characteristics(path, arguments.json);
     }
-    let mut input = input::Input::read(arguments)?;
+    let mut input = input::AdviseInput::read(arguments)?;
     if let Some(path) = &arguments.write_requests {
         write(path, &input.requests_as_lines()?)?;
     }
     let advice = run_analysis::run(&input, arguments)?;
     if let (Some(measured), Some(current)) = (&mut input.measured, advice.current()) {
-        measured.compare(&current.report, &input.requests);
+        measured.compare(&current.report.estimates, &input.requests);
     }
     let text = if arguments.json {
-        json(&Output { advice: &advice, traffic: input.measured.as_ref() })?
+        json(&AdviceOutput { advice: &advice, traffic: input.measured.as_ref() })?
     } else {
         let mut text = output::text(&advice);
         if let Some(measured) = &input.measured {
@@ -57,7 +57,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
 fn characteristics(path: &std::path::Path, as_json: bool) -> anyhow::Result<ExitCode> {
     let text = input::text(path)?;
     let characteristics =
-        Characteristics::read(&text).with_context(|| path.display().to_string())?;
+        DataCharacteristics::read(&text).with_context(|| path.display().to_string())?;
     let selection = select(&characteristics);
     print(&if as_json { json(&selection)? } else { selection.to_string() })?;
     Ok(ExitCode::SUCCESS)

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use tributary_partition::advice::Unique;
+use tributary_partition::advice::UniqueProperties;
 use tributary_partitioning::{KeyStrategy, path::Path};
 
 /// Ranks partition keys for a container, by what they do to your own items and requests.
@@ -11,8 +11,8 @@ use tributary_partitioning::{KeyStrategy, path::Path};
 /// Nothing leaves this machine: the items are a file, the requests are a file, the request units are
 /// estimated by the formulas of Tributary's local Cosmos DB endpoint.
 #[derive(Debug, Args)]
-#[command(after_long_help = EXAMPLES)]
-pub(crate) struct Arguments {
+#[command(after_long_help = HELP_EXAMPLES)]
+pub(crate) struct AdviseArguments {
     /// The items: JSON Lines, an item a line, of any number. Several files are one sample; `-` is stdin.
     #[arg(
         long,
@@ -53,7 +53,7 @@ pub(crate) struct Arguments {
     /// Properties whose values must come once in the container, such as /email or '/tenantId,/email'. How the
     /// first key keeps them unique is told.
     #[arg(long, help_heading = "Keys", value_name = "PATHS")]
-    pub unique: Vec<Unique>,
+    pub unique: Vec<UniqueProperties>,
 
     /// Propose at most so many keys.
     #[arg(long, help_heading = "Keys", value_name = "N", default_value_t = 12, value_parser = clap::value_parser!(u16).range(1..=100))]
@@ -81,7 +81,7 @@ pub(crate) struct Arguments {
         value_name = "HOW",
         requires = "items_in_container"
     )]
-    pub sampled: Option<Sampled>,
+    pub sampled: Option<SampledBy>,
 
     /// New items a day, for the time until a limit is reached. Otherwise the creates of --requests.
     #[arg(long, help_heading = "The container", value_name = "N", value_parser = number)]
@@ -109,7 +109,7 @@ pub(crate) struct Arguments {
     pub write_requests: Option<PathBuf>,
 }
 
-const EXAMPLES: &str = "\
+const HELP_EXAMPLES: &str = "\
 A request is a line such as
   {\"kind\": \"posts of a user\", \"operation\": \"query\", \"filters\": {\"/userId\": \"?\", \"/createdAt\": {\"last\": \"30 days\"}},
    \"limit\": 20, \"orderBy\": \"/createdAt desc\", \"frequency\": {\"perDay\": 12000}}
@@ -143,7 +143,7 @@ Exit codes
 
 /// How the items were drawn from the container.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Sampled {
+pub(crate) enum SampledBy {
     Items,
     /// Whole keys of the current key.
     Keys,
@@ -151,7 +151,7 @@ pub(crate) enum Sampled {
     KeysOf(KeyStrategy),
 }
 
-impl std::str::FromStr for Sampled {
+impl std::str::FromStr for SampledBy {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {

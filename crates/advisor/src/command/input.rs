@@ -11,43 +11,43 @@ use serde::Deserialize;
 use tributary_charges::policy::IndexingPolicy;
 use tributary_partition::{
     ObservedReads, RequestKind,
-    traffic::{Measured, Traffic},
+    traffic::{Traffic, TrafficSummary},
 };
 use tributary_partitioning::KeyStrategy;
 
-use super::advise_arguments::Arguments;
+use super::advise_arguments::AdviseArguments;
 
 /// What is known beside the items.
-pub(crate) struct Input {
+pub(crate) struct AdviseInput {
     pub(crate) requests: Vec<RequestKind>,
     pub(crate) current: Option<KeyStrategy>,
     pub(crate) indexing_policy: IndexingPolicy,
-    pub(crate) measured: Option<Measured>,
+    pub(crate) measured: Option<TrafficSummary>,
     pub(crate) reads: Option<ObservedReads>,
 }
 
 /// The file of containers, as far as it matters here.
 #[derive(Deserialize)]
-struct Containers {
-    containers: Vec<Container>,
+struct ContainersFile {
+    containers: Vec<ListedContainer>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Container {
+struct ListedContainer {
     id: String,
-    partition_key: PartitionKey,
+    partition_key: ListedKey,
     #[serde(default)]
     indexing_policy: IndexingPolicy,
 }
 
 #[derive(Deserialize)]
-struct PartitionKey {
+struct ListedKey {
     paths: Vec<String>,
 }
 
-impl Input {
-    pub(crate) fn read(arguments: &Arguments) -> anyhow::Result<Self> {
+impl AdviseInput {
+    pub(crate) fn read(arguments: &AdviseArguments) -> anyhow::Result<Self> {
         let requests = arguments.requests.as_deref().map(requests).transpose()?;
         let mut current = arguments.current.clone();
         let mut indexing_policy = IndexingPolicy::default();
@@ -72,7 +72,7 @@ impl Input {
         Ok(input)
     }
 
-    fn add_traffic(&mut self, arguments: &Arguments) -> anyhow::Result<()> {
+    fn add_traffic(&mut self, arguments: &AdviseArguments) -> anyhow::Result<()> {
         let mut traffic = Traffic::new(arguments.container.as_deref(), arguments.days);
         for path in &arguments.traffic {
             let file = open(path)?;
@@ -138,8 +138,8 @@ fn requests(path: &Path) -> anyhow::Result<Vec<RequestKind>> {
     Ok(requests)
 }
 
-fn container(path: &Path, name: &str) -> anyhow::Result<Container> {
-    let read: Containers = serde_json::from_str(&text(path)?)
+fn container(path: &Path, name: &str) -> anyhow::Result<ListedContainer> {
+    let read: ContainersFile = serde_json::from_str(&text(path)?)
         .with_context(|| format!("{} is not as infra/containers.json", path.display()))?;
     let names: Vec<_> = read.containers.iter().map(|container| container.id.clone()).collect();
     let found = read.containers.into_iter().find(|container| container.id == name);

@@ -4,14 +4,14 @@ use std::{env, fmt};
 
 use anyhow::Context;
 use clap::Args;
-use tributary_partition::monitor::{Container, connect};
+use tributary_partition::monitor::{LiveContainer, connect};
 
 /// Read where `--cosmos` is not given: a key on the command line is in the history of the shell and in the
 /// list of processes.
-const CONNECTION: &str = "COSMOS_CONNECTION";
+const CONNECTION_VARIABLE: &str = "COSMOS_CONNECTION";
 
 #[derive(Debug, Args)]
-pub(super) struct LiveContainer {
+pub(super) struct ContainerArguments {
     /// The account: `AccountEndpoint=…;AccountKey=…;`, or its URL to be reached with the identity that
     /// is signed in. Better than a key on the command line: the environment variable COSMOS_CONNECTION.
     #[arg(long, value_name = "CONNECTION")]
@@ -26,20 +26,20 @@ pub(super) struct LiveContainer {
     pub id: String,
 }
 
-impl LiveContainer {
+impl ContainerArguments {
     /// Connects to the account and looks the container up.
-    pub(super) async fn open(&self) -> anyhow::Result<Container> {
-        let connection = self.cosmos.clone().or_else(|| env::var(CONNECTION).ok());
+    pub(super) async fn open(&self) -> anyhow::Result<LiveContainer> {
+        let connection = self.cosmos.clone().or_else(|| env::var(CONNECTION_VARIABLE).ok());
         let connection = connection.with_context(|| {
             format!(
-                "no account: give --cosmos, or set {CONNECTION}, to a connection string or a URL"
+                "no account: give --cosmos, or set {CONNECTION_VARIABLE}, to a connection string or a URL"
             )
         })?;
-        Container::open(&connect(&connection).await?, &self.database, &self.id).await
+        LiveContainer::open(&connect(&connection).await?, &self.database, &self.id).await
     }
 }
 
-impl fmt::Display for LiveContainer {
+impl fmt::Display for ContainerArguments {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.database, self.id)
     }

@@ -9,12 +9,14 @@ use std::{
 
 use anyhow::{Context, ensure};
 use clap::Args;
-use tributary_partition::monitor::{Container, Limits, Metrics, Scan, Telemetry};
+use tributary_partition::monitor::{
+    ContainerScan, LiveContainer, PartitionMetrics, RequestTelemetry, ScanLimits,
+};
 
-use super::live_container::LiveContainer;
+use super::live_container::ContainerArguments;
 
 /// Clears a terminal, and goes to its first line.
-const CLEAR: &str = "\x1b[2J\x1b[H";
+const CLEAR_SCREEN: &str = "\x1b[2J\x1b[H";
 
 /// Reports what the partitions of a live container hold and what they are used for.
 ///
@@ -23,9 +25,9 @@ const CLEAR: &str = "\x1b[2J\x1b[H";
 ///
 /// Exit code: 0; 1 when something is wrong (not with --watch); 2 for input that cannot be used.
 #[derive(Debug, Args)]
-pub(crate) struct Arguments {
+pub(crate) struct MonitorArguments {
     #[command(flatten)]
-    live: LiveContainer,
+    live: ContainerArguments,
 
     /// Report on at most so many items, drawn from all over the container by the ends of their ids.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
@@ -52,7 +54,7 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(arguments: &MonitorArguments) -> anyhow::Result<ExitCode> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.context("no thread can be started")?;
     runtime.block_on(async {
@@ -65,14 +67,14 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
 }
 
 /// Returns true when something is wrong, and a watch does not ask for that.
-async fn monitor(arguments: &Arguments) -> anyhow::Result<bool> {
+async fn monitor(arguments: &MonitorArguments) -> anyhow::Result<bool> {
     let most = arguments.max_request_units;
     ensure!(most.is_none_or(|most| most > 0.0), "--max-request-units must be more than 0");
     let container = arguments.live.open().await?;
     let (mut spent, mut rounds) = (0.0, 0_u64);
     loop {
         let left = most.map(|most| most - spent);
-        let limits = Limits { items: arguments.sample, request_units: left };
+        let limits = ScanLimits { items: arguments.sample, request_units: left };
         let measured = measure(&container, limits, &arguments.telemetry, &mut spent).await;
         let Some(seconds) = arguments.watch else {
             let metrics = measured?;
@@ -96,16 +98,16 @@ async fn monitor(arguments: &Arguments) -> anyhow::Result<bool> {
 
 /// Adds what the scan costs to `spent`, also when it fails.
 async fn measure(
-    container: &Container,
-    limits: Limits,
+    container: &LiveContainer,
+    limits: ScanLimits,
     files: &[PathBuf],
     spent: &mut f64,
-) -> anyhow::Result<Metrics> {
-    let telemetry = (!files.is_empty()).then(|| Telemetry::read(files, container.id()));
+) -> anyhow::Result<PartitionMetrics> {
+    let telemetry = (!files.is_empty()).then(|| RequestTelemetry::read(files, container.id()));
     let mut telemetry = telemetry.transpose()?;
     let is_seen = stderr().is_terminal();
     let before = *spent;
-    let progress = |scan: &Scan| {
+    let progress = |scan: &ContainerScan| {
         *spent = before + scan.request_units;
         if is_seen {
             let (items, units) = (scan.items, scan.request_units);
@@ -117,16 +119,16 @@ async fn measure(
         let _ = write!(stderr(), "\r\x1b[K");
     }
     let (scan, items) = scanned?;
-    Ok(Metrics::new(container, scan, items, telemetry))
+    Ok(PartitionMetrics::new(container, scan, items, telemetry))
 }
 
-fn shown(metrics: &Metrics, arguments: &Arguments) -> anyhow::Result<String> {
+fn shown(metrics: &PartitionMetrics, arguments: &MonitorArguments) -> anyhow::Result<String> {
     let is_repeated = arguments.watch.is_some();
     Ok(match (arguments.json, is_repeated, stdout().is_terminal()) {
         (true, false, _) => serde_json::to_string_pretty(metrics)? + "\n",
         (true, true, _) => serde_json::to_string(metrics)? + "\n",
         (false, true, false) => metrics.line() + "\n",
-        (false, true, true) => format!("{CLEAR}{metrics}"),
+        (false, true, true) => format!("{CLEAR_SCREEN}{metrics}"),
         (false, false, _) => metrics.to_string(),
     })
 }

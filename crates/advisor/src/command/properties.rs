@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::bail;
-use tributary_partition::{RequestKind, propose::Profile, sample::Item};
+use tributary_partition::{RequestKind, propose::ItemProfile, sample::SampleItem};
 use tributary_partitioning::{KeyStrategy, path::Path};
 
 /// Below this share of the items, a property is told to be rare.
@@ -16,9 +16,9 @@ const MIN_USUAL_SHARE: f64 = 0.5;
 const MAX_LISTED: usize = 8;
 
 /// The named properties, and how many items have them.
-pub(crate) struct Properties {
-    profile: Profile,
-    named: BTreeMap<Path, Named>,
+pub(crate) struct NamedProperties {
+    profile: ItemProfile,
+    named: BTreeMap<Path, NameOrigin>,
     /// Of those that the profile does not know: the items of the whole sample that have it.
     counted: BTreeMap<Path, usize>,
     /// Items of the whole sample.
@@ -26,17 +26,17 @@ pub(crate) struct Properties {
 }
 
 /// The origin of a name.
-struct Named {
+struct NameOrigin {
     by: String,
     /// True for a name that a person has written. A query that was measured may be by a property that no item
     /// has any more.
     is_written: bool,
 }
 
-impl Properties {
+impl NamedProperties {
     /// Begins with a part of the sample.
-    pub(crate) fn new(part: &[Item]) -> Self {
-        let mut profile = Profile::default();
+    pub(crate) fn new(part: &[SampleItem]) -> Self {
+        let mut profile = ItemProfile::default();
         for item in part {
             profile.add(&item.value);
         }
@@ -69,9 +69,9 @@ impl Properties {
 
     fn add_name(&mut self, path: &Path, by: &str, is_written: bool) {
         let named = self.named.entry(path.clone());
-        let named = named.or_insert_with(|| Named { by: by.to_owned(), is_written });
+        let named = named.or_insert_with(|| NameOrigin { by: by.to_owned(), is_written });
         if is_written && !named.is_written {
-            *named = Named { by: by.to_owned(), is_written };
+            *named = NameOrigin { by: by.to_owned(), is_written };
         }
         if self.in_part(path) == 0 {
             self.counted.entry(path.clone()).or_default();
@@ -79,7 +79,7 @@ impl Properties {
     }
 
     /// Counts the properties that the part of the sample does not have.
-    pub(crate) fn add(&mut self, items: &[Item]) {
+    pub(crate) fn add(&mut self, items: &[SampleItem]) {
         self.n_items += items.len();
         for (path, n) in &mut self.counted {
             *n += items.iter().filter(|item| path.find(&item.value).is_some()).count();
@@ -89,7 +89,8 @@ impl Properties {
     /// Refuses a property that no item has, or that only differs in its notation from one that most items
     /// have.
     pub(crate) fn check(&self) -> anyhow::Result<()> {
-        for (path, Named { by, .. }) in self.named.iter().filter(|(_, named)| named.is_written) {
+        for (path, NameOrigin { by, .. }) in self.named.iter().filter(|(_, named)| named.is_written)
+        {
             if self.counted.get(path) == Some(&0) {
                 bail!("no item has {path}, which {by} names; {}", self.instead(path));
             }
@@ -112,7 +113,7 @@ impl Properties {
 
     /// Returns a sentence about the properties that only some of the items have.
     pub(crate) fn rare(&self) -> Option<String> {
-        let rare = self.named.iter().filter_map(|(path, Named { by, .. })| {
+        let rare = self.named.iter().filter_map(|(path, NameOrigin { by, .. })| {
             let share = match self.counted.get(path) {
                 Some(n) => as_share(*n, self.n_items),
                 None => as_share(self.in_part(path), self.profile.items()),

@@ -7,33 +7,34 @@ use std::{
 
 use anyhow::{Context, bail, ensure};
 use tributary_partition::{
-    Analysis, Options,
-    advice::{Advice, Question},
+    CandidateReport, Estimates, SampleCounts, ValidationOptions,
+    advice::{Advice, AdviceQuestion},
+    findings,
     propose::{part, propose, time_of_creation},
-    request::{Operation, Wanted},
-    sample::{self, Item, Progress},
+    request::{RequestFilter, RequestOperation},
+    sample::{self, SampleItem, SampleProgress},
 };
 use tributary_partitioning::{Condition, KeyStrategy, strategy::MOST_LEVELS};
 
 use super::{
-    advise_arguments::{Arguments, Sampled},
-    input::{self, Input},
-    properties::Properties,
+    advise_arguments::{AdviseArguments, SampledBy},
+    input::{self, AdviseInput},
+    properties::NamedProperties,
 };
 
 /// Kinds of reads for which a second copy is measured.
-const MOST_COPIES: usize = 8;
+const MAX_COPIED_READS: usize = 8;
 
 /// What stands for stdin.
 const STDIN: &str = "-";
 
 /// A source of items: its name, and what is to be read.
-type Source = (String, Box<dyn BufRead>);
+type ItemSource = (String, Box<dyn BufRead>);
 
-pub(crate) fn run(input: &Input, arguments: &Arguments) -> anyhow::Result<Advice> {
+pub(crate) fn run(input: &AdviseInput, arguments: &AdviseArguments) -> anyhow::Result<Advice> {
     let (part, sources) = open(&arguments.items)?;
     let mut properties = named(&part, input, arguments);
-    let options = Options {
+    let options = ValidationOptions {
         time: arguments.time.clone().or_else(|| time_of_creation(&part)),
         current: input.current.clone(),
         reads: input.reads.clone(),
@@ -42,7 +43,7 @@ pub(crate) fn run(input: &Input, arguments: &Arguments) -> anyhow::Result<Advice
         items_per_day: arguments.items_per_day,
         physical_partitions: arguments.physical_partitions,
         indexing_policy: input.indexing_policy.clone(),
-        ..Options::default()
+        ..ValidationOptions::default()
     };
     let mut candidates = arguments.candidate.clone();
     if candidates.is_empty() {
@@ -63,7 +64,7 @@ pub(crate) fn run(input: &Input, arguments: &Arguments) -> anyhow::Result<Advice
 
     let mut reports = analyse(candidates, input, options, sources, &mut properties)?;
     let others = reports.split_off(n_candidates.min(reports.len()));
-    let question = Question {
+    let question = AdviceQuestion {
         requests: input.requests.clone(),
         current: input.current.clone(),
         container: arguments.container.clone().unwrap_or_else(|| "items".to_owned()),
@@ -77,8 +78,8 @@ pub(crate) fn run(input: &Input, arguments: &Arguments) -> anyhow::Result<Advice
 }
 
 /// Returns the properties that the requests, the given keys and the options name.
-fn named(part: &[Item], input: &Input, arguments: &Arguments) -> Properties {
-    let mut properties = Properties::new(part);
+fn named(part: &[SampleItem], input: &AdviseInput, arguments: &AdviseArguments) -> NamedProperties {
+    let mut properties = NamedProperties::new(part);
     for request in &input.requests {
         properties.name_in_request(request, arguments.requests.is_some());
     }
@@ -97,7 +98,10 @@ fn named(part: &[Item], input: &Input, arguments: &Arguments) -> Properties {
 }
 
 /// Returns the key of which whole values were drawn, where the items are such a sample.
-fn whole_keys(input: &Input, arguments: &Arguments) -> anyhow::Result<Option<KeyStrategy>> {
+fn whole_keys(
+    input: &AdviseInput,
+    arguments: &AdviseArguments,
+) -> anyhow::Result<Option<KeyStrategy>> {
     match &arguments.sampled {
         None => {
             ensure!(
@@ -107,9 +111,9 @@ fn whole_keys(input: &Input, arguments: &Arguments) -> anyhow::Result<Option<Key
             );
             Ok(None)
         }
-        Some(Sampled::Items) => Ok(None),
-        Some(Sampled::KeysOf(key)) => Ok(Some(key.clone())),
-        Some(Sampled::Keys) => {
+        Some(SampledBy::Items) => Ok(None),
+        Some(SampledBy::KeysOf(key)) => Ok(Some(key.clone())),
+        Some(SampledBy::Keys) => {
             let current = input.current.clone();
             let current = current.context("--sampled keys: give the key by --current")?;
             Ok(Some(current))
@@ -119,18 +123,18 @@ fn whole_keys(input: &Input, arguments: &Arguments) -> anyhow::Result<Option<Key
 
 fn analyse(
     candidates: Vec<KeyStrategy>,
-    input: &Input,
-    options: Options,
-    sources: Vec<Source>,
-    properties: &mut Properties,
-) -> anyhow::Result<Vec<tributary_partition::Report>> {
+    input: &AdviseInput,
+    options: ValidationOptions,
+    sources: Vec<ItemSource>,
+    properties: &mut NamedProperties,
+) -> anyhow::Result<Vec<CandidateReport>> {
     let in_container = options.items_in_container;
-    let mut analysis = Analysis::new(candidates, input.requests.clone(), options);
+    let mut counts = SampleCounts::new(candidates, input.requests.clone(), options);
     let (mut n_items, mut n_bytes) = (0, 0);
     for (name, from) in sources {
-        let before = Progress { items: n_items, bytes: n_bytes };
+        let before = SampleProgress { items: n_items, bytes: n_bytes };
         let read = sample::read(from, |items, progress| {
-            analysis.add(items);
+            counts.add(items);
             properties.add(items);
             show(before.items + progress.items, before.bytes + progress.bytes);
         });
@@ -149,15 +153,15 @@ fn analyse(
         );
     }
     properties.check()?;
-    Ok(analysis.finish())
+    Ok(findings::find(Estimates::new(&counts)))
 }
 
 /// Returns a part of the sample, and all of it.
-fn open(paths: &[PathBuf]) -> anyhow::Result<(Vec<Item>, Vec<Source>)> {
+fn open(paths: &[PathBuf]) -> anyhow::Result<(Vec<SampleItem>, Vec<ItemSource>)> {
     let n_stdin = paths.iter().filter(|path| path.as_os_str() == STDIN).count();
     ensure!(n_stdin < 2, "stdin, `{STDIN}`, can be read once");
     let mut part = Vec::new();
-    let mut sources: Vec<Source> = Vec::new();
+    let mut sources: Vec<ItemSource> = Vec::new();
     for path in paths {
         if path.as_os_str() == STDIN {
             let mut stdin = io::stdin().lock();
@@ -189,14 +193,14 @@ fn open(paths: &[PathBuf]) -> anyhow::Result<(Vec<Item>, Vec<Source>)> {
 
 /// Returns keys for each kind of read: the properties that it compares, and with the month of the time of
 /// which it wants a range.
-fn copies(input: &Input) -> Vec<KeyStrategy> {
-    let is_range =
-        |wanted: &Wanted| matches!(wanted, Wanted::Last(_) | Wanted::This(Condition::Range(_)));
-    let reads = input
-        .requests
-        .iter()
-        .filter(|request| matches!(request.operation, Operation::Query | Operation::Read));
-    let keys = reads.take(MOST_COPIES).flat_map(|request| {
+fn copies(input: &AdviseInput) -> Vec<KeyStrategy> {
+    let is_range = |wanted: &RequestFilter| {
+        matches!(wanted, RequestFilter::Last(_) | RequestFilter::Fixed(Condition::Range(_)))
+    };
+    let reads = input.requests.iter().filter(|request| {
+        matches!(request.operation, RequestOperation::Query | RequestOperation::Read)
+    });
+    let keys = reads.take(MAX_COPIED_READS).flat_map(|request| {
         let equal = request.filters.iter().filter(|(_, wanted)| !is_range(wanted));
         let equal: Vec<_> = equal.take(MOST_LEVELS).map(|(path, _)| path.to_string()).collect();
         let range = request.filters.iter().find(|(_, wanted)| is_range(wanted));

@@ -11,10 +11,12 @@ use std::{
 use anyhow::{Context, bail, ensure};
 use clap::{Args, ValueEnum};
 use tempfile::NamedTempFile;
-use tributary_partition::monitor::{Container, Draw, Drawn, MIN_REQUEST_UNITS, Step, Unit};
+use tributary_partition::monitor::{
+    DrawSettings, DrawUnit, DrawnSample, LiveContainer, MIN_REQUEST_UNITS, SampleStep,
+};
 use tributary_tools::figures::thousands;
 
-use super::{live_container::LiveContainer, monitor::say};
+use super::{live_container::ContainerArguments, monitor::say};
 
 /// Draws a random sample from a live container, for `advise --items`.
 ///
@@ -24,14 +26,14 @@ use super::{live_container::LiveContainer, monitor::say};
 ///
 /// Exit code: 0; 1 when a key was too large for the request units, and is missing; 2 when there is no sample.
 #[derive(Debug, Args)]
-pub(crate) struct Arguments {
+pub(crate) struct SampleArguments {
     #[command(flatten)]
-    live: LiveContainer,
+    live: ContainerArguments,
 
     /// What is drawn at random: whole keys, each with all its items (of a hierarchical key, whole values of
     /// its first level); or single items, by the ends of their ids.
-    #[arg(long, value_enum, default_value_t = What::Keys)]
-    draw: What,
+    #[arg(long, value_enum, default_value_t = DrawnUnit::Keys)]
+    draw: DrawnUnit,
 
     /// What the sample may cost.
     #[arg(long, value_name = "RU", default_value_t = 5_000.0, value_parser = request_units)]
@@ -51,7 +53,7 @@ pub(crate) struct Arguments {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum What {
+enum DrawnUnit {
     Keys,
     Items,
 }
@@ -64,7 +66,7 @@ fn request_units(text: &str) -> Result<f64, String> {
         .ok_or_else(|| format!("write a number of request units from {MIN_REQUEST_UNITS} on"))
 }
 
-pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(arguments: &SampleArguments) -> anyhow::Result<ExitCode> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.context("no thread can be started")?;
     runtime.block_on(async {
@@ -76,18 +78,18 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     })
 }
 
-async fn sample(arguments: &Arguments) -> anyhow::Result<ExitCode> {
-    let mut output = Output::new(&arguments.output, arguments.force)?;
+async fn sample(arguments: &SampleArguments) -> anyhow::Result<ExitCode> {
+    let mut output = SampleFile::new(&arguments.output, arguments.force)?;
     let container = arguments.live.open().await?;
     let unit = match arguments.draw {
-        What::Keys => Unit::Keys,
-        What::Items => Unit::Items,
+        DrawnUnit::Keys => DrawUnit::Keys,
+        DrawnUnit::Items => DrawUnit::Items,
     };
     let seed = arguments.seed.unwrap_or_else(|| RandomState::new().hash_one(unit as u8));
-    let draw = Draw { unit, request_units: arguments.max_request_units, seed };
+    let draw = DrawSettings { unit, request_units: arguments.max_request_units, seed };
     let is_seen = stderr().is_terminal();
     let mut shown = 0;
-    let step = |step: Step<'_>, drawn: &Drawn| {
+    let step = |step: SampleStep<'_>, drawn: &DrawnSample| {
         if is_seen && shown < drawn.requests {
             shown = drawn.requests;
             let (items, units) = (drawn.items, drawn.request_units);
@@ -114,7 +116,7 @@ async fn sample(arguments: &Arguments) -> anyhow::Result<ExitCode> {
 }
 
 /// Returns why there is no sample.
-fn nothing(drawn: &Drawn) -> String {
+fn nothing(drawn: &DrawnSample) -> String {
     let units = drawn.request_units;
     match &drawn.left_out {
         Some(left_out) => format!(
@@ -135,7 +137,12 @@ fn nothing(drawn: &Drawn) -> String {
 }
 
 /// Returns what was drawn, and the command to run next.
-fn told(drawn: &Drawn, container: &Container, draw: Draw, arguments: &Arguments) -> String {
+fn told(
+    drawn: &DrawnSample,
+    container: &LiveContainer,
+    draw: DrawSettings,
+    arguments: &SampleArguments,
+) -> String {
     let mut text = format!(
         "{} items of {} keys of {}: {} of the container, for {:.2} of at most {} request units in {} requests. \
          The seed was {}.\n",
@@ -174,7 +181,12 @@ fn told(drawn: &Drawn, container: &Container, draw: Draw, arguments: &Arguments)
 }
 
 /// Returns the command that takes the sample.
-fn command(drawn: &Drawn, container: &Container, unit: Unit, output: &Path) -> String {
+fn command(
+    drawn: &DrawnSample,
+    container: &LiveContainer,
+    unit: DrawUnit,
+    output: &Path,
+) -> String {
     let paths = container.paths();
     let key = quoted(&paths.join(","));
     let file = quoted(&output.to_string_lossy());
@@ -184,9 +196,9 @@ fn command(drawn: &Drawn, container: &Container, unit: Unit, output: &Path) -> S
     );
     if !drawn.is_complete {
         let sampled = match (unit, paths) {
-            (Unit::Items, _) => "items".to_owned(),
-            (Unit::Keys, [_]) => "keys".to_owned(),
-            (Unit::Keys, levels) => quoted(levels.first().map_or("", String::as_str)),
+            (DrawUnit::Items, _) => "items".to_owned(),
+            (DrawUnit::Keys, [_]) => "keys".to_owned(),
+            (DrawUnit::Keys, levels) => quoted(levels.first().map_or("", String::as_str)),
         };
         let all = drawn.items_in_container();
         command = format!("{command} --items-in-container {all} --sampled {sampled}");
@@ -209,7 +221,7 @@ fn thousands_of(n: u64) -> String {
 }
 
 /// The file of the sample. It has another name until it is complete, and goes with the program if it never is.
-struct Output {
+struct SampleFile {
     file: BufWriter<NamedTempFile>,
     /// Bytes of the portions that were kept.
     kept: u64,
@@ -218,7 +230,7 @@ struct Output {
     force: bool,
 }
 
-impl Output {
+impl SampleFile {
     /// Refuses what cannot be written before anything is spent.
     fn new(path: &Path, force: bool) -> anyhow::Result<Self> {
         let is_stdout = path == Path::new("-");
@@ -243,17 +255,17 @@ impl Output {
         self.path.is_none()
     }
 
-    fn take(&mut self, step: Step<'_>) -> io::Result<()> {
+    fn take(&mut self, step: SampleStep<'_>) -> io::Result<()> {
         match step {
-            Step::Item(item) => {
+            SampleStep::Item(item) => {
                 serde_json::to_writer(&mut self.file, item)?;
                 self.file.write_all(b"\n")
             }
-            Step::Keep => {
+            SampleStep::Keep => {
                 self.kept = self.file.stream_position()?;
                 Ok(())
             }
-            Step::Drop => {
+            SampleStep::Drop => {
                 self.file.seek(SeekFrom::Start(self.kept))?;
                 self.file.get_ref().as_file().set_len(self.kept)
             }
@@ -262,7 +274,7 @@ impl Output {
 
     /// Gives the file its name, or prints it.
     fn finish(mut self) -> anyhow::Result<()> {
-        self.take(Step::Drop).context("the sample cannot be written")?;
+        self.take(SampleStep::Drop).context("the sample cannot be written")?;
         let mut file = self.file.into_inner().context("the sample cannot be written")?;
         let Some(path) = self.path else {
             file.as_file_mut().rewind()?;

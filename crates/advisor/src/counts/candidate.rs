@@ -6,47 +6,47 @@ use datasketches::tuple::{
 use tributary_partitioning::{KeyStrategy, Part};
 
 use super::{
-    Prepared,
-    columns::{Columns, ColumnsOf, State},
+    columns::{CandidateColumns, KeyColumns, KeyState},
+    prepared::PreparedItem,
     times,
 };
 use crate::{
-    observed::HotPartitions,
-    report::Keys,
-    sketch::{Sampled, Tally},
+    observed::ObservedPartitions,
+    report::KeyDefects,
+    sketch::{KeyCounts, UniformSample},
 };
 
 /// Writes that are kept to see hot partitions over time.
-const EVENTS: usize = 1 << 15;
+const MAX_WRITE_EVENTS: usize = 1 << 15;
 
 /// The base-2 logarithm of the number of ids that are watched for changes of their key.
-const LG_IDS: u8 = 12;
+const LG_WATCHED_IDS: u8 = 12;
 
 /// The limit of the service for the value of a partition key, in bytes.
-pub(crate) const LONGEST_KEY: usize = 2_048;
+pub(crate) const MAX_KEY_BYTES: usize = 2_048;
 /// The same in containers without large partition keys (version 1 of the hash).
-pub(crate) const LONGEST_SMALL_KEY: usize = 101;
+pub(crate) const MAX_SMALL_KEY_BYTES: usize = 101;
 
 /// A candidate and its counts.
 #[derive(Debug)]
-pub(crate) struct Candidate {
+pub(crate) struct CandidateCounts {
     pub(crate) strategy: KeyStrategy,
-    columns: ColumnsOf,
+    columns: CandidateColumns,
     /// Items and bytes by key.
-    pub(crate) partitions: Tally<()>,
-    pub(crate) keys: Keys,
+    pub(crate) partitions: KeyCounts<()>,
+    pub(crate) keys: KeyDefects,
     /// When which key was written.
-    pub(crate) events: Sampled<Event>,
+    pub(crate) events: UniformSample<WriteEvent>,
     pub(crate) n_items: u64,
     pub(crate) bytes: u64,
-    versions: TupleSketch<FirstKey>,
+    versions: TupleSketch<FirstKeyPolicy>,
     /// Where the items are whose keys are read as measured.
-    pub(crate) hot: HotPartitions,
+    pub(crate) hot: ObservedPartitions,
 }
 
 /// A write.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Event {
+pub(crate) struct WriteEvent {
     /// In seconds since 1970.
     pub(crate) time: i64,
     /// The hash of its key, and of the parts of the key that are no period.
@@ -56,25 +56,25 @@ pub(crate) struct Event {
 
 /// Whether the versions of an item have one key.
 #[derive(Clone, Copy, Debug)]
-struct Versions {
+struct ItemVersions {
     first: u64,
     n: u32,
     changed: bool,
 }
 
 #[derive(Debug)]
-struct FirstKey;
+struct FirstKeyPolicy;
 
-impl SummaryPolicy for FirstKey {
-    type Summary = Versions;
+impl SummaryPolicy for FirstKeyPolicy {
+    type Summary = ItemVersions;
 
-    fn create(&self) -> Versions {
-        Versions { first: 0, n: 0, changed: false }
+    fn create(&self) -> ItemVersions {
+        ItemVersions { first: 0, n: 0, changed: false }
     }
 }
 
-impl SummaryUpdatePolicy<u64> for FirstKey {
-    fn update(&self, versions: &mut Versions, key: u64) {
+impl SummaryUpdatePolicy<u64> for FirstKeyPolicy {
+    fn update(&self, versions: &mut ItemVersions, key: u64) {
         if versions.n == 0 {
             versions.first = key;
         }
@@ -83,44 +83,44 @@ impl SummaryUpdatePolicy<u64> for FirstKey {
     }
 }
 
-impl Candidate {
-    pub(crate) fn new(strategy: KeyStrategy, columns: &mut Columns) -> Self {
+impl CandidateCounts {
+    pub(crate) fn new(strategy: KeyStrategy, columns: &mut KeyColumns) -> Self {
         #[expect(clippy::expect_used, reason = "the size is a constant that the sketch allows")]
-        let versions = TupleSketchBuilder::new(FirstKey)
-            .lg_k(LG_IDS)
+        let versions = TupleSketchBuilder::new(FirstKeyPolicy)
+            .lg_k(LG_WATCHED_IDS)
             .build()
             .expect("a size between 5 and 26");
         Self {
             columns: columns.of(&strategy),
             strategy,
-            partitions: Tally::new(),
-            keys: Keys::default(),
-            events: Sampled::new(EVENTS),
+            partitions: KeyCounts::new(),
+            keys: KeyDefects::default(),
+            events: UniformSample::new(MAX_WRITE_EVENTS),
             n_items: 0,
             bytes: 0,
             versions,
-            hot: HotPartitions::default(),
+            hot: ObservedPartitions::default(),
         }
     }
 
-    pub(crate) fn add(&mut self, items: &[Prepared<'_>]) {
+    pub(crate) fn add(&mut self, items: &[PreparedItem<'_>]) {
         let mut hashes = Vec::with_capacity(items.len());
         for item in items {
             self.n_items += 1;
             self.bytes += item.bytes;
             let (hash, length, state) = self.columns.key(item.value, &item.cells);
-            hashes.push((state <= State::Undefined).then_some(hash));
+            hashes.push((state <= KeyState::Undefined).then_some(hash));
             let keys = &mut self.keys;
             match state {
-                State::Value => {}
-                State::Null | State::NoKeyForNull => keys.null += 1,
-                State::Undefined | State::NoKeyForMissing => keys.missing += 1,
-                State::NotATime => keys.not_a_time += 1,
-                State::NotScalar => keys.not_scalar += 1,
+                KeyState::Value => {}
+                KeyState::Null | KeyState::NoKeyForNull => keys.null += 1,
+                KeyState::Undefined | KeyState::NoKeyForMissing => keys.missing += 1,
+                KeyState::NotATime => keys.not_a_time += 1,
+                KeyState::NotScalar => keys.not_scalar += 1,
             }
-            if state <= State::Undefined {
-                keys.too_long += u64::from(length > LONGEST_KEY);
-                keys.over_101_bytes += u64::from(length > LONGEST_SMALL_KEY);
+            if state <= KeyState::Undefined {
+                keys.too_long += u64::from(length > MAX_KEY_BYTES);
+                keys.over_101_bytes += u64::from(length > MAX_SMALL_KEY_BYTES);
                 keys.longest_bytes = keys.longest_bytes.max(length as u64);
                 self.add_key(hash, item);
             }
@@ -135,7 +135,7 @@ impl Candidate {
         });
     }
 
-    fn add_key(&mut self, hash: u64, item: &Prepared<'_>) {
+    fn add_key(&mut self, hash: u64, item: &PreparedItem<'_>) {
         // An item in this state has a key.
         let key = || self.strategy.key(item.value).unwrap_or_default();
         self.partitions.add(hash, key, item.bytes, item.cluster, |()| {});
@@ -144,7 +144,7 @@ impl Candidate {
         }
         if let Some(time) = item.time {
             let entity = || self.columns.entity(&item.cells);
-            self.events.offer(item.draw, || Event { time, key: hash, entity: entity() });
+            self.events.offer(item.draw, || WriteEvent { time, key: hash, entity: entity() });
         }
         if let Some(identity) = item.identity {
             self.versions.update(identity, hash);
@@ -152,7 +152,7 @@ impl Candidate {
     }
 
     /// Returns the writes whose time can be believed.
-    pub(crate) fn writes(&self) -> Vec<Event> {
+    pub(crate) fn writes(&self) -> Vec<WriteEvent> {
         let all = || self.events.iter().copied();
         let believed = times::believed(all().map(|event| event.time).collect());
         let Some((oldest, newest)) = believed else { return Vec::new() };

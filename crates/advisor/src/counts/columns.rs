@@ -17,21 +17,21 @@ use crate::sketch::hash;
 
 /// All parts of all candidates, each once, with the number of its property; and the properties.
 #[derive(Debug, Default)]
-pub(crate) struct Columns {
-    parts: Vec<(Part, Use, usize)>,
-    properties: Vec<Property>,
+pub(crate) struct KeyColumns {
+    parts: Vec<(Part, PartUse, usize)>,
+    properties: Vec<KeyProperty>,
 }
 
 /// A property that keys or requests name.
 #[derive(Debug)]
-struct Property {
+struct KeyProperty {
     path: Path,
     is_time: bool,
 }
 
 /// A property of an item.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Field<'a> {
+pub(crate) struct ItemField<'a> {
     pub(crate) value: Option<&'a Value>,
     /// The moment that it means, where it is used as a time.
     moment: Option<OffsetDateTime>,
@@ -39,7 +39,7 @@ pub(crate) struct Field<'a> {
 
 /// How a part is used: `1` and `"1"` are two values alone, and one text in a joined level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Use {
+enum PartUse {
     Alone,
     Joined,
 }
@@ -47,7 +47,7 @@ enum Use {
 /// The columns of a candidate, by level. With a class, the parts of a key depend on the item: then a key
 /// is made for each item.
 #[derive(Debug)]
-pub(crate) enum ColumnsOf {
+pub(crate) enum CandidateColumns {
     /// With the columns that are no period.
     Levels(Vec<Vec<usize>>, Vec<usize>),
     Classed(KeyStrategy),
@@ -55,19 +55,19 @@ pub(crate) enum ColumnsOf {
 
 /// A part of the key of an item.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Cell {
+pub(crate) struct KeyCell {
     hash: u64,
     length: usize,
-    state: State,
+    state: KeyState,
 }
 
 /// What became of a part, or of a key: the worst of its parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum State {
+pub(crate) enum KeyState {
     Value,
     /// The service has a key for it: all such items are in one partition.
     Null,
-    /// As [`State::Null`].
+    /// As [`KeyState::Null`].
     Undefined,
     NoKeyForNull,
     NoKeyForMissing,
@@ -75,23 +75,23 @@ pub(crate) enum State {
     NotScalar,
 }
 
-impl Columns {
+impl KeyColumns {
     /// Returns the columns of a candidate, and adds those that are new.
-    pub(crate) fn of(&mut self, strategy: &KeyStrategy) -> ColumnsOf {
+    pub(crate) fn of(&mut self, strategy: &KeyStrategy) -> CandidateColumns {
         if strategy.classes().is_some() {
-            return ColumnsOf::Classed(strategy.clone());
+            return CandidateColumns::Classed(strategy.clone());
         }
         let levels = strategy.levels().iter().map(|level| {
-            let used = if level.len() == 1 { Use::Alone } else { Use::Joined };
+            let used = if level.len() == 1 { PartUse::Alone } else { PartUse::Joined };
             level.iter().map(|part| self.column(part, used)).collect()
         });
         let levels: Vec<Vec<usize>> = levels.collect();
         let is_entity = |column: &usize| !matches!(self.parts[*column].0, Part::Period(..));
         let entity = levels.iter().flatten().copied().filter(is_entity).collect();
-        ColumnsOf::Levels(levels, entity)
+        CandidateColumns::Levels(levels, entity)
     }
 
-    fn column(&mut self, part: &Part, used: Use) -> usize {
+    fn column(&mut self, part: &Part, used: PartUse) -> usize {
         let known = self.parts.iter().position(|(one, so, _)| (one, *so) == (part, used));
         known.unwrap_or_else(|| {
             let property = match part {
@@ -107,7 +107,7 @@ impl Columns {
     pub(crate) fn property(&mut self, path: &Path) -> usize {
         let known = self.properties.iter().position(|property| property.path == *path);
         known.unwrap_or_else(|| {
-            self.properties.push(Property { path: path.clone(), is_time: false });
+            self.properties.push(KeyProperty { path: path.clone(), is_time: false });
             self.properties.len() - 1
         })
     }
@@ -120,40 +120,40 @@ impl Columns {
     }
 
     /// Returns the properties of an item.
-    pub(crate) fn fields<'a>(&self, item: &'a Value) -> Vec<Field<'a>> {
-        let field = |property: &Property| {
+    pub(crate) fn fields<'a>(&self, item: &'a Value) -> Vec<ItemField<'a>> {
+        let field = |property: &KeyProperty| {
             let value = property.path.find(item);
             let moment = || moment(&KeyValue::of(value).ok()?);
-            Field { value, moment: property.is_time.then(moment).flatten() }
+            ItemField { value, moment: property.is_time.then(moment).flatten() }
         };
         self.properties.iter().map(field).collect()
     }
 
     /// Returns the cells of an item with these properties.
-    pub(crate) fn cells(&self, fields: &[Field<'_>]) -> Vec<Cell> {
+    pub(crate) fn cells(&self, fields: &[ItemField<'_>]) -> Vec<KeyCell> {
         let cells = self.parts.iter().map(|(part, used, field)| cell(part, *used, &fields[*field]));
         cells.collect()
     }
 }
 
-impl Field<'_> {
+impl ItemField<'_> {
     /// Returns the moment in seconds since 1970.
     pub(crate) fn seconds(&self) -> Option<i64> {
         self.moment.map(OffsetDateTime::unix_timestamp)
     }
 }
 
-fn cell(part: &Part, used: Use, field: &Field<'_>) -> Cell {
-    let state = |state| Cell { hash: 0, length: 0, state };
+fn cell(part: &Part, used: PartUse, field: &ItemField<'_>) -> KeyCell {
+    let state = |state| KeyCell { hash: 0, length: 0, state };
     match (part, field.value) {
-        (_, Some(Value::Array(_) | Value::Object(_))) => state(State::NotScalar),
+        (_, Some(Value::Array(_) | Value::Object(_))) => state(KeyState::NotScalar),
         (Part::Value(_), Some(Value::String(text))) => text_cell(text, used),
         (Part::Value(_), value) => value_cell(&KeyValue::of(value), used),
-        (_, None) => state(State::NoKeyForMissing),
-        (_, Some(Value::Null)) => state(State::NoKeyForNull),
+        (_, None) => state(KeyState::NoKeyForMissing),
+        (_, Some(Value::Null)) => state(KeyState::NoKeyForNull),
         (Part::Period(_, granularity), Some(_)) => match field.moment {
             Some(moment) => text_cell(&granularity.period(moment).to_string(), used),
-            None => state(State::NotATime),
+            None => state(KeyState::NotATime),
         },
         (Part::Bucket(_, buckets), Some(Value::String(text))) => {
             text_cell(&buckets.bucket(text), used)
@@ -165,56 +165,56 @@ fn cell(part: &Part, used: Use, field: &Field<'_>) -> Cell {
     }
 }
 
-fn value_cell(value: &Result<KeyValue, NotScalar>, used: Use) -> Cell {
-    let state = |state| Cell { hash: 0, length: 0, state };
+fn value_cell(value: &Result<KeyValue, NotScalar>, used: PartUse) -> KeyCell {
+    let state = |state| KeyCell { hash: 0, length: 0, state };
     match (used, value) {
-        (_, Err(NotScalar)) => state(State::NotScalar),
-        (Use::Joined, Ok(KeyValue::Undefined)) => state(State::NoKeyForMissing),
-        (Use::Joined, Ok(KeyValue::Null)) => state(State::NoKeyForNull),
-        (Use::Joined, Ok(value)) => text_cell(&value.text().unwrap_or_default(), used),
-        (Use::Alone, Ok(value)) => {
+        (_, Err(NotScalar)) => state(KeyState::NotScalar),
+        (PartUse::Joined, Ok(KeyValue::Undefined)) => state(KeyState::NoKeyForMissing),
+        (PartUse::Joined, Ok(KeyValue::Null)) => state(KeyState::NoKeyForNull),
+        (PartUse::Joined, Ok(value)) => text_cell(&value.text().unwrap_or_default(), used),
+        (PartUse::Alone, Ok(value)) => {
             let (length, state) = alone(value);
-            Cell { hash: hash(value), length, state }
+            KeyCell { hash: hash(value), length, state }
         }
     }
 }
 
-fn text_cell(text: &str, used: Use) -> Cell {
+fn text_cell(text: &str, used: PartUse) -> KeyCell {
     let length = match used {
-        Use::Alone => text.len(),
+        PartUse::Alone => text.len(),
         // Two characters are written as two each, and a separator stands between parts.
-        Use::Joined => {
+        PartUse::Joined => {
             text.len() + text.bytes().filter(|byte| matches!(byte, b'_' | b'~')).count() + 1
         }
     };
-    Cell { hash: hash(text), length, state: State::Value }
+    KeyCell { hash: hash(text), length, state: KeyState::Value }
 }
 
 /// Returns the length of a value that is a level by itself, and its state.
-fn alone(value: &KeyValue) -> (usize, State) {
+fn alone(value: &KeyValue) -> (usize, KeyState) {
     match value {
-        KeyValue::Undefined => (0, State::Undefined),
-        KeyValue::Null => (0, State::Null),
-        KeyValue::Text(text) => (text.len(), State::Value),
-        KeyValue::Bool(_) | KeyValue::Number(_) => (0, State::Value),
+        KeyValue::Undefined => (0, KeyState::Undefined),
+        KeyValue::Null => (0, KeyState::Null),
+        KeyValue::Text(text) => (text.len(), KeyState::Value),
+        KeyValue::Bool(_) | KeyValue::Number(_) => (0, KeyState::Value),
     }
 }
 
-fn classed_key(strategy: &KeyStrategy, item: &Value) -> (u64, usize, State) {
+fn classed_key(strategy: &KeyStrategy, item: &Value) -> (u64, usize, KeyState) {
     match strategy.key(item) {
         Ok(key) => {
             let levels = key.values().iter().map(alone);
             let (length, state) = levels
-                .fold((0, State::Value), |(longest, worst), (length, state)| {
+                .fold((0, KeyState::Value), |(longest, worst), (length, state)| {
                     (longest.max(length), worst.max(state))
                 });
             (hash(&key), length, state)
         }
-        Err(error) => (0, 0, State::from(error)),
+        Err(error) => (0, 0, KeyState::from(error)),
     }
 }
 
-impl From<KeyError> for State {
+impl From<KeyError> for KeyState {
     fn from(error: KeyError) -> Self {
         match error {
             KeyError::Missing(_) => Self::NoKeyForMissing,
@@ -225,22 +225,22 @@ impl From<KeyError> for State {
     }
 }
 
-impl ColumnsOf {
+impl CandidateColumns {
     /// Returns the hash of the parts of the key that are no period. With a class there are none.
-    pub(crate) fn entity(&self, cells: &[Cell]) -> u64 {
+    pub(crate) fn entity(&self, cells: &[KeyCell]) -> u64 {
         let Self::Levels(_, columns) = self else { return 0 };
         let cells = columns.iter().filter_map(|column| cells.get(*column));
         hash(&cells.map(|cell| cell.hash).collect::<Vec<_>>())
     }
 
     /// Returns the hash of the key, the length of its longest level in bytes, and its state.
-    pub(crate) fn key(&self, item: &Value, cells: &[Cell]) -> (u64, usize, State) {
+    pub(crate) fn key(&self, item: &Value, cells: &[KeyCell]) -> (u64, usize, KeyState) {
         let levels = match self {
             Self::Levels(levels, _) => levels,
             Self::Classed(strategy) => return classed_key(strategy, item),
         };
         let mut hasher = XxHash64::with_seed(0);
-        let (mut longest, mut worst) = (0, State::Value);
+        let (mut longest, mut worst) = (0, KeyState::Value);
         for level in levels {
             let mut length = 0;
             for cell in level.iter().filter_map(|column| cells.get(*column)) {

@@ -3,14 +3,14 @@
 //! A time decides much: `{"last": …}` ends at the newest, and the load of a minute is found between the
 //! oldest and the newest. One date of the year 9999, or one clock that is ahead, must not decide it. So
 //! the ends are quantiles: a time is left out if it is among the outermost half percent, and farther
-//! out than three times the step between the outermost two percent. Of fewer than [`FEW`] times, one is
+//! out than three times the step between the outermost two percent. Of fewer than [`MIN_QUANTILE_TIMES`] times, one is
 //! left out that lies farther from the others than all of them from each other.
 
 /// Quantiles of fewer times say nothing.
-const FEW: usize = 100;
+const MIN_QUANTILE_TIMES: usize = 100;
 
 /// One time apart from less than so many others is no outlier.
-const LEAST: usize = 10;
+const MIN_OUTLIER_TIMES: usize = 10;
 
 /// Writes of at least so many seconds, a day, without the first and the last twentieth: what is written
 /// within less was imported or copied.
@@ -35,12 +35,12 @@ fn end(sorted: &[i64]) -> Option<i64> {
 fn fence(sorted: &[i64]) -> Option<i64> {
     let (first, last) = (*sorted.first()?, *sorted.last()?);
     let n = sorted.len();
-    if n < LEAST {
+    if n < MIN_OUTLIER_TIMES {
         return Some(last);
     }
     // Of a thousand: the element that so many are not greater than.
     let at = |thousandths: usize| sorted[(n - 1) * thousandths / 1_000];
-    if n < FEW {
+    if n < MIN_QUANTILE_TIMES {
         let next = sorted[n - 2];
         return Some(next.saturating_add(next.saturating_sub(first)));
     }

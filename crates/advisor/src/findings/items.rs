@@ -1,14 +1,14 @@
 //! Checks of the keys of single items.
 
-use super::{INVALID_KEY, LIMITS, LONG_KEY, MISSING_KEY, NULL_KEY};
 use crate::{
-    report::{Finding, Report, Severity},
+    checks::{INVALID_KEY, LIMITS_SOURCE, LONG_KEY, MISSING_KEY, NULL_KEY},
+    report::{CandidateEstimates, Finding, Severity},
     words::counted,
 };
 
-pub(super) fn keys_of_items(report: &Report) -> Vec<Finding> {
-    let keys = &report.keys;
-    let of = crate::sketch::float(report.items.max(1));
+pub(super) fn keys_of_items(estimates: &CandidateEstimates) -> Vec<Finding> {
+    let keys = &estimates.keys;
+    let of = crate::sketch::float(estimates.items.max(1));
     let finding = |code, n: u64, source, what: &str| {
         (n > 0).then(|| Finding {
             code,
@@ -19,11 +19,11 @@ pub(super) fn keys_of_items(report: &Report) -> Vec<Finding> {
             sentence: format!(
                 "{} of {} {what}",
                 counted(crate::sketch::float(n), "item"),
-                report.items
+                estimates.items
             ),
         })
     };
-    let is_computed = report
+    let is_computed = estimates
         .strategy
         .levels()
         .iter()
@@ -48,7 +48,7 @@ pub(super) fn keys_of_items(report: &Report) -> Vec<Finding> {
         finding(
             LONG_KEY,
             keys.too_long,
-            LIMITS,
+            LIMITS_SOURCE,
             "have a key of more than 2,048 bytes, which the service refuses.",
         ),
     ]

@@ -1,21 +1,21 @@
 //! Checks of requests, and of the limits of a logical partition.
 
-use super::{
-    ALERTS, CHECKLIST, CROSS_PARTITION_QUERIES, FAR_REQUEST_UNITS, LARGE_BYTES, LARGE_PARTITION,
-    LEAST_ALIGNED, LIMITS, MOST_CROSS_PARTITION, NOT_ALIGNED, SPANNING_TRANSACTION,
-    THROUGHPUT_LIMIT,
-};
 use crate::{
+    checks::{
+        ALERTS_SOURCE, CHECKLIST_SOURCE, CROSS_PARTITION_QUERIES, FAR_REQUEST_UNITS,
+        LARGE_PARTITION, LARGE_PARTITION_BYTES, LIMITS_SOURCE, MAX_CROSS_PARTITION_SHARE,
+        MIN_ALIGNED_SHARE, NOT_ALIGNED, SPANNING_TRANSACTION, THROUGHPUT_LIMIT,
+    },
     limits::{GB, PARTITION_BYTES, PARTITION_REQUEST_UNITS},
-    report::{Finding, Report, Severity},
+    report::{CandidateEstimates, Finding, Severity},
     words::{counted, percent, whole},
 };
 
-pub(super) fn not_aligned(report: &Report) -> Option<Finding> {
-    let aligned = report.aligned.filter(|aligned| *aligned < LEAST_ALIGNED)?;
+pub(super) fn not_aligned(estimates: &CandidateEstimates) -> Option<Finding> {
+    let aligned = estimates.aligned.filter(|aligned| *aligned < MIN_ALIGNED_SHARE)?;
     let worst =
-        report.requests.iter().filter(|request| !request.names.is_one_place()).max_by(|a, b| {
-            let cost = |request: &crate::report::RequestReport| {
+        estimates.requests.iter().filter(|request| !request.names.is_one_place()).max_by(|a, b| {
+            let cost = |request: &crate::report::RequestEstimates| {
                 request.request_units_per_day.unwrap_or(request.request_units)
             };
             cost(a).total_cmp(&cost(b))
@@ -29,9 +29,9 @@ pub(super) fn not_aligned(report: &Report) -> Option<Finding> {
     Some(Finding {
         code: NOT_ALIGNED,
         severity: Severity::Warning,
-        threshold: LEAST_ALIGNED,
+        threshold: MIN_ALIGNED_SHARE,
         measured: aligned,
-        source: CHECKLIST,
+        source: CHECKLIST_SOURCE,
         sentence: format!(
             "{} of the requests name the key, or the first levels of one with levels.{worst}",
             percent(aligned)
@@ -39,29 +39,29 @@ pub(super) fn not_aligned(report: &Report) -> Option<Finding> {
     })
 }
 
-pub(super) fn cross_partition_queries(report: &Report) -> Option<Finding> {
-    let share = report.cross_partition.filter(|share| *share > MOST_CROSS_PARTITION)?;
+pub(super) fn cross_partition_queries(estimates: &CandidateEstimates) -> Option<Finding> {
+    let share = estimates.cross_partition.filter(|share| *share > MAX_CROSS_PARTITION_SHARE)?;
     Some(Finding {
         code: CROSS_PARTITION_QUERIES,
         severity: Severity::Warning,
-        threshold: MOST_CROSS_PARTITION,
+        threshold: MAX_CROSS_PARTITION_SHARE,
         measured: share,
-        source: ALERTS,
+        source: ALERTS_SOURCE,
         sentence: format!(
             "{} of the queries visit all partitions. Their cost grows with the container: it has {} now.",
             percent(share),
-            counted(report.physical_partitions, "physical partition")
+            counted(estimates.physical_partitions, "physical partition")
         ),
     })
 }
 
-pub(super) fn large_partition(report: &Report) -> Option<Finding> {
-    let growth = &report.growth;
+pub(super) fn large_partition(estimates: &CandidateEstimates) -> Option<Finding> {
+    let growth = &estimates.growth;
     let soon = growth.days_to_20_gb.filter(|days| *days < 365.0);
-    if growth.largest_bytes < LARGE_BYTES && soon.is_none() {
+    if growth.largest_bytes < LARGE_PARTITION_BYTES && soon.is_none() {
         return None;
     }
-    let key = report.by_bytes.top.first().map(|top| top.key.clone()).unwrap_or_default();
+    let key = estimates.by_bytes.top.first().map(|top| top.key.clone()).unwrap_or_default();
     let when = match soon {
         Some(days) if days <= 0.0 => " Writes to it are refused there.".to_owned(),
         Some(days) => {
@@ -72,9 +72,13 @@ pub(super) fn large_partition(report: &Report) -> Option<Finding> {
     Some(Finding {
         code: LARGE_PARTITION,
         severity: Severity::Warning,
-        threshold: LARGE_BYTES,
+        threshold: LARGE_PARTITION_BYTES,
         measured: growth.largest_bytes,
-        source: if growth.largest_bytes < LARGE_BYTES { LIMITS } else { ALERTS },
+        source: if growth.largest_bytes < LARGE_PARTITION_BYTES {
+            LIMITS_SOURCE
+        } else {
+            ALERTS_SOURCE
+        },
         sentence: format!(
             "The largest logical partition, {key}, has {:.1} GB of the {:.0} GB that one can have.{when} Add a \
              period or a second level to the key.",
@@ -84,8 +88,8 @@ pub(super) fn large_partition(report: &Report) -> Option<Finding> {
     })
 }
 
-pub(super) fn throughput_limit(report: &Report) -> Option<Finding> {
-    let growth = &report.growth;
+pub(super) fn throughput_limit(estimates: &CandidateEstimates) -> Option<Finding> {
+    let growth = &estimates.growth;
     let busiest = growth.busiest_request_units_per_second?;
     // From far below the limit, a straight line into the future says nothing.
     let is_near = busiest >= FAR_REQUEST_UNITS;
@@ -107,7 +111,7 @@ pub(super) fn throughput_limit(report: &Report) -> Option<Finding> {
         severity: Severity::Warning,
         threshold: PARTITION_REQUEST_UNITS,
         measured: busiest,
-        source: LIMITS,
+        source: LIMITS_SOURCE,
         sentence: format!(
             "The busiest logical partition needs {} RU/s at its peak, of the {} that one can have.{when}",
             whole(busiest),
@@ -116,8 +120,8 @@ pub(super) fn throughput_limit(report: &Report) -> Option<Finding> {
     })
 }
 
-pub(super) fn spanning_transaction(report: &Report) -> Option<Finding> {
-    let spans: Vec<_> = report
+pub(super) fn spanning_transaction(estimates: &CandidateEstimates) -> Option<Finding> {
+    let spans: Vec<_> = estimates
         .requests
         .iter()
         .filter(|request| request.transaction_fits == Some(false))

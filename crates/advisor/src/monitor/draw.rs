@@ -30,9 +30,9 @@ use serde_json::{Value, value::RawValue};
 use twox_hash::XxHash64;
 
 use super::{
-    endings::{ENOUGH_ITEMS, Endings, Next, Search},
-    scan::{Container, PAGE, charge, everything, query_of},
-    windows::{Windows, has_hashes, hash},
+    endings::{EndingSearch, IdEndings, MIN_ENDING_ITEMS, SearchStep},
+    scan::{LiveContainer, MAX_PAGE_ITEMS, charge, everything, query_of},
+    windows::{HashWindows, has_hashes, hash},
 };
 use crate::sample::MAX_ITEM_BYTES;
 
@@ -43,24 +43,24 @@ pub const MIN_REQUEST_UNITS: f64 = 20.0;
 const QUERY_REQUEST_UNITS: f64 = 2.0;
 
 /// Items of a page before the price of an item is known.
-const FIRST_PAGE: u32 = 1;
+const FIRST_PAGE_ITEMS: u32 = 1;
 
 /// A portion costs about this part of what is left, and a page at most.
-const PART: f64 = 8.0;
+const PORTION_DIVISOR: f64 = 8.0;
 
 /// The sample ends where less than this part of the bound is left.
-const LEAST_PART: f64 = 20.0;
+const MIN_LEFT_DIVISOR: f64 = 20.0;
 
 /// Portions of the items that are drawn by the ends of their ids.
-const PORTIONS_OF_ENDINGS: usize = 4;
+const ENDING_PORTIONS: usize = 4;
 
 /// Attempts of a portion that the service throttles, after those of the SDK, and the first pause.
-const ATTEMPTS: u32 = 7;
+const MAX_ATTEMPTS: u32 = 7;
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 
 /// What is drawn at random.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unit {
+pub enum DrawUnit {
     /// Keys, each with all its items. Of a hierarchical key, values of its first level.
     Keys,
     /// Single items.
@@ -69,9 +69,9 @@ pub enum Unit {
 
 /// A sample to draw.
 #[derive(Clone, Copy, Debug)]
-pub struct Draw {
+pub struct DrawSettings {
     /// What is drawn.
-    pub unit: Unit,
+    pub unit: DrawUnit,
     /// What the sample may cost.
     pub request_units: f64,
     /// The same seed draws the same keys or items.
@@ -80,7 +80,7 @@ pub struct Draw {
 
 /// A step of writing a sample.
 #[derive(Clone, Copy, Debug)]
-pub enum Step<'a> {
+pub enum SampleStep<'a> {
     /// An item of a portion.
     Item(&'a Value),
     /// The portion belongs to the sample.
@@ -91,7 +91,7 @@ pub enum Step<'a> {
 
 /// What was drawn.
 #[derive(Clone, Debug, Default)]
-pub struct Drawn {
+pub struct DrawnSample {
     /// Items.
     pub items: u64,
     /// Keys of the container among them.
@@ -105,14 +105,14 @@ pub struct Drawn {
     /// Requests to the store, the SDK's own retries included.
     pub requests: u64,
     /// What the bound did not pay for, where it has a larger key than the sample.
-    pub left_out: Option<LeftOut>,
+    pub left_out: Option<DroppedPortions>,
     /// Items that cannot be read or are larger than an item may be, without those of dropped portions.
     pub unreadable: u64,
 }
 
 /// Portions that were dropped.
 #[derive(Clone, Debug)]
-pub struct LeftOut {
+pub struct DroppedPortions {
     /// Their items, at least: those that were read.
     pub items: u64,
     /// The largest key among them as a JSON array, and its items, at least.
@@ -121,7 +121,7 @@ pub struct LeftOut {
 
 /// A portion that was read.
 #[derive(Debug, Default)]
-struct Portion {
+struct SamplePortion {
     items: u64,
     unreadable: u64,
     request_units: f64,
@@ -131,16 +131,16 @@ struct Portion {
 
 /// What a portion may read.
 #[derive(Clone, Copy, Debug)]
-struct Cap {
+struct PortionCap {
     request_units: f64,
     items: u64,
 }
 
 /// A sample while it is drawn.
-struct Run<'a, W> {
-    container: &'a Container,
-    draw: Draw,
-    drawn: Drawn,
+struct DrawRun<'a, W> {
+    container: &'a LiveContainer,
+    draw: DrawSettings,
+    drawn: DrawnSample,
     keys: HashSet<u64>,
     /// The items of the largest key of a portion that was kept.
     largest: u64,
@@ -151,7 +151,7 @@ struct Run<'a, W> {
     write: W,
 }
 
-impl Drawn {
+impl DrawnSample {
     /// Returns the items of the container, estimated by the share.
     #[expect(
         clippy::cast_precision_loss,
@@ -167,16 +167,16 @@ impl Drawn {
     }
 }
 
-impl Container {
+impl LiveContainer {
     /// Draws a sample, with low priority where the account has priorities. `write` gets each item, after each
     /// portion the step that keeps or drops it, and what was drawn so far.
     pub async fn draw(
         &self,
-        draw: Draw,
-        write: impl FnMut(Step<'_>, &Drawn) -> io::Result<()>,
-    ) -> anyhow::Result<Drawn> {
-        let drawn = Drawn::default();
-        let mut run = Run {
+        draw: DrawSettings,
+        write: impl FnMut(SampleStep<'_>, &DrawnSample) -> io::Result<()>,
+    ) -> anyhow::Result<DrawnSample> {
+        let drawn = DrawnSample::default();
+        let mut run = DrawRun {
             container: self,
             draw,
             drawn,
@@ -192,19 +192,19 @@ impl Container {
             return Ok(run.drawn);
         }
         match draw.unit {
-            Unit::Keys => run.keys().await?,
-            Unit::Items => run.items().await?,
+            DrawUnit::Keys => run.keys().await?,
+            DrawUnit::Items => run.items().await?,
         }
         Ok(run.drawn)
     }
 }
 
-impl<W: FnMut(Step<'_>, &Drawn) -> io::Result<()>> Run<'_, W> {
+impl<W: FnMut(SampleStep<'_>, &DrawnSample) -> io::Result<()>> DrawRun<'_, W> {
     /// Reads one item, which tells the price of others. Returns true where there is none.
     async fn is_empty(&mut self) -> anyhow::Result<bool> {
-        let cap = Cap { request_units: self.left(), items: 0 };
+        let cap = PortionCap { request_units: self.left(), items: 0 };
         let first = self.portion(&everything(), &FeedRange::full(), cap, &mut |_| ()).await?;
-        (self.write)(Step::Drop, &self.drawn)?;
+        (self.write)(SampleStep::Drop, &self.drawn)?;
         Ok(first.is_whole && first.items + first.unreadable == 0)
     }
 
@@ -218,12 +218,12 @@ impl<W: FnMut(Step<'_>, &Drawn) -> io::Result<()>> Run<'_, W> {
         }
         let seed = self.draw.seed;
         let [high, low] = [0, 1].map(|half| u128::from(XxHash64::oneshot(seed, &[half])));
-        let mut windows = Windows::new(high << 64 | low);
+        let mut windows = HashWindows::new(high << 64 | low);
         while let Some(window) = windows.next()
             && self.goes_on()
         {
             let left = self.left();
-            let cap = Cap { request_units: left / 2.0, items: u64::MAX };
+            let cap = PortionCap { request_units: left / 2.0, items: u64::MAX };
             let range = window.range()?;
             let portion = self.portion(&everything(), &range, cap, &mut |_| ()).await;
             let portion = portion.map_err(refused)?;
@@ -231,7 +231,7 @@ impl<W: FnMut(Step<'_>, &Drawn) -> io::Result<()>> Run<'_, W> {
             let factor = match (is_kept, portion.items) {
                 (false, _) => 0.0,
                 (true, 0) => f64::INFINITY,
-                (true, _) => left / PART / portion.request_units.max(1.0),
+                (true, _) => left / PORTION_DIVISOR / portion.request_units.max(1.0),
             };
             windows.pass(window, is_kept, factor);
             self.drawn.share = windows.share();
@@ -245,17 +245,20 @@ impl<W: FnMut(Step<'_>, &Drawn) -> io::Result<()>> Run<'_, W> {
 
     /// Draws single items.
     async fn items(&mut self) -> anyhow::Result<()> {
-        let mut endings = Endings::default();
+        let mut endings = IdEndings::default();
         let mut see = |item: &Value| {
             item.get("id").and_then(Value::as_str).into_iter().for_each(|id| endings.see(id));
         };
-        let cap = Cap { request_units: self.left() / PART, items: PAGE.into() };
+        let cap = PortionCap {
+            request_units: self.left() / PORTION_DIVISOR,
+            items: MAX_PAGE_ITEMS.into(),
+        };
         let first = self.portion(&everything(), &FeedRange::full(), cap, &mut see).await?;
         if first.is_whole {
             (self.drawn.share, self.drawn.is_complete) = (1.0, true);
             return Ok(self.settle(first, true)?);
         }
-        (self.write)(Step::Drop, &self.drawn)?;
+        (self.write)(SampleStep::Drop, &self.drawn)?;
         if !endings.tell() {
             bail!(
                 "the ids end in the same character, so items cannot be drawn at random by the ends of their ids; \
@@ -264,11 +267,11 @@ impl<W: FnMut(Step<'_>, &Drawn) -> io::Result<()>> Run<'_, W> {
         }
         let (length, n) = self.search(&endings).await?;
         let some = endings.some(length, n, self.draw.seed);
-        for endings_of_portion in some.chunks(some.len().div_ceil(PORTIONS_OF_ENDINGS)) {
+        for endings_of_portion in some.chunks(some.len().div_ceil(ENDING_PORTIONS)) {
             if !self.goes_on() {
                 break;
             }
-            let cap = Cap { request_units: self.left(), items: u64::MAX };
+            let cap = PortionCap { request_units: self.left(), items: u64::MAX };
             let query = query_of(endings_of_portion)?;
             let portion = self.portion(&query, &FeedRange::full(), cap, &mut |_| ()).await?;
             let is_kept = portion.is_whole;
@@ -278,7 +281,7 @@ impl<W: FnMut(Step<'_>, &Drawn) -> io::Result<()>> Run<'_, W> {
                 self.drawn.share += share;
             }
             // The items of a dropped portion are any: nothing is missing but their number.
-            (self.write)(if is_kept { Step::Keep } else { Step::Drop }, &self.drawn)?;
+            (self.write)(if is_kept { SampleStep::Keep } else { SampleStep::Drop }, &self.drawn)?;
             if !is_kept {
                 break;
             }
@@ -288,19 +291,19 @@ impl<W: FnMut(Step<'_>, &Drawn) -> io::Result<()>> Run<'_, W> {
     }
 
     /// Returns the length and the number of endings that find as many items as most of what is left pays for.
-    async fn search(&mut self, endings: &Endings) -> anyhow::Result<(u32, u64)> {
-        let mut search = Search::new();
+    async fn search(&mut self, endings: &IdEndings) -> anyhow::Result<(u32, u64)> {
+        let mut search = EndingSearch::new();
         loop {
             let wanted = self.affordable();
-            if wanted < ENOUGH_ITEMS || !self.goes_on() {
+            if wanted < MIN_ENDING_ITEMS || !self.goes_on() {
                 bail!("the request units are too few to draw items by the ends of their ids");
             }
             let query = query_of(&endings.some(search.length, 1, self.draw.seed))?;
-            let cap = Cap { request_units: self.left() / 4.0, items: wanted };
+            let cap = PortionCap { request_units: self.left() / 4.0, items: wanted };
             let found = self.portion(&query, &FeedRange::full(), cap, &mut |_| ()).await?;
-            (self.write)(Step::Drop, &self.drawn)?;
+            (self.write)(SampleStep::Drop, &self.drawn)?;
             let found = if found.is_whole { found.items } else { wanted };
-            if let Next::Take { length, endings: n } = search.next(endings, found, wanted) {
+            if let SearchStep::Take { length, endings: n } = search.next(endings, found, wanted) {
                 return Ok((length, n));
             }
         }
@@ -311,15 +314,15 @@ impl<W: FnMut(Step<'_>, &Drawn) -> io::Result<()>> Run<'_, W> {
         &mut self,
         query: &Query,
         range: &FeedRange,
-        cap: Cap,
+        cap: PortionCap,
         see: &mut impl FnMut(&Value),
-    ) -> anyhow::Result<Portion> {
+    ) -> anyhow::Result<SamplePortion> {
         let mut pause = FIRST_PAUSE;
         let mut attempt = 1;
         loop {
             match self.attempt(query, range, cap, see).await {
-                Err(error) if attempt < ATTEMPTS && is_throttled(&error) => {
-                    (self.write)(Step::Drop, &self.drawn)?;
+                Err(error) if attempt < MAX_ATTEMPTS && is_throttled(&error) => {
+                    (self.write)(SampleStep::Drop, &self.drawn)?;
                     tokio::time::sleep(pause).await;
                     pause *= 2;
                     attempt += 1;
@@ -333,12 +336,12 @@ impl<W: FnMut(Step<'_>, &Drawn) -> io::Result<()>> Run<'_, W> {
         &mut self,
         query: &Query,
         range: &FeedRange,
-        cap: Cap,
+        cap: PortionCap,
         see: &mut impl FnMut(&Value),
-    ) -> anyhow::Result<Portion> {
-        let is_window = self.draw.unit == Unit::Keys;
+    ) -> anyhow::Result<SamplePortion> {
+        let is_window = self.draw.unit == DrawUnit::Keys;
         let container = self.container;
-        let mut portion = Portion::default();
+        let mut portion = SamplePortion::default();
         let size = self.page();
         let pages = container.pages::<Box<RawValue>>(query.clone(), range.clone(), size);
         let mut pages = pages.await?;
@@ -374,7 +377,7 @@ impl<W: FnMut(Step<'_>, &Drawn) -> io::Result<()>> Run<'_, W> {
                 let key = container.strategy.key(&item).map(|key| key.to_string());
                 *portion.keys.entry(key.unwrap_or_else(|_| "no key".to_owned())).or_default() += 1;
                 portion.items += 1;
-                (self.write)(Step::Item(&item), &self.drawn)
+                (self.write)(SampleStep::Item(&item), &self.drawn)
                     .context("the item cannot be written")?;
             }
             if portion.items + portion.unreadable > cap.items || !self.pays(cap, &portion) {
@@ -386,8 +389,8 @@ impl<W: FnMut(Step<'_>, &Drawn) -> io::Result<()>> Run<'_, W> {
     }
 
     /// Keeps or drops a portion of keys.
-    fn settle(&mut self, portion: Portion, is_kept: bool) -> io::Result<()> {
-        (self.write)(if is_kept { Step::Keep } else { Step::Drop }, &self.drawn)?;
+    fn settle(&mut self, portion: SamplePortion, is_kept: bool) -> io::Result<()> {
+        (self.write)(if is_kept { SampleStep::Keep } else { SampleStep::Drop }, &self.drawn)?;
         if is_kept {
             self.add(&portion);
             return Ok(());
@@ -400,11 +403,11 @@ impl<W: FnMut(Step<'_>, &Drawn) -> io::Result<()>> Run<'_, W> {
             Some(before) if before.largest.1 >= largest.1 => before.largest,
             _ => largest,
         };
-        self.drawn.left_out = Some(LeftOut { items, largest });
+        self.drawn.left_out = Some(DroppedPortions { items, largest });
         Ok(())
     }
 
-    fn add(&mut self, portion: &Portion) {
+    fn add(&mut self, portion: &SamplePortion) {
         self.drawn.items += portion.items;
         self.drawn.unreadable += portion.unreadable;
         self.largest = portion.keys.values().copied().fold(self.largest, u64::max);
@@ -418,11 +421,11 @@ impl<W: FnMut(Step<'_>, &Drawn) -> io::Result<()>> Run<'_, W> {
 
     /// Returns true when another portion is worth its first page.
     fn goes_on(&self) -> bool {
-        self.left() >= (2.0 * self.dearest_page).max(self.draw.request_units / LEAST_PART)
+        self.left() >= (2.0 * self.dearest_page).max(self.draw.request_units / MIN_LEFT_DIVISOR)
     }
 
     /// Returns true when the bound and the cap of the portion pay for its next page.
-    fn pays(&self, cap: Cap, portion: &Portion) -> bool {
+    fn pays(&self, cap: PortionCap, portion: &SamplePortion) -> bool {
         let is_within = portion.request_units + self.dearest_page <= cap.request_units;
         is_within && 2.0 * self.dearest_page <= self.left()
     }
@@ -431,9 +434,10 @@ impl<W: FnMut(Step<'_>, &Drawn) -> io::Result<()>> Run<'_, W> {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at most 100")]
     fn page(&self) -> u32 {
         if self.dearest_item == 0.0 {
-            return FIRST_PAGE;
+            return FIRST_PAGE_ITEMS;
         }
-        (self.left() / PART / self.dearest_item).clamp(1.0, f64::from(PAGE)) as u32
+        (self.left() / PORTION_DIVISOR / self.dearest_item).clamp(1.0, f64::from(MAX_PAGE_ITEMS))
+            as u32
     }
 
     /// Returns how many items three quarters of what is left pay for.

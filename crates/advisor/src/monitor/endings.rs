@@ -16,22 +16,22 @@ use std::collections::BTreeSet;
 use twox_hash::XxHash64;
 
 /// Items that an ending must find to say how many others find.
-pub(super) const ENOUGH_ITEMS: u64 = 5;
+pub(super) const MIN_ENDING_ITEMS: u64 = 5;
 
 /// The length of the ending that is tried first, and of the longest.
-const FIRST_LENGTH: u32 = 4;
-const MAX_LENGTH: u32 = 12;
+const FIRST_ENDING_LENGTH: u32 = 4;
+const MAX_ENDING_LENGTH: u32 = 12;
 
 /// Endings of one query.
 const MAX_ENDINGS: u64 = 64;
 
 /// The characters in which ids end.
 #[derive(Debug, Default)]
-pub(super) struct Endings(BTreeSet<char>);
+pub(super) struct IdEndings(BTreeSet<char>);
 
 /// The search for a length of endings.
 #[derive(Debug)]
-pub(super) struct Search {
+pub(super) struct EndingSearch {
     pub(super) length: u32,
     /// A length whose ending has found too few, and how many.
     few: Option<(u32, u64)>,
@@ -40,41 +40,41 @@ pub(super) struct Search {
 
 /// The next step of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Next {
+pub(super) enum SearchStep {
     /// Try one ending of the length of the search.
     Try,
     /// Take so many endings of this length.
     Take { length: u32, endings: u64 },
 }
 
-impl Search {
+impl EndingSearch {
     pub(super) fn new() -> Self {
-        Self { length: FIRST_LENGTH, few: None, was_lengthened: false }
+        Self { length: FIRST_ENDING_LENGTH, few: None, was_lengthened: false }
     }
 
     /// Returns what to do after an ending has found so many items. Each try changes the length in one direction,
     /// so there are few of them.
-    pub(super) fn next(&mut self, endings: &Endings, found: u64, wanted: u64) -> Next {
+    pub(super) fn next(&mut self, endings: &IdEndings, found: u64, wanted: u64) -> SearchStep {
         let mut of = (self.length, found);
-        if found >= wanted && self.length < MAX_LENGTH {
+        if found >= wanted && self.length < MAX_ENDING_LENGTH {
             let Some(few) = self.few else {
                 self.length += 1;
                 self.was_lengthened = true;
-                return Next::Try;
+                return SearchStep::Try;
             };
             // One character more finds too few, so several of those are taken.
             of = few;
-        } else if found < ENOUGH_ITEMS && self.length > 1 && !self.was_lengthened {
+        } else if found < MIN_ENDING_ITEMS && self.length > 1 && !self.was_lengthened {
             self.few = Some(of);
             self.length -= 1;
-            return Next::Try;
+            return SearchStep::Try;
         }
         let (length, n) = endings.plan(of.0, of.1, wanted);
-        Next::Take { length, endings: n }
+        SearchStep::Take { length, endings: n }
     }
 }
 
-impl Endings {
+impl IdEndings {
     /// Sees an id.
     pub(super) fn see(&mut self, id: &str) {
         self.0.extend(id.chars().next_back());
@@ -129,8 +129,8 @@ mod tests {
 
     use super::*;
 
-    fn endings(letters: &str) -> Endings {
-        let mut endings = Endings::default();
+    fn endings(letters: &str) -> IdEndings {
+        let mut endings = IdEndings::default();
         letters.chars().for_each(|letter| endings.see(&format!("id-{letter}")));
         endings
     }
@@ -141,19 +141,19 @@ mod tests {
         fn a_search_finds_about_as_many_as_are_wanted(items in 100..3_000_000_000_u64, wanted in 10..5_000_u64) {
             let hex = endings("0123456789abcdef");
             let of = |length: u32| items / 16_u64.pow(length);
-            let mut search = Search::new();
+            let mut search = EndingSearch::new();
             let mut tries = 1;
             // No ending reads more than are wanted.
             let mut next = search.next(&hex, of(4).min(wanted), wanted);
-            while next == Next::Try {
+            while next == SearchStep::Try {
                 tries += 1;
                 next = search.next(&hex, of(search.length).min(wanted), wanted);
             }
             prop_assert!(tries <= 9, "{tries}");
-            let Next::Take { length, endings: n } = next else { unreachable!() };
+            let SearchStep::Take { length, endings: n } = next else { unreachable!() };
             let finds = n * items / 16_u64.pow(length);
             // Beyond what is wanted, a few items are not read: too few to matter.
-            prop_assert!(finds <= 2 * wanted.max(ENOUGH_ITEMS), "{length} {n}: {finds} for {wanted}");
+            prop_assert!(finds <= 2 * wanted.max(MIN_ENDING_ITEMS), "{length} {n}: {finds} for {wanted}");
             prop_assert!(8 * finds >= wanted.min(items / 2), "{length} {n}: {finds} for {wanted}");
             let some = hex.some(length, n, 0);
             prop_assert_eq!(some.len() as u64, n);

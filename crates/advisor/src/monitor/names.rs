@@ -7,9 +7,9 @@ use twox_hash::XxHash64;
 
 /// Names that telemetry has, with their keys where they are found.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Names(HashMap<u64, Option<String>>);
+pub(crate) struct PartitionNames(HashMap<u64, Option<String>>);
 
-impl Names {
+impl PartitionNames {
     /// Adds a name. One that is no hash is a key already.
     pub(crate) fn add(&mut self, name: &str) {
         if let Some(hash) = hash(name) {
@@ -46,7 +46,7 @@ mod tests {
     /// The handler pins the same hash: `crates/tributary-functions/src/telemetry/partitions/`.
     #[test]
     fn a_key_is_found_behind_its_hash() {
-        let mut names = Names::default();
+        let mut names = PartitionNames::default();
         for name in ["0b41beba40346ebe", "ef46db3751d8e999", "bob"] {
             names.add(name);
         }

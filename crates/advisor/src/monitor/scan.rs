@@ -17,19 +17,22 @@ use serde_json::Value;
 use tributary_partitioning::KeyStrategy;
 
 use super::{
-    Telemetry,
+    RequestTelemetry,
     connection::ConnectionError,
-    endings::{ENOUGH_ITEMS, Endings, Next, Search},
-    names::Names,
+    endings::{EndingSearch, IdEndings, MIN_ENDING_ITEMS, SearchStep},
+    names::PartitionNames,
 };
-use crate::{Analysis, Options, report::Report, sample::Item};
+use crate::{
+    Estimates, SampleCounts, ValidationOptions, findings, report::CandidateReport,
+    sample::SampleItem,
+};
 
 /// Items of a page. A page of items of 1 KB costs about 30 request units, so a bound of request units is
 /// exceeded by little.
-pub(super) const PAGE: u32 = 100;
+pub(super) const MAX_PAGE_ITEMS: u32 = 100;
 
 /// A live container.
-pub struct Container {
+pub struct LiveContainer {
     pub(super) database: String,
     pub(super) id: String,
     pub(super) paths: Vec<String>,
@@ -40,7 +43,7 @@ pub struct Container {
 
 /// How much a scan may read.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Limits {
+pub struct ScanLimits {
     /// Items, from all over the container.
     pub items: Option<u64>,
     /// Request units. The scan ends with the page that reaches them.
@@ -50,7 +53,7 @@ pub struct Limits {
 /// What a scan has read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Scan {
+pub struct ContainerScan {
     /// Items.
     pub items: u64,
     /// Their bytes as JSON, the system's properties included.
@@ -70,7 +73,7 @@ pub struct Scan {
     pub requests: u64,
 }
 
-impl Container {
+impl LiveContainer {
     /// Looks a container up and reads its definition.
     pub async fn open(cosmos: &CosmosClient, database: &str, id: &str) -> anyhow::Result<Self> {
         let missing = || format!("there is no container `{id}` in the database `{database}`");
@@ -100,22 +103,23 @@ impl Container {
     /// own key. The names in `telemetry` see each key, and `progress` each page.
     pub async fn scan(
         &self,
-        limits: Limits,
-        telemetry: Option<&mut Telemetry>,
-        mut progress: impl FnMut(&Scan),
-    ) -> anyhow::Result<(Scan, Report)> {
-        let mut unnamed = Names::default();
+        limits: ScanLimits,
+        telemetry: Option<&mut RequestTelemetry>,
+        mut progress: impl FnMut(&ContainerScan),
+    ) -> anyhow::Result<(ContainerScan, CandidateReport)> {
+        let mut unnamed = PartitionNames::default();
         let names = telemetry.map_or(&mut unnamed, |telemetry| &mut telemetry.names);
         let ranges = self.client.read_feed_ranges(None).await?;
-        let mut scan = Scan { physical_partitions: ranges.len(), ..Scan::default() };
+        let mut scan =
+            ContainerScan { physical_partitions: ranges.len(), ..ContainerScan::default() };
         let is_bounded = limits.items.is_some() || limits.request_units.is_some();
-        let options = Options {
+        let options = ValidationOptions {
             current: Some(self.strategy.clone()),
             physical_partitions: u32::try_from(ranges.len()).ok(),
-            ..Options::default()
+            ..ValidationOptions::default()
         };
-        let mut analysis = Analysis::new(vec![self.strategy.clone()], Vec::new(), options);
-        let mut add = |items: Vec<Item>, scan: &mut Scan| {
+        let mut counts = SampleCounts::new(vec![self.strategy.clone()], Vec::new(), options);
+        let mut add = |items: Vec<SampleItem>, scan: &mut ContainerScan| {
             for item in &items {
                 scan.bytes += item.bytes as u64;
                 if let Ok(key) = self.strategy.key(&item.value) {
@@ -123,7 +127,7 @@ impl Container {
                 }
             }
             scan.items += items.len() as u64;
-            analysis.add(&items);
+            counts.add(&items);
             progress(scan);
         };
         if is_bounded {
@@ -135,16 +139,16 @@ impl Container {
             }
         } else {
             for range in ranges {
-                let mut pages = self.pages(everything(), range, PAGE).await?;
+                let mut pages = self.pages(everything(), range, MAX_PAGE_ITEMS).await?;
                 while let Some(page) = pages.try_next().await? {
                     add(scan.items_of(page), &mut scan);
                 }
             }
             scan.is_complete = true;
         }
-        analysis.set_items_in_container(scan.items_in_container);
-        let report = analysis.finish().pop();
-        Ok((scan, report.ok_or_else(|| anyhow::anyhow!("the analysis has no report"))?))
+        counts.set_items_in_container(scan.items_in_container);
+        let report = findings::find(Estimates::new(&counts)).pop();
+        Ok((scan, report.ok_or_else(|| anyhow::anyhow!("the scan has no report"))?))
     }
 
     /// Returns the first items of each physical partition, a page at most, and says whether these are all.
@@ -152,15 +156,16 @@ impl Container {
     async fn first(
         &self,
         ranges: &[FeedRange],
-        limits: Limits,
-        scan: &mut Scan,
-        each: &mut impl FnMut(Vec<Item>, &mut Scan),
-    ) -> anyhow::Result<Vec<Item>> {
+        limits: ScanLimits,
+        scan: &mut ContainerScan,
+        each: &mut impl FnMut(Vec<SampleItem>, &mut ContainerScan),
+    ) -> anyhow::Result<Vec<SampleItem>> {
         let mut items = Vec::new();
         for (range, left) in ranges.iter().zip((1..=ranges.len() as u64).rev()) {
             // What one physical partition does not have, the others may give.
             let room = limits.items.map_or(u64::MAX, |most| most - items.len() as u64);
-            let share = u32::try_from(room.div_ceil(left)).unwrap_or(PAGE).min(PAGE);
+            let share =
+                u32::try_from(room.div_ceil(left)).unwrap_or(MAX_PAGE_ITEMS).min(MAX_PAGE_ITEMS);
             if share == 0 || scan.is_spent(limits) {
                 return Ok(items);
             }
@@ -186,28 +191,29 @@ impl Container {
     async fn across(
         &self,
         ranges: &[FeedRange],
-        first: &[Item],
-        limits: Limits,
-        scan: &mut Scan,
-        each: &mut impl FnMut(Vec<Item>, &mut Scan),
+        first: &[SampleItem],
+        limits: ScanLimits,
+        scan: &mut ContainerScan,
+        each: &mut impl FnMut(Vec<SampleItem>, &mut ContainerScan),
     ) -> anyhow::Result<bool> {
-        let mut endings = Endings::default();
+        let mut endings = IdEndings::default();
         let ids = first.iter().filter_map(|item| item.value.get("id")?.as_str());
         ids.for_each(|id| endings.see(id));
         let wanted = limits.items.unwrap_or(u64::MAX).min(scan.affordable(limits, first.len()));
-        if !endings.tell() || wanted < ENOUGH_ITEMS {
+        if !endings.tell() || wanted < MIN_ENDING_ITEMS {
             return Ok(false);
         }
-        let limits = Limits { items: Some(wanted), ..limits };
-        let mut search = Search::new();
+        let limits = ScanLimits { items: Some(wanted), ..limits };
+        let mut search = EndingSearch::new();
         loop {
             let one = endings.some(search.length, 1, 0);
-            let mut only_cost = |_, scan: &mut Scan| each(Vec::new(), scan);
+            let mut only_cost = |_, scan: &mut ContainerScan| each(Vec::new(), scan);
             let found = self.ending(ranges, &one, limits, scan, &mut only_cost).await?;
             if scan.is_spent(limits) {
                 return Ok(false);
             }
-            let Next::Take { length, endings: n } = search.next(&endings, found, wanted) else {
+            let SearchStep::Take { length, endings: n } = search.next(&endings, found, wanted)
+            else {
                 continue;
             };
             let some = endings.some(length, n, 0);
@@ -223,15 +229,15 @@ impl Container {
         &self,
         ranges: &[FeedRange],
         endings: &[String],
-        limits: Limits,
-        scan: &mut Scan,
-        each: &mut impl FnMut(Vec<Item>, &mut Scan),
+        limits: ScanLimits,
+        scan: &mut ContainerScan,
+        each: &mut impl FnMut(Vec<SampleItem>, &mut ContainerScan),
     ) -> anyhow::Result<u64> {
         let query = query_of(endings)?;
         let most = limits.items.unwrap_or(u64::MAX);
         let mut found = 0;
         for range in ranges {
-            let mut pages = self.pages(query.clone(), range.clone(), PAGE).await?;
+            let mut pages = self.pages(query.clone(), range.clone(), MAX_PAGE_ITEMS).await?;
             while let Some(page) = pages.try_next().await? {
                 let mut items = scan.items_of(page);
                 items.truncate(usize::try_from(most - found).unwrap_or(usize::MAX));
@@ -270,15 +276,15 @@ impl Container {
     }
 }
 
-impl Scan {
+impl ContainerScan {
     /// Returns the items of a page, and adds what it has cost.
-    fn items_of(&mut self, page: QueryFeedPage<Value>) -> Vec<Item> {
+    fn items_of(&mut self, page: QueryFeedPage<Value>) -> Vec<SampleItem> {
         self.request_units += charge(&page);
         self.requests += page.diagnostics().request_count() as u64;
         page.into_items().into_iter().map(item).collect()
     }
 
-    fn is_spent(&self, limits: Limits) -> bool {
+    fn is_spent(&self, limits: ScanLimits) -> bool {
         limits.request_units.is_some_and(|most| self.request_units >= most)
     }
 
@@ -290,7 +296,7 @@ impl Scan {
         clippy::cast_sign_loss,
         reason = "an estimate of a number of items"
     )]
-    fn affordable(&self, limits: Limits, read: usize) -> u64 {
+    fn affordable(&self, limits: ScanLimits, read: usize) -> u64 {
         let Some(most) = limits.request_units else { return u64::MAX };
         let each = self.request_units / read.max(1) as f64;
         ((most - self.request_units).max(0.0) / 2.0 / each.max(f64::MIN_POSITIVE)) as u64
@@ -332,7 +338,7 @@ fn found(error: azure_data_cosmos::CosmosError, missing: impl Fn() -> String) ->
     }
 }
 
-fn item(value: Value) -> Item {
+fn item(value: Value) -> SampleItem {
     let bytes = serde_json::to_vec(&value).map_or(0, |text| text.len());
-    Item { value, bytes }
+    SampleItem { value, bytes }
 }

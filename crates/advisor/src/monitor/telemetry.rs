@@ -5,7 +5,7 @@
 //! `CDBPartitionKeyRUConsumption`, `CDBPartitionKeyStatistics` and `CDBQueryRuntimeStatistics`. Where both
 //! tell of something, the tables count: they know what all clients of the account do.
 //!
-//! At most [`MOST`] logical partitions and queries are told apart. What exceeds that counts in the sums.
+//! At most [`MAX_TELEMETRY_KEYS`] logical partitions and queries are told apart. What exceeds that counts in the sums.
 
 use std::{
     collections::HashMap,
@@ -17,20 +17,20 @@ use std::{
 use serde::Serialize;
 use thiserror::Error;
 
-use super::{HotPartition, PartitionSize, names::Names};
+use super::{HotPartition, PartitionSize, names::PartitionNames};
 use crate::traffic::{
     TrafficError,
-    rows::{self, Row},
+    rows::{self, TrafficRow},
 };
 
 /// Logical partitions, and queries, that are told apart: some 20 MB.
-const MOST: usize = 100_000;
+const MAX_TELEMETRY_KEYS: usize = 100_000;
 
 /// Hot partitions that are named.
-const TOP: usize = 10;
+const MAX_HOT_PARTITIONS: usize = 10;
 
 /// The handler's line.
-const LINE: &str = "Measured the use of logical partitions";
+const USE_LINE_MESSAGE: &str = "Measured the use of logical partitions";
 
 /// Why telemetry cannot be used.
 #[derive(Debug, Error)]
@@ -45,7 +45,7 @@ pub enum TelemetryError {
     },
     /// No row tells of the container.
     #[error(
-        "no row of {files} tells of the container `{container}`: neither a line of the handler (\"{LINE}\") \
+        "no row of {files} tells of the container `{container}`: neither a line of the handler (\"{USE_LINE_MESSAGE}\") \
          nor a row of CDBPartitionKeyRUConsumption, CDBPartitionKeyStatistics or CDBQueryRuntimeStatistics"
     )]
     NothingKnown {
@@ -59,7 +59,7 @@ pub enum TelemetryError {
 /// What was measured of the requests to a container.
 #[derive(Clone, Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Telemetry {
+pub struct RequestTelemetry {
     /// The first time in it, as it is written.
     pub from: Option<String>,
     /// The last time in it.
@@ -77,16 +77,16 @@ pub struct Telemetry {
     #[serde(skip)]
     rows: u64,
     #[serde(skip)]
-    handler: Handler,
+    handler: HandlerLines,
     #[serde(skip)]
-    store: Store,
+    store: StoreTables,
     #[serde(skip)]
-    pub(super) names: Names,
+    pub(super) names: PartitionNames,
 }
 
 /// The sum of the handler's lines.
 #[derive(Clone, Debug, Default)]
-struct Handler {
+struct HandlerLines {
     request_units: f64,
     by_partition: HashMap<String, f64>,
     /// Coefficients of minutes, each times the request units of its minute.
@@ -101,7 +101,7 @@ struct Handler {
 
 /// The sum of the diagnostic tables.
 #[derive(Clone, Debug, Default)]
-struct Store {
+struct StoreTables {
     request_units: f64,
     by_key: HashMap<String, f64>,
     sizes: HashMap<String, f64>,
@@ -110,7 +110,7 @@ struct Store {
     is_bounded: bool,
 }
 
-impl Telemetry {
+impl RequestTelemetry {
     /// Reads files and keeps what they tell of one container.
     pub fn read(files: &[impl AsRef<Path>], container: &str) -> Result<Self, TelemetryError> {
         let mut telemetry = Self { container: container.to_owned(), ..Self::default() };
@@ -134,8 +134,10 @@ impl Telemetry {
         rows::read(from, |row| self.row(&row))
     }
 
-    fn row(&mut self, row: &Row) {
-        if row.text("message") == Some(LINE) && row.text("container") == Some(&self.container) {
+    fn row(&mut self, row: &TrafficRow) {
+        if row.text("message") == Some(USE_LINE_MESSAGE)
+            && row.text("container") == Some(&self.container)
+        {
             self.line(row);
         } else if row.text("CollectionName") == Some(&self.container) {
             if !self.store.row(row) {
@@ -155,7 +157,7 @@ impl Telemetry {
         }
     }
 
-    fn line(&mut self, row: &Row) {
+    fn line(&mut self, row: &TrafficRow) {
         let handler = &mut self.handler;
         let units = number(row, "request_charge_ru");
         handler.request_units += units;
@@ -208,7 +210,7 @@ impl Telemetry {
             request_units: (units * 100.0).round() / 100.0,
             share: if self.request_units > 0.0 { units / self.request_units } else { 0.0 },
         };
-        hottest.into_iter().take(TOP).map(hot).collect()
+        hottest.into_iter().take(MAX_HOT_PARTITIONS).map(hot).collect()
     }
 
     /// Returns the sizes that the store tells.
@@ -250,7 +252,7 @@ impl Telemetry {
         let mut unknown = Vec::new();
         if self.store.is_bounded {
             unknown.push(format!(
-                "The tables have more than {MOST} logical partitions or queries; the others are in the \
+                "The tables have more than {MAX_TELEMETRY_KEYS} logical partitions or queries; the others are in the \
                  sums only."
             ));
         }
@@ -271,9 +273,9 @@ impl Telemetry {
     }
 }
 
-impl Store {
+impl StoreTables {
     /// Returns false for a row that tells nothing.
-    fn row(&mut self, row: &Row) -> bool {
+    fn row(&mut self, row: &TrafficRow) -> bool {
         let key = row.text("PartitionKey");
         if let (Some(key), true) = (key, row.has("SizeKb")) {
             let bytes = number(row, "SizeKb") * 1024.0;
@@ -306,11 +308,11 @@ impl Store {
 }
 
 /// Returns a number; 0 where there is none.
-fn number(row: &Row, column: &str) -> f64 {
+fn number(row: &TrafficRow, column: &str) -> f64 {
     row.number(&[column]).unwrap_or_default()
 }
 
-fn count(row: &Row, column: &str) -> u64 {
+fn count(row: &TrafficRow, column: &str) -> u64 {
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -326,7 +328,7 @@ fn bounded<T: Default>(
     key: String,
     change: impl FnOnce(&mut T),
 ) -> bool {
-    let has_room = map.len() < MOST || map.contains_key(&key);
+    let has_room = map.len() < MAX_TELEMETRY_KEYS || map.contains_key(&key);
     if has_room {
         change(map.entry(key).or_default());
     }
@@ -351,8 +353,9 @@ mod tests {
 
     use super::*;
 
-    fn telemetry(rows: &[Value]) -> Telemetry {
-        let mut telemetry = Telemetry { container: "posts".into(), ..Telemetry::default() };
+    fn telemetry(rows: &[Value]) -> RequestTelemetry {
+        let mut telemetry =
+            RequestTelemetry { container: "posts".into(), ..RequestTelemetry::default() };
         let text = Value::from(rows).to_string();
         telemetry.add(text.as_bytes()).unwrap();
         telemetry.sum_up();
@@ -361,7 +364,7 @@ mod tests {
 
     fn line(container: &str, top: &Value) -> Value {
         json!({
-            "message": LINE, "container": container, "timestamp": "2026-11-22T19:00:00Z",
+            "message": USE_LINE_MESSAGE, "container": container, "timestamp": "2026-11-22T19:00:00Z",
             "request_charge_ru": 100.0, "store.queries": 8, "store.cross_partition_queries": 2,
             "store.throttled": 3, "partitions": 12, "partitions.gini": 0.5,
             "partitions.error_ru": 0.0, "partitions.top": top.to_string(),
@@ -413,13 +416,13 @@ mod tests {
         let file =
             std::env::temp_dir().join(format!("tributary-monitor-{}.jsonl", std::process::id()));
         std::fs::write(&file, "{\"message\": \"Answered a request\"}\n").unwrap();
-        let error = Telemetry::read(&[&file], "posts").unwrap_err().to_string();
+        let error = RequestTelemetry::read(&[&file], "posts").unwrap_err().to_string();
         assert!(error.contains("tells of the container `posts`"), "{error}");
         std::fs::write(&file, "{").unwrap();
-        let error = Telemetry::read(&[&file], "posts").unwrap_err().to_string();
+        let error = RequestTelemetry::read(&[&file], "posts").unwrap_err().to_string();
         assert!(error.contains("is no JSON"), "{error}");
         std::fs::remove_file(&file).unwrap();
-        let error = Telemetry::read(&[&file], "posts").unwrap_err().to_string();
+        let error = RequestTelemetry::read(&[&file], "posts").unwrap_err().to_string();
         assert!(error.contains("cannot be read"), "{error}");
     }
 }

@@ -4,10 +4,10 @@ use std::fmt::{self, Write as _};
 
 use tributary_tools::Table;
 
-use super::{Metrics, Scan};
+use super::{ContainerScan, PartitionMetrics};
 use crate::{report::Severity, words::percent};
 
-impl fmt::Display for Metrics {
+impl fmt::Display for PartitionMetrics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let key = self.partition_key.join(", ");
         writeln!(f, "{}/{}, partition key {key}, {}\n", self.database, self.container, self.at)?;
@@ -37,9 +37,9 @@ impl fmt::Display for Metrics {
     }
 }
 
-impl Metrics {
+impl PartitionMetrics {
     fn sizes(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let count = self.items.cardinality;
+        let count = self.items.estimates.cardinality;
         let (about, keys) = match count.exact {
             _ if self.sees_some_keys() => ("at least ", count.low.floor()),
             true => ("", count.value),
@@ -99,7 +99,7 @@ impl Metrics {
             self.container,
             self.scan.items,
             if self.scan.is_complete { "" } else { " of a part" },
-            self.items.cardinality.value,
+            self.items.estimates.cardinality.value,
             self.skew.items,
         );
         // Writing to a text cannot fail.
@@ -120,7 +120,7 @@ impl Metrics {
     }
 }
 
-impl fmt::Display for Scan {
+impl fmt::Display for ContainerScan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         #[expect(clippy::cast_precision_loss, reason = "shown to two digits")]
         let read = bytes(self.bytes as f64);
@@ -144,8 +144,8 @@ fn bytes(number: f64) -> String {
 
 /// Returns a key that fits into a column and is no control sequence of a terminal.
 fn shown(key: &str) -> String {
-    const MOST: usize = 60;
+    const MAX_KEY_CHARACTERS: usize = 60;
     let printable = key.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c });
-    let text: String = printable.take(MOST).collect();
-    if key.chars().count() > MOST { text + "…" } else { text }
+    let text: String = printable.take(MAX_KEY_CHARACTERS).collect();
+    if key.chars().count() > MAX_KEY_CHARACTERS { text + "…" } else { text }
 }

@@ -15,46 +15,46 @@ use serde_json::Value;
 use tributary_partitioning::{KeyStrategy, KeyValue};
 
 /// How many hashes there are.
-const HASHES: u128 = 1 << 126;
+const HASH_COUNT: u128 = 1 << 126;
 
 /// The first window: of a container of 1,000 million items it has about 60.
-const FIRST_WIDTH: u128 = HASHES >> 24;
+const FIRST_WIDTH: u128 = HASH_COUNT >> 24;
 
 /// The most that a window is wider or narrower than the one before.
 const MAX_FACTOR: f64 = 8.0;
 
 /// A window of hashes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Window {
+pub(super) struct HashWindow {
     start: u128,
     width: u128,
 }
 
 /// The windows of a sample: one after the other from a random hash on, until all hashes are in one.
 #[derive(Debug)]
-pub(super) struct Windows {
+pub(super) struct HashWindows {
     start: u128,
     done: u128,
     kept: u128,
     width: u128,
 }
 
-impl Windows {
+impl HashWindows {
     /// Begins at a hash that depends on the seed.
     pub(super) fn new(seed: u128) -> Self {
-        Self { start: seed % HASHES, done: 0, kept: 0, width: FIRST_WIDTH }
+        Self { start: seed % HASH_COUNT, done: 0, kept: 0, width: FIRST_WIDTH }
     }
 
     /// Returns the next window, or `None` after the last.
-    pub(super) fn next(&self) -> Option<Window> {
-        let left = HASHES - self.done;
-        let start = (self.start + self.done) % HASHES;
-        let width = self.width.min(left).min(HASHES - start);
-        (width > 0).then_some(Window { start, width })
+    pub(super) fn next(&self) -> Option<HashWindow> {
+        let left = HASH_COUNT - self.done;
+        let start = (self.start + self.done) % HASH_COUNT;
+        let width = self.width.min(left).min(HASH_COUNT - start);
+        (width > 0).then_some(HashWindow { start, width })
     }
 
     /// Goes behind a window. The next is `factor` times as wide.
-    pub(super) fn pass(&mut self, window: Window, is_kept: bool, factor: f64) {
+    pub(super) fn pass(&mut self, window: HashWindow, is_kept: bool, factor: f64) {
         self.done += window.width;
         if is_kept {
             self.kept += window.width;
@@ -64,20 +64,20 @@ impl Windows {
 
     /// Returns the share of all hashes whose window was kept.
     pub(super) fn share(&self) -> f64 {
-        float(self.kept) / float(HASHES)
+        float(self.kept) / float(HASH_COUNT)
     }
 
     /// Returns true when every window was kept, and all hashes were in one.
     pub(super) fn have_all(&self) -> bool {
-        self.kept == HASHES
+        self.kept == HASH_COUNT
     }
 }
 
-impl Window {
+impl HashWindow {
     /// Returns the range for a query. The service has `FF` for the end of all hashes.
     pub(super) fn range(self) -> azure_data_cosmos::Result<FeedRange> {
         let end = self.start + self.width;
-        let end = if end == HASHES { "FF".to_owned() } else { hex(end) };
+        let end = if end == HASH_COUNT { "FF".to_owned() } else { hex(end) };
         FeedRange::new(hex(self.start).try_into()?, end.try_into()?)
     }
 }
@@ -135,7 +135,7 @@ mod tests {
         /// Each hash is in one window, whatever the widths.
         #[test]
         fn windows_cover_all_hashes_once(seed: u128, factors in prop::collection::vec(0.0..9.0_f64, 1..40), kept: bool) {
-            let mut windows = Windows::new(seed);
+            let mut windows = HashWindows::new(seed);
             let mut covered = Vec::new();
             let mut factors = factors.into_iter().chain(std::iter::repeat(8.0));
             while let Some(window) = windows.next() {
@@ -144,7 +144,7 @@ mod tests {
             }
             covered.sort_unstable();
             prop_assert_eq!(covered.first().map(|window| window.0), Some(0));
-            prop_assert_eq!(covered.last().map(|window| window.1), Some(HASHES));
+            prop_assert_eq!(covered.last().map(|window| window.1), Some(HASH_COUNT));
             prop_assert!(covered.windows(2).all(|pair| pair[0].1 == pair[1].0));
             prop_assert_eq!(windows.have_all(), kept);
             prop_assert!((windows.share() - f64::from(u8::from(kept))).abs() < 1e-12);
@@ -162,7 +162,7 @@ mod tests {
             serde_json::json!({}),
         ] {
             let hash = hash(&item, &strategy, &definition).unwrap();
-            let mut windows = Windows::new(0);
+            let mut windows = HashWindows::new(0);
             let mut found = 0;
             while let Some(window) = windows.next() {
                 let range = window.range().unwrap();

@@ -17,20 +17,20 @@ use super::{
     tables, text,
 };
 use crate::{
-    advice::{Advice, Standing},
-    report::{Distribution, Report, Severity},
+    advice::{Advice, RankedCandidate},
+    report::{CandidateReport, Distribution, Severity},
     words::whole,
 };
 
 /// As many candidates are drawn, a colour each.
-const DRAWN: usize = CLASSES.len() - 1;
+const MAX_DRAWN_CANDIDATES: usize = CLASSES.len() - 1;
 
 /// Returns the page: no script, font or image from elsewhere.
 pub fn html(advice: &Advice) -> String {
-    let drawn = &advice.ranked[..advice.ranked.len().min(DRAWN)];
+    let drawn = &advice.ranked[..advice.ranked.len().min(MAX_DRAWN_CANDIDATES)];
     let mut body = String::new();
     let title = match advice.ranked.first() {
-        Some(best) => format!("Partition key: {}", best.report.strategy),
+        Some(best) => format!("Partition key: {}", best.report.estimates.strategy),
         None => "Partition key".to_owned(),
     };
     #[expect(clippy::cast_precision_loss, reason = "far fewer than 2^53")]
@@ -62,26 +62,27 @@ pub fn html(advice: &Advice) -> String {
     page::styled_page(&title, include_str!("html/page.css"), &body)
 }
 
-fn key(drawn: &[Standing]) -> String {
-    let names: Vec<_> = drawn.iter().map(|standing| standing.report.strategy.to_string()).collect();
+fn key(drawn: &[RankedCandidate]) -> String {
+    let names: Vec<_> =
+        drawn.iter().map(|standing| standing.report.estimates.strategy.to_string()).collect();
     let names: Vec<_> = CLASSES.into_iter().zip(names.iter().map(String::as_str)).collect();
     page::key(&names)
 }
 
 /// A distribution of a report, where it has it.
-type Of = fn(&Report) -> Option<&Distribution>;
+type DistributionOf = fn(&CandidateReport) -> Option<&Distribution>;
 
-fn distributions(body: &mut String, drawn: &[Standing]) {
+fn distributions(body: &mut String, drawn: &[RankedCandidate]) {
     body.push_str(
         "<h2>Distribution</h2>\n<p>The share that the smallest partitions have together: of an even \
          distribution a straight line, of a skewed one a line that rises only at the end.</p>\n",
     );
     body.push_str(&key(drawn));
     body.push_str("<div class=\"plots\">\n");
-    let of: [(&str, Of); 3] = [
-        ("% of the items", |report| Some(&report.by_items)),
-        ("% of the bytes", |report| Some(&report.by_bytes)),
-        ("% of the request units", |report| report.by_request_units.as_ref()),
+    let of: [(&str, DistributionOf); 3] = [
+        ("% of the items", |report| Some(&report.estimates.by_items)),
+        ("% of the bytes", |report| Some(&report.estimates.by_bytes)),
+        ("% of the request units", |report| report.estimates.by_request_units.as_ref()),
     ];
     for (title, distribution) in of {
         let curves: Vec<Line> = drawn
@@ -90,7 +91,7 @@ fn distributions(body: &mut String, drawn: &[Standing]) {
             .filter_map(|(standing, class)| {
                 let curve = &distribution(&standing.report)?.curve;
                 let points = curve.iter().map(|(x, y)| (x * 100.0, y * 100.0)).collect();
-                Some(Line { class, label: standing.report.strategy.to_string(), points })
+                Some(Line { class, label: standing.report.estimates.strategy.to_string(), points })
             })
             .collect();
         if !curves.is_empty() {
@@ -100,8 +101,10 @@ fn distributions(body: &mut String, drawn: &[Standing]) {
     body.push_str("</div>\n");
 }
 
-fn fan_out(body: &mut String, drawn: &[Standing]) {
-    let Some(best) = drawn.first().filter(|best| !best.report.requests.is_empty()) else { return };
+fn fan_out(body: &mut String, drawn: &[RankedCandidate]) {
+    let Some(best) = drawn.first().filter(|best| !best.report.estimates.requests.is_empty()) else {
+        return;
+    };
     body.push_str(
         "<h2>Fan-out of each kind of request</h2>\n<p>Store requests that begin in a physical partition, \
          on average. One is the best that there is.</p>\n",
@@ -109,6 +112,7 @@ fn fan_out(body: &mut String, drawn: &[Standing]) {
     body.push_str(&key(drawn));
     let groups: Vec<Group> = best
         .report
+        .estimates
         .requests
         .iter()
         .enumerate()
@@ -118,10 +122,10 @@ fn fan_out(body: &mut String, drawn: &[Standing]) {
                 .iter()
                 .zip(CLASSES)
                 .filter_map(|(standing, class)| {
-                    let request = standing.report.requests.get(n)?;
+                    let request = standing.report.estimates.requests.get(n)?;
                     Some(Bar {
                         class,
-                        label: standing.report.strategy.to_string(),
+                        label: standing.report.estimates.strategy.to_string(),
                         value: request.physical_partitions,
                         published: None,
                     })
@@ -132,19 +136,21 @@ fn fan_out(body: &mut String, drawn: &[Standing]) {
     body.push_str(&chart(&bars("partitions", &groups)));
 }
 
-fn candidate(body: &mut String, standing: &Standing) {
+fn candidate(body: &mut String, standing: &RankedCandidate) {
     let report = &standing.report;
     let _ = writeln!(
         body,
         "<h2>{}. <code>{}</code></h2>",
         standing.place,
-        escape(&report.strategy.to_string())
+        escape(&report.estimates.strategy.to_string())
     );
     findings(body, report);
-    if !report.requests.is_empty() {
-        body.push_str(&wide(&tables::requests(report)));
+    if !report.estimates.requests.is_empty() {
+        body.push_str(&wide(&tables::requests(&report.estimates)));
     }
-    if let Some(hotness) = report.hotness.as_ref().filter(|hotness| !hotness.heat.is_empty()) {
+    if let Some(hotness) =
+        report.estimates.hotness.as_ref().filter(|hotness| !hotness.heat.is_empty())
+    {
         let _ = writeln!(
             body,
             "<h3>Writes over time</h3>\n<p>The partitions with the most writes, and their share of the writes \
@@ -164,7 +170,7 @@ fn chart(svg: &str) -> String {
 }
 
 /// Writes the findings, each with its severity as a word in its colour.
-fn findings(body: &mut String, report: &Report) {
+fn findings(body: &mut String, report: &CandidateReport) {
     if report.findings.is_empty() {
         body.push_str("<p><span class=\"badge fine\">Fine</span> Nothing was found.</p>\n");
         return;

@@ -3,9 +3,9 @@
 use tributary_tools::{Table, figures::NONE};
 
 use crate::{
-    advice::{Advice, Alternative, Standing},
-    findings::SPANNING_TRANSACTION,
-    report::{Named, Report},
+    advice::{Advice, RankedCandidate, SecondCopy},
+    checks::SPANNING_TRANSACTION,
+    report::{CandidateEstimates, NamedLevels},
     words::{about, percent, whole},
 };
 
@@ -23,21 +23,21 @@ pub(super) fn matrix(advice: &Advice) -> Table {
         "WARNINGS",
     ]);
     for standing in &advice.ranked {
-        let report = &standing.report;
-        let is_current = advice.current.as_ref() == Some(&report.strategy);
+        let estimates = &standing.report.estimates;
+        let is_current = advice.current.as_ref() == Some(&estimates.strategy);
         let key = if is_current {
-            format!("{} (current)", report.strategy)
+            format!("{} (current)", estimates.strategy)
         } else {
-            report.strategy.to_string()
+            estimates.strategy.to_string()
         };
         table.row([
             standing.place.to_string(),
             key,
             standing.request_units.map_or(NONE.into(), about),
             standing.request_units.map_or(NONE.into(), |_| about(standing.score)),
-            cardinality(report),
-            distribution(report),
-            efficiency(report),
+            cardinality(estimates),
+            distribution(estimates),
+            efficiency(estimates),
             standing.complexity().to_owned(),
             warnings(standing),
         ]);
@@ -57,24 +57,24 @@ pub(super) fn order(advice: &Advice) -> &'static str {
     }
 }
 
-fn cardinality(report: &Report) -> String {
-    let about = if report.cardinality.exact { "" } else { "about " };
-    format!("{about}{}", whole(report.cardinality.value))
+fn cardinality(estimates: &CandidateEstimates) -> String {
+    let about = if estimates.cardinality.exact { "" } else { "about " };
+    format!("{about}{}", whole(estimates.cardinality.value))
 }
 
-fn distribution(report: &Report) -> String {
-    let bytes = &report.by_bytes;
+fn distribution(estimates: &CandidateEstimates) -> String {
+    let bytes = &estimates.by_bytes;
     format!("Gini {:.2}, largest {}", bytes.gini, percent(bytes.largest))
 }
 
-fn efficiency(report: &Report) -> String {
-    match report.aligned {
+fn efficiency(estimates: &CandidateEstimates) -> String {
+    match estimates.aligned {
         Some(aligned) => format!("{} name it", percent(aligned)),
         None => NONE.to_owned(),
     }
 }
 
-fn warnings(standing: &Standing) -> String {
+fn warnings(standing: &RankedCandidate) -> String {
     let mut warnings = standing.warnings();
     if !standing.works {
         warnings.retain(|code| *code != SPANNING_TRANSACTION);
@@ -84,7 +84,7 @@ fn warnings(standing: &Standing) -> String {
 }
 
 /// What each kind of request costs with a key.
-pub(super) fn requests(report: &Report) -> Table {
+pub(super) fn requests(estimates: &CandidateEstimates) -> Table {
     let mut table = Table::new([
         "REQUEST",
         "A DAY",
@@ -96,17 +96,17 @@ pub(super) fn requests(report: &Report) -> Table {
         "RU A DAY",
         "SHARE",
     ]);
-    let total = report.request_units_per_day.value;
-    for request in &report.requests {
+    let total = estimates.request_units_per_day.value;
+    for request in &estimates.requests {
         let a_day = request.request_units_per_day;
         table.row([
             request.kind.clone(),
             request.per_day.map_or(NONE.into(), whole),
             match request.names {
-                Named::Key => "yes",
-                Named::FirstLevels => "first levels",
-                Named::Several => "several",
-                Named::No => "no",
+                NamedLevels::Key => "yes",
+                NamedLevels::FirstLevels => "first levels",
+                NamedLevels::Several => "several",
+                NamedLevels::No => "no",
             }
             .to_owned(),
             few(request.logical_partitions),
@@ -121,7 +121,7 @@ pub(super) fn requests(report: &Report) -> Table {
 }
 
 /// What a second copy costs and saves.
-pub(super) fn alternatives(alternatives: &[Alternative]) -> Table {
+pub(super) fn alternatives(alternatives: &[SecondCopy]) -> Table {
     let mut table = Table::new([
         "REQUEST",
         "KEY OF THE COPY",

@@ -6,9 +6,9 @@ use tributary_partitioning::Part;
 
 use super::tables;
 use crate::{
-    advice::{Advice, Alternative, KeyChange, Spread},
+    advice::{Advice, KeyChange, LoadSpread, SecondCopy},
     limits::GB,
-    report::{Finding, Report, Severity},
+    report::{CandidateReport, Finding, Severity},
     words::{about, counted, percent},
 };
 
@@ -21,22 +21,26 @@ pub fn text(advice: &Advice) -> String {
     let Some(best) = advice.ranked.first() else { return text };
     let _ = writeln!(text, "{}", tables::matrix(advice).text());
     let _ = writeln!(text, "{}\n", tables::order(advice));
-    section(&mut text, &format!("Why {}", best.report.strategy), &advice.why);
-    if !best.report.requests.is_empty() {
-        head(&mut text, &format!("Requests with {}", best.report.strategy));
-        let _ = writeln!(text, "{}", tables::requests(&best.report).text());
+    section(&mut text, &format!("Why {}", best.report.estimates.strategy), &advice.why);
+    if !best.report.estimates.requests.is_empty() {
+        head(&mut text, &format!("Requests with {}", best.report.estimates.strategy));
+        let _ = writeln!(text, "{}", tables::requests(&best.report.estimates).text());
     }
     let current = advice.current().filter(|current| current.place > 1);
     for (name, standing) in [("", Some(best)), (" (current)", current)] {
         let Some(standing) = standing else { continue };
-        findings(&mut text, &format!("{}{name}", standing.report.strategy), &standing.report);
+        findings(
+            &mut text,
+            &format!("{}{name}", standing.report.estimates.strategy),
+            &standing.report,
+        );
     }
     if !advice.alternatives.is_empty() {
         head(&mut text, "Instead of another key: a second copy for the requests that do not fit");
         let _ = writeln!(text, "{}", tables::alternatives(&advice.alternatives).text());
         section(&mut text, "", &advice.alternatives.iter().map(sentence).collect::<Vec<_>>());
     }
-    section(&mut text, &format!("Load with {}", best.report.strategy), &load(advice));
+    section(&mut text, &format!("Load with {}", best.report.estimates.strategy), &load(advice));
     let unique: Vec<_> = advice.unique.iter().map(|one| one.sentence.clone()).collect();
     section(&mut text, "Unique values", &unique);
     definition(&mut text, advice);
@@ -48,8 +52,8 @@ pub fn text(advice: &Advice) -> String {
 }
 
 /// Says whether a second copy is worth it.
-pub(super) fn sentence(alternative: &Alternative) -> String {
-    let Alternative { request, strategy, .. } = alternative;
+pub(super) fn sentence(alternative: &SecondCopy) -> String {
+    let SecondCopy { request, strategy, .. } = alternative;
     let beware = match alternative.limits.as_slice() {
         [] => String::new(),
         limits => format!(" Beware: the copy has {}.", limits.join(", ")),
@@ -84,7 +88,7 @@ pub(super) fn load(advice: &Advice) -> Vec<String> {
     let Some(load) = &advice.load else { return Vec::new() };
     let all = (load.reads + load.writes).max(f64::MIN_POSITIVE);
     let part = |day: f64| format!("{} RU a day ({})", about(day), percent(day / all));
-    let shares = |spread: &Spread| {
+    let shares = |spread: &LoadSpread| {
         let listed: Vec<_> =
             spread.shares.iter().take(MAX_LISTED_SHARES).map(|share| percent(*share)).collect();
         let more = if spread.shares.len() > MAX_LISTED_SHARES { ", …" } else { "" };
@@ -160,7 +164,7 @@ fn definition(text: &mut String, advice: &Advice) {
     let _ = writeln!(text, "{}", advice.container.bicep);
 }
 
-fn findings(text: &mut String, name: &str, report: &Report) {
+fn findings(text: &mut String, name: &str, report: &CandidateReport) {
     let lines: Vec<_> = report.findings.iter().map(line).collect();
     section(text, &format!("Findings for {name}"), &lines);
 }

@@ -7,37 +7,37 @@ use std::{
 
 use serde_json::Value;
 
-use super::ITEMS;
-use crate::sample::Item;
+use super::MAX_PROFILED_ITEMS;
+use crate::sample::SampleItem;
 
 /// Places of a file from which items are taken: a file that is sorted by tenant or time would show one
 /// of them at its start.
-const PLACES: usize = 1_000;
+const FILE_PLACES: usize = 1_000;
 
 /// The step from a place to the next, without a common divisor with their number.
-const STRIDE: u64 = 617;
+const PLACE_STRIDE: u64 = 617;
 
 /// Bytes of the part: items of 2 MB, the most there can be, shall not fill the memory.
-const MOST_BYTES: u64 = 32 << 20;
+const MAX_PART_BYTES: u64 = 32 << 20;
 
 /// Reads items from places all over a file, and goes back to its start. Lines that are no item are left
 /// out here: reading the whole sample reports them.
-pub fn part_of_file(file: &mut File) -> io::Result<Vec<Item>> {
+pub fn part_of_file(file: &mut File) -> io::Result<Vec<SampleItem>> {
     let part = spread(file)?;
     file.seek(SeekFrom::Start(0))?;
     Ok(part)
 }
 
-fn spread(file: &mut File) -> io::Result<Vec<Item>> {
+fn spread(file: &mut File) -> io::Result<Vec<SampleItem>> {
     let size = file.metadata()?.len();
-    if size <= MOST_BYTES / 4 {
-        return Ok(items(BufReader::new(&*file), usize::MAX, MOST_BYTES));
+    if size <= MAX_PART_BYTES / 4 {
+        return Ok(items(BufReader::new(&*file), usize::MAX, MAX_PART_BYTES));
     }
-    let places = u64::try_from(PLACES).unwrap_or(1);
+    let places = u64::try_from(FILE_PLACES).unwrap_or(1);
     let mut part = Vec::new();
-    let mut left = MOST_BYTES;
+    let mut left = MAX_PART_BYTES;
     // In an order that is all over the file, should a few large items be enough.
-    for place in (0..places).map(|n| n * STRIDE % places) {
+    for place in (0..places).map(|n| n * PLACE_STRIDE % places) {
         let start = size / places * place;
         file.seek(SeekFrom::Start(start))?;
         let mut reader = BufReader::new(&*file);
@@ -45,7 +45,7 @@ fn spread(file: &mut File) -> io::Result<Vec<Item>> {
             // The rest of the line in which the place is.
             reader.skip_until(b'\n')?;
         }
-        let found = items(reader, ITEMS / PLACES, left);
+        let found = items(reader, MAX_PROFILED_ITEMS / FILE_PLACES, left);
         left = left.saturating_sub(found.iter().map(|item| item.bytes as u64).sum());
         part.extend(found);
     }
@@ -53,34 +53,34 @@ fn spread(file: &mut File) -> io::Result<Vec<Item>> {
 }
 
 /// Reads the start of a stream: its text, and the items of it.
-pub fn part_of_stream(from: &mut impl BufRead) -> io::Result<(Vec<u8>, Vec<Item>)> {
+pub fn part_of_stream(from: &mut impl BufRead) -> io::Result<(Vec<u8>, Vec<SampleItem>)> {
     let mut text = Vec::new();
-    for _ in 0..ITEMS {
-        let most = MOST_BYTES.saturating_sub(u64::try_from(text.len()).unwrap_or(u64::MAX));
+    for _ in 0..MAX_PROFILED_ITEMS {
+        let most = MAX_PART_BYTES.saturating_sub(u64::try_from(text.len()).unwrap_or(u64::MAX));
         if most == 0 || from.take(most).read_until(b'\n', &mut text)? == 0 {
             break;
         }
     }
-    let items = items(text.as_slice(), usize::MAX, MOST_BYTES);
+    let items = items(text.as_slice(), usize::MAX, MAX_PART_BYTES);
     Ok((text, items))
 }
 
 /// Returns the items of at most so many lines and bytes.
-fn items(from: impl BufRead, most: usize, bytes: u64) -> Vec<Item> {
+fn items(from: impl BufRead, most: usize, bytes: u64) -> Vec<SampleItem> {
     let lines = from.take(bytes).split(b'\n').map_while(Result::ok).take(most);
     let item = |line: Vec<u8>| {
         let text = line.trim_ascii();
         let value: Value = serde_json::from_slice(text).ok()?;
-        value.is_object().then_some(Item { bytes: text.len(), value })
+        value.is_object().then_some(SampleItem { bytes: text.len(), value })
     };
-    let mut items: Vec<Item> = lines.filter_map(item).collect();
+    let mut items: Vec<SampleItem> = lines.filter_map(item).collect();
     thin(&mut items);
     items
 }
 
-/// Keeps at most [`ITEMS`], spread evenly.
-fn thin(items: &mut Vec<Item>) {
-    let step = items.len().div_ceil(ITEMS).max(1);
+/// Keeps at most [`MAX_PROFILED_ITEMS`], spread evenly.
+fn thin(items: &mut Vec<SampleItem>) {
+    let step = items.len().div_ceil(MAX_PROFILED_ITEMS).max(1);
     let mut n = 0;
     items.retain(|_| {
         n += 1;

@@ -7,32 +7,32 @@ use tributary_partitioning::{
     period::Granularity::{self, Day, Month, Quarter},
 };
 
-use super::{MOST_IN_POOL, Profile, Wishes};
+use super::{ItemProfile, MAX_POOL_STRATEGIES, RequestedPaths};
 
 /// A property is one of a key when at least this share of the items has it as a text or whole number.
-const USUAL: f64 = 0.9;
+const MIN_USUAL_SHARE: f64 = 0.9;
 
 /// The longest text that is one of a key, in bytes: the limit of containers without large keys.
-const LONGEST: usize = 101;
+const MAX_TEXT_BYTES: usize = 101;
 
 /// As many values and times as are combined.
-const VALUES: usize = 8;
-const PAIRED: usize = 5;
-const TIMES: usize = 2;
+const MAX_VALUES: usize = 8;
+const MAX_PAIRED_VALUES: usize = 5;
+const MAX_TIMES: usize = 2;
 
 /// A property of fewer values than this gets buckets (guide: Partition Key Design Checklist).
-const FEW: usize = 100;
+const MIN_UNBUCKETED_VALUES: usize = 100;
 
 /// The guide's numbers of buckets.
-const BUCKETS: u32 = 100;
+const BUCKETS_ALONE: u32 = 100;
 const BUCKETS_OF_A_VALUE: u32 = 10;
 
-pub(super) fn pool(profile: &Profile, wishes: &Wishes) -> Vec<KeyStrategy> {
+pub(super) fn pool(profile: &ItemProfile, wishes: &RequestedPaths) -> Vec<KeyStrategy> {
     let times = times(profile, wishes);
     let values = values(profile, wishes, &times);
-    let paired = &values[..values.len().min(PAIRED)];
+    let paired = &values[..values.len().min(MAX_PAIRED_VALUES)];
     let id = values.iter().find(|path| distinct(profile, path) == profile.items());
-    let mut pool = Pool::default();
+    let mut pool = StrategyPool::default();
     for path in &values {
         pool.add(vec![vec![value(path)]]);
     }
@@ -65,23 +65,23 @@ pub(super) fn pool(profile: &Profile, wishes: &Wishes) -> Vec<KeyStrategy> {
         }
     }
     for one in values.iter().filter(|path| Some(*path) != id) {
-        if distinct(profile, one) < FEW {
+        if distinct(profile, one) < MIN_UNBUCKETED_VALUES {
             pool.add_buckets(id, BUCKETS_OF_A_VALUE, |bucket| vec![vec![value(one), bucket]]);
         }
     }
     // Fewer values than buckets would be the values themselves, less readable.
-    let is_enough = |path: &&Path| distinct(profile, path) >= 2 * BUCKETS as usize;
+    let is_enough = |path: &&Path| distinct(profile, path) >= 2 * BUCKETS_ALONE as usize;
     for one in paired.iter().filter(is_enough) {
-        pool.add_buckets(Some(one), BUCKETS, |bucket| vec![vec![bucket]]);
+        pool.add_buckets(Some(one), BUCKETS_ALONE, |bucket| vec![vec![bucket]]);
     }
-    pool.0.truncate(MOST_IN_POOL);
+    pool.0.truncate(MAX_POOL_STRATEGIES);
     pool.0
 }
 
 #[derive(Default)]
-struct Pool(Vec<KeyStrategy>);
+struct StrategyPool(Vec<KeyStrategy>);
 
-impl Pool {
+impl StrategyPool {
     fn add(&mut self, levels: Vec<Vec<Part>>) {
         if let Ok(strategy) = KeyStrategy::new(levels)
             && !self.0.contains(&strategy)
@@ -104,8 +104,8 @@ impl Pool {
 
 /// Returns the properties that are times: those that requests want a range or an order of first, then
 /// those with the most days.
-fn times(profile: &Profile, wishes: &Wishes) -> Vec<Path> {
-    let is_time = |n: usize, items: usize| as_share(n, items) >= USUAL;
+fn times(profile: &ItemProfile, wishes: &RequestedPaths) -> Vec<Path> {
+    let is_time = |n: usize, items: usize| as_share(n, items) >= MIN_USUAL_SHARE;
     let mut times: Vec<_> = profile
         .paths()
         .filter(|(_, path)| is_time(path.times, profile.items()) && path.days() > 1)
@@ -113,18 +113,18 @@ fn times(profile: &Profile, wishes: &Wishes) -> Vec<Path> {
     times.sort_by_key(|(path, profile)| {
         (place(path, &wishes.ordered), std::cmp::Reverse(profile.days()))
     });
-    times.into_iter().take(TIMES).map(|(path, _)| path.clone()).collect()
+    times.into_iter().take(MAX_TIMES).map(|(path, _)| path.clone()).collect()
 }
 
 /// Returns the properties of which a key can be made: those that requests name first, then those with
 /// the most values.
-fn values(profile: &Profile, wishes: &Wishes, times: &[Path]) -> Vec<Path> {
+fn values(profile: &ItemProfile, wishes: &RequestedPaths, times: &[Path]) -> Vec<Path> {
     let mut values: Vec<_> = profile
         .paths()
         .filter(|(path, values)| {
-            as_share(values.scalar - values.truths, profile.items()) >= USUAL
-                && as_share(values.times, profile.items()) < USUAL
-                && values.longest <= LONGEST
+            as_share(values.scalar - values.truths, profile.items()) >= MIN_USUAL_SHARE
+                && as_share(values.times, profile.items()) < MIN_USUAL_SHARE
+                && values.longest <= MAX_TEXT_BYTES
                 && (values.distinct() > 1 || wishes.equal.contains(path))
                 && !times.contains(path)
         })
@@ -135,10 +135,10 @@ fn values(profile: &Profile, wishes: &Wishes, times: &[Path]) -> Vec<Path> {
     let mut values: Vec<Path> = values.into_iter().map(|(path, _)| path.clone()).collect();
     // The id is always worth a look: point reads are the cheapest requests.
     let id = Path::of("id");
-    if let Some(at) = values.iter().position(|path| *path == id).filter(|at| *at >= VALUES) {
-        values.swap(at, VALUES - 1);
+    if let Some(at) = values.iter().position(|path| *path == id).filter(|at| *at >= MAX_VALUES) {
+        values.swap(at, MAX_VALUES - 1);
     }
-    values.truncate(VALUES);
+    values.truncate(MAX_VALUES);
     values
 }
 
@@ -146,7 +146,7 @@ fn place(path: &Path, of: &[Path]) -> usize {
     of.iter().position(|other| other == path).unwrap_or(usize::MAX)
 }
 
-fn distinct(profile: &Profile, path: &Path) -> usize {
+fn distinct(profile: &ItemProfile, path: &Path) -> usize {
     profile.path(path).map_or(0, super::PathProfile::distinct)
 }
 

@@ -9,18 +9,18 @@ use serde_json::Value;
 use tributary_partitioning::{Key, KeyStrategy, Part, path::Path, period::Granularity};
 
 /// Paths beyond this many are not looked at, and neither are objects within objects within objects.
-const MOST_PATHS: usize = 200;
-const DEEPEST: usize = 3;
+const MAX_PROFILE_PATHS: usize = 200;
+const MAX_PROFILE_DEPTH: usize = 3;
 
 /// Numbers are times only between these, in seconds since 1970: the years 2000 to 2099.
-const TIMES: std::ops::Range<f64> = 946_684_800.0..4_102_444_800.0;
+const TIME_SECONDS: std::ops::Range<f64> = 946_684_800.0..4_102_444_800.0;
 
 /// The properties of the service itself. A key cannot be made of them.
-const OF_THE_SERVICE: [&str; 6] = ["_rid", "_self", "_etag", "_attachments", "_ts", "_lsn"];
+const SYSTEM_PROPERTIES: [&str; 6] = ["_rid", "_self", "_etag", "_attachments", "_ts", "_lsn"];
 
 /// What some items look like, property by property.
 #[derive(Debug, Default)]
-pub struct Profile {
+pub struct ItemProfile {
     items: usize,
     paths: BTreeMap<Path, PathProfile>,
 }
@@ -54,7 +54,7 @@ impl PathProfile {
     }
 }
 
-impl Profile {
+impl ItemProfile {
     /// Adds an item.
     pub fn add(&mut self, item: &Value) {
         self.items += 1;
@@ -79,11 +79,11 @@ impl Profile {
 
     fn visit(&mut self, value: &Value, names: &mut Vec<String>) {
         if let Value::Object(properties) = value {
-            if names.len() == DEEPEST {
+            if names.len() == MAX_PROFILE_DEPTH {
                 return;
             }
             for (name, value) in properties {
-                if names.is_empty() && OF_THE_SERVICE.contains(&name.as_str()) {
+                if names.is_empty() && SYSTEM_PROPERTIES.contains(&name.as_str()) {
                     continue;
                 }
                 names.push(name.clone());
@@ -93,7 +93,7 @@ impl Profile {
             return;
         }
         let Some(path) = path_of(names) else { return };
-        if self.paths.len() >= MOST_PATHS && !self.paths.contains_key(&path) {
+        if self.paths.len() >= MAX_PROFILE_PATHS && !self.paths.contains_key(&path) {
             return;
         }
         let day = day(value);
@@ -125,13 +125,13 @@ fn path_of(names: &[String]) -> Option<Path> {
     quoted.collect::<String>().parse().ok()
 }
 
-/// Returns the day of a value that is a time. A number is one only within [`TIMES`].
+/// Returns the day of a value that is a time. A number is one only within [`TIME_SECONDS`].
 fn day(value: &Value) -> Option<Key> {
     match value {
         Value::String(_) => {}
         Value::Number(number) => {
             let number = number.as_f64()?;
-            if !TIMES.contains(&number) && !TIMES.contains(&(number / 1000.0)) {
+            if !TIME_SECONDS.contains(&number) && !TIME_SECONDS.contains(&(number / 1000.0)) {
                 return None;
             }
         }

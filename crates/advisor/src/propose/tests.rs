@@ -5,21 +5,21 @@ use serde_json::{Value, json};
 
 use super::*;
 
-fn item(value: Value) -> Item {
-    Item { bytes: value.to_string().len(), value }
+fn item(value: Value) -> SampleItem {
+    SampleItem { bytes: value.to_string().len(), value }
 }
 
 fn requests(lines: &[Value]) -> Vec<RequestKind> {
     lines.iter().map(|line| serde_json::from_value(line.clone()).unwrap()).collect()
 }
 
-fn proposed(items: &[Item], requests: &[RequestKind]) -> Vec<String> {
-    let proposed = propose(items, requests, &Options::default(), MOST);
+fn proposed(items: &[SampleItem], requests: &[RequestKind]) -> Vec<String> {
+    let proposed = propose(items, requests, &ValidationOptions::default(), DEFAULT_CANDIDATES);
     proposed.iter().map(ToString::to_string).collect()
 }
 
 /// Readings of 150 devices, with everything that is no key beside them.
-fn readings() -> Vec<Item> {
+fn readings() -> Vec<SampleItem> {
     let reading = |n: u32| {
         item(json!({
             "id": format!("reading-{n}"),
@@ -66,7 +66,7 @@ fn a_number_is_a_time_only_in_this_century() {
         )
     };
     let items: Vec<_> = (0..200).map(item).collect();
-    let mut profile = Profile::default();
+    let mut profile = ItemProfile::default();
     for item in &items {
         profile.add(&item.value);
     }
@@ -110,8 +110,8 @@ proptest! {
     ) {
         let items: Vec<_> =
             values.into_iter().map(|properties| item(Value::Object(properties.into_iter().collect()))).collect();
-        let proposed = propose(&items, &[], &Options::default(), MOST);
-        prop_assert!(proposed.len() <= MOST);
+        let proposed = propose(&items, &[], &ValidationOptions::default(), DEFAULT_CANDIDATES);
+        prop_assert!(proposed.len() <= DEFAULT_CANDIDATES);
         for strategy in &proposed {
             prop_assert_eq!(&strategy.to_string().parse::<KeyStrategy>().unwrap(), strategy);
             prop_assert_eq!(proposed.iter().filter(|other| *other == strategy).count(), 1);

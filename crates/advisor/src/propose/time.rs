@@ -2,30 +2,30 @@
 
 use tributary_partitioning::path::Path;
 
-use super::Profile;
-use crate::sample::Item;
+use super::ItemProfile;
+use crate::sample::SampleItem;
 
 /// Words in the names of times of creation, the surest first.
-const CREATION: [&str; 4] = ["creat", "timestamp", "time", "date"];
+const CREATION_WORDS: [&str; 4] = ["creat", "timestamp", "time", "date"];
 
 /// Words in the names of other times: of a change, of an end, or of something that is no write.
-const OTHER: [&str; 11] =
+const OTHER_TIME_WORDS: [&str; 11] =
     ["updat", "modif", "chang", "edit", "expir", "due", "delet", "valid", "until", "end", "birth"];
 
 /// Returns the property that is a time of creation in most items, or `None`: then `/_ts` is left.
-pub fn time_of_creation(part: &[Item]) -> Option<Path> {
-    let mut profile = Profile::default();
+pub fn time_of_creation(part: &[SampleItem]) -> Option<Path> {
+    let mut profile = ItemProfile::default();
     for item in part {
         profile.add(&item.value);
     }
     let name = |path: &Path| path.names().last().map_or(String::new(), |name| name.to_lowercase());
-    let place = |path: &Path| CREATION.iter().position(|word| name(path).contains(word));
+    let place = |path: &Path| CREATION_WORDS.iter().position(|word| name(path).contains(word));
     let times = profile.paths().filter(|(path, values)| {
-        let is_other = OTHER.iter().any(|word| name(path).contains(word));
+        let is_other = OTHER_TIME_WORDS.iter().any(|word| name(path).contains(word));
         values.times > profile.items() / 2 && (!is_other || place(path) == Some(0))
     });
     let best = times.min_by_key(|(path, values)| {
-        (place(path).unwrap_or(CREATION.len()), std::cmp::Reverse(values.times))
+        (place(path).unwrap_or(CREATION_WORDS.len()), std::cmp::Reverse(values.times))
     });
     best.map(|(path, _)| path.clone())
 }
@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     fn found(item: &Value) -> Option<String> {
-        let part = [Item { value: item.clone(), bytes: 0 }];
+        let part = [SampleItem { value: item.clone(), bytes: 0 }];
         time_of_creation(&part).map(|path| path.to_string())
     }
 

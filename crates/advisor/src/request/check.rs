@@ -8,7 +8,7 @@ use serde::{
 };
 use tributary_partitioning::{Condition, KeyValue, filter::Range, path::Path};
 
-use super::{Operation, RequestError, RequestKind, Wanted};
+use super::{RequestError, RequestFilter, RequestKind, RequestOperation};
 
 /// Operations of one transaction: a limit of the service.
 const MAX_TRANSACTION_OPERATIONS: u64 = 100;
@@ -25,14 +25,14 @@ impl RequestKind {
     /// ```
     pub fn read(line: &str) -> Result<Self, RequestError> {
         let refused = |error: serde_json::Error| RequestError::Json(error.to_string());
-        serde_json::from_str::<NamedOnce>(line).map_err(refused)?;
+        serde_json::from_str::<UniqueNames>(line).map_err(refused)?;
         let request: Self = serde_json::from_str(line).map_err(refused)?;
         request.check()?;
         Ok(request)
     }
 
     fn check(&self) -> Result<(), RequestError> {
-        let is = |operations: &[Operation]| operations.contains(&self.operation);
+        let is = |operations: &[RequestOperation]| operations.contains(&self.operation);
         let refuse = |what: &str| Err(RequestError::Meaningless(what.to_owned()));
         if self.per_day().is_some_and(|per_day| !per_day.is_finite() || per_day < 0.0) {
             return refuse("`perDay` is a number from 0 on");
@@ -41,24 +41,26 @@ impl RequestKind {
             return refuse("`limit` is 1 or more: a request for no items costs nothing");
         }
         let of_a_query = self.limit.is_some() || self.order_by.is_some() || !self.select.is_items();
-        if of_a_query && !is(&[Operation::Query]) {
+        if of_a_query && !is(&[RequestOperation::Query]) {
             return refuse("only a query has `limit`, `orderBy` and `select`");
         }
-        let changes = [Operation::Replace, Operation::Upsert, Operation::Patch];
+        let changes =
+            [RequestOperation::Replace, RequestOperation::Upsert, RequestOperation::Patch];
         if !self.set.is_empty() && !is(&changes) {
             return refuse(
                 "only a replace, upsert or patch has `set`; in a transaction each of `writes` has it",
             );
         }
-        if !self.writes.is_empty() && !is(&[Operation::Transaction]) {
+        if !self.writes.is_empty() && !is(&[RequestOperation::Transaction]) {
             return refuse("only a transaction has `writes`");
         }
-        let windows = self.filters.values().filter(|wanted| matches!(wanted, Wanted::Last(_)));
+        let windows =
+            self.filters.values().filter(|wanted| matches!(wanted, RequestFilter::Last(_)));
         if windows.count() > 1 {
             return refuse("one property may have a `last`; give the others `from` and `to`");
         }
         for (path, wanted) in &self.filters {
-            if let Wanted::This(condition) = wanted {
+            if let RequestFilter::Fixed(condition) = wanted {
                 check_condition(path, condition)?;
             }
         }
@@ -68,7 +70,7 @@ impl RequestKind {
     fn check_writes(&self) -> Result<(), RequestError> {
         let refuse = |what: String| Err(RequestError::Meaningless(what));
         for step in &self.writes {
-            if matches!(step.operation, Operation::Query | Operation::Transaction) {
+            if matches!(step.operation, RequestOperation::Query | RequestOperation::Transaction) {
                 let what = "a transaction writes items by their ids: create, replace, upsert, patch or delete. \
                             Write a query as a request of its own";
                 return refuse(what.to_owned());
@@ -121,15 +123,15 @@ pub(crate) fn compared(a: &KeyValue, b: &KeyValue) -> Option<Ordering> {
 }
 
 /// JSON in which no object has a name twice. Of two filters on one property, the first would be lost.
-struct NamedOnce;
+struct UniqueNames;
 
-impl<'de> Deserialize<'de> for NamedOnce {
+impl<'de> Deserialize<'de> for UniqueNames {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         from.deserialize_any(Self)
     }
 }
 
-impl<'de> Visitor<'de> for NamedOnce {
+impl<'de> Visitor<'de> for UniqueNames {
     type Value = Self;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

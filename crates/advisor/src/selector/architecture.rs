@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{Characteristics, kinds::SMALL_GIGABYTES};
+use super::{DataCharacteristics, kinds::SMALL_GIGABYTES};
 
 /// Above this, with a high query load, the guide separates hot from warm data.
 const HOT_WARM_GIGABYTES: f64 = 500.0;
@@ -10,7 +10,7 @@ const HOT_WARM_GIGABYTES: f64 = 500.0;
 /// The guide's architectures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Architecture {
+pub enum ContainerArchitecture {
     /// One container.
     Single,
     /// A hot and a warm container with a time to live.
@@ -22,14 +22,14 @@ pub enum Architecture {
 /// Which containers, and why.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Containers {
+pub struct ContainerDecision {
     /// The architecture.
-    pub architecture: Architecture,
+    pub architecture: ContainerArchitecture,
     /// The reasons.
     pub reasons: Vec<String>,
 }
 
-impl Architecture {
+impl ContainerArchitecture {
     /// Returns the name.
     pub fn name(self) -> &'static str {
         match self {
@@ -42,38 +42,38 @@ impl Architecture {
     }
 }
 
-pub(super) fn decide(c: &Characteristics) -> Containers {
+pub(super) fn decide(c: &DataCharacteristics) -> ContainerDecision {
     let size = c.volume.gigabytes;
     let is_above = |limit: f64| size.is_some_and(|size| size > limit);
     let (architecture, reason) = if is_above(HOT_WARM_GIGABYTES)
         && c.load.high_query_load == Some(true)
     {
         (
-            Architecture::HotWarm,
+            ContainerArchitecture::HotWarm,
             "More than 500 GB and a high query load: a small hot container serves most requests (guide: \
              Implementation Decision Framework, first question).",
         )
     } else if c.access.analytics_and_real_time == Some(true) {
         (
-            Architecture::HotWarmMigration,
+            ContainerArchitecture::HotWarmMigration,
             "Analytics over all times beside requests in real time: they get containers of their own \
              (guide: Implementation Decision Framework, second question).",
         )
     } else if size.is_some_and(|size| size < SMALL_GIGABYTES) {
         (
-            Architecture::Single,
+            ContainerArchitecture::Single,
             "Less than 100 GB: one container is simpler and enough (guide: Implementation Decision \
              Framework, third question).",
         )
     } else if size.is_some() {
         (
-            Architecture::Single,
+            ContainerArchitecture::Single,
             "100 GB or more, but no reason to separate: begin with one container, and look again when \
              most requests ask for recent items only.",
         )
     } else {
         (
-            Architecture::Single,
+            ContainerArchitecture::Single,
             "No size is given (volume.gigabytes): nothing calls for more than one.",
         )
     };
@@ -85,5 +85,5 @@ pub(super) fn decide(c: &Characteristics) -> Containers {
                 .to_owned(),
         );
     }
-    Containers { architecture, reasons }
+    ContainerDecision { architecture, reasons }
 }

@@ -4,7 +4,7 @@ use serde::Serialize;
 use tributary_partitioning::{KeyStrategy, path::Path};
 
 use super::{
-    Architecture, Characteristics, architecture, decision,
+    ContainerArchitecture, DataCharacteristics, architecture, decision,
     kinds::LARGE_TENANT_GIGABYTES,
     kinds::{MANY_ITEMS, SMALL_GIGABYTES},
 };
@@ -12,7 +12,7 @@ use super::{
 /// A difference of one characteristic, and the answer to it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Change {
+pub struct AnswerChange {
     /// The difference, as a clause: "there were tenants".
     #[serde(rename = "if")]
     pub if_: String,
@@ -21,13 +21,13 @@ pub struct Change {
     /// The key then, where it is another.
     pub strategy: Option<KeyStrategy>,
     /// The containers then, where they are others.
-    pub architecture: Option<Architecture>,
+    pub architecture: Option<ContainerArchitecture>,
 }
 
 /// Something that could be otherwise: what, whether the file says nothing about it, and how.
-type Turn = (&'static str, bool, fn(&mut Characteristics));
+type CharacteristicTurn = (&'static str, bool, fn(&mut DataCharacteristics));
 
-pub(super) fn changes(c: &Characteristics) -> Vec<Change> {
+pub(super) fn changes(c: &DataCharacteristics) -> Vec<AnswerChange> {
     let key = decision::decide(c).strategy;
     let containers = architecture::decide(c).architecture;
     let changes = turns(c).into_iter().filter_map(|(clause, not_said, turn)| {
@@ -36,7 +36,7 @@ pub(super) fn changes(c: &Characteristics) -> Vec<Change> {
         let strategy = Some(decision::decide(&other).strategy).filter(|other| *other != key);
         let architecture =
             Some(architecture::decide(&other).architecture).filter(|other| *other != containers);
-        (strategy.is_some() || architecture.is_some()).then(|| Change {
+        (strategy.is_some() || architecture.is_some()).then(|| AnswerChange {
             if_: clause.to_owned(),
             not_said,
             strategy,
@@ -46,12 +46,12 @@ pub(super) fn changes(c: &Characteristics) -> Vec<Change> {
     changes.collect()
 }
 
-fn turns(c: &Characteristics) -> Vec<Turn> {
-    let mut turns: Vec<Turn> = Vec::new();
+fn turns(c: &DataCharacteristics) -> Vec<CharacteristicTurn> {
+    let mut turns: Vec<CharacteristicTurn> = Vec::new();
     let mut flag = |said: Option<bool>,
                     yes: &'static str,
                     no: &'static str,
-                    turn: [fn(&mut Characteristics); 2]| {
+                    turn: [fn(&mut DataCharacteristics); 2]| {
         turns.push(match said {
             Some(true) => (no, false, turn[0]),
             _ => (yes, said.is_none(), turn[1]),

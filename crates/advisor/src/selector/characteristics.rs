@@ -7,23 +7,23 @@ use tributary_partitioning::path::Path;
 /// The characteristics. All are optional; the file refuses names that it does not know.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Characteristics {
+pub struct DataCharacteristics {
     /// How much there is.
-    pub volume: Volume,
+    pub volume: DataVolume,
     /// How often it is read and written.
-    pub load: Load,
+    pub load: DataLoad,
     /// How it is read.
-    pub access: Access,
+    pub access: DataAccess,
     /// Who shares it.
-    pub tenants: Tenants,
+    pub tenants: DataTenants,
     /// The properties that a key can be made of.
-    pub paths: Paths,
+    pub paths: KeyPaths,
 }
 
 /// How much there is, after the time for which the key is to last.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Volume {
+pub struct DataVolume {
     /// Items in the container.
     pub items: Option<u64>,
     /// Bytes of all items, in GB.
@@ -35,7 +35,7 @@ pub struct Volume {
 /// How often it is read and written.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Load {
+pub struct DataLoad {
     /// Writes at the busiest time.
     pub writes_per_second: Option<f64>,
     /// The guide's `HighWriteVolume`, where the number is not known.
@@ -47,7 +47,7 @@ pub struct Load {
 /// How it is read.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Access {
+pub struct DataAccess {
     /// Most requests ask for recent items or for a time: the guide's `TemporalAccess`.
     pub temporal: Option<bool>,
     /// Each entity is asked for as often as any other: the guide's `UniformAccess`.
@@ -63,7 +63,7 @@ pub struct Access {
 /// Who shares it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Tenants {
+pub struct DataTenants {
     /// How many organizations there are. None, or 0, means that the data is not shared.
     pub count: Option<u64>,
     /// Bytes of the largest, in GB.
@@ -73,7 +73,7 @@ pub struct Tenants {
 /// The properties that a key can be made of.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Paths {
+pub struct KeyPaths {
     /// The item itself.
     pub id: Path,
     /// What most requests name: a user, a device, a customer.
@@ -84,7 +84,7 @@ pub struct Paths {
     pub tenant: Path,
 }
 
-impl Default for Paths {
+impl Default for KeyPaths {
     fn default() -> Self {
         Self {
             id: Path::of("id"),
@@ -126,7 +126,7 @@ const PARTITION_REQUEST_UNITS: f64 = 10_000.0;
 /// What a write of 1 to 2 KB costs with all properties indexed: a round number for this decision alone.
 const WRITE_REQUEST_UNITS: f64 = 10.0;
 
-impl Characteristics {
+impl DataCharacteristics {
     /// Reads a file.
     pub fn read(text: &str) -> Result<Self, CharacteristicsError> {
         let read: Self = toml::from_str(text)?;

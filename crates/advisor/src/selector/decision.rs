@@ -7,7 +7,7 @@ use tributary_partitioning::{
 };
 
 use super::{
-    Characteristics, Kind,
+    DataCharacteristics, StrategyKind,
     kinds::{LARGE_TENANT_GIGABYTES, MANY_ITEMS},
 };
 
@@ -21,21 +21,21 @@ const BUCKETS: u32 = 100;
 /// Which key, and why.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Decision {
+pub struct KeyDecision {
     /// The kind of strategy.
-    pub kind: Kind,
+    pub kind: StrategyKind,
     /// Its notation, as `--candidate` takes it.
     pub strategy: KeyStrategy,
     /// The reasons, the most important first.
     pub reasons: Vec<String>,
 }
 
-pub(super) fn decide(c: &Characteristics) -> Decision {
+pub(super) fn decide(c: &DataCharacteristics) -> KeyDecision {
     let paths = &c.paths;
     if c.access.by_id_only == Some(true) {
         let reason = "Each request knows the id of its one item, so each is a point read of one \
                       partition (guide: Entity ID-Based, \"When to Use\").";
-        return decision(Kind::ItemId, vec![vec![value(&paths.id)]], [reason.to_owned()]);
+        return decision(StrategyKind::ItemId, vec![vec![value(&paths.id)]], [reason.to_owned()]);
     }
     // The guide's switch asks for the time first. A tenant comes before it here: isolation is a
     // demand, and a period that holds all tenants cannot give it.
@@ -48,7 +48,7 @@ pub(super) fn decide(c: &Characteristics) -> Decision {
     if c.writes_heavily() == Some(true) && c.access.uniform == Some(true) {
         let key = vec![vec![bucket(paths.entity.as_ref().unwrap_or(&paths.id), BUCKETS)]];
         return decision(
-            Kind::Synthetic,
+            StrategyKind::Synthetic,
             key,
             [format!(
                 "Writes are heavy and uniform: {BUCKETS} buckets spread them evenly (guide: \
@@ -59,7 +59,7 @@ pub(super) fn decide(c: &Characteristics) -> Decision {
     otherwise(c)
 }
 
-fn tenant(c: &Characteristics) -> Decision {
+fn tenant(c: &DataCharacteristics) -> KeyDecision {
     let count = c.tenants.count.unwrap_or_default();
     let tenant = vec![value(&c.paths.tenant)];
     let is_large = c.tenants.largest_gigabytes.is_some_and(|size| size > LARGE_TENANT_GIGABYTES);
@@ -75,7 +75,7 @@ fn tenant(c: &Characteristics) -> Decision {
                     .to_owned(),
             );
         }
-        return decision(Kind::Tenant, vec![tenant], reasons);
+        return decision(StrategyKind::Tenant, vec![tenant], reasons);
     }
     reasons.push(if is_large {
         format!(
@@ -89,10 +89,10 @@ fn tenant(c: &Characteristics) -> Decision {
         )
     });
     let second = c.paths.entity.as_ref().unwrap_or(&c.paths.id);
-    decision(Kind::Hierarchical, vec![tenant, vec![value(second)]], reasons)
+    decision(StrategyKind::Hierarchical, vec![tenant, vec![value(second)]], reasons)
 }
 
-fn temporal(c: &Characteristics) -> Decision {
+fn temporal(c: &DataCharacteristics) -> KeyDecision {
     let mut reasons = vec![
         "There are more than 1,000,000 items, and requests ask for a time (guide: Dynamic Partition \
          Strategy Selection, first rule)."
@@ -115,7 +115,7 @@ fn temporal(c: &Characteristics) -> Decision {
                  partitions small (guide: Time-Series Data)."
             ));
         }
-        return decision(Kind::Hybrid, vec![vec![value(entity), period]], reasons);
+        return decision(StrategyKind::Hybrid, vec![vec![value(entity), period]], reasons);
     }
     if c.writes_heavily() == Some(true) {
         reasons.push(format!(
@@ -123,13 +123,13 @@ fn temporal(c: &Characteristics) -> Decision {
              spread them (guide: Hot Partitions)."
         ));
         let key = vec![vec![period, bucket(&c.paths.id, BUCKETS_OF_A_PERIOD)]];
-        return decision(Kind::TimeAndHash, key, reasons);
+        return decision(StrategyKind::TimeAndHash, key, reasons);
     }
     reasons.push("Nothing says that requests name an entity, and writes are not heavy.".to_owned());
-    decision(Kind::Time, vec![vec![period]], reasons)
+    decision(StrategyKind::Time, vec![vec![period]], reasons)
 }
 
-fn otherwise(c: &Characteristics) -> Decision {
+fn otherwise(c: &DataCharacteristics) -> KeyDecision {
     let why = "None of the guide's rules holds: neither more than 1,000,000 items asked for by time, nor \
                tenants, nor heavy uniform writes.";
     let Some(entity) = &c.paths.entity else {
@@ -139,7 +139,7 @@ fn otherwise(c: &Characteristics) -> Decision {
              requests ask for, and ask again."
                 .to_owned(),
         ];
-        return decision(Kind::ItemId, vec![vec![value(&c.paths.id)]], reasons);
+        return decision(StrategyKind::ItemId, vec![vec![value(&c.paths.id)]], reasons);
     };
     let reasons = [
         why.to_owned(),
@@ -147,14 +147,18 @@ fn otherwise(c: &Characteristics) -> Decision {
             "Requests name {entity}: its items are together, for queries and for transactions."
         ),
     ];
-    decision(Kind::EntityId, vec![vec![value(entity)]], reasons)
+    decision(StrategyKind::EntityId, vec![vec![value(entity)]], reasons)
 }
 
-fn decision(kind: Kind, levels: Vec<Vec<Part>>, reasons: impl Into<Vec<String>>) -> Decision {
+fn decision(
+    kind: StrategyKind,
+    levels: Vec<Vec<Part>>,
+    reasons: impl Into<Vec<String>>,
+) -> KeyDecision {
     let strategy = KeyStrategy::new(levels);
     // One or two levels with one or two parts each: always a strategy.
     let strategy = strategy.unwrap_or_else(|_| tributary_partitioning::presets::multi_tenant());
-    Decision { kind, strategy, reasons: reasons.into() }
+    KeyDecision { kind, strategy, reasons: reasons.into() }
 }
 
 fn value(path: &Path) -> Part {

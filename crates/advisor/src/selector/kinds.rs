@@ -2,12 +2,12 @@
 
 use serde::Serialize;
 
-use super::Characteristics;
+use super::DataCharacteristics;
 
 /// A kind of strategy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Kind {
+pub enum StrategyKind {
     /// The id of the item: a partition each.
     ItemId,
     /// The id of what the items belong to.
@@ -29,7 +29,7 @@ pub enum Kind {
 /// What the characteristics say about a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Verdict {
+pub enum StatementVerdict {
     /// It holds.
     Yes,
     /// It does not.
@@ -41,15 +41,15 @@ pub enum Verdict {
 /// A statement of the guide, and whether it holds here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Sign {
+pub struct GuideStatement {
     /// The statement.
     pub says: &'static str,
     /// Whether it holds.
-    pub here: Verdict,
+    pub here: StatementVerdict,
 }
 
 /// A statement with how it is decided.
-type Statement = (&'static str, fn(&Characteristics) -> Option<bool>);
+type StatementRule = (&'static str, fn(&DataCharacteristics) -> Option<bool>);
 
 /// Below this, the guide calls data small ("Simple Requirements AND Small Scale").
 pub(super) const SMALL_GIGABYTES: f64 = 100.0;
@@ -58,10 +58,10 @@ pub(super) const SMALL_GIGABYTES: f64 = 100.0;
 /// logical partition ends at 20 GB.
 pub(super) const LARGE_TENANT_GIGABYTES: f64 = 15.0;
 
-/// Above this, the guide calls data voluminous (`Volume: > 1_000_000`).
+/// Above this, the guide calls data voluminous (`DataVolume: > 1_000_000`).
 pub(super) const MANY_ITEMS: u64 = 1_000_000;
 
-fn unknown(_: &Characteristics) -> Option<bool> {
+fn unknown(_: &DataCharacteristics) -> Option<bool> {
     None
 }
 
@@ -69,7 +69,7 @@ fn not(verdict: Option<bool>) -> Option<bool> {
     verdict.map(|verdict| !verdict)
 }
 
-fn is_small(c: &Characteristics) -> Option<bool> {
+fn is_small(c: &DataCharacteristics) -> Option<bool> {
     let by_size = c.volume.gigabytes.map(|size| size < SMALL_GIGABYTES);
     let by_items = c.volume.items.map(|items| items <= MANY_ITEMS);
     match (by_size, by_items) {
@@ -78,31 +78,33 @@ fn is_small(c: &Characteristics) -> Option<bool> {
     }
 }
 
-const POINT_READS: Statement = ("each request knows the id of its item", |c| c.access.by_id_only);
-const UNIFORM: Statement = ("each entity is asked for as often as any other", |c| c.access.uniform);
-const HEAVY_WRITES: Statement =
-    ("writes are heavy, and few queries span items", Characteristics::writes_heavily);
-const RECENT_FIRST: Statement =
+const POINT_READS: StatementRule =
+    ("each request knows the id of its item", |c| c.access.by_id_only);
+const UNIFORM: StatementRule =
+    ("each entity is asked for as often as any other", |c| c.access.uniform);
+const HEAVY_WRITES: StatementRule =
+    ("writes are heavy, and few queries span items", DataCharacteristics::writes_heavily);
+const RECENT_FIRST: StatementRule =
     ("requests ask for recent items or for a time", |c| c.access.temporal);
-const ARCHIVED: Statement =
+const ARCHIVED: StatementRule =
     ("old periods are archived or deleted as a whole", |c| c.access.independent_periods);
-const ALL_TIMES: Statement = ("all times are asked for alike", |c| not(c.access.temporal));
-const HOT_PERIOD: Statement =
-    ("heavy writes all go to the current period", Characteristics::writes_heavily);
-const TENANTS: Statement =
+const ALL_TIMES: StatementRule = ("all times are asked for alike", |c| not(c.access.temporal));
+const HOT_PERIOD: StatementRule =
+    ("heavy writes all go to the current period", DataCharacteristics::writes_heavily);
+const TENANTS: StatementRule =
     ("tenants are to be isolated", |c| c.tenants.count.map(|count| count > 0));
-const SKEWED: Statement = ("one tenant is much larger than the others", |c| {
+const SKEWED: StatementRule = ("one tenant is much larger than the others", |c| {
     c.tenants.largest_gigabytes.map(|size| size > LARGE_TENANT_GIGABYTES)
 });
-const ACROSS: Statement = ("queries often span tenants or categories", unknown);
-const LARGE: Statement =
+const ACROSS: StatementRule = ("queries often span tenants or categories", unknown);
+const LARGE: StatementRule =
     ("the data is large and needs a better distribution", |c| not(is_small(c)));
-const MIXED: Statement = ("requests take several paths to the same items", unknown);
-const SMALL: Statement = ("the data is small", is_small);
-const TARGETED: Statement =
+const MIXED: StatementRule = ("requests take several paths to the same items", unknown);
+const SMALL: StatementRule = ("the data is small", is_small);
+const TARGETED: StatementRule =
     ("queries are to find items by their properties", |c| not(c.access.by_id_only));
 
-impl Kind {
+impl StrategyKind {
     /// Returns the name, as the guide has it.
     pub fn name(self) -> &'static str {
         match self {
@@ -117,7 +119,7 @@ impl Kind {
         }
     }
 
-    fn statements(self) -> (&'static [Statement], &'static [Statement]) {
+    fn statements(self) -> (&'static [StatementRule], &'static [StatementRule]) {
         match self {
             Self::ItemId => (&[POINT_READS, UNIFORM, HEAVY_WRITES], &[TARGETED]),
             Self::EntityId => (&[HEAVY_WRITES, UNIFORM], &[RECENT_FIRST, ACROSS]),
@@ -131,12 +133,15 @@ impl Kind {
     }
 
     /// Returns the guide's "When to Use", with what the characteristics say.
-    pub(super) fn when_to_use(self, characteristics: &Characteristics) -> Vec<Sign> {
+    pub(super) fn when_to_use(self, characteristics: &DataCharacteristics) -> Vec<GuideStatement> {
         signs(self.statements().0, characteristics)
     }
 
     /// Returns the guide's "When to Avoid", with what the characteristics say.
-    pub(super) fn when_to_avoid(self, characteristics: &Characteristics) -> Vec<Sign> {
+    pub(super) fn when_to_avoid(
+        self,
+        characteristics: &DataCharacteristics,
+    ) -> Vec<GuideStatement> {
         signs(self.statements().1, characteristics)
     }
 
@@ -178,13 +183,16 @@ impl Kind {
     }
 }
 
-fn signs(statements: &[Statement], characteristics: &Characteristics) -> Vec<Sign> {
-    let sign = |(says, holds): &Statement| Sign {
+fn signs(
+    statements: &[StatementRule],
+    characteristics: &DataCharacteristics,
+) -> Vec<GuideStatement> {
+    let sign = |(says, holds): &StatementRule| GuideStatement {
         says,
         here: match holds(characteristics) {
-            Some(true) => Verdict::Yes,
-            Some(false) => Verdict::No,
-            None => Verdict::Unknown,
+            Some(true) => StatementVerdict::Yes,
+            Some(false) => StatementVerdict::No,
+            None => StatementVerdict::Unknown,
         },
     };
     statements.iter().map(sign).collect()

@@ -2,8 +2,8 @@
 
 use super::*;
 
-fn selection(file: &str) -> Selection {
-    select(&Characteristics::read(file).unwrap())
+fn selection(file: &str) -> StrategySelection {
+    select(&DataCharacteristics::read(file).unwrap())
 }
 
 fn key(file: &str) -> String {
@@ -51,14 +51,14 @@ fn the_framework_of_the_guide_chooses_the_containers() {
     let containers = |file: &str| selection(file).containers.architecture;
     assert_eq!(
         containers("[volume]\ngigabytes = 501\n[load]\nhigh-query-load = true"),
-        Architecture::HotWarm
+        ContainerArchitecture::HotWarm
     );
     assert_eq!(
         containers("[access]\nanalytics-and-real-time = true"),
-        Architecture::HotWarmMigration
+        ContainerArchitecture::HotWarmMigration
     );
-    assert_eq!(containers("[volume]\ngigabytes = 99"), Architecture::Single);
-    assert_eq!(containers("[volume]\ngigabytes = 501"), Architecture::Single);
+    assert_eq!(containers("[volume]\ngigabytes = 99"), ContainerArchitecture::Single);
+    assert_eq!(containers("[volume]\ngigabytes = 501"), ContainerArchitecture::Single);
     let periods = selection("[access]\nindependent-periods = true").containers;
     assert!(periods.reasons[1].contains("not recommend"), "{periods:?}");
 }
@@ -89,7 +89,7 @@ fn what_would_change_the_answer_does() {
 
 #[test]
 fn a_wrong_file_says_what_to_write() {
-    let error = |file: &str| Characteristics::read(file).unwrap_err().to_string();
+    let error = |file: &str| DataCharacteristics::read(file).unwrap_err().to_string();
     let unknown = error("[volume]\nitem = 5");
     assert!(unknown.contains("unknown field `item`") && unknown.contains("line 2"), "{unknown}");
     assert!(unknown.contains("[access]"), "{unknown}");

@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use super::{Selection, Verdict};
+use super::{StatementVerdict, StrategySelection};
 
-impl fmt::Display for Selection {
+impl fmt::Display for StrategySelection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "Key:        {}   ({})", self.key.strategy, self.key.kind.name())?;
         writeln!(f, "Containers: {}", self.containers.architecture.name())?;
@@ -16,9 +16,9 @@ impl fmt::Display for Selection {
         {
             let lines = signs.iter().map(|sign| {
                 let here = match sign.here {
-                    Verdict::Yes => "yes",
-                    Verdict::No => "no",
-                    Verdict::Unknown => "not said",
+                    StatementVerdict::Yes => "yes",
+                    StatementVerdict::No => "no",
+                    StatementVerdict::Unknown => "not said",
                 };
                 format!("{}: {here}", sign.says)
             });

@@ -3,13 +3,13 @@
 /// A uniform sample of a stream by the hash of each element: at most `most`, and all while there are
 /// no more.
 #[derive(Clone, Debug)]
-pub(crate) struct Sampled<T> {
+pub(crate) struct UniformSample<T> {
     most: usize,
     below: u64,
     kept: Vec<(u64, T)>,
 }
 
-impl<T> Sampled<T> {
+impl<T> UniformSample<T> {
     pub(crate) fn new(most: usize) -> Self {
         Self { most, below: u64::MAX, kept: Vec::new() }
     }
@@ -49,7 +49,7 @@ mod tests {
             mut hashes in prop::collection::vec(any::<u64>(), 0..2_000),
         ) {
             let sample = |hashes: &[u64]| {
-                let mut sampled = Sampled::new(100);
+                let mut sampled = UniformSample::new(100);
                 for hash in hashes {
                     sampled.offer(*hash, || *hash);
                 }

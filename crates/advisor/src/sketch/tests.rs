@@ -9,16 +9,16 @@ fn key(n: u64) -> Key {
     std::iter::once(KeyValue::Text(n.to_string())).collect()
 }
 
-fn tally(items: impl IntoIterator<Item = (u64, u64)>) -> Tally<u64> {
+fn tally(items: impl IntoIterator<Item = (u64, u64)>) -> KeyCounts<u64> {
     in_batches(&items.into_iter().collect::<Vec<_>>(), 1_000)
 }
 
-fn tally_in_batches(keys: &[u64], batch: usize) -> Tally<u64> {
+fn tally_in_batches(keys: &[u64], batch: usize) -> KeyCounts<u64> {
     in_batches(&keys.iter().map(|k| (*k, 100)).collect::<Vec<_>>(), batch)
 }
 
-fn in_batches(items: &[(u64, u64)], batch: usize) -> Tally<u64> {
-    let mut tally = Tally::new();
+fn in_batches(items: &[(u64, u64)], batch: usize) -> KeyCounts<u64> {
+    let mut tally = KeyCounts::new();
     for items in items.chunks(batch) {
         for &(k, bytes) in items {
             tally.add(hash(&k), || key(k), bytes, 0, |more| *more += 1);
@@ -43,7 +43,7 @@ proptest! {
             *entry = (entry.0 + 1, entry.1 + bytes);
         }
         let tally = tally(items);
-        prop_assert_eq!(tally.cardinality(), Estimate::exact(float(expected.len() as u64)));
+        prop_assert_eq!(tally.cardinality(), EstimatedNumber::exact(float(expected.len() as u64)));
         for row in tally.rows() {
             let [KeyValue::Text(k)] = row.key.values() else { unreachable!("a text") };
             let (items, bytes) = expected.remove(&k.parse().unwrap()).unwrap();
@@ -57,7 +57,7 @@ proptest! {
 /// The bound of the README: a key with more than 0.3 % of the data is found by its name, and its size
 /// is known to within 0.1 % of all, wherever it stands.
 fn frequent_keys_are_found(
-    tally: &Tally<u64>,
+    tally: &KeyCounts<u64>,
     frequent: &[(u64, u64)],
 ) -> Result<(), TestCaseError> {
     let whole = float(tally.whole());
@@ -125,6 +125,6 @@ fn keys_that_become_frequent_late_are_found() {
 #[test]
 fn memory_does_not_grow_with_the_number_of_keys() {
     let kept = |n: u64| tally((0..n).map(|n| (n, 100))).rows().len();
-    assert!(kept(100_000) <= 2 * EXACT + MOST_FREQUENT);
-    assert!(kept(300_000) <= 2 * EXACT + MOST_FREQUENT);
+    assert!(kept(100_000) <= 2 * MAX_EXACT_KEYS + MAX_FREQUENT_KEYS);
+    assert!(kept(300_000) <= 2 * MAX_EXACT_KEYS + MAX_FREQUENT_KEYS);
 }

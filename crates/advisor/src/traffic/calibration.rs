@@ -4,23 +4,23 @@ use std::fmt;
 
 use serde::Serialize;
 
-use super::Measured;
+use super::TrafficSummary;
 use crate::{
-    report::Report,
-    request::{Operation, RequestKind},
+    report::CandidateEstimates,
+    request::{RequestKind, RequestOperation},
     words::{about, percent},
 };
 
 /// Below this factor the two are the same: the error of the estimates.
-const SAME: f64 = 4.0 / 3.0;
+const SAME_CHARGE_FACTOR: f64 = 4.0 / 3.0;
 
 /// What some requests were charged.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Charged {
+pub struct ChargedRequests {
     /// The requests.
     #[serde(flatten)]
-    pub of: Subject,
+    pub of: ChargedSubject,
     /// Request units a day.
     pub request_units_per_day: f64,
 }
@@ -28,14 +28,14 @@ pub struct Charged {
 /// The requests that a charge is about.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Subject {
+pub enum ChargedSubject {
     /// All requests of an operation.
-    Operation(Operation),
+    Operation(RequestOperation),
     /// Those of a kind, by its name: queries by their text, or calls of a function.
     Kind(String),
 }
 
-impl Subject {
+impl ChargedSubject {
     fn has(&self, request: &RequestKind) -> bool {
         match self {
             Self::Operation(operation) => request.operation == *operation,
@@ -44,7 +44,7 @@ impl Subject {
     }
 }
 
-impl fmt::Display for Subject {
+impl fmt::Display for ChargedSubject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Operation(operation) => {
@@ -56,34 +56,34 @@ impl fmt::Display for Subject {
     }
 }
 
-impl Measured {
+impl TrafficSummary {
     /// Adds a note for each operation and each kind: what it was charged, and what the report on the key
     /// that the container has estimates.
-    pub fn compare(&mut self, report: &Report, requests: &[RequestKind]) {
+    pub fn compare(&mut self, estimates: &CandidateEstimates, requests: &[RequestKind]) {
         for charged in &self.charged {
-            let kinds = report.requests.iter().zip(requests);
+            let kinds = estimates.requests.iter().zip(requests);
             let same: Vec<_> = kinds.filter(|(_, kind)| charged.of.has(kind)).collect();
             let estimated = same.iter().filter_map(|(cost, _)| cost.request_units_per_day);
             let (sum, was) = (estimated.sum::<f64>(), charged.request_units_per_day);
             if was <= 0.0 || sum <= 0.0 {
                 continue;
             }
-            let is_of_kind = matches!(charged.of, Subject::Kind(_));
-            let is_scan = same
-                .iter()
-                .all(|(_, kind)| kind.operation == Operation::Query && kind.filters.is_empty());
+            let is_of_kind = matches!(charged.of, ChargedSubject::Kind(_));
+            let is_scan = same.iter().all(|(_, kind)| {
+                kind.operation == RequestOperation::Query && kind.filters.is_empty()
+            });
             let verdict = match () {
-                () if sum > was * SAME && is_of_kind && is_scan => format!(
+                () if sum > was * SAME_CHARGE_FACTOR && is_of_kind && is_scan => format!(
                     "{:.1} times as much: its text has no filter that is certain, as with OR, so it counts as a \
                      scan of all items. Write its filters by hand (--write-requests)",
                     sum / was
                 ),
-                () if sum > was * SAME => format!(
+                () if sum > was * SAME_CHARGE_FACTOR => format!(
                     "{:.1} times as much: a filter is missing, or finds less than in the sample. Trust what was \
                      charged, and the differences between keys less",
                     sum / was
                 ),
-                () if was > sum * SAME => format!(
+                () if was > sum * SAME_CHARGE_FACTOR => format!(
                     "{} of it: requests find more than the sample tells, or others are among them. Trust what \
                      was charged, and the differences between keys less",
                     percent(sum / was)
@@ -94,7 +94,7 @@ impl Measured {
                 "{}: charged {} RU a day, estimated for {} {}, {verdict}.",
                 charged.of,
                 about(was),
-                report.strategy,
+                estimates.strategy,
                 about(sum)
             ));
         }

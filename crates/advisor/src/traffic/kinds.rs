@@ -5,94 +5,105 @@ use std::collections::BTreeMap;
 use tributary_partitioning::{KeyStrategy, path::Path};
 
 use super::{
-    calibration::{Charged, Subject},
-    queries::{self, Filters},
-    tables::{Sum, Tables, Text},
+    calibration::{ChargedRequests, ChargedSubject},
+    queries::{self, QueryFilters},
+    tables::{ChargeSum, QueryText, TrafficTables},
 };
-use crate::request::{Aggregate, Frequency, Operation, RequestKind, Select, Step, Wanted};
+use crate::request::{
+    QueryAggregate, QuerySelection, RequestFilter, RequestFrequency, RequestKind, RequestOperation,
+    TransactionStep,
+};
 
-pub(super) fn kinds(tables: &Tables, days: f64, current: Option<&KeyStrategy>) -> Vec<RequestKind> {
+pub(super) fn kinds(
+    tables: &TrafficTables,
+    days: f64,
+    current: Option<&KeyStrategy>,
+) -> Vec<RequestKind> {
     let key = current.map(of_key).unwrap_or_default();
     let mut kinds = Vec::new();
     for (name, sum) in &tables.operations {
         match operation(name) {
-            Some(Operation::Query) if tables.texts().next().is_some() => {
+            Some(RequestOperation::Query) if tables.texts().next().is_some() => {
                 kinds.extend(by_text(tables, *sum, days));
             }
-            Some(Operation::Query) => kinds.extend(queries(tables, name, *sum, days, &key)),
+            Some(RequestOperation::Query) => kinds.extend(queries(tables, name, *sum, days, &key)),
             Some(operation) => kinds.push(point(operation, *sum, days, &key)),
             // The change feed and scripts: no request of an app.
             None => {}
         }
     }
-    if kinds.iter().all(|kind| kind.operation != Operation::Query) {
-        kinds.extend(by_text(tables, Sum::default(), days));
+    if kinds.iter().all(|kind| kind.operation != RequestOperation::Query) {
+        kinds.extend(by_text(tables, ChargeSum::default(), days));
     }
     kinds
 }
 
 /// Returns what each operation, each kind of query by its text and each function was charged a day.
-pub(super) fn charged(tables: &Tables, days: f64) -> Vec<Charged> {
-    let operations = tables
-        .operations
-        .iter()
-        .filter_map(|(name, sum)| Some((Subject::Operation(operation(name)?), sum.request_units)));
+pub(super) fn charged(tables: &TrafficTables, days: f64) -> Vec<ChargedRequests> {
+    let operations = tables.operations.iter().filter_map(|(name, sum)| {
+        Some((ChargedSubject::Operation(operation(name)?), sum.request_units))
+    });
     let texts = tables.texts().map(|(text, _, request_units)| {
-        (Subject::Kind(name(&queries::filters(text))), request_units)
+        (ChargedSubject::Kind(name(&queries::filters(text))), request_units)
     });
     let functions = tables
         .functions()
-        .map(|(function, sum)| (Subject::Kind(function.to_owned()), sum.request_units));
-    let mut charged: Vec<Charged> = Vec::new();
+        .map(|(function, sum)| (ChargedSubject::Kind(function.to_owned()), sum.request_units));
+    let mut charged: Vec<ChargedRequests> = Vec::new();
     for (of, request_units) in operations.chain(texts).chain(functions) {
         let request_units_per_day = request_units / days;
         match charged.iter_mut().find(|one| one.of == of) {
             Some(one) => one.request_units_per_day += request_units_per_day,
-            None => charged.push(Charged { of, request_units_per_day }),
+            None => charged.push(ChargedRequests { of, request_units_per_day }),
         }
     }
     charged
 }
 
 /// Returns what a request knows that names the key.
-fn of_key(strategy: &KeyStrategy) -> BTreeMap<Path, Wanted> {
+fn of_key(strategy: &KeyStrategy) -> BTreeMap<Path, RequestFilter> {
     let parts = strategy.levels().iter().flatten();
-    parts.map(|part| (part.path().clone(), Wanted::Drawn)).collect()
+    parts.map(|part| (part.path().clone(), RequestFilter::Drawn)).collect()
 }
 
 /// Returns what an operation of the tables is here, or `None` for what no app asks for.
-fn operation(name: &str) -> Option<Operation> {
+fn operation(name: &str) -> Option<RequestOperation> {
     let name = name.to_ascii_lowercase();
     Some(match name.trim_end_matches("document") {
-        "read" | "head" => Operation::Read,
-        "query" | "sqlquery" => Operation::Query,
-        "create" => Operation::Create,
-        "upsert" => Operation::Upsert,
-        "replace" | "update" => Operation::Replace,
-        "patch" => Operation::Patch,
-        "delete" => Operation::Delete,
-        "batch" => Operation::Transaction,
+        "read" | "head" => RequestOperation::Read,
+        "query" | "sqlquery" => RequestOperation::Query,
+        "create" => RequestOperation::Create,
+        "upsert" => RequestOperation::Upsert,
+        "replace" | "update" => RequestOperation::Replace,
+        "patch" => RequestOperation::Patch,
+        "delete" => RequestOperation::Delete,
+        "batch" => RequestOperation::Transaction,
         _ => return None,
     })
 }
 
-fn point(operation: Operation, sum: Sum, days: f64, key: &BTreeMap<Path, Wanted>) -> RequestKind {
+fn point(
+    operation: RequestOperation,
+    sum: ChargeSum,
+    days: f64,
+    key: &BTreeMap<Path, RequestFilter>,
+) -> RequestKind {
     let mut filters = key.clone();
-    filters.insert(Path::of("id"), Wanted::Drawn);
+    filters.insert(Path::of("id"), RequestFilter::Drawn);
     let name = match operation {
-        Operation::Read => "reads of an item",
-        Operation::Create => "creates",
-        Operation::Upsert => "upserts",
-        Operation::Replace => "replaces",
-        Operation::Patch => "patches",
-        Operation::Delete => "deletes",
-        Operation::Transaction => "transactions",
-        Operation::Query => "queries",
+        RequestOperation::Read => "reads of an item",
+        RequestOperation::Create => "creates",
+        RequestOperation::Upsert => "upserts",
+        RequestOperation::Replace => "replaces",
+        RequestOperation::Patch => "patches",
+        RequestOperation::Delete => "deletes",
+        RequestOperation::Transaction => "transactions",
+        RequestOperation::Query => "queries",
     };
     // The rows do not tell what is in a transaction: two writes are the least that need one.
     let writes = match operation {
-        Operation::Transaction => {
-            vec![Step { items: 2, ..Step::of(Operation::Create) }]
+        RequestOperation::Transaction => {
+            vec![TransactionStep { items: 2, ..TransactionStep::new(RequestOperation::Create) }]
         }
         _ => Vec::new(),
     };
@@ -101,16 +112,16 @@ fn point(operation: Operation, sum: Sum, days: f64, key: &BTreeMap<Path, Wanted>
 
 /// Returns the queries that stay in one logical partition, and the others.
 fn queries(
-    tables: &Tables,
+    tables: &TrafficTables,
     name: &str,
-    sum: Sum,
+    sum: ChargeSum,
     days: f64,
-    key: &BTreeMap<Path, Wanted>,
+    key: &BTreeMap<Path, RequestFilter>,
 ) -> Vec<RequestKind> {
     let per_day = sum.requests / days;
-    let query = |name: &str, per_day, filters: &BTreeMap<Path, Wanted>| RequestKind {
+    let query = |name: &str, per_day, filters: &BTreeMap<Path, RequestFilter>| RequestKind {
         filters: filters.clone(),
-        ..kind(name.to_owned(), Operation::Query, per_day)
+        ..kind(name.to_owned(), RequestOperation::Query, per_day)
     };
     let Some(one) = tables.in_one_partition(name) else {
         return vec![query("queries", per_day, &BTreeMap::new())];
@@ -123,7 +134,7 @@ fn queries(
 }
 
 /// Returns the queries by their texts; `sum` is how many there were together, where that is known.
-fn by_text(tables: &Tables, sum: Sum, days: f64) -> Vec<RequestKind> {
+fn by_text(tables: &TrafficTables, sum: ChargeSum, days: f64) -> Vec<RequestKind> {
     let rows: f64 = tables.texts().map(|(_, text, _)| executions(text)).sum();
     let mut kinds: Vec<RequestKind> = Vec::new();
     for (text, executions) in tables.texts().map(|(text, of, _)| (text, executions(of))) {
@@ -134,7 +145,7 @@ fn by_text(tables: &Tables, sum: Sum, days: f64) -> Vec<RequestKind> {
         match kinds.iter_mut().find(|kind| kind.kind == name) {
             Some(kind) => {
                 let per_day = kind.per_day().unwrap_or_default() + requests / days;
-                kind.frequency = Some(Frequency { per_day });
+                kind.frequency = Some(RequestFrequency { per_day });
             }
             None => kinds.push(of_text(name, found, requests / days)),
         }
@@ -143,14 +154,14 @@ fn by_text(tables: &Tables, sum: Sum, days: f64) -> Vec<RequestKind> {
 }
 
 /// Returns how many queries the rows of a text are, as far as they say so.
-fn executions(text: &Text) -> f64 {
+fn executions(text: &QueryText) -> f64 {
     #[expect(clippy::cast_precision_loss, reason = "at most 100")]
     let queries = text.queries.len() as f64;
     if queries > 0.0 && queries < 100.0 { queries } else { text.rows }
 }
 
 /// Returns the name of a kind: whole, since two kinds may differ in its last word only.
-fn name(found: &Filters) -> String {
+fn name(found: &QueryFilters) -> String {
     let list =
         |paths: &[Path]| paths.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
     let mut name = vec![if found.sums_up { "count" } else { "query" }.to_owned()];
@@ -169,29 +180,33 @@ fn name(found: &Filters) -> String {
     name.concat()
 }
 
-fn of_text(name: String, found: Filters, per_day: f64) -> RequestKind {
+fn of_text(name: String, found: QueryFilters, per_day: f64) -> RequestKind {
     // How long a range is, no text tells: it is left out, which is the more careful.
-    let filters = found.equal.into_iter().map(|path| (path, Wanted::Drawn)).collect();
+    let filters = found.equal.into_iter().map(|path| (path, RequestFilter::Drawn)).collect();
     RequestKind {
         filters,
         limit: found.limit,
         order_by: found.order.filter(|_| !found.sums_up),
-        select: if found.sums_up { Select::Aggregate(Aggregate::Count) } else { Select::Items },
-        ..kind(name, Operation::Query, per_day)
+        select: if found.sums_up {
+            QuerySelection::Aggregate(QueryAggregate::Count)
+        } else {
+            QuerySelection::Items
+        },
+        ..kind(name, RequestOperation::Query, per_day)
     }
 }
 
-fn kind(name: String, operation: Operation, per_day: f64) -> RequestKind {
+fn kind(name: String, operation: RequestOperation, per_day: f64) -> RequestKind {
     RequestKind {
         kind: name,
         operation,
         filters: BTreeMap::new(),
         limit: None,
         order_by: None,
-        select: Select::Items,
+        select: QuerySelection::Items,
         set: Vec::new(),
         writes: Vec::new(),
         // A hundredth of a request a day is more than is known.
-        frequency: Some(Frequency { per_day: (per_day * 100.0).round() / 100.0 }),
+        frequency: Some(RequestFrequency { per_day: (per_day * 100.0).round() / 100.0 }),
     }
 }

@@ -9,7 +9,7 @@ use crate::request::OrderBy;
 
 /// What a text tells.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Filters {
+pub(super) struct QueryFilters {
     /// Properties that are compared by `=` or `IN`.
     pub(super) equal: Vec<Path>,
     /// Properties of which a range is wanted.
@@ -22,7 +22,7 @@ pub(super) struct Filters {
     pub(super) sums_up: bool,
 }
 
-pub(super) fn filters(text: &str) -> Filters {
+pub(super) fn filters(text: &str) -> QueryFilters {
     let words = words(text);
     let at = |word: &str| words.iter().position(|other| other.eq_ignore_ascii_case(word));
     let end = words.len();
@@ -31,13 +31,13 @@ pub(super) fn filters(text: &str) -> Filters {
     let filter_end = order.min(group).min(offset);
     let filter_start = at("WHERE").map_or(filter_end, |at| (at + 1).min(filter_end));
     let filter = &words[filter_start..filter_end];
-    let mut found = Filters {
+    let mut found = QueryFilters {
         sums_up: group < end
             || words[..from].iter().any(|word| {
                 ["COUNT", "SUM", "AVG", "MIN", "MAX"].iter().any(|a| word.eq_ignore_ascii_case(a))
             }),
         limit: at("LIMIT").or(at("TOP")).and_then(|at| words.get(at + 1)?.parse().ok()),
-        ..Filters::default()
+        ..QueryFilters::default()
     };
     if let Some(path) = words.get(order + 2).and_then(|word| path(word)) {
         let descending = words.get(order + 3).is_some_and(|word| word.eq_ignore_ascii_case("DESC"));

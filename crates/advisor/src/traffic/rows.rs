@@ -16,16 +16,16 @@ use time::{
 use super::TrafficError;
 
 /// How the portal writes times in CSV: `11/22/2026, 7:30:00.000 PM`.
-const OF_THE_PORTAL: &[BorrowedFormatItem<'_>] = format_description!(
+const PORTAL_TIME_FORMAT: &[BorrowedFormatItem<'_>] = format_description!(
     "[month padding:none]/[day padding:none]/[year], [hour repr:12 padding:none]:[minute]:[second].[subsecond] \
      [period]"
 );
 
 /// A row: columns and values.
 #[derive(Debug)]
-pub(crate) struct Row(Map<String, Value>);
+pub(crate) struct TrafficRow(Map<String, Value>);
 
-impl Row {
+impl TrafficRow {
     pub(crate) fn new(mut columns: Map<String, Value>) -> Self {
         // A row of AppTraces has the handler's line within.
         let line = ["Message", "message"].into_iter().find_map(|name| columns.get(name)?.as_str());
@@ -57,7 +57,8 @@ impl Row {
         OffsetDateTime::parse(text, &Rfc3339)
             .or_else(|_| OffsetDateTime::parse(&format!("{text}Z"), &Rfc3339))
             .or_else(|_| {
-                PrimitiveDateTime::parse(text, OF_THE_PORTAL).map(PrimitiveDateTime::assume_utc)
+                PrimitiveDateTime::parse(text, PORTAL_TIME_FORMAT)
+                    .map(PrimitiveDateTime::assume_utc)
             })
             .ok()
     }
@@ -70,7 +71,10 @@ impl Row {
 }
 
 /// Reads rows, one in memory at a time.
-pub(crate) fn read(mut from: impl BufRead, mut each: impl FnMut(Row)) -> Result<(), TrafficError> {
+pub(crate) fn read(
+    mut from: impl BufRead,
+    mut each: impl FnMut(TrafficRow),
+) -> Result<(), TrafficError> {
     // A byte-order mark, as the portal writes it.
     if from.fill_buf()?.starts_with(b"\xEF\xBB\xBF") {
         from.consume(3);
@@ -82,25 +86,25 @@ pub(crate) fn read(mut from: impl BufRead, mut each: impl FnMut(Row)) -> Result<
     }
 }
 
-fn lines(from: impl Read, each: &mut impl FnMut(Row)) -> Result<(), TrafficError> {
+fn lines(from: impl Read, each: &mut impl FnMut(TrafficRow)) -> Result<(), TrafficError> {
     for row in Deserializer::from_reader(from).into_iter::<Map<String, Value>>() {
-        each(Row::new(row.map_err(|error| TrafficError::Json(error.to_string()))?));
+        each(TrafficRow::new(row.map_err(|error| TrafficError::Json(error.to_string()))?));
     }
     Ok(())
 }
 
-fn array(from: impl Read, each: &mut impl FnMut(Row)) -> Result<(), TrafficError> {
+fn array(from: impl Read, each: &mut impl FnMut(TrafficRow)) -> Result<(), TrafficError> {
     let mut deserializer = Deserializer::from_reader(from);
-    Rows(each)
+    TrafficRows(each)
         .deserialize(&mut deserializer)
         .and_then(|()| deserializer.end())
         .map_err(|error| TrafficError::Json(error.to_string()))
 }
 
 /// The elements of an array, one after the other.
-struct Rows<'a, F>(&'a mut F);
+struct TrafficRows<'a, F>(&'a mut F);
 
-impl<'de, F: FnMut(Row)> DeserializeSeed<'de> for Rows<'_, F> {
+impl<'de, F: FnMut(TrafficRow)> DeserializeSeed<'de> for TrafficRows<'_, F> {
     type Value = ();
 
     fn deserialize<D: serde::Deserializer<'de>>(self, from: D) -> Result<(), D::Error> {
@@ -108,7 +112,7 @@ impl<'de, F: FnMut(Row)> DeserializeSeed<'de> for Rows<'_, F> {
     }
 }
 
-impl<'de, F: FnMut(Row)> Visitor<'de> for Rows<'_, F> {
+impl<'de, F: FnMut(TrafficRow)> Visitor<'de> for TrafficRows<'_, F> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -117,13 +121,13 @@ impl<'de, F: FnMut(Row)> Visitor<'de> for Rows<'_, F> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut rows: A) -> Result<(), A::Error> {
         while let Some(row) = rows.next_element()? {
-            (self.0)(Row::new(row));
+            (self.0)(TrafficRow::new(row));
         }
         Ok(())
     }
 }
 
-fn table(from: impl Read, each: &mut impl FnMut(Row)) -> Result<(), TrafficError> {
+fn table(from: impl Read, each: &mut impl FnMut(TrafficRow)) -> Result<(), TrafficError> {
     let error = |error: csv::Error| TrafficError::Csv(error.to_string());
     let mut reader = csv::Reader::from_reader(from);
     // The portal adds the zone to the names of times: `TimeGenerated [UTC]`.
@@ -132,7 +136,7 @@ fn table(from: impl Read, each: &mut impl FnMut(Row)) -> Result<(), TrafficError
     for row in reader.records() {
         let row = row.map_err(error)?;
         let columns = heads.iter().cloned().zip(row.iter().map(Value::from));
-        each(Row::new(columns.collect()));
+        each(TrafficRow::new(columns.collect()));
     }
     Ok(())
 }

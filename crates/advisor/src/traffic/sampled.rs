@@ -11,14 +11,14 @@ use twox_hash::XxHash64;
 /// 3. So at each moment the map holds exactly the keys that it has seen whose hash is allowed, whatever
 ///    their order: no key was dropped and then taken anew with a part of its value.
 #[derive(Debug)]
-pub(super) struct Sampled<V> {
+pub(super) struct SampledMap<V> {
     most: usize,
     /// Hashes below this are kept.
     below: Option<u64>,
     values: BTreeMap<u64, (String, V)>,
 }
 
-impl<V: Default> Sampled<V> {
+impl<V: Default> SampledMap<V> {
     pub(super) fn new(most: usize) -> Self {
         Self { most, below: None, values: BTreeMap::new() }
     }
@@ -74,7 +74,7 @@ mod tests {
             keys in prop::collection::vec(0..60_u8, 0..300),
             most in 1..40_usize,
         ) {
-            let mut sampled = Sampled::<u32>::new(most);
+            let mut sampled = SampledMap::<u32>::new(most);
             let mut all = HashMap::<String, u32>::new();
             for key in &keys {
                 let key = format!("key-{key}");

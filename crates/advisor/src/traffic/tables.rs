@@ -3,35 +3,35 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    MOST_ACTIVITIES, MOST_KEYS, MOST_TEXTS,
-    rows::Row,
-    sampled::{Sampled, hash},
+    MAX_ACTIVITIES, MAX_QUERY_TEXTS, MAX_TRAFFIC_KEYS,
+    rows::TrafficRow,
+    sampled::{SampledMap, hash},
 };
 use crate::{
-    findings::{LARGE_BYTES, MOST_SHARE},
+    checks::{HOT_SHARE, LARGE_PARTITION_BYTES},
     limits::GB,
     observed::ObservedReads,
     words::{counted, percent},
 };
 
 /// The unit of sizes in the tables, in bytes.
-const KB: f64 = 1_024.0;
+const KILOBYTE: f64 = 1_024.0;
 
 /// The handler's line about the keys of a container.
-const LINE_OF_USE: &str = "Measured the use of logical partitions";
+const USE_LINE_MESSAGE: &str = "Measured the use of logical partitions";
 
 /// All that was added up.
 #[derive(Debug)]
-pub(super) struct Tables {
-    pub(super) operations: BTreeMap<String, Sum>,
-    texts: Sampled<Text>,
-    activities: Sampled<Activity>,
-    keys: Sampled<KeyUse>,
+pub(super) struct TrafficTables {
+    pub(super) operations: BTreeMap<String, ChargeSum>,
+    texts: SampledMap<QueryText>,
+    activities: SampledMap<RequestActivity>,
+    keys: SampledMap<KeyUse>,
     /// The request units of keys by the handler's lines, and those of all keys.
-    used: Sampled<f64>,
+    used: SampledMap<f64>,
     request_units_used: f64,
-    sizes: Sampled<f64>,
-    functions: BTreeMap<String, Sum>,
+    sizes: SampledMap<f64>,
+    functions: BTreeMap<String, ChargeSum>,
     containers: BTreeSet<String>,
     throttled: f64,
     has_requests: bool,
@@ -39,14 +39,14 @@ pub(super) struct Tables {
 
 /// Requests and their request units.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Sum {
+pub(super) struct ChargeSum {
     pub(super) requests: f64,
     pub(super) request_units: f64,
 }
 
 /// The executions of one text.
 #[derive(Debug, Default)]
-pub(super) struct Text {
+pub(super) struct QueryText {
     pub(super) rows: f64,
     pub(super) queries: BTreeSet<u64>,
     /// The request units that its own rows have.
@@ -62,7 +62,7 @@ struct KeyUse {
 
 /// What rows of several tables tell of one request.
 #[derive(Debug, Default)]
-struct Activity {
+struct RequestActivity {
     operation: String,
     key: Option<String>,
     is_in_several: bool,
@@ -75,7 +75,7 @@ struct Activity {
 
 /// The tables that are known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Table {
+enum TrafficTable {
     DataPlaneRequests,
     RequestUnitsByKey,
     SizesByKey,
@@ -84,16 +84,16 @@ enum Table {
     LinesOfUse,
 }
 
-impl Default for Tables {
+impl Default for TrafficTables {
     fn default() -> Self {
         Self {
             operations: BTreeMap::new(),
-            texts: Sampled::new(MOST_TEXTS),
-            activities: Sampled::new(MOST_ACTIVITIES),
-            keys: Sampled::new(MOST_KEYS),
-            used: Sampled::new(MOST_KEYS),
+            texts: SampledMap::new(MAX_QUERY_TEXTS),
+            activities: SampledMap::new(MAX_ACTIVITIES),
+            keys: SampledMap::new(MAX_TRAFFIC_KEYS),
+            used: SampledMap::new(MAX_TRAFFIC_KEYS),
             request_units_used: 0.0,
-            sizes: Sampled::new(MOST_KEYS),
+            sizes: SampledMap::new(MAX_TRAFFIC_KEYS),
             functions: BTreeMap::new(),
             containers: BTreeSet::new(),
             throttled: 0.0,
@@ -102,40 +102,40 @@ impl Default for Tables {
     }
 }
 
-impl Tables {
+impl TrafficTables {
     /// Returns true when the row is of a table that is known.
-    pub(super) fn knows(row: &Row) -> bool {
+    pub(super) fn knows(row: &TrafficRow) -> bool {
         table(row).is_some()
     }
 
     /// Adds a row. Returns false when it is of no table that is known.
-    pub(super) fn add(&mut self, row: &Row) -> bool {
+    pub(super) fn add(&mut self, row: &TrafficRow) -> bool {
         let Some(table) = table(row) else { return false };
         if let Some(container) = container(row) {
             self.containers.insert(container.to_owned());
         }
-        let sum = Sum {
+        let sum = ChargeSum {
             requests: row.number(&["Requests", "count_"]).unwrap_or(1.0),
             request_units: row.number(&["RequestCharge", "sum_RequestCharge"]).unwrap_or_default(),
         };
         match table {
-            Table::DataPlaneRequests => self.data_plane(row, sum),
-            Table::RequestUnitsByKey => self.by_key(row, sum),
-            Table::SizesByKey => self.size(row),
-            Table::Queries => self.query(row, sum),
-            Table::Lines => {
+            TrafficTable::DataPlaneRequests => self.data_plane(row, sum),
+            TrafficTable::RequestUnitsByKey => self.by_key(row, sum),
+            TrafficTable::SizesByKey => self.size(row),
+            TrafficTable::Queries => self.query(row, sum),
+            TrafficTable::Lines => {
                 let function = row.text("function").unwrap_or_default();
                 let request_units = row.number(&["request_charge_ru"]).unwrap_or_default();
                 let total = self.functions.entry(function.to_owned()).or_default();
                 total.requests += sum.requests;
                 total.request_units += request_units;
             }
-            Table::LinesOfUse => self.line_of_use(row),
+            TrafficTable::LinesOfUse => self.line_of_use(row),
         }
         true
     }
 
-    fn data_plane(&mut self, row: &Row, sum: Sum) {
+    fn data_plane(&mut self, row: &TrafficRow, sum: ChargeSum) {
         if row.number(&["StatusCode"]) == Some(429.0) {
             self.throttled += sum.requests;
             return;
@@ -152,14 +152,14 @@ impl Tables {
         self.operation(row, sum);
     }
 
-    fn operation(&mut self, row: &Row, sum: Sum) {
+    fn operation(&mut self, row: &TrafficRow, sum: ChargeSum) {
         let name = row.text("OperationName").unwrap_or_default();
         let total = self.operations.entry(name.to_owned()).or_default();
         total.requests += sum.requests;
         total.request_units += sum.request_units;
     }
 
-    fn by_key(&mut self, row: &Row, sum: Sum) {
+    fn by_key(&mut self, row: &TrafficRow, sum: ChargeSum) {
         let Some(key) = row.text("PartitionKey") else { return };
         let operation = row.text("OperationName").unwrap_or_default();
         let is_read = operation.is_empty() || is_query(row) || operation.starts_with("Read");
@@ -182,12 +182,12 @@ impl Tables {
             // A request in several partitions has a row for each: it is counted once, while that is
             // known.
             let requests = if is_new { sum.requests } else { 0.0 };
-            self.operation(row, Sum { requests, ..sum });
+            self.operation(row, ChargeSum { requests, ..sum });
         }
     }
 
     /// The ten hottest partitions of a minute, and what all took.
-    fn line_of_use(&mut self, row: &Row) {
+    fn line_of_use(&mut self, row: &TrafficRow) {
         self.request_units_used += row.number(&["request_charge_ru"]).unwrap_or_default();
         let top = row.text("partitions.top").unwrap_or("[]");
         let top: Vec<(String, f64, u64)> = serde_json::from_str(top).unwrap_or_default();
@@ -205,14 +205,14 @@ impl Tables {
             .or_else(|| ObservedReads::new(of_lines, self.request_units_used))
     }
 
-    fn size(&mut self, row: &Row) {
+    fn size(&mut self, row: &TrafficRow) {
         let (Some(key), Some(size)) = (row.text("PartitionKey"), row.number(&["SizeKb"])) else {
             return;
         };
         self.sizes.change(key, |largest| *largest = largest.max(size));
     }
 
-    fn query(&mut self, row: &Row, sum: Sum) {
+    fn query(&mut self, row: &TrafficRow, sum: ChargeSum) {
         let Some(text) = row.text("QueryText") else { return };
         let query = row.text("CorrelatedActivityId");
         if let Some(activity) = row.text("ActivityId") {
@@ -222,7 +222,8 @@ impl Tables {
             text.rows += sum.requests;
             text.request_units += sum.request_units;
             // A query has a row for each page and each physical partition.
-            if let Some(query) = query.filter(|_| text.queries.len() < MOST_ACTIVITIES / MOST_TEXTS)
+            if let Some(query) =
+                query.filter(|_| text.queries.len() < MAX_ACTIVITIES / MAX_QUERY_TEXTS)
             {
                 text.queries.insert(hash(query));
             }
@@ -251,7 +252,7 @@ impl Tables {
 
     /// Returns each text of a query with its executions and its request units: those of its own rows, or
     /// those of the requests that have its text in one table and their charge in another.
-    pub(super) fn texts(&self) -> impl Iterator<Item = (&str, &Text, f64)> {
+    pub(super) fn texts(&self) -> impl Iterator<Item = (&str, &QueryText, f64)> {
         let mut joined: BTreeMap<u64, f64> = BTreeMap::new();
         for (_, activity) in self.activities.iter() {
             if let Some(text) = activity.text {
@@ -267,7 +268,7 @@ impl Tables {
         })
     }
 
-    pub(super) fn functions(&self) -> impl Iterator<Item = (&str, Sum)> {
+    pub(super) fn functions(&self) -> impl Iterator<Item = (&str, ChargeSum)> {
         self.functions.iter().map(|(function, sum)| (function.as_str(), *sum))
     }
 
@@ -280,7 +281,7 @@ impl Tables {
             && total > 0.0
         {
             let share = most / total;
-            let hot = if share > MOST_SHARE {
+            let hot = if share > HOT_SHARE {
                 " That is a hot partition: the guide's alert is at 80 %."
             } else {
                 ""
@@ -292,14 +293,14 @@ impl Tables {
             ));
         }
         if let Some((key, size)) = self.sizes.iter().max_by(|a, b| a.1.total_cmp(b.1)) {
-            let alert = if *size * KB > LARGE_BYTES {
+            let alert = if *size * KILOBYTE > LARGE_PARTITION_BYTES {
                 " The guide's alert is at 15 GB, and a logical partition ends at 20 GB."
             } else {
                 ""
             };
             notes.push(format!(
                 "The largest logical partition is {key} with {:.1} GB.{alert} Below 1 GB the service reports none.",
-                size * KB / GB
+                size * KILOBYTE / GB
             ));
         }
         if self.throttled > 0.0 {
@@ -317,34 +318,34 @@ impl Tables {
     }
 }
 
-fn is_query(row: &Row) -> bool {
+fn is_query(row: &TrafficRow) -> bool {
     row.text("OperationName").is_some_and(|name| name.to_ascii_lowercase().contains("query"))
 }
 
 /// Returns the container that a row is about.
-pub(super) fn container(row: &Row) -> Option<&str> {
+pub(super) fn container(row: &TrafficRow) -> Option<&str> {
     row.text("CollectionName").or_else(|| row.text("container"))
 }
 
 /// Returns the table of a row: by its name, or by columns that only it has.
-fn table(row: &Row) -> Option<Table> {
+fn table(row: &TrafficRow) -> Option<TrafficTable> {
     let by_name = match row.text("Type").or(row.text("$table")) {
-        Some("CDBDataPlaneRequests") => Some(Table::DataPlaneRequests),
-        Some("CDBPartitionKeyRUConsumption") => Some(Table::RequestUnitsByKey),
-        Some("CDBPartitionKeyStatistics") => Some(Table::SizesByKey),
-        Some("CDBQueryRuntimeStatistics") => Some(Table::Queries),
+        Some("CDBDataPlaneRequests") => Some(TrafficTable::DataPlaneRequests),
+        Some("CDBPartitionKeyRUConsumption") => Some(TrafficTable::RequestUnitsByKey),
+        Some("CDBPartitionKeyStatistics") => Some(TrafficTable::SizesByKey),
+        Some("CDBQueryRuntimeStatistics") => Some(TrafficTable::Queries),
         _ => None,
     };
     let has_charge = || row.has("RequestCharge") || row.has("sum_RequestCharge");
     by_name.or_else(|| match () {
         () if row.text("message") == Some("Answered a request") && row.has("function") => {
-            Some(Table::Lines)
+            Some(TrafficTable::Lines)
         }
-        () if row.text("message") == Some(LINE_OF_USE) => Some(Table::LinesOfUse),
-        () if row.has("SizeKb") => Some(Table::SizesByKey),
-        () if row.has("QueryText") => Some(Table::Queries),
-        () if row.has("PartitionKey") && has_charge() => Some(Table::RequestUnitsByKey),
-        () if row.has("OperationName") && has_charge() => Some(Table::DataPlaneRequests),
+        () if row.text("message") == Some(USE_LINE_MESSAGE) => Some(TrafficTable::LinesOfUse),
+        () if row.has("SizeKb") => Some(TrafficTable::SizesByKey),
+        () if row.has("QueryText") => Some(TrafficTable::Queries),
+        () if row.has("PartitionKey") && has_charge() => Some(TrafficTable::RequestUnitsByKey),
+        () if row.has("OperationName") && has_charge() => Some(TrafficTable::DataPlaneRequests),
         () => None,
     })
 }

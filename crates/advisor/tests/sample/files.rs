@@ -5,11 +5,11 @@ use std::{fs, process::Stdio, time::Duration};
 use tokio::process::Command;
 use tributary_local::cosmos::RequestKind;
 
-use crate::world::{World, order};
+use crate::world::{ContainerModel, order};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_file_that_is_there_is_replaced_by_force_alone() {
-    let world = World::new(vec![order(1, "ann")]).await;
+    let world = ContainerModel::new(vec![order(1, "ann")]).await;
     fs::write(world.path("items.jsonl"), "mine").unwrap();
     let said = world.sample(&["--output", "items.jsonl"]).await;
     assert_eq!(said.code, 2, "{said:?}");
@@ -23,7 +23,7 @@ async fn a_file_that_is_there_is_replaced_by_force_alone() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_file_that_comes_meanwhile_stays_as_it_is() {
-    let world = World::new(vec![order(1, "ann")]).await;
+    let world = ContainerModel::new(vec![order(1, "ann")]).await;
     let mut query = world.endpoint.hold(RequestKind::Query, "orders");
     let said = world.sample(&["--output", "items.jsonl"]);
     let other = async {
@@ -39,7 +39,7 @@ async fn a_file_that_comes_meanwhile_stays_as_it_is() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_interrupted_sample_leaves_no_file() {
-    let world = World::new(vec![order(1, "ann")]).await;
+    let world = ContainerModel::new(vec![order(1, "ann")]).await;
     let mut query = world.endpoint.hold(RequestKind::Query, "orders");
     let mut command =
         world.command(&["sample", "--container", "orders", "--output", "items.jsonl"]);
@@ -56,7 +56,7 @@ async fn an_interrupted_sample_leaves_no_file() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn items_go_to_stdout_and_what_is_said_to_stderr() {
-    let world = World::new((0..5).map(|n| order(n, "ann")).collect()).await;
+    let world = ContainerModel::new((0..5).map(|n| order(n, "ann")).collect()).await;
     let said = world.sample(&["--output", "-"]).await;
     assert_eq!(said.code, 0, "{said:?}");
     assert_eq!(said.out.lines().filter(|line| line.starts_with('{')).count(), 5, "{said:?}");
@@ -67,7 +67,7 @@ async fn items_go_to_stdout_and_what_is_said_to_stderr() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_cannot_be_used_is_said_in_a_sentence() {
-    let world = World::new(Vec::new()).await;
+    let world = ContainerModel::new(Vec::new()).await;
     let url = world.server.url();
     for (arguments, sentence) in [
         (&["--container", "none", "--output", "a"][..], "there is no container `none`"),

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::world::{World, by_customer, number_after, order, random};
+use crate::world::{ContainerModel, by_customer, number_after, order, random};
 
 /// One customer has 80 % of the orders.
 fn orders() -> Vec<Value> {
@@ -15,7 +15,7 @@ fn orders() -> Vec<Value> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn items_are_drawn_across_the_container() {
-    let world = World::new(orders()).await;
+    let world = ContainerModel::new(orders()).await;
     let said = world
         .sample(&["--output", "items.jsonl", "--draw", "items", "--max-request-units", "250"])
         .await;
@@ -35,7 +35,7 @@ async fn ids_that_end_alike_are_refused() {
     for order in &mut orders {
         order["id"] = format!("{}-x", order["id"].as_str().unwrap()).into();
     }
-    let world = World::new(orders).await;
+    let world = ContainerModel::new(orders).await;
     let said = world.sample(&["--output", "items.jsonl", "--draw", "items"]).await;
     assert_eq!(said.code, 2, "{said:?}");
     assert!(said.err.contains("the ids end in the same character"), "{said:?}");

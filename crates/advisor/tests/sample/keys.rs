@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::world::{World, by_customer, number_after, order, random};
+use crate::world::{ContainerModel, by_customer, number_after, order, random};
 
 /// Orders of customers, of whom the first have most.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a small count")]
@@ -16,7 +16,7 @@ fn skewed(n: u64) -> Vec<Value> {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_sample_gives_the_first_key_of_the_whole() {
     let orders = skewed(2_500);
-    let world = World::new(orders.clone()).await;
+    let world = ContainerModel::new(orders.clone()).await;
     let requests = [
         json!({"kind": "orders of a customer", "operation": "query", "filters": {"/customerId": "?"}, "limit": 20, "orderBy": "/createdAt desc", "frequency": {"perDay": 300_000}}),
         json!({"kind": "read", "operation": "read", "filters": {"/id": "?", "/customerId": "?"}, "frequency": {"perDay": 400_000}}),
@@ -35,7 +35,7 @@ async fn a_sample_gives_the_first_key_of_the_whole() {
     assert!((300..1_500).contains(&drawn.len()), "{} items: {said:?}", drawn.len());
     let all = number_after(&said.out, "--items-in-container ");
     assert!((1_700.0..3_600.0).contains(&all), "{all} for 2,500: {said:?}");
-    let next = World::next(&said);
+    let next = ContainerModel::next(&said);
     let mut next: Vec<&str> = next.iter().map(String::as_str).collect();
     assert!(said.out.contains("--sampled keys") && said.out.contains("--current /customerId"));
     let page = world.run(&next).await;
@@ -56,7 +56,7 @@ async fn a_sample_gives_the_first_key_of_the_whole() {
 async fn a_key_is_whole_or_not_there() {
     let orders = skewed(1_200);
     let whole = by_customer(&orders);
-    let world = World::new(orders).await;
+    let world = ContainerModel::new(orders).await;
     for seed in ["1", "2", "3", "4", "5", "6"] {
         let arguments = ["--output", "items.jsonl", "--force", "--max-request-units", "150"];
         let said = world.sample(&[&arguments[..], &["--seed", seed]].concat()).await;
@@ -77,7 +77,7 @@ async fn a_sample_costs_at_most_its_request_units_as_the_store_counts_them() {
     for (n, order) in orders.iter_mut().enumerate() {
         order["x"] = "x".repeat(if n % 10 == 0 { 4_000 } else { 100 }).into();
     }
-    let world = World::new(orders).await;
+    let world = ContainerModel::new(orders).await;
     world.charged();
     for draw in ["keys", "items"] {
         for most in [40.0, 120.0, 360.0_f64] {
@@ -102,7 +102,7 @@ async fn a_sample_costs_at_most_its_request_units_as_the_store_counts_them() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_same_seed_draws_the_same_keys_and_another_seed_others() {
-    let world = World::new(skewed(600)).await;
+    let world = ContainerModel::new(skewed(600)).await;
     let mut drawn = Vec::new();
     for (file, seed) in [("a", "1"), ("b", "1"), ("c", "2")] {
         let said =
@@ -116,7 +116,7 @@ async fn the_same_seed_draws_the_same_keys_and_another_seed_others() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_small_container_is_drawn_whole() {
-    let world = World::new(skewed(60)).await;
+    let world = ContainerModel::new(skewed(60)).await;
     let said = world.sample(&["--output", "items.jsonl"]).await;
     assert_eq!(said.code, 0, "{said:?}");
     assert_eq!(world.items("items.jsonl").len(), 60);
@@ -134,7 +134,7 @@ async fn of_a_hierarchical_key_whole_values_of_the_first_level_are_drawn() {
         order["tenantId"] = tenant(n).into();
         order
     });
-    let world = World::with(&["/tenantId", "/customerId"], orders.collect(), None).await;
+    let world = ContainerModel::with(&["/tenantId", "/customerId"], orders.collect(), None).await;
     let said = world
         .sample(&["--output", "items.jsonl", "--max-request-units", "150", "--seed", "3"])
         .await;

@@ -18,7 +18,7 @@ use tributary_local::{
 };
 
 /// The container `orders`, by default by customer.
-pub(crate) struct World {
+pub(crate) struct ContainerModel {
     pub(crate) server: RunningServer,
     pub(crate) endpoint: CosmosEndpoint,
     folder: PathBuf,
@@ -48,7 +48,7 @@ pub(crate) fn order(n: u64, customer: &str) -> Value {
     })
 }
 
-impl World {
+impl ContainerModel {
     pub(crate) async fn new(orders: Vec<Value>) -> Self {
         Self::with(&["/customerId"], orders, None).await
     }
@@ -140,7 +140,7 @@ impl World {
     }
 }
 
-impl Drop for World {
+impl Drop for ContainerModel {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.folder);
     }

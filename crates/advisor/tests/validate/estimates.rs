@@ -1,9 +1,9 @@
 //! Request units and fan-out, beside the ledger's formulas by hand.
 
 use serde_json::{Value, json};
-use tributary_partition::report::{Named, RequestReport};
+use tributary_partition::report::{NamedLevels, RequestEstimates};
 
-use crate::world::{World, near, query, second};
+use crate::world::{ContainerModel, near, query, second};
 
 /// 1,200 posts: 40 users, some with more posts than others, over 30 days.
 fn posts() -> impl Iterator<Item = Value> {
@@ -16,10 +16,10 @@ fn posts() -> impl Iterator<Item = Value> {
     })
 }
 
-fn cost(request: Value, candidate: &str, physical: u32) -> RequestReport {
-    let mut world = World::of(posts()).with(request);
+fn cost(request: Value, candidate: &str, physical: u32) -> RequestEstimates {
+    let mut world = ContainerModel::of(posts()).with(request);
     world.options.physical_partitions = Some(physical);
-    world.report(candidate).requests.remove(0)
+    world.report(candidate).estimates.requests.remove(0)
 }
 
 /// Bytes of an answer for each post, with the properties of the system.
@@ -28,7 +28,7 @@ const KILOBYTES: f64 = (594.0 + 220.0) / 1_024.0;
 #[test]
 fn a_query_that_names_the_key_loads_what_its_partition_has() {
     let one = cost(query("posts", json!({"/userId": "?"}), 1), "/userId", 4);
-    assert_eq!(one.names, Named::Key);
+    assert_eq!(one.names, NamedLevels::Key);
     assert_eq!((one.logical_partitions, one.physical_partitions), (1.0, 1.0));
     // A user with many posts is asked for often: the mean over posts, not over users.
     let posts_of_user =
@@ -44,14 +44,18 @@ fn the_first_level_of_a_key_is_in_as_few_physical_partitions_as_its_data_needs()
     let by_user = |items_in_container: Option<u64>| {
         let mut request = query("posts", json!({"/userId": "?"}), 1);
         request["limit"] = json!(1);
-        let mut world = World::of(posts()).with(request);
+        let mut world = ContainerModel::of(posts()).with(request);
         world.options.items_in_container = items_in_container;
         let report = world.report("/userId,/id");
-        assert_eq!(report.aligned, Some(1.0));
-        (report.requests[0].clone(), report.cross_partition, report.physical_partitions)
+        assert_eq!(report.estimates.aligned, Some(1.0));
+        (
+            report.estimates.requests[0].clone(),
+            report.estimates.cross_partition,
+            report.estimates.physical_partitions,
+        )
     };
     let (small, cross_partition, _) = by_user(None);
-    assert_eq!((small.names, small.physical_partitions), (Named::FirstLevels, 1.0));
+    assert_eq!((small.names, small.physical_partitions), (NamedLevels::FirstLevels, 1.0));
     assert_eq!(cross_partition, Some(0.0));
     // A billion posts are 550 GB. A quarter of them are of user 0, and as many requests.
     let (large, cross_partition, physical) = by_user(Some(1_000_000_000));
@@ -71,7 +75,7 @@ fn a_limit_bounds_what_each_partition_loads() {
     near(one.items_loaded, 10.0, 1e-9);
     near(one.request_units, 2.5 + 2.0 * 0.2 + 10.0 * (0.08 + KILOBYTES * 0.1), 0.01);
     let everywhere = cost(request, "/id", 4);
-    assert_eq!(everywhere.names, Named::No);
+    assert_eq!(everywhere.names, NamedLevels::No);
     assert_eq!((everywhere.logical_partitions, everywhere.physical_partitions), (1_200.0, 4.0));
     near(everywhere.request_units, 4.0 * (2.5 + 0.4) + everywhere.items_loaded * 0.16, 0.05);
     assert!(everywhere.items_loaded > 20.0 && everywhere.items_loaded <= 40.0);
@@ -96,7 +100,7 @@ fn a_time_ends_at_the_newest_item() {
     near(cost(last("10 days"), "/userId", 1).items_loaded, 100.0, 0.05);
     let by_day = cost(last("10 days"), "/userId+/createdAt by day", 1);
     assert_eq!(by_day.logical_partitions, 11.0);
-    assert_eq!(by_day.names, Named::Several);
+    assert_eq!(by_day.names, NamedLevels::Several);
 }
 
 #[test]
@@ -141,9 +145,9 @@ fn a_prefix_of_a_hierarchical_key_is_one_physical_partition() {
 #[test]
 fn a_class_of_values_has_partitions_of_its_own() {
     let classed = "/userId+/createdAt by month; by day where /userId is user-0";
-    let report = World::of(posts()).time("/createdAt").report(classed);
+    let report = ContainerModel::of(posts()).time("/createdAt").report(classed);
     // 30 days of one user, and a month of 30 others.
-    assert_eq!(report.cardinality.value, 60.0);
+    assert_eq!(report.estimates.cardinality.value, 60.0);
     let last = |user: &str| {
         query("recent", json!({"/userId": user, "/createdAt": {"last": "10 days"}}), 1)
     };
@@ -159,11 +163,11 @@ fn writes_cost_by_size_and_by_the_index() {
     near(cost(write("delete"), "/userId", 1).request_units, 4.95 + 10.0 * 0.2, 1e-9);
     near(cost(write("replace"), "/userId", 1).request_units, 2.0 * 4.95 + 8.0 * 0.2, 1e-9);
     near(cost(write("patch"), "/userId", 1).request_units, 2.0 * 4.95 + 8.0 * 0.2 + 0.4, 1e-9);
-    let mut world = World::of(posts()).with(write("create"));
+    let mut world = ContainerModel::of(posts()).with(write("create"));
     world.options.indexing_policy =
         serde_json::from_value(json!({"excludedPaths": [{"path": "/*"}], "includedPaths": []}))
             .unwrap();
-    near(world.report("/userId").requests[0].request_units, 4.95 + 4.0 * 0.2, 1e-9);
+    near(world.report("/userId").estimates.requests[0].request_units, 4.95 + 4.0 * 0.2, 1e-9);
 }
 
 /// A comment of 200 bytes and its post of 20 KB, which counts it.
@@ -179,7 +183,8 @@ fn each_write_of_a_transaction_has_the_size_of_what_it_writes() {
         {"operation": "replace", "filters": {"/type": "post"}, "set": ["/commentCount"]},
     ]);
     let comment = json!({"kind": "comment", "operation": "transaction", "filters": {"/postId": "?"}, "writes": writes});
-    let units = World::of(items).with(comment).report("/postId").requests[0].request_units;
+    let units = ContainerModel::of(items).with(comment).report("/postId").estimates.requests[0]
+        .request_units;
     // The comment with five values; the new version of the post with its time and count.
     near(units, 4.95 + 10.0 * 0.2 + 9.4 + 8.0 * 0.2, 0.01);
 }
@@ -196,14 +201,15 @@ fn an_aggregate_loads_all_that_it_sums_up() {
 
 #[test]
 fn the_share_of_requests_that_name_the_key_is_weighted_by_frequency() {
-    let world = World::of(posts())
+    let world = ContainerModel::of(posts())
         .with(query("posts", json!({"/userId": "?"}), 900))
         .with(query("newest", json!({}), 100))
         .with(json!({"kind": "create", "operation": "create", "frequency": {"perDay": 5_000}}));
     let report = world.report("/userId");
-    assert_eq!(report.aligned, Some(0.9));
-    assert_eq!(report.cross_partition, Some(0.1));
-    let by_kind: f64 = report.requests.iter().map(|one| one.request_units_per_day.unwrap()).sum();
-    near(report.request_units_per_day.value, by_kind, 1e-9);
-    near(report.request_units_per_day.low, 0.75 * by_kind, 1e-9);
+    assert_eq!(report.estimates.aligned, Some(0.9));
+    assert_eq!(report.estimates.cross_partition, Some(0.1));
+    let by_kind: f64 =
+        report.estimates.requests.iter().map(|one| one.request_units_per_day.unwrap()).sum();
+    near(report.estimates.request_units_per_day.value, by_kind, 1e-9);
+    near(report.estimates.request_units_per_day.low, 0.75 * by_kind, 1e-9);
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::world::{World, near, query};
+use crate::world::{ContainerModel, near, query};
 
 /// 40,000 items of 35,602 keys: one has 4,000, another few but large items.
 fn many_keys() -> Vec<Value> {
@@ -22,22 +22,22 @@ fn the_few_large_keys_among_many_are_found() {
     let items = many_keys();
     let distinct: std::collections::HashSet<_> =
         items.iter().map(|item| item["key"].to_string()).collect();
-    let world = World::of(items).with(query("of a key", json!({"/key": "?"}), 100));
+    let world = ContainerModel::of(items).with(query("of a key", json!({"/key": "?"}), 100));
     let report = world.report("/key");
-    assert!(!report.cardinality.exact);
+    assert!(!report.estimates.cardinality.exact);
     let n = distinct.len() as f64;
-    near(report.cardinality.value, n, 0.02);
+    near(report.estimates.cardinality.value, n, 0.02);
     assert!(
-        report.cardinality.low <= n && n <= report.cardinality.high,
+        report.estimates.cardinality.low <= n && n <= report.estimates.cardinality.high,
         "{:?}",
-        report.cardinality
+        report.estimates.cardinality
     );
-    assert_eq!(report.by_items.top[0].key, r#"["celebrity"]"#);
-    near(report.by_items.top[0].share, 0.1, 0.03);
-    assert_eq!(report.by_bytes.top[0].key, r#"["archive"]"#);
+    assert_eq!(report.estimates.by_items.top[0].key, r#"["celebrity"]"#);
+    near(report.estimates.by_items.top[0].share, 0.1, 0.03);
+    assert_eq!(report.estimates.by_bytes.top[0].key, r#"["archive"]"#);
     // A tenth of the requests asks for the 4,000, and almost nothing else loads much.
-    near(report.requests[0].items_loaded, 0.1 * 4_000.0 + 0.01 * 400.0 + 0.89, 0.1);
-    near(report.by_items.mean, 40_000.0 / n, 0.03);
+    near(report.estimates.requests[0].items_loaded, 0.1 * 4_000.0 + 0.01 * 400.0 + 0.89, 0.1);
+    near(report.estimates.by_items.mean, 40_000.0 / n, 0.03);
 }
 
 /// In a file that is ordered by the key, each large key comes in one block.
@@ -49,20 +49,20 @@ fn the_order_of_the_items_changes_no_number_that_matters() {
     let reversed: Vec<_> = ordered.iter().rev().cloned().collect();
     let mut shuffled = items.clone();
     shuffled.sort_by_key(|item| item["n"].as_u64().unwrap().wrapping_mul(0x9E37_79B9_7F4A_7C15));
-    let of = |items: Vec<Value>| World::of(items).report("/key");
+    let of = |items: Vec<Value>| ContainerModel::of(items).report("/key");
     let first = of(items);
     for other in [of(ordered), of(reversed), of(shuffled)] {
-        assert_eq!(first.by_items.top[0].key, other.by_items.top[0].key);
-        assert_eq!(first.by_bytes.top[0].key, other.by_bytes.top[0].key);
-        near(first.cardinality.value, other.cardinality.value, 0.01);
-        near(first.by_items.gini, other.by_items.gini, 0.02);
-        near(first.by_items.largest, other.by_items.largest, 0.03);
-        near(first.by_bytes.largest, other.by_bytes.largest, 0.03);
+        assert_eq!(first.estimates.by_items.top[0].key, other.estimates.by_items.top[0].key);
+        assert_eq!(first.estimates.by_bytes.top[0].key, other.estimates.by_bytes.top[0].key);
+        near(first.estimates.cardinality.value, other.estimates.cardinality.value, 0.01);
+        near(first.estimates.by_items.gini, other.estimates.by_items.gini, 0.02);
+        near(first.estimates.by_items.largest, other.estimates.by_items.largest, 0.03);
+        near(first.estimates.by_bytes.largest, other.estimates.by_bytes.largest, 0.03);
     }
 }
 
 #[test]
 fn the_same_sample_gives_the_same_report() {
-    let report = || serde_json::to_string(&World::of(many_keys()).report("/key")).unwrap();
+    let report = || serde_json::to_string(&ContainerModel::of(many_keys()).report("/key")).unwrap();
     assert_eq!(report(), report());
 }

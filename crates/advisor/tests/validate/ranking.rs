@@ -1,9 +1,9 @@
 //! Keys are ranked by what requests cost and what risks cost; of two that cost the same, the simpler is first.
 
 use serde_json::{Value, json};
-use tributary_partition::advice::{Standing, rank};
+use tributary_partition::advice::{RankedCandidate, rank};
 
-use crate::world::{World, query, second};
+use crate::world::{ContainerModel, query, second};
 
 /// 3,000 events of 600 users over 30 days, in two years.
 fn events() -> impl Iterator<Item = Value> {
@@ -19,18 +19,18 @@ fn read(filters: Value, per_day: u32) -> Value {
     json!({"kind": "read", "operation": "read", "filters": filters, "frequency": {"perDay": per_day}})
 }
 
-fn ranked(world: &World, candidates: &[&str]) -> Vec<Standing> {
+fn ranked(world: &ContainerModel, candidates: &[&str]) -> Vec<RankedCandidate> {
     rank(candidates.iter().map(|candidate| world.report(candidate)).collect())
 }
 
-fn keys(ranked: &[Standing]) -> Vec<String> {
-    ranked.iter().map(|standing| standing.report.strategy.to_string()).collect()
+fn keys(ranked: &[RankedCandidate]) -> Vec<String> {
+    ranked.iter().map(|standing| standing.report.estimates.strategy.to_string()).collect()
 }
 
 /// A second level makes a query of each point read: the share of fan-outs sinks, and the cost rises.
 #[test]
 fn a_dearer_key_does_not_win_by_a_smaller_share_of_fan_outs() {
-    let mut world = World::of(events())
+    let mut world = ContainerModel::of(events())
         .with(read(json!({"/id": "?"}), 900_000))
         .with(query("of a type", json!({"/type": "type-1"}), 1_000))
         .with(query("of a user", json!({"/userId": "?"}), 100_000));
@@ -42,11 +42,9 @@ fn a_dearer_key_does_not_win_by_a_smaller_share_of_fan_outs() {
 
 #[test]
 fn a_simpler_key_wins_a_tie_whatever_was_noticed() {
-    let mut world = World::of(events()).with(read(json!({"/id": "?"}), 900_000)).with(query(
-        "of a type",
-        json!({"/type": "type-1"}),
-        10,
-    ));
+    let mut world = ContainerModel::of(events())
+        .with(read(json!({"/id": "?"}), 900_000))
+        .with(query("of a type", json!({"/type": "type-1"}), 10));
     world.options.physical_partitions = Some(8);
     let ranked = ranked(&world, &["/id in 100 buckets", "/id"]);
     assert_eq!(keys(&ranked), ["/id", "/id in 100 buckets"]);
@@ -54,12 +52,12 @@ fn a_simpler_key_wins_a_tie_whatever_was_noticed() {
 
 #[test]
 fn in_one_physical_partition_no_spread_costs_anything() {
-    let world = World::of(events())
+    let world = ContainerModel::of(events())
         .time("/at")
         .with(query("of a type", json!({"/type": "?"}), 20_000))
         .with(query("of a user", json!({"/userId": "?"}), 30_000));
     for standing in ranked(&world, &["/type", "/userId", "/year", "/id"]) {
-        let strategy = &standing.report.strategy;
+        let strategy = &standing.report.estimates.strategy;
         assert_eq!(Some(standing.score), standing.request_units, "{strategy}");
     }
 }
@@ -68,7 +66,7 @@ fn in_one_physical_partition_no_spread_costs_anything() {
 #[test]
 fn risks_are_continuous() {
     let score = |fan_outs: u32| {
-        let mut world = World::of(events())
+        let mut world = ContainerModel::of(events())
             .with(query("of a type", json!({"/type": "type-1"}), fan_outs))
             .with(query("of a user", json!({"/userId": "?"}), 100_000));
         world.options.physical_partitions = Some(8);
@@ -81,7 +79,8 @@ fn risks_are_continuous() {
 /// Three keys over sixteen physical partitions: most of what is paid for is idle.
 #[test]
 fn few_keys_over_many_physical_partitions_cost_what_stays_idle() {
-    let mut world = World::of(events()).with(query("of a type", json!({"/type": "?"}), 40_000_000));
+    let mut world =
+        ContainerModel::of(events()).with(query("of a type", json!({"/type": "?"}), 40_000_000));
     world.options.physical_partitions = Some(16);
     let standing = &ranked(&world, &["/type"])[0];
     // Five keys with a fifth of the load each: the throughput of 16 partitions is bought for the load of 3.2.

@@ -3,8 +3,8 @@
 
 use serde_json::{Value, json};
 use tributary_partition::{
-    Options, Report, RequestKind,
-    advice::{Advice, Question},
+    CandidateReport, RequestKind, ValidationOptions,
+    advice::{Advice, AdviceQuestion},
     validate,
 };
 
@@ -244,13 +244,13 @@ fn data() -> Vec<Data> {
 }
 
 impl Data {
-    fn options(items: &[Value], container: u64, physical: Option<u32>) -> Options {
+    fn options(items: &[Value], container: u64, physical: Option<u32>) -> ValidationOptions {
         let time = ["createdAt", "at"].iter().find(|name| items[0].get(name).is_some());
-        Options {
+        ValidationOptions {
             time: time.map(|name| format!("/{name}").parse().unwrap()),
             items_in_container: Some(container),
             physical_partitions: physical,
-            ..Options::default()
+            ..ValidationOptions::default()
         }
     }
 
@@ -259,7 +259,7 @@ impl Data {
         kinds.map(|request| serde_json::from_value(request.clone()).unwrap()).collect()
     }
 
-    fn reports(&self, items: &[Value], options: Options) -> Vec<Report> {
+    fn reports(&self, items: &[Value], options: ValidationOptions) -> Vec<CandidateReport> {
         let candidates = self.candidates.iter().map(|key| key.parse().unwrap()).collect();
         let lines: String = items.iter().map(|item| item.to_string() + "\n").collect();
         validate(lines.as_bytes(), self.kinds(), candidates, options, |_| {}).unwrap()
@@ -267,7 +267,7 @@ impl Data {
 
     fn advice_for(&self, items: &[Value], container: u64, physical: Option<u32>) -> Advice {
         let reports = self.reports(items, Self::options(items, container, physical));
-        let question = Question { requests: self.kinds(), ..Question::default() };
+        let question = AdviceQuestion { requests: self.kinds(), ..AdviceQuestion::default() };
         Advice::new(reports, &[], &question).unwrap()
     }
 
@@ -285,7 +285,7 @@ fn drawn(items: &[Value], probability: f64) -> Vec<Value> {
 }
 
 fn first(advice: &Advice) -> String {
-    advice.ranked[0].report.strategy.to_string()
+    advice.ranked[0].report.estimates.strategy.to_string()
 }
 
 #[test]
@@ -417,8 +417,13 @@ fn of_whole_keys_a_key_is_complete_and_what_spreads_over_them_is_not() {
         let mut options = Data::options(items, N, Some(8));
         options.whole_keys = whole_keys.map(|key| key.parse().unwrap());
         let report = data.reports(items, options).remove(0);
-        let loaded = report.requests.iter().map(|request| request.items_loaded).collect::<Vec<_>>();
-        (loaded, report.cardinality.value)
+        let loaded = report
+            .estimates
+            .requests
+            .iter()
+            .map(|request| request.items_loaded)
+            .collect::<Vec<_>>();
+        (loaded, report.estimates.cardinality.value)
     };
     let (of_keys, n_keys) = loaded(&whole_users, Some("/user"));
     crate::world::near(of_keys[0], 8.0, 1e-9);

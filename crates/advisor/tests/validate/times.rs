@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::world::{World, near, query, second};
+use crate::world::{ContainerModel, near, query, second};
 
 /// 2,000 events of 20 users over 23 days.
 fn events() -> Vec<Value> {
@@ -11,26 +11,27 @@ fn events() -> Vec<Value> {
         .collect()
 }
 
-fn of_the_last_days(items: Vec<Value>) -> World {
+fn of_the_last_days(items: Vec<Value>) -> ContainerModel {
     let last = json!({"/userId": "?", "/at": {"last": "7 days"}});
-    World::of(items).time("/at").with(query("recent", last, 1_000))
+    ContainerModel::of(items).time("/at").with(query("recent", last, 1_000))
 }
 
 #[test]
 fn one_date_of_the_year_9999_or_one_clock_ahead_changes_nothing() {
     let honest = of_the_last_days(events()).report("/userId");
-    near(honest.requests[0].items_loaded, 30.24, 0.05);
+    near(honest.estimates.requests[0].items_loaded, 30.24, 0.05);
     for wrong in ["9999-12-31T00:00:00Z", "2026-12-20T00:00:00Z", "2027-01-01T00:00:00Z"] {
         for place in [0, 700, 2_000] {
             let mut items = events();
             items.insert(place, json!({"id": "wrong", "userId": 3, "at": wrong}));
             let report = of_the_last_days(items).report("/userId");
-            let (found, expected) = (&report.requests[0], &honest.requests[0]);
+            let (found, expected) = (&report.estimates.requests[0], &honest.estimates.requests[0]);
             near(found.items_loaded, expected.items_loaded, 0.02);
-            let (hot, of_honest) = (report.hotness.unwrap(), honest.hotness.clone().unwrap());
+            let (hot, of_honest) =
+                (report.estimates.hotness.unwrap(), honest.estimates.hotness.clone().unwrap());
             assert_eq!(hot.columns.last(), of_honest.columns.last(), "{wrong}");
             near(hot.peak_over_mean, of_honest.peak_over_mean, 0.02);
-            let times = report.times.unwrap();
+            let times = report.estimates.times.unwrap();
             assert_eq!((times.path.as_str(), times.left_out), ("/at", 1));
             assert_eq!(times.newest, "2026-11-24T03:16:40Z");
         }
@@ -50,7 +51,7 @@ fn no_honest_time_is_left_out() {
             let at = ((n as f64 / 3_000.0).powf(exponent) * 2_500_000.0) as u64;
             json!({"id": format!("{n}"), "userId": n % 20, "at": second(at)})
         });
-        let times = of_the_last_days(items.collect()).report("/userId").times.unwrap();
+        let times = of_the_last_days(items.collect()).report("/userId").estimates.times.unwrap();
         assert!(times.left_out <= 15, "{exponent}: {times:?}");
     }
 }
@@ -59,17 +60,17 @@ fn no_honest_time_is_left_out() {
 #[test]
 fn the_service_s_time_is_not_believed_after_an_import() {
     let with_ts = |seconds: u64| {
-        World::of(events().into_iter().enumerate().map(move |(n, mut item)| {
+        ContainerModel::of(events().into_iter().enumerate().map(move |(n, mut item)| {
             item["_ts"] = json!(1_780_000_000 + n as u64 * seconds / 2_000);
             item
         }))
     };
     let imported = with_ts(600).report("/userId");
-    assert!(imported.hotness.is_none());
+    assert!(imported.estimates.hotness.is_none());
     assert!(
         imported.unknown.iter().any(|sentence| sentence.contains("/_ts")),
         "{:?}",
         imported.unknown
     );
-    assert!(with_ts(20 * 86_400).report("/userId").hotness.is_some());
+    assert!(with_ts(20 * 86_400).report("/userId").estimates.hotness.is_some());
 }

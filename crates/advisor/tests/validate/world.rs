@@ -1,17 +1,19 @@
 //! A sample, its requests, and the reports on candidates.
 
 use serde_json::{Value, json};
-use tributary_partition::{Options, Report, RequestKind, report::Severity, validate};
+use tributary_partition::{
+    CandidateReport, RequestKind, ValidationOptions, report::Severity, validate,
+};
 
 /// A sample and what is known beside it.
 #[derive(Default)]
-pub(crate) struct World {
+pub(crate) struct ContainerModel {
     items: String,
     requests: Vec<RequestKind>,
-    pub(crate) options: Options,
+    pub(crate) options: ValidationOptions,
 }
 
-impl World {
+impl ContainerModel {
     pub(crate) fn of(items: impl IntoIterator<Item = Value>) -> Self {
         let items = items.into_iter().map(|item| item.to_string() + "\n").collect();
         Self { items, ..Self::default() }
@@ -27,7 +29,7 @@ impl World {
         self
     }
 
-    pub(crate) fn report(&self, candidate: &str) -> Report {
+    pub(crate) fn report(&self, candidate: &str) -> CandidateReport {
         let candidates = vec![candidate.parse().unwrap()];
         let (requests, options) = (self.requests.clone(), self.options.clone());
         validate(self.items.as_bytes(), requests, candidates, options, |_| {}).unwrap().remove(0)
@@ -35,7 +37,7 @@ impl World {
 }
 
 /// The names of the warnings.
-pub(crate) fn warnings(report: &Report) -> Vec<&str> {
+pub(crate) fn warnings(report: &CandidateReport) -> Vec<&str> {
     let is_warning = |severity| severity == Severity::Warning;
     report.findings.iter().filter(|f| is_warning(f.severity)).map(|f| f.code).collect()
 }

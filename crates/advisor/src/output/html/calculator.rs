@@ -16,20 +16,20 @@ use serde::Serialize;
 use tributary_tools::escape;
 
 use crate::{
-    advice::{Advice, Standing},
-    findings::MOST_CROSS_PARTITION,
+    advice::{Advice, RankedCandidate},
+    checks::MAX_CROSS_PARTITION_SHARE,
     limits::{GB, PARTITION_BYTES, PARTITION_REQUEST_UNITS, SECONDS_OF_A_DAY},
-    report::{Named, Report},
+    report::{CandidateReport, NamedLevels},
     words::{about, percent, whole},
 };
 
 /// From this share of a limit on, it is near.
-const NEAR: f64 = 0.75;
+const NEAR_LIMIT_SHARE: f64 = 0.75;
 
 /// The input of the page's computation.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Data<'a> {
+struct CalculatorData<'a> {
     /// Items of the container.
     size: f64,
     /// New items a day.
@@ -38,26 +38,26 @@ struct Data<'a> {
     requests: f64,
     bytes_per_day: f64,
     given_partitions: bool,
-    candidates: Vec<Candidate<'a>>,
+    candidates: Vec<CalculatorCandidate<'a>>,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Candidate<'a> {
+struct CalculatorCandidate<'a> {
     bytes: f64,
     partitions: f64,
     peak: f64,
     largest_share: f64,
     busiest_share: f64,
     ends_with_period: bool,
-    requests: Vec<Request>,
+    requests: Vec<CalculatorRequest>,
     #[serde(skip)]
-    report: &'a Report,
+    report: &'a CandidateReport,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Request {
+struct CalculatorRequest {
     per_day: f64,
     units: f64,
     /// The part of them that is paid in each physical partition.
@@ -67,40 +67,44 @@ struct Request {
 
 /// How near a limit is.
 #[derive(Clone, Copy)]
-struct State {
+struct LimitState {
     class: &'static str,
     word: &'static str,
 }
 
-impl<'a> Candidate<'a> {
-    fn of(report: &'a Report) -> Self {
-        let growth = &report.growth;
-        let share = report.by_bytes.largest;
-        let request = |request: &crate::report::RequestReport| Request {
+impl<'a> CalculatorCandidate<'a> {
+    fn new(report: &'a CandidateReport) -> Self {
+        let growth = &report.estimates.growth;
+        let share = report.estimates.by_bytes.largest;
+        let request = |request: &crate::report::RequestEstimates| CalculatorRequest {
             per_day: request.per_day.unwrap_or_default(),
             units: request.request_units,
             starts: request.request_units_of_starts,
-            fans_out: request.names == Named::No
-                && request.physical_partitions >= report.physical_partitions,
+            fans_out: request.names == NamedLevels::No
+                && request.physical_partitions >= report.estimates.physical_partitions,
         };
         Self {
             bytes: if share > 0.0 { growth.largest_bytes / share } else { 0.0 },
-            partitions: report.physical_partitions,
-            peak: report.hotness.as_ref().map_or(1.0, |hot| hot.peak_over_mean.max(1.0)),
+            partitions: report.estimates.physical_partitions,
+            peak: report.estimates.hotness.as_ref().map_or(1.0, |hot| hot.peak_over_mean.max(1.0)),
             largest_share: share,
-            busiest_share: report.by_request_units.as_ref().map_or(0.0, |load| load.largest),
+            busiest_share: report
+                .estimates
+                .by_request_units
+                .as_ref()
+                .map_or(0.0, |load| load.largest),
             ends_with_period: growth.ends_with_period,
-            requests: report.requests.iter().map(request).collect(),
+            requests: report.estimates.requests.iter().map(request).collect(),
             report,
         }
     }
 
     fn per_second(&self) -> f64 {
-        self.report.request_units_per_day.value / SECONDS_OF_A_DAY
+        self.report.estimates.request_units_per_day.value / SECONDS_OF_A_DAY
     }
 
     fn largest(&self) -> f64 {
-        self.report.growth.largest_bytes
+        self.report.estimates.growth.largest_bytes
     }
 
     fn in_a_year(&self, bytes_per_day: f64) -> f64 {
@@ -114,22 +118,24 @@ impl<'a> Candidate<'a> {
     }
 }
 
-impl State {
-    fn of(share: f64) -> Self {
+impl LimitState {
+    fn from_share(share: f64) -> Self {
         match share {
             _ if share >= 1.0 => Self { class: "bad", word: "over" },
-            _ if share >= NEAR => Self { class: "near", word: "near" },
+            _ if share >= NEAR_LIMIT_SHARE => Self { class: "near", word: "near" },
             _ => Self { class: "fine", word: "fine" },
         }
     }
 }
 
 /// Writes the gauges of the first candidate, the sliders, and the table of all that are drawn.
-pub(super) fn calculator(body: &mut String, advice: &Advice, drawn: &[Standing]) {
-    let candidates: Vec<_> = drawn.iter().map(|one| Candidate::of(&one.report)).collect();
+pub(super) fn calculator(body: &mut String, advice: &Advice, drawn: &[RankedCandidate]) {
+    let candidates: Vec<_> =
+        drawn.iter().map(|one| CalculatorCandidate::new(&one.report)).collect();
     let Some(best) = candidates.first() else { return };
-    let per_day = best.report.growth.items_per_day.unwrap_or_default();
-    let item = best.report.by_bytes.mean / best.report.by_items.mean.max(f64::MIN_POSITIVE);
+    let per_day = best.report.estimates.growth.items_per_day.unwrap_or_default();
+    let item = best.report.estimates.by_bytes.mean
+        / best.report.estimates.by_items.mean.max(f64::MIN_POSITIVE);
     let bytes_per_day = per_day * item;
     let n_requests: f64 = best.requests.iter().map(|request| request.per_day).sum();
     body.push_str("<h2>Limits</h2>\n<div class=\"gauges\">\n");
@@ -157,15 +163,15 @@ pub(super) fn calculator(body: &mut String, advice: &Advice, drawn: &[Standing])
         best.busiest() / PARTITION_REQUEST_UNITS,
         &busiest,
     );
-    if let Some(share) = best.report.cross_partition {
-        let text = format!("{} of {}", percent(share), percent(MOST_CROSS_PARTITION));
+    if let Some(share) = best.report.estimates.cross_partition {
+        let text = format!("{} of {}", percent(share), percent(MAX_CROSS_PARTITION_SHARE));
         let title = "Queries that visit all partitions, of those that are many";
-        gauge(body, "fan-out", title, share / MOST_CROSS_PARTITION, &text);
+        gauge(body, "fan-out", title, share / MAX_CROSS_PARTITION_SHARE, &text);
     }
     body.push_str("</div>\n<h2>At another size</h2>\n<p>The gauges above and this table are computed again: in \
         proportion, with as many physical partitions as are needed. The order is that of the analysis.</p>\n\
         <div class=\"sliders\">\n");
-    slider(body, "size", "Items", best.report.growth.largest_bytes > 0.0, 3);
+    slider(body, "size", "Items", best.report.estimates.growth.largest_bytes > 0.0, 3);
     slider(body, "growth", "New items a day", per_day > 0.0, 2);
     slider(body, "requests", "Requests a day", n_requests > 0.0, 2);
     body.push_str(
@@ -177,13 +183,13 @@ pub(super) fn calculator(body: &mut String, advice: &Advice, drawn: &[Standing])
         let in_a_year = one.in_a_year(bytes_per_day);
         let worst = (one.largest().max(in_a_year) / PARTITION_BYTES)
             .max(one.busiest() / PARTITION_REQUEST_UNITS);
-        let State { class, word } = State::of(worst);
+        let LimitState { class, word } = LimitState::from_share(worst);
         let _ = writeln!(
             body,
             "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{:.1}</td><td>{:.1}</td><td>{}</td>\
              <td><span class=\"badge {class}\">{word}</span></td></tr>",
-            escape(&one.report.strategy.to_string()),
-            about(one.report.request_units_per_day.value),
+            escape(&one.report.estimates.strategy.to_string()),
+            about(one.report.estimates.request_units_per_day.value),
             about(one.per_second()),
             whole(one.partitions),
             one.largest() / GB,
@@ -193,7 +199,7 @@ pub(super) fn calculator(body: &mut String, advice: &Advice, drawn: &[Standing])
     }
     body.push_str("</tbody>\n</table>\n</div>\n");
     let items = if item > 0.0 { best.bytes / item } else { 0.0 };
-    let data = Data {
+    let data = CalculatorData {
         size: items,
         growth: per_day,
         requests: n_requests,
@@ -207,7 +213,7 @@ pub(super) fn calculator(body: &mut String, advice: &Advice, drawn: &[Standing])
 }
 
 fn gauge(body: &mut String, name: &str, title: &str, share: f64, text: &str) {
-    let State { class, word } = State::of(share);
+    let LimitState { class, word } = LimitState::from_share(share);
     let percent = (share * 100.0).clamp(0.0, 100.0);
     let _ = writeln!(
         body,

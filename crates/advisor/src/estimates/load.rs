@@ -4,26 +4,26 @@ use std::collections::HashMap;
 
 use tributary_partitioning::{Key, KeyStrategy, Part, period::Granularity};
 
-use super::Cost;
+use super::RequestCost;
+use super::model::{ContainerModel, steps};
 use crate::{
-    counts::{candidate::Candidate, kind::Kind},
+    counts::{candidate::CandidateCounts, request::RequestCounts},
     distribution::{self, distribution},
     limits::{PARTITION_BYTES, PARTITION_REQUEST_UNITS, SECONDS_OF_A_DAY},
-    population::Group,
-    report::{Distribution, Growth, Named},
-    request::Operation,
+    population::KeyGroup,
+    report::{Distribution, NamedLevels, PartitionGrowth},
+    request::RequestOperation,
     sketch::float,
-    world::{World, steps},
 };
 
 /// Recent writes are those of a day, and at least this many.
-const RECENT: usize = 200;
+const MIN_RECENT_WRITES: usize = 200;
 
 /// Load by logical partition.
-pub(crate) struct Load<'a> {
-    candidate: &'a Candidate,
-    world: &'a World<'a>,
-    partitions: Vec<Partition<'a>>,
+pub(crate) struct PartitionLoads<'a> {
+    candidate: &'a CandidateCounts,
+    model: &'a ContainerModel<'a>,
+    partitions: Vec<LoadedPartition<'a>>,
     /// The shares of the recent writes, by the hash of the key; `None` where it is that of all items.
     recent: Option<HashMap<u64, f64>>,
     has_requests: bool,
@@ -31,7 +31,7 @@ pub(crate) struct Load<'a> {
 }
 
 /// A logical partition, or a sampled one that stands for several.
-struct Partition<'a> {
+struct LoadedPartition<'a> {
     key: &'a Key,
     hash: u64,
     items: f64,
@@ -43,15 +43,15 @@ struct Partition<'a> {
     measured_items: f64,
 }
 
-impl<'a> Load<'a> {
+impl<'a> PartitionLoads<'a> {
     pub(crate) fn new(
-        candidate: &'a Candidate,
-        groups: &'a [Group<'a, ()>],
-        world: &'a World<'a>,
-        costs: &[Cost],
+        candidate: &'a CandidateCounts,
+        groups: &'a [KeyGroup<'a, ()>],
+        model: &'a ContainerModel<'a>,
+        costs: &[RequestCost],
         peak: Option<f64>,
     ) -> Self {
-        let partitions = groups.iter().map(|Group { row, .. }| Partition {
+        let partitions = groups.iter().map(|KeyGroup { row, .. }| LoadedPartition {
             hash: row.hash,
             key: row.key,
             items: row.items,
@@ -62,7 +62,7 @@ impl<'a> Load<'a> {
             measured_items: 0.0,
         });
         let mut partitions: Vec<_> = partitions.collect();
-        let observed = observe(&mut partitions, candidate, groups, world);
+        let observed = observe(&mut partitions, candidate, groups, model);
         let recent = recent_writes(candidate, groups);
         let n_items: f64 = partitions.iter().map(|one| one.items * one.keys).sum();
         let squares: f64 = partitions.iter().map(|one| one.items * one.items * one.keys).sum();
@@ -71,17 +71,17 @@ impl<'a> Load<'a> {
         #[expect(clippy::cast_possible_truncation, reason = "a period is at most a year")]
         let period_seconds =
             period_days(&candidate.strategy).map_or(0, |days| (days * SECONDS_OF_A_DAY) as i64);
-        for ((kind, matches), cost) in world.kinds.iter().zip(costs) {
+        for ((kind, matches), cost) in model.kinds.iter().zip(costs) {
             let Some(per_day) = kind.request.per_day() else { continue };
             has_requests = true;
             let found_of_partition = (matches.mean(|found| found) / mean_asked.max(1.0)).min(1.0);
             let limit = kind.request.limit.map_or(f64::INFINITY, f64::from);
             let start = (cost.charge - cost.loaded * cost.charge_of_a_load).max(0.0);
             let follows_time = recent.as_ref().filter(|_| is_of_now(kind, period_seconds));
-            let weight = |one: &Partition<'_>| match follows_time {
+            let weight = |one: &LoadedPartition<'_>| match follows_time {
                 Some(recent) => recent.get(&one.hash).copied().unwrap_or(0.0),
                 // What many items have is asked for often. A query also loads more of it.
-                None if cost.is_query && cost.names == Named::Key => {
+                None if cost.is_query && cost.names == NamedLevels::Key => {
                     let loaded = (one.items * found_of_partition).min(limit);
                     one.items * (start + loaded * cost.charge_of_a_load)
                 }
@@ -89,10 +89,10 @@ impl<'a> Load<'a> {
             };
             let as_measured =
                 observed > 0.0 && follows_time.is_none() && kind.request.operation.is_read();
-            let unmeasured = |one: &Partition<'_>| {
+            let unmeasured = |one: &LoadedPartition<'_>| {
                 if as_measured { 1.0 - one.measured_items } else { 1.0 }
             };
-            let weight = |one: &Partition<'_>| weight(one) * unmeasured(one);
+            let weight = |one: &LoadedPartition<'_>| weight(one) * unmeasured(one);
             let weights: Vec<f64> = partitions.iter().map(weight).collect();
             let sum: f64 = weights.iter().zip(&partitions).map(|(w, one)| w * one.keys).sum();
             let measured = if as_measured { observed } else { 0.0 };
@@ -106,7 +106,7 @@ impl<'a> Load<'a> {
                 }
             }
         }
-        Self { candidate, world, partitions, recent, has_requests, peak }
+        Self { candidate, model, partitions, recent, has_requests, peak }
     }
 
     pub(crate) fn by_items(&self) -> Distribution {
@@ -123,7 +123,7 @@ impl<'a> Load<'a> {
 
     /// Returns the part of the load that the busiest partition has; of the items, without requests.
     pub(crate) fn busiest(&self) -> f64 {
-        let of = |value: fn(&Partition<'_>) -> f64| {
+        let of = |value: fn(&LoadedPartition<'_>) -> f64| {
             let most = self.partitions.iter().map(value).fold(0.0, f64::max);
             let all: f64 = self.partitions.iter().map(|one| value(one) * one.keys).sum();
             if all > 0.0 { most / all } else { 0.0 }
@@ -131,8 +131,8 @@ impl<'a> Load<'a> {
         if self.has_requests { of(|one| one.request_units_per_day) } else { of(|one| one.items) }
     }
 
-    fn by(&self, value: impl Fn(&Partition<'_>) -> f64) -> Distribution {
-        let parts = self.partitions.iter().map(|one| distribution::Part {
+    fn by(&self, value: impl Fn(&LoadedPartition<'_>) -> f64) -> Distribution {
+        let parts = self.partitions.iter().map(|one| distribution::PartitionValue {
             key: one.key,
             value: value(one),
             keys: one.keys,
@@ -140,14 +140,14 @@ impl<'a> Load<'a> {
         distribution(parts.collect())
     }
 
-    pub(crate) fn growth(&self) -> Growth {
-        let (candidate, world) = (self.candidate, self.world);
-        let most = |value: fn(&Partition<'_>) -> f64| {
+    pub(crate) fn growth(&self) -> PartitionGrowth {
+        let (candidate, model) = (self.candidate, self.model);
+        let most = |value: fn(&LoadedPartition<'_>) -> f64| {
             self.partitions.iter().map(value).fold(0.0, f64::max)
         };
-        let items_per_day = world.items_per_day();
-        let all_bytes = float(candidate.bytes).max(1.0) * world.draw.scale;
-        let bytes_per_day = items_per_day.map(|items| items * all_bytes / world.n_items.max(1.0));
+        let items_per_day = model.items_per_day();
+        let all_bytes = float(candidate.bytes).max(1.0) * model.draw.scale;
+        let bytes_per_day = items_per_day.map(|items| items * all_bytes / model.n_items.max(1.0));
         let largest_bytes = most(|one| one.bytes);
         let period_days = period_days(&candidate.strategy);
         let days_to_20_gb = bytes_per_day.filter(|rate| *rate > 0.0).and_then(|bytes_per_day| {
@@ -180,18 +180,18 @@ impl<'a> Load<'a> {
         let busiest = self
             .has_requests
             .then(|| busiest / SECONDS_OF_A_DAY * self.peak.unwrap_or(1.0).max(1.0));
-        let in_container = world.options.items_in_container.and(items_per_day);
+        let in_container = model.options.items_in_container.and(items_per_day);
         let days_to_10_000_ru = busiest.zip(in_container).and_then(|(busiest, items_per_day)| {
-            let days_to_double = world.n_items / items_per_day;
+            let days_to_double = model.n_items / items_per_day;
             let days = (PARTITION_REQUEST_UNITS / busiest - 1.0) * days_to_double;
             // Where a period ends the growth, next year's requests go to other partitions, but as many.
             days.is_finite().then_some(days.max(0.0))
         });
-        Growth {
+        PartitionGrowth {
             items_per_day,
             largest_bytes,
             largest_bytes_in_a_year,
-            growth_in_a_year: in_container.map(|new| 1.0 + 365.0 * new / world.n_items),
+            growth_in_a_year: in_container.map(|new| 1.0 + 365.0 * new / model.n_items),
             days_to_20_gb,
             busiest_request_units_per_second: busiest,
             days_to_10_000_ru,
@@ -203,26 +203,26 @@ impl<'a> Load<'a> {
 /// Gives the partitions their shares in the reads as far as these were measured, and returns the sum. Those
 /// that stand for several keys are divided: one of these was measured.
 fn observe<'a>(
-    partitions: &mut Vec<Partition<'a>>,
-    candidate: &'a Candidate,
-    groups: &[Group<'_, ()>],
-    world: &World<'_>,
+    partitions: &mut Vec<LoadedPartition<'a>>,
+    candidate: &'a CandidateCounts,
+    groups: &[KeyGroup<'_, ()>],
+    model: &ContainerModel<'_>,
 ) -> f64 {
-    let Some(reads) = &world.options.reads else { return 0.0 };
+    let Some(reads) = &model.options.reads else { return 0.0 };
     let by_hash: HashMap<u64, usize> =
         partitions.iter().enumerate().map(|(at, one)| (one.hash, at)).collect();
     let mut sum = 0.0;
-    for hot in candidate.hot.shares(reads, world.observed_items) {
+    for hot in candidate.hot.shares(reads, model.observed_items) {
         sum += hot.share;
         let at = by_hash.get(&hot.hash).copied();
         let in_sample = at.map_or(hot.items, |at| groups[at].drawn_items).max(hot.items);
-        let mut one = Partition {
+        let mut one = LoadedPartition {
             key: hot.key,
             hash: hot.hash,
-            items: hot.items * world.draw.scale,
+            items: hot.items * model.draw.scale,
             bytes: float(candidate.bytes) / float(candidate.n_items.max(1))
                 * hot.items
-                * world.draw.scale,
+                * model.draw.scale,
             keys: 1.0,
             request_units_per_day: 0.0,
             observed: hot.share,
@@ -239,11 +239,11 @@ fn observe<'a>(
 }
 
 /// Returns true if requests of this kind go where the newest items are, and not to several periods.
-fn is_of_now(kind: &Kind, period_seconds: i64) -> bool {
+fn is_of_now(kind: &RequestCounts, period_seconds: i64) -> bool {
     match kind.request.operation {
-        Operation::Create => true,
-        Operation::Transaction => {
-            steps(kind).iter().all(|step| step.operation == Operation::Create)
+        RequestOperation::Create => true,
+        RequestOperation::Transaction => {
+            steps(kind).iter().all(|step| step.operation == RequestOperation::Create)
         }
         _ => kind.last.as_ref().is_some_and(|(_, seconds)| {
             let is_first_page = kind.request.limit.is_some() && kind.request.order_by.is_some();
@@ -255,13 +255,16 @@ fn is_of_now(kind: &Kind, period_seconds: i64) -> bool {
 /// Returns the shares of recent writes by the hash of the key, where a period in the key makes them
 /// differ from those of all items. All writes of an entity, which is the other parts of the key, count
 /// as those of its fullest partition: at a time there is one, and the sample may have few of a day.
-fn recent_writes(candidate: &Candidate, groups: &[Group<'_, ()>]) -> Option<HashMap<u64, f64>> {
+fn recent_writes(
+    candidate: &CandidateCounts,
+    groups: &[KeyGroup<'_, ()>],
+) -> Option<HashMap<u64, f64>> {
     period_days(&candidate.strategy)?;
     let mut events = candidate.writes();
     events.sort_unstable_by_key(|event| (std::cmp::Reverse(event.time), event.key));
     let newest = events.first()?.time;
     let n_of_a_day = events.partition_point(|event| event.time > newest - 86_400);
-    events.truncate(n_of_a_day.max(RECENT));
+    events.truncate(n_of_a_day.max(MIN_RECENT_WRITES));
     let share = 1.0 / float(events.len() as u64);
     let mut counts: HashMap<u64, HashMap<u64, u32>> = HashMap::new();
     for event in events {

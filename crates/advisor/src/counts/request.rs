@@ -9,26 +9,26 @@ use serde_json::Value;
 use tributary_partitioning::{Condition, Key, KeyValue, path::Path};
 use twox_hash::XxHash64;
 
-use super::{Prepared, columns::Columns, times};
+use super::{columns::KeyColumns, prepared::PreparedItem, times};
 use crate::{
-    population::{Draw, Group, Population},
-    request::{Operation, RequestKind, Select, Wanted, compared},
-    sketch::{Sampled, Tally, float},
-    unseen::Sizes,
+    population::{KeyGroup, Population, SampleDraw},
+    request::{QuerySelection, RequestFilter, RequestKind, RequestOperation, compared},
+    sketch::{KeyCounts, UniformSample, float},
+    unseen::GroupSizes,
 };
 
 /// Requests that are drawn from the sample.
-const DRAWS: usize = 64;
+const MAX_DRAWN_REQUESTS: usize = 64;
 
 /// Times that are kept to tell which can be believed.
-const TIMES: usize = 4_096;
+const MAX_KEPT_TIMES: usize = 4_096;
 
 /// The time of `{"last": …}` is counted in slots of this part of it.
-const SLOTS_OF_A_WINDOW: i64 = 32;
+const WINDOW_SLOTS: i64 = 32;
 
 /// A kind of request, and what it would find.
 #[derive(Debug)]
-pub(crate) struct Kind {
+pub(crate) struct RequestCounts {
     pub(crate) request: RequestKind,
     /// The numbers of properties, with what they have to be.
     fixed: Vec<(usize, Condition)>,
@@ -37,20 +37,20 @@ pub(crate) struct Kind {
     /// The number of a property, and a time in seconds.
     pub(crate) last: Option<(usize, i64)>,
     /// Items with the same drawn values, as far as the fixed conditions let them through.
-    groups: Option<Tally<Slots>>,
+    groups: Option<KeyCounts<TimeSlots>>,
     /// Drawn values, in the order of the paths.
-    pub(crate) draws: Sampled<Vec<KeyValue>>,
-    pub(crate) found: Found,
+    pub(crate) draws: UniformSample<Vec<KeyValue>>,
+    pub(crate) found: FoundItems,
     /// The same of the items that each write of a transaction is about.
-    pub(crate) written: Vec<Found>,
+    pub(crate) written: Vec<FoundItems>,
     newest: i64,
     /// Some of the times of which `last` is a part.
-    times: Sampled<i64>,
+    times: UniformSample<i64>,
 }
 
 /// Sums over the items that a request may find.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Found {
+pub(crate) struct FoundItems {
     pub(crate) items: u64,
     pub(crate) stored_bytes: u64,
     pub(crate) returned_bytes: u64,
@@ -61,43 +61,44 @@ pub(crate) struct Found {
 
 /// How many items by time: the number of a slot, and its items.
 #[derive(Clone, Debug, Default)]
-struct Slots(Vec<(i64, u32)>);
+struct TimeSlots(Vec<(i64, u32)>);
 
 /// How many items a request finds, and how often.
 #[derive(Clone, Debug)]
-pub(crate) struct Matches(Vec<(f64, f64)>);
+pub(crate) struct MatchedItems(Vec<(f64, f64)>);
 
-impl Kind {
-    pub(crate) fn new(request: RequestKind, columns: &mut Columns) -> Self {
+impl RequestCounts {
+    pub(crate) fn new(request: RequestKind, columns: &mut KeyColumns) -> Self {
         let (mut fixed, mut drawn, mut last) = (Vec::new(), Vec::new(), None);
         for (path, wanted) in &request.filters {
             match wanted {
-                Wanted::Drawn => drawn.push(path.clone()),
-                Wanted::Last(seconds) => last = Some((columns.time(path), *seconds)),
-                Wanted::This(condition) => {
+                RequestFilter::Drawn => drawn.push(path.clone()),
+                RequestFilter::Last(seconds) => last = Some((columns.time(path), *seconds)),
+                RequestFilter::Fixed(condition) => {
                     fixed.push((columns.property(path), condition.clone()));
                 }
             }
         }
         // An id finds one item; nothing is to be counted.
-        let groups = request.operation == Operation::Query && !drawn.contains(&Path::of("id"));
-        let written = vec![Found::default(); request.writes.len()];
+        let groups =
+            request.operation == RequestOperation::Query && !drawn.contains(&Path::of("id"));
+        let written = vec![FoundItems::default(); request.writes.len()];
         Self {
             request,
             fixed,
             drawn_fields: drawn.iter().map(|path| columns.property(path)).collect(),
             drawn,
             last,
-            groups: groups.then(Tally::new),
-            draws: Sampled::new(DRAWS),
-            found: Found::default(),
+            groups: groups.then(KeyCounts::new),
+            draws: UniformSample::new(MAX_DRAWN_REQUESTS),
+            found: FoundItems::default(),
             written,
             newest: i64::MIN,
-            times: Sampled::new(TIMES),
+            times: UniformSample::new(MAX_KEPT_TIMES),
         }
     }
 
-    pub(crate) fn add(&mut self, items: &[Prepared<'_>]) {
+    pub(crate) fn add(&mut self, items: &[PreparedItem<'_>]) {
         let times: Vec<_> = items.iter().map(|item| self.time(item)).collect();
         for (item, time) in items.iter().zip(&times) {
             if let Some(time) = time {
@@ -113,7 +114,7 @@ impl Kind {
                 let of_key = items.iter().zip(&hashes).filter(|(_, hash)| **hash == Some(wanted));
                 let mut of_key = of_key.map(|(item, _)| item).peekable();
                 let key = values(&self.drawn_fields, of_key.peek()?).collect();
-                let add = |(n, bytes), item: &Prepared<'_>| (n + 1, bytes + item.stored_bytes);
+                let add = |(n, bytes), item: &PreparedItem<'_>| (n + 1, bytes + item.stored_bytes);
                 let (n, bytes) = of_key.fold((0, 0), add);
                 Some((key, n, bytes))
             });
@@ -121,7 +122,7 @@ impl Kind {
     }
 
     /// Returns the time of an item of which `last` is a part.
-    fn time(&self, item: &Prepared<'_>) -> Option<i64> {
+    fn time(&self, item: &PreparedItem<'_>) -> Option<i64> {
         let (field, _) = self.last?;
         item.fields[field].seconds()
     }
@@ -130,7 +131,7 @@ impl Kind {
     /// cannot be believed is in no window.
     fn add_item(
         &mut self,
-        item: &Prepared<'_>,
+        item: &PreparedItem<'_>,
         time: Option<i64>,
         newest_allowed: i64,
     ) -> Option<u64> {
@@ -163,15 +164,15 @@ impl Kind {
             }
         }
         self.found.returned_bytes += match &self.request.select {
-            Select::Items => item.stored_bytes,
-            Select::Properties(paths) => selected_bytes(paths, item),
-            Select::Aggregate(_) => 0,
+            QuerySelection::Items => item.stored_bytes,
+            QuerySelection::Properties(paths) => selected_bytes(paths, item),
+            QuerySelection::Aggregate(_) => 0,
         };
         if let Some(groups) = &mut self.groups {
             let newest = self.newest;
             let fields = &self.drawn_fields;
             let key = || values(fields, item).collect::<Key>();
-            groups.add(hash, key, item.stored_bytes, item.cluster, |slots: &mut Slots| {
+            groups.add(hash, key, item.stored_bytes, item.cluster, |slots: &mut TimeSlots| {
                 if let Some((slot, seconds)) = slot {
                     slots.add(slot, newest.div_euclid(slot_seconds(seconds)));
                 }
@@ -190,17 +191,23 @@ impl Kind {
     /// Returns how many items the requests of this kind find in the container, where a value that more
     /// items have is drawn more often; and the sizes of the groups with one value. `near` are those
     /// behind the whole sample, where a half is meant.
-    pub(crate) fn matches(&self, draw: Draw, near: Option<&Sizes>) -> (Matches, Sizes) {
-        let Some(groups) = &self.groups else { return (Matches::one(), Sizes::default()) };
-        let Population { groups, sizes, .. } = Population::of(groups, draw, near);
-        let share = |group: &Group<'_, Slots>| {
+    pub(crate) fn matches(
+        &self,
+        draw: SampleDraw,
+        near: Option<&GroupSizes>,
+    ) -> (MatchedItems, GroupSizes) {
+        let Some(groups) = &self.groups else {
+            return (MatchedItems::single(), GroupSizes::default());
+        };
+        let Population { groups, sizes, .. } = Population::new(groups, draw, near);
+        let share = |group: &KeyGroup<'_, TimeSlots>| {
             let in_window =
-                |slots: &Slots| self.last.map(|(_, seconds)| slots.since(self.newest, seconds));
+                |slots: &TimeSlots| self.last.map(|(_, seconds)| slots.since(self.newest, seconds));
             let items = in_window(group.row.more?);
             Some(items.map_or(1.0, |items| draw.part(items, group) / group.drawn_items))
         };
         // A few items of a sample do not tell their own share of a window, but all such together do.
-        let is_sure = |group: &Group<'_, Slots>| draw.scale <= 1.0 || group.is_large();
+        let is_sure = |group: &KeyGroup<'_, TimeSlots>| draw.scale <= 1.0 || group.is_large();
         let mean_share = |sure: bool| {
             let known = groups.iter().filter(|group| is_sure(group) == sure);
             let known = known.filter_map(|group| Some((group, share(group)?)));
@@ -227,13 +234,13 @@ impl Kind {
                 matches.push((items * keys * size.groups, items * share));
             }
         }
-        let matches = Matches(matches);
+        let matches = MatchedItems(matches);
         (if draw.scale > 1.0 { matches.merged() } else { matches }, sizes)
     }
 }
 
-impl Found {
-    fn add(&mut self, item: &Prepared<'_>) {
+impl FoundItems {
+    fn add(&mut self, item: &PreparedItem<'_>) {
         self.items += 1;
         self.stored_bytes += item.stored_bytes;
         self.read += item.read;
@@ -242,15 +249,15 @@ impl Found {
     }
 }
 
-impl Slots {
+impl TimeSlots {
     fn add(&mut self, slot: i64, newest: i64) {
-        if slot < newest - SLOTS_OF_A_WINDOW {
+        if slot < newest - WINDOW_SLOTS {
             return;
         }
         if let Some((_, items)) = self.0.iter_mut().rev().find(|(known, _)| *known == slot) {
             *items = items.saturating_add(1);
         } else {
-            self.0.retain(|(known, _)| *known >= newest - SLOTS_OF_A_WINDOW);
+            self.0.retain(|(known, _)| *known >= newest - WINDOW_SLOTS);
             self.0.push((slot, 1));
         }
     }
@@ -268,9 +275,9 @@ impl Slots {
     }
 }
 
-impl Matches {
+impl MatchedItems {
     /// Returns the matches of a request for one item.
-    pub(crate) fn one() -> Self {
+    pub(crate) fn single() -> Self {
         Self(vec![(1.0, 1.0)])
     }
 
@@ -298,15 +305,15 @@ impl Matches {
 }
 
 /// Returns the values of these properties of an item.
-fn values(fields: &[usize], item: &Prepared<'_>) -> impl Iterator<Item = KeyValue> {
+fn values(fields: &[usize], item: &PreparedItem<'_>) -> impl Iterator<Item = KeyValue> {
     fields.iter().filter_map(|field| KeyValue::of(item.fields[*field].value).ok())
 }
 
 fn slot_seconds(window: i64) -> i64 {
-    (window / SLOTS_OF_A_WINDOW).max(1)
+    (window / WINDOW_SLOTS).max(1)
 }
 
-fn selected_bytes(paths: &[Path], item: &Prepared<'_>) -> u64 {
+fn selected_bytes(paths: &[Path], item: &PreparedItem<'_>) -> u64 {
     let bytes = paths.iter().map(|path| {
         let name = path.names().last().map_or(0, String::len);
         let value = path.find(item.value).map_or(0, |value| value.to_string().len());

@@ -4,43 +4,42 @@ use rayon::prelude::*;
 use tributary_partitioning::path::Path;
 
 use crate::{
-    counts::kind::{Kind, Matches},
-    options::Options,
-    population::Draw,
-    request::{Operation, Step},
+    counts::{
+        SampleCounts,
+        request::{MatchedItems, RequestCounts},
+    },
+    options::ValidationOptions,
+    population::SampleDraw,
+    request::{RequestOperation, TransactionStep},
     sketch::float,
-    unseen::Sizes,
+    unseen::GroupSizes,
 };
 
 /// What is the same for all candidates.
 #[derive(Debug)]
-pub(crate) struct World<'a> {
-    pub(crate) kinds: Vec<(&'a Kind, Matches)>,
-    pub(crate) options: &'a Options,
+pub(crate) struct ContainerModel<'a> {
+    pub(crate) kinds: Vec<(&'a RequestCounts, MatchedItems)>,
+    pub(crate) options: &'a ValidationOptions,
     /// The property that tells when an item was created.
     pub(crate) time: &'a Path,
     /// Items in the container.
     pub(crate) n_items: f64,
     /// How the sample was drawn from it.
-    pub(crate) draw: Draw,
+    pub(crate) draw: SampleDraw,
     /// Items of each key of which reads were measured.
     pub(crate) observed_items: &'a [u64],
     /// The sizes of the groups that each kind of request finds.
-    sizes: Vec<Sizes>,
+    sizes: Vec<GroupSizes>,
 }
 
-impl<'a> World<'a> {
-    pub(crate) fn new(
-        kinds: &'a [Kind],
-        options: &'a Options,
-        time: &'a Path,
-        n_items: u64,
-        observed_items: &'a [u64],
-    ) -> Self {
-        let in_sample = float(n_items);
+impl<'a> ContainerModel<'a> {
+    /// Returns the model of the container behind the counts of a sample.
+    pub(crate) fn new(counts: &'a SampleCounts) -> Self {
+        let SampleCounts { kinds, options, time, observed_items, .. } = counts;
+        let in_sample = float(counts.n_items);
         let n_items = options.items_in_container.map_or(in_sample, float).max(in_sample);
         let scale = if in_sample > 0.0 { n_items / in_sample } else { 1.0 };
-        let draw = Draw { scale, whole_keys: options.whole_keys.is_some(), half: None };
+        let draw = SampleDraw { scale, whole_keys: options.whole_keys.is_some(), half: None };
         let matches = kinds.par_iter().map(|kind| kind.matches(draw, None)).collect::<Vec<_>>();
         let (matches, sizes): (Vec<_>, _) = matches.into_iter().unzip();
         let kinds = kinds.iter().zip(matches).collect();
@@ -48,15 +47,15 @@ impl<'a> World<'a> {
     }
 
     /// Returns the same as half of the sample tells it.
-    pub(crate) fn of_half(&self, half: u64) -> World<'a> {
-        let draw = Draw { half: Some(half), ..self.draw };
+    pub(crate) fn of_half(&self, half: u64) -> ContainerModel<'a> {
+        let draw = SampleDraw { half: Some(half), ..self.draw };
         let kinds = self.kinds.iter().zip(&self.sizes);
         let kinds = kinds.map(|((kind, _), near)| (*kind, kind.matches(draw, Some(near)).0));
-        World { kinds: kinds.collect(), draw, sizes: Vec::new(), ..*self }
+        ContainerModel { kinds: kinds.collect(), draw, sizes: Vec::new(), ..*self }
     }
 
     /// Returns how often a kind of request comes a day; once, where no frequency is known.
-    pub(crate) fn weight(&self, kind: &Kind) -> f64 {
+    pub(crate) fn weight(&self, kind: &RequestCounts) -> f64 {
         let any = self.kinds.iter().any(|(kind, _)| kind.request.frequency.is_some());
         if any { kind.request.per_day().unwrap_or(0.0) } else { 1.0 }
     }
@@ -66,10 +65,10 @@ impl<'a> World<'a> {
     pub(crate) fn items_per_day(&self) -> Option<f64> {
         let created = self.kinds.iter().filter_map(|(kind, _)| {
             let steps = match kind.request.operation {
-                Operation::Transaction => steps(kind),
-                operation => vec![Step::of(operation)],
+                RequestOperation::Transaction => steps(kind),
+                operation => vec![TransactionStep::new(operation)],
             };
-            let grows = steps.iter().any(|step| step.operation == Operation::Create);
+            let grows = steps.iter().any(|step| step.operation == RequestOperation::Create);
             let change: f64 = steps.iter().map(change).sum();
             Some((grows, change * kind.request.per_day()?))
         });
@@ -81,18 +80,18 @@ impl<'a> World<'a> {
 }
 
 /// Returns by how many items a step changes the container.
-fn change(step: &Step) -> f64 {
+fn change(step: &TransactionStep) -> f64 {
     match step.operation {
-        Operation::Create => f64::from(step.items),
-        Operation::Delete => -f64::from(step.items),
+        RequestOperation::Create => f64::from(step.items),
+        RequestOperation::Delete => -f64::from(step.items),
         _ => 0.0,
     }
 }
 
 /// Returns the writes of a transaction: one create when none is given.
-pub(crate) fn steps(kind: &Kind) -> Vec<Step> {
+pub(crate) fn steps(kind: &RequestCounts) -> Vec<TransactionStep> {
     if kind.request.writes.is_empty() {
-        return vec![Step::of(Operation::Create)];
+        return vec![TransactionStep::new(RequestOperation::Create)];
     }
     kind.request.writes.clone()
 }

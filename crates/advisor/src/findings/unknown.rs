@@ -1,26 +1,26 @@
 //! What the data cannot tell.
 
 use crate::{
-    findings::ENOUGH_WRITES,
-    report::Report,
+    checks::MIN_WINDOW_WRITES,
+    estimates::model::ContainerModel,
+    report::CandidateEstimates,
     sketch::float,
     words::{percent, whole},
-    world::World,
 };
 
 /// A smaller share of the reads decides nothing.
 const MIN_TOLD_SHARE: f64 = 0.01;
 
 /// Returns it as sentences.
-pub(super) fn unknown(report: &Report, world: &World<'_>) -> Vec<String> {
+pub(super) fn unknown(estimates: &CandidateEstimates, model: &ContainerModel<'_>) -> Vec<String> {
     let mut unknown = Vec::new();
     let mut say = |when: bool, sentence: String| {
         if when {
             unknown.push(sentence);
         }
     };
-    let no_requests = report.requests.is_empty();
-    let frequencies = report.requests.iter().any(|request| request.per_day.is_some());
+    let no_requests = estimates.requests.is_empty();
+    let frequencies = estimates.requests.iter().any(|request| request.per_day.is_some());
     say(
         no_requests,
         "Which requests come, so what they cost and whether they name the key: there are no requests."
@@ -31,16 +31,16 @@ pub(super) fn unknown(report: &Report, world: &World<'_>) -> Vec<String> {
         "Request units a day: no request has a frequency, so each kind counts the same.".to_owned(),
     );
     say(
-        report.growth.items_per_day.is_none(),
+        estimates.growth.items_per_day.is_none(),
         "When a partition reaches 20 GB: neither a growth nor the frequency of a create is given."
             .to_owned(),
     );
     say(
-        frequencies && world.options.items_in_container.is_none(),
+        frequencies && model.options.items_in_container.is_none(),
         "When a partition reaches 10,000 RU/s: the number of items in the container is not given."
             .to_owned(),
     );
-    let imported = report.times.as_ref().filter(|times| !times.are_of_creation);
+    let imported = estimates.times.as_ref().filter(|times| !times.are_of_creation);
     if let Some(times) = imported {
         say(
             true,
@@ -52,36 +52,37 @@ pub(super) fn unknown(report: &Report, world: &World<'_>) -> Vec<String> {
         );
     }
     say(
-        report.times.is_none(),
+        estimates.times.is_none(),
         "Whether writes come together in one partition at a time: no item has a time that can be read."
             .to_owned(),
     );
-    if let Some(hot) = &report.hotness {
+    if let Some(hot) = &estimates.hotness {
         say(
-            hot.writes < ENOUGH_WRITES,
+            hot.writes < MIN_WINDOW_WRITES,
             format!(
                 "The busiest minute: even the busiest day of the sample has {} writes, too few to tell.",
                 hot.writes
             ),
         );
         say(
-            hot.window_seconds > 60 && hot.writes >= ENOUGH_WRITES,
+            hot.window_seconds > 60 && hot.writes >= MIN_WINDOW_WRITES,
             "The busiest minute: no minute has enough writes in the sample to tell; a longer time is shown."
                 .to_owned(),
         );
     }
-    if let Some(sentence) = of_reads(world).filter(|_| frequencies) {
+    if let Some(sentence) = of_reads(model).filter(|_| frequencies) {
         say(true, sentence);
     }
     say(
-        report.keys.repeated_ids == 0,
+        estimates.keys.repeated_ids == 0,
         "Whether the key of an item ever changes: no id comes twice in the sample, and only the requests \
          that set a property tell."
             .to_owned(),
     );
-    for (kind, _) in &world.kinds {
+    for (kind, _) in &model.kinds {
         say(
-            kind.found.items == 0 && kind.request.operation != crate::request::Operation::Create,
+            kind.found.items == 0
+                && kind.request.operation != crate::request::RequestOperation::Create,
             format!(
                 "What `{}` finds: no item of the sample has what it asks for.",
                 kind.request.kind
@@ -89,25 +90,25 @@ pub(super) fn unknown(report: &Report, world: &World<'_>) -> Vec<String> {
         );
     }
     say(
-        world.draw.scale > 1.0,
+        model.draw.scale > 1.0,
         format!(
             "The other {} items. Those of the sample are taken to be drawn at random, {}: what a value finds and \
              how large the partitions are is estimated, and how many keys there are (between {} and {}).",
-            whole(world.n_items - float(report.items)),
-            match &world.options.whole_keys {
+            whole(model.n_items - float(estimates.items)),
+            match &model.options.whole_keys {
                 Some(key) => format!("each {key} with all its items"),
                 None => "each item by itself".to_owned(),
             },
-            whole(report.cardinality.low),
-            whole(report.cardinality.high)
+            whole(estimates.cardinality.low),
+            whole(estimates.cardinality.high)
         ),
     );
     unknown
 }
 
 /// Returns a sentence about the reads that were not measured.
-fn of_reads(world: &World<'_>) -> Option<String> {
-    let reads = world.options.reads.as_ref().filter(|_| world.options.current.is_some());
+fn of_reads(model: &ContainerModel<'_>) -> Option<String> {
+    let reads = model.options.reads.as_ref().filter(|_| model.options.current.is_some());
     let Some(reads) = reads else {
         return Some(
             "Which keys are read most: values are taken to be asked for as often as items have them. \
@@ -115,7 +116,7 @@ fn of_reads(world: &World<'_>) -> Option<String> {
                 .to_owned(),
         );
     };
-    let missing = reads.missing(world.observed_items);
+    let missing = reads.missing(model.observed_items);
     (missing >= MIN_TOLD_SHARE).then(|| {
         format!(
             "Where {} of the measured reads go with another key: no item of the sample has their keys, so they \

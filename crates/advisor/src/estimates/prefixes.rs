@@ -4,15 +4,17 @@ use std::collections::HashMap;
 
 use tributary_partitioning::{Key, KeyValue};
 
-use crate::{counts::candidate::Candidate, limits::PHYSICAL_PARTITION_BYTES, population::Group};
+use crate::{
+    counts::candidate::CandidateCounts, limits::PHYSICAL_PARTITION_BYTES, population::KeyGroup,
+};
 
 /// The bytes of the data under the first levels of a hierarchical key.
 #[derive(Debug)]
-pub(super) struct Prefixes<'a>(HashMap<&'a [KeyValue], f64>);
+pub(super) struct KeyPrefixes<'a>(HashMap<&'a [KeyValue], f64>);
 
-impl<'a> Prefixes<'a> {
+impl<'a> KeyPrefixes<'a> {
     /// Adds up what a candidate has in the container.
-    pub(super) fn of(candidate: &Candidate, partitions: &[Group<'a, ()>]) -> Self {
+    pub(super) fn new(candidate: &CandidateCounts, partitions: &[KeyGroup<'a, ()>]) -> Self {
         let mut bytes = HashMap::new();
         let n_levels = candidate.strategy.levels().len();
         if n_levels > 1 {

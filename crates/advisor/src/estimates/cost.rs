@@ -8,30 +8,30 @@ use tributary_partitioning::{
     Condition, Filter, KeyStrategy, KeyValue, Part, Visit, filter::Range, path::Path,
 };
 
-use super::{Cost, Prefixes, load::period_days};
+use super::model::{ContainerModel, steps};
+use super::{KeyPrefixes, RequestCost, load::period_days};
 use crate::{
     counts::{
-        candidate::Candidate,
-        kind::{Found, Kind, Matches},
+        candidate::CandidateCounts,
+        request::{FoundItems, MatchedItems, RequestCounts},
     },
     limits::SECONDS_OF_A_DAY,
-    report::Named,
-    request::{Operation, Select, Step, Wanted},
+    report::NamedLevels,
+    request::{QuerySelection, RequestFilter, RequestOperation, TransactionStep},
     sketch::float,
-    world::{World, steps},
 };
 
 /// An application sends no more requests than this for one answer: beyond, it asks all physical
 /// partitions at once, where that costs less.
-const MOST_REQUESTS: f64 = 16.0;
+const MAX_KEYED_REQUESTS: f64 = 16.0;
 
 /// One of so many drawn requests tells nothing about how much of the key the others name.
-const FEW_DRAWS: usize = 10;
+const FEW_DRAWS_DIVISOR: usize = 10;
 
 /// How many of the drawn requests of a kind visit partitions in which way, and the sums of the keys, of
 /// the prefixes and of the physical partitions that they name.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Visits {
+pub(super) struct RequestVisits {
     draws: f64,
     all: f64,
     prefixes: f64,
@@ -39,29 +39,29 @@ pub(super) struct Visits {
     physical_of_prefixes: f64,
     partitions: f64,
     n_partitions: f64,
-    names: Named,
+    names: NamedLevels,
 }
 
 /// Returns what a kind of request costs under a candidate.
 pub(super) fn cost(
-    candidate: &Candidate,
-    kind: &Kind,
-    matches: &Matches,
-    visits: Visits,
+    candidate: &CandidateCounts,
+    kind: &RequestCounts,
+    matches: &MatchedItems,
+    visits: RequestVisits,
     physical: f64,
     cardinality: f64,
-    world: &World<'_>,
-) -> Cost {
+    model: &ContainerModel<'_>,
+) -> RequestCost {
     let found = &kind.found;
     let items = float(found.items).max(1.0);
-    let policy = &world.options.indexing_policy;
-    let query = |matches: &Matches, limit: Option<u32>| {
-        Query { strategy: &candidate.strategy, kind, visits, physical, cardinality }
+    let policy = &model.options.indexing_policy;
+    let query = |matches: &MatchedItems, limit: Option<u32>| {
+        QueryEstimate { strategy: &candidate.strategy, kind, visits, physical, cardinality }
             .cost(matches, limit)
     };
-    let find = || query(&Matches::one(), None);
-    let here = |charge: f64| Cost {
-        names: Named::Key,
+    let find = || query(&MatchedItems::single(), None);
+    let here = |charge: f64| RequestCost {
+        names: NamedLevels::Key,
         is_query: false,
         fans_out: false,
         logical: 1.0,
@@ -71,7 +71,7 @@ pub(super) fn cost(
         charge_of_starts: 0.0,
         charge_of_a_load: 0.0,
     };
-    let write = |step: &Step, found: &Found, alone: bool| -> f64 {
+    let write = |step: &TransactionStep, found: &FoundItems, alone: bool| -> f64 {
         let items = float(found.items).max(1.0);
         let changed = step.set.iter().map(|path| terms_of(path, policy)).sum::<f64>();
         // The time of the write changes with each: two terms out, two in.
@@ -80,32 +80,44 @@ pub(super) fn cost(
         let mean_write = found.write / items;
         let removal = if alone { mean_write } else { 0.0 };
         let one = match step.operation {
-            Operation::Create | Operation::Delete => found.create / items,
-            Operation::Patch => removal + mean_write + time + changed + n_set * PATCH_OPERATION,
-            Operation::Replace | Operation::Upsert => removal + mean_write + time + changed,
-            Operation::Read => found.read / items,
-            Operation::Query | Operation::Transaction => 0.0,
+            RequestOperation::Create | RequestOperation::Delete => found.create / items,
+            RequestOperation::Patch => {
+                removal + mean_write + time + changed + n_set * PATCH_OPERATION
+            }
+            RequestOperation::Replace | RequestOperation::Upsert => {
+                removal + mean_write + time + changed
+            }
+            RequestOperation::Read => found.read / items,
+            RequestOperation::Query | RequestOperation::Transaction => 0.0,
         };
         one * f64::from(step.items)
     };
     let operation = kind.request.operation;
-    let names_key = visits.names == Named::Key;
+    let names_key = visits.names == NamedLevels::Key;
     match operation {
-        Operation::Query => query(matches, kind.request.limit),
-        Operation::Create => here(found.create / items),
-        Operation::Read if names_key => Cost { loaded: 1.0, ..here(found.read / items) },
-        Operation::Read => find(),
-        Operation::Replace | Operation::Upsert | Operation::Patch | Operation::Delete => {
-            let step = Step { set: kind.request.set.clone(), ..Step::of(operation) };
+        RequestOperation::Query => query(matches, kind.request.limit),
+        RequestOperation::Create => here(found.create / items),
+        RequestOperation::Read if names_key => {
+            RequestCost { loaded: 1.0, ..here(found.read / items) }
+        }
+        RequestOperation::Read => find(),
+        RequestOperation::Replace
+        | RequestOperation::Upsert
+        | RequestOperation::Patch
+        | RequestOperation::Delete => {
+            let step = TransactionStep {
+                set: kind.request.set.clone(),
+                ..TransactionStep::new(operation)
+            };
             let charge = write(&step, found, true);
             if names_key {
                 here(charge)
             } else {
                 let find = find();
-                Cost { charge: find.charge + charge, ..find }
+                RequestCost { charge: find.charge + charge, ..find }
             }
         }
-        Operation::Transaction => {
+        RequestOperation::Transaction => {
             let alone = !names_key;
             let charge = if kind.request.writes.is_empty() {
                 found.create / items
@@ -117,8 +129,8 @@ pub(super) fn cost(
                 return here(charge);
             }
             let items: u32 = steps(kind).iter().map(|step| step.items).sum();
-            Cost {
-                names: Named::No,
+            RequestCost {
+                names: NamedLevels::No,
                 is_query: false,
                 fans_out: false,
                 logical: f64::from(items),
@@ -140,8 +152,12 @@ fn terms_of(path: &Path, policy: &IndexingPolicy) -> f64 {
     2.0 * TERM * (value + float(composite as u64))
 }
 
-impl Visits {
-    pub(super) fn of(strategy: &KeyStrategy, kind: &Kind, of_prefix: &Prefixes<'_>) -> Self {
+impl RequestVisits {
+    pub(super) fn new(
+        strategy: &KeyStrategy,
+        kind: &RequestCounts,
+        of_prefix: &KeyPrefixes<'_>,
+    ) -> Self {
         let mut visits = Self::default();
         let mut names_of_draws = Vec::new();
         let none = vec![KeyValue::Text(String::new()); kind.drawn.len()];
@@ -177,25 +193,26 @@ impl Visits {
         names_of_draws.sort_unstable();
         // A write has to name its key each time; of reads a few may not, such as those over the end of a
         // month.
-        let is_read = matches!(kind.request.operation, Operation::Query | Operation::Read);
-        let few = if is_read { names_of_draws.len() / FEW_DRAWS } else { 0 };
+        let is_read =
+            matches!(kind.request.operation, RequestOperation::Query | RequestOperation::Read);
+        let few = if is_read { names_of_draws.len() / FEW_DRAWS_DIVISOR } else { 0 };
         visits.names = names_of_draws.get(few).copied().unwrap_or_default();
         visits
     }
 }
 
 /// Returns how much of the key a visit names.
-fn named(visit: &Visit) -> Named {
+fn named(visit: &Visit) -> NamedLevels {
     match visit {
-        Visit::Partitions(keys) if keys.len() <= 1 => Named::Key,
-        Visit::Prefixes(prefixes) if prefixes.len() <= 1 => Named::FirstLevels,
-        Visit::Partitions(_) | Visit::Prefixes(_) => Named::Several,
-        Visit::All => Named::No,
+        Visit::Partitions(keys) if keys.len() <= 1 => NamedLevels::Key,
+        Visit::Prefixes(prefixes) if prefixes.len() <= 1 => NamedLevels::FirstLevels,
+        Visit::Partitions(_) | Visit::Prefixes(_) => NamedLevels::Several,
+        Visit::All => NamedLevels::No,
     }
 }
 
 /// Returns the filter of a drawn request that comes so many seconds before the newest item.
-fn filter(kind: &Kind, values: &[KeyValue], earlier: i64) -> Filter {
+fn filter(kind: &RequestCounts, values: &[KeyValue], earlier: i64) -> Filter {
     let mut values = kind.drawn.iter().zip(values);
     let text = |seconds: i64| {
         let time = time::OffsetDateTime::from_unix_timestamp(seconds).ok()?;
@@ -204,12 +221,12 @@ fn filter(kind: &Kind, values: &[KeyValue], earlier: i64) -> Filter {
     };
     let conditions = kind.request.filters.iter().filter_map(|(path, wanted)| {
         let condition = match wanted {
-            Wanted::Drawn => Condition::Equals(values.next()?.1.clone()),
-            Wanted::Last(seconds) => {
+            RequestFilter::Drawn => Condition::Equals(values.next()?.1.clone()),
+            RequestFilter::Last(seconds) => {
                 let newest = kind.newest()? - earlier;
                 Condition::Range(Range { from: text(newest - seconds), to: text(newest + 1) })
             }
-            Wanted::This(condition) => condition.clone(),
+            RequestFilter::Fixed(condition) => condition.clone(),
         };
         Some((path.clone(), condition))
     });
@@ -217,30 +234,30 @@ fn filter(kind: &Kind, values: &[KeyValue], earlier: i64) -> Filter {
 }
 
 /// A query of a kind under a candidate.
-struct Query<'a> {
+struct QueryEstimate<'a> {
     strategy: &'a KeyStrategy,
-    kind: &'a Kind,
-    visits: Visits,
+    kind: &'a RequestCounts,
+    visits: RequestVisits,
     physical: f64,
     cardinality: f64,
 }
 
-impl Query<'_> {
-    fn cost(&self, matches: &Matches, limit: Option<u32>) -> Cost {
+impl QueryEstimate<'_> {
+    fn cost(&self, matches: &MatchedItems, limit: Option<u32>) -> RequestCost {
         let found = &self.kind.found;
         let items = float(found.items).max(1.0);
         let kilobytes = |bytes: u64| float(bytes) / items / 1_024.0;
         let charge_of_a_load = LOAD
             + kilobytes(found.stored_bytes) * LOAD_KB
             + kilobytes(found.returned_bytes) * RETURN_KB;
-        let is_sum = matches!(self.kind.request.select, Select::Aggregate(_));
+        let is_sum = matches!(self.kind.request.select, QuerySelection::Aggregate(_));
         let limit = limit.filter(|_| !is_sum).map_or(f64::INFINITY, f64::from);
-        let mut cost = Cost {
+        let mut cost = RequestCost {
             names: self.visits.names,
             is_query: true,
             fans_out: self.fans_out(),
             charge_of_a_load,
-            ..Cost::default()
+            ..RequestCost::default()
         };
         let mut add = |share: f64, logical: f64, physical: f64, loaded: f64, seeks: f64| {
             cost.logical += share * logical;
@@ -250,7 +267,7 @@ impl Query<'_> {
             cost.charge_of_starts += share * starts;
             cost.charge += share * (starts + loaded * charge_of_a_load);
         };
-        let Visits { draws, all, prefixes, partitions, .. } = self.visits;
+        let RequestVisits { draws, all, prefixes, partitions, .. } = self.visits;
         let everywhere = |requests: f64| matches.mean(|found| found.min(limit * requests));
         if all > 0.0 {
             let loaded = everywhere(self.physical);
@@ -275,7 +292,7 @@ impl Query<'_> {
                     (read * together).min(n)
                 });
                 add(share, read, read, everywhere(together), self.seeks(true));
-            } else if n > MOST_REQUESTS && self.physical < n {
+            } else if n > MAX_KEYED_REQUESTS && self.physical < n {
                 add(share, n, self.physical, everywhere(self.physical), self.seeks(false));
             } else {
                 add(share, n, n, everywhere(n), self.seeks(true));
@@ -288,7 +305,7 @@ impl Query<'_> {
     /// all keys and more, as a query does that names all buckets, or first levels that half of the
     /// physical partitions and more have.
     fn fans_out(&self) -> bool {
-        let Visits { all, prefixes, physical_of_prefixes, partitions, n_partitions, .. } =
+        let RequestVisits { all, prefixes, physical_of_prefixes, partitions, n_partitions, .. } =
             self.visits;
         let most = |named: f64, of: f64| named > 1.0 && 2.0 * named >= of;
         all > 0.0
@@ -309,8 +326,8 @@ impl Query<'_> {
     fn partitions_of_a_period(&self) -> f64 {
         let filters = &self.kind.request.filters;
         let of_part = |part: &Part| match (part, filters.get(part.path())) {
-            (_, Some(Wanted::This(Condition::OneOf(values)))) => float(values.len() as u64),
-            (Part::Bucket(_, buckets), None | Some(Wanted::Last(_))) => {
+            (_, Some(RequestFilter::Fixed(Condition::OneOf(values)))) => float(values.len() as u64),
+            (Part::Bucket(_, buckets), None | Some(RequestFilter::Last(_))) => {
                 f64::from(buckets.n_buckets())
             }
             _ => 1.0,
@@ -326,11 +343,13 @@ impl Query<'_> {
             .filters
             .values()
             .map(|wanted| match wanted {
-                Wanted::Drawn | Wanted::Last(_) | Wanted::This(Condition::Equals(_)) => 1,
-                Wanted::This(Condition::OneOf(values)) => {
+                RequestFilter::Drawn
+                | RequestFilter::Last(_)
+                | RequestFilter::Fixed(Condition::Equals(_)) => 1,
+                RequestFilter::Fixed(Condition::OneOf(values)) => {
                     u32::try_from(values.len()).unwrap_or(u32::MAX)
                 }
-                Wanted::This(Condition::Range(Range { from, to })) => {
+                RequestFilter::Fixed(Condition::Range(Range { from, to })) => {
                     u32::from(from.is_some()) + u32::from(to.is_some())
                 }
             })

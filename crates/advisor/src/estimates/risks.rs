@@ -16,42 +16,42 @@
 //! 4. **Moves** (`changing-key`). A request that changes the key deletes and creates each item instead,
 //!    without a transaction: its request units count three times. Without such a request, the share of
 //!    the items in the sample whose key changed counts.
-//! 5. **Items without a key** (`invalid-key`, `missing-key`): their share, [`UNKEYED`] times.
+//! 5. **Items without a key** (`invalid-key`, `missing-key`): their share, [`UNKEYED_WEIGHT`] times.
 
-use super::Cost;
+use super::RequestCost;
+use super::model::ContainerModel;
 use crate::{
-    counts::{candidate::Candidate, kind::Kind},
-    findings::{
-        CHANGING_KEY, CROSS_PARTITION_QUERIES, ENOUGH_WRITES, FAR_REQUEST_UNITS, HOT_PARTITION,
-        INVALID_KEY, LARGE_PARTITION, MISSING_KEY, THROUGHPUT_LIMIT,
+    checks::{
+        CHANGING_KEY, CROSS_PARTITION_QUERIES, FAR_REQUEST_UNITS, HOT_PARTITION, INVALID_KEY,
+        LARGE_PARTITION, MIN_WINDOW_WRITES, MISSING_KEY, THROUGHPUT_LIMIT,
     },
+    counts::{candidate::CandidateCounts, request::RequestCounts},
     limits::{PARTITION_BYTES, PARTITION_REQUEST_UNITS},
-    report::{Growth, Hotness, Risk},
-    request::Operation,
+    report::{KeyRisk, PartitionGrowth, WriteHotness},
+    request::RequestOperation,
     sketch::float,
-    world::World,
 };
 
 /// A tenth of the items without a key counts as much as all request units.
-const UNKEYED: f64 = 10.0;
+const UNKEYED_WEIGHT: f64 = 10.0;
 
 /// A year's straight line into the future counts for at most this factor.
-const MOST_GROWTH: f64 = 2.0;
+const MAX_GROWTH_FACTOR: f64 = 2.0;
 
 /// What the risks depend on, beside the candidate.
-pub(super) struct Basis<'a> {
-    pub(super) world: &'a World<'a>,
-    pub(super) costs: &'a [Cost],
+pub(super) struct RiskBasis<'a> {
+    pub(super) model: &'a ContainerModel<'a>,
+    pub(super) costs: &'a [RequestCost],
     pub(super) physical: f64,
-    pub(super) growth: &'a Growth,
+    pub(super) growth: &'a PartitionGrowth,
     /// The part of the load that the busiest logical partition has.
     pub(super) busiest: f64,
-    pub(super) hotness: Option<&'a Hotness>,
+    pub(super) hotness: Option<&'a WriteHotness>,
 }
 
-impl Basis<'_> {
+impl RiskBasis<'_> {
     /// Returns the risks that cost something.
-    pub(super) fn risks(&self, candidate: &Candidate) -> Vec<Risk> {
+    pub(super) fn risks(&self, candidate: &CandidateCounts) -> Vec<KeyRisk> {
         let total = self.sum(|_, _| true);
         let growth = self.growth;
         let missing =
@@ -65,20 +65,20 @@ impl Basis<'_> {
             (LARGE_PARTITION, total * limit(growth.largest_bytes_in_a_year / PARTITION_BYTES)),
             (THROUGHPUT_LIMIT, total * limit(self.busiest_in_a_year() / PARTITION_REQUEST_UNITS)),
             (CHANGING_KEY, self.moves(candidate, total)),
-            (MISSING_KEY, total * UNKEYED * share(missing)),
+            (MISSING_KEY, total * UNKEYED_WEIGHT * share(missing)),
             (
                 INVALID_KEY,
-                total * UNKEYED * share(keys.not_scalar + keys.not_a_time + keys.too_long),
+                total * UNKEYED_WEIGHT * share(keys.not_scalar + keys.not_a_time + keys.too_long),
             ),
         ];
-        let risks = risks.map(|(code, request_units)| Risk { code, request_units });
+        let risks = risks.map(|(code, request_units)| KeyRisk { code, request_units });
         risks.into_iter().filter(|risk| risk.request_units > 0.0).collect()
     }
 
-    fn sum(&self, of: impl Fn(&Kind, &Cost) -> bool) -> f64 {
-        let kinds = self.world.kinds.iter().zip(self.costs);
+    fn sum(&self, of: impl Fn(&RequestCounts, &RequestCost) -> bool) -> f64 {
+        let kinds = self.model.kinds.iter().zip(self.costs);
         let chosen = kinds.filter(|((kind, _), cost)| of(kind, cost));
-        chosen.map(|((kind, _), cost)| self.world.weight(kind) * cost.charge).sum()
+        chosen.map(|((kind, _), cost)| self.model.weight(kind) * cost.charge).sum()
     }
 
     fn fan_out(&self) -> f64 {
@@ -87,8 +87,8 @@ impl Basis<'_> {
 
     fn idle_throughput(&self, total: f64) -> f64 {
         // Creates may come together at a time, though over all times they are spread.
-        let creates = self.sum(|kind, _| kind.request.operation == Operation::Create);
-        let hotness = self.hotness.filter(|hotness| hotness.writes >= ENOUGH_WRITES);
+        let creates = self.sum(|kind, _| kind.request.operation == RequestOperation::Create);
+        let hotness = self.hotness.filter(|hotness| hotness.writes >= MIN_WINDOW_WRITES);
         let hot_creates = hotness.map_or(0.0, |hotness| hotness.share * creates / total.max(1.0));
         let idle = (self.physical * self.busiest.max(hot_creates) - 1.0).max(0.0);
         let busy = self.growth.busiest_request_units_per_second.unwrap_or(0.0) / FAR_REQUEST_UNITS;
@@ -97,11 +97,11 @@ impl Basis<'_> {
 
     fn busiest_in_a_year(&self) -> f64 {
         let now = self.growth.busiest_request_units_per_second.unwrap_or(0.0);
-        let growth = self.growth.growth_in_a_year.unwrap_or(1.0).min(MOST_GROWTH);
+        let growth = self.growth.growth_in_a_year.unwrap_or(1.0).min(MAX_GROWTH_FACTOR);
         now * growth
     }
 
-    fn moves(&self, candidate: &Candidate, total: f64) -> f64 {
+    fn moves(&self, candidate: &CandidateCounts, total: f64) -> f64 {
         let parts = candidate.strategy.levels().iter().flatten();
         let paths: Vec<_> = parts.map(tributary_partitioning::Part::path).collect();
         let changing = self.sum(|kind, _| kind.request.sets_one_of(&paths));

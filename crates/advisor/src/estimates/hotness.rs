@@ -6,27 +6,27 @@ use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 use tributary_partitioning::path::Path;
 
 use crate::{
-    counts::{candidate::Candidate, times},
-    findings::ENOUGH_WRITES,
-    report::{HeatRow, Hotness, Times},
+    checks::MIN_WINDOW_WRITES,
+    counts::{candidate::CandidateCounts, times},
+    report::{CreationTimes, HeatRow, WriteHotness},
     sketch::float,
 };
 
 /// Windows in which the busiest is looked for, in seconds: a minute, an hour, a day.
-const WINDOWS: [u32; 3] = [60, 3_600, 86_400];
+const WINDOW_SECONDS: [u32; 3] = [60, 3_600, 86_400];
 
 /// The most columns of the heat map, and its rows.
-const COLUMNS: i64 = 48;
-const ROWS: usize = 10;
+const MAX_HEAT_COLUMNS: i64 = 48;
+const MAX_HEAT_ROWS: usize = 10;
 
 /// Returns the times of the items at `path`, or `None` when no item has one.
-pub(crate) fn times(candidate: &Candidate, path: &Path) -> Option<Times> {
+pub(crate) fn times(candidate: &CandidateCounts, path: &Path) -> Option<CreationTimes> {
     let all: Vec<i64> = candidate.events.iter().map(|event| event.time).collect();
     let writes = candidate.writes();
     let left_out = float((all.len() - writes.len()) as u64) * weight(candidate);
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count")]
     let left_out = left_out.round() as u64;
-    Some(Times {
+    Some(CreationTimes {
         path: path.to_string(),
         oldest: text(writes.iter().map(|event| event.time).min()?),
         newest: text(writes.iter().map(|event| event.time).max()?),
@@ -36,13 +36,16 @@ pub(crate) fn times(candidate: &Candidate, path: &Path) -> Option<Times> {
 }
 
 /// Returns how many items one of the kept writes stands for.
-fn weight(candidate: &Candidate) -> f64 {
+fn weight(candidate: &CandidateCounts) -> f64 {
     let n_kept = float(candidate.events.iter().len() as u64);
     if candidate.events.is_all() { 1.0 } else { float(candidate.n_items) / n_kept }
 }
 
 /// Returns how writes come together, or `None` when no item has a time of creation.
-pub(crate) fn hotness(candidate: &Candidate, times: Option<&Times>) -> Option<Hotness> {
+pub(crate) fn hotness(
+    candidate: &CandidateCounts,
+    times: Option<&CreationTimes>,
+) -> Option<WriteHotness> {
     let events = times.filter(|times| times.are_of_creation).map(|_| candidate.writes())?;
     let oldest = events.iter().map(|event| event.time).min()?;
     let newest = events.iter().map(|event| event.time).max()?;
@@ -56,22 +59,24 @@ pub(crate) fn hotness(candidate: &Candidate, times: Option<&Times>) -> Option<Ho
             windows.into_iter().max_by_key(|(window, n)| (*n, std::cmp::Reverse(*window)));
         busiest.map(|(window, n)| (seconds, window, n))
     };
-    let mut busiest = WINDOWS.into_iter().filter_map(busiest_of);
-    let (seconds, window, n) = busiest
-        .find(|(seconds, _, n)| *n >= ENOUGH_WRITES || *seconds == WINDOWS[WINDOWS.len() - 1])?;
+    let mut busiest = WINDOW_SECONDS.into_iter().filter_map(busiest_of);
+    let (seconds, window, n) = busiest.find(|(seconds, _, n)| {
+        *n >= MIN_WINDOW_WRITES || *seconds == WINDOW_SECONDS[WINDOW_SECONDS.len() - 1]
+    })?;
     let length = i64::from(seconds);
     let in_window = events.iter().filter(|event| event.time.div_euclid(length) == window);
     let (hottest, n_hottest) = *top(in_window.map(|event| event.key)).first()?;
     let n_windows = newest.div_euclid(length) - oldest.div_euclid(length) + 1;
     let mean = float(events.len() as u64) / float(n_windows.unsigned_abs());
-    let width = ((newest - oldest) / COLUMNS + 1).max(60);
+    let width = ((newest - oldest) / MAX_HEAT_COLUMNS + 1).max(60);
     let column = |time: i64| usize::try_from((time - oldest) / width).unwrap_or(0);
     let n_columns = column(newest) + 1;
     let mut writes = vec![0_u64; n_columns];
     for event in &events {
         writes[column(event.time)] += 1;
     }
-    let hot: Vec<_> = top(events.iter().map(|event| event.key)).into_iter().take(ROWS).collect();
+    let hot: Vec<_> =
+        top(events.iter().map(|event| event.key)).into_iter().take(MAX_HEAT_ROWS).collect();
     let names = names(candidate, hot.iter().map(|(key, _)| *key).chain([hottest]));
     let name = |key: u64| names.get(&key).cloned().unwrap_or_default();
     let heat = hot.iter().map(|(row, _)| {
@@ -84,13 +89,13 @@ pub(crate) fn hotness(candidate: &Candidate, times: Option<&Times>) -> Option<Ho
     });
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count")]
     let n_writes = (float(n) * weight(candidate)).round() as u64;
-    Some(Hotness {
+    Some(WriteHotness {
         window_seconds: seconds,
         busiest: text(window * length),
         writes: n_writes,
         share: float(n_hottest) / float(n),
         key: name(hottest),
-        peak_over_mean: if n >= ENOUGH_WRITES { float(n) / mean } else { 1.0 },
+        peak_over_mean: if n >= MIN_WINDOW_WRITES { float(n) / mean } else { 1.0 },
         columns: (0_i64..).take(n_columns).map(|column| text(oldest + column * width)).collect(),
         heat: heat.collect(),
     })
@@ -108,7 +113,7 @@ fn top(keys: impl Iterator<Item = u64>) -> Vec<(u64, u64)> {
 }
 
 /// Returns the keys behind hashes, as far as they are among those that are counted.
-fn names(candidate: &Candidate, wanted: impl Iterator<Item = u64>) -> HashMap<u64, String> {
+fn names(candidate: &CandidateCounts, wanted: impl Iterator<Item = u64>) -> HashMap<u64, String> {
     let wanted: std::collections::HashSet<u64> = wanted.collect();
     let rows = candidate.partitions.rows();
     let named = rows.iter().filter(|row| wanted.contains(&row.hash));
