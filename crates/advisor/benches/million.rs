@@ -123,12 +123,15 @@ impl Read for Items {
 fn item(line: &mut String, n: u64) {
     let random =
         n.wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    let (a, b) = (random >> 40, random & 0xFF_FFFF);
+    let a = random >> 40;
+    let b = random & 0xFF_FFFF;
     // The square of an even number is skewed.
     let user = (a * a) >> 32;
     let second = n * 31_536_000 / 1_000_000;
-    let (day, time) = (second / 86_400, second % 86_400);
-    let (month, day) = (day / 31 + 1, day % 28 + 1);
+    let day = second / 86_400;
+    let time = second % 86_400;
+    let month = day / 31 + 1;
+    let day = day % 28 + 1;
     let start = line.len();
     write!(
         line,

@@ -1,16 +1,15 @@
-//! What to do with the reports: rank the candidates, explain the best, name alternatives, define the
-//! container.
+//! The advice: the last stage. It ranks the candidates, explains the first, names alternatives and defines
+//! the container.
 //!
-//! How candidates are ranked, in this order:
+//! The order of the candidates:
 //!
-//! 1. Those whose transactions fit into one logical partition come before those whose do not: the
-//!    latter do not work.
+//! 1. Candidates whose transactions fit into one logical partition come first. The others do not work.
 //! 2. The least score comes first. It is the request units a day of the requests, and of the risks
-//!    that are not in them yet (`estimate::risks`), such as a cost that grows with the container.
+//!    that are not in them yet (`estimates::risks`), such as a cost that grows with the container.
 //!    Without requests the score is the number of warnings, and then the largest share of one partition.
-//! 3. Of scores within `SAME_COST_FACTOR` of the least, the simplest key comes first: the estimates are not
-//!    more precise than that. Where the items are a sample, so do scores that are not greater in each
-//!    half of it ([`RankCertainty`]). Of keys that are as simple, the one with fewer warnings.
+//! 3. Scores within `SAME_COST_FACTOR` of the least are a tie, since the estimates are not more precise. Of a
+//!    sample, so are scores that are not greater in each half of it ([`RankCertainty`]). In a tie the simplest
+//!    key comes first, and of equally simple keys the one with fewer warnings.
 
 use serde::Serialize;
 use tributary_partitioning::{KeyStrategy, Part};
@@ -38,10 +37,10 @@ pub use load::{ContainerLoad, LoadSpread};
 pub use rank::{RankedCandidate, rank};
 pub use unique::{UniqueProperties, UniquenessPlan};
 
-/// Up to this factor two candidates cost the same.
+/// The factor up to which two candidates cost the same.
 const SAME_COST_FACTOR: f64 = 1.05;
 
-/// A part of the halves that is too large to be chance.
+/// The share of the halves above which a difference is no chance.
 const MAX_DOUBTFUL_SHARE: f64 = 0.1;
 
 /// The answer to a sample, its requests and the candidates.
@@ -56,28 +55,28 @@ pub struct Advice {
     pub ranked: Vec<RankedCandidate>,
     /// The key that the container has.
     pub current: Option<KeyStrategy>,
-    /// How sure the best is, where the items are a sample.
+    /// The certainty of the first place, where the items are a sample.
     pub certainty: Option<RankCertainty>,
-    /// Why the best is the best, as sentences.
+    /// The reasons for the first place, as sentences.
     pub why: Vec<String>,
-    /// What else helps the requests that do not fit the best key.
+    /// Second copies for the requests that do not fit the best key.
     pub alternatives: Vec<SecondCopy>,
     /// The load of the container with the best key, where frequencies are known.
     pub load: Option<ContainerLoad>,
-    /// How values stay unique with the best key.
+    /// The way in which values stay unique with the best key.
     pub unique: Vec<UniquenessPlan>,
     /// The container with the best key.
     pub container: ContainerDefinition,
-    /// How the container gets the best key, where it has another.
+    /// The change of the container to the best key, where it has another.
     pub change: Option<KeyChange>,
-    /// What the data cannot tell, as sentences.
+    /// The limits of the data, as sentences.
     pub unknown: Vec<String>,
     /// True when the number of physical partitions was given, and does not follow from size and load.
     #[serde(skip)]
     pub has_given_partitions: bool,
 }
 
-/// What advice is made of, beside the reports.
+/// The input of advice beside the reports.
 #[derive(Clone, Debug, Default)]
 pub struct AdviceQuestion {
     /// The kinds of requests.
@@ -95,8 +94,8 @@ pub struct AdviceQuestion {
 }
 
 impl Advice {
-    /// Returns the advice, or `None` without candidates. `others` are reports of keys that are not
-    /// candidates: of those a second copy may be made.
+    /// Returns the advice, or `None` without candidates. `others` are reports of keys for a second copy, which
+    /// are no candidates.
     pub fn new(
         reports: Vec<CandidateReport>,
         others: &[CandidateReport],
@@ -111,7 +110,7 @@ impl Advice {
         if question.requests.is_empty() {
             unknown.insert(
                 0,
-                "Without --requests nobody knows what the requests cost and whether they name the key: the \
+                "Without --requests it is unknown what the requests cost and whether they name the key: the \
                  candidates are ranked by their risks alone."
                     .to_owned(),
             );
@@ -168,12 +167,12 @@ impl Advice {
     }
 }
 
-/// Returns true when a part of the key is no value of the item: then the app stores the key.
+/// Returns true when the app computes and stores this level: it is more than one value of the item.
 fn is_computed(level: &[Part]) -> bool {
     !matches!(level, [Part::Value(_)])
 }
 
-/// Returns how many parts a strategy has, those that are computed twice.
+/// Returns the number of parts of a strategy. A computed part counts twice.
 fn complexity(strategy: &KeyStrategy) -> usize {
     let level = |level: &Vec<Part>| {
         let parts: usize =
@@ -184,7 +183,7 @@ fn complexity(strategy: &KeyStrategy) -> usize {
 }
 
 impl RankedCandidate {
-    /// Returns how hard the key is to use: the guide's column "Complexity".
+    /// Returns the complexity of the key as a word: the guide's column "Complexity".
     pub fn complexity(&self) -> &'static str {
         match complexity(&self.report.estimates.strategy) {
             0 | 1 => "simple",

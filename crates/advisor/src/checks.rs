@@ -13,48 +13,48 @@ pub const HOT_PARTITION: &str = "hot-partition";
 pub const LOW_CARDINALITY: &str = "low-cardinality";
 /// The anti-pattern of a key that changes.
 pub const CHANGING_KEY: &str = "changing-key";
-/// Some partitions have much more than others.
+/// The check of the evenness of the partitions.
 pub const SKEWED_DISTRIBUTION: &str = "skewed-distribution";
-/// Many requests do not name the key.
+/// The check of the share of requests that name the key.
 pub const NOT_ALIGNED: &str = "not-aligned";
-/// Many queries visit all partitions.
+/// The check of the share of queries that visit all partitions.
 pub const CROSS_PARTITION_QUERIES: &str = "cross-partition-queries";
-/// A partition is near 20 GB.
+/// The check of the largest partition against 20 GB.
 pub const LARGE_PARTITION: &str = "large-partition";
-/// A partition is near 10,000 RU/s.
+/// The check of the busiest partition against 10,000 RU/s.
 pub const THROUGHPUT_LIMIT: &str = "throughput-limit";
-/// A transaction has items of several partitions.
+/// The check that each transaction is in one partition.
 pub const SPANNING_TRANSACTION: &str = "spanning-transaction";
-/// Items lack a property of the key.
+/// The check for items that lack a property of the key.
 pub const MISSING_KEY: &str = "missing-key";
-/// A property of the key is `null`.
+/// The check for items with `null` in a property of the key.
 pub const NULL_KEY: &str = "null-key";
-/// A property of the key is an object, an array, or no time.
+/// The check for items with an object, an array, or no time in a property of the key.
 pub const INVALID_KEY: &str = "invalid-key";
-/// Keys are longer than the service allows.
+/// The check for keys that are longer than the service allows.
 pub const LONG_KEY: &str = "long-key";
 
-/// A year's growth to 20 GB is near; five times as long is far.
+/// The days to 20 GB above which the limit is far: five years.
 pub const FAR_DAYS: f64 = 5.0 * 365.0;
-/// A tenth of what a logical partition can do.
+/// The request units a second below which the limit is far: a tenth of a logical partition's.
 pub const FAR_REQUEST_UNITS: f64 = PARTITION_REQUEST_UNITS / 10.0;
 
-/// With fewer keys the cardinality is low.
+/// The number of keys below which the cardinality is low.
 pub const MIN_KEYS: f64 = 100.0;
-/// With a smaller share of requests that name the key, it is not aligned.
+/// The share of requests that name the key below which it is not aligned.
 pub const MIN_ALIGNED_SHARE: f64 = 0.8;
-/// From this Gini coefficient on partitions are skewed.
+/// The Gini coefficient above which partitions are skewed.
 pub const SKEWED_GINI: f64 = 0.7;
-/// From this share of the load on a partition is hot.
+/// The share of the load above which a partition is hot.
 pub const HOT_SHARE: f64 = 0.8;
-/// From this share on, cross-partition queries are many.
+/// The largest share of cross-partition queries that is not many.
 pub const MAX_CROSS_PARTITION_SHARE: f64 = 0.5;
-/// From this size on a partition is large, in bytes.
+/// The size above which a partition is large, in bytes.
 pub const LARGE_PARTITION_BYTES: f64 = 15.0 * GB;
-/// With fewer items in a partition on average, partitions are fragments.
+/// The mean number of items below which partitions are fragments.
 pub const MIN_PARTITION_ITEMS: f64 = 2.0;
 
-/// A window with fewer writes tells nothing: the share of one key would be chance. With as many, the
+/// The number of writes of a window below which the share of one key would be chance. With as many, the
 /// error of a share is below 15 points.
 pub(crate) const MIN_WINDOW_WRITES: u64 = 50;
 

@@ -26,10 +26,10 @@ use columns::{ItemField, KeyColumns};
 use prepared::PreparedItem;
 use request::RequestCounts;
 
-/// Bytes of what the service adds to an item: `_rid`, `_self`, `_etag`, `_attachments`, `_ts`.
+/// Bytes of the properties that the service adds to an item: `_rid`, `_self`, `_etag`, `_attachments`, `_ts`.
 const SYSTEM_PROPERTY_BYTES: u64 = 220;
 
-/// An analysis under way.
+/// The counts of a sample.
 #[derive(Debug)]
 pub struct SampleCounts {
     pub(crate) candidates: Vec<CandidateCounts>,
@@ -41,12 +41,12 @@ pub struct SampleCounts {
     /// The number of the property at `time`.
     time_field: usize,
     pub(crate) n_items: u64,
-    /// Items of each key of which reads were measured.
+    /// The items of each key with measured reads.
     pub(crate) observed_items: Vec<u64>,
 }
 
 impl SampleCounts {
-    /// Begins an analysis.
+    /// Creates counts without items.
     pub fn new(
         candidates: Vec<KeyStrategy>,
         requests: Vec<RequestKind>,
@@ -64,14 +64,15 @@ impl SampleCounts {
         Self { candidates, kinds, columns, options, time, time_field, n_items: 0, observed_items }
     }
 
-    /// Sets the number of items in the container, where it is known only after the sample.
+    /// Sets the number of items in the container, where the scan tells it at its end.
     pub fn set_items_in_container(&mut self, items: Option<u64>) {
         self.options.items_in_container = items;
     }
 
-    /// Adds items, on all cores.
+    /// Counts items, on all cores.
     pub fn add(&mut self, items: &[SampleItem]) {
-        let (first, this) = (self.n_items, &*self);
+        let first = self.n_items;
+        let this = &*self;
         let numbers = (first..).take(items.len()).collect::<Vec<_>>();
         let prepared: Vec<_> = items
             .par_iter()
@@ -120,14 +121,14 @@ impl SampleCounts {
         }
     }
 
-    /// Returns the number of the current key of an item, where reads of that were measured.
+    /// Returns the number of an item's current key, where reads of the key were measured.
     fn observed(&self, item: &Value) -> Option<usize> {
         let (reads, current) = self.options.reads.as_ref().zip(self.options.current.as_ref())?;
         reads.number(&current.key(item).ok()?)
     }
 
-    /// Returns what versions of an item have in common: the id that the store gave it, in a sample from a
-    /// container. Otherwise its id, its current key, and when it was created, where that is known and is
+    /// Returns a hash that all versions of an item share: of the id that the store gave it, in a sample from a
+    /// container. Otherwise of its id, its current key, and its time of creation, where that is known and is
     /// not the time of the version.
     fn identity(&self, item: &Value, fields: &[ItemField<'_>]) -> Option<u64> {
         if let Some(rid) = item.get("_rid").and_then(Value::as_str) {

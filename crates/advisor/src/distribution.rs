@@ -10,15 +10,15 @@ const MAX_TOP_KEYS: usize = 10;
 /// Points of a curve, besides its start.
 const CURVE_POINTS: usize = 100;
 
-/// Something that a partition has.
+/// The value of a partition, or of several equal ones.
 pub(crate) struct PartitionValue<'a> {
     pub(crate) key: &'a Key,
     pub(crate) value: f64,
-    /// So many partitions does this stand for.
+    /// The number of partitions that this stands for.
     pub(crate) keys: f64,
 }
 
-/// Returns how the values are distributed over the partitions.
+/// Returns the distribution of the values over the partitions.
 pub(crate) fn distribution(mut parts: Vec<PartitionValue<'_>>) -> Distribution {
     parts.sort_by(|a, b| a.value.total_cmp(&b.value).then_with(|| b.keys.total_cmp(&a.keys)));
     let total: f64 = parts.iter().map(|part| part.value * part.keys).sum();
@@ -27,7 +27,7 @@ pub(crate) fn distribution(mut parts: Vec<PartitionValue<'_>>) -> Distribution {
         return Distribution::default();
     }
     let share = |part: &PartitionValue<'_>| part.value / total;
-    // Of equal ones, those come first whose key does: the same in each run.
+    // Equal values are sorted by their keys, so that each run gives the same.
     let least = parts.iter().rev().nth(MAX_TOP_KEYS - 1).map_or(0.0, |part| part.value);
     let mut top: Vec<_> = parts
         .iter()
@@ -37,10 +37,13 @@ pub(crate) fn distribution(mut parts: Vec<PartitionValue<'_>>) -> Distribution {
         .collect();
     top.sort_by(|a, b| b.share.total_cmp(&a.share).then_with(|| a.key.cmp(&b.key)));
     top.truncate(MAX_TOP_KEYS);
-    let (mut keys, mut sum, mut gini) = (0.0, 0.0, 1.0);
+    let mut keys = 0.0;
+    let mut sum = 0.0;
+    let mut gini = 1.0;
     let mut curve = vec![(0.0, 0.0)];
     for part in &parts {
-        let (before, width) = (sum, part.keys / n_keys);
+        let before = sum;
+        let width = part.keys / n_keys;
         keys += width;
         sum += share(part) * part.keys;
         gini -= width * (before + sum);
@@ -108,7 +111,8 @@ mod tests {
             let rows: Vec<_> = values.iter().map(|&(value, n)| (value, f64::from(n))).collect();
             let each: Vec<_> =
                 values.iter().flat_map(|&(value, n)| vec![(value, 1.0); n as usize]).collect();
-            let (rows, each) = (of(&rows), of(&each));
+            let rows = of(&rows);
+            let each = of(&each);
             prop_assert!((rows.gini - each.gini).abs() < 1e-6);
             prop_assert!((rows.mean - each.mean).abs() <= 1e-9 * each.mean.max(1.0));
         }

@@ -3,18 +3,18 @@
 //!
 //! The formulas are those of the local endpoint's ledger ([`tributary_charges`]). Their input:
 //!
-//! 1. A request is drawn from the sample: of the items that its fixed conditions let through, one is
-//!    taken, and its values are asked for. So what many items have is asked for often.
-//! 2. The candidate says which logical partitions the request visits. Each that is named is a store
-//!    request in one physical partition; one that names none goes to all physical partitions. The first
+//! 1. A request is drawn from the sample: one of the items that meet its fixed conditions is drawn, and the
+//!    request asks for its values. So requests often ask for values that many items have.
+//! 2. The candidate tells the logical partitions that the request visits. Each named partition is a store
+//!    request in one physical partition; a request that names none goes to all physical partitions. The first
 //!    levels of a hierarchical key are a request in each physical partition that their data needs.
-//! 3. Each of these store requests costs a start and its look-ups in the index. Each loads the
-//!    matching items that it has, up to the limit. How many items match was counted over the whole
-//!    sample; in which of several partitions they are was not, so they are spread evenly.
+//! 3. Each of these store requests costs a start and its look-ups in the index. Each loads its matching
+//!    items, up to the limit. The number of matching items was counted over the whole sample. Their places in
+//!    several partitions were not, so they are spread evenly.
 //! 4. In the order of a period that is part of the key, partitions are read one after the other until
 //!    the limit is reached.
-//! 5. A write is charged by the size and the indexed values of the items of the sample. One that does
-//!    not name its key must first find the item: a query.
+//! 5. A write is charged by the size and the indexed values of the items of the sample. A write that does
+//!    not name its key must first find the item by a query.
 
 use rayon::prelude::*;
 use tributary_charges::ERROR;
@@ -48,24 +48,24 @@ use load::PartitionLoads;
 use model::ContainerModel;
 use prefixes::KeyPrefixes;
 
-/// Random halves of a sample that say how sure an answer is.
+/// The number of random halves of a sample that tell the certainty of an answer.
 const RESAMPLED_HALVES: u32 = 100;
 
-/// A key that costs more times as much as the cheapest is the best in no half.
+/// The factor to the cheapest key above which a key is the best in no half.
 const MAX_RIVAL_FACTOR: f64 = 4.0;
 
-/// What a kind of request costs under a candidate.
+/// The costs of a kind of request under a candidate.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct RequestCost {
     pub(crate) names: NamedLevels,
     pub(crate) is_query: bool,
-    /// Whether some of the drawn requests visit all partitions.
+    /// True when some of the drawn requests visit all partitions.
     pub(crate) fans_out: bool,
     pub(crate) logical: f64,
     pub(crate) physical: f64,
     pub(crate) loaded: f64,
     pub(crate) charge: f64,
-    /// The part of the charge for the beginning in each physical partition.
+    /// The part of the charge for the start in each physical partition.
     pub(crate) charge_of_starts: f64,
     /// The part of the charge for each item that is loaded.
     pub(crate) charge_of_a_load: f64,
@@ -79,7 +79,7 @@ pub struct Estimates<'a> {
     pub(crate) model: ContainerModel<'a>,
 }
 
-/// The input of the estimates of each half of the sample: the same in all halves.
+/// The input that is the same for the estimates of all halves of the sample.
 struct ResampleBasis {
     sizes: GroupSizes,
     visits: Vec<RequestVisits>,
@@ -169,8 +169,8 @@ fn estimate(
     (estimates, ResampleBasis { sizes: partitions.sizes, visits })
 }
 
-/// Adds to the reports what random halves of the sample say, where it is a sample: to those that could be
-/// the best in one of them.
+/// Adds the costs by random halves of the sample, where it is a sample, to the candidates that could be the
+/// best in one of them.
 fn resample(
     candidates: &[CandidateCounts],
     model: &ContainerModel<'_>,
@@ -213,11 +213,12 @@ fn resample(
     for (_, (estimates, _)) in rivals {
         let mut all: Vec<_> = estimates.resampled.iter().map(|half| half.request_units).collect();
         all.sort_by(f64::total_cmp);
-        // Nine of ten halves are between them.
+        // The bounds of nine of ten halves.
         if let [.., _, _, _, _, _] = all.as_slice()
             && estimates.request_units_per_day.value > 0.0
         {
-            let (low, high) = (all[all.len() / 20], all[all.len() - 1 - all.len() / 20]);
+            let low = all[all.len() / 20];
+            let high = all[all.len() - 1 - all.len() / 20];
             let units = &mut estimates.request_units_per_day;
             units.low = units.low.min(low * (1.0 - ERROR));
             units.high = units.high.max(high * (1.0 + ERROR));
@@ -225,7 +226,7 @@ fn resample(
     }
 }
 
-/// What the requests cost under a candidate, and how that is spread.
+/// The costs of the requests under a candidate, and their spread over the partitions.
 struct CandidateCosts<'a> {
     physical: f64,
     costs: Vec<RequestCost>,
@@ -255,7 +256,7 @@ impl<'a> CandidateCosts<'a> {
         let mut physical = given.unwrap_or(by_size);
         let mut costs = costs_with(physical);
         if given.is_none() {
-            // What the requests need at the peak; more partitions make a fan-out dearer, but one more
+            // The need of the requests at the peak. More partitions make a fan-out dearer, but one more
             // round is near enough.
             let per_second = per_day(model, &costs) / SECONDS_OF_A_DAY * peak.unwrap_or(1.0);
             let needed = (per_second / PARTITION_REQUEST_UNITS).ceil();
@@ -277,7 +278,8 @@ fn risks(
     load: &PartitionLoads<'_>,
     hotness: Option<&WriteHotness>,
 ) -> Vec<KeyRisk> {
-    let (growth, busiest) = (&load.growth(), load.busiest());
+    let growth = &load.growth();
+    let busiest = load.busiest();
     risks::RiskBasis { model, costs, physical, growth, busiest, hotness }.risks(candidate)
 }
 
@@ -321,7 +323,8 @@ fn share(
     of: impl Fn(&RequestCounts, &RequestCost) -> bool,
     is: impl Fn(&RequestCost) -> bool,
 ) -> Option<f64> {
-    let (mut sum, mut all) = (0.0, 0.0);
+    let mut sum = 0.0;
+    let mut all = 0.0;
     for ((kind, _), cost) in model.kinds.iter().zip(costs) {
         if of(kind, cost) {
             let weight = model.weight(kind);

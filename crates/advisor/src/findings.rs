@@ -2,8 +2,8 @@
 //!
 //! A finding is a [`Severity::Warning`] unless the stated traffic and growth show that no limit is near:
 //! the largest logical partition needs more than [`FAR_DAYS`] to 20 GB, and the busiest has less than
-//! [`FAR_REQUEST_UNITS`] at its peak. Then uneven or few partitions do no harm, and it is a
-//! [`Severity::Notice`]. Findings that cost or fail whatever the size stay warnings.
+//! [`FAR_REQUEST_UNITS`] at its peak. Then uneven or few partitions do no harm, and the finding is a
+//! [`Severity::Notice`]. Findings that cost or fail at any size stay warnings.
 
 use crate::{
     checks::{
@@ -23,7 +23,8 @@ mod items;
 mod requests;
 mod unknown;
 
-/// Finds the anti-patterns and failed checks of each candidate by its estimates.
+/// Finds the anti-patterns and failed checks of each candidate by its estimates. The reports are in the order
+/// of the candidates.
 pub fn find(estimates: Estimates<'_>) -> Vec<CandidateReport> {
     let Estimates { candidates, model } = estimates;
     let report = |estimates: CandidateEstimates| CandidateReport {
@@ -103,7 +104,7 @@ fn hot_partition(estimates: &CandidateEstimates, severity: Severity) -> Option<F
         let key = load.top.first().map(|top| top.key.clone()).unwrap_or_default();
         (load.largest, "of the request units".to_owned(), key)
     });
-    // Without times and requests, at least the items tell.
+    // Without times and requests, the items tell the share.
     let by_items = || {
         let key = estimates.by_items.top.first().map(|top| top.key.clone()).unwrap_or_default();
         (estimates.by_items.largest, "of the items".to_owned(), key)
@@ -144,7 +145,7 @@ fn hyperfragmentation(
     }
     let is_query = |operation| operation == RequestOperation::Query;
     let queries = model.kinds.iter().any(|(kind, _)| is_query(kind.request.operation));
-    // Where each request names the key, one item a partition is as good as it gets.
+    // Where each request names the key, one item a partition is the best.
     let (severity, why) = match estimates.aligned {
         Some(aligned) if aligned >= 1.0 && !queries => return None,
         Some(_)
@@ -216,7 +217,8 @@ fn changing_key(estimates: &CandidateEstimates, model: &ContainerModel<'_>) -> O
             ),
         });
     }
-    let (repeated, changed) = (estimates.keys.repeated_ids, estimates.keys.changed_ids);
+    let repeated = estimates.keys.repeated_ids;
+    let changed = estimates.keys.changed_ids;
     (changed > 0).then(|| {
         let share = crate::sketch::float(changed) / crate::sketch::float(repeated.max(1));
         let doubt = if model.options.current.is_none() && model.options.time.is_none() {

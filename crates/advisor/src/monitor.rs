@@ -1,11 +1,10 @@
-//! The partitions of a live container: what they hold, and what they are used for.
+//! The partitions of a live container: their sizes and their use.
 //!
-//! A scan reads items and gives them to the [`SampleCounts`] of the container's own key. Telemetry tells of
-//! the requests: the handler's lines, or exports of the diagnostic tables. Together they are the
-//! partitioning guide's `PartitionMetrics` (its section "Partition Metrics Monitoring").
+//! A scan counts the items in [`SampleCounts`] for the container's own key. Telemetry has the requests: the
+//! handler's lines, or exports of the diagnostic tables. Together they are the partitioning guide's
+//! `PartitionMetrics` (its section "Partition Metrics Monitoring").
 //!
-//! The handler names partitions by hashes of their keys. The scan sees the keys, and finds those behind
-//! the hashes.
+//! The handler names partitions by hashes of their keys. The scan finds the keys behind the hashes.
 //!
 //! [`SampleCounts`]: crate::SampleCounts
 
@@ -37,23 +36,23 @@ pub use draw::{
 pub use scan::{ContainerScan, LiveContainer, ScanLimits};
 pub use telemetry::{RequestTelemetry, TelemetryError};
 
-/// A few logical partitions take most of the request units.
+/// The check of the evenness of the request units over the logical partitions.
 pub const SKEWED_REQUESTS: &str = "skewed-requests";
 
-/// With fewer partitions a Gini coefficient says little, with fewer queries a share of them: the alerts
-/// of Tributary's `infra/` have the same bounds.
+/// The number of partitions below which a Gini coefficient says little, and the number of queries below which
+/// a share of them says little. The alerts of Tributary's `infra/` have the same bounds.
 const MIN_SKEW_PARTITIONS: f64 = 10.0;
 const MIN_RATE_QUERIES: u64 = 20;
 
-/// With fewer request units one partition always has a large share: what a logical partition can take in
-/// a tenth of a second.
+/// The request units below which one partition always has a large share: those of a logical partition in a
+/// tenth of a second.
 const MIN_SHARE_REQUEST_UNITS: f64 = 1_000.0;
 
 /// The state of a container's partitions: the guide's `PartitionMetrics`.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PartitionMetrics {
-    /// When the scan ended, as RFC 3339.
+    /// The end of the scan, as RFC 3339.
     pub at: String,
     /// The database.
     pub database: String,
@@ -61,7 +60,7 @@ pub struct PartitionMetrics {
     pub container: String,
     /// The paths of its partition key.
     pub partition_key: Vec<String>,
-    /// What was read, and what that cost.
+    /// The items that were read, and their costs.
     pub scan: ContainerScan,
     /// Logical partitions that use the most request units, the hottest first. Empty without telemetry.
     pub hot_partitions: Vec<HotPartition>,
@@ -73,17 +72,17 @@ pub struct PartitionMetrics {
     pub cross_partition_query_rate: Option<f64>,
     /// Gini coefficients.
     pub skew: PartitionSkew,
-    /// What was measured of the requests. `None` without telemetry.
+    /// The measured requests. `None` without telemetry.
     pub telemetry: Option<RequestTelemetry>,
-    /// What is wrong, the gravest first.
+    /// The findings, the gravest first.
     pub findings: Vec<Finding>,
-    /// What neither scan nor telemetry tells, as sentences.
+    /// The limits of scan and telemetry, as sentences.
     pub unknown: Vec<String>,
-    /// All that the items tell of the key.
+    /// The report on the container's key, from the items.
     pub items: CandidateReport,
 }
 
-/// A logical partition and what it is used for.
+/// A logical partition and its use.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct HotPartition {
@@ -103,14 +102,14 @@ pub struct HotPartition {
 pub struct PartitionSize {
     /// Its key as a JSON array.
     pub key: String,
-    /// Bytes of its items as JSON; where the store tells the size, that. Of a sample across the container,
-    /// those of the whole container.
+    /// Bytes of its items as JSON, or the store's own size. For a sample across the container, those of the
+    /// whole container.
     pub bytes: f64,
-    /// Whether the store has told the size.
+    /// True when the size is that of the store.
     pub is_of_the_store: bool,
 }
 
-/// Gini coefficients over logical partitions: 0 when all have the same, near 1 when one has all.
+/// The Gini coefficients over logical partitions: 0 when all have the same, near 1 when one has all.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PartitionSkew {
@@ -123,7 +122,7 @@ pub struct PartitionSkew {
 }
 
 impl PartitionMetrics {
-    /// Puts together what a scan and telemetry tell of a container.
+    /// Returns the metrics of a container by a scan and telemetry.
     pub fn new(
         container: &LiveContainer,
         scan: ContainerScan,
@@ -152,7 +151,7 @@ impl PartitionMetrics {
             telemetry,
             items,
         };
-        // A part shows fewer keys than there are.
+        // A part of the container has fewer keys than the container.
         if metrics.sees_some_keys() {
             metrics.findings.retain(|finding| finding.code != LOW_CARDINALITY);
         }
@@ -165,16 +164,17 @@ impl PartitionMetrics {
         !self.scan.is_complete
     }
 
-    /// Returns true when something is wrong.
+    /// Returns true when there is a warning.
     pub fn has_warning(&self) -> bool {
         self.findings.iter().any(|finding| finding.severity == Severity::Warning)
     }
 
-    /// The guide's alerts.
+    /// Adds the findings of the guide's alerts.
     fn check(&mut self) {
         let mut found = Vec::new();
         let mut warn = |code, threshold, measured, sentence| {
-            let (source, severity) = (ALERTS_SOURCE, Severity::Warning);
+            let source = ALERTS_SOURCE;
+            let severity = Severity::Warning;
             found.push(Finding { code, severity, threshold, measured, source, sentence });
         };
         if let (Some(hot), Some(telemetry)) = (self.hot_partitions.first(), &self.telemetry)
@@ -185,7 +185,7 @@ impl PartitionMetrics {
             let sentence = format!(
                 "{} takes {} of the request units. Spread it over suffixes, cache what is read, or \
                  choose a key that splits it.",
-                hot.shown(),
+                hot.label(),
                 percent(hot.share)
             );
             warn(HOT_PARTITION, HOT_SHARE, hot.share, sentence);
@@ -255,7 +255,7 @@ impl PartitionMetrics {
 }
 
 impl HotPartition {
-    fn shown(&self) -> &str {
+    fn label(&self) -> &str {
         self.key.as_deref().unwrap_or(&self.name)
     }
 }
@@ -282,7 +282,7 @@ fn largest(
 
 fn now() -> String {
     use time::format_description::well_known::Rfc3339;
-    // The clock is never outside of the years that RFC 3339 has.
+    // The year always fits into RFC 3339.
     time::UtcDateTime::now()
         .replace_nanosecond(0)
         .ok()

@@ -1,15 +1,14 @@
-//! Reads of the keys that were measured, instead of in proportion to items.
+//! Measured reads of keys, instead of reads in proportion to items.
 //!
-//! 1. Exports and log lines name the logical partitions of the key that the container has, with their
+//! 1. Exports and log lines name the logical partitions of the container's current key, with their
 //!    request units. The [`MAX_OBSERVED_KEYS`] with the most are followed one by one.
 //! 2. Each item of such a key has an equal part of the key's reads. So a partition of a candidate has the
-//!    sum over the measured keys of their share, times the part of their items that it has. With the key
-//!    that the container has this is the measured share itself.
-//! 3. The rest of the reads, and those of keys that no item of the sample has, are spread as without
-//!    measurements.
+//!    sum over the measured keys of their share, times the part of their items that it has. For the
+//!    current key this is the measured share itself.
+//! 3. The other reads, and those of keys without an item in the sample, are spread as without measurements.
 //!
 //! A candidate follows at most [`MAX_HOT_PARTITIONS`] partitions with items of measured keys. With more,
-//! the reads of these keys are spread over so many that none is hot by them.
+//! the reads of these keys are spread so widely that they make none hot.
 
 use std::collections::HashMap;
 
@@ -19,10 +18,10 @@ use twox_hash::XxHash64;
 
 use crate::sketch::float;
 
-/// Measured keys that are followed.
+/// The measured keys that are followed.
 const MAX_OBSERVED_KEYS: usize = 100;
 
-/// Partitions of a candidate that are followed.
+/// The partitions of a candidate that are followed.
 const MAX_HOT_PARTITIONS: usize = 10_000;
 
 /// The share of the hottest keys in what was measured.
@@ -41,24 +40,24 @@ pub(crate) struct ObservedPartitions(HashMap<u64, ObservedPartition>);
 #[derive(Debug)]
 struct ObservedPartition {
     key: Key,
-    /// The numbers of keys, and how many of their items are here.
+    /// The numbers of keys, each with its items in this partition.
     items: Vec<(usize, u64)>,
 }
 
-/// The reads that a partition has by measurements.
+/// The measured reads of a partition.
 #[derive(Debug)]
 pub(crate) struct ObservedShare<'a> {
     pub(crate) key: &'a Key,
     pub(crate) hash: u64,
-    /// Of all reads.
+    /// The share of all reads.
     pub(crate) share: f64,
     /// Items of measured keys in it.
     pub(crate) items: f64,
 }
 
 impl ObservedReads {
-    /// Returns the hottest of these keys with their request units, of so many in all: `["ada"]` as the
-    /// tables name them, or `ada`, or its hash as the handler does.
+    /// Returns the hottest of these keys with their request units, of `total`. A name is `["ada"]` as in the
+    /// tables, `ada`, or its hash as in the handler's lines.
     pub(crate) fn new<'a>(keys: impl Iterator<Item = (&'a str, f64)>, total: f64) -> Option<Self> {
         let mut keys: Vec<_> = keys.filter(|(_, units)| *units > 0.0).collect();
         keys.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(b.0)));
@@ -86,13 +85,13 @@ impl ObservedReads {
         number.or_else(by_text).copied()
     }
 
-    /// Returns how many keys were measured.
+    /// Returns the number of measured keys.
     pub(crate) fn len(&self) -> usize {
         self.shares.len()
     }
 
-    /// Returns the share of the reads of the keys that the sample has no item of. `items` are those of
-    /// each key.
+    /// Returns the share of the reads of keys without an item in the sample. `items` are the numbers of items
+    /// of each key.
     pub(crate) fn missing(&self, items: &[u64]) -> f64 {
         let missing = self.shares.iter().zip(items).filter(|(_, items)| **items == 0);
         missing.map(|(share, _)| share).sum()
@@ -113,8 +112,8 @@ impl ObservedPartitions {
         }
     }
 
-    /// Returns the share of each partition in the reads, by those of the keys. `items` are those of each
-    /// key in the sample.
+    /// Returns the share of each partition in the reads. `items` are the numbers of items of each key in the
+    /// sample.
     pub(crate) fn shares(&self, observed: &ObservedReads, items: &[u64]) -> Vec<ObservedShare<'_>> {
         let share = |(number, n): &(usize, u64)| {
             observed.shares[*number] * float(*n) / float(items[*number].max(1))
@@ -126,7 +125,7 @@ impl ObservedPartitions {
             items: float(partition.items.iter().map(|(_, n)| n).sum()),
         });
         let mut shares: Vec<_> = shares.collect();
-        // The same sums in each run.
+        // The same order of the sums in each run.
         shares.sort_unstable_by_key(|one| one.hash);
         shares
     }
@@ -149,7 +148,7 @@ fn hash_in(name: &str) -> Option<u64> {
     is_hash.then(|| u64::from_str_radix(name, 16).ok()).flatten()
 }
 
-/// Returns the hash that the handler's lines have of a key.
+/// Returns the hash of a key as in the handler's lines.
 fn hash(text: &str) -> u64 {
     XxHash64::oneshot(0, text.as_bytes())
 }
@@ -158,9 +157,9 @@ fn hash(text: &str) -> u64 {
 mod tests {
     use super::*;
 
-    /// The handler pins the same hash: `src/telemetry/partitions/`.
+    /// The handler pins the same hash: `crates/tributary-functions/src/telemetry/partitions/`.
     #[test]
-    fn a_key_is_known_by_its_array_its_text_and_its_hash() {
+    fn a_key_is_found_by_its_array_its_text_and_its_hash() {
         for name in [r#"["ann"]"#, r#"[ "ann" ]"#, "ann", "0b41beba40346ebe"] {
             let observed = ObservedReads::new([(name, 3.0)].into_iter(), 4.0).unwrap();
             assert_eq!(observed.number(&Key::from("ann")), Some(0), "{name}");

@@ -1,4 +1,4 @@
-//! Advice for people: as tables on a terminal, and as one HTML file.
+//! Advice as tables on a terminal, and as one HTML file.
 
 mod heat;
 mod html;
@@ -8,7 +8,7 @@ mod text;
 pub use html::html;
 pub use text::text;
 
-/// Returns what was measured of traffic, as text.
+/// Returns the measured traffic as text.
 pub fn measured(measured: &crate::traffic::TrafficSummary) -> String {
     let mut text = format!(
         "\u{1b}[1mMeasured traffic\u{1b}[0m\n  - {} rows of {:.1} days\n",

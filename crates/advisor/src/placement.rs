@@ -1,19 +1,19 @@
-//! Where the service puts a logical partition: its place among all, by the hash of its key.
+//! The position of a logical partition among all: the hash of its key.
 //!
 //! A physical partition has a range of hashes. The hash is MurmurHash3 with 128 bits of the values of the
 //! key, without its two highest bits (version 2 of the service's hash).
 
 use tributary_partitioning::KeyValue;
 
-/// Returns the place of a key, from 0 to less than 1. That of a hierarchical key is by all its levels, as
-/// partitions that are split by their size are filled evenly.
+/// Returns the position of a key, from 0 to less than 1. All levels of a hierarchical key count, as partitions
+/// that are split by their size are filled evenly.
 pub(crate) fn place(key: &[KeyValue]) -> f64 {
     let mut text = Vec::new();
     for value in key {
         encode(value, &mut text);
     }
     let top = u64::try_from(murmur3(&text) >> 64).unwrap_or_default() & (u64::MAX >> 2);
-    #[expect(clippy::cast_precision_loss, reason = "a place, to 53 bits")]
+    #[expect(clippy::cast_precision_loss, reason = "a position, to 53 bits")]
     let place = top as f64 / 2_f64.powi(62);
     place
 }
@@ -37,7 +37,7 @@ fn encode(value: &KeyValue, text: &mut Vec<u8>) {
     }
 }
 
-/// MurmurHash3, x64, 128 bits, with the seed 0.
+/// Returns the hash MurmurHash3, x64, 128 bits, with the seed 0.
 fn murmur3(text: &[u8]) -> u128 {
     const C1: u64 = 0x87c3_7b91_1142_53d5;
     const C2: u64 = 0x4cf5_ad43_2745_937f;
@@ -45,7 +45,8 @@ fn murmur3(text: &[u8]) -> u128 {
     let mix2 = |k: u64| k.wrapping_mul(C2).rotate_left(33).wrapping_mul(C1);
     let word =
         |bytes: &[u8]| bytes.iter().rev().fold(0_u64, |word, byte| (word << 8) | u64::from(*byte));
-    let (mut h1, mut h2) = (0_u64, 0_u64);
+    let mut h1 = 0_u64;
+    let mut h2 = 0_u64;
     let blocks = text.chunks_exact(16);
     let rest = blocks.remainder();
     for block in blocks {
@@ -83,7 +84,7 @@ mod tests {
 
     use super::*;
 
-    /// Checks that a key is where the SDK looks for it.
+    /// Checks that the position of a key is that of the SDK.
     #[track_caller]
     fn check(value: KeyValue, key: impl Into<PartitionKey>) {
         let definition: PartitionKeyDefinition = "/k".into();
@@ -94,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_where_the_sdk_looks_for_it() {
+    fn the_position_of_a_key_is_that_of_the_sdk() {
         for text in
             ["", "a", "contoso", "0123456789abcde", "a key of more than sixteen bytes", "zürich"]
         {

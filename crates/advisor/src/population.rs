@@ -1,16 +1,16 @@
 //! The keys of the container behind those of the sample.
 //!
 //! The file is the container itself, or a random sample of it, in one of two ways ([`ValidationOptions`]): of
-//! items, each with the same probability; or of whole keys, each with all its items. What is drawn with
-//! one probability is a unit: an item, or a key that was drawn with its items. The sample has `k` of the
+//! items, each with the same probability; or of whole keys, each with all its items. A unit is drawn with
+//! one probability: an item, or a key with its items. The sample has `k` of the
 //! units of a group, the container `N`, and [`GroupSizes`] tells which `N` are behind each `k`. Each unit has
 //! as many items as those of the group in the sample have on average. So of whole keys, a group within
 //! one of them, such as its months, is complete, and one over many of them, such as a tag, is not.
 //!
-//! How sure an answer is comes from random halves of the sample: half of the units, drawn without
-//! putting them back, since a unit that came twice would look like two of a group. What differs between
-//! the halves differs as much as between samples of the whole size (the delete-half jackknife of Shao
-//! and Wu, *A general theory for jackknife variance estimation*, 1989). A half is drawn from the counts:
+//! The certainty of an answer comes from random halves of the sample: half of the units, drawn without
+//! replacement, since a repeated unit would look like two of a group. The halves differ as much as samples
+//! of the whole size do (the delete-half jackknife of Shao and Wu, *A general theory for jackknife variance
+//! estimation*, 1989). A half is drawn from the counts:
 //! of a group with `k` units it has as many as `k` coins that fall on one side. The halves of two
 //! candidates are independent of each other, which makes differences between them less sure, not more.
 //!
@@ -22,19 +22,19 @@ use crate::{
     unseen::{GroupFrequencies, GroupSize, GroupSizes, MAX_SMALL_GROUP, rounded},
 };
 
-/// How the sample was drawn, and which half of it is meant.
+/// The draw of the sample, or of a half of it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SampleDraw {
     /// Items in the container over those of the sample, at least 1.
     pub(crate) scale: f64,
-    /// Whether whole keys were drawn.
+    /// True when whole keys were drawn.
     pub(crate) whole_keys: bool,
-    /// The number of a half of the sample; all of it without.
+    /// The number of a half of the sample. `None` is the whole sample.
     pub(crate) half: Option<u64>,
 }
 
 impl SampleDraw {
-    /// Returns how many of the items of a group are such as `items` of it; of a half, as chance has it.
+    /// Returns the part of a group that `items` are; of a half, a random part.
     pub(crate) fn part<S>(self, items: f64, group: &KeyGroup<'_, S>) -> f64 {
         let Some(half) = self.half.filter(|_| items >= 1.0) else { return items };
         2.0 * float(coins(rounded(items) as u64, hash(&(half, group.row.hash, "part"))))
@@ -46,7 +46,7 @@ impl SampleDraw {
 pub(crate) struct Population<'a, S> {
     /// A row for each group of the sample, as large as those behind it are on average.
     pub(crate) groups: Vec<KeyGroup<'a, S>>,
-    /// How many groups the container has.
+    /// The number of groups in the container.
     pub(crate) cardinality: EstimatedNumber,
     pub(crate) sizes: GroupSizes,
 }
@@ -54,13 +54,13 @@ pub(crate) struct Population<'a, S> {
 /// A group of the sample, and those behind it in the container.
 #[derive(Debug)]
 pub(crate) struct KeyGroup<'a, S> {
-    /// The items and bytes of a group in the container, and how many groups this is about.
+    /// The items and bytes of a group in the container, and the number of groups that it stands for.
     pub(crate) row: KeyRow<'a, S>,
-    /// How many groups are behind this one of the sample.
+    /// The number of groups behind this one of the sample.
     pub(crate) behind: f64,
-    /// The bytes of the container for which those of the sample stand, whatever group they are in.
+    /// The bytes in the container behind those of the sample, in any group.
     pub(crate) all_bytes: f64,
-    /// Its items in the sample; of a half, those in all of it.
+    /// Its items in the whole sample.
     pub(crate) drawn_items: f64,
     /// Its units in the sample or its half, and the items of one.
     pub(crate) units: f64,
@@ -68,8 +68,8 @@ pub(crate) struct KeyGroup<'a, S> {
 }
 
 impl<'a, S: Default> Population<'a, S> {
-    /// Returns the groups of the container. `near` are the sizes behind the whole sample, where a half is
-    /// meant.
+    /// Returns the groups of the container. For a half of the sample, `near` are the sizes behind the whole
+    /// sample.
     pub(crate) fn new(
         tally: &'a KeyCounts<S>,
         draw: SampleDraw,
@@ -123,13 +123,13 @@ impl<'a, S> KeyGroup<'a, S> {
         row.keys *= self.behind;
     }
 
-    /// Returns true if the sample has enough of the group to tell its own share of anything.
+    /// Returns true if the sample has enough of the group for shares of its own.
     pub(crate) fn is_large(&self) -> bool {
         rounded(self.units) > MAX_SMALL_GROUP
     }
 }
 
-/// Leaves a random half of the units in a row, or returns `None` when none is left.
+/// Keeps a random half of the units of a row. Returns `None` when none remains.
 fn halve<S>(row: &mut KeyRow<'_, S>, units: f64, half: u64) -> Option<()> {
     let n = rounded(units) as u64;
     let kept = float(coins(n, hash(&(half, row.hash)))) / float(n);
@@ -139,9 +139,9 @@ fn halve<S>(row: &mut KeyRow<'_, S>, units: f64, half: u64) -> Option<()> {
     (kept > 0.0).then_some(())
 }
 
-/// Returns how many of `n` coins fall on one side.
+/// Returns the number of `n` coins that fall on one side.
 fn coins(n: u64, seed: u64) -> u64 {
-    // So many one by one, and of more the nearest to a normal distribution.
+    // The coins that fall one by one. More coins follow a normal distribution.
     const MAX_SINGLE_COINS: u64 = 1_024;
     let bits = |word: u64, n: u64| {
         let random = hash(&(seed, word));

@@ -1,11 +1,11 @@
-//! Candidates, when the user gives none: from a bounded part of the sample.
+//! Candidates from a bounded part of the sample, where the user gives none.
 //!
-//! 1. A [`ItemProfile`] of the part tells the properties of which a key can be made, and the times among
-//!    them (`profile`).
-//! 2. The pool has all that is sensible of them: values, pairs as levels and joined, periods, buckets
+//! 1. An [`ItemProfile`] of the part has the properties that can be a key, and the times among them
+//!    (`profile`).
+//! 2. The pool has all sensible strategies of them: values, pairs as levels and joined, periods, buckets
 //!    (`pool`). It is wide, and bounded by [`MAX_POOL_STRATEGIES`].
 //! 3. The pool is measured on the part and ranked as the answer will be ([`crate::advice`]), and the best
-//!    of each kind of strategy are proposed. So there is one way to say what is better.
+//!    of each kind of strategy are proposed. So there is one ranking.
 
 use std::collections::{HashMap, HashSet};
 
@@ -29,13 +29,13 @@ mod time;
 pub use profile::{ItemProfile, PathProfile};
 pub use time::time_of_creation;
 
-/// Items of which candidates are made.
+/// The items of the part from which candidates are made.
 pub const MAX_PROFILED_ITEMS: usize = 3_000;
 
-/// The most strategies that are measured on the part.
+/// The strategies that are measured on the part.
 pub const MAX_POOL_STRATEGIES: usize = 150;
 
-/// Candidates that are proposed, unless the user asks for another number.
+/// The candidates that are proposed by default.
 pub const DEFAULT_CANDIDATES: usize = 12;
 
 /// Returns the best candidates for a part of the sample, at most `most`, best first.
@@ -50,13 +50,13 @@ pub fn propose(
         profile.add(&item.value);
     }
     let pool = pool::pool(&profile, &wishes(requests));
-    // The part is a sample of single items, also where those of the file came in whole keys.
+    // The part is a sample of single items, also where the file has whole keys.
     let options = ValidationOptions { whole_keys: None, ..options.clone() };
     let mut counts = SampleCounts::new(pool, requests.to_vec(), options);
     counts.add(&items[..items.len().min(MAX_PROFILED_ITEMS)]);
     let mut seen = HashSet::new();
     let ranked = rank(findings::find(Estimates::without_halves(&counts)));
-    // Two candidates of a kind with the same partitions and costs: the simpler is first, and enough.
+    // Of two candidates of a kind with the same partitions and costs, the simpler is first and enough.
     let ranked =
         ranked.into_iter().filter(|standing| seen.insert(CandidateFootprint::new(standing)));
     varied(ranked.map(|standing| standing.report.estimates.strategy), most)
@@ -90,8 +90,8 @@ impl StrategyFamily {
     }
 }
 
-/// Returns the best of each kind, then the second of each, and so on, in the order of the ranking: who
-/// compares wants to see what the other kinds would do.
+/// Returns the best of each kind, then the second of each, and so on, in the order of the ranking, for a
+/// comparison of the kinds.
 fn varied(ranked: impl Iterator<Item = KeyStrategy>, most: usize) -> Vec<KeyStrategy> {
     let mut counts = HashMap::new();
     let rounds = ranked.map(|strategy| {
@@ -100,12 +100,12 @@ fn varied(ranked: impl Iterator<Item = KeyStrategy>, most: usize) -> Vec<KeyStra
         (*count, strategy)
     });
     let mut rounds: Vec<_> = rounds.collect();
-    // Stable: within a round, the order of the ranking.
+    // The sort is stable: within a round, the order is that of the ranking.
     rounds.sort_by_key(|(round, _)| *round);
     rounds.into_iter().take(most).map(|(_, strategy)| strategy).collect()
 }
 
-/// What tells two candidates apart.
+/// The values in which two candidates differ.
 #[derive(PartialEq, Eq, Hash)]
 struct CandidateFootprint {
     family: StrategyFamily,
@@ -129,12 +129,12 @@ impl CandidateFootprint {
     }
 }
 
-/// What the requests say about a property.
+/// The properties that requests name.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct RequestedPaths {
     /// Paths that requests compare for equality, the most frequent first.
     equal: Vec<Path>,
-    /// Paths of which requests want a range or an order, likewise.
+    /// Paths in a range or an order of requests, the most frequent first.
     ordered: Vec<Path>,
 }
 

@@ -1,4 +1,4 @@
-//! What is known of a candidate after the sample: plain data, for tables, JSON and charts.
+//! The estimates and findings of a candidate: plain data, for tables, JSON and charts.
 
 use serde::Serialize;
 use tributary_partitioning::KeyStrategy;
@@ -21,9 +21,9 @@ pub struct CandidateEstimates {
     pub by_bytes: Distribution,
     /// Request units a day of each logical partition, when there are requests with a frequency.
     pub by_request_units: Option<Distribution>,
-    /// When the limits of a logical partition are reached, when the growth is known.
+    /// The growth of the logical partitions to their limits.
     pub growth: PartitionGrowth,
-    /// Each kind of request, in the order in which they were given.
+    /// Each kind of request, in the order of the input.
     pub requests: Vec<RequestEstimates>,
     /// Physical partitions of the container: given, or as many as its size and the peak need.
     pub physical_partitions: f64,
@@ -37,14 +37,14 @@ pub struct CandidateEstimates {
     pub cross_partition: Option<f64>,
     /// The times of the items, when they have one.
     pub times: Option<CreationTimes>,
-    /// How writes come together in one logical partition, when the items have a time of creation.
+    /// The concentration of writes in one logical partition, when the items have a time of creation.
     pub hotness: Option<WriteHotness>,
-    /// What is wrong with keys of single items.
+    /// The defects of the keys of single items.
     pub keys: KeyDefects,
-    /// What the risks of the key cost, beside its requests.
+    /// The costs of the risks of the key, beside its requests.
     pub risks: Vec<KeyRisk>,
-    /// The same as random halves of the sample tell it, each the same for all candidates. None where
-    /// the file is the container.
+    /// The costs by random halves of the sample, each half the same for all candidates. Empty where the file
+    /// is the container.
     #[serde(skip)]
     pub resampled: Vec<ResampledCost>,
 }
@@ -93,13 +93,13 @@ impl CandidateReport {
     }
 }
 
-/// A number that is measured, or estimated between two bounds.
+/// A number that is exact, or estimated between two bounds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct EstimatedNumber {
     /// The number.
     pub value: f64,
-    /// Whether it is exact. Then the bounds are the number.
+    /// True when the number is exact. Then both bounds are the number.
     pub exact: bool,
     /// The true number is hardly below this (two standard deviations, or the error of the model).
     pub low: f64,
@@ -108,7 +108,7 @@ pub struct EstimatedNumber {
 }
 
 impl EstimatedNumber {
-    /// Returns a number that is known.
+    /// Returns an exact number.
     pub fn exact(value: f64) -> Self {
         Self { value, exact: true, low: value, high: value }
     }
@@ -119,7 +119,7 @@ impl EstimatedNumber {
     }
 }
 
-/// How something is distributed over the logical partitions.
+/// The distribution of items, bytes or request units over the logical partitions.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Distribution {
@@ -146,31 +146,31 @@ pub struct KeyShare {
     pub share: f64,
 }
 
-/// When a logical partition reaches a limit of the service.
+/// The growth of the largest and the busiest logical partition to a limit of the service.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PartitionGrowth {
-    /// New items a day in the container: stated, or the sum of the frequencies of what creates.
+    /// New items a day in the container: stated, or the sum of the frequencies of creates less deletes.
     pub items_per_day: Option<f64>,
     /// The size of the largest logical partition in the container, in bytes.
     pub largest_bytes: f64,
-    /// The same in a year; of a key with a period, as its period ends.
+    /// The same in a year; with a period in the key, at the end of the period.
     pub largest_bytes_in_a_year: f64,
     /// The container in a year over that of now, where the growth and its number of items are given.
     pub growth_in_a_year: Option<f64>,
-    /// Days until the largest logical partition has 20 GB; `None` when it never does or when the
-    /// growth is unknown.
+    /// Days until the largest logical partition has 20 GB. `None` when it never has, or when the growth is
+    /// unknown.
     pub days_to_20_gb: Option<f64>,
     /// Request units a second of the busiest logical partition, at the peak.
     pub busiest_request_units_per_second: Option<f64>,
-    /// Days until that is 10,000, when requests grow as the items do; `None` when it never is, or when
-    /// the growth or the number of items in the container was not given.
+    /// Days until the busiest needs 10,000, when requests grow as the items do. `None` when it never does, or
+    /// when the growth or the number of items in the container was not given.
     pub days_to_10_000_ru: Option<f64>,
-    /// Whether a period in the key ends the growth of each logical partition.
+    /// True when a period in the key ends the growth of each logical partition.
     pub ends_with_period: bool,
 }
 
-/// How much of the partition key a request names.
+/// The part of the partition key that a request names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NamedLevels {
@@ -186,23 +186,23 @@ pub enum NamedLevels {
 }
 
 impl NamedLevels {
-    /// Returns true if the items are in one place: a logical partition, or neighbours.
+    /// Returns true if the items are in one logical partition, or in neighbours.
     pub fn is_one_place(self) -> bool {
         self >= Self::FirstLevels
     }
 }
 
-/// What a kind of request costs.
+/// The costs of a kind of request.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RequestEstimates {
     /// Its name.
     pub kind: String,
-    /// How often a day; `None` when it was not given.
+    /// Requests a day. `None` when they were not given.
     pub per_day: Option<f64>,
-    /// How much of the key it names.
+    /// The part of the key that it names.
     pub names: NamedLevels,
-    /// Logical partitions that it reads from or writes to. That of a fan-out is all of them.
+    /// Logical partitions that it reads from or writes to; all of them for a fan-out.
     pub logical_partitions: f64,
     /// Store requests that begin in a physical partition: one for each key that is named, and one for
     /// each physical partition of a fan-out.
@@ -215,50 +215,48 @@ pub struct RequestEstimates {
     pub request_units_of_starts: f64,
     /// Request units a day.
     pub request_units_per_day: Option<f64>,
-    /// Where `{"last": …}` ends: the newest time that can be believed, as RFC 3339.
+    /// The end of `{"last": …}`: the newest time that is no outlier, as RFC 3339.
     pub newest: Option<String>,
-    /// Whether its writes must be one transaction and are in one logical partition. `None` when it is
-    /// no transaction.
+    /// True when the writes of a transaction are in one logical partition. `None` for other requests.
     pub transaction_fits: Option<bool>,
 }
 
-/// The times that tell when items were created.
+/// The times of creation of the items.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CreationTimes {
     /// The property.
     pub path: String,
-    /// The oldest time that can be believed, as RFC 3339.
+    /// The oldest time that is no outlier, as RFC 3339.
     pub oldest: String,
-    /// The newest time that can be believed, as RFC 3339.
+    /// The newest time that is no outlier, as RFC 3339.
     pub newest: String,
-    /// Items with a time outside of these.
+    /// Items with an outlier.
     pub left_out: u64,
-    /// Whether they can be times of creation. Those of the service are not after an import or a copy.
+    /// True when these can be times of creation. The service's own are not, after an import or a copy.
     pub are_of_creation: bool,
 }
 
-/// How writes come together in one logical partition.
+/// The concentration of writes in one logical partition.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct WriteHotness {
-    /// The length of the window in seconds: 60, or the shortest of 3,600 and 86,400 in which the
-    /// busiest has enough writes to tell.
+    /// The length of the window in seconds: the shortest of 60, 3,600 and 86,400 in which the busiest window has
+    /// enough writes for a share.
     pub window_seconds: u32,
     /// The start of the busiest window, as RFC 3339.
     pub busiest: String,
     /// Writes of the sample in it.
     pub writes: u64,
-    /// The share of them that goes to one logical partition.
+    /// The share of these writes in one logical partition.
     pub share: f64,
     /// That partition.
     pub key: String,
-    /// The busiest window has so many times the writes of a mean window.
+    /// The writes of the busiest window over those of a mean window.
     pub peak_over_mean: f64,
     /// Writes by time: the starts of the columns, as RFC 3339.
     pub columns: Vec<String>,
-    /// Rows of the logical partitions with the most writes, with the share of each column's writes
-    /// that goes to them.
+    /// The logical partitions with the most writes, each with its share of the writes of each column.
     pub heat: Vec<HeatRow>,
 }
 
@@ -272,7 +270,7 @@ pub struct HeatRow {
     pub shares: Vec<Option<f64>>,
 }
 
-/// What is wrong with keys of single items. Each counts items of the sample.
+/// The defects of the keys of single items, in items of the sample.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct KeyDefects {
@@ -282,13 +280,13 @@ pub struct KeyDefects {
     pub null: u64,
     /// Items in which a property of the key is an object or an array.
     pub not_scalar: u64,
-    /// Items in which a property is no time, and the key is made of its period.
+    /// Items in which a property is no time, where the key has its period.
     pub not_a_time: u64,
     /// Items whose key is longer than the service allows, 2,048 bytes.
     pub too_long: u64,
     /// Items whose key is longer than 101 bytes, the limit of containers without large keys.
     pub over_101_bytes: u64,
-    /// Ids that come several times in the sample (of those that were watched).
+    /// Ids that come several times in the sample (of the watched ids).
     pub repeated_ids: u64,
     /// Repeated ids that come with several keys.
     pub changed_ids: u64,
@@ -303,11 +301,11 @@ pub struct KeyDefects {
 pub struct KeyRisk {
     /// The finding that names it, such as `hot-partition`.
     pub code: &'static str,
-    /// What it counts as.
+    /// Its costs.
     pub request_units: f64,
 }
 
-/// What half of a sample says.
+/// The costs of a candidate by a half of the sample.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ResampledCost {
     /// Request units a day; of one request of each kind, where no frequency is known.
@@ -322,24 +320,24 @@ pub struct ResampledCost {
 pub struct Finding {
     /// Its name in kebab case, such as `hot-partition`.
     pub code: &'static str,
-    /// How grave it is.
+    /// Its severity.
     pub severity: Severity,
-    /// From where on it is found.
+    /// The threshold.
     pub threshold: f64,
-    /// What was measured.
+    /// The measured number.
     pub measured: f64,
-    /// Where the threshold comes from: a section of the guide, or a limit of the service.
+    /// The source of the threshold: a section of the guide, or a limit of the service.
     pub source: &'static str,
-    /// What is wrong and what to do, in plain sentences.
+    /// The problem and the remedy, in plain sentences.
     pub sentence: String,
 }
 
-/// How grave a finding is.
+/// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Severity {
-    /// Good to know; at the stated size and growth it does no harm.
+    /// A finding that does no harm at the stated size and growth.
     Notice,
-    /// It costs or it fails, or the data cannot exclude that.
+    /// A finding that costs or fails, or may by the data.
     Warning,
 }

@@ -11,7 +11,7 @@ mod check;
 
 pub(crate) use check::compared;
 
-/// A kind of request of the application, and how often it comes.
+/// A kind of request of the application, and its frequency.
 ///
 /// ```json
 /// {"kind": "posts of a user", "operation": "query",
@@ -23,10 +23,10 @@ pub(crate) use check::compared;
 pub struct RequestKind {
     /// Its name in reports.
     pub kind: String,
-    /// What it does.
+    /// The operation.
     pub operation: RequestOperation,
-    /// What is known of the items when it is sent, by the path of a property. Of a write: what is
-    /// known without reading.
+    /// The properties by which the request names its items, by their paths. A write names them without a
+    /// read.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub filters: BTreeMap<Path, RequestFilter>,
     /// The most items of the answer.
@@ -35,7 +35,7 @@ pub struct RequestKind {
     /// The order of the answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub order_by: Option<OrderBy>,
-    /// What a query returns of the items.
+    /// The parts of the items that a query returns.
     #[serde(default, skip_serializing_if = "QuerySelection::is_items")]
     pub select: QuerySelection,
     /// The properties that a replace, patch or upsert changes.
@@ -44,12 +44,12 @@ pub struct RequestKind {
     /// The writes of a transaction; one create when none is given.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub writes: Vec<TransactionStep>,
-    /// How often it comes.
+    /// The frequency.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frequency: Option<RequestFrequency>,
 }
 
-/// What a request does.
+/// The operation of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum RequestOperation {
@@ -75,15 +75,15 @@ pub enum RequestOperation {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TransactionStep {
-    /// What it does: create, replace, upsert, patch or delete; a read of an item is allowed, too.
+    /// The operation: create, replace, upsert, patch or delete; a read of an item is allowed, too.
     pub operation: RequestOperation,
-    /// Which items it writes; those of the transaction when none is given.
+    /// The items that it writes; those of the transaction when none is given.
     #[serde(default, skip_serializing_if = "Filter::is_empty")]
     pub filters: Filter,
     /// The properties that it changes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub set: Vec<Path>,
-    /// How many items.
+    /// The number of items.
     #[serde(default = "one")]
     pub items: u32,
 }
@@ -92,19 +92,20 @@ fn one() -> u32 {
     1
 }
 
-/// What a request wants of a property.
+/// The filter of a request on a property.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Value", into = "Value")]
 pub enum RequestFilter {
-    /// `"?"`: the value of an item, drawn from the sample. What more items have is drawn more often.
+    /// `"?"`: the value of an item that is drawn from the sample. A value that more items have is drawn more
+    /// often.
     Drawn,
     /// `{"last": "30 days"}`: a time of this many seconds that ends at the newest item.
     Last(i64),
-    /// A condition as it is: a value, a list of values, or a range.
+    /// A fixed condition: a value, a list of values, or a range.
     Fixed(Condition),
 }
 
-/// What a query returns.
+/// The answer of a query.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", untagged)]
 pub enum QuerySelection {
@@ -126,7 +127,7 @@ pub enum QueryAggregate {
     Count,
 }
 
-/// How often a kind of request comes.
+/// The frequency of a kind of request.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RequestFrequency {
@@ -140,11 +141,11 @@ pub struct RequestFrequency {
 pub struct OrderBy {
     /// The property.
     pub path: Path,
-    /// Whether the greatest comes first.
+    /// True when the greatest comes first.
     pub descending: bool,
 }
 
-/// The error of a text of a request that means nothing.
+/// The error of a request that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum RequestError {
     /// Not a length of time.
@@ -167,7 +168,7 @@ pub enum RequestError {
 }
 
 impl RequestOperation {
-    /// Returns true when it changes nothing.
+    /// Returns true for an operation that changes nothing.
     pub fn is_read(self) -> bool {
         matches!(self, Self::Read | Self::Query)
     }
@@ -231,7 +232,7 @@ impl From<RequestFilter> for Value {
     }
 }
 
-/// Returns the seconds of such as `30 days`. A month has 30 days, a year 365.
+/// Parses a length of time, such as `30 days`, into seconds. A month has 30 days, a year 365.
 fn seconds(text: &str) -> Option<i64> {
     let (number, unit) = text.trim().split_once(' ')?;
     let number: u32 = number.parse().ok().filter(|&number| number > 0)?;

@@ -1,12 +1,12 @@
-//! The sample: JSON Lines of any size.
+//! The sample, the first stage: JSON Lines of any size.
 
 use std::io::BufRead;
 
 use serde_json::Value;
 use thiserror::Error;
 
-/// Bytes of text that are parsed at once, on one core: it takes longer to free what another core has
-/// allocated than to parse it. A small batch stays in the caches of a core.
+/// The bytes of text that are parsed at once, on one core: freeing the memory of another core takes longer than
+/// parsing. A small batch stays in the caches of a core.
 const BATCH: usize = 1 << 18;
 
 /// The longest line, in bytes. The service's limit of an item is 2 MB; escapes may lengthen it.
@@ -24,7 +24,7 @@ pub struct SampleItem {
     pub bytes: usize,
 }
 
-/// How far reading is.
+/// The progress of reading.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SampleProgress {
     /// Items so far.
@@ -44,7 +44,7 @@ pub enum SampleError {
     Json {
         /// The number of the line, from 1.
         line: u64,
-        /// What the parser says.
+        /// The message of the parser.
         error: String,
     },
     /// A line is no object.
@@ -72,7 +72,7 @@ pub enum SampleError {
     },
 }
 
-/// Reads JSON Lines and gives them to `each` in batches, in their order. Empty lines are skipped. One
+/// Reads JSON Lines and passes them to `each` in batches, in their order. Empty lines are skipped. One
 /// batch is in memory at a time.
 ///
 /// ```
@@ -142,7 +142,7 @@ fn item(line: u64, text: &[u8]) -> Result<Option<SampleItem>, SampleError> {
     Ok(Some(SampleItem { value, bytes: count.0 }))
 }
 
-/// A writer that only counts.
+/// A writer that counts the bytes.
 struct Count(usize);
 
 impl std::io::Write for Count {

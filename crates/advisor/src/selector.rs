@@ -1,10 +1,9 @@
-//! A strategy without data: the guide's decision framework, applied to what one knows beforehand.
+//! A strategy without data: the guide's decision framework, applied to characteristics of the data.
 //!
 //! Two decisions of the guide are taken, each by its own rules: which key ("Dynamic Partition Strategy
 //! Selection", with the scenarios where they are more precise) and which containers ("Implementation
-//! Decision Framework"). Both are pure functions of the [`DataCharacteristics`]. So what would change an
-//! answer is not written down but found: each characteristic is turned round, and the decisions are
-//! taken again.
+//! Decision Framework"). Both are pure functions of the [`DataCharacteristics`]. So the changes of
+//! an answer are found by asking again: each characteristic is reversed, and the decisions are taken anew.
 
 use serde::Serialize;
 
@@ -28,19 +27,19 @@ pub use kinds::{GuideStatement, StatementVerdict, StrategyKind};
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StrategySelection {
-    /// Which key, and why.
+    /// The key, with reasons.
     pub key: KeyDecision,
-    /// Which containers, and why.
+    /// The containers, with reasons.
     pub containers: ContainerDecision,
-    /// The guide's "When to Use", each with what the characteristics say about it.
+    /// The guide's statements of "When to Use", each with the verdict of the characteristics.
     pub when_to_use: Vec<GuideStatement>,
-    /// The guide's "When to Avoid", likewise.
+    /// The guide's statements of "When to Avoid", likewise.
     pub when_to_avoid: Vec<GuideStatement>,
-    /// What one pays for the key.
+    /// The costs of the key.
     pub trade_offs: Vec<&'static str>,
     /// Other characteristics that would lead to another answer.
     pub changes: Vec<AnswerChange>,
-    /// What a description cannot tell, and data can.
+    /// The questions that only data can answer.
     pub unknown: Vec<&'static str>,
 }
 

@@ -1,6 +1,6 @@
 //! Counts by key in bounded memory: exact for few keys, sampled for many.
 //!
-//! Both sketches are those of Apache DataSketches. Why their numbers are right:
+//! Both sketches are those of Apache DataSketches. The argument for their numbers:
 //!
 //! 1. The tuple sketch keeps all keys while there are fewer than [`MAX_EXACT_KEYS`]. Everything is exact then.
 //! 2. With more keys it keeps those whose hash is below a bound, which only sinks. A key that is kept
@@ -19,7 +19,7 @@
 //! 5. A found key that has become small goes back into the sketch with its size: as many keys are
 //!    found as are frequent at one time, not at some time.
 //!
-//! The order of the items decides nothing in 1, and only the last digits from 2 on.
+//! The order of the items has no effect in 1, and affects only the last digits from 2 on.
 
 use std::{
     collections::HashMap,
@@ -50,11 +50,11 @@ const FREQUENT_SKETCH_SLOTS: usize = 1 << 12;
 /// A key with more than this part of the whole size is frequent.
 const FREQUENT_SHARE: u32 = 500;
 
-/// From so many found keys on, those with less than half of a frequent key's size go back into the
+/// The number of found keys from which on those with less than half of a frequent key's size go back into the
 /// sketch: at most 2 × [`FREQUENT_SHARE`] stay.
 const MAX_FREQUENT_KEYS: usize = 2_000;
 
-/// The size of an item counts as its bytes and so many more, so that many small items are frequent, too.
+/// The bytes that each item counts in addition, so that many small items are frequent, too.
 const ITEM_SIZE: u64 = 1_024;
 
 /// Counts by key.
@@ -73,7 +73,7 @@ struct KeyCount<S> {
     hash: u64,
     items: u64,
     bytes: u64,
-    /// The cluster of its first item, and how many items have another one.
+    /// The cluster of its first item, and the number of items in others.
     cluster: u32,
     elsewhere: u64,
     more: S,
@@ -86,11 +86,11 @@ pub(crate) struct KeyRow<'a, S> {
     pub(crate) hash: u64,
     pub(crate) items: f64,
     pub(crate) bytes: f64,
-    /// What else is counted; `None` where only the frequent items tell of the key.
+    /// The additional counts. `None` for a key that only the sketch of frequent items has.
     pub(crate) more: Option<&'a S>,
-    /// So many keys does this row stand for.
+    /// The number of keys that this row stands for.
     pub(crate) keys: f64,
-    /// In so many clusters its items are, as far as the cluster of the first tells: of each as many.
+    /// The number of clusters of its items, estimated from the part in the cluster of the first.
     pub(crate) clusters: f64,
 }
 
@@ -101,7 +101,7 @@ struct FrequentKeys {
     sizes: FrequentItemsSketch<u64>,
 }
 
-/// Updates a summary by whatever function comes with the key.
+/// The policy that updates a summary by the function that comes with the key.
 #[derive(Debug)]
 struct CountPolicy<S>(std::marker::PhantomData<S>);
 
@@ -128,9 +128,8 @@ impl<S: Default> KeyCounts<S> {
         Self { kept, frequent: None, items: 0, bytes: 0 }
     }
 
-    /// Counts an item of so many bytes under the key of this hash, and lets `more` count what else there
-    /// is. `key` makes the key where it must be kept. `cluster` is the same for items that were drawn
-    /// together.
+    /// Counts an item under the key with this hash. `more` updates the additional counts, `key` makes the key
+    /// where it must be kept, and items that were drawn together share a `cluster`.
     pub(crate) fn add(
         &mut self,
         hash: u64,
@@ -157,8 +156,8 @@ impl<S: Default> KeyCounts<S> {
         }
     }
 
-    /// Looks for keys that have become frequent; to be called after each batch. `of_batch` returns the
-    /// key with a hash, and the items and bytes that the batch has of it.
+    /// Finds keys that have become frequent. It is called after each batch. `of_batch` returns the key with a
+    /// hash, and its items and bytes in the batch.
     pub(crate) fn find_frequent(&mut self, of_batch: impl Fn(u64) -> Option<(Key, u64, u64)>) {
         let whole = self.whole();
         let Some(FrequentKeys { found, sizes }) = &mut self.frequent else { return };
@@ -192,8 +191,8 @@ impl<S: Default> KeyCounts<S> {
         size_of(self.items, self.bytes)
     }
 
-    /// Returns the frequent keys of all that is kept, while it is all: the tuple sketch keeps almost twice
-    /// its size.
+    /// Returns the frequent keys so far, while the tuple sketch still has all keys: it keeps almost twice its
+    /// size.
     fn all_so_far(&self) -> FrequentKeys {
         let whole = self.whole();
         #[expect(clippy::expect_used, reason = "the size is a constant that the sketch allows")]
@@ -221,7 +220,7 @@ impl<S: Default> KeyCounts<S> {
         }
     }
 
-    /// Returns a row for each key that is kept or frequent, in no order.
+    /// Returns a row for each kept or frequent key, in no order.
     pub(crate) fn rows(&self) -> Vec<KeyRow<'_, S>> {
         let frequent = self.frequent.as_ref().filter(|_| self.kept.is_estimation_mode());
         let mut frequent: HashMap<u64, &KeyCount<_>> = frequent
@@ -246,7 +245,8 @@ impl<S: Default> KeyCounts<S> {
             });
         }
         for counts in frequent.into_values() {
-            let (items, bytes) = (float(counts.items), float(counts.bytes));
+            let items = float(counts.items);
+            let bytes = float(counts.bytes);
             rows.push(KeyRow {
                 key: &counts.key,
                 hash: counts.hash,

@@ -6,17 +6,17 @@
 //!   give them: `CDBDataPlaneRequests`, `CDBPartitionKeyRUConsumption`, `CDBPartitionKeyStatistics` and
 //!   `CDBQueryRuntimeStatistics` ([columns](https://learn.microsoft.com/azure/azure-monitor/reference/tables-index));
 //! - lines of Tributary's handler, as they are or within rows of `AppTraces`: how often each function was
-//!   called, and its request units. They do not tell what a request filters by, so they give frequencies to
-//!   kinds of requests that have the name of the function. Those on the use of logical partitions tell the
+//!   called, and its request units. They do not have the filters of a request, so they give frequencies
+//!   to the kinds of requests with the name of the function. The lines on the use of logical partitions have the
 //!   hottest keys.
 //!
 //! A row may stand for several requests: `summarize Requests = count(), RequestCharge = sum(RequestCharge)`
 //! makes an export of a year small. The columns are `Requests` or `count_`, and `RequestCharge` or
 //! `sum_RequestCharge`.
 //!
-//! What is bounded: query texts ([`MAX_QUERY_TEXTS`]), logical partitions ([`MAX_TRAFFIC_KEYS`]), and requests of which
-//! rows of several tables are joined: their partitions, text and charge ([`MAX_ACTIVITIES`]). Beyond the bound, those are
-//! kept whose hash is smallest: a sample that does not depend on the order of the rows.
+//! The bounds: query texts ([`MAX_QUERY_TEXTS`]), logical partitions ([`MAX_TRAFFIC_KEYS`]), and requests with
+//! joined rows of several tables: their partitions, text and charge ([`MAX_ACTIVITIES`]). Beyond a bound, the
+//! smallest hashes are kept: a sample that does not depend on the order of the rows.
 
 use std::{collections::BTreeSet, io::BufRead};
 
@@ -41,16 +41,16 @@ pub use calibration::{ChargedRequests, ChargedSubject};
 use rows::TrafficRow;
 use tables::TrafficTables;
 
-/// Query texts that are told apart.
+/// The query texts that are counted one by one.
 pub const MAX_QUERY_TEXTS: usize = 1_000;
 
-/// Logical partitions that are told apart.
+/// The logical partitions that are counted one by one.
 pub const MAX_TRAFFIC_KEYS: usize = 100_000;
 
-/// Requests of which rows of several tables are joined.
+/// The requests whose rows of several tables are joined.
 pub const MAX_ACTIVITIES: usize = 100_000;
 
-/// Traffic that was measured.
+/// The measured traffic of a container.
 #[derive(Debug, Default)]
 pub struct Traffic {
     rows: u64,
@@ -60,7 +60,7 @@ pub struct Traffic {
     tables: TrafficTables,
 }
 
-/// What a file of traffic is not.
+/// The error of a file that is no traffic.
 #[derive(Debug, Error)]
 pub enum TrafficError {
     /// It cannot be read.
@@ -72,7 +72,7 @@ pub enum TrafficError {
     /// Not JSON.
     #[error("is no JSON: {0}; write a JSON array, or one object a line")]
     Json(String),
-    /// Nothing that is known.
+    /// No known row.
     #[error(
         "has no row of CDBDataPlaneRequests, CDBPartitionKeyRUConsumption, CDBPartitionKeyStatistics, \
          CDBQueryRuntimeStatistics or of the handler's lines. The first row has the columns {0}. Export them \
@@ -83,38 +83,38 @@ pub enum TrafficError {
     #[error("is about the containers {0}: choose one by --container")]
     Containers(String),
     /// No times.
-    #[error("has no times, so nobody knows how many days it is about: say so by --days")]
+    #[error("has no times, so the number of its days is unknown: give it by --days")]
     NoTimes,
 }
 
-/// From when to when, and on which days.
+/// The first and the last time, and the days.
 #[derive(Debug, Default)]
 struct TrafficSpan {
     first: Option<OffsetDateTime>,
     last: Option<OffsetDateTime>,
     days: BTreeSet<Date>,
-    /// A time that is not the start of a day was seen.
+    /// True when a time is not the start of a day.
     has_hours: bool,
 }
 
-/// What was measured, for people.
+/// A summary of measured traffic.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TrafficSummary {
     /// Rows that were read.
     pub rows: u64,
-    /// Days that they are about.
+    /// Days of the rows.
     pub days: f64,
-    /// Sentences about hot and large logical partitions of the current key, about throttling, and about
-    /// what the rows do not tell.
+    /// Sentences about hot and large logical partitions of the current key, about throttling, and about the
+    /// limits of the rows.
     pub notes: Vec<String>,
-    /// What operations, kinds of queries and functions were charged, where the rows tell it.
+    /// The charges of operations, kinds of queries and functions, where the rows have them.
     pub charged: Vec<ChargedRequests>,
 }
 
 impl Traffic {
-    /// Creates traffic of one container, or of the only one that the rows name. `days` is the time that
-    /// they are about, where they do not tell it.
+    /// Creates traffic of one container, or of the only one that the rows name. `days` is the time of the
+    /// rows, where they have none.
     pub fn new(container: Option<&str>, days: Option<f64>) -> Self {
         Self { container: container.map(str::to_owned), days, ..Self::default() }
     }
@@ -140,7 +140,7 @@ impl Traffic {
         if let (Some(wanted), Some(found)) = (&self.container, container)
             && wanted != found
         {
-            // Known, but of another container.
+            // A known row of another container.
             self.rows += u64::from(TrafficTables::knows(row));
             return;
         }
@@ -157,7 +157,7 @@ impl Traffic {
     }
 
     /// Returns the kinds of requests with their frequencies. Requests that stay in one logical partition
-    /// name the properties of `current`, the key that the container has.
+    /// name the properties of `current`, the container's key.
     pub fn requests(
         &self,
         current: Option<&KeyStrategy>,
@@ -169,8 +169,8 @@ impl Traffic {
         Ok(kinds::kinds(&self.tables, self.days()?, current))
     }
 
-    /// Gives each request that has the name of a function the frequency with which the handler's lines
-    /// say that it was called. Returns the functions that no request has the name of.
+    /// Sets the frequency of each request that has the name of a function, by the calls in the handler's lines.
+    /// Returns the functions without a request of their name.
     pub fn frequencies(&self, requests: &mut [RequestKind]) -> Result<Vec<String>, TrafficError> {
         let days = self.days()?;
         let mut others = Vec::new();
@@ -185,14 +185,14 @@ impl Traffic {
         Ok(others)
     }
 
-    /// Returns how much the keys that the container has are read, where the rows tell it.
-    /// Of several containers it is not known which has a key.
+    /// Returns the reads of the current keys, where the rows have them. With several containers, the container
+    /// of a key is unknown.
     pub fn reads(&self) -> Option<ObservedReads> {
         let is_of_one = self.container.is_some() || self.tables.containers().len() < 2;
         is_of_one.then(|| self.tables.reads()).flatten()
     }
 
-    /// Returns what was measured, for people.
+    /// Returns the summary of the traffic.
     pub fn measured(&self) -> Result<TrafficSummary, TrafficError> {
         let days = self.days()?;
         let notes = self.tables.notes();
@@ -204,8 +204,8 @@ impl Traffic {
         })
     }
 
-    /// Returns the days that the rows are about: those on which there are any, where rows stand for days
-    /// or for more than two of them; otherwise the time from the first to the last, at least a minute.
+    /// Returns the days of the rows: the number of different days, where rows stand for days or for more than
+    /// two of them; otherwise the time from the first to the last, at least a minute.
     fn days(&self) -> Result<f64, TrafficError> {
         if let Some(days) = self.days.filter(|days| *days > 0.0) {
             return Ok(days);

@@ -1,10 +1,10 @@
-//! The groups of a container behind those of a random sample of it.
+//! The groups of a container behind those of a random sample.
 //!
-//! A group is the items with one key, or with the values that a request asks for. A sample in which each
-//! item is with the probability `q` has `k` of the `N` items of a group, after a binomial distribution.
+//! A group is the items with one key, or with the values that a request asks for. A sample that contains each
+//! item with the probability `q` has `k` of the `N` items of a group, after a binomial distribution.
 //! So a group of which the sample has one item may have one in the container, or a hundred; and of most
-//! small groups it has none. The *frequencies of frequencies* tell, which is how many groups have one
-//! item in the sample, how many have two, and so on (the problem of the unseen species):
+//! small groups it has none. The *frequencies of frequencies* tell more: the number of groups with
+//! one item in the sample, with two, and so on (the problem of the unseen species):
 //!
 //! 1. A group with more than [`MAX_SMALL_GROUP`] items in the sample has `k / q`, to within 20 %.
 //! 2. The others come from an unknown mixture of sizes. Its shares are those that make the frequencies
@@ -13,9 +13,9 @@
 //!    shares before, so the likelihood never sinks.
 //! 3. Bayes' rule then gives the sizes of the groups behind those with `k` items. A size that the
 //!    sample shows with the probability `p` stands for `1 / p` groups: also those that were not seen.
-//! 4. Where no value comes twice, each is taken to be the only one, as ids are: the sample cannot tell
-//!    one item from a few. Beside groups that are not few, a value that comes once stands for anything
-//!    between one group and one for each item, and the geometric mean is taken.
+//! 4. Where no value comes twice, each is taken to be unique, as ids are: the sample cannot distinguish one
+//!    item from a few. Beside large groups, a value that comes once stands for anything between one group
+//!    and one for each item, and the geometric mean is taken.
 //!
 //! The mean over items, which is what requests find, is right to a few percent. The number of groups is
 //! not: many small ones may be unseen. Its bounds are those of Charikar, Chaudhuri, Motwani and Narasayya
@@ -24,13 +24,13 @@
 
 use std::borrow::Cow;
 
-/// Groups with more items in the sample have as many times more in the container as the sample is smaller.
+/// The items in the sample of a small group at most. A larger group has `scale` times its items.
 pub(crate) const MAX_SMALL_GROUP: usize = 30;
 
-/// The step from a size to the next.
+/// The factor from a size of the grid to the next.
 const SIZE_STEP: f64 = 1.4;
 
-/// Rounds, and those from shares that are near already.
+/// The rounds from equal shares, and from shares that are near already.
 const FIRST_ROUNDS: usize = 200;
 const RESAMPLED_ROUNDS: usize = 30;
 
@@ -38,26 +38,26 @@ const RESAMPLED_ROUNDS: usize = 30;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct GroupSizes {
     scale: f64,
-    /// The share of each size among the groups that were seen.
+    /// The share of each size among the groups of the sample.
     shares: Vec<f64>,
     /// The sizes behind each number up to [`MAX_SMALL_GROUP`].
     behind: Vec<Vec<GroupSize>>,
 }
 
-/// A size, and so many groups of it for each group of the sample.
+/// A size, and its groups for each group of the sample.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct GroupSize {
     pub(crate) items: f64,
     pub(crate) groups: f64,
 }
 
-/// How many groups have 0, 1, 2 … [`MAX_SMALL_GROUP`] items in the sample.
+/// The numbers of groups with 0, 1, 2 … [`MAX_SMALL_GROUP`] items in the sample.
 pub(crate) type GroupFrequencies = [f64; MAX_SMALL_GROUP + 1];
 
 impl GroupSizes {
-    /// Returns the sizes behind groups of a sample. `has_large` says that there are groups with more items,
-    /// too. The container has `scale` times the items of the sample. `near` are sizes of another sample
-    /// of the container.
+    /// Returns the sizes behind the groups of a sample. `has_large` is true if there are larger groups, too.
+    /// The container has `scale` times the items of the sample. `near` are sizes of another sample of the
+    /// container.
     pub(crate) fn new(
         frequencies: &GroupFrequencies,
         has_large: bool,
@@ -65,7 +65,8 @@ impl GroupSizes {
         near: Option<&Self>,
     ) -> Self {
         let mut sizes = Self { scale, shares: Vec::new(), behind: Vec::new() };
-        let (once, more) = (frequencies[1], frequencies[2..].iter().sum::<f64>());
+        let once = frequencies[1];
+        let more = frequencies[2..].iter().sum::<f64>();
         if scale <= 1.0 || once + more <= 0.0 {
             return sizes;
         }
@@ -100,7 +101,7 @@ impl GroupSizes {
         sizes
     }
 
-    /// Returns the sizes behind a group with so many items in the sample.
+    /// Returns the sizes behind a group with `items` items in the sample.
     pub(crate) fn behind(&self, items: f64) -> Cow<'_, [GroupSize]> {
         match self.behind.get(rounded(items)) {
             Some(sizes) if !sizes.is_empty() => Cow::Borrowed(sizes),
@@ -109,7 +110,7 @@ impl GroupSizes {
     }
 }
 
-/// Returns sizes from 1 on, up to those of which no sample has as few as [`MAX_SMALL_GROUP`] items.
+/// Returns sizes from 1 up to those that always have more than [`MAX_SMALL_GROUP`] items in the sample.
 fn grid(scale: f64) -> Vec<f64> {
     let mut grid = vec![1.0_f64];
     let mut last = 1.0_f64;
@@ -120,8 +121,8 @@ fn grid(scale: f64) -> Vec<f64> {
     grid
 }
 
-/// Returns the probability that a sample has any of so many items, and then, from 1 on, the
-/// probabilities that it has so many of them, where it has any.
+/// Returns the probability that a sample has any of `items` items, followed by the probabilities that it has
+/// 1, 2 … of them, where it has any.
 fn seen(items: f64, scale: f64) -> Vec<f64> {
     let q = 1.0 / scale;
     let mut one = (items * (-q).ln_1p()).exp();
@@ -159,7 +160,7 @@ mod tests {
     use super::*;
     use crate::sketch::{float, hash};
 
-    /// Groups of a sample in which each item of the container is with the probability 1 / `scale`.
+    /// Returns the groups of a sample that contains each item with the probability 1 / `scale`.
     fn sampled(groups: &[u64], scale: u64) -> Vec<u64> {
         let in_sample = |group: usize, item: u64| hash(&(group, item)).is_multiple_of(scale);
         let count =
@@ -167,7 +168,7 @@ mod tests {
         groups.iter().enumerate().map(|one| count(one) as u64).filter(|k| *k > 0).collect()
     }
 
-    /// Returns all items, the groups, and what a request for an item's group finds: at most `limit`.
+    /// Returns all items, the groups, and the items that a request for an item's group finds: at most `limit`.
     fn behind(sample: &[u64], scale: f64, limit: f64) -> (f64, f64, f64) {
         let mut frequencies = [0.0; MAX_SMALL_GROUP + 1];
         for k in sample.iter().filter(|k| **k <= MAX_SMALL_GROUP as u64) {

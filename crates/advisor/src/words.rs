@@ -1,4 +1,4 @@
-//! Numbers, as sentences and tables have them.
+//! Numbers as text, for sentences and tables.
 
 /// Returns a number without decimals, with commas.
 pub(crate) fn whole(number: f64) -> String {
@@ -11,7 +11,7 @@ pub(crate) fn whole(number: f64) -> String {
     tributary_tools::figures::thousands(rounded)
 }
 
-/// Returns a number of which three digits mean something.
+/// Returns a number to three digits.
 pub(crate) fn about(number: f64) -> String {
     if number < 1_000.0 {
         return whole(number);

@@ -249,7 +249,7 @@ async fn a_part_of_the_keys_is_called_so() {
 }
 
 /// Waits for a line with this text.
-async fn said(lines: &mut Lines<impl AsyncBufRead + Unpin>, text: &str) {
+async fn output(lines: &mut Lines<impl AsyncBufRead + Unpin>, text: &str) {
     let line = async { while !lines.next_line().await.unwrap().unwrap().contains(text) {} };
     tokio::time::timeout(Duration::from_mins(1), line).await.unwrap();
 }
@@ -262,7 +262,7 @@ async fn a_watch_prints_a_line_each_until_it_is_interrupted() {
     let first = lines.next_line().await.unwrap().unwrap();
     assert!(first.contains("posts: 100 items, 21 partitions"), "{first}");
     world.put("bob", 1).await;
-    said(&mut lines, "101 items, 22 partitions").await;
+    output(&mut lines, "101 items, 22 partitions").await;
     let id = watch.id().unwrap().to_string();
     assert!(Command::new("kill").args(["-INT", &id]).status().await.unwrap().success());
     let status = tokio::time::timeout(Duration::from_secs(30), watch.wait()).await.unwrap();
@@ -280,9 +280,9 @@ async fn a_watch_goes_on_after_a_round_that_fails() {
     let mut errors = BufReader::new(watch.stderr.take().unwrap()).lines();
     rounds.next_line().await.unwrap().unwrap();
     std::fs::write(&lines.0, "{").unwrap();
-    said(&mut errors, "is no JSON").await;
+    output(&mut errors, "is no JSON").await;
     std::fs::write(&lines.0, line(39).to_string()).unwrap();
-    said(&mut rounds, "cross-partition queries 98 %").await;
+    output(&mut rounds, "cross-partition queries 98 %").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

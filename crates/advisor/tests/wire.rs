@@ -31,7 +31,8 @@ fn posts() -> Vec<Value> {
         .map(|n| {
             let user = if n % 4 == 0 { 0 } else { n % 30 };
             let day = n / 6;
-            let (month, day) = (7 + day / 28, day % 28 + 1);
+            let month = 7 + day / 28;
+            let day = day % 28 + 1;
             let status = ["new", "read", "old"][n as usize / 30 % 3];
             let at = format!("2026-{month:02}-{day:02}T{:02}:00:00Z", n % 24);
             json!({
@@ -66,7 +67,8 @@ impl ContainerModel {
         let by_month = database.container_client("by-month".to_owned(), None).await.unwrap();
         let posts = posts();
         for post in &posts {
-            let (id, user) = (text(post, "id"), text(post, "userId"));
+            let id = text(post, "id");
+            let user = text(post, "userId");
             by_user.create_item(user, &id, post.clone(), None).await.unwrap();
             let mut keyed = post.clone();
             let key = month_key(post);
@@ -103,7 +105,9 @@ impl ContainerModel {
 
     /// Returns the store requests and the request units of one of the requests that `each` sends.
     async fn counted(&self, each: impl AsyncFn(&Value)) -> (f64, f64) {
-        let (mut n, mut requests, mut units) = (0.0, 0.0, 0.0);
+        let mut n = 0.0;
+        let mut requests = 0.0;
+        let mut units = 0.0;
         for post in self.posts.iter().step_by(EVERY) {
             let mark = self.endpoint.request_count();
             each(post).await;
@@ -258,7 +262,8 @@ async fn writes_are_within_a_tenth_of_what_is_counted() {
     let counted = world.counted(async |post| {
         let mut liked = post.clone();
         liked["likes"] = json!(100);
-        let (user, id) = (text(post, "userId"), text(post, "id"));
+        let user = text(post, "userId");
+        let id = text(post, "id");
         world.by_user.replace_item(user, &id, liked, None).await.unwrap();
     });
     ContainerModel::same("replace", &estimate, counted.await);
@@ -271,7 +276,8 @@ async fn writes_are_within_a_tenth_of_what_is_counted() {
 
     let estimate = world.estimate(BY_USER, kind("create", &[]));
     let counted = world.counted(async |post| {
-        let (user, id) = (text(post, "userId"), text(post, "id"));
+        let user = text(post, "userId");
+        let id = text(post, "id");
         world.by_user.create_item(user, &id, post.clone(), None).await.unwrap();
     });
     ContainerModel::same("create", &estimate, counted.await);

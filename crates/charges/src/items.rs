@@ -43,7 +43,8 @@ pub fn create(new: &Version, policy: &IndexingPolicy) -> f64 {
 /// not: the published figures of the blog's stored procedures leave about six request units for
 /// the replacement in them, not eleven.
 pub fn replace(old: &Version, new: &Version, policy: &IndexingPolicy, within: Within) -> f64 {
-    let (before, after) = (old.terms(policy), new.terms(policy));
+    let before = old.terms(policy);
+    let after = new.terms(policy);
     let removal = match within {
         Within::Request => rates::write(old.bytes),
         Within::Transaction => 0.0,
@@ -79,7 +80,9 @@ mod tests {
             item: json!({ "id": "1", "pk": "1", "a": a, "b": "b" }),
             bytes: 1_024,
         };
-        let (old, new, policy) = (version(1), version(2), IndexingPolicy::default());
+        let old = version(1);
+        let new = version(2);
+        let policy = IndexingPolicy::default();
         for (what, published, charge) in [
             ("create", 7.0, create(&new, &policy)),
             ("replace", 10.8, replace(&old, &new, &policy, Within::Request)),

@@ -126,7 +126,8 @@ impl Terms {
             scalar => {
                 // The id is indexed whatever the policy says.
                 if path.as_slice() == ["id"] || policy.covers(path) {
-                    let (path, value) = (path.join("/"), Some(scalar.to_string()));
+                    let path = path.join("/");
+                    let value = Some(scalar.to_string());
                     self.terms.insert(Term::Value { path, value });
                 }
             }
@@ -210,7 +211,8 @@ mod tests {
         for policy in policies {
             let policy: IndexingPolicy = serde_json::from_value(policy).unwrap();
             for item in &items {
-                let (made, counted) = (Terms::of(item, &policy).charge(), charge_of(item, &policy));
+                let made = Terms::of(item, &policy).charge();
+                let counted = charge_of(item, &policy);
                 assert!((made - counted).abs() < 1e-9, "{made} {counted} {item} {policy:?}");
             }
         }

@@ -118,7 +118,8 @@ fn counted(model: Model, count: &str) -> f64 {
     let post = post(model, 3, CONTENT);
     let mut counted = post.clone();
     counted[count] = json!(4);
-    let (old, new) = (version(&post), version(&counted));
+    let old = version(&post);
+    let new = version(&counted);
     get(&post) + replace(&old, &new, &IndexingPolicy::default(), Within::Transaction)
 }
 

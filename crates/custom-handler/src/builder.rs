@@ -64,7 +64,8 @@ impl CustomHandler {
             let error = if route.starts_with(ROUTE_PREFIX) {
                 self.check_name(name).err()
             } else {
-                let (name, route) = (name.to_owned(), route.to_owned());
+                let name = name.to_owned();
+                let route = route.to_owned();
                 Some(RegistrationError::RouteOutsidePrefix { name, route })
             };
             match error {

@@ -52,7 +52,9 @@ impl TraceContext {
             parts.next().filter(|part| part.len() == length && part.bytes().all(digit))
         };
         let version = hex(2).filter(|version| *version != "ff")?;
-        let (trace_id, parent_id, flags) = (hex(32)?, hex(16)?, hex(2)?);
+        let trace_id = hex(32)?;
+        let parent_id = hex(16)?;
+        let flags = hex(2)?;
         let is_zero = |id: &str| id.bytes().all(|byte| byte == b'0');
         if is_zero(trace_id) || is_zero(parent_id) || version == "00" && parts.next().is_some() {
             return None;

@@ -154,7 +154,8 @@ impl Client {
             request = request.header(json.0, json.1).body(body.to_string());
         }
         let response = request.send().await?;
-        let (status, headers) = (response.status(), response.headers().clone());
+        let status = response.status();
+        let headers = response.headers().clone();
         Ok(Reply { status, headers, body: response.bytes().await? })
     }
 }

@@ -29,7 +29,8 @@ impl<T: Copy + Default> Sorted<T> {
 
 /// Returns the mean; 0 of nothing.
 pub fn mean(values: impl IntoIterator<Item = f64>) -> f64 {
-    let (mut sum, mut n) = (0.0, 0.0);
+    let mut sum = 0.0;
+    let mut n = 0.0;
     for value in values {
         sum += value;
         n += 1.0;
@@ -41,7 +42,8 @@ pub fn mean(values: impl IntoIterator<Item = f64>) -> f64 {
 /// when they do not make a line.
 pub fn slope(points: &[(f64, f64)]) -> Option<f64> {
     let of = |value: fn(&(f64, f64)) -> f64| mean(points.iter().map(value));
-    let (mean_x, mean_y) = (of(|point| point.0), of(|point| point.1));
+    let mean_x = of(|point| point.0);
+    let mean_y = of(|point| point.1);
     let spread: f64 = points.iter().map(|(x, _)| (x - mean_x).powi(2)).sum();
     let together: f64 = points.iter().map(|(x, y)| (x - mean_x) * (y - mean_y)).sum();
     (spread > 0.0).then(|| together / spread)

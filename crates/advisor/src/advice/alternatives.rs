@@ -1,10 +1,10 @@
-//! What else helps a request that does not fit the key: a second copy of the items under another key.
+//! A second copy of the items under another key, for a request that does not fit the first.
 //!
-//! A *global secondary index* is a container that the service keeps itself. A *projection* is a
-//! container that the app keeps from the change feed, as `crates/tributary-functions/src/projection` of Tributary does. Both cost
-//! each write once more, with the other key. A projection also reads the copy before it writes, to keep
-//! a newer version. Writes that move an item in the copy, because they change its other key, cost twice:
-//! that is not counted here.
+//! A *global secondary index* is a container that the service keeps itself. A *projection* is a container that
+//! the app keeps from the change feed, such as Tributary's (`crates/tributary-functions/src/projection`). Both
+//! cost each write once more, with the other key. A projection also reads the copy before it writes, to keep
+//! a newer version. A write that changes the other key moves the item in the copy and costs twice, which is
+//! not counted here.
 
 use serde::Serialize;
 use tributary_charges::rates;
@@ -19,10 +19,10 @@ use crate::{
     request::{RequestKind, RequestOperation},
 };
 
-/// A request takes at most this share of its request units from a copy that is worth a look.
+/// The largest share of its request units that a request may take from a copy.
 const MAX_COPY_COST_SHARE: f64 = 0.8;
 
-/// As many requests get an alternative.
+/// The number of requests that get a copy.
 const MAX_COPIES: usize = 3;
 
 /// A second copy for one kind of request.
@@ -39,13 +39,13 @@ pub struct SecondCopy {
     pub then: f64,
     /// Requests a day.
     pub per_day: f64,
-    /// What the copy costs a day, where the frequency of writes is known.
+    /// The costs of the copy, where the frequency of writes is known.
     pub upkeep: Option<CopyUpkeep>,
     /// Warnings about the key of the copy.
     pub limits: Vec<&'static str>,
 }
 
-/// What a copy costs, in request units a day.
+/// The costs of a copy, in request units a day.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CopyUpkeep {
@@ -66,7 +66,7 @@ impl SecondCopy {
         self.upkeep.map(|upkeep| self.saves() > upkeep.global_secondary_index)
     }
 
-    /// Returns how many requests a day make the cheaper copy worth its cost.
+    /// Returns the number of requests a day from which on the cheaper copy pays.
     pub fn pays_from(&self) -> Option<f64> {
         let each = self.now - self.then;
         self.upkeep.filter(|_| each > 0.0).map(|upkeep| upkeep.global_secondary_index / each)
@@ -89,8 +89,8 @@ pub(super) fn alternatives(
             let fits = fits.filter(|(_, request)| {
                 request.request_units <= misfit.request_units * MAX_COPY_COST_SHARE
             });
-            // The cheapest for this request of those with the fewest limits ahead; of equals, the one whose
-            // copy is cheapest to write.
+            // Of the copies with the fewest limits, the cheapest for this request; of equals, the cheapest
+            // to write.
             let (copy, request) = fits.min_by(|(a, of_a), (b, of_b)| {
                 let by_limits = limits(a).len().cmp(&limits(b).len());
                 let by_request = of_a.request_units.total_cmp(&of_b.request_units);
@@ -116,8 +116,8 @@ pub(super) fn alternatives(
     alternatives
 }
 
-/// Returns the warnings about how a copy would be distributed. Its requests are others, so the warnings
-/// about requests do not matter.
+/// Returns the warnings about the distribution of a copy. A copy has other requests, so the warnings about
+/// requests are left out.
 fn limits(copy: &CandidateReport) -> Vec<&'static str> {
     let codes = [
         HOT_PARTITION,

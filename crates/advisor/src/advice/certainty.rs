@@ -1,7 +1,7 @@
-//! How sure the first key is, where the items are a sample: what random halves of it say.
+//! The certainty of the first key of a sample, by random halves of the sample.
 //!
-//! Of each half the first key is found as of the whole: the simplest of those that cost the same as the
-//! cheapest. The sample decides unless a mistake would be dear: in more than [`MAX_DOUBTFUL_SHARE`] of the halves
+//! The first key of each half is found as that of the whole: the simplest of the keys that cost the same as
+//! the cheapest. The sample decides unless a mistake would be dear: in more than [`MAX_DOUBTFUL_SHARE`] of the halves
 //! another key costs less by a quarter and more, which is the error of the estimates.
 
 use serde::Serialize;
@@ -9,24 +9,24 @@ use tributary_partitioning::KeyStrategy;
 
 use super::{MAX_DOUBTFUL_SHARE, RankedCandidate, SAME_COST_FACTOR};
 
-/// A key that costs so many times as much is a mistake.
+/// The factor of costs from which on a key is a mistake.
 const MISTAKE_FACTOR: f64 = 4.0 / 3.0;
 
-/// How sure the first key is.
+/// The certainty of the first key.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RankCertainty {
     /// Random halves of the sample.
     pub resamples: usize,
-    /// In so many of them the key is first, too.
+    /// The halves in which the key is first, too.
     pub first: usize,
     /// The key that is first in most of the others.
     pub runner_up: Option<RunnerUp>,
-    /// In so many of them another key costs less by a quarter and more.
+    /// The halves in which another key costs less by a quarter and more.
     pub mistakes: usize,
-    /// Whether the sample is enough to choose the key.
+    /// True when the sample is enough to choose the key.
     pub decides: bool,
-    /// Whether the sample is enough to tell the request units: nine of ten halves are within a third.
+    /// True when the sample is enough to tell the request units: nine of ten halves are within a third.
     pub tells_request_units: bool,
 }
 
@@ -36,12 +36,12 @@ pub struct RankCertainty {
 pub struct RunnerUp {
     /// The key.
     pub strategy: KeyStrategy,
-    /// In so many halves it is first.
+    /// The halves in which it is first.
     pub first: usize,
 }
 
 impl RankCertainty {
-    /// Returns how sure the first of the ranked keys is, or `None` where no sample is behind them.
+    /// Returns the certainty of the first of the ranked keys, or `None` where no sample is behind them.
     pub(super) fn new(ranked: &[RankedCandidate]) -> Option<Self> {
         let best = ranked.first()?;
         let resamples = best.report.estimates.resampled.len();

@@ -1,8 +1,8 @@
-//! How a container gets another partition key: a copy of all its items, and a change-over of the app.
+//! The change of a container to another partition key: a copy of all its items, and a change-over of the app.
 //!
-//! The service has no way to change the key of a container. There are two ways to a container with the
-//! other key: a copy job of the service, and a projection from the change feed, as `crates/tributary-functions/src/projection` of
-//! Tributary does.
+//! The service cannot change the key of a container. Two ways lead to a container with the other key: a copy job
+//! of the service, and a projection from the change feed, such as Tributary's
+//! (`crates/tributary-functions/src/projection`).
 
 use serde::Serialize;
 use tributary_charges::rates::{self, LOAD, LOAD_KB, RETURN_KB, TERM, TERMS_OF_A_VALUE};
@@ -16,7 +16,7 @@ use crate::{
     words::{about, counted},
 };
 
-/// A change that pays later than this is not made for its request units.
+/// The days within which request units alone are a reason for a change.
 const MAX_PLANNED_DAYS: f64 = 3.0 * 365.0;
 
 /// The change from one key to another.
@@ -63,7 +63,8 @@ impl KeyChange {
         let read_one = LOAD + bytes / 1_024.0 * (LOAD_KB + RETURN_KB);
         let write_one = create(estimates.requests.iter().zip(requests))
             .unwrap_or_else(|| written(bytes, container));
-        let (read, write) = (items * read_one, items * write_one);
+        let read = items * read_one;
+        let write = items * write_one;
         let saves = current.request_units.zip(best.request_units);
         let has_frequency = requests.iter().any(|request| request.frequency.is_some());
         let saves_per_day = saves.map(|(now, then)| now - then).filter(|_| has_frequency);

@@ -15,9 +15,9 @@ use crate::request::RequestKind;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ContainerDefinition {
-    /// An entry of `containers.json`, which is the `resource` of the service's own interface, too.
+    /// The entry of `containers.json`, which is the `resource` of the service's own interface, too.
     pub entry: ContainerEntry,
-    /// The paths that the app computes, each with what it is made of.
+    /// The paths that the app computes.
     pub computed: Vec<ComputedProperty>,
     /// The queries that its indexes serve.
     pub queries: Vec<IndexedQuery>,
@@ -33,7 +33,7 @@ pub struct ContainerEntry {
     pub id: String,
     /// The key.
     pub partition_key: KeyDefinition,
-    /// What is indexed.
+    /// The indexes.
     pub indexing_policy: IndexingEntry,
     /// The properties that are unique within a logical partition.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -92,7 +92,7 @@ struct UniqueKey {
 pub struct ComputedProperty {
     /// The path of the property.
     pub path: String,
-    /// What it is made of.
+    /// The parts of the key in it.
     pub made_of: String,
 }
 
@@ -166,7 +166,7 @@ fn unique_keys(unique: &[UniquenessPlan]) -> Option<UniqueKeys> {
 }
 
 impl ContainerEntry {
-    /// Returns how many paths have an index of their own, and how many composite indexes there are.
+    /// Returns the number of paths with an index of their own, and that of composite indexes.
     pub(super) fn indexes(&self) -> (usize, usize) {
         let policy = &self.indexing_policy;
         (policy.included_paths.len(), policy.composite_indexes.len())

@@ -1,4 +1,4 @@
-//! Why the best candidate is the best, in plain sentences.
+//! The reasons for the first place, in plain sentences.
 
 use tributary_tools::figures::thousands;
 
@@ -6,13 +6,13 @@ use super::{AdviceQuestion, RankCertainty, RankedCandidate, SAME_COST_FACTOR};
 use crate::report::{CreationTimes, KeyRisk};
 use crate::words::{about, counted, percent, whole};
 
-/// A risk below this part of the request units is not told.
+/// The smallest risk that is told, as a part of the request units.
 const MIN_TOLD_RISK: f64 = 0.005;
 
-/// Beyond this many days nobody plans.
+/// The days beyond which a limit is not told: a century.
 const CENTURY_DAYS: f64 = 36_500.0;
 
-/// A share of requests that is larger by this is clearly larger.
+/// The difference from which on a share of requests is clearly larger.
 const MIN_ALIGNED_DIFFERENCE: f64 = 0.1;
 
 pub(super) fn why(
@@ -90,7 +90,7 @@ fn headline(best: &RankedCandidate, n_candidates: usize) -> String {
     format!("{strategy} is the best{of}: {costs}, and {risks}.{works}")
 }
 
-/// Returns a sentence about what random halves of the sample say.
+/// Returns a sentence about the random halves of the sample.
 fn sureness(certainty: &RankCertainty) -> String {
     let RankCertainty { resamples, first, runner_up, mistakes, decides, tells_request_units } =
         certainty;
@@ -114,7 +114,7 @@ fn sureness(certainty: &RankCertainty) -> String {
     )
 }
 
-/// Returns a sentence about what the risks count as, where they count.
+/// Returns a sentence about the costs of the risks, where they cost anything.
 fn risks(best: &RankedCandidate) -> Option<String> {
     let request_units = best.request_units.filter(|units| *units > 0.0)?;
     let share = |risk: &KeyRisk| risk.request_units / request_units;
@@ -192,7 +192,7 @@ fn times(best: &RankedCandidate) -> Option<String> {
     (!sentence.is_empty()).then(|| sentence.trim_start().to_owned())
 }
 
-/// Returns when something is reached that is so many days away.
+/// Returns a number of days as a time from now.
 fn time(days: f64) -> String {
     match days {
         _ if days < 1.0 => "at once".to_owned(),
@@ -245,7 +245,7 @@ fn more_aligned<'a>(
 ) -> Option<&'a RankedCandidate> {
     let share = |standing: &RankedCandidate| standing.report.estimates.aligned.unwrap_or_default();
     let (next, rest) = others.split_first()?;
-    // Of equals the last is taken, so this is the best of them.
+    // `max_by` takes the last of equals: in reversed order, the best of them.
     let most = rest.iter().rev().max_by(|a, b| share(a).total_cmp(&share(b)))?;
     let least = share(best).max(share(next)) + MIN_ALIGNED_DIFFERENCE;
     (share(most) > least).then_some(most)

@@ -1,4 +1,4 @@
-//! The queries that a container with a key is sent, and the indexes that serve them.
+//! The queries that reach a container with a key, and the indexes that serve them.
 //!
 //! The rules are those of <https://learn.microsoft.com/azure/cosmos-db/index-policy>. `id` and `_ts` always
 //! have an index. The partition key has none in a container that excludes `/*`: without one, a query in one
@@ -23,7 +23,7 @@ use crate::request::{
 /// Properties of a composite index: a limit of the service.
 const MAX_COMPOSITE_PATHS: usize = 8;
 
-/// A query, as its index needs it to be written.
+/// A query in the form that its index serves.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct IndexedQuery {
@@ -31,7 +31,7 @@ pub struct IndexedQuery {
     pub kind: String,
     /// Its text.
     pub text: String,
-    /// How many levels of the partition key it names: with none it goes to all physical partitions.
+    /// The levels of the partition key that it names: with none it goes to all physical partitions.
     pub levels: usize,
 }
 
@@ -108,7 +108,7 @@ fn shapes<'a>(
 }
 
 impl<'a> QueryShape<'a> {
-    /// Returns the query of a request, or `None` where it is sent without one: by the id within a partition.
+    /// Returns the query of a request, or `None` for a request by the id within a partition.
     fn new(strategy: &KeyStrategy, paths: &[Path], request: &'a RequestKind) -> Option<Self> {
         let names = |level: &&Vec<Part>| level.iter().all(|part| is_named(part, request));
         let named: Vec<_> = strategy.levels().iter().take_while(names).collect();
@@ -145,7 +145,8 @@ impl<'a> QueryShape<'a> {
             let last = (order.path.clone(), order.descending);
             first.map(|path| (path.clone(), order.descending)).chain([last]).collect()
         });
-        let (levels, order) = (named.len(), order.unwrap_or_default());
+        let levels = named.len();
+        let order = order.unwrap_or_default();
         Some(Self { request, levels, equal, others, order })
     }
 
@@ -165,7 +166,7 @@ impl<'a> QueryShape<'a> {
     /// Returns the paths that need an index of their own beside the composite ones.
     fn ranges<'s>(&'s self, composites: &'s [Vec<SortedPath>]) -> impl Iterator<Item = &'s Path> {
         let is_other = |path: &Path| self.others.iter().any(|(other, _)| other == path);
-        // A filter is served by an index of which it tells all properties, the last of them in any way.
+        // An index serves a filter that names all its properties, the last of them in any way.
         let fits = |index: &&Vec<SortedPath>| {
             index.iter().enumerate().all(|(n, (path, _))| {
                 self.equal.contains(path) || (n + 1 == index.len() && is_other(path))
@@ -220,7 +221,8 @@ fn is_named(part: &Part, request: &RequestKind) -> bool {
 
 /// Returns the conditions on a property that is not compared for equality.
 fn condition(path: &Path, wanted: &RequestFilter) -> Vec<String> {
-    let (of, name) = (property(path), parameter(path));
+    let of = property(path);
+    let name = parameter(path);
     let from = || format!("{of} >= @{name}From");
     match wanted {
         RequestFilter::Last(_) => vec![from()],

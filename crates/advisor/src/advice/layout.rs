@@ -1,11 +1,11 @@
-//! Values as JSON and as Bicep: what is short stands in one line, and properties keep their order.
+//! Values as JSON and as Bicep: a short value stands in one line, and properties keep their order.
 
 use serde_json::Value;
 
-/// What stands in one line, in characters.
+/// The longest value in one line, in characters.
 const MAX_LINE_CHARACTERS: usize = 76;
 
-/// A value that is to be written.
+/// A value with its layout.
 #[derive(Debug)]
 pub(super) enum LayoutTree {
     Text(String),
@@ -15,7 +15,7 @@ pub(super) enum LayoutTree {
     Object(Vec<(&'static str, LayoutTree)>),
 }
 
-/// How it is written.
+/// The language of the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LayoutNotation {
     Json,

@@ -1,9 +1,8 @@
 //! The load of a container with a key: reads and writes apart, and the share of each physical partition
 //! now and in a year.
 //!
-//! 1. A physical partition has an equal part of all hashes. The ten busiest logical partitions are put
-//!    where their hash is, and the rest is spread evenly: what is left is many keys, or they are all among
-//!    the ten.
+//! 1. A physical partition has an equal part of all hashes. The ten busiest logical partitions are placed by
+//!    their hash. The rest is spread evenly: it is many keys, or none.
 //! 2. In a year the items have grown as stated, and the requests with them. There are as many physical
 //!    partitions as their size and their peak then need, and never fewer than now.
 
@@ -20,7 +19,7 @@ use crate::{
 
 const DAYS_OF_A_YEAR: f64 = 365.0;
 
-/// Physical partitions whose shares are told.
+/// The physical partitions whose shares are told.
 const MAX_SHARES: usize = 100;
 
 /// The load of a container with a key.
@@ -37,7 +36,7 @@ pub struct ContainerLoad {
     pub in_a_year: Option<LoadSpread>,
 }
 
-/// How the load is spread over the physical partitions.
+/// The spread of the load over the physical partitions.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LoadSpread {
@@ -60,7 +59,8 @@ impl ContainerLoad {
         items: Option<u64>,
     ) -> Option<Self> {
         estimates.by_request_units.as_ref()?;
-        let (mut reads, mut writes) = (0.0, 0.0);
+        let mut reads = 0.0;
+        let mut writes = 0.0;
         for (costs, request) in estimates.requests.iter().zip(requests) {
             let sum = if request.operation.is_read() { &mut reads } else { &mut writes };
             *sum += costs.request_units_per_day.unwrap_or_default();
@@ -72,7 +72,8 @@ impl ContainerLoad {
         let growth =
             estimates.growth.items_per_day.map(|per_day| 1.0 + per_day * DAYS_OF_A_YEAR / items);
         let in_a_year = growth.map(|growth| {
-            let (bytes, per_second) = (bytes * growth, per_second * growth);
+            let bytes = bytes * growth;
+            let per_second = per_second * growth;
             let by_size = (bytes / PHYSICAL_PARTITION_BYTES).ceil();
             let by_load = (per_second * peak(estimates) / PARTITION_REQUEST_UNITS).ceil();
             let partitions = by_size.max(by_load).max(estimates.physical_partitions);

@@ -6,9 +6,9 @@ use crate::{
     words::about,
 };
 
-/// Returns the sentence that no candidate serves the requests, or `None` where one does: it keeps each
-/// transaction in one logical partition, and most requests and queries name it. In one physical partition
-/// any key does.
+/// Returns the sentence that no candidate serves the requests, or `None` where one does. A key that serves
+/// them keeps each transaction in one logical partition, and most requests and queries name it. In one
+/// physical partition any key does.
 pub(super) fn no_key(ranked: &[RankedCandidate], alternatives: &[SecondCopy]) -> Option<String> {
     let best = ranked.first()?;
     if ranked.iter().all(|standing| !standing.works) {

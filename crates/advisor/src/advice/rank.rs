@@ -1,4 +1,4 @@
-//! Which candidate is better.
+//! The ranking of the candidates.
 
 use serde::Serialize;
 
@@ -9,20 +9,20 @@ use crate::report::CandidateReport;
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RankedCandidate {
-    /// Its place, from 1.
+    /// The place, from 1.
     pub place: usize,
-    /// Whether its transactions are in one logical partition each.
+    /// True when each transaction is in one logical partition.
     pub works: bool,
     /// Request units a day, or of one request of each kind where no frequency is known. `None` without
     /// requests.
     pub request_units: Option<f64>,
-    /// The request units, and what the risks count as; the number of warnings without requests.
+    /// The request units of requests and risks; the number of warnings without requests.
     pub score: f64,
-    /// What was measured.
+    /// The estimates and the findings.
     pub report: CandidateReport,
 }
 
-/// Returns the candidates, the best first. [`crate::advice`] says what is better.
+/// Returns the candidates in the order of [`crate::advice`], the best first.
 pub fn rank(reports: Vec<CandidateReport>) -> Vec<RankedCandidate> {
     let mut rest: Vec<_> = reports.into_iter().map(RankedCandidate::new).collect();
     rest.sort_by(|a, b| {
@@ -32,7 +32,7 @@ pub fn rank(reports: Vec<CandidateReport>) -> Vec<RankedCandidate> {
             .then(a.share().total_cmp(&b.share()))
     });
     let mut ranked: Vec<RankedCandidate> = Vec::with_capacity(rest.len());
-    // Those that cost the same as the cheapest of the rest are a group, and the simplest leads it.
+    // Candidates that cost the same as the cheapest of the rest are a group. The simplest leads it.
     while let Some(cheapest) = rest.first() {
         let ties: Vec<_> = rest.iter().map(|other| cheapest.costs_the_same(other)).collect();
         let mut group = Vec::new();
@@ -62,13 +62,13 @@ impl RankedCandidate {
         }
     }
 
-    /// Returns the largest share of one partition, where nothing else tells the candidates apart.
+    /// Returns the largest share of one partition where there are no requests, otherwise 0.
     fn share(&self) -> f64 {
         if self.request_units.is_some() { 0.0 } else { self.report.estimates.by_bytes.largest }
     }
 
-    /// Returns true if a key that seems dearer is not so for sure: in some of the random halves of a
-    /// sample it is not.
+    /// Returns true if a key that seems dearer may cost the same: within the error of the estimates, or in
+    /// some of the random halves of a sample.
     fn costs_the_same(&self, dearer: &Self) -> bool {
         let halves = self.report.estimates.resampled.iter().zip(&dearer.report.estimates.resampled);
         let n_not_dearer =
@@ -80,7 +80,7 @@ impl RankedCandidate {
             && dearer.share() <= self.share() * SAME_COST_FACTOR
     }
 
-    /// Returns the order of keys that cost the same.
+    /// Compares two keys that cost the same: the simpler is less.
     pub(super) fn simpler(&self, other: &Self) -> std::cmp::Ordering {
         let aligned = |one: &Self| one.report.estimates.aligned.unwrap_or(0.0);
         let complexity = |one: &Self| complexity(&one.report.estimates.strategy);

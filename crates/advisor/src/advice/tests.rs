@@ -50,7 +50,7 @@ fn indexes(strategy: &str, requests: &[Value]) -> (Vec<String>, Vec<String>) {
 /// <https://learn.microsoft.com/azure/cosmos-db/index-policy>: the partition key, unless it is `/id`, is not
 /// indexed by itself.
 #[test]
-fn what_queries_ask_for_and_the_key_are_indexed() {
+fn properties_of_queries_and_the_key_are_indexed() {
     let requests = [
         json!({"kind": "a", "operation": "query", "filters": {"/userId": "?"}, "orderBy": "/createdAt desc"}),
         json!({"kind": "b", "operation": "query", "filters": {"/tag": "?", "/at": {"last": "1 day"}}}),
@@ -164,7 +164,7 @@ fn items() -> String {
 }
 
 #[test]
-fn of_equals_the_simplest_and_then_the_one_with_fewer_warnings_is_first() {
+fn the_simplest_of_equals_and_then_the_one_with_fewer_warnings_is_first() {
     let query = json!({"kind": "items of a user", "operation": "query", "filters": {"/user": "?"},
         "frequency": {"perDay": 1000}});
     let reports = reports(&items(), &["/id", "/user in 200 buckets", "/user"], &[query]);

@@ -1,4 +1,4 @@
-//! Values that must be unique, and how a container with a key keeps them so.
+//! Values that must be unique, and the means of a container to keep them unique.
 //!
 //! The service keeps values unique within a logical partition: by a unique key of the container, which is
 //! set when the container is created and never after, or by the id. Where items with the same values always
@@ -24,13 +24,13 @@ const MAX_PATHS: usize = 16;
 #[serde(try_from = "String", into = "String")]
 pub struct UniqueProperties(Vec<Path>);
 
-/// How a container with a key keeps values unique.
+/// The means by which a container with a key keeps values unique.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct UniquenessPlan {
     /// The properties.
     pub properties: UniqueProperties,
-    /// The paths of the unique key that keeps them so. `None` where the id does, or nothing in the
+    /// The paths of the unique key that keeps them unique. `None` where the id does, or nothing in the
     /// container can.
     pub unique_key: Option<Vec<Path>>,
     /// The consequences, as sentences.
@@ -45,7 +45,7 @@ impl UniqueProperties {
 }
 
 impl UniquenessPlan {
-    /// Returns how a container with this key keeps these values unique, and what that costs the requests.
+    /// Returns the means of a container with this key to keep these values unique, and their costs.
     pub(super) fn new(
         unique: &UniqueProperties,
         strategy: &KeyStrategy,
@@ -109,7 +109,7 @@ impl FromStr for UniqueProperties {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        // A comma within quotation marks is not followed by a slash in any sensible name.
+        // No sensible name has a comma that is followed by a slash.
         let paths = text.split(",/").enumerate().map(|(n, path)| match n {
             0 => path.parse(),
             _ => format!("/{path}").parse(),

@@ -13,7 +13,7 @@ use tributary_partition::{
 
 use super::{advise_arguments::AdviseArguments, input, run_analysis};
 
-/// What is printed as JSON.
+/// The printed JSON.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct AdviceOutput<'a> {
@@ -71,7 +71,7 @@ fn write(path: &std::path::Path, text: &str) -> anyhow::Result<()> {
     fs::write(path, text).with_context(|| format!("{} cannot be written", path.display()))
 }
 
-/// Prints to stdout. A reader that has seen enough, such as `head`, is no error.
+/// Prints to stdout. A closed pipe, such as that of `head`, is no error.
 fn print(text: &str) -> anyhow::Result<()> {
     match anstream::stdout().lock().write_all(text.as_bytes()) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {

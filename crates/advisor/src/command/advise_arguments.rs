@@ -6,7 +6,7 @@ use clap::Args;
 use tributary_partition::advice::UniqueProperties;
 use tributary_partitioning::{KeyStrategy, path::Path};
 
-/// Ranks partition keys for a container, by what they do to your own items and requests.
+/// Ranks partition keys for a container by the costs of your own items and requests.
 ///
 /// Nothing leaves this machine: the items are a file, the requests are a file, the request units are
 /// estimated by the formulas of Tributary's local Cosmos DB endpoint.
@@ -34,11 +34,11 @@ pub(crate) struct AdviseArguments {
     #[arg(long, help_heading = "Your data", value_name = "FILE", num_args = 1..)]
     pub traffic: Vec<PathBuf>,
 
-    /// The days that --traffic is about, where its rows do not tell it.
+    /// The days of --traffic, where its rows have no times.
     #[arg(long, help_heading = "Your data", value_name = "N", requires = "traffic", value_parser = positive)]
     pub days: Option<f64>,
 
-    /// Choose without data, from what is known of it: a TOML file, all of whose lines are optional.
+    /// Choose without data, by its characteristics: a TOML file in which each line is optional.
     #[arg(long, help_heading = "Your data", value_name = "FILE", conflicts_with_all = ["items", "requests", "traffic", "candidate", "unique"])]
     pub characteristics: Option<PathBuf>,
 
@@ -46,20 +46,20 @@ pub(crate) struct AdviseArguments {
     #[arg(long, help_heading = "Keys", value_name = "KEY")]
     pub candidate: Vec<KeyStrategy>,
 
-    /// The key that the container has. A warning about it is exit code 1.
+    /// The current key of the container. A warning about it is exit code 1.
     #[arg(long, help_heading = "Keys", value_name = "KEY")]
     pub current: Option<KeyStrategy>,
 
-    /// Properties whose values must come once in the container, such as /email or '/tenantId,/email'. How the
-    /// first key keeps them unique is told.
+    /// Properties whose values must be unique in the container, such as /email or '/tenantId,/email'. The advice
+    /// says how the first key keeps them unique.
     #[arg(long, help_heading = "Keys", value_name = "PATHS")]
     pub unique: Vec<UniqueProperties>,
 
-    /// Propose at most so many keys.
+    /// The most keys to propose.
     #[arg(long, help_heading = "Keys", value_name = "N", default_value_t = 12, value_parser = clap::value_parser!(u16).range(1..=100))]
     pub most: u16,
 
-    /// The name of the container: in what is printed, in --containers, and in --traffic.
+    /// The name of the container in the output, in --containers and in --traffic.
     #[arg(long, help_heading = "The container", value_name = "NAME")]
     pub container: Option<String>,
 
@@ -71,7 +71,7 @@ pub(crate) struct AdviseArguments {
     #[arg(long, help_heading = "The container", value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub items_in_container: Option<u64>,
 
-    /// How the file was drawn from the container of --items-in-container: `items`, each at random; `keys`,
+    /// The draw of the file from the container of --items-in-container: `items`, each at random; `keys`,
     /// whole logical partitions of --current at random; or a key, such as /userId, whole values of it.
     ///
     /// A container that is to grow: `items` where each key gets more of them, `keys` where keys are added.
@@ -141,7 +141,7 @@ Exit codes
   2  the input cannot be used
   3  the sample does not decide";
 
-/// How the items were drawn from the container.
+/// The draw of the items from the container.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum SampledBy {
     Items,

@@ -17,7 +17,7 @@ use tributary_partitioning::KeyStrategy;
 
 use super::advise_arguments::AdviseArguments;
 
-/// What is known beside the items.
+/// The input of `advise` beside the items.
 pub(crate) struct AdviseInput {
     pub(crate) requests: Vec<RequestKind>,
     pub(crate) current: Option<KeyStrategy>,
@@ -26,7 +26,7 @@ pub(crate) struct AdviseInput {
     pub(crate) reads: Option<ObservedReads>,
 }
 
-/// The file of containers, as far as it matters here.
+/// The file of containers: the parts that the advisor reads.
 #[derive(Deserialize)]
 struct ContainersFile {
     containers: Vec<ListedContainer>,
@@ -102,7 +102,7 @@ impl AdviseInput {
     }
 }
 
-/// Returns the text of a file.
+/// Reads the text of a file.
 pub(crate) fn text(path: &Path) -> anyhow::Result<String> {
     fs::read_to_string(path).with_context(|| format!("{} cannot be read", path.display()))
 }

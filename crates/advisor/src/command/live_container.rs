@@ -6,8 +6,8 @@ use anyhow::Context;
 use clap::Args;
 use tributary_partition::monitor::{LiveContainer, connect};
 
-/// Read where `--cosmos` is not given: a key on the command line is in the history of the shell and in the
-/// list of processes.
+/// The environment variable with the connection, where `--cosmos` is not given. A key on the command line
+/// would be in the history of the shell and in the list of processes.
 const CONNECTION_VARIABLE: &str = "COSMOS_CONNECTION";
 
 #[derive(Debug, Args)]

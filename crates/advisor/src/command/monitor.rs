@@ -18,10 +18,10 @@ use super::live_container::ContainerArguments;
 /// Clears a terminal, and goes to its first line.
 const CLEAR_SCREEN: &str = "\x1b[2J\x1b[H";
 
-/// Reports what the partitions of a live container hold and what they are used for.
+/// Reports the sizes and the use of the partitions of a live container.
 ///
-/// It reads the items, which costs request units: about 0.3 for each KB by the model of Tributary's local endpoint. Bound them by
-/// --max-request-units or --sample. Where the account has priorities, all requests have the low one.
+/// The scan reads the items, which costs request units: about 0.3 for each KB by the model of Tributary's local
+/// endpoint. --max-request-units and --sample bound them. Where the account has priorities, all requests have the low one.
 ///
 /// Exit code: 0; 1 when something is wrong (not with --watch); 2 for input that cannot be used.
 #[derive(Debug, Args)]
@@ -37,7 +37,7 @@ pub(crate) struct MonitorArguments {
     #[arg(long, value_name = "RU")]
     max_request_units: Option<f64>,
 
-    /// What is known of the requests: lines of Tributary's handler, or rows of the diagnostic tables
+    /// The telemetry of the requests: lines of Tributary's handler, or rows of the diagnostic tables
     /// CDBPartitionKeyRUConsumption, CDBPartitionKeyStatistics, CDBQueryRuntimeStatistics, as CSV or JSON. Can
     /// be given several times.
     #[arg(long, value_name = "FILE")]
@@ -60,30 +60,31 @@ pub(crate) fn run(arguments: &MonitorArguments) -> anyhow::Result<ExitCode> {
     runtime.block_on(async {
         tokio::select! {
             is_wrong = monitor(arguments) => Ok(u8::from(is_wrong?).into()),
-            // What a watch is ended by; a scan that was not to be repeated has no result then.
+            // Ctrl-C is the end of a watch. A single scan has no result then.
             _ = tokio::signal::ctrl_c() => Ok(if arguments.watch.is_some() { 0 } else { 2 }.into()),
         }
     })
 }
 
-/// Returns true when something is wrong, and a watch does not ask for that.
+/// Returns true when there is a warning. A watch always returns false.
 async fn monitor(arguments: &MonitorArguments) -> anyhow::Result<bool> {
     let most = arguments.max_request_units;
     ensure!(most.is_none_or(|most| most > 0.0), "--max-request-units must be more than 0");
     let container = arguments.live.open().await?;
-    let (mut spent, mut rounds) = (0.0, 0_u64);
+    let mut spent = 0.0;
+    let mut rounds = 0_u64;
     loop {
         let left = most.map(|most| most - spent);
         let limits = ScanLimits { items: arguments.sample, request_units: left };
         let measured = measure(&container, limits, &arguments.telemetry, &mut spent).await;
         let Some(seconds) = arguments.watch else {
             let metrics = measured?;
-            print(&shown(&metrics, arguments)?)?;
+            print(&rendered(&metrics, arguments)?)?;
             return Ok(metrics.has_warning());
         };
         match measured {
-            Ok(metrics) => print(&shown(&metrics, arguments)?)?,
-            // A watch goes on: the store may be away for a while, and a file be half written.
+            Ok(metrics) => print(&rendered(&metrics, arguments)?)?,
+            // A watch continues: the store may be unavailable for a while, and a file half written.
             Err(error) if rounds > 0 => say(&format!("error: {error:#}")),
             Err(error) => return Err(error),
         }
@@ -96,7 +97,7 @@ async fn monitor(arguments: &MonitorArguments) -> anyhow::Result<bool> {
     }
 }
 
-/// Adds what the scan costs to `spent`, also when it fails.
+/// Scans the container, and adds the costs to `spent`, also when the scan fails.
 async fn measure(
     container: &LiveContainer,
     limits: ScanLimits,
@@ -110,7 +111,8 @@ async fn measure(
     let progress = |scan: &ContainerScan| {
         *spent = before + scan.request_units;
         if is_seen {
-            let (items, units) = (scan.items, scan.request_units);
+            let items = scan.items;
+            let units = scan.request_units;
             let _ = write!(stderr(), "\r{items} items, {units:.0} request units ");
         }
     };
@@ -122,7 +124,7 @@ async fn measure(
     Ok(PartitionMetrics::new(container, scan, items, telemetry))
 }
 
-fn shown(metrics: &PartitionMetrics, arguments: &MonitorArguments) -> anyhow::Result<String> {
+fn rendered(metrics: &PartitionMetrics, arguments: &MonitorArguments) -> anyhow::Result<String> {
     let is_repeated = arguments.watch.is_some();
     Ok(match (arguments.json, is_repeated, stdout().is_terminal()) {
         (true, false, _) => serde_json::to_string_pretty(metrics)? + "\n",
@@ -133,12 +135,12 @@ fn shown(metrics: &PartitionMetrics, arguments: &MonitorArguments) -> anyhow::Re
     })
 }
 
-/// Says something to the person. A closed stderr is not an error.
+/// Writes a line to stderr. A closed stderr is not an error.
 pub(super) fn say(text: &str) {
     let _ = writeln!(stderr(), "{text}");
 }
 
-/// Prints to stdout. A reader that has seen enough, such as `head`, ends the program.
+/// Prints to stdout. A closed pipe, such as that of `head`, ends the program.
 fn print(text: &str) -> anyhow::Result<()> {
     let mut out = stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {

@@ -1,7 +1,7 @@
-//! The properties that requests and keys name, against those that the items have.
+//! A check of the properties that requests and keys name against those of the items.
 //!
 //! A misspelt property is in no item: a request by it finds nothing, and a key of it is the same for all
-//! items. Both would be believed, and give another key.
+//! items. Either would give wrong advice without an error.
 
 use std::collections::BTreeMap;
 
@@ -9,17 +9,17 @@ use anyhow::bail;
 use tributary_partition::{RequestKind, propose::ItemProfile, sample::SampleItem};
 use tributary_partitioning::{KeyStrategy, path::Path};
 
-/// Below this share of the items, a property is told to be rare.
+/// The share of the items below which a property is rare.
 const MIN_USUAL_SHARE: f64 = 0.5;
 
 /// Properties that a message lists.
 const MAX_LISTED: usize = 8;
 
-/// The named properties, and how many items have them.
+/// The named properties, and the numbers of items that have them.
 pub(crate) struct NamedProperties {
     profile: ItemProfile,
     named: BTreeMap<Path, NameOrigin>,
-    /// Of those that the profile does not know: the items of the whole sample that have it.
+    /// The items of the whole sample with a property that the profile lacks.
     counted: BTreeMap<Path, usize>,
     /// Items of the whole sample.
     n_items: usize,
@@ -28,13 +28,13 @@ pub(crate) struct NamedProperties {
 /// The origin of a name.
 struct NameOrigin {
     by: String,
-    /// True for a name that a person has written. A query that was measured may be by a property that no item
-    /// has any more.
+    /// True for a name in the user's own input. Measured traffic may name a property that no item has any
+    /// more.
     is_written: bool,
 }
 
 impl NamedProperties {
-    /// Begins with a part of the sample.
+    /// Creates the check from a part of the sample.
     pub(crate) fn new(part: &[SampleItem]) -> Self {
         let mut profile = ItemProfile::default();
         for item in part {
@@ -43,7 +43,7 @@ impl NamedProperties {
         Self { profile, named: BTreeMap::new(), counted: BTreeMap::new(), n_items: 0 }
     }
 
-    /// Adds the properties by which a request finds or sorts items. Those that it sets need not be there yet.
+    /// Adds the properties by which a request finds or sorts items. Items may lack the properties that it sets.
     pub(crate) fn name_in_request(&mut self, request: &RequestKind, is_written: bool) {
         let by = format!("the request \"{}\"", request.kind);
         let order = request.order_by.as_ref().map(|order| &order.path);
@@ -134,7 +134,7 @@ impl NamedProperties {
         self.profile.path(path).map_or(0, |seen| seen.present)
     }
 
-    /// Returns what may be meant by a path that no item has.
+    /// Returns a suggestion for a path that no item has.
     fn instead(&self, path: &Path) -> String {
         let mut paths: Vec<&Path> = self.profile.paths().map(|(path, _)| path).collect();
         let distance =
@@ -156,7 +156,7 @@ impl NamedProperties {
     }
 }
 
-/// Returns a path without what notations differ in: `userID`, `user_id`, `user-id`.
+/// Returns a path in a common notation: `userID`, `user_id` and `user-id` are the same.
 fn notation(path: &Path) -> String {
     let letters = path.to_string().to_lowercase();
     letters.chars().filter(|letter| !"_-\" ".contains(*letter)).collect()

@@ -25,10 +25,10 @@ use super::{
 /// Kinds of reads for which a second copy is measured.
 const MAX_COPIED_READS: usize = 8;
 
-/// What stands for stdin.
+/// The path that stands for stdin.
 const STDIN: &str = "-";
 
-/// A source of items: its name, and what is to be read.
+/// A source of items: its name and its text.
 type ItemSource = (String, Box<dyn BufRead>);
 
 pub(crate) fn run(input: &AdviseInput, arguments: &AdviseArguments) -> anyhow::Result<Advice> {
@@ -53,7 +53,7 @@ pub(crate) fn run(input: &AdviseInput, arguments: &AdviseArguments) -> anyhow::R
     let mut seen = std::collections::HashSet::new();
     candidates.retain(|candidate| seen.insert(candidate.clone()));
     if candidates.is_empty() {
-        // Where items cannot be read, that is the reason.
+        // An item that cannot be read is the first error to report.
         analyse(Vec::new(), input, options, sources, &mut properties)?;
         bail!("the items have no property of which a key can be made: name one by --candidate");
     }
@@ -130,7 +130,8 @@ fn analyse(
 ) -> anyhow::Result<Vec<CandidateReport>> {
     let in_container = options.items_in_container;
     let mut counts = SampleCounts::new(candidates, input.requests.clone(), options);
-    let (mut n_items, mut n_bytes) = (0, 0);
+    let mut n_items = 0;
+    let mut n_bytes = 0;
     for (name, from) in sources {
         let before = SampleProgress { items: n_items, bytes: n_bytes };
         let read = sample::read(from, |items, progress| {
@@ -191,8 +192,8 @@ fn open(paths: &[PathBuf]) -> anyhow::Result<(Vec<SampleItem>, Vec<ItemSource>)>
     Ok((part, sources))
 }
 
-/// Returns keys for each kind of read: the properties that it compares, and with the month of the time of
-/// which it wants a range.
+/// Returns two keys for each kind of read: the properties that it compares, and the same with the month of
+/// the time whose range it asks for.
 fn copies(input: &AdviseInput) -> Vec<KeyStrategy> {
     let is_range = |wanted: &RequestFilter| {
         matches!(wanted, RequestFilter::Last(_) | RequestFilter::Fixed(Condition::Range(_)))
@@ -211,7 +212,7 @@ fn copies(input: &AdviseInput) -> Vec<KeyStrategy> {
     keys.flatten().filter_map(|key| key.parse().ok()).collect()
 }
 
-/// Shows how far reading is, on a terminal. A closed stderr is not an error.
+/// Shows the progress on a terminal. A closed stderr is not an error.
 fn show(items: u64, bytes: u64) {
     let mut stderr = io::stderr();
     if stderr.is_terminal() {

@@ -30,16 +30,16 @@ pub(crate) struct SampleArguments {
     #[command(flatten)]
     live: ContainerArguments,
 
-    /// What is drawn at random: whole keys, each with all its items (of a hierarchical key, whole values of
+    /// The unit of the draw: whole keys, each with all its items (of a hierarchical key, whole values of
     /// its first level); or single items, by the ends of their ids.
     #[arg(long, value_enum, default_value_t = DrawnUnit::Keys)]
     draw: DrawnUnit,
 
-    /// What the sample may cost.
+    /// The most request units of the sample.
     #[arg(long, value_name = "RU", default_value_t = 5_000.0, value_parser = request_units)]
     max_request_units: f64,
 
-    /// Draw what an earlier run with this number has drawn. Otherwise by chance; the number is printed.
+    /// The seed of the draw. The same seed draws the same sample; without one it is random, and printed.
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
 
@@ -47,7 +47,7 @@ pub(crate) struct SampleArguments {
     #[arg(long, value_name = "FILE")]
     output: PathBuf,
 
-    /// Replace a file that is there.
+    /// Replace an existing file.
     #[arg(long)]
     force: bool,
 }
@@ -58,7 +58,7 @@ enum DrawnUnit {
     Items,
 }
 
-/// Reads a bound that is enough for a few pages.
+/// Parses a bound that is enough for a few pages.
 fn request_units(text: &str) -> Result<f64, String> {
     let number = text.parse().ok().filter(|units: &f64| units.is_finite());
     number
@@ -72,7 +72,7 @@ pub(crate) fn run(arguments: &SampleArguments) -> anyhow::Result<ExitCode> {
     runtime.block_on(async {
         tokio::select! {
             code = sample(arguments) => code,
-            // The file under its temporary name goes with the future.
+            // Dropping the future deletes the temporary file.
             _ = tokio::signal::ctrl_c() => bail!("interrupted: no sample was written"),
         }
     })
@@ -92,7 +92,8 @@ async fn sample(arguments: &SampleArguments) -> anyhow::Result<ExitCode> {
     let step = |step: SampleStep<'_>, drawn: &DrawnSample| {
         if is_seen && shown < drawn.requests {
             shown = drawn.requests;
-            let (items, units) = (drawn.items, drawn.request_units);
+            let items = drawn.items;
+            let units = drawn.request_units;
             let _ = write!(stderr(), "\r{items} items, {units:.0} request units ");
         }
         output.take(step)
@@ -102,21 +103,21 @@ async fn sample(arguments: &SampleArguments) -> anyhow::Result<ExitCode> {
         let _ = write!(stderr(), "\r\x1b[K");
     }
     let drawn = drawn?;
-    ensure!(drawn.items > 0, "{}", nothing(&drawn));
-    let text = told(&drawn, &container, draw, arguments);
+    ensure!(drawn.items > 0, "{}", empty_sample_reason(&drawn));
+    let text = summary(&drawn, &container, draw, arguments);
     let is_stdout = output.is_stdout();
     output.finish()?;
     if is_stdout {
         say(text.trim_end());
     } else {
-        // A closed stdout is not an error: the sample is there.
+        // A closed stdout is not an error: the sample is complete.
         let _ = stdout().write_all(text.as_bytes());
     }
     Ok(ExitCode::from(u8::from(drawn.left_out.is_some())))
 }
 
-/// Returns why there is no sample.
-fn nothing(drawn: &DrawnSample) -> String {
+/// Returns the reason for a missing sample.
+fn empty_sample_reason(drawn: &DrawnSample) -> String {
     let units = drawn.request_units;
     match &drawn.left_out {
         Some(left_out) => format!(
@@ -136,8 +137,8 @@ fn nothing(drawn: &DrawnSample) -> String {
     }
 }
 
-/// Returns what was drawn, and the command to run next.
-fn told(
+/// Returns a description of the sample, and the command to run next.
+fn summary(
     drawn: &DrawnSample,
     container: &LiveContainer,
     draw: DrawSettings,
@@ -220,7 +221,7 @@ fn thousands_of(n: u64) -> String {
     thousands(usize::try_from(n).unwrap_or(usize::MAX))
 }
 
-/// The file of the sample. It has another name until it is complete, and goes with the program if it never is.
+/// The file of the sample. It has a temporary name until it is complete, and is deleted if it never is.
 struct SampleFile {
     file: BufWriter<NamedTempFile>,
     /// Bytes of the portions that were kept.
@@ -231,7 +232,7 @@ struct SampleFile {
 }
 
 impl SampleFile {
-    /// Refuses what cannot be written before anything is spent.
+    /// Creates the file, or refuses it before any request unit is spent.
     fn new(path: &Path, force: bool) -> anyhow::Result<Self> {
         let is_stdout = path == Path::new("-");
         ensure!(!path.is_dir(), "{} is a folder; --output takes a file", path.display());

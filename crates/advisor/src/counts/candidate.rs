@@ -1,4 +1,4 @@
-//! What one candidate counts of the items.
+//! The counts of one candidate.
 
 use datasketches::tuple::{
     SummaryPolicy, SummaryUpdatePolicy, TupleEntry, TupleSketch, TupleSketchBuilder,
@@ -16,10 +16,10 @@ use crate::{
     sketch::{KeyCounts, UniformSample},
 };
 
-/// Writes that are kept to see hot partitions over time.
+/// The writes that are kept, to find hot partitions over time.
 const MAX_WRITE_EVENTS: usize = 1 << 15;
 
-/// The base-2 logarithm of the number of ids that are watched for changes of their key.
+/// The base-2 logarithm of the number of ids that are checked for changes of their key.
 const LG_WATCHED_IDS: u8 = 12;
 
 /// The limit of the service for the value of a partition key, in bytes.
@@ -35,26 +35,26 @@ pub(crate) struct CandidateCounts {
     /// Items and bytes by key.
     pub(crate) partitions: KeyCounts<()>,
     pub(crate) keys: KeyDefects,
-    /// When which key was written.
+    /// The writes: times and keys.
     pub(crate) events: UniformSample<WriteEvent>,
     pub(crate) n_items: u64,
     pub(crate) bytes: u64,
     versions: TupleSketch<FirstKeyPolicy>,
-    /// Where the items are whose keys are read as measured.
+    /// The partitions with items of keys whose reads were measured.
     pub(crate) hot: ObservedPartitions,
 }
 
 /// A write.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WriteEvent {
-    /// In seconds since 1970.
+    /// The time in seconds since 1970.
     pub(crate) time: i64,
     /// The hash of its key, and of the parts of the key that are no period.
     pub(crate) key: u64,
     pub(crate) entity: u64,
 }
 
-/// Whether the versions of an item have one key.
+/// The keys of the versions of an item.
 #[derive(Clone, Copy, Debug)]
 struct ItemVersions {
     first: u64,
@@ -136,7 +136,7 @@ impl CandidateCounts {
     }
 
     fn add_key(&mut self, hash: u64, item: &PreparedItem<'_>) {
-        // An item in this state has a key.
+        // In this state the item has a key.
         let key = || self.strategy.key(item.value).unwrap_or_default();
         self.partitions.add(hash, key, item.bytes, item.cluster, |()| {});
         if let Some(number) = item.observed {
@@ -151,7 +151,7 @@ impl CandidateCounts {
         }
     }
 
-    /// Returns the writes whose time can be believed.
+    /// Returns the writes without outliers of the time.
     pub(crate) fn writes(&self) -> Vec<WriteEvent> {
         let all = || self.events.iter().copied();
         let believed = times::believed(all().map(|event| event.time).collect());
@@ -159,12 +159,12 @@ impl CandidateCounts {
         all().filter(|event| (oldest..=newest).contains(&event.time)).collect()
     }
 
-    /// Returns true if the app stores the key, or a level of it: it is no property as it is.
+    /// Returns true if the app computes and stores the key or a level of it.
     pub(crate) fn is_computed(&self) -> bool {
         self.strategy.levels().iter().any(|level| !matches!(level.as_slice(), [Part::Value(_)]))
     }
 
-    /// Returns how many of the watched ids come several times, and how many of these with several keys.
+    /// Returns the number of watched ids that come several times, and the number of these with several keys.
     pub(crate) fn repeated_ids(&self) -> (u64, u64) {
         self.versions.iter().map(TupleEntry::summary).fold((0, 0), |(repeated, changed), id| {
             (repeated + u64::from(id.n > 1), changed + u64::from(id.changed))

@@ -1,8 +1,8 @@
-//! The parts of the candidates' keys, each made once for an item however many candidates have it, and the
-//! properties of which they and the requests are made, each found once.
+//! The parts of the candidates' keys, computed once for each item, and the properties that keys and requests
+//! name, each found once.
 //!
-//! A candidate tells keys apart by a hash of the hashes of its parts, and makes a key itself only where
-//! it is kept.
+//! A candidate distinguishes keys by a hash of the hashes of their parts. It makes a whole key only where the
+//! key is kept.
 
 use std::hash::{Hash, Hasher};
 
@@ -33,19 +33,19 @@ struct KeyProperty {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ItemField<'a> {
     pub(crate) value: Option<&'a Value>,
-    /// The moment that it means, where it is used as a time.
+    /// The value as a moment, where it is used as a time.
     moment: Option<OffsetDateTime>,
 }
 
-/// How a part is used: `1` and `"1"` are two values alone, and one text in a joined level.
+/// The use of a part: `1` and `"1"` are two values alone, and one text in a joined level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum PartUse {
     Alone,
     Joined,
 }
 
-/// The columns of a candidate, by level. With a class, the parts of a key depend on the item: then a key
-/// is made for each item.
+/// The columns of a candidate, by level. With a class, the parts of a key depend on the item: a key is made
+/// for each item.
 #[derive(Debug)]
 pub(crate) enum CandidateColumns {
     /// With the columns that are no period.
@@ -61,11 +61,11 @@ pub(crate) struct KeyCell {
     state: KeyState,
 }
 
-/// What became of a part, or of a key: the worst of its parts.
+/// The state of a part, or of a key: the worst of its parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum KeyState {
     Value,
-    /// The service has a key for it: all such items are in one partition.
+    /// `null`, for which the service has a key: all such items are in one partition.
     Null,
     /// As [`KeyState::Null`].
     Undefined,
@@ -76,7 +76,7 @@ pub(crate) enum KeyState {
 }
 
 impl KeyColumns {
-    /// Returns the columns of a candidate, and adds those that are new.
+    /// Returns the columns of a candidate, and adds new ones.
     pub(crate) fn of(&mut self, strategy: &KeyStrategy) -> CandidateColumns {
         if strategy.classes().is_some() {
             return CandidateColumns::Classed(strategy.clone());
@@ -226,7 +226,7 @@ impl From<KeyError> for KeyState {
 }
 
 impl CandidateColumns {
-    /// Returns the hash of the parts of the key that are no period. With a class there are none.
+    /// Returns the hash of the parts of the key that are no period; 0 with a class.
     pub(crate) fn entity(&self, cells: &[KeyCell]) -> u64 {
         let Self::Levels(_, columns) = self else { return 0 };
         let cells = columns.iter().filter_map(|column| cells.get(*column));
@@ -240,7 +240,8 @@ impl CandidateColumns {
             Self::Classed(strategy) => return classed_key(strategy, item),
         };
         let mut hasher = XxHash64::with_seed(0);
-        let (mut longest, mut worst) = (0, KeyState::Value);
+        let mut longest = 0;
+        let mut worst = KeyState::Value;
         for level in levels {
             let mut length = 0;
             for cell in level.iter().filter_map(|column| cells.get(*column)) {

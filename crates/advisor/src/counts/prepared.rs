@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::columns::{ItemField, KeyCell};
 
-/// An item, and what does not depend on a candidate.
+/// An item and its properties that depend on no candidate.
 #[derive(Debug)]
 pub(crate) struct PreparedItem<'a> {
     pub(crate) value: &'a Value,
@@ -12,20 +12,20 @@ pub(crate) struct PreparedItem<'a> {
     pub(crate) fields: Vec<ItemField<'a>>,
     /// The parts of the candidates' keys.
     pub(crate) cells: Vec<KeyCell>,
-    /// Its size as it is in the sample.
+    /// The size in the sample.
     pub(crate) bytes: u64,
-    /// Its size with the system's properties: that of an answer.
+    /// The size with the system's properties: that of an answer.
     pub(crate) stored_bytes: u64,
-    /// A hash that chooses it or not where some items stand for all: of its identity and time, so that
-    /// the order of the items decides nothing; of its number where it has no id.
+    /// A hash that decides whether the item is among those that stand for all: of its identity and time, so
+    /// that the order of the items has no effect; of its number where it has no id.
     pub(crate) draw: u64,
-    /// When it was written, in seconds since 1970.
+    /// The time of creation, in seconds since 1970.
     pub(crate) time: Option<i64>,
-    /// The same for items that were drawn together.
+    /// A hash that items share that were drawn together.
     pub(crate) cluster: u32,
-    /// The same for versions of one item. `None` without an id.
+    /// A hash that versions of one item share. `None` without an id.
     pub(crate) identity: Option<u64>,
-    /// The number of its current key, where reads of that were measured.
+    /// The number of its current key, where reads of the key were measured.
     pub(crate) observed: Option<usize>,
     /// Request units of its point read.
     pub(crate) read: f64,

@@ -1,4 +1,4 @@
-//! What one kind of request counts of the items.
+//! The counts of one kind of request.
 
 use std::{
     collections::BTreeMap,
@@ -17,34 +17,34 @@ use crate::{
     unseen::GroupSizes,
 };
 
-/// Requests that are drawn from the sample.
+/// The number of requests that are drawn from the sample.
 const MAX_DRAWN_REQUESTS: usize = 64;
 
-/// Times that are kept to tell which can be believed.
+/// The number of times that are kept to find outliers.
 const MAX_KEPT_TIMES: usize = 4_096;
 
-/// The time of `{"last": …}` is counted in slots of this part of it.
+/// The slots in which the time of `{"last": …}` is counted.
 const WINDOW_SLOTS: i64 = 32;
 
-/// A kind of request, and what it would find.
+/// A kind of request and the items that it finds.
 #[derive(Debug)]
 pub(crate) struct RequestCounts {
     pub(crate) request: RequestKind,
-    /// The numbers of properties, with what they have to be.
+    /// The numbers of properties, with their conditions.
     fixed: Vec<(usize, Condition)>,
     pub(crate) drawn: Vec<Path>,
     drawn_fields: Vec<usize>,
     /// The number of a property, and a time in seconds.
     pub(crate) last: Option<(usize, i64)>,
-    /// Items with the same drawn values, as far as the fixed conditions let them through.
+    /// Items with the same drawn values, of those that meet the fixed conditions.
     groups: Option<KeyCounts<TimeSlots>>,
     /// Drawn values, in the order of the paths.
     pub(crate) draws: UniformSample<Vec<KeyValue>>,
     pub(crate) found: FoundItems,
-    /// The same of the items that each write of a transaction is about.
+    /// The same sums of the items of each write of a transaction.
     pub(crate) written: Vec<FoundItems>,
     newest: i64,
-    /// Some of the times of which `last` is a part.
+    /// A sample of the times to which `last` applies.
     times: UniformSample<i64>,
 }
 
@@ -59,17 +59,19 @@ pub(crate) struct FoundItems {
     pub(crate) create: f64,
 }
 
-/// How many items by time: the number of a slot, and its items.
+/// Items by time: the number of a slot, and its items.
 #[derive(Clone, Debug, Default)]
 struct TimeSlots(Vec<(i64, u32)>);
 
-/// How many items a request finds, and how often.
+/// The numbers of items that requests find, each with its weight.
 #[derive(Clone, Debug)]
 pub(crate) struct MatchedItems(Vec<(f64, f64)>);
 
 impl RequestCounts {
     pub(crate) fn new(request: RequestKind, columns: &mut KeyColumns) -> Self {
-        let (mut fixed, mut drawn, mut last) = (Vec::new(), Vec::new(), None);
+        let mut fixed = Vec::new();
+        let mut drawn = Vec::new();
+        let mut last = None;
         for (path, wanted) in &request.filters {
             match wanted {
                 RequestFilter::Drawn => drawn.push(path.clone()),
@@ -79,7 +81,7 @@ impl RequestCounts {
                 }
             }
         }
-        // An id finds one item; nothing is to be counted.
+        // An id finds one item, so nothing is counted.
         let groups =
             request.operation == RequestOperation::Query && !drawn.contains(&Path::of("id"));
         let written = vec![FoundItems::default(); request.writes.len()];
@@ -121,14 +123,14 @@ impl RequestCounts {
         }
     }
 
-    /// Returns the time of an item of which `last` is a part.
+    /// Returns the time of an item to which `last` applies.
     fn time(&self, item: &PreparedItem<'_>) -> Option<i64> {
         let (field, _) = self.last?;
         item.fields[field].seconds()
     }
 
-    /// Counts an item that a request may find, and returns the hash of its drawn values. A time that
-    /// cannot be believed is in no window.
+    /// Counts an item that a request may find, and returns the hash of its drawn values. An outlier of the
+    /// times is in no window.
     fn add_item(
         &mut self,
         item: &PreparedItem<'_>,
@@ -142,7 +144,7 @@ impl RequestCounts {
         }
         let mut hasher = XxHash64::with_seed(0);
         for field in &self.drawn_fields {
-            // A value that an item lacks is not asked for.
+            // No request asks for a value that the item lacks.
             match item.fields[*field].value? {
                 Value::String(text) => text.hash(&mut hasher),
                 other => KeyValue::of(Some(other)).ok()?.hash(&mut hasher),
@@ -188,9 +190,9 @@ impl RequestCounts {
         (self.newest != i64::MIN).then_some(self.newest)
     }
 
-    /// Returns how many items the requests of this kind find in the container, where a value that more
-    /// items have is drawn more often; and the sizes of the groups with one value. `near` are those
-    /// behind the whole sample, where a half is meant.
+    /// Returns the numbers of items that requests of this kind find in the container, where a value that more
+    /// items have is drawn more often; and the sizes of the groups with one value. For a half of the sample,
+    /// `near` are the sizes behind the whole sample.
     pub(crate) fn matches(
         &self,
         draw: SampleDraw,
@@ -206,7 +208,7 @@ impl RequestCounts {
             let items = in_window(group.row.more?);
             Some(items.map_or(1.0, |items| draw.part(items, group) / group.drawn_items))
         };
-        // A few items of a sample do not tell their own share of a window, but all such together do.
+        // A few items of a sample do not tell their own share of a window, but all small groups together do.
         let is_sure = |group: &KeyGroup<'_, TimeSlots>| draw.scale <= 1.0 || group.is_large();
         let mean_share = |sure: bool| {
             let known = groups.iter().filter(|group| is_sure(group) == sure);
@@ -217,13 +219,14 @@ impl RequestCounts {
             });
             if items > 0.0 { within / items } else { 1.0 }
         };
-        let (of_large, of_small) = (mean_share(true), mean_share(false));
+        let of_large = mean_share(true);
+        let of_small = mean_share(false);
         let mut matches = Vec::with_capacity(groups.len());
         for group in &groups {
             let own = share(group).unwrap_or(of_large);
             let share = if is_sure(group) { own } else { of_small };
             if self.drawn.is_empty() {
-                // There is one group, and the sample has its part of it.
+                // All items are one group, of which the sample has its part.
                 let items = group.drawn_items * draw.scale;
                 matches.push((items, items * share));
                 continue;
@@ -276,12 +279,12 @@ impl TimeSlots {
 }
 
 impl MatchedItems {
-    /// Returns the matches of a request for one item.
+    /// Returns the matches of a request that finds one item.
     pub(crate) fn single() -> Self {
         Self(vec![(1.0, 1.0)])
     }
 
-    /// Returns about the same with fewer numbers: those within a hundredth are one.
+    /// Merges numbers within a hundredth of each other.
     fn merged(self) -> Self {
         let mut merged = BTreeMap::new();
         for (weight, found) in self.0 {
@@ -295,7 +298,7 @@ impl MatchedItems {
         Self(merged.map(|(weight, all)| (weight, all / weight)).collect())
     }
 
-    /// Returns the mean over all requests of what `of` makes of the number of items that are found.
+    /// Returns the mean of `of` over all requests, which takes the number of found items.
     pub(crate) fn mean(&self, of: impl Fn(f64) -> f64) -> f64 {
         let (sum, weight) = self.0.iter().fold((0.0, 0.0), |(sum, all), (weight, found)| {
             (sum + weight * of(*found), all + weight)

@@ -1,22 +1,22 @@
-//! The times of a sample that can be believed.
+//! The times of a sample without outliers.
 //!
-//! A time decides much: `{"last": …}` ends at the newest, and the load of a minute is found between the
-//! oldest and the newest. One date of the year 9999, or one clock that is ahead, must not decide it. So
+//! Much depends on times: `{"last": …}` ends at the newest, and the load of a minute is found between the
+//! oldest and the newest. One date of the year 9999, or one clock that is ahead, must not change it. So
 //! the ends are quantiles: a time is left out if it is among the outermost half percent, and farther
 //! out than three times the step between the outermost two percent. Of fewer than [`MIN_QUANTILE_TIMES`] times, one is
 //! left out that lies farther from the others than all of them from each other.
 
-/// Quantiles of fewer times say nothing.
+/// The number of times below which quantiles say nothing.
 const MIN_QUANTILE_TIMES: usize = 100;
 
-/// One time apart from less than so many others is no outlier.
+/// The number of times below which none is an outlier.
 const MIN_OUTLIER_TIMES: usize = 10;
 
-/// Writes of at least so many seconds, a day, without the first and the last twentieth: what is written
-/// within less was imported or copied.
+/// The seconds over which creations are spread at least, without the first and the last twentieth: items
+/// written within less were imported or copied.
 const CREATION_SECONDS: i64 = 86_400;
 
-/// Returns the oldest and the newest time that can be believed, or `None` without times.
+/// Returns the oldest and the newest time that is no outlier, or `None` without times.
 pub(crate) fn believed(mut times: Vec<i64>) -> Option<(i64, i64)> {
     times.sort_unstable();
     let newest = end(&times)?;
@@ -24,21 +24,22 @@ pub(crate) fn believed(mut times: Vec<i64>) -> Option<(i64, i64)> {
     Some((end(&mirrored)?.saturating_neg(), newest))
 }
 
-/// Returns the greatest time that can be believed of sorted ones.
+/// Returns the greatest of the sorted times that is no outlier.
 fn end(sorted: &[i64]) -> Option<i64> {
     let fence = fence(sorted)?;
     let n_believed = sorted.partition_point(|time| *time <= fence);
     sorted.get(n_believed.checked_sub(1)?).copied()
 }
 
-/// Returns the bound above which no time is believed.
+/// Returns the bound above which a time is an outlier.
 fn fence(sorted: &[i64]) -> Option<i64> {
-    let (first, last) = (*sorted.first()?, *sorted.last()?);
+    let first = *sorted.first()?;
+    let last = *sorted.last()?;
     let n = sorted.len();
     if n < MIN_OUTLIER_TIMES {
         return Some(last);
     }
-    // Of a thousand: the element that so many are not greater than.
+    // The quantile, in thousandths.
     let at = |thousandths: usize| sorted[(n - 1) * thousandths / 1_000];
     if n < MIN_QUANTILE_TIMES {
         let next = sorted[n - 2];
@@ -48,7 +49,7 @@ fn fence(sorted: &[i64]) -> Option<i64> {
     Some(at(990).saturating_add(step.saturating_mul(3)).max(at(995)))
 }
 
-/// Returns the bound above which no time of a kind of request is believed.
+/// Returns the bound above which a time of a kind of request is an outlier.
 pub(crate) fn newest_allowed(mut times: Vec<i64>) -> i64 {
     times.sort_unstable();
     fence(&times).unwrap_or(i64::MAX)

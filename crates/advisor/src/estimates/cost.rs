@@ -1,4 +1,4 @@
-//! What a kind of request costs under a candidate: the steps 2 to 5 of [`super`].
+//! The costs of a kind of request under a candidate: the steps 2 to 5 of [`super`].
 
 use tributary_charges::{
     policy::IndexingPolicy,
@@ -21,15 +21,15 @@ use crate::{
     sketch::float,
 };
 
-/// An application sends no more requests than this for one answer: beyond, it asks all physical
-/// partitions at once, where that costs less.
+/// The most store requests that an application sends for one answer. Beyond, it asks all physical partitions
+/// at once, where that costs less.
 const MAX_KEYED_REQUESTS: f64 = 16.0;
 
-/// One of so many drawn requests tells nothing about how much of the key the others name.
+/// The divisor of the drawn requests for the few that may name less of the key than the others.
 const FEW_DRAWS_DIVISOR: usize = 10;
 
-/// How many of the drawn requests of a kind visit partitions in which way, and the sums of the keys, of
-/// the prefixes and of the physical partitions that they name.
+/// The visits of the drawn requests of a kind: the numbers of requests that visit all partitions, prefixes or
+/// named partitions, and the sums of the keys, prefixes and physical partitions that they name.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct RequestVisits {
     draws: f64,
@@ -42,7 +42,7 @@ pub(super) struct RequestVisits {
     names: NamedLevels,
 }
 
-/// Returns what a kind of request costs under a candidate.
+/// Returns the costs of a kind of request under a candidate.
 pub(super) fn cost(
     candidate: &CandidateCounts,
     kind: &RequestCounts,
@@ -161,9 +161,10 @@ impl RequestVisits {
         let mut visits = Self::default();
         let mut names_of_draws = Vec::new();
         let none = vec![KeyValue::Text(String::new()); kind.drawn.len()];
-        // Of a kind that finds nothing, at least the shape of the visit is known.
+        // A kind that finds nothing still has the shape of its visit.
         let nothing = (kind.draws.iter().len() == 0).then_some(&none);
-        // A request may come at any time of a period: at its end, a short time is in two of them.
+        // A request may come at any time of a period. Shortly after its start, `last` reaches into the period
+        // before.
         let period = period_days(strategy).filter(|_| kind.last.is_some());
         let period = period.unwrap_or(0.0) * SECONDS_OF_A_DAY;
         let n_draws = float(kind.draws.iter().len().max(1) as u64);
@@ -191,8 +192,7 @@ impl RequestVisits {
             }
         }
         names_of_draws.sort_unstable();
-        // A write has to name its key each time; of reads a few may not, such as those over the end of a
-        // month.
+        // A write has to name its key each time. A few reads may not, such as those over the end of a month.
         let is_read =
             matches!(kind.request.operation, RequestOperation::Query | RequestOperation::Read);
         let few = if is_read { names_of_draws.len() / FEW_DRAWS_DIVISOR } else { 0 };
@@ -301,9 +301,9 @@ impl QueryEstimate<'_> {
         cost
     }
 
-    /// Whether some of the drawn requests visit all partitions: they name nothing of the key, or half of
-    /// all keys and more, as a query does that names all buckets, or first levels that half of the
-    /// physical partitions and more have.
+    /// Returns true if some of the drawn requests visit all partitions: they name nothing of the key; or half
+    /// of all keys and more, such as all buckets; or first levels that half of the physical partitions and
+    /// more have.
     fn fans_out(&self) -> bool {
         let RequestVisits { all, prefixes, physical_of_prefixes, partitions, n_partitions, .. } =
             self.visits;
@@ -313,7 +313,7 @@ impl QueryEstimate<'_> {
             || most(physical_of_prefixes / prefixes.max(1.0), self.physical)
     }
 
-    /// Whether the order of the answer is that of a period in the key.
+    /// Returns true if the answer is in the order of a period of the key.
     fn in_order_of_period(&self) -> bool {
         self.kind.request.order_by.as_ref().is_some_and(|order| {
             let mut parts = self.strategy.levels().iter().flatten();
@@ -321,8 +321,8 @@ impl QueryEstimate<'_> {
         })
     }
 
-    /// Returns how many of the named partitions have the same period: buckets of a value that is not
-    /// known, and values of a list.
+    /// Returns the number of named partitions with the same period: buckets of an unknown value, and values of
+    /// a list.
     fn partitions_of_a_period(&self) -> f64 {
         let filters = &self.kind.request.filters;
         let of_part = |part: &Part| match (part, filters.get(part.path())) {
@@ -335,8 +335,8 @@ impl QueryEstimate<'_> {
         self.strategy.levels().iter().flatten().map(of_part).product()
     }
 
-    /// Returns the values and ranges that a query looks up: of the filter, the order, and the key when
-    /// it is named and is no property of the filter.
+    /// Returns the number of look-ups in the index: of the filter, the order, and a named key that is no
+    /// property of the filter.
     fn seeks(&self, names_key: bool) -> f64 {
         let request = &self.kind.request;
         let filter: u32 = request

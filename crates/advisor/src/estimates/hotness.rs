@@ -12,10 +12,10 @@ use crate::{
     sketch::float,
 };
 
-/// Windows in which the busiest is looked for, in seconds: a minute, an hour, a day.
+/// The lengths of the windows, in seconds: a minute, an hour, a day.
 const WINDOW_SECONDS: [u32; 3] = [60, 3_600, 86_400];
 
-/// The most columns of the heat map, and its rows.
+/// The columns and rows of the heat map.
 const MAX_HEAT_COLUMNS: i64 = 48;
 const MAX_HEAT_ROWS: usize = 10;
 
@@ -35,13 +35,13 @@ pub(crate) fn times(candidate: &CandidateCounts, path: &Path) -> Option<Creation
     })
 }
 
-/// Returns how many items one of the kept writes stands for.
+/// Returns the number of items that one of the kept writes stands for.
 fn weight(candidate: &CandidateCounts) -> f64 {
     let n_kept = float(candidate.events.iter().len() as u64);
     if candidate.events.is_all() { 1.0 } else { float(candidate.n_items) / n_kept }
 }
 
-/// Returns how writes come together, or `None` when no item has a time of creation.
+/// Returns the hotness of the writes, or `None` when no item has a time of creation.
 pub(crate) fn hotness(
     candidate: &CandidateCounts,
     times: Option<&CreationTimes>,
@@ -54,7 +54,7 @@ pub(crate) fn hotness(
         for event in &events {
             *windows.entry(event.time.div_euclid(i64::from(seconds))).or_insert(0_u64) += 1;
         }
-        // Of equal ones the oldest.
+        // The oldest of equals.
         let busiest =
             windows.into_iter().max_by_key(|(window, n)| (*n, std::cmp::Reverse(*window)));
         busiest.map(|(window, n)| (seconds, window, n))

@@ -1,4 +1,4 @@
-//! The load of each logical partition, and when it reaches a limit.
+//! The load of each logical partition, and its way to the limits.
 
 use std::collections::HashMap;
 
@@ -16,7 +16,7 @@ use crate::{
     sketch::float,
 };
 
-/// Recent writes are those of a day, and at least this many.
+/// The number of recent writes at least, where a day has fewer.
 const MIN_RECENT_WRITES: usize = 200;
 
 /// Load by logical partition.
@@ -24,7 +24,7 @@ pub(crate) struct PartitionLoads<'a> {
     candidate: &'a CandidateCounts,
     model: &'a ContainerModel<'a>,
     partitions: Vec<LoadedPartition<'a>>,
-    /// The shares of the recent writes, by the hash of the key; `None` where it is that of all items.
+    /// The shares of the recent writes, by the hash of the key; `None` where they are those of all items.
     recent: Option<HashMap<u64, f64>>,
     has_requests: bool,
     peak: Option<f64>,
@@ -38,7 +38,7 @@ struct LoadedPartition<'a> {
     bytes: f64,
     keys: f64,
     request_units_per_day: f64,
-    /// Its share in the reads by measurements, and the part of its items whose keys were measured.
+    /// Its measured share in the reads, and the part of its items whose keys were measured.
     observed: f64,
     measured_items: f64,
 }
@@ -80,7 +80,7 @@ impl<'a> PartitionLoads<'a> {
             let follows_time = recent.as_ref().filter(|_| is_of_now(kind, period_seconds));
             let weight = |one: &LoadedPartition<'_>| match follows_time {
                 Some(recent) => recent.get(&one.hash).copied().unwrap_or(0.0),
-                // What many items have is asked for often. A query also loads more of it.
+                // Requests often ask for values that many items have, and a query also loads more of them.
                 None if cost.is_query && cost.names == NamedLevels::Key => {
                     let loaded = (one.items * found_of_partition).min(limit);
                     one.items * (start + loaded * cost.charge_of_a_load)
@@ -121,7 +121,7 @@ impl<'a> PartitionLoads<'a> {
         self.has_requests.then(|| self.by(|one| one.request_units_per_day))
     }
 
-    /// Returns the part of the load that the busiest partition has; of the items, without requests.
+    /// Returns the share of the busiest partition in the load; in the items, without requests.
     pub(crate) fn busiest(&self) -> f64 {
         let of = |value: fn(&LoadedPartition<'_>) -> f64| {
             let most = self.partitions.iter().map(value).fold(0.0, f64::max);
@@ -141,7 +141,8 @@ impl<'a> PartitionLoads<'a> {
     }
 
     pub(crate) fn growth(&self) -> PartitionGrowth {
-        let (candidate, model) = (self.candidate, self.model);
+        let candidate = self.candidate;
+        let model = self.model;
         let most = |value: fn(&LoadedPartition<'_>) -> f64| {
             self.partitions.iter().map(value).fold(0.0, f64::max)
         };
@@ -157,7 +158,7 @@ impl<'a> PartitionLoads<'a> {
                     Some(((PARTITION_BYTES - largest_bytes) / rate).max(0.0))
                 }
                 Some(_) if largest_bytes >= PARTITION_BYTES => Some(0.0),
-                // It takes what comes in its period, and the next one takes what comes after.
+                // A partition takes the items of its period. The next one takes those after it.
                 Some(period_days) => {
                     let recent = self.recent.as_ref()?.values().copied().fold(0.0, f64::max);
                     let days = PARTITION_BYTES / (bytes_per_day * recent);
@@ -165,7 +166,7 @@ impl<'a> PartitionLoads<'a> {
                 }
             }
         });
-        // Of a key with a period: what comes in its period.
+        // With a period in the key, the items of one period.
         let largest_bytes_in_a_year = match (bytes_per_day, period_days) {
             (Some(bytes_per_day), None) => {
                 largest_bytes + 365.0 * bytes_per_day * largest_bytes / all_bytes
@@ -184,7 +185,7 @@ impl<'a> PartitionLoads<'a> {
         let days_to_10_000_ru = busiest.zip(in_container).and_then(|(busiest, items_per_day)| {
             let days_to_double = model.n_items / items_per_day;
             let days = (PARTITION_REQUEST_UNITS / busiest - 1.0) * days_to_double;
-            // Where a period ends the growth, next year's requests go to other partitions, but as many.
+            // With a period in the key, next year's requests go to other partitions, but they are as many.
             days.is_finite().then_some(days.max(0.0))
         });
         PartitionGrowth {
@@ -200,8 +201,8 @@ impl<'a> PartitionLoads<'a> {
     }
 }
 
-/// Gives the partitions their shares in the reads as far as these were measured, and returns the sum. Those
-/// that stand for several keys are divided: one of these was measured.
+/// Sets the measured shares of the partitions in the reads, and returns their sum. A partition that stands
+/// for several keys is divided: one of them was measured.
 fn observe<'a>(
     partitions: &mut Vec<LoadedPartition<'a>>,
     candidate: &'a CandidateCounts,
@@ -238,7 +239,7 @@ fn observe<'a>(
     sum
 }
 
-/// Returns true if requests of this kind go where the newest items are, and not to several periods.
+/// Returns true if requests of this kind go to the newest items, and not to several periods.
 fn is_of_now(kind: &RequestCounts, period_seconds: i64) -> bool {
     match kind.request.operation {
         RequestOperation::Create => true,
@@ -253,8 +254,8 @@ fn is_of_now(kind: &RequestCounts, period_seconds: i64) -> bool {
 }
 
 /// Returns the shares of recent writes by the hash of the key, where a period in the key makes them
-/// differ from those of all items. All writes of an entity, which is the other parts of the key, count
-/// as those of its fullest partition: at a time there is one, and the sample may have few of a day.
+/// differ from those of all items. All writes of an entity, the other parts of the key, count as those of
+/// its fullest partition: an entity has one partition at a time, and the sample may have few writes of a day.
 fn recent_writes(
     candidate: &CandidateCounts,
     groups: &[KeyGroup<'_, ()>],
@@ -276,7 +277,7 @@ fn recent_writes(
         let all: u32 = keys.values().sum();
         shares.extend(fullest.map(|(key, _)| (*key, share * f64::from(all))));
     }
-    // Behind a key of the sample there are others, to which its writes go as well.
+    // A key of the sample stands for others, which share its writes.
     for group in groups.iter().filter(|group| group.behind > 1.0) {
         if let Some(share) = shares.get_mut(&group.row.hash) {
             *share /= group.behind;

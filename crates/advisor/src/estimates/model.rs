@@ -1,4 +1,5 @@
-//! What is the same for all candidates: the requests, the size of the container, and how it was sampled.
+//! The model of the container, which is the same for all candidates: its requests, its size, and the draw of the
+//! sample.
 
 use rayon::prelude::*;
 use tributary_partitioning::path::Path;
@@ -15,18 +16,18 @@ use crate::{
     unseen::GroupSizes,
 };
 
-/// What is the same for all candidates.
+/// The container behind a sample.
 #[derive(Debug)]
 pub(crate) struct ContainerModel<'a> {
     pub(crate) kinds: Vec<(&'a RequestCounts, MatchedItems)>,
     pub(crate) options: &'a ValidationOptions,
-    /// The property that tells when an item was created.
+    /// The property with the time of creation.
     pub(crate) time: &'a Path,
     /// Items in the container.
     pub(crate) n_items: f64,
-    /// How the sample was drawn from it.
+    /// The draw of the sample from it.
     pub(crate) draw: SampleDraw,
-    /// Items of each key of which reads were measured.
+    /// The items of each key with measured reads.
     pub(crate) observed_items: &'a [u64],
     /// The sizes of the groups that each kind of request finds.
     sizes: Vec<GroupSizes>,
@@ -46,7 +47,7 @@ impl<'a> ContainerModel<'a> {
         Self { kinds, options, time, n_items, draw, observed_items, sizes }
     }
 
-    /// Returns the same as half of the sample tells it.
+    /// Returns the model by a half of the sample.
     pub(crate) fn of_half(&self, half: u64) -> ContainerModel<'a> {
         let draw = SampleDraw { half: Some(half), ..self.draw };
         let kinds = self.kinds.iter().zip(&self.sizes);
@@ -54,14 +55,13 @@ impl<'a> ContainerModel<'a> {
         ContainerModel { kinds: kinds.collect(), draw, sizes: Vec::new(), ..*self }
     }
 
-    /// Returns how often a kind of request comes a day; once, where no frequency is known.
+    /// Returns the requests of a kind a day; 1 where no frequency is known.
     pub(crate) fn weight(&self, kind: &RequestCounts) -> f64 {
         let any = self.kinds.iter().any(|(kind, _)| kind.request.frequency.is_some());
         if any { kind.request.per_day().unwrap_or(0.0) } else { 1.0 }
     }
 
-    /// Returns by how many items the container grows in a day, as far as that is known: what is created
-    /// without what is deleted.
+    /// Returns the growth of the container in items a day, where it is known: creates less deletes.
     pub(crate) fn items_per_day(&self) -> Option<f64> {
         let created = self.kinds.iter().filter_map(|(kind, _)| {
             let steps = match kind.request.operation {
@@ -72,14 +72,14 @@ impl<'a> ContainerModel<'a> {
             let change: f64 = steps.iter().map(change).sum();
             Some((grows, change * kind.request.per_day()?))
         });
-        // Who only deletes has not said what comes.
+        // Deletes alone do not tell the growth.
         let sum = created.reduce(|(a, sum), (b, one)| (a || b, sum + one));
         let stated = sum.filter(|(grows, _)| *grows).map(|(_, sum)| sum.max(0.0));
         self.options.items_per_day.or(stated)
     }
 }
 
-/// Returns by how many items a step changes the container.
+/// Returns the change of the number of items by a step.
 fn change(step: &TransactionStep) -> f64 {
     match step.operation {
         RequestOperation::Create => f64::from(step.items),

@@ -1,4 +1,4 @@
-//! In how many physical partitions the keys are that begin alike.
+//! The physical partitions that hold the keys with one prefix.
 
 use std::collections::HashMap;
 
@@ -13,7 +13,7 @@ use crate::{
 pub(super) struct KeyPrefixes<'a>(HashMap<&'a [KeyValue], f64>);
 
 impl<'a> KeyPrefixes<'a> {
-    /// Adds up what a candidate has in the container.
+    /// Sums up the data of the container by the prefixes of a candidate.
     pub(super) fn new(candidate: &CandidateCounts, partitions: &[KeyGroup<'a, ()>]) -> Self {
         let mut bytes = HashMap::new();
         let n_levels = candidate.strategy.levels().len();
@@ -28,8 +28,8 @@ impl<'a> KeyPrefixes<'a> {
         Self(bytes)
     }
 
-    /// Returns the physical partitions that a prefix needs. Keys that begin alike are neighbours, and the
-    /// store cuts between neighbours only where a physical partition would be too large.
+    /// Returns the number of physical partitions that a prefix needs. Keys with one prefix are neighbours, and
+    /// the store separates neighbours only where a physical partition would be too large.
     pub(super) fn physical_partitions(&self, prefix: &Key) -> f64 {
         let bytes = self.0.get(prefix.values()).copied().unwrap_or(0.0);
         (bytes / PHYSICAL_PARTITION_BYTES).ceil().max(1.0)

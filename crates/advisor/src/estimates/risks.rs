@@ -1,15 +1,15 @@
-//! The risks of a key in request units, beside those that its requests take.
+//! The risks of a key in request units, beside those of its requests.
 //!
 //! Each is continuous, and weighted by the request units behind it:
 //!
 //! 1. **Fan-out** (`cross-partition-queries`). The requests that visit all physical partitions cost
 //!    more with each that is added. With `P` of them their request units count `1 - 1 / P` times more:
 //!    not at all in one, at most twice.
-//! 2. **Idle throughput** (`hot-partition`). The service divides what is bought evenly among the
-//!    physical partitions. The one with the busiest logical partition needs at least what that takes,
-//!    so `P` times as much is bought for the container, and the rest is idle. It counts in full where
+//! 2. **Idle throughput** (`hot-partition`). The service divides the throughput evenly among the physical
+//!    partitions. The physical partition of the busiest logical one needs at least the load of that one,
+//!    so `P` times as much is bought for the container, and the rest is idle. The risk counts in full where
 //!    the busiest takes [`FAR_REQUEST_UNITS`] a second at the peak, and in proportion below: few
-//!    requests fit into the least that can be bought.
+//!    requests fit into the smallest throughput.
 //! 3. **Limits** (`large-partition`, `throughput-limit`). The largest logical partition in a year as a
 //!    part of 20 GB, the busiest as a part of 10,000 RU/s: from half of it on, up to all request units
 //!    again at the limit, and in proportion beyond, where the service refuses requests.
@@ -32,25 +32,25 @@ use crate::{
     sketch::float,
 };
 
-/// A tenth of the items without a key counts as much as all request units.
+/// The weight of items without a key: a tenth of the items counts as much as all request units.
 const UNKEYED_WEIGHT: f64 = 10.0;
 
-/// A year's straight line into the future counts for at most this factor.
+/// The largest factor of a year's growth, since a straight line into the future is uncertain.
 const MAX_GROWTH_FACTOR: f64 = 2.0;
 
-/// What the risks depend on, beside the candidate.
+/// The input of the risks, beside the candidate.
 pub(super) struct RiskBasis<'a> {
     pub(super) model: &'a ContainerModel<'a>,
     pub(super) costs: &'a [RequestCost],
     pub(super) physical: f64,
     pub(super) growth: &'a PartitionGrowth,
-    /// The part of the load that the busiest logical partition has.
+    /// The share of the busiest logical partition in the load.
     pub(super) busiest: f64,
     pub(super) hotness: Option<&'a WriteHotness>,
 }
 
 impl RiskBasis<'_> {
-    /// Returns the risks that cost something.
+    /// Returns the risks with costs.
     pub(super) fn risks(&self, candidate: &CandidateCounts) -> Vec<KeyRisk> {
         let total = self.sum(|_, _| true);
         let growth = self.growth;

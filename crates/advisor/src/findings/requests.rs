@@ -91,7 +91,7 @@ pub(super) fn large_partition(estimates: &CandidateEstimates) -> Option<Finding>
 pub(super) fn throughput_limit(estimates: &CandidateEstimates) -> Option<Finding> {
     let growth = &estimates.growth;
     let busiest = growth.busiest_request_units_per_second?;
-    // From far below the limit, a straight line into the future says nothing.
+    // Far below the limit, a straight line into the future says nothing.
     let is_near = busiest >= FAR_REQUEST_UNITS;
     let soon = growth.days_to_10_000_ru.filter(|days| is_near && *days < 365.0);
     if busiest < PARTITION_REQUEST_UNITS && soon.is_none() {

@@ -1,4 +1,4 @@
-//! What the data cannot tell.
+//! The limits of the data.
 
 use crate::{
     checks::MIN_WINDOW_WRITES,
@@ -8,10 +8,10 @@ use crate::{
     words::{percent, whole},
 };
 
-/// A smaller share of the reads decides nothing.
+/// The smallest share of the reads that is told.
 const MIN_TOLD_SHARE: f64 = 0.01;
 
-/// Returns it as sentences.
+/// Returns the limits of the data as sentences.
 pub(super) fn unknown(estimates: &CandidateEstimates, model: &ContainerModel<'_>) -> Vec<String> {
     let mut unknown = Vec::new();
     let mut say = |when: bool, sentence: String| {
@@ -106,7 +106,7 @@ pub(super) fn unknown(estimates: &CandidateEstimates, model: &ContainerModel<'_>
     unknown
 }
 
-/// Returns a sentence about the reads that were not measured.
+/// Returns a sentence about reads without measurements.
 fn of_reads(model: &ContainerModel<'_>) -> Option<String> {
     let reads = model.options.reads.as_ref().filter(|_| model.options.current.is_some());
     let Some(reads) = reads else {

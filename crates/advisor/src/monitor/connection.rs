@@ -1,4 +1,4 @@
-//! The account: where it is, and who we are there.
+//! The account: its address and our identity.
 
 use std::{env, sync::Arc};
 
@@ -10,10 +10,10 @@ use azure_data_cosmos::{
 use azure_identity::{DeveloperToolsCredential, ManagedIdentityCredential};
 use thiserror::Error;
 
-/// Tells our requests from others in the account's `DataPlaneRequests` log.
+/// The user agent that marks our requests in the account's `DataPlaneRequests` log.
 const USER_AGENT: &str = "tributary-partition";
 
-/// Why there is no connection to an account. No message has a key.
+/// The error of a missing connection to an account. No message has a key.
 #[derive(Debug, Error)]
 pub enum ConnectionError {
     /// Neither a connection string nor an endpoint.
@@ -31,7 +31,7 @@ pub enum ConnectionError {
 }
 
 /// Connects to an account by a connection string with a key, or by its URL with an identity: that of the
-/// app in Azure, and of the developer who has signed in elsewhere.
+/// app in Azure, and of the signed-in developer elsewhere.
 pub async fn connect(cosmos: &str) -> Result<CosmosClient, ConnectionError> {
     let account = account(cosmos.trim())?;
     let mut builder = CosmosClient::builder();
@@ -65,7 +65,7 @@ fn endpoint(url: &str) -> Result<AccountEndpoint, ConnectionError> {
 }
 
 fn identity() -> Result<Arc<dyn TokenCredential>, ConnectionError> {
-    // App Service and Functions set it where an app has an identity.
+    // App Service and Functions set the variable where an app has an identity.
     if env::var_os("IDENTITY_ENDPOINT").is_some() {
         return Ok(ManagedIdentityCredential::new(None).map_err(|_| ConnectionError::Identity)?);
     }

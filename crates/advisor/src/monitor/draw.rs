@@ -1,21 +1,22 @@
 //! A random sample of a live container, within a bound of request units.
 //!
-//! It is read in portions. A portion is a random part of the container of which the share is known: of keys,
-//! those in a window of hashes; of items, those whose ids end in certain characters. It is read to its end and
-//! kept, or dropped whole. So:
+//! The sample is read in portions. A portion is a random part of the container with a known share: the keys in a
+//! window of hashes, or the items whose ids end in certain characters. It is read to its end and kept, or dropped
+//! whole. So:
 //!
-//! 1. A key is whole or not there: all its items are in one window. With half of its items a key would look
-//!    half as large, and the advice would believe it.
-//! 2. A portion may cost half of what is left. A dearer one is dropped, and what is left pays for others. So the
-//!    largest keys may be missing, and a sample of small keys says nothing about them: a key of a dropped portion
-//!    that has more items than each of the sample is in the result, with how many items were seen.
+//! 1. A key is whole or missing: all its items are in one window. With half of its items a key would look
+//!    half as large, and the advice would be wrong.
+//! 2. A portion may cost half of the remaining request units. A dearer portion is dropped, and the rest pays for
+//!    others. So the largest keys may be missing, and a sample of small keys says nothing about them: a key of a
+//!    dropped portion that has more items than each key of the sample is in the result, with the number of its
+//!    items that were read.
 //! 3. A page is requested while twice the dearest page so far is left, and its size is such that it takes an
 //!    eighth of that; the first has one item. So the bound holds unless an item is far larger than all before it.
 //! 4. The share of the next portion follows from the cost of the last. The hashes and the ends of ids do not
-//!    depend on what was read, so neither do the keys and items that are drawn.
+//!    depend on the items that were read, so neither do the drawn keys and items.
 //!
-//! The service may answer for a whole physical partition where a window was asked for, as older SDKs did. So the
-//! hash of each item is computed, and an item outside the window ends the sample.
+//! The service may answer a request for a window with a whole physical partition, as older SDKs did. So the hash
+//! of each item is computed, and an item outside the window ends the sample.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -39,26 +40,26 @@ use crate::sample::MAX_ITEM_BYTES;
 /// The smallest bound: that of a few pages without items.
 pub const MIN_REQUEST_UNITS: f64 = 20.0;
 
-/// What a page costs before its first item, and a little less.
+/// The request units of a page without items, and a little less.
 const QUERY_REQUEST_UNITS: f64 = 2.0;
 
-/// Items of a page before the price of an item is known.
+/// The items of a page before the price of an item is known.
 const FIRST_PAGE_ITEMS: u32 = 1;
 
-/// A portion costs about this part of what is left, and a page at most.
+/// The divisor of the remaining request units for a portion, about, and for a page at most.
 const PORTION_DIVISOR: f64 = 8.0;
 
-/// The sample ends where less than this part of the bound is left.
+/// The divisor of the bound for the smallest rest with which the sample continues.
 const MIN_LEFT_DIVISOR: f64 = 20.0;
 
-/// Portions of the items that are drawn by the ends of their ids.
+/// The portions of a sample by the ends of ids.
 const ENDING_PORTIONS: usize = 4;
 
 /// Attempts of a portion that the service throttles, after those of the SDK, and the first pause.
 const MAX_ATTEMPTS: u32 = 7;
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 
-/// What is drawn at random.
+/// The unit that is drawn at random.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DrawUnit {
     /// Keys, each with all its items. Of a hierarchical key, values of its first level.
@@ -67,14 +68,14 @@ pub enum DrawUnit {
     Items,
 }
 
-/// A sample to draw.
+/// The settings of a draw.
 #[derive(Clone, Copy, Debug)]
 pub struct DrawSettings {
-    /// What is drawn.
+    /// The unit.
     pub unit: DrawUnit,
-    /// What the sample may cost.
+    /// The most request units of the sample.
     pub request_units: f64,
-    /// The same seed draws the same keys or items.
+    /// The seed. The same seed draws the same keys or items.
     pub seed: u64,
 }
 
@@ -83,13 +84,13 @@ pub struct DrawSettings {
 pub enum SampleStep<'a> {
     /// An item of a portion.
     Item(&'a Value),
-    /// The portion belongs to the sample.
+    /// The end of a portion that belongs to the sample.
     Keep,
-    /// The portion does not.
+    /// The end of a portion that does not.
     Drop,
 }
 
-/// What was drawn.
+/// The sample that was drawn.
 #[derive(Clone, Debug, Default)]
 pub struct DrawnSample {
     /// Items.
@@ -104,7 +105,7 @@ pub struct DrawnSample {
     pub request_units: f64,
     /// Requests to the store, the SDK's own retries included.
     pub requests: u64,
-    /// What the bound did not pay for, where it has a larger key than the sample.
+    /// The dropped portions, where they have a larger key than the sample.
     pub left_out: Option<DroppedPortions>,
     /// Items that cannot be read or are larger than an item may be, without those of dropped portions.
     pub unreadable: u64,
@@ -129,7 +130,7 @@ struct SamplePortion {
     is_whole: bool,
 }
 
-/// What a portion may read.
+/// The most that a portion may read.
 #[derive(Clone, Copy, Debug)]
 struct PortionCap {
     request_units: f64,
@@ -168,8 +169,8 @@ impl DrawnSample {
 }
 
 impl LiveContainer {
-    /// Draws a sample, with low priority where the account has priorities. `write` gets each item, after each
-    /// portion the step that keeps or drops it, and what was drawn so far.
+    /// Draws a sample, with low priority where the account has priorities. `write` takes each item, after each
+    /// portion the step that keeps or drops it, and the sample so far.
     pub async fn draw(
         &self,
         draw: DrawSettings,
@@ -200,7 +201,7 @@ impl LiveContainer {
 }
 
 impl<W: FnMut(SampleStep<'_>, &DrawnSample) -> io::Result<()>> DrawRun<'_, W> {
-    /// Reads one item, which tells the price of others. Returns true where there is none.
+    /// Reads one item, which tells the price of others. Returns true for a container without items.
     async fn is_empty(&mut self) -> anyhow::Result<bool> {
         let cap = PortionCap { request_units: self.left(), items: 0 };
         let first = self.portion(&everything(), &FeedRange::full(), cap, &mut |_| ()).await?;
@@ -280,7 +281,7 @@ impl<W: FnMut(SampleStep<'_>, &DrawnSample) -> io::Result<()>> DrawRun<'_, W> {
                 let share = endings_of_portion.len() as f64 / endings.count(length) as f64;
                 self.drawn.share += share;
             }
-            // The items of a dropped portion are any: nothing is missing but their number.
+            // A dropped portion has random items: only their number is missing.
             (self.write)(if is_kept { SampleStep::Keep } else { SampleStep::Drop }, &self.drawn)?;
             if !is_kept {
                 break;
@@ -290,7 +291,8 @@ impl<W: FnMut(SampleStep<'_>, &DrawnSample) -> io::Result<()>> DrawRun<'_, W> {
         Ok(())
     }
 
-    /// Returns the length and the number of endings that find as many items as most of what is left pays for.
+    /// Returns the length and the number of endings that find as many items as most of the remaining request units
+    /// pay for.
     async fn search(&mut self, endings: &IdEndings) -> anyhow::Result<(u32, u64)> {
         let mut search = EndingSearch::new();
         loop {
@@ -430,7 +432,7 @@ impl<W: FnMut(SampleStep<'_>, &DrawnSample) -> io::Result<()>> DrawRun<'_, W> {
         is_within && 2.0 * self.dearest_page <= self.left()
     }
 
-    /// Returns how many items a page may have.
+    /// Returns the most items of the next page.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at most 100")]
     fn page(&self) -> u32 {
         if self.dearest_item == 0.0 {
@@ -440,7 +442,7 @@ impl<W: FnMut(SampleStep<'_>, &DrawnSample) -> io::Result<()>> DrawRun<'_, W> {
             as u32
     }
 
-    /// Returns how many items three quarters of what is left pay for.
+    /// Returns the number of items that three quarters of the remaining request units pay for.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -451,7 +453,7 @@ impl<W: FnMut(SampleStep<'_>, &DrawnSample) -> io::Result<()>> DrawRun<'_, W> {
     }
 }
 
-/// Says what to do where the service knows no ranges of hashes.
+/// Adds the way out to the error of a service without ranges of hashes.
 fn refused(error: anyhow::Error) -> anyhow::Error {
     let status = error.downcast_ref::<CosmosError>().map(CosmosError::status);
     match status {
@@ -462,7 +464,7 @@ fn refused(error: anyhow::Error) -> anyhow::Error {
     }
 }
 
-/// Returns true for an answer that says to come again later.
+/// Returns true for an answer that is to be retried later.
 fn is_throttled(error: &anyhow::Error) -> bool {
     let status = error.downcast_ref::<CosmosError>().map(CosmosError::status);
     status.is_some_and(|status| status.is_throttled() || status.is_service_unavailable())

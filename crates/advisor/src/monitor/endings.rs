@@ -5,20 +5,20 @@
 //! random ids have each character about equally often at their ends. The index has all ids, so the store
 //! loads the items of the sample alone. So:
 //!
-//! 1. A first page tells the characters in which ids end. With fewer than two the ids cannot tell.
-//! 2. An ending of a few characters is tried, then shorter or longer ones, until one finds enough items to say
-//!    how many an ending of this length finds, and not more than are wanted: those would be the first ones.
-//! 3. As many endings as are needed for the sample are asked for in one query, and all that they find is
-//!    read. Each key has the share in it that it has in the container.
+//! 1. A first page tells the characters in which ids end. At least two are needed.
+//! 2. An ending of a few characters is tried, then shorter or longer ones, until one finds enough items to
+//!    estimate the number for this length, and not more than are wanted: those would be the first ones.
+//! 3. One query asks for as many endings as the sample needs, and all found items are read. Each key has the
+//!    share in the sample that it has in the container.
 
 use std::collections::BTreeSet;
 
 use twox_hash::XxHash64;
 
-/// Items that an ending must find to say how many others find.
+/// The items that an ending must find to estimate those of others.
 pub(super) const MIN_ENDING_ITEMS: u64 = 5;
 
-/// The length of the ending that is tried first, and of the longest.
+/// The length of the first ending, and of the longest.
 const FIRST_ENDING_LENGTH: u32 = 4;
 const MAX_ENDING_LENGTH: u32 = 12;
 
@@ -33,7 +33,7 @@ pub(super) struct IdEndings(BTreeSet<char>);
 #[derive(Debug)]
 pub(super) struct EndingSearch {
     pub(super) length: u32,
-    /// A length whose ending has found too few, and how many.
+    /// A length whose ending has found too few items, and their number.
     few: Option<(u32, u64)>,
     was_lengthened: bool,
 }
@@ -52,8 +52,8 @@ impl EndingSearch {
         Self { length: FIRST_ENDING_LENGTH, few: None, was_lengthened: false }
     }
 
-    /// Returns what to do after an ending has found so many items. Each try changes the length in one direction,
-    /// so there are few of them.
+    /// Returns the next step after an ending has found `found` items. Each attempt changes the length in one
+    /// direction, so there are few attempts.
     pub(super) fn next(&mut self, endings: &IdEndings, found: u64, wanted: u64) -> SearchStep {
         let mut of = (self.length, found);
         if found >= wanted && self.length < MAX_ENDING_LENGTH {
@@ -62,7 +62,7 @@ impl EndingSearch {
                 self.was_lengthened = true;
                 return SearchStep::Try;
             };
-            // One character more finds too few, so several of those are taken.
+            // One character more finds too few, so several longer endings are taken.
             of = few;
         } else if found < MIN_ENDING_ITEMS && self.length > 1 && !self.was_lengthened {
             self.few = Some(of);
@@ -75,7 +75,7 @@ impl EndingSearch {
 }
 
 impl IdEndings {
-    /// Sees an id.
+    /// Adds the last character of an id.
     pub(super) fn see(&mut self, id: &str) {
         self.0.extend(id.chars().next_back());
     }
@@ -85,12 +85,12 @@ impl IdEndings {
         self.0.len() > 1
     }
 
-    /// Returns how many endings of this length there are.
+    /// Returns the number of endings of this length.
     pub(super) fn count(&self, length: u32) -> u64 {
         (self.0.len() as u64).saturating_pow(length)
     }
 
-    /// Returns endings of this length, the same of each seed, at most all and as many as a query may have.
+    /// Returns `n` endings of this length, the same for each seed; at most all, and as many as a query may have.
     pub(super) fn some(&self, length: u32, n: u64, seed: u64) -> Vec<String> {
         let n = n.clamp(1, MAX_ENDINGS).min(self.count(length));
         let letters: Vec<char> = self.0.iter().copied().collect();
@@ -110,7 +110,7 @@ impl IdEndings {
         endings.into_iter().collect()
     }
 
-    /// Returns the length and the number of the endings that find about `wanted` items, and not more, where one
+    /// Returns the length and the number of the endings that find about `wanted` items, and not more, if one
     /// of this length finds `found`.
     fn plan(&self, mut length: u32, mut found: u64, wanted: u64) -> (u32, u64) {
         let letters = self.0.len() as u64;

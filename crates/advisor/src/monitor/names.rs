@@ -5,19 +5,19 @@ use std::collections::HashMap;
 use tributary_partitioning::{Key, KeyValue};
 use twox_hash::XxHash64;
 
-/// Names that telemetry has, with their keys where they are found.
+/// The names in the telemetry, with their keys where these are found.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PartitionNames(HashMap<u64, Option<String>>);
 
 impl PartitionNames {
-    /// Adds a name. One that is no hash is a key already.
+    /// Adds a name. A name that is no hash is a key already.
     pub(crate) fn add(&mut self, name: &str) {
         if let Some(hash) = hash(name) {
             self.0.entry(hash).or_default();
         }
     }
 
-    /// Sees a key of the container.
+    /// Adds a key of the container, if its hash is a name.
     pub(crate) fn see(&mut self, key: &Key) {
         if let [KeyValue::Text(text)] = key.values()
             && let Some(found) = self.0.get_mut(&XxHash64::oneshot(0, text.as_bytes()))
@@ -33,7 +33,7 @@ impl PartitionNames {
     }
 }
 
-/// 16 hexadecimal digits, in lower case.
+/// Returns the hash that a name is: 16 hexadecimal digits in lower case.
 fn hash(name: &str) -> Option<u64> {
     let is_hash = name.len() == 16 && name.bytes().all(|byte| b"0123456789abcdef".contains(&byte));
     is_hash.then(|| u64::from_str_radix(name, 16).ok()).flatten()

@@ -27,8 +27,8 @@ use crate::{
     sample::SampleItem,
 };
 
-/// Items of a page. A page of items of 1 KB costs about 30 request units, so a bound of request units is
-/// exceeded by little.
+/// The most items of a page. A page of items of 1 KB costs about 30 request units, so a scan exceeds its bound
+/// of request units by little.
 pub(super) const MAX_PAGE_ITEMS: u32 = 100;
 
 /// A live container.
@@ -41,7 +41,7 @@ pub struct LiveContainer {
     pub(super) client: ContainerClient,
 }
 
-/// How much a scan may read.
+/// The limits of a scan.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ScanLimits {
     /// Items, from all over the container.
@@ -50,7 +50,7 @@ pub struct ScanLimits {
     pub request_units: Option<f64>,
 }
 
-/// What a scan has read.
+/// The result of a scan.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ContainerScan {
@@ -62,7 +62,7 @@ pub struct ContainerScan {
     pub physical_partitions: usize,
     /// Items of the container, estimated from a sample across it.
     pub items_in_container: Option<u64>,
-    /// Whether each item was read.
+    /// True when each item was read.
     pub is_complete: bool,
     /// True when some physical partition has more items than its first page.
     #[serde(skip)]
@@ -85,7 +85,8 @@ impl LiveContainer {
         let strategy = paths.join(",").parse().map_err(|error| {
             anyhow::anyhow!("the partition key {} cannot be read: {error}", paths.join(", "))
         })?;
-        let (database, id) = (database.to_owned(), id.to_owned());
+        let database = database.to_owned();
+        let id = id.to_owned();
         Ok(Self { database, id, paths, definition, strategy, client })
     }
 
@@ -100,7 +101,7 @@ impl LiveContainer {
     }
 
     /// Reads items, with low priority where the account has priorities, and reports on the container's
-    /// own key. The names in `telemetry` see each key, and `progress` each page.
+    /// own key. `telemetry` takes the keys behind its names, and `progress` is called after each page.
     pub async fn scan(
         &self,
         limits: ScanLimits,
@@ -151,8 +152,8 @@ impl LiveContainer {
         Ok((scan, report.ok_or_else(|| anyhow::anyhow!("the scan has no report"))?))
     }
 
-    /// Returns the first items of each physical partition, a page at most, and says whether these are all.
-    /// `each` sees what they cost.
+    /// Returns the first items of each physical partition, a page at most, and sets `is_complete` if these are
+    /// all. `each` takes their costs.
     async fn first(
         &self,
         ranges: &[FeedRange],
@@ -162,7 +163,7 @@ impl LiveContainer {
     ) -> anyhow::Result<Vec<SampleItem>> {
         let mut items = Vec::new();
         for (range, left) in ranges.iter().zip((1..=ranges.len() as u64).rev()) {
-            // What one physical partition does not have, the others may give.
+            // The items that one physical partition lacks come from the others.
             let room = limits.items.map_or(u64::MAX, |most| most - items.len() as u64);
             let share =
                 u32::try_from(room.div_ceil(left)).unwrap_or(MAX_PAGE_ITEMS).min(MAX_PAGE_ITEMS);
@@ -186,8 +187,8 @@ impl LiveContainer {
         Ok(items)
     }
 
-    /// Gives the items of a sample across the container to `each`. Returns false, and gives none, where the ids
-    /// cannot tell one.
+    /// Passes the items of a sample across the container to `each`. Returns false, without any item, where the
+    /// ids give no sample.
     async fn across(
         &self,
         ranges: &[FeedRange],
@@ -223,8 +224,7 @@ impl LiveContainer {
         }
     }
 
-    /// Gives the items whose ids have one of these endings to `each`, within the limits. Returns how many they
-    /// are.
+    /// Passes the items whose ids have one of these endings to `each`, within the limits. Returns their number.
     async fn ending(
         &self,
         ranges: &[FeedRange],
@@ -262,7 +262,7 @@ impl LiveContainer {
             ThroughputControlOptionsBuilder::new().with_priority_level(PriorityLevel::Low).build(),
         );
         let page = NonZeroU32::new(page).unwrap_or(NonZeroU32::MIN);
-        // By itself, the SDK refuses a query of more than 100 physical partitions.
+        // By default, the SDK refuses a query of more than 100 physical partitions.
         let feed = FeedOptions::default()
             .with_max_item_count(MaxItemCountHint::Limit(page))
             .with_max_fan_out(u32::MAX);
@@ -277,7 +277,7 @@ impl LiveContainer {
 }
 
 impl ContainerScan {
-    /// Returns the items of a page, and adds what it has cost.
+    /// Returns the items of a page, and adds its costs.
     fn items_of(&mut self, page: QueryFeedPage<Value>) -> Vec<SampleItem> {
         self.request_units += charge(&page);
         self.requests += page.diagnostics().request_count() as u64;
@@ -288,8 +288,8 @@ impl ContainerScan {
         limits.request_units.is_some_and(|most| self.request_units >= most)
     }
 
-    /// Returns how many items half of the remaining request units are enough for, at the price of the first
-    /// ones. The other half is for looking for them.
+    /// Returns the number of items that half of the remaining request units pay for, at the price of the first
+    /// ones. The other half pays for the search.
     #[expect(
         clippy::cast_precision_loss,
         clippy::cast_possible_truncation,
@@ -302,7 +302,7 @@ impl ContainerScan {
         ((most - self.request_units).max(0.0) / 2.0 / each.max(f64::MIN_POSITIVE)) as u64
     }
 
-    /// Returns the items of the container for each that was read, where both are known.
+    /// Returns the number of items in the container for each item that was read; 1 where it is unknown.
     #[expect(clippy::cast_precision_loss, reason = "counts here are far below 2^53")]
     pub(super) fn scale(&self) -> f64 {
         let all = self.items_in_container.unwrap_or(self.items);

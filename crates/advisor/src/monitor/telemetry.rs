@@ -1,11 +1,11 @@
-//! What telemetry tells of the requests to a container.
+//! The telemetry of the requests to a container.
 //!
 //! Two sources are read, as CSV, as JSON Lines or as JSON arrays: lines of the handler on the use of logical
 //! partitions, as they are or in rows of `AppTraces`; and rows of the diagnostic tables
 //! `CDBPartitionKeyRUConsumption`, `CDBPartitionKeyStatistics` and `CDBQueryRuntimeStatistics`. Where both
-//! tell of something, the tables count: they know what all clients of the account do.
+//! have a number, that of the tables counts: they know all clients of the account.
 //!
-//! At most [`MAX_TELEMETRY_KEYS`] logical partitions and queries are told apart. What exceeds that counts in the sums.
+//! At most [`MAX_TELEMETRY_KEYS`] logical partitions and queries are counted one by one. The others count in the sums.
 
 use std::{
     collections::HashMap,
@@ -23,16 +23,16 @@ use crate::traffic::{
     rows::{self, TrafficRow},
 };
 
-/// Logical partitions, and queries, that are told apart: some 20 MB.
+/// The logical partitions, and the queries, that are counted one by one: some 20 MB.
 const MAX_TELEMETRY_KEYS: usize = 100_000;
 
-/// Hot partitions that are named.
+/// The hot partitions that are named.
 const MAX_HOT_PARTITIONS: usize = 10;
 
-/// The handler's line.
+/// The message of the handler's line.
 const USE_LINE_MESSAGE: &str = "Measured the use of logical partitions";
 
-/// Why telemetry cannot be used.
+/// The error of telemetry that cannot be used.
 #[derive(Debug, Error)]
 pub enum TelemetryError {
     /// A file cannot be read.
@@ -56,7 +56,7 @@ pub enum TelemetryError {
     },
 }
 
-/// What was measured of the requests to a container.
+/// The measured requests to a container.
 #[derive(Clone, Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RequestTelemetry {
@@ -68,9 +68,9 @@ pub struct RequestTelemetry {
     pub request_units: f64,
     /// Queries.
     pub queries: u64,
-    /// Queries of several partitions: that name no partition key, or have used several physical ones.
+    /// Queries of several partitions: without a partition key, or in several physical partitions.
     pub cross_partition_queries: u64,
-    /// Requests that were answered with 429; the handler tells them.
+    /// Requests that were answered with 429, by the handler's lines.
     pub throttled: u64,
     #[serde(skip)]
     container: String,
@@ -89,7 +89,7 @@ pub struct RequestTelemetry {
 struct HandlerLines {
     request_units: f64,
     by_partition: HashMap<String, f64>,
-    /// Coefficients of minutes, each times the request units of its minute.
+    /// The sum of the coefficients of minutes, each times the request units of its minute.
     gini: f64,
     with_gini: f64,
     /// The most partitions of a minute.
@@ -105,13 +105,13 @@ struct StoreTables {
     request_units: f64,
     by_key: HashMap<String, f64>,
     sizes: HashMap<String, f64>,
-    /// The physical partition of a query, and whether there was another.
+    /// The physical partition of each query, and true for several.
     queries: HashMap<String, (String, bool)>,
     is_bounded: bool,
 }
 
 impl RequestTelemetry {
-    /// Reads files and keeps what they tell of one container.
+    /// Reads files and keeps the rows of one container.
     pub fn read(files: &[impl AsRef<Path>], container: &str) -> Result<Self, TelemetryError> {
         let mut telemetry = Self { container: container.to_owned(), ..Self::default() };
         for path in files {
@@ -213,7 +213,7 @@ impl RequestTelemetry {
         hottest.into_iter().take(MAX_HOT_PARTITIONS).map(hot).collect()
     }
 
-    /// Returns the sizes that the store tells.
+    /// Returns the sizes in the rows of the store.
     pub(super) fn sizes(&self) -> Vec<PartitionSize> {
         let size = |(key, bytes): (&String, &f64)| PartitionSize {
             key: key.clone(),
@@ -223,8 +223,8 @@ impl RequestTelemetry {
         self.store.sizes.iter().map(size).collect()
     }
 
-    /// Returns how many partitions were used; of the handler's lines, the most of a minute.
-    #[expect(clippy::cast_precision_loss, reason = "at most MOST")]
+    /// Returns the number of used partitions; by the handler's lines, the most of a minute.
+    #[expect(clippy::cast_precision_loss, reason = "at most MAX_TELEMETRY_KEYS")]
     pub(super) fn partitions(&self) -> f64 {
         if self.is_of_the_store() {
             self.store.by_key.len() as f64
@@ -247,7 +247,7 @@ impl RequestTelemetry {
         (self.handler.with_gini > 0.0).then(|| self.handler.gini / self.handler.with_gini)
     }
 
-    /// Returns sentences on what the telemetry does not tell.
+    /// Returns the limits of the telemetry, as sentences.
     pub(super) fn unknown(&self) -> Vec<String> {
         let mut unknown = Vec::new();
         if self.store.is_bounded {
@@ -274,7 +274,7 @@ impl RequestTelemetry {
 }
 
 impl StoreTables {
-    /// Returns false for a row that tells nothing.
+    /// Adds a row. Returns false for a row without information.
     fn row(&mut self, row: &TrafficRow) -> bool {
         let key = row.text("PartitionKey");
         if let (Some(key), true) = (key, row.has("SizeKb")) {
@@ -322,7 +322,7 @@ fn count(row: &TrafficRow, column: &str) -> u64 {
     count
 }
 
-/// Changes an entry, and returns false when there is no room for a new one.
+/// Changes an entry. Returns false when there is no room for a new one.
 fn bounded<T: Default>(
     map: &mut HashMap<String, T>,
     key: String,
@@ -338,7 +338,9 @@ fn bounded<T: Default>(
 fn gini(mut loads: Vec<f64>) -> Option<f64> {
     loads.sort_by(f64::total_cmp);
     let total: f64 = loads.iter().sum();
-    let (mut below, mut sum, mut count) = (0.0, 0.0, 0.0);
+    let mut below = 0.0;
+    let mut sum = 0.0;
+    let mut count = 0.0;
     for load in loads {
         below += 2.0 * sum + load;
         sum += load;
@@ -412,7 +414,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_of_other_things_are_told_as_such() {
+    fn a_file_without_known_rows_is_refused() {
         let file =
             std::env::temp_dir().join(format!("tributary-monitor-{}.jsonl", std::process::id()));
         std::fs::write(&file, "{\"message\": \"Answered a request\"}\n").unwrap();

@@ -56,7 +56,7 @@ impl PartitionMetrics {
         let mut table = Table::new(["largest partitions", "size"]);
         for size in &self.largest_partitions {
             let source = if size.is_of_the_store { " (the store)" } else { "" };
-            table.row([shown(&size.key), bytes(size.bytes) + source]);
+            table.row([shortened(&size.key), bytes(size.bytes) + source]);
         }
         writeln!(f, "{table}")
     }
@@ -83,7 +83,7 @@ impl PartitionMetrics {
         let mut table = Table::new(["hottest partitions", "request units", "share"]);
         for hot in &self.hot_partitions {
             table.row([
-                shown(hot.shown()),
+                shortened(hot.label()),
                 format!("{:.2}", hot.request_units),
                 percent(hot.share),
             ]);
@@ -104,10 +104,10 @@ impl PartitionMetrics {
         );
         // Writing to a text cannot fail.
         if let Some(large) = self.largest_partitions.first() {
-            let _ = write!(line, ", largest {} {}", shown(&large.key), bytes(large.bytes));
+            let _ = write!(line, ", largest {} {}", shortened(&large.key), bytes(large.bytes));
         }
         if let Some(hot) = self.hot_partitions.first() {
-            let _ = write!(line, ", hottest {} {}", shown(hot.shown()), percent(hot.share));
+            let _ = write!(line, ", hottest {} {}", shortened(hot.label()), percent(hot.share));
         }
         if let Some(rate) = self.cross_partition_query_rate {
             let _ = write!(line, ", cross-partition queries {}", percent(rate));
@@ -143,7 +143,7 @@ fn bytes(number: f64) -> String {
 }
 
 /// Returns a key that fits into a column and is no control sequence of a terminal.
-fn shown(key: &str) -> String {
+fn shortened(key: &str) -> String {
     const MAX_KEY_CHARACTERS: usize = 60;
     let printable = key.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c });
     let text: String = printable.take(MAX_KEY_CHARACTERS).collect();

@@ -14,13 +14,13 @@ use azure_data_cosmos::{
 use serde_json::Value;
 use tributary_partitioning::{KeyStrategy, KeyValue};
 
-/// How many hashes there are.
+/// The number of hashes.
 const HASH_COUNT: u128 = 1 << 126;
 
-/// The first window: of a container of 1,000 million items it has about 60.
+/// The width of the first window: about 60 items of a container of 1,000 million.
 const FIRST_WIDTH: u128 = HASH_COUNT >> 24;
 
-/// The most that a window is wider or narrower than the one before.
+/// The largest factor between the widths of two windows.
 const MAX_FACTOR: f64 = 8.0;
 
 /// A window of hashes.
@@ -40,7 +40,7 @@ pub(super) struct HashWindows {
 }
 
 impl HashWindows {
-    /// Begins at a hash that depends on the seed.
+    /// Creates windows from a hash on that depends on the seed.
     pub(super) fn new(seed: u128) -> Self {
         Self { start: seed % HASH_COUNT, done: 0, kept: 0, width: FIRST_WIDTH }
     }
@@ -53,7 +53,7 @@ impl HashWindows {
         (width > 0).then_some(HashWindow { start, width })
     }
 
-    /// Goes behind a window. The next is `factor` times as wide.
+    /// Moves to the end of a window. The next is `factor` times as wide.
     pub(super) fn pass(&mut self, window: HashWindow, is_kept: bool, factor: f64) {
         self.done += window.width;
         if is_kept {
@@ -67,7 +67,7 @@ impl HashWindows {
         float(self.kept) / float(HASH_COUNT)
     }
 
-    /// Returns true when every window was kept, and all hashes were in one.
+    /// Returns true when the kept windows cover all hashes.
     pub(super) fn have_all(&self) -> bool {
         self.kept == HASH_COUNT
     }
@@ -82,13 +82,12 @@ impl HashWindow {
     }
 }
 
-/// Returns true when the hashes of keys are those that windows are made of. Containers from before 2019
-/// may have others.
+/// Returns true when the container hashes its keys as windows need it. Containers from before 2019 may not.
 pub(super) fn has_hashes(definition: &PartitionKeyDefinition) -> bool {
     definition.version() == PartitionKeyVersion::V2
 }
 
-/// Returns the hash of an item's key as the service has it; `None` where the item has none.
+/// Returns the hash of an item's key as the service computes it; `None` for an item without a key.
 pub(super) fn hash(
     item: &Value,
     strategy: &KeyStrategy,

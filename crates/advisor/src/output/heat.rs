@@ -17,7 +17,9 @@ const MAX_NAME_CHARACTERS: usize = 32;
 /// larger the share of the writes of its time.
 pub(super) fn heat_map(hotness: &WriteHotness) -> String {
     #[expect(clippy::cast_precision_loss, reason = "some tens")]
-    let (columns, rows) = (hotness.columns.len().max(1) as f64, hotness.heat.len() as f64);
+    let columns = hotness.columns.len().max(1) as f64;
+    #[expect(clippy::cast_precision_loss, reason = "some tens")]
+    let rows = hotness.heat.len() as f64;
     let column = (MAP_WIDTH - NAME_WIDTH) / columns;
     let height = rows * ROW_HEIGHT + 24.0;
     let mut svg = begin(MAP_WIDTH, height, "writes of each logical partition over time");
@@ -64,7 +66,7 @@ pub(super) fn heat_map(hotness: &WriteHotness) -> String {
     svg + "</svg>\n"
 }
 
-/// Returns the name of a key. Of very many keys those with few items are counted by their hashes alone.
+/// Returns the name of a key. Of very many keys, those with few items have only a hash.
 pub(super) fn named(key: &str) -> &str {
     if key.is_empty() { "one of very many keys" } else { key }
 }

@@ -19,10 +19,11 @@ use super::{
 use crate::{
     advice::{Advice, RankedCandidate},
     report::{CandidateReport, Distribution, Severity},
+    sketch::float,
     words::whole,
 };
 
-/// As many candidates are drawn, a colour each.
+/// The number of candidates in the charts, a colour each.
 const MAX_DRAWN_CANDIDATES: usize = CLASSES.len() - 1;
 
 /// Returns the page: no script, font or image from elsewhere.
@@ -33,8 +34,8 @@ pub fn html(advice: &Advice) -> String {
         Some(best) => format!("Partition key: {}", best.report.estimates.strategy),
         None => "Partition key".to_owned(),
     };
-    #[expect(clippy::cast_precision_loss, reason = "far fewer than 2^53")]
-    let (items, megabytes) = (advice.items as f64, advice.bytes as f64 / 1e6);
+    let items = float(advice.items);
+    let megabytes = float(advice.bytes) / 1e6;
     let _ = write!(
         body,
         "<h1>{}</h1>\n<p>{} items of the sample, {megabytes:.1} MB. Request units are estimated.</p>\n",
@@ -69,7 +70,7 @@ fn key(drawn: &[RankedCandidate]) -> String {
     page::key(&names)
 }
 
-/// A distribution of a report, where it has it.
+/// A function from a report to one of its distributions.
 type DistributionOf = fn(&CandidateReport) -> Option<&Distribution>;
 
 fn distributions(body: &mut String, drawn: &[RankedCandidate]) {
@@ -268,14 +269,14 @@ fn listed(body: &mut String, tag: &str, lines: &[String]) {
     }
     let _ = writeln!(body, "<{tag}>");
     for line in lines {
-        // Addresses are text here: the page needs nothing from elsewhere, and nobody has to check that.
+        // Addresses are text here, so that a check finds no link out of the page.
         let line = line.replace("https://", "");
         let _ = writeln!(body, "<li>{}</li>", with_code(&line));
     }
     let _ = writeln!(body, "</{tag}>");
 }
 
-/// Returns a text in which what stands between backticks is code.
+/// Returns a text as HTML, with code between backticks.
 fn with_code(text: &str) -> String {
     let mut parts = text.split('`').map(escape);
     let mut html = parts.next().unwrap_or_default();

@@ -9,7 +9,7 @@ use crate::{
     words::{about, percent, whole},
 };
 
-/// The guide's comparison matrix ("Strategy Comparison Matrix"), with measured values.
+/// Returns the guide's comparison matrix ("Strategy Comparison Matrix"), with measured values.
 pub(super) fn matrix(advice: &Advice) -> Table {
     let mut table = Table::new([
         "#",
@@ -45,7 +45,7 @@ pub(super) fn matrix(advice: &Advice) -> Table {
     table
 }
 
-/// Returns how the matrix is sorted.
+/// Returns the order of the matrix as a sentence.
 pub(super) fn order(advice: &Advice) -> &'static str {
     let has_requests =
         advice.ranked.first().is_some_and(|standing| standing.request_units.is_some());
@@ -83,7 +83,7 @@ fn warnings(standing: &RankedCandidate) -> String {
     if warnings.is_empty() { NONE.to_owned() } else { warnings.join(", ") }
 }
 
-/// What each kind of request costs with a key.
+/// Returns the table of the costs of each kind of request.
 pub(super) fn requests(estimates: &CandidateEstimates) -> Table {
     let mut table = Table::new([
         "REQUEST",
@@ -120,7 +120,7 @@ pub(super) fn requests(estimates: &CandidateEstimates) -> Table {
     table
 }
 
-/// What a second copy costs and saves.
+/// Returns the table of the costs and savings of second copies.
 pub(super) fn alternatives(alternatives: &[SecondCopy]) -> Table {
     let mut table = Table::new([
         "REQUEST",

@@ -12,7 +12,7 @@ use crate::{
     words::{about, counted, percent},
 };
 
-/// Physical partitions whose shares stand in a line.
+/// The physical partitions whose shares stand in a line.
 const MAX_LISTED_SHARES: usize = 8;
 
 /// Returns advice as text, with bold heads where the terminal shows them.
@@ -51,7 +51,7 @@ pub fn text(advice: &Advice) -> String {
     text
 }
 
-/// Says whether a second copy is worth it.
+/// Returns the verdict on a second copy.
 pub(super) fn sentence(alternative: &SecondCopy) -> String {
     let SecondCopy { request, strategy, .. } = alternative;
     let beware = match alternative.limits.as_slice() {
@@ -61,7 +61,7 @@ pub(super) fn sentence(alternative: &SecondCopy) -> String {
     let sentence = match alternative.pays() {
         None => format!(
             "\"{request}\" would take {:.2} RU instead of {:.2} from a copy by {strategy}. No writes with a \
-             frequency are among the requests, so nobody knows what the copy costs.",
+             frequency are among the requests, so the costs of the copy are unknown.",
             alternative.then, alternative.now
         ),
         Some(true) => format!(
@@ -83,7 +83,7 @@ pub(super) fn sentence(alternative: &SecondCopy) -> String {
     sentence + stored + &beware
 }
 
-/// Says how the load is spread over reads and writes, and over the physical partitions.
+/// Returns the spread of the load over reads and writes, and over the physical partitions.
 pub(super) fn load(advice: &Advice) -> Vec<String> {
     let Some(load) = &advice.load else { return Vec::new() };
     let all = (load.reads + load.writes).max(f64::MIN_POSITIVE);

@@ -1,4 +1,4 @@
-//! A part of a sample, from which candidates are made.
+//! The part of a sample from which candidates are made.
 
 use std::{
     fs::File,
@@ -10,18 +10,18 @@ use serde_json::Value;
 use super::MAX_PROFILED_ITEMS;
 use crate::sample::SampleItem;
 
-/// Places of a file from which items are taken: a file that is sorted by tenant or time would show one
-/// of them at its start.
+/// The places of a file from which items are taken: the start of a file that is sorted by tenant or time has
+/// one tenant or time.
 const FILE_PLACES: usize = 1_000;
 
-/// The step from a place to the next, without a common divisor with their number.
+/// The step from a place to the next, without a common divisor with the number of places.
 const PLACE_STRIDE: u64 = 617;
 
-/// Bytes of the part: items of 2 MB, the most there can be, shall not fill the memory.
+/// The bytes of the part, since 3,000 items of the largest size, 2 MB, would fill the memory.
 const MAX_PART_BYTES: u64 = 32 << 20;
 
-/// Reads items from places all over a file, and goes back to its start. Lines that are no item are left
-/// out here: reading the whole sample reports them.
+/// Reads items from places all over a file, and goes back to its start. Lines that are no item are skipped
+/// here, and reported by the pass over the whole sample.
 pub fn part_of_file(file: &mut File) -> io::Result<Vec<SampleItem>> {
     let part = spread(file)?;
     file.seek(SeekFrom::Start(0))?;
@@ -36,13 +36,13 @@ fn spread(file: &mut File) -> io::Result<Vec<SampleItem>> {
     let places = u64::try_from(FILE_PLACES).unwrap_or(1);
     let mut part = Vec::new();
     let mut left = MAX_PART_BYTES;
-    // In an order that is all over the file, should a few large items be enough.
+    // In an order that is all over the file, in case a few large items fill the part.
     for place in (0..places).map(|n| n * PLACE_STRIDE % places) {
         let start = size / places * place;
         file.seek(SeekFrom::Start(start))?;
         let mut reader = BufReader::new(&*file);
         if start > 0 {
-            // The rest of the line in which the place is.
+            // The rest of the line at this place.
             reader.skip_until(b'\n')?;
         }
         let found = items(reader, MAX_PROFILED_ITEMS / FILE_PLACES, left);
@@ -52,7 +52,7 @@ fn spread(file: &mut File) -> io::Result<Vec<SampleItem>> {
     Ok(part)
 }
 
-/// Reads the start of a stream: its text, and the items of it.
+/// Reads the start of a stream. Returns its text and its items.
 pub fn part_of_stream(from: &mut impl BufRead) -> io::Result<(Vec<u8>, Vec<SampleItem>)> {
     let mut text = Vec::new();
     for _ in 0..MAX_PROFILED_ITEMS {
@@ -65,7 +65,7 @@ pub fn part_of_stream(from: &mut impl BufRead) -> io::Result<(Vec<u8>, Vec<Sampl
     Ok((text, items))
 }
 
-/// Returns the items of at most so many lines and bytes.
+/// Returns the items of at most `most` lines and `bytes` bytes.
 fn items(from: impl BufRead, most: usize, bytes: u64) -> Vec<SampleItem> {
     let lines = from.take(bytes).split(b'\n').map_while(Result::ok).take(most);
     let item = |line: Vec<u8>| {

@@ -9,18 +9,18 @@ use tributary_partitioning::{
 
 use super::{ItemProfile, MAX_POOL_STRATEGIES, RequestedPaths};
 
-/// A property is one of a key when at least this share of the items has it as a text or whole number.
+/// The smallest share of the items that have a property of a key as a text or whole number.
 const MIN_USUAL_SHARE: f64 = 0.9;
 
-/// The longest text that is one of a key, in bytes: the limit of containers without large keys.
+/// The longest text of a key, in bytes: the limit of containers without large keys.
 const MAX_TEXT_BYTES: usize = 101;
 
-/// As many values and times as are combined.
+/// The numbers of values and times that are combined.
 const MAX_VALUES: usize = 8;
 const MAX_PAIRED_VALUES: usize = 5;
 const MAX_TIMES: usize = 2;
 
-/// A property of fewer values than this gets buckets (guide: Partition Key Design Checklist).
+/// The number of values below which a property gets buckets (guide: Partition Key Design Checklist).
 const MIN_UNBUCKETED_VALUES: usize = 100;
 
 /// The guide's numbers of buckets.
@@ -102,8 +102,8 @@ impl StrategyPool {
     }
 }
 
-/// Returns the properties that are times: those that requests want a range or an order of first, then
-/// those with the most days.
+/// Returns the properties that are times: first those with a range or an order in requests, then those with
+/// the most days.
 fn times(profile: &ItemProfile, wishes: &RequestedPaths) -> Vec<Path> {
     let is_time = |n: usize, items: usize| as_share(n, items) >= MIN_USUAL_SHARE;
     let mut times: Vec<_> = profile
@@ -116,8 +116,7 @@ fn times(profile: &ItemProfile, wishes: &RequestedPaths) -> Vec<Path> {
     times.into_iter().take(MAX_TIMES).map(|(path, _)| path.clone()).collect()
 }
 
-/// Returns the properties of which a key can be made: those that requests name first, then those with
-/// the most values.
+/// Returns the properties that can be a key: first those that requests name, then those with the most values.
 fn values(profile: &ItemProfile, wishes: &RequestedPaths, times: &[Path]) -> Vec<Path> {
     let mut values: Vec<_> = profile
         .paths()
@@ -133,7 +132,7 @@ fn values(profile: &ItemProfile, wishes: &RequestedPaths, times: &[Path]) -> Vec
         (place(path, &wishes.equal), std::cmp::Reverse(values.distinct()), path.names().len())
     });
     let mut values: Vec<Path> = values.into_iter().map(|(path, _)| path.clone()).collect();
-    // The id is always worth a look: point reads are the cheapest requests.
+    // The id is always a candidate: point reads are the cheapest requests.
     let id = Path::of("id");
     if let Some(at) = values.iter().position(|path| *path == id).filter(|at| *at >= MAX_VALUES) {
         values.swap(at, MAX_VALUES - 1);

@@ -1,4 +1,4 @@
-//! What the properties of some items look like.
+//! A profile of the properties of some items.
 
 use std::{
     collections::{BTreeMap, HashSet, hash_map::DefaultHasher},
@@ -8,27 +8,27 @@ use std::{
 use serde_json::Value;
 use tributary_partitioning::{Key, KeyStrategy, Part, path::Path, period::Granularity};
 
-/// Paths beyond this many are not looked at, and neither are objects within objects within objects.
+/// The paths of a profile, and the depth of its objects.
 const MAX_PROFILE_PATHS: usize = 200;
 const MAX_PROFILE_DEPTH: usize = 3;
 
-/// Numbers are times only between these, in seconds since 1970: the years 2000 to 2099.
+/// The numbers that are times, in seconds since 1970: the years 2000 to 2099.
 const TIME_SECONDS: std::ops::Range<f64> = 946_684_800.0..4_102_444_800.0;
 
-/// The properties of the service itself. A key cannot be made of them.
+/// The properties of the service itself, which cannot be a key.
 const SYSTEM_PROPERTIES: [&str; 6] = ["_rid", "_self", "_etag", "_attachments", "_ts", "_lsn"];
 
-/// What some items look like, property by property.
+/// The profile of some items, property by property.
 #[derive(Debug, Default)]
 pub struct ItemProfile {
     items: usize,
     paths: BTreeMap<Path, PathProfile>,
 }
 
-/// What the values of one property look like.
+/// The profile of the values of one property.
 #[derive(Debug, Default)]
 pub struct PathProfile {
-    /// Items that have it, not `null`.
+    /// Items with the property, not `null`.
     pub present: usize,
     /// Texts, whole numbers and truth values among them.
     pub scalar: usize,
@@ -43,12 +43,12 @@ pub struct PathProfile {
 }
 
 impl PathProfile {
-    /// Returns how many different values there are.
+    /// Returns the number of different values.
     pub fn distinct(&self) -> usize {
         self.values.len()
     }
 
-    /// Returns on how many different days its times are.
+    /// Returns the number of different days of its times.
     pub fn days(&self) -> usize {
         self.days.len()
     }
@@ -62,17 +62,17 @@ impl ItemProfile {
         self.visit(item, &mut names);
     }
 
-    /// Returns how many items there are.
+    /// Returns the number of items.
     pub fn items(&self) -> usize {
         self.items
     }
 
-    /// Returns all paths with what is known of them.
+    /// Returns all paths with their profiles.
     pub fn paths(&self) -> impl Iterator<Item = (&Path, &PathProfile)> {
         self.paths.iter()
     }
 
-    /// Returns what is known of a path.
+    /// Returns the profile of a path.
     pub fn path(&self, path: &Path) -> Option<&PathProfile> {
         self.paths.get(path)
     }

@@ -1,4 +1,4 @@
-//! What is proposed for items of many shapes.
+//! Proposed keys for items of many shapes.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -18,7 +18,7 @@ fn proposed(items: &[SampleItem], requests: &[RequestKind]) -> Vec<String> {
     proposed.iter().map(ToString::to_string).collect()
 }
 
-/// Readings of 150 devices, with everything that is no key beside them.
+/// Readings of 150 devices, with properties that are no key.
 fn readings() -> Vec<SampleItem> {
     let reading = |n: u32| {
         item(json!({
@@ -52,7 +52,7 @@ fn keys_are_made_of_scalar_values_nested_ones_too_and_of_times() {
 }
 
 #[test]
-fn what_requests_name_comes_first() {
+fn a_property_that_requests_name_comes_first() {
     let kinds = requests(&[json!({"kind": "readings of a device", "operation": "query",
         "filters": {"/device/id": "?"}, "limit": 20, "frequency": {"perDay": 1000}})]);
     assert_eq!(proposed(&readings(), &kinds)[0], "/device/id");
@@ -75,7 +75,7 @@ fn a_number_is_a_time_only_in_this_century() {
 }
 
 #[test]
-fn nothing_is_proposed_where_nothing_is_a_key() {
+fn items_without_a_possible_key_get_no_proposal() {
     assert_eq!(proposed(&[], &[]), Vec::<String>::new());
     let flags: Vec<_> = (0..50).map(|n| item(json!({"isDone": n < 25, "list": [n]}))).collect();
     assert_eq!(proposed(&flags, &[]), Vec::<String>::new());
@@ -102,8 +102,8 @@ fn values() -> impl Strategy<Value = Value> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
-    /// Whatever the names and values are: each candidate is once there, is read from its notation, and
-    /// gives a key to most items.
+    /// For any names and values, each candidate comes once, can be parsed from its notation, and gives a key to
+    /// most items.
     #[test]
     fn any_items_get_candidates_that_are_keys_of_them(
         values in prop::collection::vec(prop::collection::hash_map("[a-c/, \"+]{0,3}", values(), 0..4), 1..12)

@@ -1,4 +1,4 @@
-//! The property that tells when an item was created.
+//! The property with the time of creation.
 
 use tributary_partitioning::path::Path;
 
@@ -12,7 +12,7 @@ const CREATION_WORDS: [&str; 4] = ["creat", "timestamp", "time", "date"];
 const OTHER_TIME_WORDS: [&str; 11] =
     ["updat", "modif", "chang", "edit", "expir", "due", "delet", "valid", "until", "end", "birth"];
 
-/// Returns the property that is a time of creation in most items, or `None`: then `/_ts` is left.
+/// Returns the property that is a time of creation in most items, or `None` where only `/_ts` can be one.
 pub fn time_of_creation(part: &[SampleItem]) -> Option<Path> {
     let mut profile = ItemProfile::default();
     for item in part {

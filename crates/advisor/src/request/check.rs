@@ -1,4 +1,4 @@
-//! Requests that mean nothing, or something else than they say, are refused.
+//! The check of a request: one without a meaning, or with an ambiguous one, is refused.
 
 use std::{cmp::Ordering, collections::HashSet, fmt};
 
@@ -122,7 +122,7 @@ pub(crate) fn compared(a: &KeyValue, b: &KeyValue) -> Option<Ordering> {
     }
 }
 
-/// JSON in which no object has a name twice. Of two filters on one property, the first would be lost.
+/// JSON in which no object has a name twice. Of two filters on one property, serde would drop the first.
 struct UniqueNames;
 
 impl<'de> Deserialize<'de> for UniqueNames {

@@ -1,4 +1,4 @@
-//! Which containers: the guide's "Implementation Decision Framework".
+//! The decision on the containers: the guide's "Implementation Decision Framework".
 
 use serde::Serialize;
 
@@ -19,7 +19,7 @@ pub enum ContainerArchitecture {
     HotWarmMigration,
 }
 
-/// Which containers, and why.
+/// The containers, with reasons.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ContainerDecision {

@@ -1,4 +1,4 @@
-//! What would change the answer: found by asking again.
+//! The characteristics that would change the answer, found by asking again.
 
 use serde::Serialize;
 use tributary_partitioning::{KeyStrategy, path::Path};
@@ -24,7 +24,7 @@ pub struct AnswerChange {
     pub architecture: Option<ContainerArchitecture>,
 }
 
-/// Something that could be otherwise: what, whether the file says nothing about it, and how.
+/// A reversed characteristic: the clause, true if the file does not have it, and the change.
 type CharacteristicTurn = (&'static str, bool, fn(&mut DataCharacteristics));
 
 pub(super) fn changes(c: &DataCharacteristics) -> Vec<AnswerChange> {

@@ -1,4 +1,4 @@
-//! What one knows about data before there is any: the guide's `DataCharacteristics`, as a TOML file.
+//! The characteristics of data that does not exist yet: the guide's `DataCharacteristics`, as a TOML file.
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -8,19 +8,19 @@ use tributary_partitioning::path::Path;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct DataCharacteristics {
-    /// How much there is.
+    /// The volume.
     pub volume: DataVolume,
-    /// How often it is read and written.
+    /// The load.
     pub load: DataLoad,
-    /// How it is read.
+    /// The access.
     pub access: DataAccess,
-    /// Who shares it.
+    /// The tenants.
     pub tenants: DataTenants,
     /// The properties that a key can be made of.
     pub paths: KeyPaths,
 }
 
-/// How much there is, after the time for which the key is to last.
+/// The volume of the data, at the end of the time for which the key is to last.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct DataVolume {
@@ -32,7 +32,7 @@ pub struct DataVolume {
     pub items_per_entity_per_day: Option<f64>,
 }
 
-/// How often it is read and written.
+/// The load of the data: reads and writes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct DataLoad {
@@ -44,7 +44,7 @@ pub struct DataLoad {
     pub high_query_load: Option<bool>,
 }
 
-/// How it is read.
+/// The access to the data.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct DataAccess {
@@ -54,17 +54,17 @@ pub struct DataAccess {
     pub uniform: Option<bool>,
     /// Each request knows the id of its one item.
     pub by_id_only: Option<bool>,
-    /// Analytics over all times beside requests of people who wait.
+    /// Analytics over all times beside requests in real time.
     pub analytics_and_real_time: Option<bool>,
-    /// Periods of time are kept, moved or paid for each by itself.
+    /// Each period of time is kept, moved or paid for by itself.
     pub independent_periods: Option<bool>,
 }
 
-/// Who shares it.
+/// The tenants that share the data.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct DataTenants {
-    /// How many organizations there are. None, or 0, means that the data is not shared.
+    /// The number of organizations. None, or 0, means that the data is not shared.
     pub count: Option<u64>,
     /// Bytes of the largest, in GB.
     pub largest_gigabytes: Option<f64>,
@@ -76,9 +76,9 @@ pub struct DataTenants {
 pub struct KeyPaths {
     /// The item itself.
     pub id: Path,
-    /// What most requests name: a user, a device, a customer.
+    /// The entity that most requests name: a user, a device, a customer.
     pub entity: Option<Path>,
-    /// When an item came to be.
+    /// The time of creation.
     pub time: Path,
     /// The tenant.
     pub tenant: Path,
@@ -115,7 +115,7 @@ pub enum CharacteristicsError {
     Number {
         /// The name in the file.
         name: &'static str,
-        /// What stands there.
+        /// The number in the file.
         value: f64,
     },
 }
@@ -123,7 +123,7 @@ pub enum CharacteristicsError {
 /// A logical partition takes this many request units a second (service limit).
 const PARTITION_REQUEST_UNITS: f64 = 10_000.0;
 
-/// What a write of 1 to 2 KB costs with all properties indexed: a round number for this decision alone.
+/// The request units of a write of 1 to 2 KB with all properties indexed: a round number for this decision alone.
 const WRITE_REQUEST_UNITS: f64 = 10.0;
 
 impl DataCharacteristics {
@@ -148,8 +148,8 @@ impl DataCharacteristics {
         Ok(read)
     }
 
-    /// Returns true where the writes of the busiest time would take half of what one logical partition
-    /// can give, or where the file says so.
+    /// Returns true where the writes of the busiest time would take half of the request units of one logical
+    /// partition, or where the file says so.
     pub(super) fn writes_heavily(&self) -> Option<bool> {
         let takes = |writes: f64| writes * WRITE_REQUEST_UNITS >= PARTITION_REQUEST_UNITS / 2.0;
         self.load.high_write_volume.or(self.load.writes_per_second.map(takes))

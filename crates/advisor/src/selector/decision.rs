@@ -1,4 +1,4 @@
-//! Which key: the guide's "Dynamic Partition Strategy Selection" and its scenarios.
+//! The decision on the key: the guide's "Dynamic Partition Strategy Selection" and its scenarios.
 
 use serde::Serialize;
 use tributary_partitioning::{
@@ -11,14 +11,14 @@ use super::{
     kinds::{LARGE_TENANT_GIGABYTES, MANY_ITEMS},
 };
 
-/// Below this many tenants the guide's validator finds a low cardinality.
+/// The number of tenants below which the guide's validator finds a low cardinality.
 const FEW_TENANTS: u64 = 100;
 
 /// The guide's numbers of buckets: 10 beside a period, 100 alone.
 const BUCKETS_OF_A_PERIOD: u32 = 10;
 const BUCKETS: u32 = 100;
 
-/// Which key, and why.
+/// The key, with reasons.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct KeyDecision {
@@ -37,8 +37,8 @@ pub(super) fn decide(c: &DataCharacteristics) -> KeyDecision {
                       partition (guide: Entity ID-Based, \"When to Use\").";
         return decision(StrategyKind::ItemId, vec![vec![value(&paths.id)]], [reason.to_owned()]);
     }
-    // The guide's switch asks for the time first. A tenant comes before it here: isolation is a
-    // demand, and a period that holds all tenants cannot give it.
+    // The guide's switch asks for the time first. The tenant comes first here: isolation is a demand, and a
+    // period with all tenants cannot give it.
     if c.is_shared() {
         return tenant(c);
     }

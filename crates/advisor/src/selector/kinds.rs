@@ -1,4 +1,4 @@
-//! The guide's kinds of strategies: when to use each, when to avoid it, what it costs.
+//! The guide's kinds of strategies: the reasons for and against each, and its costs.
 
 use serde::Serialize;
 
@@ -10,7 +10,7 @@ use super::DataCharacteristics;
 pub enum StrategyKind {
     /// The id of the item: a partition each.
     ItemId,
-    /// The id of what the items belong to.
+    /// The id of the entity of the items.
     EntityId,
     /// A period of time.
     Time,
@@ -26,7 +26,7 @@ pub enum StrategyKind {
     Synthetic,
 }
 
-/// What the characteristics say about a statement.
+/// The verdict of the characteristics on a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StatementVerdict {
@@ -34,31 +34,31 @@ pub enum StatementVerdict {
     Yes,
     /// It does not.
     No,
-    /// They do not tell.
+    /// The characteristics do not tell.
     Unknown,
 }
 
-/// A statement of the guide, and whether it holds here.
+/// A statement of the guide, with the verdict on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct GuideStatement {
     /// The statement.
     pub says: &'static str,
-    /// Whether it holds.
+    /// The verdict.
     pub here: StatementVerdict,
 }
 
-/// A statement with how it is decided.
+/// A statement, with the function that decides it.
 type StatementRule = (&'static str, fn(&DataCharacteristics) -> Option<bool>);
 
-/// Below this, the guide calls data small ("Simple Requirements AND Small Scale").
+/// The size below which the guide calls data small ("Simple Requirements AND Small Scale").
 pub(super) const SMALL_GIGABYTES: f64 = 100.0;
 
-/// Above this a tenant gets a second level: the guide warns at 15 GB ("Performance Alerting"), since a
+/// The size above which a tenant gets a second level: the guide warns at 15 GB ("Performance Alerting"), since a
 /// logical partition ends at 20 GB.
 pub(super) const LARGE_TENANT_GIGABYTES: f64 = 15.0;
 
-/// Above this, the guide calls data voluminous (`DataVolume: > 1_000_000`).
+/// The number of items above which the guide calls data voluminous (`DataVolume: > 1_000_000`).
 pub(super) const MANY_ITEMS: u64 = 1_000_000;
 
 fn unknown(_: &DataCharacteristics) -> Option<bool> {
@@ -105,7 +105,7 @@ const TARGETED: StatementRule =
     ("queries are to find items by their properties", |c| not(c.access.by_id_only));
 
 impl StrategyKind {
-    /// Returns the name, as the guide has it.
+    /// Returns the guide's name.
     pub fn name(self) -> &'static str {
         match self {
             Self::ItemId => "the item's id",
@@ -132,12 +132,12 @@ impl StrategyKind {
         }
     }
 
-    /// Returns the guide's "When to Use", with what the characteristics say.
+    /// Returns the guide's "When to Use", with the verdicts of the characteristics.
     pub(super) fn when_to_use(self, characteristics: &DataCharacteristics) -> Vec<GuideStatement> {
         signs(self.statements().0, characteristics)
     }
 
-    /// Returns the guide's "When to Avoid", with what the characteristics say.
+    /// Returns the guide's "When to Avoid", with the verdicts of the characteristics.
     pub(super) fn when_to_avoid(
         self,
         characteristics: &DataCharacteristics,

@@ -1,4 +1,4 @@
-//! The guide's rules, and what would change their answers.
+//! The guide's rules, and the changes of their answers.
 
 use super::*;
 
@@ -24,7 +24,7 @@ fn each_rule_of_the_guide_gives_its_strategy() {
     assert_eq!(key("[volume]\nitems = 10"), "/id");
 }
 
-/// Where the guide's scenarios are more precise than its switch.
+/// The guide's scenarios that are more precise than its switch.
 #[test]
 fn the_scenarios_of_the_guide_refine_its_rules() {
     let temporal = "[volume]\nitems = 2_000_000\nitems-per-entity-per-day = 1_001\n[access]\ntemporal = true\n";
@@ -63,9 +63,9 @@ fn the_framework_of_the_guide_chooses_the_containers() {
     assert!(periods.reasons[1].contains("not recommend"), "{periods:?}");
 }
 
-/// The changes are not written down but found, so each leads where it says.
+/// The changes are found by asking again, so each leads to the answer that it names.
 #[test]
-fn what_would_change_the_answer_does() {
+fn each_change_leads_to_its_answer() {
     let file =
         "[volume]\nitems = 2_000_000\n[access]\ntemporal = true\n[paths]\nentity = '/userId'";
     let answer = selection(file);
@@ -88,7 +88,7 @@ fn what_would_change_the_answer_does() {
 }
 
 #[test]
-fn a_wrong_file_says_what_to_write() {
+fn a_wrong_file_is_refused_with_a_remedy() {
     let error = |file: &str| DataCharacteristics::read(file).unwrap_err().to_string();
     let unknown = error("[volume]\nitem = 5");
     assert!(unknown.contains("unknown field `item`") && unknown.contains("line 2"), "{unknown}");

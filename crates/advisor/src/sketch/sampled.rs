@@ -1,6 +1,6 @@
 //! A uniform sample of bounded size.
 
-/// A uniform sample of a stream by the hash of each element: at most `most`, and all while there are
+/// A uniform sample of a stream by the hash of each element: at most `most` elements, and all while there are
 /// no more.
 #[derive(Clone, Debug)]
 pub(crate) struct UniformSample<T> {
@@ -14,7 +14,7 @@ impl<T> UniformSample<T> {
         Self { most, below: u64::MAX, kept: Vec::new() }
     }
 
-    /// Keeps what `make` returns if its hash is low enough.
+    /// Keeps the result of `make` if its hash is low enough.
     pub(crate) fn offer(&mut self, hash: u64, make: impl FnOnce() -> T) {
         if hash >= self.below {
             return;
@@ -27,7 +27,7 @@ impl<T> UniformSample<T> {
         }
     }
 
-    /// Returns true if nothing was left out.
+    /// Returns true if the sample has all elements.
     pub(crate) fn is_all(&self) -> bool {
         self.below == u64::MAX
     }

@@ -1,4 +1,4 @@
-//! Counts by key beside what is true.
+//! Counts by key against exact ones.
 
 use proptest::prelude::*;
 use tributary_partitioning::KeyValue;
@@ -54,8 +54,8 @@ proptest! {
     }
 }
 
-/// The bound of the README: a key with more than 0.3 % of the data is found by its name, and its size
-/// is known to within 0.1 % of all, wherever it stands.
+/// The bound of the README: a key with more than 0.3 % of the data is found by its name, and its size is
+/// right to within 0.1 % of all, at any place.
 fn frequent_keys_are_found(
     tally: &KeyCounts<u64>,
     frequent: &[(u64, u64)],
@@ -117,7 +117,7 @@ fn keys_that_become_frequent_late_are_found() {
     let (n, sum) = frequent.fold((0, 0.0), |(n, sum), row| (n + 1, sum + row.items));
     assert_eq!(n, 20);
     assert!((sum / 20_000.0 - 1.0_f64).abs() < 0.2, "{sum}");
-    // And all together are about as many as there were.
+    // All rows together have about all items.
     let all: f64 = rows.iter().map(|row| row.items * row.keys).sum();
     assert!((all / 220_000.0 - 1.0).abs() < 0.03, "{all}");
 }

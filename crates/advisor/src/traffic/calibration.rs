@@ -1,4 +1,4 @@
-//! What was charged beside what is estimated for the same requests with the key that the container has.
+//! The charges beside the estimates for the same requests with the container's current key.
 
 use std::fmt;
 
@@ -11,10 +11,10 @@ use crate::{
     words::{about, percent},
 };
 
-/// Below this factor the two are the same: the error of the estimates.
+/// The factor up to which the two are the same: the error of the estimates.
 const SAME_CHARGE_FACTOR: f64 = 4.0 / 3.0;
 
-/// What some requests were charged.
+/// The charge of some requests.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ChargedRequests {
@@ -25,13 +25,13 @@ pub struct ChargedRequests {
     pub request_units_per_day: f64,
 }
 
-/// The requests that a charge is about.
+/// The requests behind a charge.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum ChargedSubject {
     /// All requests of an operation.
     Operation(RequestOperation),
-    /// Those of a kind, by its name: queries by their text, or calls of a function.
+    /// All requests of a kind, by its name: queries by their text, or calls of a function.
     Kind(String),
 }
 
@@ -57,14 +57,15 @@ impl fmt::Display for ChargedSubject {
 }
 
 impl TrafficSummary {
-    /// Adds a note for each operation and each kind: what it was charged, and what the report on the key
-    /// that the container has estimates.
+    /// Adds a note for each operation and each kind: its charge, and the estimate for the container's current
+    /// key.
     pub fn compare(&mut self, estimates: &CandidateEstimates, requests: &[RequestKind]) {
         for charged in &self.charged {
             let kinds = estimates.requests.iter().zip(requests);
             let same: Vec<_> = kinds.filter(|(_, kind)| charged.of.has(kind)).collect();
             let estimated = same.iter().filter_map(|(cost, _)| cost.request_units_per_day);
-            let (sum, was) = (estimated.sum::<f64>(), charged.request_units_per_day);
+            let sum = estimated.sum::<f64>();
+            let was = charged.request_units_per_day;
             if was <= 0.0 || sum <= 0.0 {
                 continue;
             }

@@ -1,4 +1,4 @@
-//! Kinds of requests from what was added up.
+//! Kinds of requests from the sums of the traffic.
 
 use std::collections::BTreeMap;
 
@@ -38,7 +38,7 @@ pub(super) fn kinds(
     kinds
 }
 
-/// Returns what each operation, each kind of query by its text and each function was charged a day.
+/// Returns the charge a day of each operation, each kind of query by its text, and each function.
 pub(super) fn charged(tables: &TrafficTables, days: f64) -> Vec<ChargedRequests> {
     let operations = tables.operations.iter().filter_map(|(name, sum)| {
         Some((ChargedSubject::Operation(operation(name)?), sum.request_units))
@@ -60,13 +60,13 @@ pub(super) fn charged(tables: &TrafficTables, days: f64) -> Vec<ChargedRequests>
     charged
 }
 
-/// Returns what a request knows that names the key.
+/// Returns the filters of a request that names the key.
 fn of_key(strategy: &KeyStrategy) -> BTreeMap<Path, RequestFilter> {
     let parts = strategy.levels().iter().flatten();
     parts.map(|part| (part.path().clone(), RequestFilter::Drawn)).collect()
 }
 
-/// Returns what an operation of the tables is here, or `None` for what no app asks for.
+/// Returns the operation of a name in the tables, or `None` for one that no app requests.
 fn operation(name: &str) -> Option<RequestOperation> {
     let name = name.to_ascii_lowercase();
     Some(match name.trim_end_matches("document") {
@@ -100,7 +100,7 @@ fn point(
         RequestOperation::Transaction => "transactions",
         RequestOperation::Query => "queries",
     };
-    // The rows do not tell what is in a transaction: two writes are the least that need one.
+    // The rows do not tell the writes of a transaction: two are the fewest that need one.
     let writes = match operation {
         RequestOperation::Transaction => {
             vec![TransactionStep { items: 2, ..TransactionStep::new(RequestOperation::Create) }]
@@ -133,7 +133,7 @@ fn queries(
     kinds.into_iter().filter(|kind| kind.per_day() > Some(0.0)).collect()
 }
 
-/// Returns the queries by their texts; `sum` is how many there were together, where that is known.
+/// Returns the queries by their texts. `sum` is their number, where it is known.
 fn by_text(tables: &TrafficTables, sum: ChargeSum, days: f64) -> Vec<RequestKind> {
     let rows: f64 = tables.texts().map(|(_, text, _)| executions(text)).sum();
     let mut kinds: Vec<RequestKind> = Vec::new();
@@ -153,7 +153,7 @@ fn by_text(tables: &TrafficTables, sum: ChargeSum, days: f64) -> Vec<RequestKind
     kinds
 }
 
-/// Returns how many queries the rows of a text are, as far as they say so.
+/// Returns the number of queries of a text, by its rows.
 fn executions(text: &QueryText) -> f64 {
     #[expect(clippy::cast_precision_loss, reason = "at most 100")]
     let queries = text.queries.len() as f64;
@@ -181,7 +181,7 @@ fn name(found: &QueryFilters) -> String {
 }
 
 fn of_text(name: String, found: QueryFilters, per_day: f64) -> RequestKind {
-    // How long a range is, no text tells: it is left out, which is the more careful.
+    // No text tells the length of a range: it is left out, which is the more careful.
     let filters = found.equal.into_iter().map(|path| (path, RequestFilter::Drawn)).collect();
     RequestKind {
         filters,
@@ -206,7 +206,7 @@ fn kind(name: String, operation: RequestOperation, per_day: f64) -> RequestKind 
         select: QuerySelection::Items,
         set: Vec::new(),
         writes: Vec::new(),
-        // A hundredth of a request a day is more than is known.
+        // The measurement is no more precise than a hundredth of a request a day.
         frequency: Some(RequestFrequency { per_day: (per_day * 100.0).round() / 100.0 }),
     }
 }

@@ -1,24 +1,24 @@
-//! What a query's text filters by.
+//! The filters in the text of a query.
 //!
-//! The text is taken apart into words and symbols. Comparisons of a property that are joined by AND are
-//! what is looked for. A text with OR or NOT filters by nothing that is certain, so it gets no filters.
+//! The text is split into words and symbols. The filters are comparisons of a property that are joined by
+//! AND. A text with OR or NOT has no certain filter, so it gets none.
 
 use tributary_partitioning::path::Path;
 
 use crate::request::OrderBy;
 
-/// What a text tells.
+/// The parts of a text.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct QueryFilters {
     /// Properties that are compared by `=` or `IN`.
     pub(super) equal: Vec<Path>,
-    /// Properties of which a range is wanted.
+    /// Properties that are compared with a range.
     pub(super) ranges: Vec<Path>,
     /// The order.
     pub(super) order: Option<OrderBy>,
     /// The most items.
     pub(super) limit: Option<u32>,
-    /// Whether one value is made of all items.
+    /// True for an aggregate: one value of all items.
     pub(super) sums_up: bool,
 }
 
@@ -26,8 +26,10 @@ pub(super) fn filters(text: &str) -> QueryFilters {
     let words = words(text);
     let at = |word: &str| words.iter().position(|other| other.eq_ignore_ascii_case(word));
     let end = words.len();
-    let (from, order) = (at("FROM").unwrap_or(end), at("ORDER").unwrap_or(end));
-    let (group, offset) = (at("GROUP").unwrap_or(end), at("OFFSET").unwrap_or(end));
+    let from = at("FROM").unwrap_or(end);
+    let order = at("ORDER").unwrap_or(end);
+    let group = at("GROUP").unwrap_or(end);
+    let offset = at("OFFSET").unwrap_or(end);
     let filter_end = order.min(group).min(offset);
     let filter_start = at("WHERE").map_or(filter_end, |at| (at + 1).min(filter_end));
     let filter = &words[filter_start..filter_end];
@@ -107,7 +109,7 @@ fn is_word(c: char) -> bool {
     c.is_alphanumeric() || "_@$.".contains(c)
 }
 
-/// Returns the length of a word; `["name"]` within it belongs to it.
+/// Returns the length of a word, with any `["name"]` in it.
 fn word_length(text: &str) -> usize {
     let mut length = 0;
     loop {
@@ -147,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_certain_is_no_filter() {
+    fn an_uncertain_comparison_is_no_filter() {
         for text in [
             "SELECT * FROM c WHERE c.a = 1 OR c.b = 2",
             "SELECT * FROM c WHERE NOT c.a = 1",
@@ -163,12 +165,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_read(text: String) {
+        fn any_text_is_parsed(text: String) {
             filters(&text);
         }
 
         #[test]
-        fn any_text_of_the_language_is_read(
+        fn any_text_of_the_language_is_parsed(
             words in prop::collection::vec("SELECT|FROM|WHERE|ORDER|BY|TOP|c\\.a|c\\[\"|\"\\]|=|<|'|\\(|,|1", 0..20)
         ) {
             filters(&words.concat());

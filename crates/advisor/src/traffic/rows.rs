@@ -15,7 +15,7 @@ use time::{
 
 use super::TrafficError;
 
-/// How the portal writes times in CSV: `11/22/2026, 7:30:00.000 PM`.
+/// The format of times in CSV of the portal: `11/22/2026, 7:30:00.000 PM`.
 const PORTAL_TIME_FORMAT: &[BorrowedFormatItem<'_>] = format_description!(
     "[month padding:none]/[day padding:none]/[year], [hour repr:12 padding:none]:[minute]:[second].[subsecond] \
      [period]"
@@ -27,7 +27,7 @@ pub(crate) struct TrafficRow(Map<String, Value>);
 
 impl TrafficRow {
     pub(crate) fn new(mut columns: Map<String, Value>) -> Self {
-        // A row of AppTraces has the handler's line within.
+        // A row of AppTraces contains the handler's line.
         let line = ["Message", "message"].into_iter().find_map(|name| columns.get(name)?.as_str());
         if let Some(Ok(Value::Object(line))) = line.map(serde_json::from_str) {
             columns.extend(line);
@@ -70,7 +70,7 @@ impl TrafficRow {
     }
 }
 
-/// Reads rows, one in memory at a time.
+/// Reads rows, with one in memory at a time.
 pub(crate) fn read(
     mut from: impl BufRead,
     mut each: impl FnMut(TrafficRow),

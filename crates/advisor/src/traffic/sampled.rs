@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use twox_hash::XxHash64;
 
-/// A map that keeps at most so many keys, and each key with the same probability.
+/// A map with a bounded number of keys, which keeps each key with the same probability.
 ///
 /// 1. A key is kept while its hash is at most the greatest that is allowed.
 /// 2. When there are too many, the greatest is dropped, and no hash from it on is allowed any more.
-/// 3. So at each moment the map holds exactly the keys that it has seen whose hash is allowed, whatever
-///    their order: no key was dropped and then taken anew with a part of its value.
+/// 3. So at each moment the map holds exactly the keys that it has seen whose hash is allowed, in
+///    any order of the keys: no key was dropped and then taken anew with a part of its value.
 #[derive(Debug)]
 pub(super) struct SampledMap<V> {
     most: usize,
@@ -23,7 +23,7 @@ impl<V: Default> SampledMap<V> {
         Self { most, below: None, values: BTreeMap::new() }
     }
 
-    /// Changes the value of a key, if the key is one of the kept.
+    /// Changes the value of a key, if the map keeps the key.
     pub(super) fn change(&mut self, key: &str, change: impl FnOnce(&mut V)) {
         let hash = hash(key);
         if self.below.is_some_and(|below| hash >= below) {
@@ -68,9 +68,9 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Without the bound on hashes, a dropped key would come back with a part of its rows.
+        /// Without the bound on hashes, a dropped key would return with a part of its rows.
         #[test]
-        fn kept_keys_have_seen_all_their_rows(
+        fn kept_keys_have_all_their_rows(
             keys in prop::collection::vec(0..60_u8, 0..300),
             most in 1..40_usize,
         ) {

@@ -1,4 +1,4 @@
-//! What the rows of the tables add up to.
+//! The sums of the rows of the tables.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,7 +20,7 @@ const KILOBYTE: f64 = 1_024.0;
 /// The handler's line about the keys of a container.
 const USE_LINE_MESSAGE: &str = "Measured the use of logical partitions";
 
-/// All that was added up.
+/// The sums of all tables.
 #[derive(Debug)]
 pub(super) struct TrafficTables {
     pub(super) operations: BTreeMap<String, ChargeSum>,
@@ -49,7 +49,7 @@ pub(super) struct ChargeSum {
 pub(super) struct QueryText {
     pub(super) rows: f64,
     pub(super) queries: BTreeSet<u64>,
-    /// The request units that its own rows have.
+    /// The request units of its own rows.
     request_units: f64,
 }
 
@@ -60,7 +60,7 @@ struct KeyUse {
     of_reads: f64,
 }
 
-/// What rows of several tables tell of one request.
+/// The rows of several tables about one request.
 #[derive(Debug, Default)]
 struct RequestActivity {
     operation: String,
@@ -73,7 +73,7 @@ struct RequestActivity {
     request_units_of_keys: f64,
 }
 
-/// The tables that are known.
+/// The known tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum TrafficTable {
     DataPlaneRequests,
@@ -103,12 +103,12 @@ impl Default for TrafficTables {
 }
 
 impl TrafficTables {
-    /// Returns true when the row is of a table that is known.
+    /// Returns true when the row is of a known table.
     pub(super) fn knows(row: &TrafficRow) -> bool {
         table(row).is_some()
     }
 
-    /// Adds a row. Returns false when it is of no table that is known.
+    /// Adds a row. Returns false when it is of no known table.
     pub(super) fn add(&mut self, row: &TrafficRow) -> bool {
         let Some(table) = table(row) else { return false };
         if let Some(container) = container(row) {
@@ -140,12 +140,12 @@ impl TrafficTables {
             self.throttled += sum.requests;
             return;
         }
-        // The exact counts: those of the other table are left out from now on.
+        // These counts are exact: those of the other table are left out from now on.
         if !self.has_requests {
             self.has_requests = true;
             self.operations.clear();
         }
-        // Of the others no other table tells more.
+        // No other table has rows about other requests.
         if let Some(activity) = row.text("ActivityId").filter(|_| is_query(row)) {
             self.activities.change(activity, |one| one.request_units += sum.request_units);
         }
@@ -179,14 +179,14 @@ impl TrafficTables {
             });
         }
         if !self.has_requests {
-            // A request in several partitions has a row for each: it is counted once, while that is
-            // known.
+            // A request in several partitions has a row for each, and is counted once while its activity is
+            // kept.
             let requests = if is_new { sum.requests } else { 0.0 };
             self.operation(row, ChargeSum { requests, ..sum });
         }
     }
 
-    /// The ten hottest partitions of a minute, and what all took.
+    /// Adds the ten hottest partitions of a minute, and the request units of all.
     fn line_of_use(&mut self, row: &TrafficRow) {
         self.request_units_used += row.number(&["request_charge_ru"]).unwrap_or_default();
         let top = row.text("partitions.top").unwrap_or("[]");
@@ -196,8 +196,8 @@ impl TrafficTables {
         }
     }
 
-    /// Returns the reads of keys, where rows tell them: of the tables those of reads and queries, of the
-    /// handler's lines all that a key took.
+    /// Returns the reads of keys, where rows have them: by the tables those of reads and queries, by the
+    /// handler's lines all request units of a key.
     pub(super) fn reads(&self) -> Option<ObservedReads> {
         let of_tables = self.keys.iter().map(|(key, of)| (key, of.of_reads));
         let of_lines = self.used.iter().map(|(key, request_units)| (key, *request_units));
@@ -230,8 +230,7 @@ impl TrafficTables {
         });
     }
 
-    /// Returns the share of the requests of an operation that stay in one logical partition, where rows
-    /// tell it.
+    /// Returns the share of the requests of an operation in one logical partition, where rows have it.
     pub(super) fn in_one_partition(&self, operation: &str) -> Option<f64> {
         let of = |several: bool| {
             let activities = self.activities.iter();
@@ -242,7 +241,8 @@ impl TrafficTables {
             });
             u32::try_from(activities.count()).unwrap_or(u32::MAX)
         };
-        let (one, several) = (f64::from(of(false)), f64::from(of(true)));
+        let one = f64::from(of(false));
+        let several = f64::from(of(true));
         (one + several > 0.0).then(|| one / (one + several))
     }
 
@@ -272,7 +272,7 @@ impl TrafficTables {
         self.functions.iter().map(|(function, sum)| (function.as_str(), *sum))
     }
 
-    /// Returns sentences about what the rows say and do not say.
+    /// Returns sentences about the findings and the limits of the rows.
     pub(super) fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         let keys = || self.keys.iter().map(|(key, of)| (key, of.request_units));
@@ -322,12 +322,12 @@ fn is_query(row: &TrafficRow) -> bool {
     row.text("OperationName").is_some_and(|name| name.to_ascii_lowercase().contains("query"))
 }
 
-/// Returns the container that a row is about.
+/// Returns the container of a row.
 pub(super) fn container(row: &TrafficRow) -> Option<&str> {
     row.text("CollectionName").or_else(|| row.text("container"))
 }
 
-/// Returns the table of a row: by its name, or by columns that only it has.
+/// Returns the table of a row: by its name, or by columns of this table alone.
 fn table(row: &TrafficRow) -> Option<TrafficTable> {
     let by_name = match row.text("Type").or(row.text("$table")) {
         Some("CDBDataPlaneRequests") => Some(TrafficTable::DataPlaneRequests),

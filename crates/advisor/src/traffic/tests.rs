@@ -73,7 +73,7 @@ fn rows_of_the_command_line_tell_queries_in_one_partition_from_others() {
 }
 
 #[test]
-fn texts_of_queries_tell_what_they_filter_by() {
+fn texts_of_queries_tell_their_filters() {
     let texts = "\
 {\"TimeGenerated\":\"2026-11-21T00:00:00Z\",\"QueryText\":\"SELECT * FROM c WHERE c.userId = @p ORDER BY c.createdAt DESC\",\"count_\":30}
 {\"TimeGenerated\":\"2026-11-22T00:00:00Z\",\"QueryText\":\"SELECT * FROM c WHERE c.tag = 'rust'\",\"count_\":10}
@@ -104,7 +104,7 @@ fn queries_that_differ_in_their_last_filter_are_two_kinds() {
 }
 
 #[test]
-fn large_and_throttled_are_told() {
+fn large_partitions_and_throttled_requests_are_noted() {
     let sizes = json!({"TimeGenerated": "2026-11-22T00:00:00Z", "PartitionKey": "[\"ada\"]", "SizeKb": 16 * 1024 * 1024});
     let throttled = json!({"TimeGenerated": "2026-11-22T01:00:00Z", "OperationName": "Read", "RequestCharge": 0,
         "StatusCode": 429});
@@ -131,7 +131,7 @@ fn lines_of_the_handler_give_frequencies_to_requests_of_their_name() {
 }
 
 #[test]
-fn what_is_no_traffic_is_refused_with_what_to_do() {
+fn a_file_that_is_no_traffic_is_refused_with_a_remedy() {
     let error =
         |text: &str| Traffic::new(None, None).read(text.as_bytes()).unwrap_err().to_string();
     assert!(error("a,b\n1,2\n").contains("has the columns a, b"));

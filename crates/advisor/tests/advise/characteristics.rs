@@ -15,16 +15,16 @@ entity = '/userId'
 #[test]
 fn a_description_gets_a_key_with_its_reasons() {
     let folder = Folder::new().with("posts.toml", POSTS);
-    let said = folder.advise(&["--characteristics", "posts.toml"]);
-    assert_eq!((said.code, said.err.as_str()), (0, ""));
-    insta::assert_snapshot!(said.out);
+    let output = folder.advise(&["--characteristics", "posts.toml"]);
+    assert_eq!((output.code, output.err.as_str()), (0, ""));
+    insta::assert_snapshot!(output.out);
 }
 
 #[test]
 fn the_answer_is_json_too() {
     let folder = Folder::new().with("posts.toml", POSTS);
-    let said = folder.advise(&["--characteristics", "posts.toml", "--json"]);
-    let json: serde_json::Value = serde_json::from_str(&said.out).unwrap();
+    let output = folder.advise(&["--characteristics", "posts.toml", "--json"]);
+    let json: serde_json::Value = serde_json::from_str(&output.out).unwrap();
     assert_eq!(json["key"]["strategy"], "/userId+/createdAt by month");
     assert_eq!(json["key"]["kind"], "hybrid");
     assert_eq!(json["containers"]["architecture"], "single");
@@ -34,11 +34,11 @@ fn the_answer_is_json_too() {
 #[test]
 fn a_wrong_file_is_refused_with_the_line_and_what_is_known() {
     let folder = Folder::new().with("posts.toml", "[volume]\nitem = 5\n");
-    let said = folder.advise(&["--characteristics", "posts.toml"]);
-    assert_eq!((said.code, said.out.as_str()), (2, ""));
-    assert!(said.err.contains("posts.toml"), "{}", said.err);
-    assert!(said.err.contains("line 2") && said.err.contains("`items`"), "{}", said.err);
-    let said = folder.advise(&["--characteristics", "other.toml"]);
-    assert_eq!(said.code, 2);
-    assert!(said.err.contains("other.toml cannot be read"), "{}", said.err);
+    let output = folder.advise(&["--characteristics", "posts.toml"]);
+    assert_eq!((output.code, output.out.as_str()), (2, ""));
+    assert!(output.err.contains("posts.toml"), "{}", output.err);
+    assert!(output.err.contains("line 2") && output.err.contains("`items`"), "{}", output.err);
+    let output = folder.advise(&["--characteristics", "other.toml"]);
+    assert_eq!(output.code, 2);
+    assert!(output.err.contains("other.toml cannot be read"), "{}", output.err);
 }

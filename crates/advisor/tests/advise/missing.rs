@@ -1,4 +1,4 @@
-//! What is missing is said: a key that serves the requests, unique values, the way to another key.
+//! Advice beyond a key: second copies, unique values, the way to another key.
 
 use serde_json::{Value, json};
 
@@ -14,19 +14,19 @@ fn query(kind: &str, path: &str, per_day: u32) -> Value {
         "frequency": {"perDay": per_day}})
 }
 
-fn said(folder: &Folder, more: &[&str]) -> String {
-    let said = folder.advise(&[&posts::LARGE[..], more].concat());
-    assert!(said.code < 2, "{}", said.err);
-    said.out
+fn output(folder: &Folder, more: &[&str]) -> String {
+    let output = folder.advise(&[&posts::LARGE[..], more].concat());
+    assert!(output.code < 2, "{}", output.err);
+    output.out
 }
 
 fn json(folder: &Folder, more: &[&str]) -> Value {
-    serde_json::from_str(&said(folder, &[more, &["--json"]].concat())).unwrap()
+    serde_json::from_str(&output(folder, &[more, &["--json"]].concat())).unwrap()
 }
 
 /// Half of the requests know the user, the others the tag or the id alone.
 #[test]
-fn where_no_key_serves_the_requests_a_second_copy_is_named_with_its_costs() {
+fn requests_that_no_key_serves_get_a_second_copy_with_its_costs() {
     let create = json!({"kind": "create", "operation": "create", "filters": {"/userId": "?"},
         "frequency": {"perDay": 200}});
     let requests =
@@ -39,20 +39,20 @@ fn where_no_key_serves_the_requests_a_second_copy_is_named_with_its_costs() {
     assert!(why.contains("RU a day as a global secondary index and"), "{why}");
     // Without the second kind of query the user is the key.
     let folder = folder.with("requests.jsonl", &lines(&requests[..1]));
-    assert!(!said(&folder, &keys).contains("No key serves"));
-    // And in one physical partition any key does.
+    assert!(!output(&folder, &keys).contains("No key serves"));
+    // In one physical partition any key serves them.
     let folder = folder.with("requests.jsonl", &lines(&requests));
     let small = ["--items", "items.jsonl", "--requests", "requests.jsonl"];
-    let said = folder.advise(&[&small[..], &keys].concat());
-    assert!(!said.out.contains("No key serves"), "{}", said.out);
+    let output = folder.advise(&[&small[..], &keys].concat());
+    assert!(!output.out.contains("No key serves"), "{}", output.out);
 }
 
 #[test]
-fn where_no_key_keeps_a_transaction_together_it_is_named() {
+fn a_transaction_that_no_key_keeps_together_is_named() {
     let transaction = json!({"kind": "rename all", "operation": "transaction", "filters": {},
         "writes": [{"operation": "patch", "items": 3}], "frequency": {"perDay": 10}});
     let folder = posts::folder().with("requests.jsonl", &lines(&[transaction]));
-    let out = said(&folder, &["--candidate", "/userId", "--candidate", "/tag"]);
+    let out = output(&folder, &["--candidate", "/userId", "--candidate", "/tag"]);
     assert!(out.contains("No key keeps \"rename all\" in one logical partition"), "{out}");
 }
 
@@ -76,10 +76,10 @@ fn a_unique_value_gets_a_unique_key_or_a_reservation() {
     let (policy, sentence) = unique("/userId,/id", "/userId");
     assert_eq!(policy, Value::Null);
     assert!(sentence.contains("unique by itself"), "{sentence}");
-    // All of the key is made of what is unique.
+    // The key is made of unique properties only.
     let (policy, _) = unique("/userId,/createdAt", "/userId+/createdAt by month");
     assert_eq!(policy["uniqueKeys"][0]["paths"], json!(["/userId", "/createdAt"]));
-    let out = said(&folder, &["--unique", "/userId,/content", "--candidate", "/userId"]);
+    let out = output(&folder, &["--unique", "/userId,/content", "--candidate", "/userId"]);
     assert!(out.contains("Unique values") && out.contains("\"uniqueKeyPolicy\""), "{out}");
     let refused = folder.advise(&[&posts::LARGE[..], &["--unique", "/contents"]].concat());
     assert!(refused.code == 2 && refused.err.contains("did you mean /content?"), "{}", refused.err);
@@ -102,13 +102,13 @@ fn reads_and_writes_are_apart_and_each_physical_partition_has_its_share() {
         );
     }
     assert!(partitions(&load["inAYear"]) > partitions(&load["now"]), "{load}");
-    // Of the 61,200 requests a day, 200 are writes.
+    // 200 of the 61,200 requests a day are writes.
     assert!(load["reads"].as_f64() > load["writes"].as_f64(), "{load}");
     let advice = json(&folder, &growing);
     let all = advice["ranked"][0]["report"]["requestUnitsPerDay"]["value"].as_f64().unwrap();
     let parts = load["reads"].as_f64().unwrap() + load["writes"].as_f64().unwrap();
     assert!((all / parts - 1.0).abs() < 1e-9, "{load}");
-    let out = said(&folder, &growing);
+    let out = output(&folder, &growing);
     assert!(out.contains("Reads take") && out.contains("In a year"), "{out}");
 }
 
@@ -128,14 +128,14 @@ fn a_busy_key_makes_its_physical_partition_busy() {
         Folder::new().with("items.jsonl", &items).with("requests.jsonl", &lines(&[requests]));
     let files = ["--items", "items.jsonl", "--requests", "requests.jsonl"];
     let more = ["--candidate", "/tenant", "--physical-partitions", "4", "--json"];
-    let said = folder.advise(&[&files[..], &more].concat());
-    let mut advice: Value = serde_json::from_str(&said.out).unwrap();
+    let output = folder.advise(&[&files[..], &more].concat());
+    let mut advice: Value = serde_json::from_str(&output.out).unwrap();
     let shares = advice["load"]["now"]["shares"].take();
     assert!(shares[0].as_f64().unwrap() > 0.8, "{shares}");
 }
 
 #[test]
-fn the_way_to_another_key_is_told_with_limits_steps_and_costs() {
+fn the_way_to_another_key_has_limits_steps_and_costs() {
     let folder = posts::folder();
     let current = ["--current", "/tag", "--candidate"];
     let advice = json(&folder, &[&current[..], &["/userId"]].concat());
@@ -144,7 +144,7 @@ fn the_way_to_another_key_is_told_with_limits_steps_and_costs() {
     assert_eq!(change["items"], 400_000_000.0);
     let create = advice["ranked"][0]["report"]["requests"][3]["requestUnits"].as_f64().unwrap();
     assert!((change["write"].as_f64().unwrap() / (4e8 * create) - 1.0).abs() < 1e-9, "{change}");
-    let out = said(&folder, &[&current[..], &["/userId"]].concat());
+    let out = output(&folder, &[&current[..], &["/userId"]].concat());
     for text in [
         "To change the key from /tag to /userId",
         "Consequences",
@@ -158,13 +158,13 @@ fn the_way_to_another_key_is_told_with_limits_steps_and_costs() {
         assert!(out.contains(text), "{text}: {out}");
     }
     // A copy job cannot compute a property.
-    let out = said(&folder, &[&current[..], &["/userId in 200 buckets"]].concat());
+    let out = output(&folder, &[&current[..], &["/userId in 200 buckets"]].concat());
     assert!(
         out.contains("a copy job cannot write it") && !out.contains("az cosmosdb copy"),
         "{out}"
     );
     assert!(out.contains("It computes /partitionKey from /userId in 200 buckets"), "{out}");
-    // The key that is kept needs no way.
+    // The current key needs no way.
     let kept = ["--current", "/userId", "--candidate", "/userId"];
-    assert!(!said(&folder, &kept).contains("To change the key"));
+    assert!(!output(&folder, &kept).contains("To change the key"));
 }

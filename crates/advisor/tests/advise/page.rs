@@ -6,8 +6,8 @@ use crate::{posts, support::Folder};
 
 fn page(folder: &Folder, more: &[&str]) -> String {
     let files = ["--items", "items.jsonl", "--requests", "requests.jsonl", "--html", "report.html"];
-    let said = folder.advise(&[&files, more].concat());
-    assert_eq!(said.code, 0, "{}", said.err);
+    let output = folder.advise(&[&files, more].concat());
+    assert_eq!(output.code, 0, "{}", output.err);
     folder.read("report.html")
 }
 
@@ -91,9 +91,9 @@ fn no_row_of_the_heat_map_is_without_a_name() {
         format!("{{\"id\": \"{n}\", \"createdAt\": \"{time}\"}}\n")
     };
     let folder = posts::folder().with("items.jsonl", &(0..60_000).map(item).collect::<String>());
-    let said =
+    let output =
         folder.advise(&["--items", "items.jsonl", "--candidate", "/id", "--html", "report.html"]);
-    assert_eq!(said.code, 0, "{}", said.err);
+    assert_eq!(output.code, 0, "{}", output.err);
     let page = folder.read("report.html");
     assert!(page.contains("one of very many keys"), "all keys have names");
     for blank in ["></text>", "<title> ", "went to .", "went to </p>"] {

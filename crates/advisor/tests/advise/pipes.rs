@@ -11,8 +11,8 @@ fn bash(folder: &Folder, line: &str) -> (i32, String, String) {
     let program = env!("CARGO_BIN_EXE_tributary-partition");
     let mut command = Command::new("bash");
     command.args(["-c", line]).env("advise", format!("{program} advise"));
-    let said = folder.said(command);
-    (said.code, said.out, said.err)
+    let output = folder.output(command);
+    (output.code, output.out, output.err)
 }
 
 /// Returns the number of items that a line of bash reads.

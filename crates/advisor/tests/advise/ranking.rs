@@ -5,9 +5,9 @@ use serde_json::Value;
 use crate::{posts, support::Folder};
 
 fn json(folder: &Folder, arguments: &[&str]) -> Value {
-    let said = folder.advise(&[arguments, &["--json"]].concat());
-    assert!(said.code < 2, "{}", said.err);
-    serde_json::from_str(&said.out).unwrap()
+    let output = folder.advise(&[arguments, &["--json"]].concat());
+    assert!(output.code < 2, "{}", output.err);
+    serde_json::from_str(&output.out).unwrap()
 }
 
 fn strategies(advice: &Value) -> Vec<&str> {
@@ -19,9 +19,9 @@ fn strategies(advice: &Value) -> Vec<&str> {
 #[test]
 fn the_given_candidates_are_compared_and_the_best_is_explained() {
     let candidates = ["--candidate", "/userId", "--candidate", "/tag", "--candidate", "/id"];
-    let said = posts::folder().advise(&[&posts::LARGE[..], &candidates].concat());
-    assert_eq!((said.code, said.err.as_str()), (0, ""));
-    insta::assert_snapshot!(said.out);
+    let output = posts::folder().advise(&[&posts::LARGE[..], &candidates].concat());
+    assert_eq!((output.code, output.err.as_str()), (0, ""));
+    insta::assert_snapshot!(output.out);
 }
 
 #[test]
@@ -30,7 +30,7 @@ fn the_key_that_requests_name_is_proposed_and_is_the_best() {
     let strategies = strategies(&advice);
     assert_eq!(strategies[0], "/userId");
     assert_eq!(strategies.len(), 12);
-    // Of each kind of the guide's matrix there is one to compare with.
+    // Each kind of the guide's matrix has a candidate.
     for part in ["+", ",", " by month", " buckets"] {
         assert!(
             strategies.iter().any(|strategy| strategy.contains(part)),
@@ -107,7 +107,7 @@ fn a_warning_about_the_current_key_is_exit_code_1() {
     assert!(bad.out.contains("/tag (current)"), "{}", bad.out);
     assert!(bad.out.contains("Findings for /tag (current)"), "{}", bad.out);
     assert!(bad.out.contains("To change the key from /tag to /userId"), "{}", bad.out);
-    // A query of a fifth of all is enough for a warning of /userId, so a world without it.
+    // The query of a fifth of all items would be enough for a warning about /userId.
     let fitting: Vec<_> = posts::REQUESTS.lines().filter(|line| !line.contains("tag")).collect();
     let fitting = fitting.join("\n");
     let folder = folder.with("fitting.jsonl", &fitting);
@@ -143,16 +143,16 @@ fn a_key_whose_transactions_span_partitions_comes_last() {
 
 #[test]
 fn without_requests_risks_are_ranked_and_the_rest_is_called_unknown() {
-    let said = posts::folder().advise(&["--items", "items.jsonl"]);
-    assert_eq!(said.code, 0, "{}", said.err);
+    let output = posts::folder().advise(&["--items", "items.jsonl"]);
+    assert_eq!(output.code, 0, "{}", output.err);
     assert!(
-        said.out.contains("no requests are known, so only risks were compared"),
+        output.out.contains("no requests are known, so only risks were compared"),
         "{}",
-        said.out
+        output.out
     );
-    assert!(said.out.contains("Without --requests nobody knows"), "{}", said.out);
-    assert!(said.out.contains("Sorted by the number of warnings"), "{}", said.out);
-    assert!(!said.out.contains("Requests with"), "{}", said.out);
+    assert!(output.out.contains("Without --requests it is unknown"), "{}", output.out);
+    assert!(output.out.contains("Sorted by the number of warnings"), "{}", output.out);
+    assert!(!output.out.contains("Requests with"), "{}", output.out);
 }
 
 /// The items of a sorted file differ from its start to its end: all of it is looked at.
@@ -180,9 +180,9 @@ fn several_files_and_stdin_are_one_sample() {
         .with("more.jsonl", "{\"id\": \"x\", \"userId\": \"new\", \"tag\": \"new\"}\n");
     let both = ["--items", "items.jsonl", "--items", "more.jsonl", "--candidate", "/userId"];
     assert_eq!(json(&folder, &both)["items"], 1_601);
-    let said = folder
+    let output = folder
         .advise_with_stdin(&["--items", "-", "--candidate", "/userId", "--json"], &posts::items());
-    let advice: Value = serde_json::from_str(&said.out).unwrap();
+    let advice: Value = serde_json::from_str(&output.out).unwrap();
     assert_eq!(advice["items"], 1_600);
 }
 
@@ -194,8 +194,8 @@ fn a_time_of_creation_comes_before_that_of_the_service() {
         .map(|line| line.replacen('{', "{\"_ts\":1780000000,", 1) + "\n")
         .collect();
     let folder = posts::folder().with("items.jsonl", &imported);
-    let said = folder.advise(&posts::LARGE);
+    let output = folder.advise(&posts::LARGE);
     let used =
         "The time of creation is /createdAt, from 2026-01-01T08:30:00Z to 2026-12-28T08:30:00Z.";
-    assert!(said.out.contains(used), "{}", said.out);
+    assert!(output.out.contains(used), "{}", output.out);
 }

@@ -14,10 +14,10 @@ fn each_wrong_input_is_exit_code_2_and_a_sentence() {
         .with("negative.jsonl", "{\"kind\": \"a\", \"operation\": \"query\", \"frequency\": {\"perDay\": -1}}\n")
         .with("table.csv", "a,b\n1,2\n");
     let refused = |arguments: &[&str], with: &[&str]| {
-        let said = folder.advise(arguments);
-        assert_eq!((said.code, said.out.as_str()), (2, ""), "{arguments:?}: {}", said.err);
+        let output = folder.advise(arguments);
+        assert_eq!((output.code, output.out.as_str()), (2, ""), "{arguments:?}: {}", output.err);
         for text in with {
-            assert!(said.err.contains(text), "{arguments:?}: {text}: {}", said.err);
+            assert!(output.err.contains(text), "{arguments:?}: {text}: {}", output.err);
         }
     };
     refused(&[], &["--items"]);
@@ -26,7 +26,7 @@ fn each_wrong_input_is_exit_code_2_and_a_sentence() {
     refused(&["--items", "list.jsonl", "--candidate", "/id"], &["line 1", "a JSON object"]);
     refused(&["--items", "empty.jsonl", "--candidate", "/id"], &["has no items"]);
     refused(&["--items", "flat.jsonl"], &["name one by --candidate"]);
-    // The same, when keys are to be proposed of what can be read.
+    // The same holds where keys are proposed.
     refused(&["--items", "list.jsonl"], &["line 1", "a JSON object"]);
     refused(&["--items", "empty.jsonl"], &["has no items"]);
     refused(&["--items", "."], &["cannot be read"]);
@@ -63,15 +63,15 @@ fn each_wrong_input_is_exit_code_2_and_a_sentence() {
 #[track_caller]
 fn refused_request(line: &str, with: &[&str]) {
     let folder = posts::folder().with("one.jsonl", line);
-    let said = folder.advise(&["--items", "items.jsonl", "--requests", "one.jsonl"]);
-    assert_eq!((said.code, said.out.as_str()), (2, ""), "{line}: {}", said.err);
+    let output = folder.advise(&["--items", "items.jsonl", "--requests", "one.jsonl"]);
+    assert_eq!((output.code, output.out.as_str()), (2, ""), "{line}: {}", output.err);
     for text in [&["one.jsonl, line 1"], with].concat() {
-        assert!(said.err.contains(text), "{line}: {text}: {}", said.err);
+        assert!(output.err.contains(text), "{line}: {text}: {}", output.err);
     }
 }
 
 #[test]
-fn of_two_filters_on_one_property_none_is_ignored() {
+fn two_filters_on_one_property_are_refused() {
     let query = |filters: &str| {
         format!("{{\"kind\": \"a\", \"operation\": \"query\", \"filters\": {{{filters}}}}}")
     };
@@ -118,7 +118,7 @@ fn a_transaction_has_at_most_100_writes_and_no_query() {
 }
 
 #[test]
-fn what_the_operation_does_not_have_is_refused() {
+fn a_field_that_the_operation_lacks_is_refused() {
     let request = |operation: &str, more: &str| {
         format!("{{\"kind\": \"a\", \"operation\": \"{operation}\", {more}}}")
     };
@@ -137,12 +137,12 @@ fn an_item_larger_than_the_service_stores_is_refused() {
     let large =
         format!("{{\"id\": \"1\"}}\n{{\"id\": \"2\", \"text\": \"{}\"}}\n", "a".repeat(2 << 20));
     let folder = posts::folder().with("large.jsonl", &large);
-    let said = folder.advise(&["--items", "large.jsonl", "--candidate", "/id"]);
-    assert_eq!((said.code, said.out.as_str()), (2, ""));
-    assert!(said.err.contains("line 2: the item has 2097172 bytes"), "{}", said.err);
+    let output = folder.advise(&["--items", "large.jsonl", "--candidate", "/id"]);
+    assert_eq!((output.code, output.out.as_str()), (2, ""));
+    assert!(output.err.contains("line 2: the item has 2097172 bytes"), "{}", output.err);
 }
 
-/// How many items a value finds depends on it, and so does the key.
+/// The number of items that a value finds depends on the draw, and so does the key.
 #[test]
 fn a_sample_is_refused_that_does_not_say_how_it_was_drawn() {
     let folder = posts::folder();
@@ -152,18 +152,18 @@ fn a_sample_is_refused_that_does_not_say_how_it_was_drawn() {
         (&["--sampled", "keys"], "give the key by --current"),
         (&["--sampled", "some"], "write items, keys, or the key of which whole values were drawn"),
     ] {
-        let said = folder.advise(&[&large[..], more].concat());
-        assert_eq!((said.code, said.out.as_str()), (2, ""));
-        assert!(said.err.contains(error), "{}", said.err);
+        let output = folder.advise(&[&large[..], more].concat());
+        assert_eq!((output.code, output.out.as_str()), (2, ""));
+        assert!(output.err.contains(error), "{}", output.err);
     }
 }
 
 #[test]
 fn a_container_has_at_least_the_items_of_its_sample() {
     let small = ["--items", "items.jsonl", "--items-in-container", "1599", "--sampled", "items"];
-    let said = posts::folder().advise(&small);
-    assert_eq!((said.code, said.out.as_str()), (2, ""));
-    assert!(said.err.contains("less than the 1600 items of the sample"), "{}", said.err);
+    let output = posts::folder().advise(&small);
+    assert_eq!((output.code, output.out.as_str()), (2, ""));
+    assert!(output.err.contains("less than the 1600 items of the sample"), "{}", output.err);
 }
 
 #[test]
@@ -173,10 +173,10 @@ fn a_misspelt_property_is_refused_with_the_one_that_may_be_meant() {
     };
     let folder = posts::folder().with("requests.jsonl", &query("/usrId"));
     let refused = |arguments: &[&str], with: &[&str]| {
-        let said = folder.advise(&[&["--items", "items.jsonl"], arguments].concat());
-        assert_eq!((said.code, said.out.as_str()), (2, ""), "{}", said.err);
+        let output = folder.advise(&[&["--items", "items.jsonl"], arguments].concat());
+        assert_eq!((output.code, output.out.as_str()), (2, ""), "{}", output.err);
         for text in with {
-            assert!(said.err.contains(text), "{arguments:?}: {text}: {}", said.err);
+            assert!(output.err.contains(text), "{arguments:?}: {text}: {}", output.err);
         }
     };
     let requests = ["--requests", "requests.jsonl"];
@@ -188,24 +188,24 @@ fn a_misspelt_property_is_refused_with_the_one_that_may_be_meant() {
     refused(&["--candidate", "/zebra"], &["they have /", "/createdAt", "/userId"]);
 }
 
-/// Where some items have another notation than most, one of the two is a mistake.
+/// One of two notations of a property is a mistake.
 #[test]
 fn a_notation_that_few_items_have_is_refused_and_a_rare_property_is_told() {
     let few = "{\"id\": \"x\", \"userID\": \"1\", \"comment\": \"c\"}\n".repeat(20);
     let folder = posts::folder().with("items.jsonl", &(posts::items() + &few));
     let arguments = ["--items", "items.jsonl", "--candidate"];
-    let said = folder.advise(&[&arguments[..], &["/userID"]].concat());
-    assert_eq!(said.code, 2);
-    assert!(said.err.contains("20 of 1620 items have /userID"), "{}", said.err);
-    assert!(said.err.contains("1600 have /userId: did you mean that?"), "{}", said.err);
-    let said = folder.advise(&[&arguments[..], &["/comment"]].concat());
-    assert_eq!(said.code, 0, "{}", said.err);
-    assert!(said.out.contains("/comment 1 % (the key /comment)"), "{}", said.out);
+    let output = folder.advise(&[&arguments[..], &["/userID"]].concat());
+    assert_eq!(output.code, 2);
+    assert!(output.err.contains("20 of 1620 items have /userID"), "{}", output.err);
+    assert!(output.err.contains("1600 have /userId: did you mean that?"), "{}", output.err);
+    let output = folder.advise(&[&arguments[..], &["/comment"]].concat());
+    assert_eq!(output.code, 0, "{}", output.err);
+    assert!(output.out.contains("/comment 1 % (the key /comment)"), "{}", output.out);
 }
 
 #[test]
 fn help_shows_a_request_a_key_and_the_exit_codes() {
-    let said = posts::folder().advise(&["--help"]);
-    assert_eq!(said.code, 0);
-    insta::assert_snapshot!(said.out);
+    let output = posts::folder().advise(&["--help"]);
+    assert_eq!(output.code, 0);
+    insta::assert_snapshot!(output.out);
 }

@@ -11,9 +11,9 @@ use std::{
 /// A folder that is removed at the end.
 pub(crate) struct Folder(PathBuf);
 
-/// What the binary said.
+/// The output of the binary.
 #[derive(Debug)]
-pub(crate) struct Said {
+pub(crate) struct CommandOutput {
     pub(crate) code: i32,
     pub(crate) out: String,
     pub(crate) err: String,
@@ -35,12 +35,12 @@ impl Folder {
     }
 
     /// Runs `advise` with these arguments in the folder.
-    pub(crate) fn advise(&self, arguments: &[&str]) -> Said {
+    pub(crate) fn advise(&self, arguments: &[&str]) -> CommandOutput {
         self.run(&[&["advise"], arguments].concat())
     }
 
     /// Runs `advise` with this text on its stdin.
-    pub(crate) fn advise_with_stdin(&self, arguments: &[&str], stdin: &str) -> Said {
+    pub(crate) fn advise_with_stdin(&self, arguments: &[&str], stdin: &str) -> CommandOutput {
         let mut child = self
             .command(&[&["advise"], arguments].concat())
             .stdin(Stdio::piped())
@@ -51,16 +51,16 @@ impl Folder {
         let mut pipe = child.stdin.take().unwrap();
         pipe.write_all(stdin.as_bytes()).unwrap();
         drop(pipe);
-        Said::of(child.wait_with_output().unwrap())
+        CommandOutput::of(child.wait_with_output().unwrap())
     }
 
-    fn run(&self, arguments: &[&str]) -> Said {
-        Said::of(self.command(arguments).stdin(Stdio::null()).output().unwrap())
+    fn run(&self, arguments: &[&str]) -> CommandOutput {
+        CommandOutput::of(self.command(arguments).stdin(Stdio::null()).output().unwrap())
     }
 
     /// Runs a command in the folder.
-    pub(crate) fn said(&self, mut command: Command) -> Said {
-        Said::of(command.current_dir(&self.0).stdin(Stdio::null()).output().unwrap())
+    pub(crate) fn output(&self, mut command: Command) -> CommandOutput {
+        CommandOutput::of(command.current_dir(&self.0).stdin(Stdio::null()).output().unwrap())
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
@@ -74,7 +74,7 @@ impl Folder {
     }
 }
 
-impl Said {
+impl CommandOutput {
     fn of(output: Output) -> Self {
         Self {
             code: output.status.code().unwrap(),

@@ -19,7 +19,7 @@ const TEXTS: &str = r#"[
 #[test]
 fn a_year_of_traffic_is_advice_without_requests() {
     let folder = posts::folder().with("export.csv", EXPORT).with("texts.json", TEXTS);
-    let said = folder.advise(&[
+    let output = folder.advise(&[
         "--items",
         "items.jsonl",
         "--traffic",
@@ -32,11 +32,11 @@ fn a_year_of_traffic_is_advice_without_requests() {
         "--write-requests",
         "derived.jsonl",
     ]);
-    assert!(said.code < 2, "{}", said.err);
+    assert!(output.code < 2, "{}", output.err);
     insta::assert_snapshot!(folder.read("derived.jsonl"));
-    assert!(said.out.contains("Measured traffic"), "{}", said.out);
-    assert!(said.out.contains("5 rows of 1.0 days"), "{}", said.out);
-    // What was derived is what --requests reads.
+    assert!(output.out.contains("Measured traffic"), "{}", output.out);
+    assert!(output.out.contains("5 rows of 1.0 days"), "{}", output.out);
+    // --requests reads the derived requests.
     let again = folder.advise(&[
         "--items",
         "items.jsonl",
@@ -48,7 +48,7 @@ fn a_year_of_traffic_is_advice_without_requests() {
         "posts",
     ]);
     assert!(again.code < 2, "{}", again.err);
-    assert!(said.out.starts_with(&again.out), "{}\n{}", said.out, again.out);
+    assert!(output.out.starts_with(&again.out), "{}\n{}", output.out, again.out);
 }
 
 /// A query that was measured cannot be misspelt: what it filters by may be gone.
@@ -56,7 +56,7 @@ fn a_year_of_traffic_is_advice_without_requests() {
 fn a_measured_query_by_a_property_that_no_item_has_is_told_and_not_refused() {
     let texts = TEXTS.replace("c.tag = @tag", "c.deleted = @deleted");
     let folder = posts::folder().with("export.csv", EXPORT).with("texts.json", &texts);
-    let said = folder.advise(&[
+    let output = folder.advise(&[
         "--items",
         "items.jsonl",
         "--traffic",
@@ -65,8 +65,12 @@ fn a_measured_query_by_a_property_that_no_item_has_is_told_and_not_refused() {
         "--current",
         "/userId",
     ]);
-    assert!(said.code < 2, "{}", said.err);
-    assert!(said.out.contains("/deleted 0 % (the request \"query by /deleted\")"), "{}", said.out);
+    assert!(output.code < 2, "{}", output.err);
+    assert!(
+        output.out.contains("/deleted 0 % (the request \"query by /deleted\")"),
+        "{}",
+        output.out
+    );
     let refused = folder.advise(&[
         "--items",
         "items.jsonl",
@@ -81,11 +85,11 @@ fn a_measured_query_by_a_property_that_no_item_has_is_told_and_not_refused() {
 
 /// A text with OR counts as a scan; the export says what its queries were charged.
 #[test]
-fn what_was_charged_is_compared_with_the_estimates() {
+fn charges_are_compared_with_the_estimates() {
     let export = EXPORT.replace("Query,posts,12000,60000", "Query,posts,12000,36000");
     let texts = r#"{"TimeGenerated": "2026-11-20T00:00:00Z", "CollectionName": "posts", "QueryText": "SELECT * FROM c WHERE c.userId = @a OR c.userId = @b"}"#;
     let folder = posts::folder().with("export.csv", &export).with("texts.json", texts);
-    let said = folder.advise(&[
+    let output = folder.advise(&[
         "--items",
         "items.jsonl",
         "--traffic",
@@ -96,17 +100,17 @@ fn what_was_charged_is_compared_with_the_estimates() {
         "--container",
         "posts",
     ]);
-    assert!(said.code < 2, "{}", said.err);
+    assert!(output.code < 2, "{}", output.err);
     let same = "Operation read: charged 40,000 RU a day, estimated for /userId 40,000, the same within the error.";
-    assert!(said.out.contains(same), "{}", said.out);
-    assert!(said.out.contains("Operation query: charged 36,000 RU a day"), "{}", said.out);
-    assert!(said.out.contains("times as much: a filter is missing"), "{}", said.out);
+    assert!(output.out.contains(same), "{}", output.out);
+    assert!(output.out.contains("Operation query: charged 36,000 RU a day"), "{}", output.out);
+    assert!(output.out.contains("times as much: a filter is missing"), "{}", output.out);
 }
 
 /// The tables of texts and of charges have the same requests, and only together they tell what a text was
 /// charged. The rows of a request may come in any order.
 #[test]
-fn what_was_charged_is_compared_for_each_kind_of_query() {
+fn charges_are_compared_for_each_kind_of_query() {
     let text = |n: usize| match n % 4 {
         0 => "SELECT * FROM c WHERE c.userId = @a OR c.userId = @b",
         _ => "SELECT * FROM c WHERE c.userId = @a",
@@ -122,7 +126,8 @@ fn what_was_charged_is_compared_for_each_kind_of_query() {
     let lines = |rows: &mut dyn Iterator<Item = Value>| {
         rows.map(|row| row.to_string() + "\n").collect::<String>()
     };
-    let (texts, charges) = (lines(&mut texts.into_iter()), lines(&mut charges.into_iter()));
+    let texts = lines(&mut texts.into_iter());
+    let charges = lines(&mut charges.into_iter());
     let joined = "TimeGenerated,CollectionName,QueryText,Requests,RequestCharge\n\
         2026-11-20T00:00:00Z,posts,SELECT * FROM c WHERE c.userId = @a OR c.userId = @b,100,500\n\
         2026-11-20T00:00:00Z,posts,SELECT * FROM c WHERE c.userId = @a,300,1050\n";
@@ -133,27 +138,27 @@ fn what_was_charged_is_compared_for_each_kind_of_query() {
             folder = folder.with(name, text);
             arguments.push(name);
         }
-        let said = folder.advise(&arguments);
-        assert!(said.code < 2, "{}", said.err);
+        let output = folder.advise(&arguments);
+        assert!(output.code < 2, "{}", output.err);
         let of_user =
             "The kind \"query by /userId\": charged 1,050 RU a day, estimated for /userId";
-        assert!(said.out.contains(of_user), "{}", said.out);
+        assert!(output.out.contains(of_user), "{}", output.out);
         let scan = "The kind \"query without a certain filter\": charged 500 RU a day, estimated for /userId";
-        let line = said.out.lines().find(|line| line.contains(scan));
-        let line = line.unwrap_or_else(|| panic!("{}", said.out));
+        let line = output.out.lines().find(|line| line.contains(scan));
+        let line = line.unwrap_or_else(|| panic!("{}", output.out));
         assert!(line.contains("times as much: its text has no filter that is certain"), "{line}");
     }
 }
 
 #[test]
-fn what_a_function_was_charged_is_compared_with_the_request_of_its_name() {
+fn the_charge_of_a_function_is_compared_with_the_request_of_its_name() {
     let line = |hour: u32| {
         json!({"timestamp": format!("2026-11-22T{hour:02}:00:00Z"), "message": "Answered a request",
             "function": "posts of a user", "request_charge_ru": 30.0})
     };
     let lines = format!("{}\n{}\n", line(0), line(12));
     let folder = posts::folder().with("lines.jsonl", &lines);
-    let said = folder.advise(&[
+    let output = folder.advise(&[
         "--items",
         "items.jsonl",
         "--requests",
@@ -163,10 +168,10 @@ fn what_a_function_was_charged_is_compared_with_the_request_of_its_name() {
         "--traffic",
         "lines.jsonl",
     ]);
-    assert!(said.code < 2, "{}", said.err);
+    assert!(output.code < 2, "{}", output.err);
     let charged = "The kind \"posts of a user\": charged 120 RU a day, estimated for /userId";
-    let line = said.out.lines().find(|line| line.contains(charged));
-    let line = line.unwrap_or_else(|| panic!("{}", said.out));
+    let line = output.out.lines().find(|line| line.contains(charged));
+    let line = line.unwrap_or_else(|| panic!("{}", output.out));
     assert!(line.contains("% of it: requests find more than the sample tells"), "{line}");
 }
 
@@ -181,9 +186,9 @@ fn reads_that_concentrate_on_one_small_key_make_it_the_hot_one() {
         if traffic.is_some() {
             arguments.extend(["--traffic", "keys.jsonl"]);
         }
-        let said = folder.advise(&arguments);
-        assert!(said.code < 2, "{}", said.err);
-        let advice: Value = serde_json::from_str(&said.out).unwrap();
+        let output = folder.advise(&arguments);
+        assert!(output.code < 2, "{}", output.err);
+        let advice: Value = serde_json::from_str(&output.out).unwrap();
         ["/userId", "/userId,/id"].map(|key| {
             let ranked = advice["ranked"].as_array().unwrap().iter();
             let report = ranked.map(|one| &one["report"]).find(|one| one["strategy"] == key);
@@ -201,7 +206,7 @@ fn reads_that_concentrate_on_one_small_key_make_it_the_hot_one() {
         json!({"TimeGenerated": "2026-11-20T00:00:00Z", "CollectionName": "posts", "OperationName": operation,
             "PartitionKey": json!([key]).to_string(), "RequestCharge": charge}).to_string() + "\n"
     };
-    // Its writes are not its reads.
+    // Its writes do not count as reads.
     let table = row("user-13", "Query", 8_000.0)
         + &row("user-13", "Read", 1_000.0)
         + &row("user-7", "Read", 1_000.0)
@@ -231,7 +236,7 @@ fn lines_of_the_handler_give_the_frequencies() {
     let lines =
         [line("posts of a user", 0), line("posts of a user", 6), line("Other", 12)].concat();
     let folder = posts::folder().with("lines.jsonl", &lines);
-    let said = folder.advise(&[
+    let output = folder.advise(&[
         "--items",
         "items.jsonl",
         "--requests",
@@ -240,8 +245,8 @@ fn lines_of_the_handler_give_the_frequencies() {
         "lines.jsonl",
         "--json",
     ]);
-    assert_eq!(said.code, 0, "{}", said.err);
-    let advice: serde_json::Value = serde_json::from_str(&said.out).unwrap();
+    assert_eq!(output.code, 0, "{}", output.err);
+    let advice: serde_json::Value = serde_json::from_str(&output.out).unwrap();
     assert_eq!(advice["ranked"][0]["report"]["requests"][0]["perDay"], 4.0);
     assert_eq!(advice["ranked"][0]["report"]["requests"][1]["perDay"], 40000.0);
     assert!(

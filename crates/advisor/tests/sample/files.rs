@@ -11,12 +11,12 @@ use crate::world::{ContainerModel, order};
 async fn a_file_that_is_there_is_replaced_by_force_alone() {
     let world = ContainerModel::new(vec![order(1, "ann")]).await;
     fs::write(world.path("items.jsonl"), "mine").unwrap();
-    let said = world.sample(&["--output", "items.jsonl"]).await;
-    assert_eq!(said.code, 2, "{said:?}");
-    assert!(said.err.contains("items.jsonl is there already"), "{said:?}");
+    let output = world.sample(&["--output", "items.jsonl"]).await;
+    assert_eq!(output.code, 2, "{output:?}");
+    assert!(output.err.contains("items.jsonl is there already"), "{output:?}");
     assert_eq!(fs::read_to_string(world.path("items.jsonl")).unwrap(), "mine");
-    let said = world.sample(&["--output", "items.jsonl", "--force"]).await;
-    assert_eq!(said.code, 0, "{said:?}");
+    let output = world.sample(&["--output", "items.jsonl", "--force"]).await;
+    assert_eq!(output.code, 0, "{output:?}");
     assert_eq!(world.items("items.jsonl").len(), 1);
     assert_eq!(world.files(), ["items.jsonl"]);
 }
@@ -25,14 +25,14 @@ async fn a_file_that_is_there_is_replaced_by_force_alone() {
 async fn a_file_that_comes_meanwhile_stays_as_it_is() {
     let world = ContainerModel::new(vec![order(1, "ann")]).await;
     let mut query = world.endpoint.hold(RequestKind::Query, "orders");
-    let said = world.sample(&["--output", "items.jsonl"]);
+    let output = world.sample(&["--output", "items.jsonl"]);
     let other = async {
         query.arrived().await;
         fs::write(world.path("items.jsonl"), "mine").unwrap();
         query.release();
     };
-    let (said, ()) = tokio::join!(said, other);
-    assert_eq!(said.code, 2, "{said:?}");
+    let (output, ()) = tokio::join!(output, other);
+    assert_eq!(output.code, 2, "{output:?}");
     assert_eq!(fs::read_to_string(world.path("items.jsonl")).unwrap(), "mine");
     assert_eq!(world.files(), ["items.jsonl"]);
 }
@@ -57,11 +57,11 @@ async fn an_interrupted_sample_leaves_no_file() {
 #[tokio::test(flavor = "multi_thread")]
 async fn items_go_to_stdout_and_what_is_said_to_stderr() {
     let world = ContainerModel::new((0..5).map(|n| order(n, "ann")).collect()).await;
-    let said = world.sample(&["--output", "-"]).await;
-    assert_eq!(said.code, 0, "{said:?}");
-    assert_eq!(said.out.lines().filter(|line| line.starts_with('{')).count(), 5, "{said:?}");
-    assert_eq!(said.out.lines().count(), 5, "{said:?}");
-    assert!(said.err.contains("--items -"), "{said:?}");
+    let output = world.sample(&["--output", "-"]).await;
+    assert_eq!(output.code, 0, "{output:?}");
+    assert_eq!(output.out.lines().filter(|line| line.starts_with('{')).count(), 5, "{output:?}");
+    assert_eq!(output.out.lines().count(), 5, "{output:?}");
+    assert!(output.err.contains("--items -"), "{output:?}");
     assert!(world.files().is_empty());
 }
 
@@ -80,10 +80,10 @@ async fn what_cannot_be_used_is_said_in_a_sentence() {
             "--cosmos takes",
         ),
     ] {
-        let said = world.run(&[&["sample"], arguments].concat()).await;
-        assert_eq!(said.code, 2, "{said:?}");
-        assert!(said.err.contains(sentence) && !said.err.contains("sesame"), "{said:?}");
-        assert!(!said.err.contains(&url), "{said:?}");
+        let output = world.run(&[&["sample"], arguments].concat()).await;
+        assert_eq!(output.code, 2, "{output:?}");
+        assert!(output.err.contains(sentence) && !output.err.contains("sesame"), "{output:?}");
+        assert!(!output.err.contains(&url), "{output:?}");
         assert!(world.files().is_empty(), "{:?}", world.files());
     }
 }

@@ -16,15 +16,15 @@ fn orders() -> Vec<Value> {
 #[tokio::test(flavor = "multi_thread")]
 async fn items_are_drawn_across_the_container() {
     let world = ContainerModel::new(orders()).await;
-    let said = world
+    let output = world
         .sample(&["--output", "items.jsonl", "--draw", "items", "--max-request-units", "250"])
         .await;
-    assert_eq!(said.code, 0, "{said:?}");
-    assert!(said.out.contains("--sampled items"), "{said:?}");
-    let all = number_after(&said.out, "--items-in-container ");
-    assert!((1_000.0..2_200.0).contains(&all), "{all} for 1,500: {said:?}");
+    assert_eq!(output.code, 0, "{output:?}");
+    assert!(output.out.contains("--sampled items"), "{output:?}");
+    let all = number_after(&output.out, "--items-in-container ");
+    assert!((1_000.0..2_200.0).contains(&all), "{all} for 1,500: {output:?}");
     let drawn = world.items("items.jsonl");
-    assert!((50..1_000).contains(&drawn.len()), "{}: {said:?}", drawn.len());
+    assert!((50..1_000).contains(&drawn.len()), "{}: {output:?}", drawn.len());
     let share = by_customer(&drawn)["\"contoso\""] as f64 / drawn.len() as f64;
     assert!((0.65..0.95).contains(&share), "{share} for 0.8");
 }
@@ -36,8 +36,8 @@ async fn ids_that_end_alike_are_refused() {
         order["id"] = format!("{}-x", order["id"].as_str().unwrap()).into();
     }
     let world = ContainerModel::new(orders).await;
-    let said = world.sample(&["--output", "items.jsonl", "--draw", "items"]).await;
-    assert_eq!(said.code, 2, "{said:?}");
-    assert!(said.err.contains("the ids end in the same character"), "{said:?}");
+    let output = world.sample(&["--output", "items.jsonl", "--draw", "items"]).await;
+    assert_eq!(output.code, 2, "{output:?}");
+    assert!(output.err.contains("the ids end in the same character"), "{output:?}");
     assert!(world.files().is_empty(), "{:?}", world.files());
 }

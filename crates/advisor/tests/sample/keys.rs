@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::world::{ContainerModel, by_customer, number_after, order, random};
 
-/// Orders of customers, of whom the first have most.
+/// Orders of customers. The first customers have most.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a small count")]
 fn skewed(n: u64) -> Vec<Value> {
     let customer = |n| ((500_f64).powf(random(n)) - 1.0) as u64;
@@ -26,18 +26,18 @@ async fn a_sample_gives_the_first_key_of_the_whole() {
         |items: &[Value]| items.iter().fold(String::new(), |text, item| format!("{text}{item}\n"));
     fs::write(world.path("requests.jsonl"), lines(&requests)).unwrap();
     fs::write(world.path("whole.jsonl"), lines(&orders)).unwrap();
-    let said = world
+    let output = world
         .sample(&["--output", "items.jsonl", "--max-request-units", "250", "--seed", "17"])
         .await;
-    assert_eq!(said.code, 0, "{said:?}");
-    println!("{}", said.out);
+    assert_eq!(output.code, 0, "{output:?}");
+    println!("{}", output.out);
     let drawn = world.items("items.jsonl");
-    assert!((300..1_500).contains(&drawn.len()), "{} items: {said:?}", drawn.len());
-    let all = number_after(&said.out, "--items-in-container ");
-    assert!((1_700.0..3_600.0).contains(&all), "{all} for 2,500: {said:?}");
-    let next = ContainerModel::next(&said);
+    assert!((300..1_500).contains(&drawn.len()), "{} items: {output:?}", drawn.len());
+    let all = number_after(&output.out, "--items-in-container ");
+    assert!((1_700.0..3_600.0).contains(&all), "{all} for 2,500: {output:?}");
+    let next = ContainerModel::next(&output);
     let mut next: Vec<&str> = next.iter().map(String::as_str).collect();
-    assert!(said.out.contains("--sampled keys") && said.out.contains("--current /customerId"));
+    assert!(output.out.contains("--sampled keys") && output.out.contains("--current /customerId"));
     let page = world.run(&next).await;
     assert!(page.code < 2, "the printed command works as it is: {page:?}");
     next.push("--json");
@@ -59,8 +59,8 @@ async fn a_key_is_whole_or_not_there() {
     let world = ContainerModel::new(orders).await;
     for seed in ["1", "2", "3", "4", "5", "6"] {
         let arguments = ["--output", "items.jsonl", "--force", "--max-request-units", "150"];
-        let said = world.sample(&[&arguments[..], &["--seed", seed]].concat()).await;
-        assert!(said.code < 2, "{said:?}");
+        let output = world.sample(&[&arguments[..], &["--seed", seed]].concat()).await;
+        assert!(output.code < 2, "{output:?}");
         let drawn = by_customer(&world.items("items.jsonl"));
         assert!(drawn.len() < whole.len(), "it is a part");
         for (customer, items) in drawn {
@@ -85,15 +85,15 @@ async fn a_sample_costs_at_most_its_request_units_as_the_store_counts_them() {
                 let bound = most.to_string();
                 let arguments =
                     ["--output", "items.jsonl", "--force", "--draw", draw, "--seed", seed];
-                let said = world
+                let output = world
                     .sample(&[&arguments[..], &["--max-request-units", &bound]].concat())
                     .await;
                 let charged = world.charged();
-                assert!(charged <= most, "{draw}, {most}, {seed}: {charged}, {said:?}");
-                if said.code < 2 {
-                    let told = number_after(&said.out, "of the container, for ");
-                    assert!((told - charged).abs() < 0.01, "{told} for {charged}: {said:?}");
-                    assert!(charged > most / 4.0 || said.out.contains(": all of"), "{said:?}");
+                assert!(charged <= most, "{draw}, {most}, {seed}: {charged}, {output:?}");
+                if output.code < 2 {
+                    let told = number_after(&output.out, "of the container, for ");
+                    assert!((told - charged).abs() < 0.01, "{told} for {charged}: {output:?}");
+                    assert!(charged > most / 4.0 || output.out.contains(": all of"), "{output:?}");
                 }
             }
         }
@@ -105,9 +105,12 @@ async fn the_same_seed_draws_the_same_keys_and_another_seed_others() {
     let world = ContainerModel::new(skewed(600)).await;
     let mut drawn = Vec::new();
     for (file, seed) in [("a", "1"), ("b", "1"), ("c", "2")] {
-        let said =
+        let output =
             world.sample(&["--output", file, "--max-request-units", "80", "--seed", seed]).await;
-        assert!(said.code < 2 && said.out.contains(&format!("The seed was {seed}.")), "{said:?}");
+        assert!(
+            output.code < 2 && output.out.contains(&format!("The seed was {seed}.")),
+            "{output:?}"
+        );
         drawn.push(by_customer(&world.items(file)));
     }
     assert_eq!(drawn[0], drawn[1]);
@@ -117,12 +120,12 @@ async fn the_same_seed_draws_the_same_keys_and_another_seed_others() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_small_container_is_drawn_whole() {
     let world = ContainerModel::new(skewed(60)).await;
-    let said = world.sample(&["--output", "items.jsonl"]).await;
-    assert_eq!(said.code, 0, "{said:?}");
+    let output = world.sample(&["--output", "items.jsonl"]).await;
+    assert_eq!(output.code, 0, "{output:?}");
     assert_eq!(world.items("items.jsonl").len(), 60);
     assert!(
-        said.out.contains("all of the container") && !said.out.contains("--sampled"),
-        "{said:?}"
+        output.out.contains("all of the container") && !output.out.contains("--sampled"),
+        "{output:?}"
     );
 }
 
@@ -135,14 +138,14 @@ async fn of_a_hierarchical_key_whole_values_of_the_first_level_are_drawn() {
         order
     });
     let world = ContainerModel::with(&["/tenantId", "/customerId"], orders.collect(), None).await;
-    let said = world
+    let output = world
         .sample(&["--output", "items.jsonl", "--max-request-units", "150", "--seed", "3"])
         .await;
-    assert_eq!(said.code, 0, "{said:?}");
-    assert!(said.out.contains("--current /tenantId,/customerId"), "{said:?}");
-    assert!(said.out.contains("--sampled /tenantId"), "{said:?}");
+    assert_eq!(output.code, 0, "{output:?}");
+    assert!(output.out.contains("--current /tenantId,/customerId"), "{output:?}");
+    assert!(output.out.contains("--sampled /tenantId"), "{output:?}");
     let drawn = world.items("items.jsonl");
     let of = |name: &str| drawn.iter().filter(|item| item["tenantId"] == name).count();
-    assert!((0..60).map(tenant).all(|tenant| [0, 15].contains(&of(&tenant))), "{said:?}");
+    assert!((0..60).map(tenant).all(|tenant| [0, 15].contains(&of(&tenant))), "{output:?}");
     assert!((15..900).contains(&drawn.len()), "{}", drawn.len());
 }

@@ -21,9 +21,9 @@ fn with_giant(items: u64) -> Vec<Value> {
 async fn an_empty_container_is_said_to_be_empty() {
     let world = ContainerModel::new(Vec::new()).await;
     for draw in ["keys", "items"] {
-        let said = world.sample(&["--output", "items.jsonl", "--draw", draw]).await;
-        assert_eq!(said.code, 2, "{said:?}");
-        assert!(said.err.contains("the container is empty"), "{said:?}");
+        let output = world.sample(&["--output", "items.jsonl", "--draw", draw]).await;
+        assert_eq!(output.code, 2, "{output:?}");
+        assert!(output.err.contains("the container is empty"), "{output:?}");
         assert!(world.files().is_empty(), "{:?}", world.files());
     }
 }
@@ -35,13 +35,13 @@ async fn a_key_that_is_too_large_is_missing_and_named() {
     for seed in 0..6 {
         let seed = seed.to_string();
         let arguments = ["--output", "items.jsonl", "--force", "--max-request-units", "150"];
-        let said = world.sample(&[&arguments[..], &["--seed", &seed]].concat()).await;
+        let output = world.sample(&[&arguments[..], &["--seed", &seed]].concat()).await;
         let drawn = by_customer(&world.items("items.jsonl"));
-        assert!(!drawn.contains_key("\"contoso\""), "{said:?}");
+        assert!(!drawn.contains_key("\"contoso\""), "{output:?}");
         assert!(drawn.values().all(|items| *items == 4), "{drawn:?}");
-        // A sample that ends before it meets the key does not know of it.
-        let is_named = said.out.contains(r#"Not in the sample: ["contoso"] has at least "#);
-        assert_eq!(is_named, said.code == 1, "{said:?}");
+        // A sample that ends before the key has no item of it.
+        let is_named = output.out.contains(r#"Not in the sample: ["contoso"] has at least "#);
+        assert_eq!(is_named, output.code == 1, "{output:?}");
         times_missing += u32::from(is_named);
     }
     assert!(times_missing > 0, "some of the samples meet the key");
@@ -52,9 +52,9 @@ async fn a_container_of_one_giant_key_gives_no_sample() {
     let orders = (0..1_000).map(|n| order(n, "contoso")).collect();
     let world = ContainerModel::new(orders).await;
     world.charged();
-    let said = world.sample(&["--output", "items.jsonl", "--max-request-units", "150"]).await;
-    assert_eq!(said.code, 2, "{said:?}");
-    assert!(said.err.contains(r#"["contoso"] has at least "#), "{said:?}");
+    let output = world.sample(&["--output", "items.jsonl", "--max-request-units", "150"]).await;
+    assert_eq!(output.code, 2, "{output:?}");
+    assert!(output.err.contains(r#"["contoso"] has at least "#), "{output:?}");
     assert!(world.files().is_empty(), "{:?}", world.files());
     assert!(world.charged() <= 150.0);
 }
@@ -82,9 +82,9 @@ async fn a_throttled_store_is_waited_for_and_gives_each_item_once() {
         world.endpoint.inject(Fault::Refused(429), RequestKind::Query, "orders", 25);
         held.release();
     };
-    let (said, ()) = tokio::join!(sample, throttled);
-    assert_eq!(said.code, 0, "{said:?}");
-    assert_eq!(world.items("items.jsonl").len(), 300, "{said:?}");
+    let (output, ()) = tokio::join!(sample, throttled);
+    assert_eq!(output.code, 0, "{output:?}");
+    assert_eq!(world.items("items.jsonl").len(), 300, "{output:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -101,7 +101,7 @@ async fn a_partition_that_splits_meanwhile_gives_each_item_once() {
     let splits = async {
         let mut held = world.endpoint.hold(RequestKind::Query, "orders");
         held.arrived().await;
-        // So many pages later.
+        // Pages after that.
         for _ in 0..10 {
             let next = world.endpoint.hold(RequestKind::Query, "orders");
             held.release();
@@ -119,10 +119,10 @@ async fn a_partition_that_splits_meanwhile_gives_each_item_once() {
         tokio::time::timeout(Duration::from_mins(1), split).await.unwrap();
         held.release();
     };
-    let (said, ()) = tokio::join!(sample, splits);
-    assert_eq!(said.code, 0, "{said:?}");
+    let (output, ()) = tokio::join!(sample, splits);
+    assert_eq!(output.code, 0, "{output:?}");
     let drawn = by_customer(&world.items("items.jsonl"));
-    assert_eq!(drawn.len(), 100, "{said:?}");
+    assert_eq!(drawn.len(), 100, "{output:?}");
     assert!(drawn.values().all(|items| *items == 4), "{drawn:?}");
 }
 
@@ -141,9 +141,9 @@ async fn odd_items_stop_nothing() {
         json!({"id": "deep", "customerId": "deep", "deep": deep}),
     ]);
     let world = ContainerModel::new(orders).await;
-    let said = world.sample(&["--output", "items.jsonl"]).await;
-    assert_eq!(said.code, 0, "{said:?}");
-    assert_eq!(world.items("items.jsonl").len(), 405, "{said:?}");
+    let output = world.sample(&["--output", "items.jsonl"]).await;
+    assert_eq!(output.code, 0, "{output:?}");
+    assert_eq!(world.items("items.jsonl").len(), 405, "{output:?}");
     let next = ["advise", "--items", "items.jsonl", "--current", "/customerId"];
     assert!(world.run(&next).await.code < 2, "the advisor takes them");
 }

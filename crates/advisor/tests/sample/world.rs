@@ -24,9 +24,9 @@ pub(crate) struct ContainerModel {
     folder: PathBuf,
 }
 
-/// What the binary said.
+/// The output of the binary.
 #[derive(Debug)]
-pub(crate) struct Said {
+pub(crate) struct CommandOutput {
     pub(crate) code: i32,
     pub(crate) out: String,
     pub(crate) err: String,
@@ -96,9 +96,9 @@ impl ContainerModel {
         command
     }
 
-    pub(crate) async fn run(&self, arguments: &[&str]) -> Said {
+    pub(crate) async fn run(&self, arguments: &[&str]) -> CommandOutput {
         let output = self.command(arguments).output().await.unwrap();
-        Said {
+        CommandOutput {
             code: output.status.code().unwrap(),
             out: String::from_utf8(output.stdout).unwrap(),
             err: String::from_utf8(output.stderr).unwrap(),
@@ -106,7 +106,7 @@ impl ContainerModel {
     }
 
     /// Draws a sample of the container.
-    pub(crate) async fn sample(&self, arguments: &[&str]) -> Said {
+    pub(crate) async fn sample(&self, arguments: &[&str]) -> CommandOutput {
         self.run(&[&["sample", "--container", "orders"], arguments].concat()).await
     }
 
@@ -125,7 +125,7 @@ impl ContainerModel {
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
-    /// What the store has charged for queries of the container.
+    /// Returns the request units that the store has charged for queries of the container.
     pub(crate) fn charged(&self) -> f64 {
         let requests = self.endpoint.take_requests();
         let answers = requests.iter().filter_map(|request| request.answer.as_ref());
@@ -133,9 +133,9 @@ impl ContainerModel {
     }
 
     /// The arguments of the `advise` that a sample says to run next.
-    pub(crate) fn next(said: &Said) -> Vec<String> {
+    pub(crate) fn next(output: &CommandOutput) -> Vec<String> {
         let line =
-            said.out.lines().find(|line| line.contains("tributary-partition advise")).unwrap();
+            output.out.lines().find(|line| line.contains("tributary-partition advise")).unwrap();
         line.split_whitespace().skip(1).map(str::to_owned).collect()
     }
 }
@@ -161,7 +161,7 @@ async fn put(container: &ContainerClient, paths: &[&str], item: Value) {
     while container.create_item(key.clone(), &id, &item, None).await.is_err() {}
 }
 
-/// How many items each customer has.
+/// Returns the number of items of each customer.
 pub(crate) fn by_customer(items: &[Value]) -> BTreeMap<String, usize> {
     let mut found = BTreeMap::new();
     for item in items {

@@ -42,7 +42,7 @@ fn one_item_a_partition_is_right_where_every_request_is_a_point_read() {
     });
     let world = ContainerModel::of(documents()).time("/createdDate").with(read);
     assert_eq!(warnings(&world.report("/id")), [""; 0]);
-    // Without requests nobody knows.
+    // Without requests the alignment is unknown.
     assert_eq!(warnings(&ContainerModel::of(documents()).report("/id")), ["hyperfragmentation"]);
 }
 
@@ -160,7 +160,7 @@ fn a_small_sample_with_much_growth_is_no_alarm() {
     assert_eq!(warnings(&world.report("/postId")), [""; 0]);
     world.options.items_in_container = Some(100_000);
     assert!(world.report("/postId").estimates.growth.days_to_10_000_ru.is_some());
-    // But a busy one does.
+    // A busy partition does.
     world.options.peak_over_mean = Some(10_000.0);
     assert_eq!(warnings(&world.report("/postId")), ["throughput-limit"]);
 }
@@ -206,7 +206,7 @@ fn a_transaction_over_two_partitions_is_named() {
 }
 
 #[test]
-fn the_day_on_which_a_partition_is_full_is_told() {
+fn a_report_has_the_day_on_which_a_partition_is_full() {
     let items = (0..1_000).map(|n| json!({"id": format!("{n}"), "tenant": n % 10 / 9, "n": n}));
     let mut world = ContainerModel::of(items);
     world.options.items_in_container = Some(100_000_000);

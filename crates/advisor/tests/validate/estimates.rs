@@ -30,7 +30,7 @@ fn a_query_that_names_the_key_loads_what_its_partition_has() {
     let one = cost(query("posts", json!({"/userId": "?"}), 1), "/userId", 4);
     assert_eq!(one.names, NamedLevels::Key);
     assert_eq!((one.logical_partitions, one.physical_partitions), (1.0, 1.0));
-    // A user with many posts is asked for often: the mean over posts, not over users.
+    // Requests often ask for a user with many posts: the mean is over posts, not over users.
     let posts_of_user =
         |user: u64| (0..1_200).filter(|n| (if n % 4 == 0 { 0 } else { n % 40 }) == user).count();
     let squares: usize = (0..40).map(|user| posts_of_user(user).pow(2)).sum();
@@ -91,7 +91,7 @@ fn a_point_read_costs_by_size_and_a_fan_out_where_the_key_is_unknown() {
 }
 
 #[test]
-fn a_time_ends_at_the_newest_item() {
+fn a_last_window_ends_at_the_newest_item() {
     let last =
         |days: &str| query("recent", json!({"/userId": "user-0", "/createdAt": {"last": days}}), 1);
     let all = cost(last("60 days"), "/userId", 1).items_loaded;
@@ -172,7 +172,7 @@ fn writes_cost_by_size_and_by_the_index() {
 
 /// A comment of 200 bytes and its post of 20 KB, which counts it.
 #[test]
-fn each_write_of_a_transaction_has_the_size_of_what_it_writes() {
+fn each_write_of_a_transaction_has_the_size_of_its_items() {
     let items = (0..100).map(|n| {
         let is_post = n % 10 == 0;
         let (kind, bytes) = if is_post { ("post", 15_950) } else { ("comment", 150) };

@@ -1,4 +1,4 @@
-//! What is read: items and requests.
+//! Items and requests as input.
 
 use serde_json::json;
 use tributary_partition::{RequestKind, sample};
@@ -17,7 +17,7 @@ fn a_line_that_is_no_item_is_named() {
 }
 
 #[test]
-fn what_windows_writes_is_read_too() {
+fn a_file_from_windows_is_read_too() {
     let mut ids = Vec::new();
     let text = "\u{feff}{\"id\": \"1\"}\r\n\r\n  {\"id\": \"2\"}";
     let progress = sample::read(text.as_bytes(), |items, _| {
@@ -31,7 +31,8 @@ fn what_windows_writes_is_read_too() {
 fn items_come_in_order_and_in_batches() {
     let text: String =
         (0..30_000).map(|n| json!({"n": n, "pad": "p".repeat(300)}).to_string() + "\n").collect();
-    let (mut next, mut batches) = (0, 0);
+    let mut next = 0;
+    let mut batches = 0;
     let progress = sample::read(text.as_bytes(), |items, _| {
         batches += 1;
         for item in items {
@@ -39,7 +40,7 @@ fn items_come_in_order_and_in_batches() {
             next += 1;
         }
     });
-    // Of 256 KiB each.
+    // Each batch has 256 KiB.
     assert_eq!((next, batches, progress.unwrap().bytes), (30_000, 37, text.len() as u64));
 }
 
@@ -63,7 +64,7 @@ fn a_kind_of_request_is_read_and_written() {
 }
 
 #[test]
-fn a_request_that_means_nothing_says_what_to_write() {
+fn a_request_without_a_meaning_is_refused_with_a_remedy() {
     let error = |json| serde_json::from_value::<RequestKind>(json).unwrap_err().to_string();
     let of = |filters| json!({"kind": "k", "operation": "query", "filters": filters});
     assert!(error(of(json!({"/at": {"last": "a while"}}))).contains("such as \"30 days\""));

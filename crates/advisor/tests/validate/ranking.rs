@@ -41,7 +41,7 @@ fn a_dearer_key_does_not_win_by_a_smaller_share_of_fan_outs() {
 }
 
 #[test]
-fn a_simpler_key_wins_a_tie_whatever_was_noticed() {
+fn a_simpler_key_wins_a_tie_with_any_notices() {
     let mut world = ContainerModel::of(events())
         .with(read(json!({"/id": "?"}), 900_000))
         .with(query("of a type", json!({"/type": "type-1"}), 10));
@@ -72,7 +72,8 @@ fn risks_are_continuous() {
         world.options.physical_partitions = Some(8);
         rank(vec![world.report("/userId")])[0].score
     };
-    let (below, above) = (score(99_900), score(100_100));
+    let below = score(99_900);
+    let above = score(100_100);
     assert!(above > below && above < below * 1.01, "{below} {above}");
 }
 

@@ -395,7 +395,7 @@ fn a_sample_that_is_too_small_does_not_decide() {
 
 /// Of whole users, what a user has is known, and what a tag has is scaled.
 #[test]
-fn of_whole_keys_a_key_is_complete_and_what_spreads_over_them_is_not() {
+fn a_group_within_whole_keys_is_complete_and_one_over_several_is_not() {
     let items = items(
         |n| json!({"id": format!("{n}"), "user": n / 8, "tag": below(n, 60, 100), "at": at(n)}),
     );

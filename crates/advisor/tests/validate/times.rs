@@ -25,10 +25,11 @@ fn one_date_of_the_year_9999_or_one_clock_ahead_changes_nothing() {
             let mut items = events();
             items.insert(place, json!({"id": "wrong", "userId": 3, "at": wrong}));
             let report = of_the_last_days(items).report("/userId");
-            let (found, expected) = (&report.estimates.requests[0], &honest.estimates.requests[0]);
+            let found = &report.estimates.requests[0];
+            let expected = &honest.estimates.requests[0];
             near(found.items_loaded, expected.items_loaded, 0.02);
-            let (hot, of_honest) =
-                (report.estimates.hotness.unwrap(), honest.estimates.hotness.clone().unwrap());
+            let hot = report.estimates.hotness.unwrap();
+            let of_honest = honest.estimates.hotness.clone().unwrap();
             assert_eq!(hot.columns.last(), of_honest.columns.last(), "{wrong}");
             near(hot.peak_over_mean, of_honest.peak_over_mean, 0.02);
             let times = report.estimates.times.unwrap();

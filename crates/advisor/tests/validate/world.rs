@@ -31,7 +31,8 @@ impl ContainerModel {
 
     pub(crate) fn report(&self, candidate: &str) -> CandidateReport {
         let candidates = vec![candidate.parse().unwrap()];
-        let (requests, options) = (self.requests.clone(), self.options.clone());
+        let requests = self.requests.clone();
+        let options = self.options.clone();
         validate(self.items.as_bytes(), requests, candidates, options, |_| {}).unwrap().remove(0)
     }
 }
@@ -49,7 +50,8 @@ pub(crate) fn near(measured: f64, expected: f64, error: f64) {
 
 /// The time of the nth second of November 2026.
 pub(crate) fn second(n: u64) -> String {
-    let (day, rest) = (n / 86_400 % 30 + 1, n % 86_400);
+    let day = n / 86_400 % 30 + 1;
+    let rest = n % 86_400;
     format!("2026-11-{day:02}T{:02}:{:02}:{:02}Z", rest / 3_600, rest / 60 % 60, rest % 60)
 }
 

@@ -44,7 +44,8 @@ fn a_route_that_a_caller_could_start_a_trigger_with_is_an_error() {
     for route in ["/", "/HomeFeed", "/{name}", "/{*rest}", "api/feed", "/api", "/apis/feed", ""] {
         let app = CustomHandler::new().http_functions([("GetFeed", "/api/feed"), ("Bad", route)]);
         let error = app.trigger("HomeFeed", async || ()).into_router().unwrap_err();
-        let (name, route) = ("Bad".to_owned(), route.to_owned());
+        let name = "Bad".to_owned();
+        let route = route.to_owned();
         assert_eq!(error, RegistrationError::RouteOutsidePrefix { name, route });
         assert!(error.to_string().contains("is not below `/api/`"), "{error}");
     }

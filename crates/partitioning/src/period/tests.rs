@@ -50,7 +50,8 @@ fn a_leap_day_is_a_day_of_february() {
 #[test]
 fn the_end_of_a_range_is_not_visited() {
     let months = |from, to| visited(Granularity::Month, from, to);
-    let (october, november) = (utc_datetime!(2026-10-01 0:00), utc_datetime!(2026-11-01 0:00));
+    let october = utc_datetime!(2026-10-01 0:00);
+    let november = utc_datetime!(2026-11-01 0:00);
     assert_eq!(months(october, november), ["2026-10"]);
     assert_eq!(months(october, november + Duration::NANOSECOND), ["2026-10", "2026-11"]);
     assert_eq!(months(november - Duration::NANOSECOND, november), ["2026-10"]);
@@ -205,7 +206,8 @@ proptest! {
 
     #[test]
     fn keys_sort_as_their_periods(granularity in any_granularity(), a in any_moment(), b in any_moment()) {
-        let (a, b) = (granularity.period(a), granularity.period(b));
+        let a = granularity.period(a);
+        let b = granularity.period(b);
         if a.first_day.year() > 0 && b.first_day.year() > 0 {
             prop_assert_eq!(a.cmp(&b), a.to_string().cmp(&b.to_string()));
         }
@@ -229,7 +231,8 @@ proptest! {
             prop_assert!(visited.is_empty());
             return Ok(());
         }
-        let (first, last) = (visited[0], visited[visited.len() - 1]);
+        let first = visited[0];
+        let last = visited[visited.len() - 1];
         prop_assert!(holds(first, from));
         prop_assert!(holds(last, to - Duration::NANOSECOND));
         for pair in visited.windows(2) {

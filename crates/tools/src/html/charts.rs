@@ -63,7 +63,8 @@ pub fn bars(unit: &str, groups: &[Group]) -> String {
     let mut svg = begin(WIDTH, height, unit);
     let mut power = lowest.ceil();
     while power <= highest {
-        let (at, label) = (x(10_f64.powf(power)), 10_f64.powf(power));
+        let at = x(10_f64.powf(power));
+        let label = 10_f64.powf(power);
         let _ = write!(
             svg,
             "<line class=\"grid\" x1=\"{at:.1}\" y1=\"0\" x2=\"{at:.1}\" y2=\"{:.1}\"/>\
@@ -90,7 +91,9 @@ pub fn bars(unit: &str, groups: &[Group]) -> String {
 fn one_bar(group: &Group, bar: &Bar, unit: &str, y: f64, x: &dyn Fn(f64) -> f64) -> String {
     let Bar { class, label, value, published } = bar;
     let end = y + BAR - 1.0;
-    let (mut says, mut strokes, mut after) = (String::new(), String::new(), x(*value));
+    let mut says = String::new();
+    let mut strokes = String::new();
+    let mut after = x(*value);
     if let Some((from, to)) = *published {
         let _ = if from < to {
             write!(says, ", published {from:.0} to {to:.0}")

@@ -1,14 +1,14 @@
-//! The sliders of the page: size, growth and requests, from which it computes costs and limits again.
+//! The sliders of the page: size, growth and requests. The page computes costs and limits again from them.
 //!
-//! The page has no report for another size, so it computes by a simpler model, from what the reports say at
-//! the given one:
+//! The page has no report for another size, so it computes by a simpler model from the reports at the given
+//! size:
 //!
 //! 1. The shares of the logical partitions stay, so sizes grow in proportion to the container.
 //! 2. There are as many physical partitions as the size and the peak need, unless their number was given.
 //! 3. A request that goes to all physical partitions begins in each; the items that it loads stay.
 //!
-//! Where all sliders are in the middle, the numbers are those of the reports. This module and `page.js`
-//! compute the same.
+//! With all sliders in the middle, the numbers are those of the reports. This module and `page.js` compute the
+//! same.
 
 use std::fmt::Write as _;
 
@@ -23,7 +23,7 @@ use crate::{
     words::{about, percent, whole},
 };
 
-/// From this share of a limit on, it is near.
+/// The share of a limit from which on it is near.
 const NEAR_LIMIT_SHARE: f64 = 0.75;
 
 /// The input of the page's computation.
@@ -60,12 +60,12 @@ struct CalculatorCandidate<'a> {
 struct CalculatorRequest {
     per_day: f64,
     units: f64,
-    /// The part of them that is paid in each physical partition.
+    /// The part of the units that is paid in each physical partition.
     starts: f64,
     fans_out: bool,
 }
 
-/// How near a limit is.
+/// The distance to a limit.
 #[derive(Clone, Copy)]
 struct LimitState {
     class: &'static str,
@@ -128,7 +128,7 @@ impl LimitState {
     }
 }
 
-/// Writes the gauges of the first candidate, the sliders, and the table of all that are drawn.
+/// Writes the gauges of the first candidate, the sliders, and the table of all candidates in the charts.
 pub(super) fn calculator(body: &mut String, advice: &Advice, drawn: &[RankedCandidate]) {
     let candidates: Vec<_> =
         drawn.iter().map(|one| CalculatorCandidate::new(&one.report)).collect();
@@ -223,7 +223,7 @@ fn gauge(body: &mut String, name: &str, title: &str, share: f64, text: &str) {
     );
 }
 
-/// Writes a slider over so many powers of ten to both sides. Without a value to begin with it is off.
+/// Writes a slider over `powers` powers of ten to both sides. It is off without a known value.
 fn slider(body: &mut String, name: &str, title: &str, is_known: bool, powers: u32) {
     let off = if is_known { "" } else { " disabled" };
     let _ = writeln!(
