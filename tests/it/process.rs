@@ -20,7 +20,7 @@ use tributary_local::{
     cosmos::{ContainersFile, CosmosEndpoint, EndpointOptions, RunningServer},
     host::{Console, FunctionApp, Host, HostOptions, Keys, Settings},
 };
-use tributary_package::{Compression, Layout, pack, stage, unpack};
+use tributary_package::{AppLayout, ZipCompression, pack, stage, unpack};
 
 const HANDLER: &str = env!("CARGO_BIN_EXE_tributary");
 
@@ -39,10 +39,10 @@ impl Unpacked {
     }
 
     fn packed(&self) -> PathBuf {
-        let layout = Layout::read(Path::new(env!("CARGO_MANIFEST_DIR"))).unwrap();
+        let layout = AppLayout::read(Path::new(env!("CARGO_MANIFEST_DIR"))).unwrap();
         let (staged, zip) = (self.0.join("staged"), self.0.join("functionapp.zip"));
         stage(&layout, Path::new(HANDLER), &staged).unwrap();
-        pack(&staged, &layout.executable, &zip, Compression::None).unwrap();
+        pack(&staged, &layout.executable, &zip, ZipCompression::None).unwrap();
         zip
     }
 

@@ -12,7 +12,7 @@
 //!    key comes first, and of equally simple keys the one with fewer warnings.
 
 use serde::Serialize;
-use tributary_partitioning::{KeyStrategy, Part};
+use tributary_partitioning::{KeyPart, KeyStrategy};
 
 use crate::{report::CandidateReport, request::RequestKind};
 
@@ -168,15 +168,15 @@ impl Advice {
 }
 
 /// Returns true when the app computes and stores this level: it is more than one value of the item.
-fn is_computed(level: &[Part]) -> bool {
-    !matches!(level, [Part::Value(_)])
+fn is_computed(level: &[KeyPart]) -> bool {
+    !matches!(level, [KeyPart::Value(_)])
 }
 
 /// Returns the number of parts of a strategy. A computed part counts twice.
 fn complexity(strategy: &KeyStrategy) -> usize {
-    let level = |level: &Vec<Part>| {
+    let level = |level: &Vec<KeyPart>| {
         let parts: usize =
-            level.iter().map(|part| if matches!(part, Part::Value(_)) { 1 } else { 2 }).sum();
+            level.iter().map(|part| if matches!(part, KeyPart::Value(_)) { 1 } else { 2 }).sum();
         parts + usize::from(is_computed(level))
     };
     strategy.levels().iter().map(level).sum()

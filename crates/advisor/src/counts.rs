@@ -8,7 +8,7 @@
 use rayon::prelude::*;
 use serde_json::Value;
 use tributary_charges::{rates, terms::charge_of};
-use tributary_partitioning::{KeyStrategy, path::Path};
+use tributary_partitioning::{KeyStrategy, path::PropertyPath};
 
 use crate::{
     observed::ObservedReads, options::ValidationOptions, request::RequestKind, sample::SampleItem,
@@ -37,7 +37,7 @@ pub struct SampleCounts {
     columns: KeyColumns,
     pub(crate) options: ValidationOptions,
     /// The property with the time of creation.
-    pub(crate) time: Path,
+    pub(crate) time: PropertyPath,
     /// The number of the property at `time`.
     time_field: usize,
     pub(crate) n_items: u64,
@@ -52,7 +52,7 @@ impl SampleCounts {
         requests: Vec<RequestKind>,
         options: ValidationOptions,
     ) -> Self {
-        let time = options.time.clone().unwrap_or_else(|| Path::of("_ts"));
+        let time = options.time.clone().unwrap_or_else(|| PropertyPath::from_name("_ts"));
         let mut columns = KeyColumns::default();
         let candidate = |strategy| CandidateCounts::new(strategy, &mut columns);
         let candidates = candidates.into_iter().map(candidate).collect();

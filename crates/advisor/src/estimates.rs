@@ -17,7 +17,7 @@
 //!    not name its key must first find the item by a query.
 
 use rayon::prelude::*;
-use tributary_charges::ERROR;
+use tributary_charges::MAX_MODEL_ERROR;
 
 use crate::{
     counts::{
@@ -152,7 +152,7 @@ fn estimate(
         growth,
         risks,
         resampled: Vec::new(),
-        request_units_per_day: EstimatedNumber::within(per_day(model, &costs), ERROR),
+        request_units_per_day: EstimatedNumber::within(per_day(model, &costs), MAX_MODEL_ERROR),
         aligned: share(
             model,
             &costs,
@@ -220,8 +220,8 @@ fn resample(
             let low = all[all.len() / 20];
             let high = all[all.len() - 1 - all.len() / 20];
             let units = &mut estimates.request_units_per_day;
-            units.low = units.low.min(low * (1.0 - ERROR));
-            units.high = units.high.max(high * (1.0 + ERROR));
+            units.low = units.low.min(low * (1.0 - MAX_MODEL_ERROR));
+            units.high = units.high.max(high * (1.0 + MAX_MODEL_ERROR));
         }
     }
 }

@@ -137,7 +137,7 @@ fn key_of(name: &str) -> Option<Key> {
     Some(
         values
             .iter()
-            .map(|value| KeyValue::of(Some(value)).unwrap_or(KeyValue::Undefined))
+            .map(|value| KeyValue::from_property(Some(value)).unwrap_or(KeyValue::Undefined))
             .collect(),
     )
 }

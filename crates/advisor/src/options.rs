@@ -1,7 +1,7 @@
 //! The facts about a container beside its sample.
 
 use tributary_charges::policy::IndexingPolicy;
-use tributary_partitioning::{KeyStrategy, path::Path};
+use tributary_partitioning::{KeyStrategy, path::PropertyPath};
 
 use crate::observed::ObservedReads;
 
@@ -10,7 +10,7 @@ use crate::observed::ObservedReads;
 pub struct ValidationOptions {
     /// The property with the time of creation. The default is `/_ts`, unless all items were written within a
     /// day.
-    pub time: Option<Path>,
+    pub time: Option<PropertyPath>,
     /// The current partition key of the container. With the id it identifies an item.
     pub current: Option<KeyStrategy>,
     /// Items of the whole container. The default is the number in the sample.

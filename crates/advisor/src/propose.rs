@@ -9,7 +9,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use tributary_partitioning::{KeyStrategy, Part, path::Path};
+use tributary_partitioning::{KeyPart, KeyStrategy, path::PropertyPath};
 
 use crate::{
     advice::{RankedCandidate, rank},
@@ -75,13 +75,13 @@ enum StrategyFamily {
 impl StrategyFamily {
     fn from_strategy(strategy: &KeyStrategy) -> Self {
         let parts = || strategy.levels().iter().flatten();
-        if parts().any(|part| matches!(part, Part::Bucket(..))) {
+        if parts().any(|part| matches!(part, KeyPart::Bucket(..))) {
             return Self::Synthetic;
         }
         match strategy.levels() {
             [_, _, ..] => Self::Hierarchical,
             [level] => match level.as_slice() {
-                [Part::Period(..)] => Self::Time,
+                [KeyPart::Period(..)] => Self::Time,
                 [_] => Self::Value,
                 _ => Self::Hybrid,
             },
@@ -133,15 +133,15 @@ impl CandidateFootprint {
 #[derive(Clone, Debug, Default, PartialEq)]
 struct RequestedPaths {
     /// Paths that requests compare for equality, the most frequent first.
-    equal: Vec<Path>,
+    equal: Vec<PropertyPath>,
     /// Paths in a range or an order of requests, the most frequent first.
-    ordered: Vec<Path>,
+    ordered: Vec<PropertyPath>,
 }
 
 fn wishes(requests: &[RequestKind]) -> RequestedPaths {
-    let mut equal: Vec<(Path, f64)> = Vec::new();
-    let mut ordered: Vec<(Path, f64)> = Vec::new();
-    let add = |list: &mut Vec<(Path, f64)>, path: &Path, weight: f64| match list
+    let mut equal: Vec<(PropertyPath, f64)> = Vec::new();
+    let mut ordered: Vec<(PropertyPath, f64)> = Vec::new();
+    let add = |list: &mut Vec<(PropertyPath, f64)>, path: &PropertyPath, weight: f64| match list
         .iter_mut()
         .find(|(other, _)| other == path)
     {
@@ -151,7 +151,7 @@ fn wishes(requests: &[RequestKind]) -> RequestedPaths {
     for request in requests {
         let weight = request.per_day().unwrap_or(1.0);
         for (path, wanted) in &request.filters {
-            use tributary_partitioning::Condition::Range;
+            use tributary_partitioning::FilterCondition::Range;
             match wanted {
                 RequestFilter::Last(_) | RequestFilter::Fixed(Range(_)) => {
                     add(&mut ordered, path, weight);
@@ -163,7 +163,7 @@ fn wishes(requests: &[RequestKind]) -> RequestedPaths {
             add(&mut ordered, &order.path, weight);
         }
     }
-    let sorted = |mut list: Vec<(Path, f64)>| {
+    let sorted = |mut list: Vec<(PropertyPath, f64)>| {
         list.sort_by(|a, b| b.1.total_cmp(&a.1));
         list.into_iter().map(|(path, _)| path).collect()
     };

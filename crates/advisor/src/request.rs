@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use thiserror::Error;
-use tributary_partitioning::{Condition, Filter, path::Path};
+use tributary_partitioning::{Filter, FilterCondition, path::PropertyPath};
 
 mod check;
 
@@ -28,7 +28,7 @@ pub struct RequestKind {
     /// The properties by which the request names its items, by their paths. A write names them without a
     /// read.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub filters: BTreeMap<Path, RequestFilter>,
+    pub filters: BTreeMap<PropertyPath, RequestFilter>,
     /// The most items of the answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
@@ -40,7 +40,7 @@ pub struct RequestKind {
     pub select: QuerySelection,
     /// The properties that a replace, patch or upsert changes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub set: Vec<Path>,
+    pub set: Vec<PropertyPath>,
     /// The writes of a transaction; one create when none is given.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub writes: Vec<TransactionStep>,
@@ -82,7 +82,7 @@ pub struct TransactionStep {
     pub filters: Filter,
     /// The properties that it changes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub set: Vec<Path>,
+    pub set: Vec<PropertyPath>,
     /// The number of items.
     #[serde(default = "one")]
     pub items: u32,
@@ -102,7 +102,7 @@ pub enum RequestFilter {
     /// `{"last": "30 days"}`: a time of this many seconds that ends at the newest item.
     Last(i64),
     /// A fixed condition: a value, a list of values, or a range.
-    Fixed(Condition),
+    Fixed(FilterCondition),
 }
 
 /// The answer of a query.
@@ -114,7 +114,7 @@ pub enum QuerySelection {
     #[serde(skip)]
     Items,
     /// Only these properties of each.
-    Properties(Vec<Path>),
+    Properties(Vec<PropertyPath>),
     /// `"count"`: one aggregated value, for which it loads all matching items.
     Aggregate(QueryAggregate),
 }
@@ -140,7 +140,7 @@ pub struct RequestFrequency {
 #[serde(try_from = "String", into = "String")]
 pub struct OrderBy {
     /// The property.
-    pub path: Path,
+    pub path: PropertyPath,
     /// True when the greatest comes first.
     pub descending: bool,
 }
@@ -158,7 +158,7 @@ pub enum RequestError {
     #[error(
         "`{0}` is no condition: write \"?\" for a value of the sample, {{\"last\": \"30 days\"}}, a value, a list of values, or {{\"from\": …, \"to\": …}}"
     )]
-    Condition(String),
+    FilterCondition(String),
     /// Not the JSON of a request.
     #[error("{0}")]
     Json(String),
@@ -189,7 +189,7 @@ impl QuerySelection {
 
 impl RequestKind {
     /// Returns true if the request changes one of these properties.
-    pub(crate) fn sets_one_of(&self, paths: &[&Path]) -> bool {
+    pub(crate) fn sets_one_of(&self, paths: &[&PropertyPath]) -> bool {
         let steps = self.writes.iter().flat_map(|step| &step.set);
         self.set.iter().chain(steps).any(|path| paths.contains(&path))
     }
@@ -215,8 +215,8 @@ impl TryFrom<Value> for RequestFilter {
                 .map(Self::Last)
                 .ok_or_else(|| RequestError::Time(text.to_owned()));
         }
-        let condition = Condition::deserialize(&value);
-        condition.map(Self::Fixed).map_err(|_| RequestError::Condition(value.to_string()))
+        let condition = FilterCondition::deserialize(&value);
+        condition.map(Self::Fixed).map_err(|_| RequestError::FilterCondition(value.to_string()))
     }
 }
 

@@ -7,8 +7,8 @@
 //! | [`items`] | point writes: create, replace, patch, delete |
 //! | [`reads`] | queries, feeds, and pages of both |
 //! | [`rates`] | the constants with their sources, and point reads |
-//! | [`policy`], [`terms`] | what an indexing policy indexes of an item |
-//! | [`sql`] | what the text of a query tells about its work |
+//! | [`policy`], [`terms`] | the index terms of an item by an indexing policy |
+//! | [`sql`] | the work of a query by its text |
 
 pub mod items;
 pub mod policy;
@@ -17,6 +17,6 @@ pub mod reads;
 pub mod sql;
 pub mod terms;
 
-/// The error of the model: each of the thirty published figures that it is fitted to is within this
-/// share of what the model says. Queries over several partitions are the least certain.
-pub const ERROR: f64 = 0.25;
+/// The largest error of the model: each of the thirty published figures to which it is fitted is within this
+/// share of the model's. Queries over several partitions are the least certain.
+pub const MAX_MODEL_ERROR: f64 = 0.25;

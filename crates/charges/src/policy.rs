@@ -1,43 +1,43 @@
-//! The indexing policy of a container, and which paths it covers.
+//! The indexing policy of a container, and the paths that it covers.
 //!
 //! Source: <https://learn.microsoft.com/azure/cosmos-db/index-policy>.
 
 use serde::Deserialize;
 
-/// What of an item goes into the index.
+/// The indexing policy of a container.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct IndexingPolicy {
     automatic: bool,
     indexing_mode: String,
-    included_paths: Vec<PathSpec>,
-    excluded_paths: Vec<PathSpec>,
+    included_paths: Vec<PolicyPath>,
+    excluded_paths: Vec<PolicyPath>,
     /// Each is a list of properties.
-    composite_indexes: Vec<Vec<PathSpec>>,
+    composite_indexes: Vec<Vec<PolicyPath>>,
 }
 
-/// A path of a policy, taken apart once.
+/// A path of a policy, split into its steps.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(from = "WrittenPath")]
-struct PathSpec {
+#[serde(from = "PolicyPathText")]
+struct PolicyPath {
     steps: Vec<String>,
 }
 
 #[derive(Deserialize)]
-struct WrittenPath {
+struct PolicyPathText {
     path: String,
 }
 
-impl From<WrittenPath> for PathSpec {
-    fn from(written: WrittenPath) -> Self {
+impl From<PolicyPathText> for PolicyPath {
+    fn from(written: PolicyPathText) -> Self {
         Self { steps: segments(&written.path).into_iter().map(str::to_owned).collect() }
     }
 }
 
 impl Default for IndexingPolicy {
-    /// What a container gets that names no policy: everything but the ETag.
+    /// Returns the policy of a container that names none: everything but the ETag is indexed.
     fn default() -> Self {
-        let path = |path: &str| vec![PathSpec::from(WrittenPath { path: path.to_owned() })];
+        let path = |path: &str| vec![PolicyPath::from(PolicyPathText { path: path.to_owned() })];
         Self {
             automatic: true,
             indexing_mode: "consistent".to_owned(),
@@ -49,21 +49,21 @@ impl Default for IndexingPolicy {
 }
 
 impl IndexingPolicy {
-    /// Whether items get into the index without being asked for.
+    /// Returns true if items are indexed automatically.
     pub fn is_on(&self) -> bool {
         self.automatic && !self.indexing_mode.eq_ignore_ascii_case("none")
     }
 
-    /// Whether the value at `path` is indexed: the most precise pattern that covers it decides.
+    /// Returns true if the value at `path` is indexed: the most precise pattern that covers it decides.
     pub fn covers(&self, path: &[&str]) -> bool {
-        let best = |patterns: &[PathSpec]| {
+        let best = |patterns: &[PolicyPath]| {
             patterns.iter().filter_map(|pattern| precision(&pattern.steps, path)).max()
         };
         let included = best(&self.included_paths);
         included.is_some() && included >= best(&self.excluded_paths)
     }
 
-    /// The paths of single values that are included by name.
+    /// Returns the paths of single values that are included by name.
     pub fn named_paths(&self) -> impl Iterator<Item = Vec<&str>> {
         self.included_paths.iter().filter_map(|included| {
             let (last, path) = included.steps.split_last()?;
@@ -72,14 +72,14 @@ impl IndexingPolicy {
         })
     }
 
-    /// The properties of each composite index, as paths.
+    /// Returns the properties of each composite index, as paths.
     pub fn composite_indexes(&self) -> impl Iterator<Item = Vec<Vec<&str>>> {
-        self.composite_indexes.iter().map(|index| index.iter().map(PathSpec::names).collect())
+        self.composite_indexes.iter().map(|index| index.iter().map(PolicyPath::names).collect())
     }
 }
 
-/// How precisely a pattern covers a path, if it does: by its length, and a pattern for the value
-/// itself (`/?`) before one for all below (`/*`).
+/// Returns the precision with which a pattern covers a path, if it does: its length, and true for a pattern of
+/// the value itself (`/?`) instead of all below (`/*`).
 fn precision(pattern: &[String], path: &[&str]) -> Option<(usize, bool)> {
     let (last, pattern) = pattern.split_last()?;
     let starts = pattern.len() <= path.len() && pattern.iter().zip(path).all(|(a, b)| a == b);
@@ -90,13 +90,13 @@ fn precision(pattern: &[String], path: &[&str]) -> Option<(usize, bool)> {
     }
 }
 
-impl PathSpec {
+impl PolicyPath {
     fn names(&self) -> Vec<&str> {
         self.steps.iter().map(String::as_str).collect()
     }
 }
 
-/// The steps of a path. One in quotes may have any character in it.
+/// Returns the steps of a path. A step in quotes may have any character.
 fn segments(path: &str) -> Vec<&str> {
     let mut segments = Vec::new();
     let mut rest = path;

@@ -1,12 +1,12 @@
-//! The constants of the model, and where each comes from.
+//! The constants of the model, each with its source.
 //!
 //! *Published*: Microsoft's rules for writes, point reads and feeds, in
 //! <https://learn.microsoft.com/azure/cosmos-db/understand-request-unit-consumption>.
 //! *Fitted*: to the thirty figures of Microsoft's article on modelling a blog (`tests/figures.rs` has
-//! them), which say what queries cost, on which nothing is published.
+//! them) for queries, on which nothing is published.
 
 /// Request units of a point read by the size of the item in KB. Published.
-const READ: [(f64, f64); 12] = [
+const READ_RU_BY_KB: [(f64, f64); 12] = [
     (1.0, 1.0),
     (2.0, 1.04),
     (4.0, 1.14),
@@ -22,7 +22,7 @@ const READ: [(f64, f64); 12] = [
 ];
 
 /// Request units of a write by the size of the item in KB, without its index. Published.
-const WRITE: [(f64, f64); 12] = [
+const WRITE_RU_BY_KB: [(f64, f64); 12] = [
     (1.0, 4.95),
     (2.0, 6.29),
     (4.0, 6.67),
@@ -37,35 +37,35 @@ const WRITE: [(f64, f64); 12] = [
     (2_048.0, 1_250.0),
 ];
 
-/// A request that is refused after a look at the item costs what a small read costs.
-pub const LOOK: f64 = 1.0;
+/// The request units of a request that is refused after a look at the item: those of a small read.
+pub const LOOKUP_RU: f64 = 1.0;
 
-/// A term that is put into the index or taken out of it. Published.
-pub const TERM: f64 = 0.2;
-/// Terms of an indexed value: it is found by equality and in a range. Fitted.
-pub const TERMS_OF_A_VALUE: u32 = 2;
-/// Each operation of a patch, on top of the replacement. Published.
-pub const PATCH_OPERATION: f64 = 0.4;
+/// The request units of a term that is put into the index or taken out of it. Published.
+pub const TERM_RU: f64 = 0.2;
+/// The terms of an indexed value: one for equality and one for ranges. Fitted.
+pub const TERMS_PER_VALUE: u32 = 2;
+/// The request units of each operation of a patch, in addition to the replacement. Published.
+pub const PATCH_OPERATION_RU: f64 = 0.4;
 
-/// A query in one physical partition, before it has found anything. Fitted.
-pub const QUERY: f64 = 2.5;
-/// A look into the index for one value or range. Fitted.
-pub const SEEK: f64 = 0.2;
-/// An item that a query loads, whatever its size. Fitted.
-pub const LOAD: f64 = 0.08;
-/// Each KB that a query loads. Fitted.
-pub const LOAD_KB: f64 = 0.08;
-/// Each KB that a query returns. Fitted: the figures hardly tell it from [`LOAD_KB`].
-pub const RETURN_KB: f64 = 0.02;
+/// The request units of the start of a query in one physical partition. Fitted.
+pub const QUERY_START_RU: f64 = 2.5;
+/// The request units of a look-up of one value or range in the index. Fitted.
+pub const SEEK_RU: f64 = 0.2;
+/// The request units of an item that a query loads, without its size. Fitted.
+pub const LOADED_ITEM_RU: f64 = 0.08;
+/// The request units of each KB that a query loads. Fitted.
+pub const LOADED_KB_RU: f64 = 0.08;
+/// The request units of each KB that a query returns. Fitted: the figures hardly separate it from [`LOADED_KB_RU`].
+pub const RETURNED_KB_RU: f64 = 0.02;
 
-/// Returns the request units of a point read of an item of so many bytes.
+/// Returns the request units of a point read of an item of `bytes` bytes.
 pub fn read(bytes: usize) -> f64 {
-    between(&READ, kilobytes(bytes))
+    between(&READ_RU_BY_KB, kilobytes(bytes))
 }
 
-/// Returns the request units of a write of an item of so many bytes, without its index.
+/// Returns the request units of a write of an item of `bytes` bytes, without its index.
 pub fn write(bytes: usize) -> f64 {
-    between(&WRITE, kilobytes(bytes))
+    between(&WRITE_RU_BY_KB, kilobytes(bytes))
 }
 
 /// Returns `bytes` in KB of 1,024 bytes.
@@ -74,7 +74,7 @@ pub fn kilobytes(bytes: usize) -> f64 {
     u32::try_from(bytes).map_or(f64::from(u32::MAX), f64::from) / 1_024.0
 }
 
-/// On the line between two points of a table; the first and the last value outside of it.
+/// Interpolates between two points of a table. Outside of it, returns the first or the last value.
 fn between(table: &[(f64, f64); 12], x: f64) -> f64 {
     let line = table.windows(2).find(|points| x <= points[1].0);
     match line {

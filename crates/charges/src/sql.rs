@@ -1,21 +1,20 @@
-//! What the text of a query tells about its work.
+//! The work of a query by its text.
 //!
-//! The text is taken apart into words and symbols, not parsed: enough for clauses, which begin
-//! with words that stand outside of parentheses. The emulator refuses what it cannot parse, so
-//! only texts that it has answered come here.
+//! The text is split into words and symbols, not parsed: enough for clauses, which begin with words
+//! outside of parentheses. The emulator refuses a text that it cannot parse, so only answered texts
+//! come here.
 
-/// What a query's text tells.
+/// The shape of a query.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Shape {
+pub struct QueryShape {
     /// Values and ranges that the filter and the order look up in the index.
     pub seeks: u32,
-    /// The same query with the whole items for its result, where its own result does not have
-    /// them; `None` where it has, and with JOIN and OFFSET.
+    /// The same query with the whole items as its result. `None` where its result has them already, and with
+    /// JOIN and OFFSET.
     pub whole_items: Option<String>,
-    /// Whether the result sums items up, so that one page of it may come from all of them.
+    /// True when the result sums items up, so that one page of it may come from all of them.
     pub sums_up: bool,
-    /// Whether the result is the first items in an order: of several physical partitions each hands over
-    /// its own first ones.
+    /// True when the result is the first items in an order: each physical partition returns its own first ones.
     pub takes_first: bool,
     /// The properties that the filter compares by `=`, as `a/b`.
     pub equalities: Vec<String>,
@@ -23,14 +22,14 @@ pub struct Shape {
 
 /// A word or a symbol outside of quotes.
 #[derive(Clone, Copy, Debug)]
-struct Token<'a> {
+struct SqlToken<'a> {
     text: &'a str,
     at: usize,
-    /// How many brackets it stands in.
+    /// The number of brackets around it.
     depth: usize,
 }
 
-impl Token<'_> {
+impl SqlToken<'_> {
     fn is(&self, word: &str) -> bool {
         self.text.eq_ignore_ascii_case(word)
     }
@@ -40,8 +39,8 @@ impl Token<'_> {
     }
 }
 
-/// Reads a query's text.
-pub fn shape(text: &str) -> Shape {
+/// Returns the shape of a query's text.
+pub fn shape(text: &str) -> QueryShape {
     let tokens = tokens(text);
     let clause =
         |words: &[&str]| tokens.iter().position(|token| token.depth == 0 && token.is_one_of(words));
@@ -72,7 +71,7 @@ pub fn shape(text: &str) -> Shape {
     });
     let order_seeks = u32::from(order < end);
     let filter = &tokens[filter..after_filter];
-    Shape {
+    QueryShape {
         seeks: seeks(filter) + order_seeks,
         whole_items,
         sums_up,
@@ -81,8 +80,8 @@ pub fn shape(text: &str) -> Shape {
     }
 }
 
-/// Where the list of a SELECT begins.
-fn list_start(tokens: &[Token<'_>]) -> usize {
+/// Returns the start of the list of a SELECT.
+fn list_start(tokens: &[SqlToken<'_>]) -> usize {
     let mut start = 0;
     while let Some(token) = tokens.get(start) {
         start += match token.text.to_ascii_uppercase().as_str() {
@@ -94,8 +93,8 @@ fn list_start(tokens: &[Token<'_>]) -> usize {
     start.min(tokens.len())
 }
 
-/// One for each comparison, each call of a function, and each value of an IN.
-fn seeks(filter: &[Token<'_>]) -> u32 {
+/// Returns the number of look-ups: one for each comparison, each call of a function, and each value of an IN.
+fn seeks(filter: &[SqlToken<'_>]) -> u32 {
     let mut seeks = 0;
     let mut list_at = None;
     for (i, token) in filter.iter().enumerate() {
@@ -105,7 +104,7 @@ fn seeks(filter: &[Token<'_>]) -> u32 {
                 list_at = Some(token.depth + 1);
                 1
             }
-            // Parentheses alone begin after a symbol or one of these.
+            // A parenthesis after a symbol or a keyword is no call.
             "(" => {
                 let called = i.checked_sub(1).map(|before| filter[before]).filter(is_name);
                 u32::from(called.is_some())
@@ -123,20 +122,20 @@ fn seeks(filter: &[Token<'_>]) -> u32 {
     seeks
 }
 
-fn equalities(filter: &[Token<'_>]) -> Vec<String> {
-    let property = |pair: &[Token<'_>]| {
+fn equalities(filter: &[SqlToken<'_>]) -> Vec<String> {
+    let property = |pair: &[SqlToken<'_>]| {
         let (_, path) = pair[0].text.split_once('.').filter(|_| pair[1].is("="))?;
         Some(path.replace('.', "/"))
     };
     filter.windows(2).filter_map(property).collect()
 }
 
-fn is_name(token: &Token<'_>) -> bool {
+fn is_name(token: &SqlToken<'_>) -> bool {
     token.text.starts_with(|first: char| first.is_ascii_alphabetic())
         && !token.is_one_of(&["WHERE", "AND", "OR", "NOT", "IN", "BETWEEN"])
 }
 
-fn tokens(text: &str) -> Vec<Token<'_>> {
+fn tokens(text: &str) -> Vec<SqlToken<'_>> {
     let is_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '@' | '$' | '.');
     let is_comparison = |c: char| matches!(c, '=' | '!' | '<' | '>');
     let mut tokens = Vec::new();
@@ -156,7 +155,7 @@ fn tokens(text: &str) -> Vec<Token<'_>> {
             depth = depth.saturating_sub(1);
         }
         if !first.is_whitespace() {
-            tokens.push(Token { text: &rest[..length], at, depth });
+            tokens.push(SqlToken { text: &rest[..length], at, depth });
         }
         if matches!(first, '(' | '[' | '{') {
             depth += 1;
@@ -166,7 +165,7 @@ fn tokens(text: &str) -> Vec<Token<'_>> {
     tokens
 }
 
-/// The length of a text in quotes, with them.
+/// Returns the length of a text in quotes, with the quotes.
 fn quoted_length(text: &str, quote: char) -> usize {
     let mut escaped = false;
     for (at, c) in text.char_indices().skip(1) {
@@ -185,7 +184,7 @@ mod tests {
     use super::shape;
 
     #[test]
-    fn a_filter_and_an_order_look_into_the_index() {
+    fn a_filter_and_an_order_cost_look_ups() {
         for (text, seeks) in [
             ("SELECT * FROM c", 0),
             ("SELECT * FROM c WHERE c.a = 1", 1),
@@ -219,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn an_aggregate_is_made_of_all_items_that_the_filter_leaves() {
+    fn an_aggregate_comes_from_all_items_that_match_the_filter() {
         for (text, whole) in [
             ("SELECT VALUE COUNT(1) FROM c WHERE c.a = 1", "SELECT * FROM c WHERE c.a = 1"),
             ("SELECT c.a, MAX(c.b) AS b FROM c GROUP BY c.a", "SELECT * FROM c "),
@@ -245,14 +244,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_compared_by_equality_is_known() {
+    fn properties_that_are_compared_by_equality_are_found() {
         let text = "SELECT * FROM c WHERE c.a.b = 1 AND (c.c > 2 OR c.d= @d) ORDER BY c.e";
         assert_eq!(shape(text).equalities, ["a/b", "d"]);
         assert_eq!(shape("SELECT c.a = 1 AS x FROM c").equalities, [""; 0]);
     }
 
     #[test]
-    fn no_text_is_too_odd() {
+    fn odd_texts_have_a_shape() {
         for text in [
             "",
             "SELECT",

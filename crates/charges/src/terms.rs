@@ -1,5 +1,5 @@
-//! The terms that an item has in the index of its container: a pure function of the item and the
-//! indexing policy.
+//! The terms of an item in the index of its container: a pure function of the item and the indexing
+//! policy.
 
 use std::collections::HashSet;
 
@@ -7,38 +7,38 @@ use serde_json::Value;
 
 use crate::{
     policy::IndexingPolicy,
-    rates::{TERM, TERMS_OF_A_VALUE},
+    rates::{TERM_RU, TERMS_PER_VALUE},
 };
 
-/// What the store adds to an item. Of these only `_ts` is indexed, in any container with an index.
+/// The properties that the store adds to an item. Only `_ts` is indexed, in any container with an index.
 const SYSTEM_PROPERTIES: [&str; 5] = ["_rid", "_self", "_etag", "_attachments", "_ts"];
 
-/// What stands in the index for an item.
+/// The terms of an item in the index.
 #[derive(Debug, Default)]
-pub struct Terms {
-    /// Whether there is an index, so that it has `_ts`, which changes with each write.
+pub struct IndexTerms {
+    /// True when there is an index, which has `_ts`: a term that changes with each write.
     time: bool,
-    terms: HashSet<Term>,
+    terms: HashSet<IndexTerm>,
 }
 
 #[derive(Debug, PartialEq, Eq, Hash)]
-enum Term {
+enum IndexTerm {
     /// A scalar, with its path; `None` where there is none.
     Value { path: String, value: Option<String> },
     /// The values of a composite index, by its number in the policy.
     Composite { index: usize, values: Vec<Option<String>> },
 }
 
-/// Returns the request units of all terms of an item: those of [`Terms::of`], without making them.
+/// Returns the request units of all terms of an item: those of [`IndexTerms::new`], without a set of them.
 ///
-/// A property outside of arrays is one value of one path, so it only has to be counted. In arrays a value
-/// may come again, and is one term.
+/// A property outside of arrays is one value of one path, so it is only counted. In arrays a repeated value is
+/// one term.
 pub fn charge_of(item: &Value, policy: &IndexingPolicy) -> f64 {
-    let Value::Object(properties) = item else { return Terms::of(item, policy).charge() };
+    let Value::Object(properties) = item else { return IndexTerms::new(item, policy).charge() };
     if !policy.is_on() {
         return 0.0;
     }
-    let mut in_arrays = Terms::default();
+    let mut in_arrays = IndexTerms::default();
     let mut values = 0;
     let mut path = Vec::new();
     for (name, value) in properties {
@@ -53,14 +53,14 @@ pub fn charge_of(item: &Value, policy: &IndexingPolicy) -> f64 {
     let values = values + u32::try_from(named + in_arrays.terms.len()).unwrap_or(u32::MAX);
     let composites = u32::try_from(policy.composite_indexes().count()).unwrap_or(u32::MAX);
     // One more for the time of the write.
-    f64::from(TERMS_OF_A_VALUE * (values + 1) + composites) * TERM
+    f64::from(TERMS_PER_VALUE * (values + 1) + composites) * TERM_RU
 }
 
 fn count<'a>(
     value: &'a Value,
     path: &mut Vec<&'a str>,
     policy: &IndexingPolicy,
-    in_arrays: &mut Terms,
+    in_arrays: &mut IndexTerms,
 ) -> u32 {
     match value {
         Value::Object(properties) => {
@@ -80,9 +80,9 @@ fn count<'a>(
     }
 }
 
-impl Terms {
-    /// The terms of an item.
-    pub fn of(item: &Value, policy: &IndexingPolicy) -> Self {
+impl IndexTerms {
+    /// Returns the terms of an item.
+    pub fn new(item: &Value, policy: &IndexingPolicy) -> Self {
         if !policy.is_on() {
             return Self::default();
         }
@@ -94,15 +94,15 @@ impl Terms {
                 }
             }
         }
-        // That a value is missing stands in the index, too, where the policy names its path.
+        // A missing value has a term, too, where the policy names its path.
         for path in policy.named_paths() {
             if scalar_at(item, &path).is_none() && policy.covers(&path) {
-                found.terms.insert(Term::Value { path: path.join("/"), value: None });
+                found.terms.insert(IndexTerm::Value { path: path.join("/"), value: None });
             }
         }
         for (index, properties) in policy.composite_indexes().enumerate() {
             let values = properties.iter().map(|path| scalar_at(item, path).map(Value::to_string));
-            found.terms.insert(Term::Composite { index, values: values.collect() });
+            found.terms.insert(IndexTerm::Composite { index, values: values.collect() });
         }
         found
     }
@@ -124,29 +124,29 @@ impl Terms {
                 path.pop();
             }
             scalar => {
-                // The id is indexed whatever the policy says.
+                // The id is indexed with any policy.
                 if path.as_slice() == ["id"] || policy.covers(path) {
                     let path = path.join("/");
                     let value = Some(scalar.to_string());
-                    self.terms.insert(Term::Value { path, value });
+                    self.terms.insert(IndexTerm::Value { path, value });
                 }
             }
         }
     }
 
-    /// What it costs to put all of them into the index, or to take them out.
+    /// Returns the request units to put all terms into the index, or to take them out.
     pub fn charge(&self) -> f64 {
         self.charge_without(&Self::default())
     }
 
-    /// What it costs to put those in that `other` does not have.
+    /// Returns the request units to put the terms in that `other` does not have.
     pub fn charge_without(&self, other: &Self) -> f64 {
-        let time = if self.time { TERMS_OF_A_VALUE } else { 0 };
+        let time = if self.time { TERMS_PER_VALUE } else { 0 };
         let others = self.terms.difference(&other.terms).map(|term| match term {
-            Term::Value { .. } => TERMS_OF_A_VALUE,
-            Term::Composite { .. } => 1,
+            IndexTerm::Value { .. } => TERMS_PER_VALUE,
+            IndexTerm::Composite { .. } => 1,
         });
-        f64::from(time + others.sum::<u32>()) * TERM
+        f64::from(time + others.sum::<u32>()) * TERM_RU
     }
 }
 
@@ -159,14 +159,14 @@ fn scalar_at<'a>(item: &'a Value, path: &[&str]) -> Option<&'a Value> {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{Terms, charge_of};
-    use crate::{policy::IndexingPolicy, rates::TERM};
+    use super::{IndexTerms, charge_of};
+    use crate::{policy::IndexingPolicy, rates::TERM_RU};
 
-    /// Terms of the item, without those of `_ts`.
+    /// Returns the number of terms of the item, without those of `_ts`.
     #[track_caller]
     fn terms(item: &Value, policy: &Value) -> i64 {
         let policy: IndexingPolicy = serde_json::from_value(policy.clone()).unwrap();
-        let terms = Terms::of(item, &policy).charge() / TERM;
+        let terms = IndexTerms::new(item, &policy).charge() / TERM_RU;
         #[expect(clippy::cast_possible_truncation, reason = "a handful")]
         let terms = terms.round() as i64;
         terms - 2
@@ -189,9 +189,9 @@ mod tests {
         assert_eq!(terms(&item, &json!({})), 10);
     }
 
-    /// Both ways to the charge, for many items and policies.
+    /// Both computations of the charge, for many items and policies.
     #[test]
-    fn the_terms_are_counted_as_they_are_made() {
+    fn counted_terms_cost_the_same_as_a_set_of_terms() {
         let policies = [
             json!({}),
             paths(&["/*"], &["/a/*"]),
@@ -211,7 +211,7 @@ mod tests {
         for policy in policies {
             let policy: IndexingPolicy = serde_json::from_value(policy).unwrap();
             for item in &items {
-                let made = Terms::of(item, &policy).charge();
+                let made = IndexTerms::new(item, &policy).charge();
                 let counted = charge_of(item, &policy);
                 assert!((made - counted).abs() < 1e-9, "{made} {counted} {item} {policy:?}");
             }

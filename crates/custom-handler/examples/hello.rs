@@ -39,7 +39,7 @@ async fn main() -> ExitCode {
 
 /// An HTTP function: plain axum.
 async fn hello(Path(name): Path<String>) -> String {
-    tracing::info!("somebody says hello");
+    tracing::info!("a greeting was requested");
     format!("Hello, {name}!\n")
 }
 
@@ -48,11 +48,11 @@ struct Item {
     id: String,
 }
 
-/// A Cosmos DB trigger. A document that will never be understood is set aside, so that it does
-/// not hold up its partition for ever; any other error fails the batch, and the host retries it.
+/// A Cosmos DB trigger. A document that is never an item is set aside, so that it does not block its
+/// partition for ever. Any other error fails the batch, and the host retries it.
 async fn changes(documents: Documents, retry: Option<RetryContext>) -> Result<(), String> {
     if let Some(retry) = retry {
-        tracing::info!(retry.count = retry.retry_count, "the batch comes again");
+        tracing::info!(retry.count = retry.retry_count, "the batch is retried");
     }
     for document in documents.0 {
         if let Ok(item) = document.parse::<Item>() {

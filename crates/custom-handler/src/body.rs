@@ -1,4 +1,4 @@
-//! Reads the body of a trigger's invocation.
+//! The body of a trigger's invocation.
 
 use axum::body::{Body, HttpBody};
 use http_body_util::BodyExt;
@@ -9,7 +9,7 @@ use http_body_util::BodyExt;
 /// backslashes fourfold, and one made of control characters more.
 pub const MAX_BODY_BYTES: usize = 128 * 1024 * 1024;
 
-/// Why there is no body.
+/// The error of a body that cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum BodyError {
     #[error(
@@ -21,12 +21,12 @@ pub(crate) enum BodyError {
     Broken(axum::Error),
 }
 
-/// How much memory is taken for a body because its head says so; more as more arrives.
-const MOST_AHEAD: u64 = 4 * 1024 * 1024;
+/// The most memory that is reserved for an announced body. The buffer grows with the bytes that arrive.
+const MAX_RESERVED_BYTES: u64 = 4 * 1024 * 1024;
 
-/// The whole body, however it is cut into chunks.
+/// Reads the whole body, in chunks of any sizes.
 pub(crate) async fn read(mut body: Body) -> Result<Vec<u8>, BodyError> {
-    let announced = body.size_hint().lower().min(MOST_AHEAD);
+    let announced = body.size_hint().lower().min(MAX_RESERVED_BYTES);
     let mut bytes = Vec::with_capacity(usize::try_from(announced).unwrap_or(0));
     while let Some(frame) = body.frame().await {
         let Ok(chunk) = frame.map_err(BodyError::Broken)?.into_data() else {

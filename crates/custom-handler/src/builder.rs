@@ -36,12 +36,12 @@ pub struct CustomHandler {
 }
 
 impl CustomHandler {
-    /// An app without functions. It answers the host's readiness probe and nothing else.
+    /// Creates an app without functions, which answers the host's readiness probe alone.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The HTTP functions, under the paths that callers use (`/api/...`).
+    /// Sets the HTTP functions, under the paths that callers use (`/api/...`).
     ///
     /// Needs `"enableProxyingHttpRequest": true` in `host.json`. Requests and responses pass
     /// unchanged and without a limit to their bodies; each is handled in a tracing span that has
@@ -51,11 +51,11 @@ impl CustomHandler {
         self
     }
 
-    /// The names of the HTTP functions, each with its route.
+    /// Adds the names of the HTTP functions, each with its route.
     ///
     /// A route outside [`ROUTE_PREFIX`] is an error when the app is built: a caller could start a
-    /// trigger through it. And where a host calls one of these functions as it calls a trigger, it is
-    /// too old for `enableProxyingHttpRequest`, which the answer and the log then say.
+    /// trigger through it. A host that calls one of these functions like a trigger is too old for
+    /// `enableProxyingHttpRequest`: the answer and the log say so.
     pub fn http_functions<'a>(
         mut self,
         functions: impl IntoIterator<Item = (&'a str, &'a str)>,
@@ -78,12 +78,12 @@ impl CustomHandler {
         self
     }
 
-    /// A function that a trigger starts: the host calls `POST /<name>`.
+    /// Adds a function that a trigger starts: the host calls `POST /<name>`.
     ///
     /// The name is that of the function's folder, in the same case. The handler is an async
     /// function or closure with up to four extractors ([`FromInvocation`](crate::FromInvocation))
-    /// that returns anything that is [`IntoOutcome`](crate::IntoOutcome). It is dropped when the
-    /// host closes the connection, so it must bear to be stopped at any `.await` and run again.
+    /// that returns any [`IntoOutcome`](crate::IntoOutcome). It is dropped when the host closes the
+    /// connection, so it may be stopped at any `.await` and run again.
     pub fn trigger<H, Args>(mut self, name: impl Into<String>, handler: H) -> Self
     where
         H: TriggerHandler<Args>,
@@ -98,13 +98,13 @@ impl CustomHandler {
         self
     }
 
-    /// The names of the registered triggers, in the order of registration: for a test that
+    /// Returns the names of the registered triggers, in the order of registration: for a test that
     /// compares them with the folders of the `function.json` files.
     pub fn trigger_names(&self) -> Vec<&str> {
         self.triggers.iter().map(Trigger::name).collect()
     }
 
-    /// The whole app as one router, for tests in process.
+    /// Returns the whole app as one router, for tests in process.
     ///
     /// # Errors
     /// When a function was registered under a bad or a taken name, or a bad route.
@@ -116,7 +116,7 @@ impl CustomHandler {
     }
 
     /// Serves on `127.0.0.1` and the port in `FUNCTIONS_CUSTOMHANDLER_PORT` until Ctrl-C or
-    /// SIGTERM. Port 0 takes a free one, which the log names. The process should end with
+    /// SIGTERM. Port 0 takes a free port, which the log names. The process should end with
     /// [`Shutdown::exit_code`], which tells the host whether to start it again.
     ///
     /// # Errors

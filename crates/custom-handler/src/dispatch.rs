@@ -1,4 +1,4 @@
-//! Who answers a request: a trigger, the HTTP functions, or the readiness probe.
+//! The dispatch of a request to a trigger, the HTTP functions, or the readiness probe.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -8,12 +8,12 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderName, HeaderValue, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 
-use crate::http::{HttpFunctions, Matched};
+use crate::http::{HttpFunctions, MatchedRoute};
 use crate::registration::is_function_name;
 use crate::trigger::Trigger;
 use crate::{early, invoke};
 
-struct App {
+struct DispatchApp {
     http: HttpFunctions,
     http_names: HashSet<String>,
     triggers: HashMap<String, Trigger>,
@@ -22,9 +22,9 @@ struct App {
     functions: Option<HeaderValue>,
 }
 
-/// The functions of this app, for a host on a developer's machine that compares them with its
-/// folders.
-const FUNCTIONS: HeaderName = HeaderName::from_static("x-custom-handler-functions");
+/// The header with the functions of this app, for a host on a developer's machine that compares them with
+/// its folders.
+const FUNCTIONS_HEADER: HeaderName = HeaderName::from_static("x-custom-handler-functions");
 
 pub(crate) fn router(http: Router, http_names: Vec<String>, triggers: Vec<Trigger>) -> Router {
     let triggers = triggers.into_iter().map(|trigger| (trigger.name().to_owned(), trigger));
@@ -32,22 +32,22 @@ pub(crate) fn router(http: Router, http_names: Vec<String>, triggers: Vec<Trigge
     let names: BTreeSet<&str> =
         http_names.iter().chain(triggers.keys()).map(String::as_str).collect();
     let names = names.into_iter().collect::<Vec<_>>().join(",");
-    let app = App {
+    let app = DispatchApp {
         functions: HeaderValue::try_from(names).ok().filter(|_| !http_names.is_empty()),
         http: HttpFunctions::new(http),
         http_names: http_names.into_iter().collect(),
         triggers,
     };
-    // One fallback instead of routes: what is not a trigger's own `POST` belongs untouched to the
-    // HTTP functions, whatever its method and path, and so do their 404 and 405.
+    // One fallback instead of routes: every request but a trigger's own `POST` goes unchanged to the HTTP
+    // functions, with any method and path, and so do their 404 and 405.
     Router::new().fallback(dispatch).with_state(Arc::new(app))
 }
 
-async fn dispatch(State(app): State<Arc<App>>, request: Request) -> Response {
+async fn dispatch(State(app): State<Arc<DispatchApp>>, request: Request) -> Response {
     early::answer_after_body(request, |request| answer(app, request)).await
 }
 
-async fn answer(app: Arc<App>, request: Request) -> Response {
+async fn answer(app: Arc<DispatchApp>, request: Request) -> Response {
     let is_probe = is_probe(&request);
     let called = called_function(&request).map(str::to_owned);
     let from_outside = came_through_the_proxy(&request);
@@ -59,13 +59,13 @@ async fn answer(app: Arc<App>, request: Request) -> Response {
     }
 
     let response = app.http.call(request).await;
-    if response.extensions().get::<Matched>().is_some() {
+    if response.extensions().get::<MatchedRoute>().is_some() {
         return response;
     }
     if is_probe {
         let mut ready = "The function app is ready.\n".into_response();
         if let Some(functions) = &app.functions {
-            ready.headers_mut().insert(FUNCTIONS, functions.clone());
+            ready.headers_mut().insert(FUNCTIONS_HEADER, functions.clone());
         }
         return ready;
     }
@@ -76,19 +76,19 @@ async fn answer(app: Arc<App>, request: Request) -> Response {
     }
 }
 
-/// The host asks `GET /` every 25 ms until anything answers.
+/// Returns true for the readiness probe: the host sends `GET /` every 25 ms until the app answers.
 fn is_probe(request: &Request) -> bool {
     matches!(*request.method(), Method::GET | Method::HEAD) && request.uri().path() == "/"
 }
 
-/// The name in `POST /<name>`, the host's way to start a function that is not an HTTP function.
+/// Returns the name in `POST /<name>`, by which the host starts a function that is not an HTTP function.
 fn called_function(request: &Request) -> Option<&str> {
     let name = request.uri().path().strip_prefix('/')?;
     (request.method() == Method::POST && is_function_name(name)).then_some(name)
 }
 
-/// The host's proxy sets this header on every request, and its own invocations never have it. So with
-/// it a trigger would be started by a caller from outside.
+/// Returns true for a request from outside. The host's proxy sets this header on every request, and the host's
+/// own invocations never have it: with it a caller would start the trigger.
 fn came_through_the_proxy(request: &Request) -> bool {
     request.headers().contains_key("x-forwarded-for")
 }
@@ -102,8 +102,8 @@ fn not_from_outside(name: &str) -> Response {
     StatusCode::FORBIDDEN.into_response()
 }
 
-/// Since an older host does not know `enableProxyingHttpRequest`, it calls an HTTP function as it
-/// calls a trigger.
+/// Returns the answer to an older host, which does not know `enableProxyingHttpRequest` and calls an HTTP
+/// function like a trigger.
 fn host_too_old(name: &str) -> Response {
     const REASON: &str = "The Functions host called an HTTP function as it calls a trigger: it is too \
                           old for `enableProxyingHttpRequest`. Use host 4.1041 or newer, or Core \
@@ -112,8 +112,8 @@ fn host_too_old(name: &str) -> Response {
     (StatusCode::NOT_IMPLEMENTED, format!("{REASON}\n")).into_response()
 }
 
-/// An app's fallback may well answer 200 (a page for every path). To the host that would say that
-/// the function succeeded, and an empty 200 would hang it.
+/// Returns the answer to a call of an unregistered function. An app's fallback may answer 200 (a page for every
+/// path), which the host would take for a success of the function, and an empty 200 would block the host.
 fn unknown_function(name: &str, fallback: Response) -> Response {
     let reason = format!(
         "No trigger named `{name}` is registered: register it with `CustomHandler::trigger`, or \

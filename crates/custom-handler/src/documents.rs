@@ -9,23 +9,23 @@ use crate::invocation::{FromInvocation, Invocation, InvocationError};
 
 /// The documents of a Cosmos DB trigger, in the order of the change feed.
 ///
-/// Only a batch that is not an array fails as a whole; each document is parsed by the handler,
-/// which can so set aside one that it does not understand.
+/// Only a batch that is not an array fails as a whole. The handler parses each document, and can set an
+/// invalid one aside.
 #[derive(Debug, Clone)]
 pub struct Documents(pub Vec<Document>);
 
 /// One changed document as JSON text.
 ///
-/// The text has been through the host, which rewrites some timestamps and numbers (`.120Z` to
+/// The text has passed through the host, which rewrites some timestamps and numbers (`.120Z` to
 /// `.12Z`, `1e20` to `1E+20`): never compare or hash it. The document carries its system
 /// properties (`_etag`, `_lsn`, `_ts`, ...).
 ///
-/// `Debug` shows the length alone, so that no content comes into a log by accident.
+/// `Debug` writes the length alone, so that no content gets into a log by accident.
 #[derive(Clone)]
 pub struct Document(Box<RawValue>);
 
 impl Document {
-    /// A document from its JSON text, for tests.
+    /// Creates a document from its JSON text, for tests.
     ///
     /// # Errors
     /// When the text is not JSON.
@@ -33,12 +33,12 @@ impl Document {
         RawValue::from_string(text.into()).map(Self)
     }
 
-    /// The JSON text, which is valid JSON but not always an object.
+    /// Returns the JSON text, which is valid JSON but not always an object.
     pub fn raw(&self) -> &str {
         self.0.get()
     }
 
-    /// Reads the document as a `T`.
+    /// Parses the document as a `T`.
     ///
     /// # Errors
     /// When it is not that of a `T`. The error's text can quote a value of the document.

@@ -4,12 +4,12 @@
 //! and closes the connection, the host cannot write on, and its caller gets a 500 instead of the 404,
 //! 405, 413 or 415. So the rest of the body is read and discarded first:
 //!
-//! 1. The handler gets the body on loan. Dropped before its end, the body comes back.
-//! 2. What has come back is read to its end, and only then does the answer go out.
-//! 3. Reading ends after [`MOST_DISCARDED_BYTES`] or [`MOST_TIME`]. Then the answer goes out, and the
+//! 1. The handler borrows the body. Dropped before its end, the body comes back.
+//! 2. A returned body is read to its end, and only then is the answer sent.
+//! 3. Reading ends after [`MAX_DISCARDED_BYTES`] or [`MAX_DISCARD_TIME`]. Then the answer is sent, and the
 //!    connection is closed: a caller cannot hold it for longer.
 //!
-//! A handler that keeps the body, to read it while it answers, is on its own.
+//! A handler that keeps the body, to read it while it answers, has to read it to its end itself.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -23,18 +23,18 @@ use axum::response::Response;
 use http_body::{Frame, SizeHint};
 use http_body_util::BodyExt as _;
 
-/// The most that is read and discarded: 256 MiB. The host takes bodies of up to 100 MB, or 210 MB on
-/// the newer plans, so no body that it passes on is larger.
-const MOST_DISCARDED_BYTES: u64 = 256 * 1024 * 1024;
+/// The bytes that are read and discarded: 256 MiB. The host takes bodies of up to 100 MB, or 210 MB on
+/// the newer plans, so no body from it is larger.
+const MAX_DISCARDED_BYTES: u64 = 256 * 1024 * 1024;
 
-/// The longest that is read on for. A caller on a slow line sends a few megabytes in that time; the
+/// The time for which the rest is read. A caller on a slow line sends a few megabytes in that time, and the
 /// answer's memory is held for as long.
-const MOST_TIME: Duration = Duration::from_secs(30);
+const MAX_DISCARD_TIME: Duration = Duration::from_secs(30);
 
-/// Answers a request with `answer`, and reads the rest of its body before the answer goes out.
+/// Answers a request with `answer`, and reads the rest of its body before the answer is sent.
 ///
-/// [`CustomHandler`](crate::CustomHandler) does so for every request. It is public for servers that
-/// stand on their own.
+/// [`CustomHandler`](crate::CustomHandler) does so for every request. The function is public for servers
+/// without a `CustomHandler`.
 pub async fn answer_after_body<F>(request: Request, answer: impl FnOnce(Request) -> F) -> Response
 where
     F: Future<Output = Response>,
@@ -44,38 +44,38 @@ where
     }
     let (head, body) = request.into_parts();
     let back = Arc::new(Mutex::new(None));
-    let lent = Lent { body: Some(body), back: back.clone() };
+    let lent = LentBody { body: Some(body), back: back.clone() };
     let response = answer(Request::from_parts(head, Body::new(lent))).await;
     let rest = back.lock().unwrap_or_else(PoisonError::into_inner).take();
     if let Some(rest) = rest {
-        // Whoever sends for longer sees the connection close.
-        let _ = tokio::time::timeout(MOST_TIME, discard(rest)).await;
+        // A caller that sends for longer sees the connection close.
+        let _ = tokio::time::timeout(MAX_DISCARD_TIME, discard(rest)).await;
     }
     response
 }
 
 async fn discard(mut body: Body) {
     let mut n_bytes = body.size_hint().lower();
-    if n_bytes > MOST_DISCARDED_BYTES {
+    if n_bytes > MAX_DISCARDED_BYTES {
         return;
     }
     n_bytes = 0;
     while let Some(Ok(frame)) = body.frame().await {
         n_bytes += frame.data_ref().map_or(0, |data| data.len() as u64);
-        if n_bytes > MOST_DISCARDED_BYTES {
+        if n_bytes > MAX_DISCARDED_BYTES {
             return;
         }
     }
 }
 
 /// A body that comes back when it is dropped before its end.
-struct Lent {
+struct LentBody {
     /// `None` after its end, or after it broke.
     body: Option<Body>,
     back: Arc<Mutex<Option<Body>>>,
 }
 
-impl HttpBody for Lent {
+impl HttpBody for LentBody {
     type Data = Bytes;
     type Error = axum::Error;
 
@@ -102,7 +102,7 @@ impl HttpBody for Lent {
     }
 }
 
-impl Drop for Lent {
+impl Drop for LentBody {
     fn drop(&mut self) {
         let rest = self.body.take().filter(|body| !body.is_end_stream());
         *self.back.lock().unwrap_or_else(PoisonError::into_inner) = rest;

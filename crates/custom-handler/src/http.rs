@@ -14,9 +14,9 @@ pub(crate) struct HttpFunctions {
     router: Router,
 }
 
-/// In the extensions of a response that a route gave, not the router's fallback.
+/// The mark in the extensions of a response of a route, as against the router's fallback.
 #[derive(Clone, Copy)]
-pub(crate) struct Matched;
+pub(crate) struct MatchedRoute;
 
 impl HttpFunctions {
     pub(crate) fn new(router: Router) -> Self {
@@ -49,12 +49,12 @@ impl HttpFunctions {
     }
 }
 
-/// Gives the span its route: the template, since a path has ids in it.
+/// Records the route in the span: the template, since a path has ids.
 async fn matched(route: Option<MatchedPath>, request: Request, next: Next) -> Response {
     if let Some(route) = route {
         Span::current().record("route", route.as_str());
     }
     let mut response = next.run(request).await;
-    response.extensions_mut().insert(Matched);
+    response.extensions_mut().insert(MatchedRoute);
     response
 }

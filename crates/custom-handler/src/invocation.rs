@@ -1,4 +1,4 @@
-//! What the host sends with an invocation, and how a handler's arguments are taken from it.
+//! An invocation as the host sends it, and the arguments that a handler takes from it.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -37,7 +37,7 @@ impl FromInvocation for Option<TraceContext> {
     }
 }
 
-/// The invocation is not what the handler expects. The text names the part and never its content.
+/// The error of an invocation that the handler does not expect. The text names the part and never its content.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct InvocationError(String);
@@ -45,7 +45,7 @@ pub struct InvocationError(String);
 /// The body of an invocation. A missing part is an empty one.
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
-struct Envelope<'a> {
+struct InvocationEnvelope<'a> {
     #[serde(borrow)]
     data: Option<BTreeMap<String, &'a RawValue>>,
     #[serde(borrow)]
@@ -59,38 +59,38 @@ impl<'a> Invocation<'a> {
         trace: Option<&'a TraceContext>,
         body: &'a [u8],
     ) -> Result<Self, InvocationError> {
-        // A struct is also read from an array, so that is excluded first.
+        // serde reads a struct from an array, too, so arrays are excluded first.
         if !body.trim_ascii_start().starts_with(b"{") {
             return Err(InvocationError::new("the body is not a JSON object"));
         }
-        let envelope: Envelope<'a> = serde_json::from_slice(body)
+        let envelope: InvocationEnvelope<'a> = serde_json::from_slice(body)
             .map_err(|error| InvocationError::json("the body", &error))?;
         let data = envelope.data.unwrap_or_default();
         let metadata = envelope.metadata.unwrap_or_default();
         Ok(Self { function, id, trace, data, metadata })
     }
 
-    /// The name of the function.
+    /// Returns the name of the function.
     pub fn function(&self) -> &str {
         self.function
     }
 
-    /// The id that the host gave to the invocation; a retry has the same one.
+    /// Returns the id of the invocation, from the host. A retry has the same id.
     pub fn id(&self) -> Option<&str> {
         self.id
     }
 
-    /// The host's trace, when the host sent one.
+    /// Returns the host's trace, when the host sent one.
     pub fn trace(&self) -> Option<&TraceContext> {
         self.trace
     }
 
-    /// The data of the binding with this name in `function.json`, as the host encoded it.
+    /// Returns the data of the binding with this name in `function.json`, as the host encoded it.
     pub fn data(&self, binding: &str) -> Option<&RawValue> {
         self.data.get(binding).copied()
     }
 
-    /// The data of the only binding. Its name does not matter.
+    /// Returns the data of the only binding. Its name does not matter.
     ///
     /// # Errors
     /// When the invocation has none, or several.
@@ -105,13 +105,13 @@ impl<'a> Invocation<'a> {
         }
     }
 
-    /// A part of `Metadata`, such as `sys`, as the host encoded it.
+    /// Returns a part of `Metadata`, such as `sys`, as the host encoded it.
     pub fn metadata(&self, name: &str) -> Option<&RawValue> {
         self.metadata.get(name).copied()
     }
 
-    /// Reads a part of the invocation, `what` in messages, whether the host encoded it twice (JSON
-    /// in a JSON string in a JSON string), once or not at all.
+    /// Parses a part of the invocation, which the host has encoded twice (JSON in a JSON string in a JSON
+    /// string), once or not at all. Messages call it `what`.
     ///
     /// # Errors
     /// When it is not JSON, or not that of a `T`.
@@ -129,16 +129,19 @@ impl<'a> Invocation<'a> {
     }
 }
 
-/// The Cosmos DB trigger hands its batch over as text, and the host makes JSON of it twice.
+/// The encodings around a value: the Cosmos DB trigger passes its batch as text, and the host encodes it twice as
+/// JSON.
 const MAX_ENCODINGS: usize = 2;
 
 impl InvocationError {
-    /// An error with a message of one sentence, without content of the invocation: it is logged.
+    /// Creates an error with a message of one sentence. The message is logged, so it has no content of the
+    /// invocation.
     pub fn new(message: impl Into<String>) -> Self {
         Self(message.into())
     }
 
-    /// serde_json quotes the value that it did not expect, so only kind and place are passed on.
+    /// Creates an error with the kind and the position of a JSON error, since the text of `serde_json` quotes the
+    /// value.
     fn json(what: &str, error: &serde_json::Error) -> Self {
         let problem = match error.classify() {
             Category::Data => "does not have the expected form",
@@ -149,7 +152,7 @@ impl InvocationError {
     }
 }
 
-/// The id in the header that the host adds to every request.
+/// Returns the id in the header that the host adds to every request.
 pub(crate) fn id_header(headers: &HeaderMap) -> Option<&str> {
     headers.get("x-azure-functions-invocationid")?.to_str().ok()
 }

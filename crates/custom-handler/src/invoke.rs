@@ -10,17 +10,17 @@ use tracing::{Instrument, Span};
 
 use crate::body::{self, BodyError};
 use crate::invocation::{self, Invocation, InvocationError};
-use crate::outcome::{Answer, Outcome};
+use crate::outcome::{InvocationAnswer, InvocationOutcome};
 use crate::trace::TraceContext;
 use crate::trigger::Trigger;
 use crate::{logs, panics};
 
-/// What an invocation has done, for the console of a host on a developer's machine.
-const DONE: HeaderName = HeaderName::from_static("x-custom-handler-done");
+/// The header with a summary of the invocation, for the console of a host on a developer's machine.
+const DONE_HEADER: HeaderName = HeaderName::from_static("x-custom-handler-done");
 
-/// Why an invocation failed: the status for the host and the words for the log.
+/// The error of a failed invocation: it gives the status for the host and the words for the log.
 #[derive(Debug, thiserror::Error)]
-enum Failure {
+enum InvocationFailure {
     #[error(transparent)]
     Body(#[from] BodyError),
     #[error(transparent)]
@@ -42,7 +42,7 @@ pub(crate) async fn invoke(trigger: &Trigger, request: Request) -> Response {
         let started = Instant::now();
         let result = match panics::catch(run(trigger, id, trace.as_ref(), body)).await {
             Ok(result) => result,
-            Err(panic) => Err(Failure::Panic(panic)),
+            Err(panic) => Err(InvocationFailure::Panic(panic)),
         };
         let duration_ms = started.elapsed().as_millis();
         match result.and_then(|outcome| success(outcome, &Span::current())) {
@@ -70,31 +70,32 @@ async fn run(
     id: Option<&str>,
     trace: Option<&TraceContext>,
     body: Body,
-) -> Result<Outcome, Failure> {
+) -> Result<InvocationOutcome, InvocationFailure> {
     let running = {
         let body = body::read(body).await?;
-        // The handler runs with its own arguments; the body's memory is free again by then.
+        // The handler runs with its own arguments, so the body's memory is freed before.
         trigger.call(&Invocation::parse(trigger.name(), id, trace, &body)?)?
     };
-    running.await.map_err(Failure::Handler)
+    running.await.map_err(InvocationFailure::Handler)
 }
 
-/// Always a whole JSON object: the host waits without end on a 2xx that is empty or `null`.
-fn success(outcome: Outcome, span: &Span) -> Result<Response, Failure> {
-    let answer = Answer {
+/// Returns the answer of a success, which is always a whole JSON object: the host waits without end on a 2xx that
+/// is empty or `null`.
+fn success(outcome: InvocationOutcome, span: &Span) -> Result<Response, InvocationFailure> {
+    let answer = InvocationAnswer {
         outputs: outcome.outputs,
         logs: logs::take_lines(span),
         return_value: outcome.return_value,
     };
-    let body = serde_json::to_vec(&answer).map_err(Failure::Outcome)?;
+    let body = serde_json::to_vec(&answer).map_err(InvocationFailure::Outcome)?;
     let mut response = ([(header::CONTENT_TYPE, "application/json")], body).into_response();
     if let Some(done) = outcome.done.and_then(|done| HeaderValue::try_from(done).ok()) {
-        response.headers_mut().insert(DONE, done);
+        response.headers_mut().insert(DONE_HEADER, done);
     }
     Ok(response)
 }
 
-impl Failure {
+impl InvocationFailure {
     fn status(&self) -> StatusCode {
         match self {
             Self::Body(BodyError::TooLarge) => StatusCode::PAYLOAD_TOO_LARGE,

@@ -28,7 +28,7 @@ pub use documents::{Document, Documents};
 pub use early::answer_after_body;
 pub use invocation::{FromInvocation, Invocation, InvocationError};
 pub use metadata::{InvocationId, RetryContext, SystemMetadata};
-pub use outcome::{IntoOutcome, Outcome};
+pub use outcome::{IntoOutcome, InvocationOutcome};
 pub use registration::{ROUTE_PREFIX, RegistrationError};
 pub use serve::{PORT_VARIABLE, SHUTDOWN_GRACE, ServeError, Shutdown};
 pub use timer::{ScheduleStatus, TimerInfo};

@@ -1,11 +1,11 @@
-//! What every trigger's invocation has beside its data.
+//! The metadata of every trigger's invocation.
 
 use serde::Deserialize;
 use serde_json::Value;
 
 use crate::invocation::{FromInvocation, Invocation, InvocationError};
 
-/// The id that the host gave to the invocation; a retry has the same one.
+/// The id of the invocation, from the host. A retry has the same id.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InvocationId(pub String);
 
@@ -14,11 +14,11 @@ pub struct InvocationId(pub String);
 /// Take `Option<RetryContext>` unless the function has such a policy for certain.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RetryContext {
-    /// Which retry this is: 0 for the first attempt.
+    /// The number of the retry: 0 for the first attempt.
     pub retry_count: i64,
-    /// How many there will be at most: -1 for no end.
+    /// The largest number of retries: -1 for no end.
     pub max_retry_count: i64,
-    /// Why the attempt before failed, when the host says so.
+    /// The error of the attempt before, when the host sends it.
     pub exception: Option<String>,
 }
 
@@ -60,7 +60,8 @@ impl FromInvocation for Option<RetryContext> {
         let Some(context) = invocation.metadata("RetryContext") else {
             return Ok(None);
         };
-        let wire: Option<Wire> = Invocation::decode("`Metadata.RetryContext`", context)?;
+        let wire: Option<RetryContextWire> =
+            Invocation::decode("`Metadata.RetryContext`", context)?;
         Ok(wire.map(|wire| RetryContext {
             retry_count: wire.retry_count,
             max_retry_count: wire.max_retry_count,
@@ -82,13 +83,13 @@ impl FromInvocation for RetryContext {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
-struct Wire {
+struct RetryContextWire {
     retry_count: i64,
     max_retry_count: i64,
     exception: Option<Value>,
 }
 
-/// A .NET exception comes as text or as an object with a `Message`.
+/// Returns the text of a .NET exception, which comes as text or as an object with a `Message`.
 fn exception_text(exception: Value) -> Option<String> {
     match exception {
         Value::Null => None,

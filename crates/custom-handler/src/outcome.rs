@@ -1,51 +1,51 @@
-//! What a handler gives back, and the answer that the host gets for it.
+//! The outcome of a handler, and the host's answer for it.
 
 use std::fmt::Display;
 
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-/// What a function gives to its output bindings.
+/// The outcome of an invocation: the values for the output bindings.
 ///
 /// ```
-/// use custom_handler::Outcome;
+/// use custom_handler::InvocationOutcome;
 ///
-/// let outcome = Outcome::new().output("message", "a text for the queue").return_value(true);
+/// let outcome = InvocationOutcome::new().output("message", "a text for the queue").return_value(true);
 /// ```
 ///
 /// **Beware of base64:** the host decodes an output string silently when it happens to be valid
 /// base64, so `"abcd"` arrives as three bytes. Put such a string into an object, or encode it as
 /// base64 yourself: the host undoes exactly that.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Outcome {
+pub struct InvocationOutcome {
     /// The values of the output bindings, by their names in `function.json`.
     pub outputs: Map<String, Value>,
     /// The value of the output binding named `$return`; null without one.
     pub return_value: Value,
-    /// What was done, in a few words, for the console of a host on a developer's machine; empty when
-    /// there was nothing to do. The Functions host does not read it.
+    /// A summary in a few words, for the console of a host on a developer's machine; empty when the function did
+    /// nothing. The Functions host does not read it.
     pub done: Option<String>,
 }
 
-/// What a handler may return: `()`, an [`Outcome`], or a `Result` of either with an error that can
-/// be displayed. An error fails the invocation with status 500; its text, in the alternate form
+/// A result of a handler: `()`, an [`InvocationOutcome`], or a `Result` of either with an error that
+/// implements `Display`. An error fails the invocation with status 500; its text, in the alternate form
 /// (`{:#}`, with its causes when it is an `anyhow::Error`), goes to the log.
 pub trait IntoOutcome {
-    /// The outcome, or in words why there is none.
-    fn into_outcome(self) -> Result<Outcome, String>;
+    /// Converts into the outcome, or into the text of the error.
+    fn into_outcome(self) -> Result<InvocationOutcome, String>;
 }
 
 /// The body of a successful answer.
 #[derive(Serialize)]
 #[serde(rename_all = "PascalCase")]
-pub(crate) struct Answer {
+pub(crate) struct InvocationAnswer {
     pub(crate) outputs: Map<String, Value>,
     pub(crate) logs: Vec<String>,
     pub(crate) return_value: Value,
 }
 
-impl Outcome {
-    /// An outcome without outputs.
+impl InvocationOutcome {
+    /// Creates an outcome without outputs.
     pub fn new() -> Self {
         Self::default()
     }
@@ -57,7 +57,7 @@ impl Outcome {
         self
     }
 
-    /// Says in a few words of ASCII what was done; empty when there was nothing to do.
+    /// Sets the summary, in a few words of ASCII; empty when the function did nothing.
     #[must_use]
     pub fn done(mut self, done: impl Into<String>) -> Self {
         self.done = Some(done.into());
@@ -72,26 +72,26 @@ impl Outcome {
     }
 }
 
-impl From<()> for Outcome {
+impl From<()> for InvocationOutcome {
     fn from((): ()) -> Self {
         Self::new()
     }
 }
 
 impl IntoOutcome for () {
-    fn into_outcome(self) -> Result<Outcome, String> {
-        Ok(Outcome::new())
+    fn into_outcome(self) -> Result<InvocationOutcome, String> {
+        Ok(InvocationOutcome::new())
     }
 }
 
-impl IntoOutcome for Outcome {
-    fn into_outcome(self) -> Result<Outcome, String> {
+impl IntoOutcome for InvocationOutcome {
+    fn into_outcome(self) -> Result<InvocationOutcome, String> {
         Ok(self)
     }
 }
 
-impl<T: Into<Outcome>, E: Display> IntoOutcome for Result<T, E> {
-    fn into_outcome(self) -> Result<Outcome, String> {
+impl<T: Into<InvocationOutcome>, E: Display> IntoOutcome for Result<T, E> {
+    fn into_outcome(self) -> Result<InvocationOutcome, String> {
         self.map(Into::into).map_err(|error| format!("{error:#}"))
     }
 }

@@ -1,4 +1,4 @@
-//! A panic of a handler ends its own request and nothing else.
+//! Isolation of panics: a panic of a handler ends its own request alone.
 
 use std::any::Any;
 use std::future::{Future, poll_fn};
@@ -6,8 +6,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::task::Poll;
 
-/// Runs the future where it is, so that it keeps its span and ends when the caller hangs up; a
-/// panic becomes an error with the panic's message. The panic hook has run by then.
+/// Runs the future in place, so that it keeps its span and ends when the caller closes the connection. A
+/// panic becomes an error with the panic's message, after the panic hook has run.
 pub(crate) async fn catch<F: Future>(future: F) -> Result<F::Output, String> {
     let mut future = pin!(future);
     // A future that has panicked is dropped without another poll, so no broken state is seen.

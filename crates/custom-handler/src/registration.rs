@@ -1,8 +1,8 @@
 //! Names and routes that functions may have.
 
-/// A function was registered under a name or a route that it cannot have.
+/// The error of a function with a name or a route that it cannot have.
 ///
-/// The builder keeps the first one and reports it when the app is served or turned into a router.
+/// The builder keeps the first error and returns it when the app is served or turned into a router.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RegistrationError {
@@ -12,7 +12,7 @@ pub enum RegistrationError {
          `_` or `-`, and not `host`"
     )]
     InvalidName(String),
-    /// The name is taken; the host does not tell upper from lower case.
+    /// The name is taken. For the host, upper and lower case are the same.
     #[error("a function named `{0}` is registered twice: give each function a name of its own")]
     DuplicateName(String),
     /// The route of an HTTP function does not lie below [`ROUTE_PREFIX`].
@@ -28,10 +28,10 @@ pub enum RegistrationError {
     },
 }
 
-/// Where the routes of HTTP functions begin, unless `host.json` says otherwise.
+/// The prefix of the routes of HTTP functions, unless `host.json` has another.
 pub const ROUTE_PREFIX: &str = "/api/";
 
-/// The host's rule for names of functions: `^[a-z][a-z0-9_\-]{0,127}$` in any case, not `host`.
+/// Checks the host's rule for names of functions: `^[a-z][a-z0-9_\-]{0,127}$` in any case, not `host`.
 pub(crate) fn is_function_name(name: &str) -> bool {
     name.len() <= 128
         && name.starts_with(|first: char| first.is_ascii_alphabetic())

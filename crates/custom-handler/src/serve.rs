@@ -16,12 +16,12 @@ use crate::registration::RegistrationError;
 /// The environment variable in which the Functions host names the port.
 pub const PORT_VARIABLE: &str = "FUNCTIONS_CUSTOMHANDLER_PORT";
 
-/// How long requests in flight may take to end after the shutdown signal.
+/// The time for requests in flight to end after the shutdown signal.
 ///
-/// The Functions host itself kills the process without a signal, so this serves people and tests.
+/// The Functions host itself kills the process without a signal, so this time is for developers and tests.
 pub const SHUTDOWN_GRACE: Duration = Duration::from_secs(10);
 
-/// The app could not be served.
+/// The error of an app that cannot be served.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ServeError {
@@ -42,7 +42,7 @@ pub enum ServeError {
     Bind {
         /// The port in [`PORT_VARIABLE`].
         port: u16,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// A function's name or route is wrong.
@@ -53,37 +53,37 @@ pub enum ServeError {
     Server(#[from] io::Error),
 }
 
-/// What ended the server.
+/// The reason for the end of the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use = "its exit code tells the Functions host whether to start the handler again"]
 pub enum Shutdown {
-    /// Ctrl-C. At a terminal the host gets it too, and ends as well.
+    /// Ctrl-C. At a terminal the host receives it too, and ends as well.
     Interrupted,
-    /// SIGTERM. It was meant for the handler alone: the host itself kills without a signal.
+    /// SIGTERM, to the handler alone: the host itself kills without a signal.
     Terminated,
 }
 
 impl Shutdown {
-    /// The status with which the process should end.
+    /// Returns the status with which the process should end.
     ///
     /// - Ctrl-C: 0. The host starts no new handler while it ends.
-    /// - SIGTERM: 200, with which a handler asks to be started again. The host does not count it as a
-    ///   crash, of which the third stops the host. After 0 it would start no new handler, and answer
-    ///   every request with 500 from then on.
+    /// - SIGTERM: 200, which asks the host for a new handler. The host does not count it as a crash, of which
+    ///   the third stops the host. After 0 the host would start no new handler, and answer every request with
+    ///   500 from then on.
     pub fn exit_code(self) -> u8 {
         match self {
             Self::Interrupted => 0,
-            Self::Terminated => START_AGAIN,
+            Self::Terminated => RESTART_EXIT_CODE,
         }
     }
 }
 
 /// The exit code of an intended restart.
-const START_AGAIN: u8 = 200;
+const RESTART_EXIT_CODE: u8 = 200;
 
 pub(crate) async fn serve(router: Router) -> Result<Shutdown, ServeError> {
     let port = port()?;
-    // Only the host on the same machine may call: it has checked the keys, we do not.
+    // Only the host on the same machine may call: it has checked the keys, which the app does not.
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))
         .await
         .map_err(|source| ServeError::Bind { port, source })?;
@@ -104,7 +104,7 @@ pub(crate) async fn serve_on(
     shutdown: impl Future<Output = ()> + Send + 'static,
 ) -> Result<(), ServeError> {
     let (stopping, stopped) = oneshot::channel();
-    // Answers are small and the caller waits for each: nothing is gained by delaying segments.
+    // Answers are small and the caller waits for each: a delay of segments gains nothing.
     let listener = listener.tap_io(|stream| {
         if let Err(error) = stream.set_nodelay(true) {
             tracing::debug!(%error, "cannot set TCP_NODELAY");
@@ -143,7 +143,7 @@ fn port() -> Result<u16, ServeError> {
     text.trim().parse().map_err(|_| ServeError::PortInvalid(text))
 }
 
-/// Installed before the server starts, so that a failure is an error and no signal is missed.
+/// Installs the signal handlers before the server starts, so that a failure is an error and no signal is missed.
 #[cfg(unix)]
 fn shutdown_signal() -> io::Result<impl Future<Output = Shutdown> + Send + 'static> {
     use tokio::signal::unix::{SignalKind, signal};

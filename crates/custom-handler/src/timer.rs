@@ -4,14 +4,14 @@ use serde::Deserialize;
 
 use crate::invocation::{FromInvocation, Invocation, InvocationError};
 
-/// When and why a timer started the function.
+/// The status of the timer that started the function.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TimerInfo {
-    /// The timer should have started the function earlier.
+    /// True when the timer should have started the function earlier.
     pub is_past_due: bool,
-    /// The last and next runs; none when the timer's `useMonitor` is off.
+    /// The last and the next run; `None` when the timer's `useMonitor` is off.
     pub schedule_status: Option<ScheduleStatus>,
-    /// The schedule follows daylight saving time.
+    /// True when the schedule follows daylight saving time.
     pub adjust_for_dst: bool,
 }
 
@@ -24,13 +24,14 @@ pub struct ScheduleStatus {
     pub last: String,
     /// The run after this one.
     pub next: String,
-    /// When the host last wrote this status.
+    /// The time of the host's last update of this status.
     pub last_updated: String,
 }
 
 impl FromInvocation for TimerInfo {
     fn from_invocation(invocation: &Invocation<'_>) -> Result<Self, InvocationError> {
-        let wire: Wire = Invocation::decode("the timer's status", invocation.only_data()?)?;
+        let wire: TimerInfoWire =
+            Invocation::decode("the timer's status", invocation.only_data()?)?;
         Ok(Self {
             is_past_due: wire.is_past_due,
             schedule_status: wire.schedule_status,
@@ -41,14 +42,14 @@ impl FromInvocation for TimerInfo {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
-struct Wire {
+struct TimerInfoWire {
     is_past_due: bool,
     schedule_status: Option<ScheduleStatus>,
-    schedule: Option<Schedule>,
+    schedule: Option<TimerSchedule>,
 }
 
 #[derive(Deserialize)]
-struct Schedule {
+struct TimerSchedule {
     #[serde(rename = "AdjustForDST", default)]
     adjust_for_dst: bool,
 }

@@ -1,8 +1,8 @@
-//! W3C Trace Context: the trace that a request or an invocation belongs to.
+//! W3C Trace Context: the trace of a request or an invocation.
 
 use axum::http::HeaderMap;
 
-/// The host's trace, out of the header `traceparent` (<https://www.w3.org/TR/trace-context/>).
+/// The host's trace, from the header `traceparent` (<https://www.w3.org/TR/trace-context/>).
 ///
 /// A trigger's handler takes an `Option<TraceContext>`; the handler of an HTTP function reads the
 /// headers of its request with [`TraceContext::from_headers`].
@@ -15,7 +15,7 @@ pub struct TraceContext {
 }
 
 impl TraceContext {
-    /// The trace in these headers; `None` when they have none, or none that is well formed.
+    /// Returns the trace in these headers; `None` when they have none, or none that is well formed.
     pub fn from_headers(headers: &HeaderMap) -> Option<Self> {
         let mut context = Self::parse(headers.get("traceparent")?.to_str().ok()?)?;
         let states = headers.get_all("tracestate").iter().filter_map(|value| value.to_str().ok());
@@ -24,27 +24,28 @@ impl TraceContext {
         Some(context)
     }
 
-    /// The id of the trace: 32 hexadecimal digits. Application Insights calls it `operation_Id`.
+    /// Returns the id of the trace: 32 hexadecimal digits. Application Insights calls it `operation_Id`.
     pub fn trace_id(&self) -> &str {
         &self.trace_id
     }
 
-    /// The id of the host's span: 16 hexadecimal digits.
+    /// Returns the id of the host's span: 16 hexadecimal digits.
     pub fn parent_id(&self) -> &str {
         &self.parent_id
     }
 
-    /// The trace flags; bit 0 says that the host has recorded its span.
+    /// Returns the trace flags. Bit 0 is set when the host has recorded its span.
     pub fn flags(&self) -> u8 {
         self.flags
     }
 
-    /// What the header `tracestate` holds.
+    /// Returns the content of the header `tracestate`.
     pub fn state(&self) -> Option<&str> {
         self.state.as_deref()
     }
 
-    /// A version after 00 may have more parts at the end, and `ff` is none (section 3.2.2).
+    /// Parses the header `traceparent`. A version after 00 may have more parts at the end, and `ff` is no version
+    /// (section 3.2.2).
     fn parse(text: &str) -> Option<Self> {
         let mut parts = text.split('-');
         let mut hex = |length: usize| {

@@ -5,14 +5,14 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use crate::invocation::{FromInvocation, Invocation, InvocationError};
-use crate::outcome::{IntoOutcome, Outcome};
+use crate::outcome::{IntoOutcome, InvocationOutcome};
 
-/// What a handler is doing: the outcome, or in words why it failed.
-pub type OutcomeFuture = Pin<Box<dyn Future<Output = Result<Outcome, String>> + Send>>;
+/// The future of a running handler: its outcome, or the text of its error.
+pub type OutcomeFuture = Pin<Box<dyn Future<Output = Result<InvocationOutcome, String>> + Send>>;
 
 /// An async function or closure with zero to four extractors as arguments.
 ///
-/// `Args` is the tuple of the arguments' types; it tells the implementations apart and is inferred.
+/// `Args` is the tuple of the arguments' types; it distinguishes the implementations and is inferred.
 pub trait TriggerHandler<Args>: Send + Sync + 'static {
     /// Takes the arguments from the invocation and starts the handler with them.
     fn call(&self, invocation: &Invocation<'_>) -> Result<OutcomeFuture, InvocationError>;
@@ -20,10 +20,10 @@ pub trait TriggerHandler<Args>: Send + Sync + 'static {
 
 pub(crate) struct Trigger {
     name: String,
-    handler: Arc<Handler>,
+    handler: Arc<BoxedHandler>,
 }
 
-type Handler =
+type BoxedHandler =
     dyn Fn(&Invocation<'_>) -> Result<OutcomeFuture, InvocationError> + Send + Sync + 'static;
 
 impl Trigger {

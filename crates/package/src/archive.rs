@@ -9,27 +9,27 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, DateTime, ZipArchive, ZipWriter};
 
-/// How the files of a zip are stored.
+/// The compression of the files of a zip.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Compression {
-    /// As small as Deflate makes them.
+pub enum ZipCompression {
+    /// Deflate.
     Deflate,
-    /// As they are: at once, for tests.
+    /// No compression: fast, for tests.
     None,
 }
 
-/// Packs a staged folder. The executable gets the mode 0755 and every other file 0644, whatever
-/// they have here, so that a zip from Windows runs too. The same files give the same bytes: names
-/// are sorted, and times are left out. What the folder's `.funcignore` names stays behind, as with
-/// Core Tools, and so does `.funcignore` itself.
+/// Packs a staged folder. The executable gets the mode 0755 and every other file 0644, with any modes
+/// here, so that a zip from Windows runs too. The same files give the same bytes: names are sorted, and
+/// times are left out. Files of the folder's `.funcignore` are left out, as by Core Tools, and so is
+/// `.funcignore` itself.
 ///
 /// # Errors
-/// When a file cannot be read, `.funcignore` has a pattern that is none, or the zip cannot be written.
+/// When a file cannot be read, `.funcignore` has an invalid pattern, or the zip cannot be written.
 pub fn pack(
     folder: &Path,
     executable: &str,
     zip: &Path,
-    compression: Compression,
+    compression: ZipCompression,
 ) -> anyhow::Result<()> {
     let what = || format!("{} cannot be packed as {}", folder.display(), zip.display());
     let mut files = Vec::new();
@@ -52,8 +52,8 @@ pub fn pack(
         let mode = if name == executable { 0o755 } else { 0o644 };
         let options = SimpleFileOptions::default()
             .compression_method(match compression {
-                Compression::Deflate => CompressionMethod::Deflated,
-                Compression::None => CompressionMethod::Stored,
+                ZipCompression::Deflate => CompressionMethod::Deflated,
+                ZipCompression::None => CompressionMethod::Stored,
             })
             .last_modified_time(DateTime::default())
             .unix_permissions(mode);
@@ -75,7 +75,7 @@ pub fn unpack(zip: &Path, folder: &Path) -> anyhow::Result<()> {
     archive.extract(folder).with_context(what)
 }
 
-/// The patterns of `.funcignore`: none without one.
+/// Returns the patterns of `.funcignore`; none without the file.
 fn ignored(folder: &Path) -> Result<Gitignore, ignore::Error> {
     let mut patterns = GitignoreBuilder::new(folder);
     patterns.add_line(None, "/.funcignore")?;

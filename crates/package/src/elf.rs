@@ -1,4 +1,4 @@
-//! What an executable asks of the system that runs it.
+//! The requirements of an executable on the system that runs it.
 
 use std::{
     collections::BTreeSet,
@@ -18,15 +18,15 @@ use object::{
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct GlibcVersion(pub u32, pub u32);
 
-/// The shared libraries of an executable and the newest glibc that one of its symbols is of.
+/// The shared libraries of an executable, and the newest glibc of its symbols.
 #[derive(Debug)]
-pub(crate) struct Needs {
+pub(crate) struct ExecutableNeeds {
     libraries: BTreeSet<String>,
     glibc: GlibcVersion,
 }
 
-/// What glibc itself brings, and libgcc_s, which is on every image that has it.
-const LIBRARIES: [&str; 7] = [
+/// The libraries of glibc itself, and libgcc_s, which every image with glibc has.
+const IMAGE_LIBRARIES: [&str; 7] = [
     "ld-linux-x86-64.so.2",
     "libc.so.6",
     "libdl.so.2",
@@ -36,8 +36,8 @@ const LIBRARIES: [&str; 7] = [
     "librt.so.1",
 ];
 
-impl Needs {
-    /// Reads them out of the table of needed versions.
+impl ExecutableNeeds {
+    /// Reads the table of needed versions of an executable.
     pub(crate) fn read(executable: &Path) -> anyhow::Result<Self> {
         let what = || format!("{} cannot be read", executable.display());
         let data = fs::read(executable).with_context(what)?;
@@ -70,9 +70,10 @@ impl Needs {
         Ok(needs)
     }
 
-    /// Whether a system with this glibc and nothing else can run it.
+    /// Checks that a system with this glibc and nothing else can run the executable.
     pub(crate) fn check(&self, system: GlibcVersion) -> anyhow::Result<()> {
-        if let Some(other) = self.libraries.iter().find(|name| !LIBRARIES.contains(&name.as_str()))
+        if let Some(other) =
+            self.libraries.iter().find(|name| !IMAGE_LIBRARIES.contains(&name.as_str()))
         {
             bail!("the handler needs {other}, which the Functions image may not have");
         }
@@ -86,7 +87,7 @@ impl Needs {
 }
 
 impl GlibcVersion {
-    /// `2.31`; of `2.2.5` only the first two numbers. No number is a feature of one new glibc.
+    /// Parses `2.31`; of `2.2.5` the first two numbers. A version without a number is a feature of a new glibc.
     fn parse(text: &str) -> Option<Self> {
         let mut numbers = text.split('.').map(str::parse);
         Some(Self(numbers.next()?.ok()?, numbers.next()?.ok()?))
@@ -99,7 +100,7 @@ impl Display for GlibcVersion {
     }
 }
 
-impl Display for Needs {
+impl Display for ExecutableNeeds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let libraries: Vec<&str> = self.libraries.iter().map(String::as_str).collect();
         write!(f, "needs glibc {} ({})", self.glibc, libraries.join(", "))
@@ -108,11 +109,11 @@ impl Display for Needs {
 
 #[cfg(all(test, target_os = "linux", target_env = "gnu"))]
 mod tests {
-    use super::{GlibcVersion, Needs};
+    use super::{ExecutableNeeds, GlibcVersion};
 
     #[test]
     fn an_executable_of_this_system_needs_no_more_than_this_system_and_no_less_than_the_first() {
-        let needs = Needs::read(&std::env::current_exe().unwrap()).unwrap();
+        let needs = ExecutableNeeds::read(&std::env::current_exe().unwrap()).unwrap();
         assert!(needs.libraries.contains("libc.so.6"), "{needs}");
         needs.check(needs.glibc).unwrap();
         let older = GlibcVersion(needs.glibc.0, needs.glibc.1 - 1);
@@ -122,7 +123,7 @@ mod tests {
 
     #[test]
     fn a_library_that_the_image_may_not_have_is_named() {
-        let mut needs = Needs::read(&std::env::current_exe().unwrap()).unwrap();
+        let mut needs = ExecutableNeeds::read(&std::env::current_exe().unwrap()).unwrap();
         needs.libraries.insert("libssl.so.3".into());
         let error = needs.check(needs.glibc).unwrap_err().to_string();
         assert!(error.contains("libssl.so.3"), "{error}");

@@ -1,4 +1,4 @@
-//! The app as it is deployed: its handler built for the Functions images, in a folder and in a zip.
+//! The deployed app: its handler built for the Functions images, in a folder and in a zip.
 
 use std::{
     fmt::{self, Display},
@@ -11,26 +11,26 @@ use anyhow::{Context, ensure};
 use serde::Deserialize;
 
 use crate::{
-    Compression, Layout,
-    elf::{GlibcVersion, Needs},
+    AppLayout, ZipCompression,
+    elf::{ExecutableNeeds, GlibcVersion},
     pack, stage,
-    tools::{TARGET, Tools},
+    tools::{BuildTools, IMAGE_TARGET},
 };
 
-/// The oldest glibc that a Functions image had (Debian 11); newer ones run the same file.
-const GLIBC: GlibcVersion = GlibcVersion(2, 31);
+/// The oldest glibc of a Functions image (Debian 11). Newer images run the same file.
+const OLDEST_IMAGE_GLIBC: GlibcVersion = GlibcVersion(2, 31);
 
-/// How the handler is built.
+/// The options of a build.
 #[derive(Debug, Clone)]
 pub struct BuildOptions {
     /// The profile of Cargo.
     pub profile: String,
-    /// Whether to install what is missing: the compiler's target with rustup, and cargo-zigbuild with zig
-    /// from PyPI into `target/tools`.
+    /// True to install missing tools: the compiler's target with rustup, and cargo-zigbuild with zig from PyPI
+    /// into `target/tools`.
     pub install_tools: bool,
 }
 
-/// A packaged app. It is displayed as its files with their sizes.
+/// A packaged app. `Display` writes its files with their sizes.
 #[derive(Debug)]
 pub struct FunctionApp {
     /// The folder, for `func azure functionapp publish --no-build`.
@@ -41,7 +41,7 @@ pub struct FunctionApp {
     pub bytes: u64,
     executable: String,
     executable_bytes: u64,
-    needs: Needs,
+    needs: ExecutableNeeds,
     n_functions: usize,
     zip_bytes: u64,
 }
@@ -52,17 +52,17 @@ pub struct FunctionApp {
 /// When a tool is missing, the handler does not build, it needs a newer glibc than the Functions images
 /// have, or a file cannot be written.
 pub fn build(root: &Path, options: &BuildOptions) -> anyhow::Result<FunctionApp> {
-    let layout = Layout::read(root)?;
+    let layout = AppLayout::read(root)?;
     let out = root.join("target");
-    let tools = Tools::find(&out.join("tools"), options.install_tools)?;
+    let tools = BuildTools::find(&out.join("tools"), options.install_tools)?;
     let executable = compile(root, &tools, &layout.executable, &options.profile)?;
-    let needs = Needs::read(&executable)?;
-    needs.check(GLIBC)?;
+    let needs = ExecutableNeeds::read(&executable)?;
+    needs.check(OLDEST_IMAGE_GLIBC)?;
 
     let folder = out.join("functionapp");
     stage(&layout, &executable, &folder)?;
     let zip = out.join("functionapp.zip");
-    pack(&folder, &layout.executable, &zip, Compression::Deflate)?;
+    pack(&folder, &layout.executable, &zip, ZipCompression::Deflate)?;
     Ok(FunctionApp {
         bytes: size(&folder)?,
         executable_bytes: fs::metadata(&executable)?.len(),
@@ -76,12 +76,12 @@ pub fn build(root: &Path, options: &BuildOptions) -> anyhow::Result<FunctionApp>
 }
 
 #[derive(Deserialize)]
-struct Metadata {
+struct CargoMetadata {
     target_directory: PathBuf,
 }
 
-fn compile(root: &Path, tools: &Tools, name: &str, profile: &str) -> anyhow::Result<PathBuf> {
-    let target = format!("{TARGET}.{}.{}", GLIBC.0, GLIBC.1);
+fn compile(root: &Path, tools: &BuildTools, name: &str, profile: &str) -> anyhow::Result<PathBuf> {
+    let target = format!("{IMAGE_TARGET}.{}.{}", OLDEST_IMAGE_GLIBC.0, OLDEST_IMAGE_GLIBC.1);
     eprintln!("cargo zigbuild --profile {profile} --bin {name} --target {target}");
     let status = tools
         .cargo_zigbuild()
@@ -98,11 +98,11 @@ fn compile(root: &Path, tools: &Tools, name: &str, profile: &str) -> anyhow::Res
         .current_dir(root)
         .output()
         .context("cargo cannot be started")?;
-    let metadata: Metadata =
+    let metadata: CargoMetadata =
         serde_json::from_slice(&metadata.stdout).context("cargo metadata has another shape")?;
     // The folder of the profile `dev` has an older name.
     let folder = if profile == "dev" { "debug" } else { profile };
-    Ok(metadata.target_directory.join(TARGET).join(folder).join(name))
+    Ok(metadata.target_directory.join(IMAGE_TARGET).join(folder).join(name))
 }
 
 fn size(folder: &Path) -> anyhow::Result<u64> {

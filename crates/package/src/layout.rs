@@ -1,4 +1,4 @@
-//! Where the parts of a function app are.
+//! The parts of a function app and their places.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 /// The parts of an app that the Functions host takes, the executable aside.
 #[derive(Debug, Clone)]
-pub struct Layout {
+pub struct AppLayout {
     /// The folder with `host.json`.
     pub root: PathBuf,
     /// `customHandler.description.defaultExecutablePath` of `host.json`.
@@ -21,21 +21,21 @@ pub struct Layout {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct HostJson {
-    custom_handler: CustomHandler,
+    custom_handler: HostCustomHandler,
 }
 
 #[derive(Deserialize)]
-struct CustomHandler {
-    description: Description,
+struct HostCustomHandler {
+    description: HandlerDescription,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Description {
+struct HandlerDescription {
     default_executable_path: String,
 }
 
-impl Layout {
+impl AppLayout {
     /// Reads the app in a folder.
     ///
     /// # Errors
@@ -56,8 +56,8 @@ impl Layout {
     }
 }
 
-/// Child folders with a `function.json` (as staged and deployed); those of `functions/` (as in a
-/// project) count when there are none.
+/// Returns the child folders with a `function.json` (as staged and deployed), or those of `functions/` (as in a
+/// project) when there are none.
 ///
 /// # Errors
 /// When the folder itself cannot be read.

@@ -8,7 +8,7 @@ mod layout;
 mod stage;
 mod tools;
 
-pub use archive::{Compression, pack, unpack};
+pub use archive::{ZipCompression, pack, unpack};
 pub use function_app::{BuildOptions, FunctionApp, build};
-pub use layout::{Layout, function_folders};
+pub use layout::{AppLayout, function_folders};
 pub use stage::stage;

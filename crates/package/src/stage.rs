@@ -6,20 +6,20 @@ use std::path::Path;
 
 use anyhow::Context as _;
 
-use crate::Layout;
+use crate::AppLayout;
 
-/// Makes the folder `stage` anew with the app and this executable.
+/// Writes the folder `stage` anew, with the app and this executable.
 ///
 /// # Errors
 /// When a file cannot be read or written.
-pub fn stage(app: &Layout, executable: &Path, stage: &Path) -> anyhow::Result<()> {
+pub fn stage(app: &AppLayout, executable: &Path, stage: &Path) -> anyhow::Result<()> {
     let what = || format!("the app cannot be staged in {}", stage.display());
     if stage.exists() {
         fs::remove_dir_all(stage).with_context(what)?;
     }
     fs::create_dir_all(stage).with_context(what)?;
     fs::copy(app.root.join("host.json"), stage.join("host.json")).with_context(what)?;
-    // What Core Tools leaves out when it publishes this folder.
+    // Core Tools leaves these files out when it publishes the folder.
     let ignored = app.root.join(".funcignore");
     if ignored.is_file() {
         fs::copy(ignored, stage.join(".funcignore")).with_context(what)?;
@@ -37,7 +37,7 @@ pub fn stage(app: &Layout, executable: &Path, stage: &Path) -> anyhow::Result<()
     if let Some(folder) = to.parent() {
         fs::create_dir_all(folder).with_context(what)?;
     }
-    // A link is at once; Cargo makes a new file at its next build, so this one stays as it is.
+    // A link is fast, and Cargo writes a new file at its next build, so this one never changes.
     if fs::hard_link(executable, &to).is_err() {
         fs::copy(executable, &to).with_context(what)?;
     }

@@ -1,4 +1,4 @@
-//! What is in the zip.
+//! The files of the zip.
 
 #![expect(clippy::unwrap_used, reason = "a test ends where what it needs is not there")]
 
@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use tributary_package::{Compression, Layout, function_folders, pack, stage, unpack};
+use tributary_package::{AppLayout, ZipCompression, function_folders, pack, stage, unpack};
 
-/// A project with two functions and an executable that nothing may execute yet.
+/// Creates a project with two functions and a file without the mode of an executable.
 fn project(name: &str) -> PathBuf {
     let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let _ = fs::remove_dir_all(&root);
@@ -31,14 +31,14 @@ fn project(name: &str) -> PathBuf {
 }
 
 fn packed(root: &Path) -> PathBuf {
-    let layout = Layout::read(root).unwrap();
+    let layout = AppLayout::read(root).unwrap();
     stage(&layout, &root.join("built"), &root.join("staged")).unwrap();
     let zip = root.join("functionapp.zip");
-    pack(&root.join("staged"), &layout.executable, &zip, Compression::Deflate).unwrap();
+    pack(&root.join("staged"), &layout.executable, &zip, ZipCompression::Deflate).unwrap();
     zip
 }
 
-/// The texts of all files below a folder, by path.
+/// Returns the texts of all files below a folder, by path.
 fn files(folder: &Path) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
@@ -54,7 +54,7 @@ fn files(folder: &Path) -> BTreeMap<String, String> {
 }
 
 #[test]
-fn a_zip_has_what_the_host_takes_and_nothing_else() {
+fn a_zip_has_the_files_for_the_host_and_nothing_else() {
     let root = project("contents");
     unpack(&packed(&root), &root.join("unpacked")).unwrap();
     let unpacked = files(&root.join("unpacked"));
@@ -68,7 +68,7 @@ fn a_zip_has_what_the_host_takes_and_nothing_else() {
 
 #[cfg(unix)]
 #[test]
-fn only_the_executable_can_be_executed_whatever_the_modes_were() {
+fn only_the_executable_can_be_executed_with_any_modes_before() {
     use std::os::unix::fs::PermissionsExt as _;
 
     let root = project("modes");
@@ -101,10 +101,10 @@ fn the_same_files_give_the_same_zip_at_another_time_in_another_place() {
 }
 
 #[test]
-fn an_app_without_an_executable_is_told_what_to_name() {
+fn an_app_without_an_executable_is_refused_with_a_remedy() {
     let root = project("nameless");
     fs::write(root.join("host.json"), r#"{"customHandler": {}}"#).unwrap();
-    let error = format!("{:#}", Layout::read(&root).unwrap_err());
+    let error = format!("{:#}", AppLayout::read(&root).unwrap_err());
     assert!(error.contains("host.json must name customHandler.description"), "{error}");
 }
 
@@ -113,14 +113,14 @@ fn nothing_of_a_laptop_gets_into_a_package() {
     let root = project("leftovers");
     let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     fs::copy(repository.join(".funcignore"), root.join(".funcignore")).unwrap();
-    let layout = Layout::read(&root).unwrap();
+    let layout = AppLayout::read(&root).unwrap();
     let staged = root.join("staged");
     stage(&layout, &root.join("built"), &staged).unwrap();
     for file in ["local.settings.json", ".env", ".env.local", "functionapp.zip", "notes.md"] {
         fs::write(staged.join(file), "of a laptop").unwrap();
     }
     let zip = root.join("functionapp.zip");
-    pack(&staged, &layout.executable, &zip, Compression::Deflate).unwrap();
+    pack(&staged, &layout.executable, &zip, ZipCompression::Deflate).unwrap();
     unpack(&zip, &root.join("unpacked")).unwrap();
     let unpacked = files(&root.join("unpacked"));
     let names: Vec<&str> = unpacked.keys().map(String::as_str).collect();

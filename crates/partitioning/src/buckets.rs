@@ -3,8 +3,8 @@
 //! The hash is XXH64 with the seed 0: specified with test vectors, and available for other languages
 //! (in .NET as `System.IO.Hashing.XxHash64`). So any process, machine or version finds the same
 //! bucket. The guide uses `GetHashCode`, which differs in each process of .NET, and `Math.Abs` of it,
-//! which fails for the smallest integer; it also deals buckets out by a counter, and then nobody can
-//! tell the bucket of an item. Here the hash is unsigned, and nothing is counted.
+//! which fails for the smallest integer; it also deals buckets out by a counter, which
+//! leaves the bucket of an item unknown. Here the hash is unsigned, and nothing is counted.
 //!
 //! Names of buckets are `0` to `n - 1` without leading zeros. So the names of few buckets are among
 //! the names of more, and a reader that knows the largest number that was ever used finds all items.
@@ -46,11 +46,11 @@ impl Buckets {
     }
 }
 
-/// A hot key whose items are spread over several partitions by a suffix.
+/// A hot key, whose items are spread over several partitions by a suffix.
 ///
 /// Writers of a hot key use [`spread`](Self::spread). Readers of it visit [`keys`](Self::keys). A key
 /// that is not hot stays whole: its items have the key [`whole`](Self::whole), which costs its readers
-/// nothing. Which keys are hot is for the caller to know.
+/// nothing. The caller knows the hot keys.
 ///
 /// ```
 /// use tributary_partitioning::buckets::{Buckets, HotKey};
@@ -66,8 +66,8 @@ pub struct HotKey<'a> {
 }
 
 impl<'a> HotKey<'a> {
-    /// Returns `key` with as many suffixes. To raise their number later is safe for readers; to lower
-    /// it hides items from them.
+    /// Returns `key` with these suffixes. A larger number later is safe for readers. A smaller one hides items
+    /// from them.
     pub fn new(key: &'a str, suffixes: Buckets) -> Self {
         Self { key, suffixes }
     }
@@ -99,8 +99,8 @@ mod tests {
         Buckets::new(n).unwrap()
     }
 
-    /// The vectors of the specification of XXH64, and what Python's `xxhash` returns for the others.
-    /// A change of any would lose stored items.
+    /// The vectors of the specification of XXH64, and the results of Python's `xxhash` for the others. A change
+    /// of any would lose stored items.
     #[test]
     fn buckets_are_the_same_for_ever() {
         let vectors = [

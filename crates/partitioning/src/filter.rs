@@ -1,10 +1,10 @@
-//! Filters: what a query says about the properties of the items that it wants.
+//! Filters: the conditions of a query on the properties of items.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{key::KeyValue, path::Path};
+use crate::{key::KeyValue, path::PropertyPath};
 
 /// Conditions on properties; an item must meet all.
 ///
@@ -12,7 +12,7 @@ use crate::{key::KeyValue, path::Path};
 /// `{"/tenantId": "contoso", "/status": ["new", "paid"], "/date": {"from": "2026-10-01", "to": "2026-11-22"}}`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Filter(BTreeMap<Path, Condition>);
+pub struct Filter(BTreeMap<PropertyPath, FilterCondition>);
 
 /// A condition on one property.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,20 +20,20 @@ pub struct Filter(BTreeMap<Path, Condition>);
     untagged,
     expecting = "a condition is a value, a list of values, or {\"from\": …, \"to\": …}"
 )]
-pub enum Condition {
+pub enum FilterCondition {
     // Before the range: serde would read a list of two as the fields of a struct.
     /// One of these values.
     OneOf(Vec<KeyValue>),
-    /// At least `from` and less than `to`; a bound that is not given does not limit.
-    Range(Range),
+    /// At least `from` and less than `to`. A missing bound does not limit.
+    Range(ValueRange),
     /// This value.
     Equals(KeyValue),
 }
 
-/// The bounds of a [`Condition::Range`].
+/// The bounds of a [`FilterCondition::Range`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Range {
+pub struct ValueRange {
     /// The least value, inclusive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<KeyValue>,
@@ -44,30 +44,30 @@ pub struct Range {
 
 impl Filter {
     /// Returns the condition on the property at `path`.
-    pub fn condition(&self, path: &Path) -> Option<&Condition> {
+    pub fn condition(&self, path: &PropertyPath) -> Option<&FilterCondition> {
         self.0.get(path)
     }
 
     /// Returns this filter with another condition on the property at `path`.
-    pub(crate) fn with(&self, path: &Path, condition: Condition) -> Self {
+    pub(crate) fn with(&self, path: &PropertyPath, condition: FilterCondition) -> Self {
         let mut conditions = self.0.clone();
         conditions.insert(path.clone(), condition);
         Self(conditions)
     }
 
-    /// Returns true if it has no condition, so that all items meet it.
+    /// Returns true for a filter without conditions, which all items meet.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// Returns all paths and conditions, in the order of the paths.
-    pub fn iter(&self) -> impl Iterator<Item = (&Path, &Condition)> {
+    pub fn iter(&self) -> impl Iterator<Item = (&PropertyPath, &FilterCondition)> {
         self.0.iter()
     }
 }
 
-impl FromIterator<(Path, Condition)> for Filter {
-    fn from_iter<T: IntoIterator<Item = (Path, Condition)>>(conditions: T) -> Self {
+impl FromIterator<(PropertyPath, FilterCondition)> for Filter {
+    fn from_iter<T: IntoIterator<Item = (PropertyPath, FilterCondition)>>(conditions: T) -> Self {
         Self(conditions.into_iter().collect())
     }
 }
@@ -86,17 +86,20 @@ mod tests {
             "/tenantId": "contoso",
         });
         let filter: Filter = serde_json::from_value(json.clone()).unwrap();
-        let tenant = Condition::Equals(KeyValue::Text("contoso".to_owned()));
-        assert_eq!(filter.condition(&Path::of("tenantId")), Some(&tenant));
-        assert!(matches!(filter.condition(&Path::of("date")), Some(Condition::Range(_))));
+        let tenant = FilterCondition::Equals(KeyValue::Text("contoso".to_owned()));
+        assert_eq!(filter.condition(&PropertyPath::from_name("tenantId")), Some(&tenant));
+        assert!(matches!(
+            filter.condition(&PropertyPath::from_name("date")),
+            Some(FilterCondition::Range(_))
+        ));
         assert!(
-            matches!(filter.condition(&Path::of("status")), Some(Condition::OneOf(list)) if list.len() == 2)
+            matches!(filter.condition(&PropertyPath::from_name("status")), Some(FilterCondition::OneOf(list)) if list.len() == 2)
         );
         assert_eq!(serde_json::to_value(&filter).unwrap(), json);
     }
 
     #[test]
-    fn what_is_no_filter_is_refused_with_what_to_write() {
+    fn other_json_is_refused_with_a_remedy() {
         let error = |json| serde_json::from_value::<Filter>(json).unwrap_err().to_string();
         assert!(error(json!({"/date": {"since": 1}})).contains("a list of values"));
         assert!(error(json!({"date": 1})).contains("begin with /"));

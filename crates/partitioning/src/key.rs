@@ -8,12 +8,12 @@ use thiserror::Error;
 
 /// A partition key: a value, or the values of up to three levels of a hierarchical key.
 ///
-/// Its `Display` is the JSON array that the service takes in `x-ms-documentdb-partitionkey`.
+/// Its `Display` is the JSON array of the header `x-ms-documentdb-partitionkey`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Key(Vec<KeyValue>);
 
-/// One value of a partition key, as the service tells them apart: `1` and `1.0` are the same number, `1`
-/// and `"1"` are not the same value, and neither are a missing property and `null`.
+/// One value of a partition key. As for the service, `1` and `1.0` are the same number, `1` and `"1"` are
+/// different values, and so are a missing property and `null`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "Value", into = "Value")]
 pub enum KeyValue {
@@ -23,7 +23,7 @@ pub enum KeyValue {
     Null,
     /// `true` or `false`.
     Bool(bool),
-    /// A number, in the one form that [`KeyValue::of`] gives equal numbers.
+    /// A number, in one form for equal numbers ([`KeyValue::from_property`]).
     Number(Number),
     /// A string, compared by its code points: the service does not fold the case.
     Text(String),
@@ -71,8 +71,8 @@ impl fmt::Display for Key {
 }
 
 impl KeyValue {
-    /// Returns the key value of a property, which is `None` where the item does not have it.
-    pub fn of(property: Option<&Value>) -> Result<Self, NotScalar> {
+    /// Returns the key value of a property; `None` is a property that the item lacks.
+    pub fn from_property(property: Option<&Value>) -> Result<Self, NotScalar> {
         Ok(match property {
             None => Self::Undefined,
             Some(Value::Null) => Self::Null,
@@ -99,12 +99,12 @@ impl TryFrom<Value> for KeyValue {
     type Error = NotScalar;
 
     fn try_from(value: Value) -> Result<Self, NotScalar> {
-        Self::of(Some(&value))
+        Self::from_property(Some(&value))
     }
 }
 
 impl From<KeyValue> for Value {
-    /// Returns the JSON of a key value. That of an undefined one is `{}`, as the service takes it.
+    /// Returns the JSON of a key value; `{}` for an undefined one, as for the service.
     fn from(value: KeyValue) -> Self {
         match value {
             KeyValue::Undefined => Self::Object(serde_json::Map::new()),
@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     fn value(json: &Value) -> KeyValue {
-        KeyValue::of(Some(json)).unwrap()
+        KeyValue::from_property(Some(json)).unwrap()
     }
 
     #[test]
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_shown_as_the_service_takes_it() {
+    fn a_key_is_displayed_in_the_form_of_the_service() {
         let key: Key = [json!("contoso"), json!(7.0), Value::Null].iter().map(value).collect();
         assert_eq!(key.to_string(), r#"["contoso",7,null]"#);
         assert_eq!(Key::from_iter([KeyValue::Undefined]).to_string(), "[{}]");
@@ -176,7 +176,7 @@ mod tests {
 
     #[test]
     fn objects_and_arrays_are_no_key() {
-        assert_eq!(KeyValue::of(Some(&json!({}))), Err(NotScalar));
-        assert_eq!(KeyValue::of(Some(&json!(["a"]))), Err(NotScalar));
+        assert_eq!(KeyValue::from_property(Some(&json!({}))), Err(NotScalar));
+        assert_eq!(KeyValue::from_property(Some(&json!(["a"]))), Err(NotScalar));
     }
 }

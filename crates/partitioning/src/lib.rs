@@ -1,6 +1,6 @@
 #![doc = include_str!("../README.md")]
 
-// The key functions: what a key is made of.
+// The key functions.
 pub mod buckets;
 pub mod parts;
 pub mod period;
@@ -13,6 +13,6 @@ pub mod path;
 pub mod presets;
 pub mod strategy;
 
-pub use filter::{Condition, Filter};
+pub use filter::{Filter, FilterCondition};
 pub use key::{Key, KeyValue};
-pub use strategy::{Classes, KeyStrategy, Part, Visit};
+pub use strategy::{FilterVisit, KeyClass, KeyPart, KeyStrategy};

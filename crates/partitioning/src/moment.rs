@@ -1,10 +1,10 @@
-//! Moments as items hold them.
+//! Moments in the notations of items.
 
 use time::{Duration, OffsetDateTime, format_description::well_known::Rfc3339};
 
 use crate::key::KeyValue;
 
-/// Numbers below this count seconds, until the year 5138; others count milliseconds, from 1973 on.
+/// The bound of numbers that count seconds, until the year 5138. Larger numbers count milliseconds, from 1973 on.
 const SECONDS_BELOW: f64 = 1e11;
 
 /// Returns the moment that `value` means: RFC 3339 with any offset, the same without an offset (then it
@@ -19,7 +19,7 @@ pub fn moment(value: &KeyValue) -> Option<OffsetDateTime> {
             let number = number.as_f64()?;
             let seconds = if number.abs() < SECONDS_BELOW { number } else { number / 1000.0 };
             let whole = Duration::checked_seconds_f64(seconds.floor())?;
-            // Whole seconds are exact, so none slips into the period before its own.
+            // Whole seconds are exact, so no moment slips into the period before its own.
             let rest = Duration::checked_seconds_f64(seconds - seconds.floor())?;
             OffsetDateTime::UNIX_EPOCH.checked_add(whole)?.checked_add(rest)
         }
@@ -40,11 +40,11 @@ mod tests {
     use super::*;
 
     fn read(value: &serde_json::Value) -> Option<OffsetDateTime> {
-        moment(&KeyValue::of(Some(value)).unwrap())
+        moment(&KeyValue::from_property(Some(value)).unwrap())
     }
 
     #[test]
-    fn what_items_hold_is_read() {
+    fn moments_of_items_are_parsed() {
         let half_past_seven = Some(utc_datetime!(2026-11-22 19:30).into());
         for value in [
             json!("2026-11-22T19:30:00Z"),
@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_moment_is_not_guessed() {
+    fn other_values_are_no_moment() {
         for value in [
             json!("soon"),
             json!(""),

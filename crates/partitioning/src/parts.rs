@@ -5,7 +5,7 @@
 //!
 //! 1. Within a part `~` is written `~0` and `_` is written `~1`. So each `_` of a key separates two
 //!    parts, and each `~` is followed by `0` or `1`.
-//! 2. The key of no part at all is `~`, which no part is written as.
+//! 2. The key of no part at all is `~`, which is the notation of no part.
 //! 3. Only the two characters `_` and `~` change. Keys of ordinary values read as in the guide.
 
 /// Joins `parts` into one key with `_` between them: `["reuters", "2026-11"]` is `reuters_2026-11`.
@@ -23,7 +23,7 @@ pub fn join<'a>(parts: impl IntoIterator<Item = &'a str>) -> String {
     key
 }
 
-/// Returns the parts that [`join`] made `key` of, or `None` when it makes no such key.
+/// Returns the parts from which [`join`] makes `key`, or `None` when it makes no such key.
 pub fn split(key: &str) -> Option<Vec<String>> {
     if key == NO_PARTS {
         return Some(Vec::new());
@@ -75,7 +75,7 @@ mod tests {
 
     /// The guide's join gives all of these one key.
     #[test]
-    fn parts_that_hold_the_separator_are_not_mistaken_for_others() {
+    fn parts_with_the_separator_are_not_mistaken_for_others() {
         assert_eq!(join(["a_b", "c"]), "a~1b_c");
         assert_eq!(join(["a", "b_c"]), "a_b~1c");
         assert_eq!(join(["a", "b", "c"]), "a_b_c");
@@ -90,19 +90,19 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_nothing_is_joined_to_is_not_split() {
+    fn a_key_that_join_never_makes_is_not_split() {
         for key in ["a~", "~2", "~_", "_~", "a~b_c"] {
             assert_eq!(split(key), None, "{key}");
         }
     }
 
-    /// Strings in which the separator, the escape and what follows it are frequent.
+    /// Strings with many separators, escapes and characters after them.
     fn any_part() -> impl Strategy<Value = String> {
         prop_oneof!["[_~01a]{0,5}", any::<String>()]
     }
 
     proptest! {
-        /// What can be split again has a key of its own, so this is injectivity, too.
+        /// Parts that come back have a key of their own, so this is injectivity, too.
         #[test]
         fn the_parts_come_back(parts in prop::collection::vec(any_part(), 0..5)) {
             let key = join(parts.iter().map(String::as_str));
@@ -110,7 +110,7 @@ mod tests {
         }
 
         #[test]
-        fn what_is_split_is_joined_to_the_same_key(key in any_part()) {
+        fn a_split_key_is_joined_to_the_same_key(key in any_part()) {
             if let Some(parts) = split(&key) {
                 prop_assert_eq!(join(parts.iter().map(String::as_str)), key);
             }

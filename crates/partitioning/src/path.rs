@@ -12,7 +12,7 @@ use thiserror::Error;
 /// definition: `/"full name"/first`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub struct Path(Vec<String>);
+pub struct PropertyPath(Vec<String>);
 
 /// The error of a text that is no path.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -21,9 +21,9 @@ pub struct Path(Vec<String>);
 )]
 pub struct ParsePathError(String);
 
-impl Path {
+impl PropertyPath {
     /// Returns the path of a property at the top of an item.
-    pub fn of(property: &str) -> Self {
+    pub fn from_name(property: &str) -> Self {
         Self(vec![property.to_owned()])
     }
 
@@ -37,7 +37,7 @@ impl Path {
         self.0.iter().try_fold(item, |value, name| value.as_object()?.get(name))
     }
 
-    /// Reads the path at the start of `text` and returns it with the rest.
+    /// Parses the path at the start of `text` and returns it with the rest.
     pub(crate) fn read(text: &str) -> Result<(Self, &str), ParsePathError> {
         let error = || ParsePathError(text.to_owned());
         let mut names = Vec::new();
@@ -79,7 +79,7 @@ fn quoted_length(text: &str) -> Option<usize> {
     None
 }
 
-impl fmt::Display for Path {
+impl fmt::Display for PropertyPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for name in &self.0 {
             if name.is_empty() || name.contains(needs_quotes) {
@@ -92,7 +92,7 @@ impl fmt::Display for Path {
     }
 }
 
-impl FromStr for Path {
+impl FromStr for PropertyPath {
     type Err = ParsePathError;
 
     fn from_str(text: &str) -> Result<Self, ParsePathError> {
@@ -103,7 +103,7 @@ impl FromStr for Path {
     }
 }
 
-impl TryFrom<String> for Path {
+impl TryFrom<String> for PropertyPath {
     type Error = ParsePathError;
 
     fn try_from(text: String) -> Result<Self, ParsePathError> {
@@ -111,8 +111,8 @@ impl TryFrom<String> for Path {
     }
 }
 
-impl From<Path> for String {
-    fn from(path: Path) -> Self {
+impl From<PropertyPath> for String {
+    fn from(path: PropertyPath) -> Self {
         path.to_string()
     }
 }
@@ -127,7 +127,7 @@ mod tests {
     #[test]
     fn nested_properties_are_found() {
         let item = json!({"address": {"city": "Basel", "full name": 1}, "list": [1], "": 2});
-        let find = |path: &str| path.parse::<Path>().unwrap().find(&item).cloned();
+        let find = |path: &str| path.parse::<PropertyPath>().unwrap().find(&item).cloned();
         assert_eq!(find("/address/city"), Some(json!("Basel")));
         assert_eq!(find(r#"/address/"full name""#), Some(json!(1)));
         assert_eq!(find(r#"/"""#), Some(json!(2)));
@@ -142,14 +142,14 @@ mod tests {
             "", "/", "tenantId", "/a/", "//a", "/a b", "/a,/b", r#"/"a"#, r#"/"a\"#, r#"/"\x""#,
             "/a\"",
         ] {
-            assert!(text.parse::<Path>().is_err(), "{text}");
+            assert!(text.parse::<PropertyPath>().is_err(), "{text}");
         }
     }
 
     proptest! {
         #[test]
         fn a_path_of_any_names_comes_back(names in prop::collection::vec(any::<String>(), 1..4)) {
-            let path = Path(names);
+            let path = PropertyPath(names);
             prop_assert_eq!(path.to_string().parse(), Ok(path));
         }
     }

@@ -25,7 +25,7 @@ pub use range::Periods;
 
 /// The length of a [`Period`].
 ///
-/// Its `Display` is its name, such as `month`, and [`FromStr`] reads the name.
+/// `Display` writes its name, such as `month`, and [`FromStr`] parses the name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Granularity {
@@ -43,7 +43,7 @@ pub enum Granularity {
 
 /// A day, ISO week, month, quarter or year of UTC.
 ///
-/// Its `Display` is its key, and [`FromStr`] reads the key. Keys of one granularity sort as their
+/// `Display` writes its key, and [`FromStr`] parses the key. Keys of one granularity sort as their
 /// periods do, from the year 0 on; an earlier year has a minus sign before its four digits.
 /// Periods are ordered by their start, then from short to long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -52,20 +52,20 @@ pub struct Period {
     granularity: Granularity,
 }
 
-/// The error of reading a text that is the key of no [`Period`].
+/// The error of a text that is the key of no [`Period`].
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(
     "not a period: write a day as 2026-11-22, a week as 2026-W47, a month as 2026-11, a quarter as 2026-Q4 or a year as 2026"
 )]
 pub struct ParsePeriodError;
 
-/// The error of reading a text that names no [`Granularity`].
+/// The error of a text that names no [`Granularity`].
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("not a granularity: write day, week, month, quarter or year")]
 pub struct ParseGranularityError;
 
 impl Granularity {
-    /// All, from short to long.
+    /// All granularities, from short to long.
     pub const ALL: [Self; 5] = [Self::Day, Self::Week, Self::Month, Self::Quarter, Self::Year];
 
     fn name(self) -> &'static str {
@@ -123,15 +123,14 @@ impl Period {
 
     /// Returns the moment at which this period ends, which is the start of the next.
     ///
-    /// There is none after the last: it returns the last representable moment, which the last
-    /// period holds.
+    /// For the last period this is the last representable moment, which the last period holds.
     pub fn end(self) -> OffsetDateTime {
         self.next().map_or(PrimitiveDateTime::MAX.assume_utc(), Self::start)
     }
 
     /// Returns the period of the same length that follows, or `None` after the last of the year 9999.
     pub fn next(self) -> Option<Self> {
-        // The longest of each granularity, then back to the day on which that period begins.
+        // The longest period of each granularity, then back to the first day of the period found.
         let days = match self.granularity {
             Granularity::Day => 1,
             Granularity::Week => 7,
@@ -188,7 +187,7 @@ impl fmt::Display for Period {
 impl FromStr for Period {
     type Err = ParsePeriodError;
 
-    /// Reads the key of a period: exactly what `Display` writes, and nothing else.
+    /// Parses the key of a period, in exactly the form that `Display` writes.
     fn from_str(key: &str) -> Result<Self, ParsePeriodError> {
         let period = read(key).ok_or(ParsePeriodError)?;
         // One key for each period: no `+2026`, no `2026-W1`.

@@ -1,21 +1,21 @@
 //! The guide's recommendations for each scenario ("Scenario-Based Recommendations"), as strategies.
 //!
-//! The paths are the guide's properties in camel case. [`ALL`] has each with its name.
+//! The paths are the guide's properties in camel case. [`PRESETS`] has each with its name.
 
 use crate::{
-    path::Path,
+    path::PropertyPath,
     period::Granularity,
-    strategy::{KeyStrategy, Part},
+    strategy::{KeyPart, KeyStrategy},
 };
 
-/// A device above this number of readings a day gets a partition a day ("Time-Series Data").
-pub const READINGS_PER_DAY_FOR_DAILY: u32 = 1000;
+/// The most readings a day of a device with a partition a month. Above, it gets one a day ("Time-Series Data").
+pub const MAX_MONTHLY_READINGS_PER_DAY: u32 = 1000;
 
 /// A named strategy.
-pub type Preset = (&'static str, fn() -> KeyStrategy);
+pub type NamedStrategy = (&'static str, fn() -> KeyStrategy);
 
 /// All presets with their names, in the order of the guide.
-pub const ALL: [Preset; 9] = [
+pub const PRESETS: [NamedStrategy; 9] = [
     ("social-posts", social_posts),
     ("multi-tenant", multi_tenant),
     ("sensor-readings", sensor_readings),
@@ -29,10 +29,10 @@ pub const ALL: [Preset; 9] = [
 
 /// Posts of a social platform: `/userId+/createdAt by month`.
 ///
-/// A user's timeline is read from one partition a month, and a user who writes for years does not fill
-/// one. Queries over many users visit a partition for each user and month.
+/// A user's timeline is read from one partition a month, and no user fills one by years of
+/// writing. Queries over many users visit a partition for each user and month.
 pub fn social_posts() -> KeyStrategy {
-    KeyStrategy::of([value("userId"), by("createdAt", Granularity::Month)])
+    KeyStrategy::from_parts([value("userId"), by("createdAt", Granularity::Month)])
 }
 
 /// Data of the tenants of a service: `/tenantId`.
@@ -41,33 +41,33 @@ pub fn social_posts() -> KeyStrategy {
 /// large tenant meets the limits of a logical partition, 20 GB and 10,000 RU/s: a second level, such as
 /// `/tenantId,/userId`, has no such limit for the tenant.
 pub fn multi_tenant() -> KeyStrategy {
-    KeyStrategy::of([value("tenantId")])
+    KeyStrategy::from_parts([value("tenantId")])
 }
 
-/// Readings of sensors, at most [`READINGS_PER_DAY_FOR_DAILY`] a day: `/deviceId+/timestamp by month`.
+/// Readings of sensors, at most [`MAX_MONTHLY_READINGS_PER_DAY`] a day: `/deviceId+/timestamp by month`.
 ///
 /// A device's readings of a time are in few partitions, and old ones can be moved or deleted a
 /// partition at a time. Aggregates over devices visit a partition for each device and month.
 pub fn sensor_readings() -> KeyStrategy {
-    KeyStrategy::of([value("deviceId"), by("timestamp", Granularity::Month)])
+    KeyStrategy::from_parts([value("deviceId"), by("timestamp", Granularity::Month)])
 }
 
-/// Readings of sensors, more than [`READINGS_PER_DAY_FOR_DAILY`] a day: `/deviceId+/timestamp by day`.
+/// Readings of sensors, more than [`MAX_MONTHLY_READINGS_PER_DAY`] a day: `/deviceId+/timestamp by day`.
 ///
-/// As [`sensor_readings`], in partitions that stay small at high rates. A query over a month visits
-/// up to 31. A device that changes from one to the other is in a class since a day:
+/// The same as [`sensor_readings`], in partitions that stay small at high rates. A query over a month visits
+/// up to 31. A device that changes from months to days is in a class since a day:
 /// `/deviceId+/timestamp by month; by day where /deviceId is d1 since 2026-11-20`.
 pub fn frequent_sensor_readings() -> KeyStrategy {
-    KeyStrategy::of([value("deviceId"), by("timestamp", Granularity::Day)])
+    KeyStrategy::from_parts([value("deviceId"), by("timestamp", Granularity::Day)])
 }
 
 /// Documents of an enterprise: `/department+/documentType`.
 ///
-/// The documents of one type in one department are one partition. All types of a department are a
-/// partition each, which the reader must know; `/department,/documentType` finds them by the prefix.
+/// The documents of one type in one department are one partition. Each type of a department is a
+/// partition, and the reader must know all types; `/department,/documentType` finds them by the prefix.
 /// Departments of very different size make partitions of very different size.
 pub fn documents() -> KeyStrategy {
-    KeyStrategy::of([value("department"), value("documentType")])
+    KeyStrategy::from_parts([value("department"), value("documentType")])
 }
 
 /// Products of a shop: `/category+/brand`.
@@ -75,7 +75,7 @@ pub fn documents() -> KeyStrategy {
 /// A category is browsed by brand in one partition. A whole category visits one for each brand, and a
 /// product that changes either must be moved. A point read needs both beside the id.
 pub fn products() -> KeyStrategy {
-    KeyStrategy::of([value("category"), value("brand")])
+    KeyStrategy::from_parts([value("category"), value("brand")])
 }
 
 /// Orders of a shop that its customers read: `/customerId`.
@@ -83,7 +83,7 @@ pub fn products() -> KeyStrategy {
 /// A customer's orders are one partition, with a transaction over them. Reports over a time visit all
 /// partitions.
 pub fn orders_by_customer() -> KeyStrategy {
-    KeyStrategy::of([value("customerId")])
+    KeyStrategy::from_parts([value("customerId")])
 }
 
 /// Orders of a shop that its regions report on: `/region+/orderDate by month`.
@@ -91,7 +91,7 @@ pub fn orders_by_customer() -> KeyStrategy {
 /// A region's month is one partition. It takes all new orders of the region, so few regions make it
 /// hot, and a customer's orders are in as many partitions as there are months.
 pub fn orders_by_region() -> KeyStrategy {
-    KeyStrategy::of([value("region"), by("orderDate", Granularity::Month)])
+    KeyStrategy::from_parts([value("region"), by("orderDate", Granularity::Month)])
 }
 
 /// Events of a city's infrastructure: `/zone+/deviceType+/timestamp by month`.
@@ -99,15 +99,19 @@ pub fn orders_by_region() -> KeyStrategy {
 /// A zone's devices of a type are read by month from one partition, which also spreads the writes of
 /// the month. Queries over zones visit a partition for each zone, type and month.
 pub fn infrastructure_events() -> KeyStrategy {
-    KeyStrategy::of([value("zone"), value("deviceType"), by("timestamp", Granularity::Month)])
+    KeyStrategy::from_parts([
+        value("zone"),
+        value("deviceType"),
+        by("timestamp", Granularity::Month),
+    ])
 }
 
-fn value(property: &str) -> Part {
-    Part::Value(Path::of(property))
+fn value(property: &str) -> KeyPart {
+    KeyPart::Value(PropertyPath::from_name(property))
 }
 
-fn by(property: &str, granularity: Granularity) -> Part {
-    Part::Period(Path::of(property), granularity)
+fn by(property: &str, granularity: Granularity) -> KeyPart {
+    KeyPart::Period(PropertyPath::from_name(property), granularity)
 }
 
 #[cfg(test)]
@@ -125,7 +129,7 @@ mod tests {
             "documentType": "contract", "category": "books", "brand": "acme", "customerId": "customer-1",
             "region": "emea", "orderDate": "2025-10-07", "zone": "north", "deviceType": "camera",
         });
-        let keys = ALL.map(|(name, strategy)| {
+        let keys = PRESETS.map(|(name, strategy)| {
             let key = strategy().key(&item).unwrap();
             (name, strategy().to_string(), key.to_string())
         });
@@ -151,7 +155,7 @@ mod tests {
 
     #[test]
     fn each_preset_is_read_from_its_notation() {
-        for (_, strategy) in ALL {
+        for (_, strategy) in PRESETS {
             assert_eq!(strategy().to_string().parse(), Ok(strategy()));
         }
     }

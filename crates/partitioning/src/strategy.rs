@@ -1,4 +1,4 @@
-//! Strategies as data: what the key of an item is made of.
+//! Strategies as data: the parts of the key of an item.
 //!
 //! A strategy has one to three levels, as a container has paths of its partition key. The key of a level
 //! is a value itself, a period, a bucket, or several of these joined. The [crate] has the notation.
@@ -7,12 +7,11 @@
 //! visits. The two agree:
 //!
 //! 1. A part of an item's key depends on one property alone, by the same function on both sides.
-//! 2. For each part, a condition gives all values that the part of a matching item can have, or
-//!    none can be given. A bucket has a known number of values, so they can always be given.
-//! 3. The values of a joined level are all combinations, and only when each part has values.
-//!    Otherwise the level is open.
-//! 4. The levels before the first open level give prefixes of keys. So each matching item has a key
-//!    that is visited.
+//! 2. For each part, a condition gives all values that the part of a matching item can have, or the part
+//!    is open. A bucket has a known number of values, so it is never open.
+//! 3. The values of a joined level are all combinations. With an open part the level is open.
+//! 4. The levels before the first open level give prefixes of keys. So the filter visits the key of each
+//!    matching item.
 //!
 //! A strategy may have a [class](Classes) of values whose periods are shorter or longer.
 
@@ -21,7 +20,7 @@ use thiserror::Error;
 
 use crate::{
     buckets::Buckets,
-    path::{ParsePathError, Path},
+    path::{ParsePathError, PropertyPath},
     period::Granularity,
 };
 
@@ -32,12 +31,12 @@ mod notation;
 mod tests;
 mod visit;
 
-pub use classes::{Classes, Since};
+pub use classes::{ClassSince, KeyClass};
 pub use item::KeyError;
-pub use visit::{MOST_KEYS, Visit};
+pub use visit::{FilterVisit, MAX_VISITED_KEYS};
 
-/// The most levels of a hierarchical partition key, a limit of the service.
-pub const MOST_LEVELS: usize = 3;
+/// The levels of a hierarchical partition key: a limit of the service.
+pub const MAX_KEY_LEVELS: usize = 3;
 
 /// A partition-key strategy. The [crate] has the notation.
 ///
@@ -45,26 +44,26 @@ pub const MOST_LEVELS: usize = 3;
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct KeyStrategy {
-    levels: Vec<Vec<Part>>,
-    classed: Option<Box<classes::Classed>>,
+    levels: Vec<Vec<KeyPart>>,
+    classed: Option<Box<classes::ClassedLevels>>,
 }
 
-/// A part of the key of a level, made of one property.
+/// A part of the key of a level, computed from one property.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Part {
+pub enum KeyPart {
     /// The value itself: an entity's id, a category, a tenant.
-    Value(Path),
+    Value(PropertyPath),
     /// The period of UTC that holds the moment.
-    Period(Path, Granularity),
+    Period(PropertyPath, Granularity),
     /// The bucket of the value.
-    Bucket(Path, Buckets),
+    Bucket(PropertyPath, Buckets),
 }
 
-/// The error of a strategy that cannot be one, or of its notation.
+/// The error of an impossible strategy, or of its notation.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum StrategyError {
-    /// Too many levels, or none: this many.
-    #[error("a strategy has 1 to {MOST_LEVELS} levels, separated by commas: this has {0}")]
+    /// The number of levels, which are too many or none.
+    #[error("a strategy has 1 to {MAX_KEY_LEVELS} levels, separated by commas: this has {0}")]
     Levels(usize),
     /// A level without a part.
     #[error("a level of a strategy has at least one part, such as /tenantId")]
@@ -76,7 +75,7 @@ pub enum StrategyError {
     #[error(
         "a class says how long a period is: the key must have exactly one, such as /date by month"
     )]
-    Classes,
+    KeyClass,
     /// Words after a path that this notation does not have.
     #[error(
         "`{0}` says nothing about a key: write `by day`, `by week`, `by month`, `by quarter`, `by year` or `in 10 buckets`, and for a class `; by day where /deviceId is a or b since 2026-10-01`"
@@ -86,8 +85,8 @@ pub enum StrategyError {
 
 impl KeyStrategy {
     /// Returns the strategy of these levels, each with its parts.
-    pub fn new(levels: Vec<Vec<Part>>) -> Result<Self, StrategyError> {
-        if levels.is_empty() || levels.len() > MOST_LEVELS {
+    pub fn new(levels: Vec<Vec<KeyPart>>) -> Result<Self, StrategyError> {
+        if levels.is_empty() || levels.len() > MAX_KEY_LEVELS {
             return Err(StrategyError::Levels(levels.len()));
         }
         if levels.iter().any(Vec::is_empty) {
@@ -97,20 +96,20 @@ impl KeyStrategy {
     }
 
     /// Returns the strategy of one level with a first part and others.
-    pub(crate) fn of<const N: usize>(parts: [Part; N]) -> Self {
+    pub(crate) fn from_parts<const N: usize>(parts: [KeyPart; N]) -> Self {
         const { assert!(N > 0, "a level has at least one part") };
         Self { levels: vec![parts.into()], classed: None }
     }
 
-    /// Returns the levels, each with its parts, of the items that are of no class.
-    pub fn levels(&self) -> &[Vec<Part>] {
+    /// Returns the levels, each with its parts, of the items outside of the class.
+    pub fn levels(&self) -> &[Vec<KeyPart>] {
         &self.levels
     }
 }
 
-impl Part {
-    /// Returns the path of the property that this part is made of.
-    pub fn path(&self) -> &Path {
+impl KeyPart {
+    /// Returns the path of the property of this part.
+    pub fn path(&self) -> &PropertyPath {
         match self {
             Self::Value(path) | Self::Period(path, _) | Self::Bucket(path, _) => path,
         }

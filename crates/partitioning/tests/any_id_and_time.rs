@@ -9,7 +9,7 @@ use time::{
     Date, Duration, Month, OffsetDateTime, UtcOffset, format_description::well_known::Rfc3339,
 };
 use tributary_partitioning::{
-    Filter, Key, KeyStrategy, Visit,
+    Filter, FilterVisit, Key, KeyStrategy,
     buckets::Buckets,
     parts,
     period::{Granularity, Period},
@@ -47,7 +47,7 @@ fn any_range() -> impl Strategy<Value = (OffsetDateTime, OffsetDateTime)> {
     (any_moment(), length).prop_map(|(from, ms)| (from, from + Duration::milliseconds(ms)))
 }
 
-/// The same moment as items write it.
+/// The notations of a moment in items.
 fn any_notation() -> impl Strategy<Value = fn(OffsetDateTime) -> Value> {
     let utc: fn(_) -> _ = |at: OffsetDateTime| json!(at.format(&Rfc3339).unwrap());
     let elsewhere: fn(_) -> _ = |at: OffsetDateTime| {
@@ -64,9 +64,9 @@ fn range(from: OffsetDateTime, to: OffsetDateTime) -> Value {
     json!({"from": text(from), "to": text(to)})
 }
 
-fn keys(visit: Visit) -> Vec<Key> {
+fn keys(visit: FilterVisit) -> Vec<Key> {
     match visit {
-        Visit::Partitions(keys) => keys,
+        FilterVisit::Partitions(keys) => keys,
         open => panic!("nothing is open: {open:?}"),
     }
 }
@@ -150,7 +150,7 @@ proptest! {
 
     /// The parts come back, and the period holds the time.
     #[test]
-    fn a_joined_key_tells_its_parts(
+    fn a_joined_key_splits_into_its_parts(
         at in any_moment(),
         granularity in select(&Granularity::ALL),
         id: String,
@@ -165,7 +165,7 @@ proptest! {
         prop_assert_eq!(period.granularity(), granularity);
     }
 
-    /// Two items have one key only when all that the key is made of is the same.
+    /// Two items have one key only when all parts of the key are the same.
     #[test]
     fn different_parts_have_different_keys(
         a in "[_~a0]{0,4}", b in "[_~a0]{0,4}", c in "[_~a0]{0,4}", d in "[_~a0]{0,4}",
@@ -183,7 +183,7 @@ proptest! {
     }
 }
 
-/// Weeks and days that are counted wrong most easily.
+/// The weeks and days with the most frequent mistakes.
 #[test]
 fn the_ends_of_years_are_in_the_weeks_of_iso_8601() {
     for (day, week) in [
@@ -225,12 +225,12 @@ fn a_device_that_became_frequent_keeps_its_old_keys() {
         visited(json!({"/deviceId": ["d1", "d2"], "/at": "2026-11-20"})),
         [r#"["d2_2026-11"]"#, r#"["d1_2026-11-20"]"#]
     );
-    // Whoever does not say the device asks all partitions, as without a class.
-    assert_eq!(readings.visit(&filter(json!({"/at": "2026-11-20"}))), Visit::All);
+    // A filter without the device visits all partitions, as without a class.
+    assert_eq!(readings.visit(&filter(json!({"/at": "2026-11-20"}))), FilterVisit::All);
 }
 
 #[test]
-fn a_class_that_says_nothing_is_refused_with_what_to_write() {
+fn an_incomplete_class_is_refused_with_a_remedy() {
     let error = |text: &str| text.parse::<KeyStrategy>().unwrap_err().to_string();
     assert!(error("/a; by day where /a is b").contains("exactly one"));
     assert!(error("/a by day+/b by month; by year where /c is d").contains("exactly one"));

@@ -12,8 +12,8 @@ pub const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key
 const FUNCTION_KEY: HeaderName = HeaderName::from_static("x-functions-key");
 const REQUEST_CHARGE: HeaderName = HeaderName::from_static("x-ms-request-charge");
 
-/// The handler may take minutes for a request, as it may behind the Functions host.
-const DEADLINE: Duration = Duration::from_mins(5);
+/// The time for an answer: the handler may take minutes, as it may behind the Functions host.
+const REQUEST_TIMEOUT: Duration = Duration::from_mins(5);
 
 /// A request.
 #[derive(Clone, Debug)]
@@ -28,14 +28,14 @@ pub struct Call {
     pub body: Option<Value>,
 }
 
-/// An answer, read to its end.
+/// An answer with its whole body.
 #[derive(Clone, Debug)]
 pub struct Reply {
     /// The status.
     pub status: StatusCode,
     /// The headers.
     pub headers: HeaderMap,
-    /// The body as it came.
+    /// The body.
     pub body: Bytes,
 }
 
@@ -48,36 +48,36 @@ pub struct Client {
 }
 
 impl Call {
-    /// A request without a body.
+    /// Creates a request without a body.
     pub fn new(method: Method, path: impl Into<String>) -> Self {
         Self { method, path: path.into(), headers: Vec::new(), body: None }
     }
 
-    /// A `GET`.
+    /// Creates a `GET`.
     pub fn get(path: impl Into<String>) -> Self {
         Self::new(Method::GET, path)
     }
 
-    /// The same request with a header.
+    /// Adds a header.
     #[must_use]
     pub fn header(mut self, name: HeaderName, value: impl Into<String>) -> Self {
         self.headers.push((name, value.into()));
         self
     }
 
-    /// The same request with an `Idempotency-Key`.
+    /// Adds an `Idempotency-Key`.
     #[must_use]
     pub fn key(self, key: impl Into<String>) -> Self {
         self.header(IDEMPOTENCY_KEY, key)
     }
 
-    /// The same request, which only creates: 412 when the item exists.
+    /// Makes the request create only: the answer is 412 when the item exists.
     #[must_use]
     pub fn only_creates(self) -> Self {
         self.header(header::IF_NONE_MATCH, "*")
     }
 
-    /// The same request with a JSON body.
+    /// Sets a JSON body.
     #[must_use]
     pub fn json(self, body: Value) -> Self {
         Self { body: Some(body), ..self }
@@ -85,61 +85,61 @@ impl Call {
 }
 
 impl Reply {
-    /// The body as JSON; null when it is not JSON.
+    /// Returns the body as JSON; null when it is not JSON.
     pub fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or_default()
     }
 
-    /// The body as text.
+    /// Returns the body as text.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.body).into_owned()
     }
 
-    /// A header's value, if it is there and is text.
+    /// Returns the value of a header, if it is present and text.
     pub fn header(&self, name: &HeaderName) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()
     }
 
-    /// The place of what was created.
+    /// Returns the location of the created item.
     pub fn location(&self) -> Option<&str> {
         self.header(&header::LOCATION)
     }
 
-    /// Request units, as the handler tells them; 0 when it did not use the store.
+    /// Returns the request units in the answer; 0 when the handler did not use the store.
     pub fn charge(&self) -> f64 {
         self.header(&REQUEST_CHARGE).and_then(|charge| charge.parse().ok()).unwrap_or_default()
     }
 }
 
 impl Client {
-    /// A client of the server at `url`, such as `http://127.0.0.1:7071`.
+    /// Creates a client of the server at `url`, such as `http://127.0.0.1:7071`.
     ///
     /// # Errors
     /// When the TLS library cannot be set up, which the HTTP client does for any URL.
     pub fn new(url: &str) -> anyhow::Result<Self> {
         let inner = reqwest::Client::builder()
-            // The environment's proxy is not for this machine.
+            // A proxy of the environment cannot reach this machine.
             .no_proxy()
-            // A tool shows what the server answers, in the bytes that it answers.
+            // A tool shows the answer itself, byte for byte.
             .redirect(redirect::Policy::none())
             .no_gzip()
             .no_deflate()
             .tcp_nodelay(true)
-            .timeout(DEADLINE)
+            .timeout(REQUEST_TIMEOUT)
             .build()?;
         Ok(Self { base: url.trim_end_matches('/').to_owned(), key: None, inner })
     }
 
-    /// The same client, which sends this function key with each request.
+    /// Sets the function key that the client sends with each request.
     #[must_use]
     pub fn with_key(self, key: Option<String>) -> Self {
         Self { key, ..self }
     }
 
-    /// Sends a request and reads the whole answer, whatever its status is.
+    /// Sends a request and reads the whole answer, with any status.
     ///
     /// # Errors
-    /// When no answer came, or only a part of it.
+    /// When there is no answer, or only a part of it.
     pub async fn send(&self, call: &Call) -> anyhow::Result<Reply> {
         let Call { method, path, headers, body } = call;
         let mut request = self.inner.request(method.clone(), format!("{}{path}", self.base));
@@ -168,7 +168,7 @@ mod tests {
 
     use super::*;
 
-    /// A server that tells what it was sent, and where its answers say that it moved to.
+    /// Starts a server that answers with the request itself and a redirection.
     async fn echo() -> String {
         let tell = async |request: Request<axum::body::Body>| {
             let (head, body) = request.into_parts();
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_call_is_sent_as_it_is_and_its_answer_comes_as_it_is() {
+    async fn a_call_and_its_answer_are_unchanged() {
         let client = Client::new(&echo().await).unwrap().with_key(Some("secret".into()));
         let call = Call::new(Method::PUT, "/api/things/1?a=b").json(json!({"n": 1}));
         let reply = client.send(&call.key("k").only_creates()).await.unwrap();
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn nobody_at_the_address_is_an_error() {
+    async fn an_address_without_a_server_is_an_error() {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         drop(listener);

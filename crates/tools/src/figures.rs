@@ -1,16 +1,16 @@
-//! Numbers, written for people.
+//! Numbers as text.
 
 use std::time::Duration;
 
-/// What stands for a number that there is not.
+/// The text of a missing number.
 pub const NONE: &str = "-";
 
-/// Returns the share of each of `count`, with so many decimals.
+/// Returns the mean of `total` over `count`, with `decimals` decimals.
 pub fn each(total: f64, count: usize, decimals: usize) -> String {
     if count == 0 { NONE.into() } else { format!("{:.decimals$}", total / number(count)) }
 }
 
-/// Returns how many there are a second.
+/// Returns the number a second.
 pub fn rate(count: usize, took: Duration) -> String {
     format!("{:.0}", number(count) / took.as_secs_f64())
 }
@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_written_for_people() {
+    fn numbers_are_readable() {
         assert_eq!([0, 999, 1_000, 1_000_000].map(thousands), ["0", "999", "1,000", "1,000,000"]);
         assert_eq!(
             (each(5.0, 4, 2), rate(3, Duration::from_millis(500))),

@@ -27,7 +27,7 @@ impl<T: Copy + Default> Sorted<T> {
     }
 }
 
-/// Returns the mean; 0 of nothing.
+/// Returns the mean; 0 without values.
 pub fn mean(values: impl IntoIterator<Item = f64>) -> f64 {
     let mut sum = 0.0;
     let mut n = 0.0;
@@ -38,8 +38,8 @@ pub fn mean(values: impl IntoIterator<Item = f64>) -> f64 {
     if n > 0.0 { sum / n } else { 0.0 }
 }
 
-/// Returns the slope of the straight line that is nearest to the points (least squares); `None`
-/// when they do not make a line.
+/// Returns the slope of the straight line nearest to the points (least squares); `None` when the points make
+/// no line.
 pub fn slope(points: &[(f64, f64)]) -> Option<f64> {
     let of = |value: fn(&(f64, f64)) -> f64| mean(points.iter().map(value));
     let mean_x = of(|point| point.0);

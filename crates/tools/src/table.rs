@@ -10,7 +10,7 @@ use crate::figures::NONE;
 const BOLD: &str = "\u{1b}[1m";
 const PLAIN: &str = "\u{1b}[0m";
 
-/// A table. Columns of numbers are aligned to the right. It is displayed as Markdown.
+/// A table. Columns of numbers are aligned to the right. `Display` writes Markdown.
 #[derive(Debug)]
 pub struct Table {
     heads: Vec<String>,
@@ -71,7 +71,7 @@ impl Table {
         )
     }
 
-    /// For each column, whether all its cells are numbers.
+    /// Returns for each column true if all its cells are numbers.
     fn numbers(&self) -> Vec<bool> {
         let is_number = |cell: &str| cell == NONE || cell.starts_with(|c: char| c.is_ascii_digit());
         let column =

@@ -5,7 +5,9 @@
 //! (`crates/tributary-functions/src/projection`).
 
 use serde::Serialize;
-use tributary_charges::rates::{self, LOAD, LOAD_KB, RETURN_KB, TERM, TERMS_OF_A_VALUE};
+use tributary_charges::rates::{
+    self, LOADED_ITEM_RU, LOADED_KB_RU, RETURNED_KB_RU, TERM_RU, TERMS_PER_VALUE,
+};
 use tributary_partitioning::KeyStrategy;
 
 use super::{ContainerDefinition, RankedCandidate};
@@ -60,7 +62,7 @@ impl KeyChange {
         let in_sample = crate::sketch::float(estimates.items).max(1.0);
         let items = items.map_or(in_sample, crate::sketch::float);
         let bytes = crate::sketch::float(estimates.bytes) / in_sample;
-        let read_one = LOAD + bytes / 1_024.0 * (LOAD_KB + RETURN_KB);
+        let read_one = LOADED_ITEM_RU + bytes / 1_024.0 * (LOADED_KB_RU + RETURNED_KB_RU);
         let write_one = create(estimates.requests.iter().zip(requests))
             .unwrap_or_else(|| written(bytes, container));
         let read = items * read_one;
@@ -169,11 +171,11 @@ fn create<'a>(
 /// Returns the request units of a write of so many bytes into a container.
 fn written(bytes: f64, container: &ContainerDefinition) -> f64 {
     let (values, composites) = container.entry.indexes();
-    let terms = f64::from(TERMS_OF_A_VALUE) * crate::sketch::float(values as u64)
+    let terms = f64::from(TERMS_PER_VALUE) * crate::sketch::float(values as u64)
         + crate::sketch::float(composites as u64);
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at most 2 MB")]
     let write = rates::write(bytes as usize);
-    write + terms * TERM
+    write + terms * TERM_RU
 }
 
 fn copy_job(container: &ContainerDefinition) -> Vec<String> {

@@ -1,7 +1,7 @@
 //! The container with a key: as an entry of `infra/containers.json`, and as Bicep.
 
 use serde::Serialize;
-use tributary_partitioning::{KeyStrategy, Part, path::Path};
+use tributary_partitioning::{KeyPart, KeyStrategy, path::PropertyPath};
 
 use super::{
     indexes::{IndexPaths, IndexedQuery, indexes, queries},
@@ -109,11 +109,11 @@ impl ContainerDefinition {
         let mut paths = Vec::new();
         for (n, level) in strategy.levels().iter().enumerate() {
             paths.push(match level.as_slice() {
-                [Part::Value(path)] => path.clone(),
+                [KeyPart::Value(path)] => path.clone(),
                 parts => {
                     let path = match n_computed {
-                        1 => Path::of("partitionKey"),
-                        _ => Path::of(&format!("partitionKey{}", n + 1)),
+                        1 => PropertyPath::from_name("partitionKey"),
+                        _ => PropertyPath::from_name(&format!("partitionKey{}", n + 1)),
                     };
                     let made_of: Vec<_> = parts.iter().map(ToString::to_string).collect();
                     computed.push(ComputedProperty {
@@ -140,7 +140,7 @@ impl ContainerDefinition {
 
 /// Returns a policy with these indexes.
 fn indexing_policy(indexes: IndexPaths) -> IndexingEntry {
-    let ordered = |(path, down): &(Path, bool)| OrderedPath {
+    let ordered = |(path, down): &(PropertyPath, bool)| OrderedPath {
         path: path.to_string(),
         order: if *down { "descending" } else { "ascending" },
     };
@@ -159,7 +159,7 @@ fn indexing_policy(indexes: IndexPaths) -> IndexingEntry {
 }
 
 fn unique_keys(unique: &[UniquenessPlan]) -> Option<UniqueKeys> {
-    let paths = |paths: &Vec<Path>| paths.iter().map(ToString::to_string).collect();
+    let paths = |paths: &Vec<PropertyPath>| paths.iter().map(ToString::to_string).collect();
     let keys = unique.iter().filter_map(|one| one.unique_key.as_ref());
     let unique_keys: Vec<_> = keys.map(|key| UniqueKey { paths: paths(key) }).collect();
     (!unique_keys.is_empty()).then_some(UniqueKeys { unique_keys })

@@ -14,7 +14,9 @@
 //!    everything is.
 
 use serde::Serialize;
-use tributary_partitioning::{Condition, KeyStrategy, Part, filter::Range, path::Path};
+use tributary_partitioning::{
+    FilterCondition, KeyPart, KeyStrategy, filter::ValueRange, path::PropertyPath,
+};
 
 use crate::request::{
     QueryAggregate, QuerySelection, RequestFilter, RequestKind, RequestOperation,
@@ -36,13 +38,13 @@ pub struct IndexedQuery {
 }
 
 /// A path and its direction.
-pub(super) type SortedPath = (Path, bool);
+pub(super) type SortedPath = (PropertyPath, bool);
 
 /// The paths of an indexing policy.
 #[derive(Debug, Default)]
 pub(super) struct IndexPaths {
     /// Paths with an index of their own; `None` when everything has one.
-    pub(super) ranges: Option<Vec<Path>>,
+    pub(super) ranges: Option<Vec<PropertyPath>>,
     pub(super) composites: Vec<Vec<SortedPath>>,
 }
 
@@ -51,15 +53,15 @@ pub(super) struct IndexPaths {
 struct QueryShape<'a> {
     request: &'a RequestKind,
     levels: usize,
-    equal: Vec<Path>,
-    others: Vec<(Path, &'a RequestFilter)>,
+    equal: Vec<PropertyPath>,
+    others: Vec<(PropertyPath, &'a RequestFilter)>,
     order: Vec<SortedPath>,
 }
 
 /// Returns the queries of the requests in a container with this key, which is stored at `paths`.
 pub(super) fn queries(
     strategy: &KeyStrategy,
-    paths: &[Path],
+    paths: &[PropertyPath],
     requests: &[RequestKind],
 ) -> Vec<IndexedQuery> {
     shapes(strategy, paths, requests).iter().map(QueryShape::query).collect()
@@ -68,7 +70,7 @@ pub(super) fn queries(
 /// Returns the indexes that serve the same queries.
 pub(super) fn indexes(
     strategy: &KeyStrategy,
-    paths: &[Path],
+    paths: &[PropertyPath],
     requests: &[RequestKind],
 ) -> IndexPaths {
     let shapes = shapes(strategy, paths, requests);
@@ -86,13 +88,13 @@ pub(super) fn indexes(
         return IndexPaths { ranges: None, composites };
     }
     let ranges = shapes.iter().flat_map(|shape| shape.ranges(&composites));
-    let mut ranges: Vec<Path> = ranges.cloned().collect();
+    let mut ranges: Vec<PropertyPath> = ranges.cloned().collect();
     ranges.extend_from_slice(paths);
-    let always = [Path::of("id"), Path::of("_ts")];
+    let always = [PropertyPath::from_name("id"), PropertyPath::from_name("_ts")];
     ranges.retain(|path| !always.contains(path));
     // The service takes an empty list for everything.
     if ranges.is_empty() {
-        ranges.push(Path::of("id"));
+        ranges.push(PropertyPath::from_name("id"));
     }
     ranges.sort();
     ranges.dedup();
@@ -101,7 +103,7 @@ pub(super) fn indexes(
 
 fn shapes<'a>(
     strategy: &KeyStrategy,
-    paths: &[Path],
+    paths: &[PropertyPath],
     requests: &'a [RequestKind],
 ) -> Vec<QueryShape<'a>> {
     requests.iter().filter_map(|request| QueryShape::new(strategy, paths, request)).collect()
@@ -109,8 +111,12 @@ fn shapes<'a>(
 
 impl<'a> QueryShape<'a> {
     /// Returns the query of a request, or `None` for a request by the id within a partition.
-    fn new(strategy: &KeyStrategy, paths: &[Path], request: &'a RequestKind) -> Option<Self> {
-        let names = |level: &&Vec<Part>| level.iter().all(|part| is_named(part, request));
+    fn new(
+        strategy: &KeyStrategy,
+        paths: &[PropertyPath],
+        request: &'a RequestKind,
+    ) -> Option<Self> {
+        let names = |level: &&Vec<KeyPart>| level.iter().all(|part| is_named(part, request));
         let named: Vec<_> = strategy.levels().iter().take_while(names).collect();
         let is_point = named.len() == strategy.levels().len();
         match request.operation {
@@ -119,17 +125,18 @@ impl<'a> QueryShape<'a> {
             _ if is_point => return None,
             _ => {}
         }
-        let mut equal: Vec<Path> = paths[..named.len()].to_vec();
+        let mut equal: Vec<PropertyPath> = paths[..named.len()].to_vec();
         // A value that is joined into a named key is the same for all items of the partition.
-        let is_implied =
-            |path: &Path| named.iter().any(|level| level.contains(&Part::Value(path.clone())));
+        let is_implied = |path: &PropertyPath| {
+            named.iter().any(|level| level.contains(&KeyPart::Value(path.clone())))
+        };
         let mut others = Vec::new();
         for (path, wanted) in &request.filters {
             if equal.contains(path) || is_implied(path) {
                 continue;
             }
             match wanted {
-                RequestFilter::Drawn | RequestFilter::Fixed(Condition::Equals(_)) => {
+                RequestFilter::Drawn | RequestFilter::Fixed(FilterCondition::Equals(_)) => {
                     equal.push(path.clone());
                 }
                 RequestFilter::Last(_) | RequestFilter::Fixed(_) => {
@@ -140,7 +147,7 @@ impl<'a> QueryShape<'a> {
         let sorted = request.order_by.as_ref().filter(|order| !equal.contains(&order.path));
         let order = sorted.map(|order| {
             // Of one item there is no order.
-            let is_one = equal.contains(&Path::of("id"));
+            let is_one = equal.contains(&PropertyPath::from_name("id"));
             let first = equal.iter().filter(|_| !is_one).take(MAX_COMPOSITE_PATHS - 1);
             let last = (order.path.clone(), order.descending);
             first.map(|path| (path.clone(), order.descending)).chain([last]).collect()
@@ -156,7 +163,7 @@ impl<'a> QueryShape<'a> {
             return Some(self.order.clone());
         }
         let is_short = (1..MAX_COMPOSITE_PATHS).contains(&self.equal.len());
-        let is_one = self.equal.contains(&Path::of("id"));
+        let is_one = self.equal.contains(&PropertyPath::from_name("id"));
         let (range, _) =
             self.others.first().filter(|_| is_short && !is_one && self.order.is_empty())?;
         let paths = self.equal.iter().chain([range]);
@@ -164,8 +171,11 @@ impl<'a> QueryShape<'a> {
     }
 
     /// Returns the paths that need an index of their own beside the composite ones.
-    fn ranges<'s>(&'s self, composites: &'s [Vec<SortedPath>]) -> impl Iterator<Item = &'s Path> {
-        let is_other = |path: &Path| self.others.iter().any(|(other, _)| other == path);
+    fn ranges<'s>(
+        &'s self,
+        composites: &'s [Vec<SortedPath>],
+    ) -> impl Iterator<Item = &'s PropertyPath> {
+        let is_other = |path: &PropertyPath| self.others.iter().any(|(other, _)| other == path);
         // An index serves a filter that names all its properties, the last of them in any way.
         let fits = |index: &&Vec<SortedPath>| {
             index.iter().enumerate().all(|(n, (path, _))| {
@@ -173,7 +183,7 @@ impl<'a> QueryShape<'a> {
             })
         };
         let serving = composites.iter().filter(fits);
-        let served: Vec<&Path> = serving.flatten().map(|(path, _)| path).collect();
+        let served: Vec<&PropertyPath> = serving.flatten().map(|(path, _)| path).collect();
         let others = self.others.iter().map(|(path, _)| path);
         let filters = self.equal.iter().chain(others).filter(move |path| !served.contains(path));
         filters.chain(self.order.last().map(|(path, _)| path))
@@ -203,39 +213,39 @@ impl<'a> QueryShape<'a> {
 }
 
 /// Returns true when a request tells this part of the key.
-fn is_named(part: &Part, request: &RequestKind) -> bool {
+fn is_named(part: &KeyPart, request: &RequestKind) -> bool {
     let Some(wanted) = request.filters.get(part.path()) else { return false };
     let is_value =
-        !matches!(wanted, RequestFilter::Last(_) | RequestFilter::Fixed(Condition::Range(_)));
+        !matches!(wanted, RequestFilter::Last(_) | RequestFilter::Fixed(FilterCondition::Range(_)));
     let is_bounded = match wanted {
-        RequestFilter::Fixed(Condition::Range(Range { from, to })) => {
+        RequestFilter::Fixed(FilterCondition::Range(ValueRange { from, to })) => {
             from.is_some() && to.is_some()
         }
         _ => true,
     };
     match part {
-        Part::Period(..) => is_bounded,
-        Part::Value(_) | Part::Bucket(..) => is_value,
+        KeyPart::Period(..) => is_bounded,
+        KeyPart::Value(_) | KeyPart::Bucket(..) => is_value,
     }
 }
 
 /// Returns the conditions on a property that is not compared for equality.
-fn condition(path: &Path, wanted: &RequestFilter) -> Vec<String> {
+fn condition(path: &PropertyPath, wanted: &RequestFilter) -> Vec<String> {
     let of = property(path);
     let name = parameter(path);
     let from = || format!("{of} >= @{name}From");
     match wanted {
         RequestFilter::Last(_) => vec![from()],
-        RequestFilter::Fixed(Condition::OneOf(values)) => {
+        RequestFilter::Fixed(FilterCondition::OneOf(values)) => {
             let names: Vec<_> = (1..=values.len()).map(|n| format!("@{name}{n}")).collect();
             vec![format!("{of} IN ({})", names.join(", "))]
         }
-        RequestFilter::Fixed(Condition::Range(range)) => {
+        RequestFilter::Fixed(FilterCondition::Range(range)) => {
             let from = range.from.as_ref().map(|_| from());
             let to = range.to.as_ref().map(|_| format!("{of} < @{name}To"));
             from.into_iter().chain(to).collect()
         }
-        RequestFilter::Drawn | RequestFilter::Fixed(Condition::Equals(_)) => {
+        RequestFilter::Drawn | RequestFilter::Fixed(FilterCondition::Equals(_)) => {
             vec![format!("{of} = @{name}")]
         }
     }
@@ -252,7 +262,7 @@ fn selected(select: &QuerySelection) -> String {
 }
 
 /// Returns `c.address.city`, or `c["full name"]` where the name is no word.
-fn property(path: &Path) -> String {
+fn property(path: &PropertyPath) -> String {
     let step = |name: &String| {
         if is_word(name) {
             format!(".{name}")
@@ -264,7 +274,7 @@ fn property(path: &Path) -> String {
 }
 
 /// Returns the name of a parameter.
-fn parameter(path: &Path) -> String {
+fn parameter(path: &PropertyPath) -> String {
     let names: Vec<_> = path
         .names()
         .iter()

@@ -130,7 +130,7 @@ fn place_of(key: &str) -> f64 {
     let values: Vec<Value> = serde_json::from_str(key).unwrap_or_default();
     let values: Vec<KeyValue> = values
         .iter()
-        .map(|value| KeyValue::of(Some(value)).unwrap_or(KeyValue::Undefined))
+        .map(|value| KeyValue::from_property(Some(value)).unwrap_or(KeyValue::Undefined))
         .collect();
     place(&values)
 }

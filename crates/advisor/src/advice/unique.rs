@@ -9,7 +9,7 @@ use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Serialize};
 use tributary_charges::rates;
-use tributary_partitioning::{KeyStrategy, Part, path::Path};
+use tributary_partitioning::{KeyPart, KeyStrategy, path::PropertyPath};
 
 use crate::request::{RequestKind, RequestOperation};
 
@@ -22,7 +22,7 @@ const MAX_PATHS: usize = 16;
 /// Properties whose values together come once in the container.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub struct UniqueProperties(Vec<Path>);
+pub struct UniqueProperties(Vec<PropertyPath>);
 
 /// The means by which a container with a key keeps values unique.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -32,14 +32,14 @@ pub struct UniquenessPlan {
     pub properties: UniqueProperties,
     /// The paths of the unique key that keeps them unique. `None` where the id does, or nothing in the
     /// container can.
-    pub unique_key: Option<Vec<Path>>,
+    pub unique_key: Option<Vec<PropertyPath>>,
     /// The consequences, as sentences.
     pub sentence: String,
 }
 
 impl UniqueProperties {
     /// Returns the properties.
-    pub fn paths(&self) -> &[Path] {
+    pub fn paths(&self) -> &[PropertyPath] {
         &self.0
     }
 }
@@ -51,16 +51,17 @@ impl UniquenessPlan {
         strategy: &KeyStrategy,
         requests: &[RequestKind],
     ) -> Self {
-        let tells = |part: &Part| unique.0.contains(part.path());
+        let tells = |part: &KeyPart| unique.0.contains(part.path());
         let with = |unique_key, sentence| Self { properties: unique.clone(), unique_key, sentence };
         if !strategy.levels().iter().flatten().all(tells) {
             return with(None, reservation(unique, strategy, requests));
         }
-        let is_key = |path: &&Path| {
-            strategy.levels().iter().any(|level| *level == [Part::Value((*path).clone())])
+        let is_key = |path: &&PropertyPath| {
+            strategy.levels().iter().any(|level| *level == [KeyPart::Value((*path).clone())])
         };
-        let rest: Vec<Path> = unique.0.iter().filter(|path| !is_key(path)).cloned().collect();
-        if rest == [Path::of("id")] {
+        let rest: Vec<PropertyPath> =
+            unique.0.iter().filter(|path| !is_key(path)).cloned().collect();
+        if rest == [PropertyPath::from_name("id")] {
             let sentence =
                 format!("{unique} is unique by itself: an id comes once in a logical partition.");
             return with(None, sentence);
@@ -114,7 +115,7 @@ impl FromStr for UniqueProperties {
             0 => path.parse(),
             _ => format!("/{path}").parse(),
         });
-        let paths: Vec<Path> = paths
+        let paths: Vec<PropertyPath> = paths
             .collect::<Result<_, _>>()
             .map_err(|error: tributary_partitioning::path::ParsePathError| error.to_string())?;
         if paths.len() > MAX_PATHS {

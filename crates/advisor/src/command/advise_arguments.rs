@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use tributary_partition::advice::UniqueProperties;
-use tributary_partitioning::{KeyStrategy, path::Path};
+use tributary_partitioning::{KeyStrategy, path::PropertyPath};
 
 /// Ranks partition keys for a container by the costs of your own items and requests.
 ///
@@ -94,7 +94,7 @@ pub(crate) struct AdviseArguments {
     /// The property with the time of creation, for hot partitions over time. Otherwise the time that most
     /// items have and that is named like one; or /_ts, unless all items were written within a day.
     #[arg(long, help_heading = "The container", value_name = "PATH")]
-    pub time: Option<Path>,
+    pub time: Option<PropertyPath>,
 
     /// Print JSON.
     #[arg(long, help_heading = "Output")]

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use anyhow::bail;
 use tributary_partition::{RequestKind, propose::ItemProfile, sample::SampleItem};
-use tributary_partitioning::{KeyStrategy, path::Path};
+use tributary_partitioning::{KeyStrategy, path::PropertyPath};
 
 /// The share of the items below which a property is rare.
 const MIN_USUAL_SHARE: f64 = 0.5;
@@ -18,9 +18,9 @@ const MAX_LISTED: usize = 8;
 /// The named properties, and the numbers of items that have them.
 pub(crate) struct NamedProperties {
     profile: ItemProfile,
-    named: BTreeMap<Path, NameOrigin>,
+    named: BTreeMap<PropertyPath, NameOrigin>,
     /// The items of the whole sample with a property that the profile lacks.
-    counted: BTreeMap<Path, usize>,
+    counted: BTreeMap<PropertyPath, usize>,
     /// Items of the whole sample.
     n_items: usize,
 }
@@ -63,11 +63,11 @@ impl NamedProperties {
     }
 
     /// Adds a property.
-    pub(crate) fn name(&mut self, path: &Path, by: &str) {
+    pub(crate) fn name(&mut self, path: &PropertyPath, by: &str) {
         self.add_name(path, by, true);
     }
 
-    fn add_name(&mut self, path: &Path, by: &str, is_written: bool) {
+    fn add_name(&mut self, path: &PropertyPath, by: &str, is_written: bool) {
         let named = self.named.entry(path.clone());
         let named = named.or_insert_with(|| NameOrigin { by: by.to_owned(), is_written });
         if is_written && !named.is_written {
@@ -130,17 +130,17 @@ impl NamedProperties {
         })
     }
 
-    fn in_part(&self, path: &Path) -> usize {
+    fn in_part(&self, path: &PropertyPath) -> usize {
         self.profile.path(path).map_or(0, |seen| seen.present)
     }
 
     /// Returns a suggestion for a path that no item has.
-    fn instead(&self, path: &Path) -> String {
-        let mut paths: Vec<&Path> = self.profile.paths().map(|(path, _)| path).collect();
+    fn instead(&self, path: &PropertyPath) -> String {
+        let mut paths: Vec<&PropertyPath> = self.profile.paths().map(|(path, _)| path).collect();
         let distance =
-            |other: &Path| strsim::damerau_levenshtein(&notation(other), &notation(path));
+            |other: &PropertyPath| strsim::damerau_levenshtein(&notation(other), &notation(path));
         // One edit in four letters, or the same name within another object.
-        let is_near = |other: &Path| {
+        let is_near = |other: &PropertyPath| {
             distance(other) <= notation(path).len().div_ceil(4)
                 || other.names().last() == path.names().last()
         };
@@ -157,7 +157,7 @@ impl NamedProperties {
 }
 
 /// Returns a path in a common notation: `userID`, `user_id` and `user-id` are the same.
-fn notation(path: &Path) -> String {
+fn notation(path: &PropertyPath) -> String {
     let letters = path.to_string().to_lowercase();
     letters.chars().filter(|letter| !"_-\" ".contains(*letter)).collect()
 }

@@ -14,7 +14,7 @@ use tributary_partition::{
     request::{RequestFilter, RequestOperation},
     sample::{self, SampleItem, SampleProgress},
 };
-use tributary_partitioning::{Condition, KeyStrategy, strategy::MOST_LEVELS};
+use tributary_partitioning::{FilterCondition, KeyStrategy, strategy::MAX_KEY_LEVELS};
 
 use super::{
     advise_arguments::{AdviseArguments, SampledBy},
@@ -196,14 +196,14 @@ fn open(paths: &[PathBuf]) -> anyhow::Result<(Vec<SampleItem>, Vec<ItemSource>)>
 /// the time whose range it asks for.
 fn copies(input: &AdviseInput) -> Vec<KeyStrategy> {
     let is_range = |wanted: &RequestFilter| {
-        matches!(wanted, RequestFilter::Last(_) | RequestFilter::Fixed(Condition::Range(_)))
+        matches!(wanted, RequestFilter::Last(_) | RequestFilter::Fixed(FilterCondition::Range(_)))
     };
     let reads = input.requests.iter().filter(|request| {
         matches!(request.operation, RequestOperation::Query | RequestOperation::Read)
     });
     let keys = reads.take(MAX_COPIED_READS).flat_map(|request| {
         let equal = request.filters.iter().filter(|(_, wanted)| !is_range(wanted));
-        let equal: Vec<_> = equal.take(MOST_LEVELS).map(|(path, _)| path.to_string()).collect();
+        let equal: Vec<_> = equal.take(MAX_KEY_LEVELS).map(|(path, _)| path.to_string()).collect();
         let range = request.filters.iter().find(|(_, wanted)| is_range(wanted));
         let month = range.filter(|_| !equal.is_empty());
         let by_month = month.map(|(path, _)| format!("{}+{path} by month", equal.join("+")));

@@ -3,7 +3,7 @@
 use datasketches::tuple::{
     SummaryPolicy, SummaryUpdatePolicy, TupleEntry, TupleSketch, TupleSketchBuilder,
 };
-use tributary_partitioning::{KeyStrategy, Part};
+use tributary_partitioning::{KeyPart, KeyStrategy};
 
 use super::{
     columns::{CandidateColumns, KeyColumns, KeyState},
@@ -161,7 +161,7 @@ impl CandidateCounts {
 
     /// Returns true if the app computes and stores the key or a level of it.
     pub(crate) fn is_computed(&self) -> bool {
-        self.strategy.levels().iter().any(|level| !matches!(level.as_slice(), [Part::Value(_)]))
+        self.strategy.levels().iter().any(|level| !matches!(level.as_slice(), [KeyPart::Value(_)]))
     }
 
     /// Returns the number of watched ids that come several times, and the number of these with several keys.

@@ -9,7 +9,8 @@ use std::hash::{Hash, Hasher};
 use serde_json::Value;
 use time::OffsetDateTime;
 use tributary_partitioning::{
-    KeyStrategy, KeyValue, Part, key::NotScalar, moment::moment, path::Path, strategy::KeyError,
+    KeyPart, KeyStrategy, KeyValue, key::NotScalar, moment::moment, path::PropertyPath,
+    strategy::KeyError,
 };
 use twox_hash::XxHash64;
 
@@ -18,14 +19,14 @@ use crate::sketch::hash;
 /// All parts of all candidates, each once, with the number of its property; and the properties.
 #[derive(Debug, Default)]
 pub(crate) struct KeyColumns {
-    parts: Vec<(Part, PartUse, usize)>,
+    parts: Vec<(KeyPart, PartUse, usize)>,
     properties: Vec<KeyProperty>,
 }
 
 /// A property that keys or requests name.
 #[derive(Debug)]
 struct KeyProperty {
-    path: Path,
+    path: PropertyPath,
     is_time: bool,
 }
 
@@ -50,7 +51,7 @@ enum PartUse {
 pub(crate) enum CandidateColumns {
     /// With the columns that are no period.
     Levels(Vec<Vec<usize>>, Vec<usize>),
-    Classed(KeyStrategy),
+    ClassedLevels(KeyStrategy),
 }
 
 /// A part of the key of an item.
@@ -79,24 +80,24 @@ impl KeyColumns {
     /// Returns the columns of a candidate, and adds new ones.
     pub(crate) fn of(&mut self, strategy: &KeyStrategy) -> CandidateColumns {
         if strategy.classes().is_some() {
-            return CandidateColumns::Classed(strategy.clone());
+            return CandidateColumns::ClassedLevels(strategy.clone());
         }
         let levels = strategy.levels().iter().map(|level| {
             let used = if level.len() == 1 { PartUse::Alone } else { PartUse::Joined };
             level.iter().map(|part| self.column(part, used)).collect()
         });
         let levels: Vec<Vec<usize>> = levels.collect();
-        let is_entity = |column: &usize| !matches!(self.parts[*column].0, Part::Period(..));
+        let is_entity = |column: &usize| !matches!(self.parts[*column].0, KeyPart::Period(..));
         let entity = levels.iter().flatten().copied().filter(is_entity).collect();
         CandidateColumns::Levels(levels, entity)
     }
 
-    fn column(&mut self, part: &Part, used: PartUse) -> usize {
+    fn column(&mut self, part: &KeyPart, used: PartUse) -> usize {
         let known = self.parts.iter().position(|(one, so, _)| (one, *so) == (part, used));
         known.unwrap_or_else(|| {
             let property = match part {
-                Part::Period(path, _) => self.time(path),
-                Part::Value(path) | Part::Bucket(path, _) => self.property(path),
+                KeyPart::Period(path, _) => self.time(path),
+                KeyPart::Value(path) | KeyPart::Bucket(path, _) => self.property(path),
             };
             self.parts.push((part.clone(), used, property));
             self.parts.len() - 1
@@ -104,7 +105,7 @@ impl KeyColumns {
     }
 
     /// Returns the number of a property, and adds it where it is new.
-    pub(crate) fn property(&mut self, path: &Path) -> usize {
+    pub(crate) fn property(&mut self, path: &PropertyPath) -> usize {
         let known = self.properties.iter().position(|property| property.path == *path);
         known.unwrap_or_else(|| {
             self.properties.push(KeyProperty { path: path.clone(), is_time: false });
@@ -113,7 +114,7 @@ impl KeyColumns {
     }
 
     /// Returns the number of a property that is used as a time, and adds it where it is new.
-    pub(crate) fn time(&mut self, path: &Path) -> usize {
+    pub(crate) fn time(&mut self, path: &PropertyPath) -> usize {
         let number = self.property(path);
         self.properties[number].is_time = true;
         number
@@ -123,7 +124,7 @@ impl KeyColumns {
     pub(crate) fn fields<'a>(&self, item: &'a Value) -> Vec<ItemField<'a>> {
         let field = |property: &KeyProperty| {
             let value = property.path.find(item);
-            let moment = || moment(&KeyValue::of(value).ok()?);
+            let moment = || moment(&KeyValue::from_property(value).ok()?);
             ItemField { value, moment: property.is_time.then(moment).flatten() }
         };
         self.properties.iter().map(field).collect()
@@ -143,23 +144,23 @@ impl ItemField<'_> {
     }
 }
 
-fn cell(part: &Part, used: PartUse, field: &ItemField<'_>) -> KeyCell {
+fn cell(part: &KeyPart, used: PartUse, field: &ItemField<'_>) -> KeyCell {
     let state = |state| KeyCell { hash: 0, length: 0, state };
     match (part, field.value) {
         (_, Some(Value::Array(_) | Value::Object(_))) => state(KeyState::NotScalar),
-        (Part::Value(_), Some(Value::String(text))) => text_cell(text, used),
-        (Part::Value(_), value) => value_cell(&KeyValue::of(value), used),
+        (KeyPart::Value(_), Some(Value::String(text))) => text_cell(text, used),
+        (KeyPart::Value(_), value) => value_cell(&KeyValue::from_property(value), used),
         (_, None) => state(KeyState::NoKeyForMissing),
         (_, Some(Value::Null)) => state(KeyState::NoKeyForNull),
-        (Part::Period(_, granularity), Some(_)) => match field.moment {
+        (KeyPart::Period(_, granularity), Some(_)) => match field.moment {
             Some(moment) => text_cell(&granularity.period(moment).to_string(), used),
             None => state(KeyState::NotATime),
         },
-        (Part::Bucket(_, buckets), Some(Value::String(text))) => {
+        (KeyPart::Bucket(_, buckets), Some(Value::String(text))) => {
             text_cell(&buckets.bucket(text), used)
         }
-        (Part::Bucket(_, buckets), value) => {
-            let text = KeyValue::of(value).ok().and_then(|value| value.text());
+        (KeyPart::Bucket(_, buckets), value) => {
+            let text = KeyValue::from_property(value).ok().and_then(|value| value.text());
             text_cell(&buckets.bucket(&text.unwrap_or_default()), used)
         }
     }
@@ -237,7 +238,7 @@ impl CandidateColumns {
     pub(crate) fn key(&self, item: &Value, cells: &[KeyCell]) -> (u64, usize, KeyState) {
         let levels = match self {
             Self::Levels(levels, _) => levels,
-            Self::Classed(strategy) => return classed_key(strategy, item),
+            Self::ClassedLevels(strategy) => return classed_key(strategy, item),
         };
         let mut hasher = XxHash64::with_seed(0);
         let mut longest = 0;

@@ -6,7 +6,7 @@ use std::{
 };
 
 use serde_json::Value;
-use tributary_partitioning::{Condition, Key, KeyValue, path::Path};
+use tributary_partitioning::{FilterCondition, Key, KeyValue, path::PropertyPath};
 use twox_hash::XxHash64;
 
 use super::{columns::KeyColumns, prepared::PreparedItem, times};
@@ -31,8 +31,8 @@ const WINDOW_SLOTS: i64 = 32;
 pub(crate) struct RequestCounts {
     pub(crate) request: RequestKind,
     /// The numbers of properties, with their conditions.
-    fixed: Vec<(usize, Condition)>,
-    pub(crate) drawn: Vec<Path>,
+    fixed: Vec<(usize, FilterCondition)>,
+    pub(crate) drawn: Vec<PropertyPath>,
     drawn_fields: Vec<usize>,
     /// The number of a property, and a time in seconds.
     pub(crate) last: Option<(usize, i64)>,
@@ -82,8 +82,8 @@ impl RequestCounts {
             }
         }
         // An id finds one item, so nothing is counted.
-        let groups =
-            request.operation == RequestOperation::Query && !drawn.contains(&Path::of("id"));
+        let groups = request.operation == RequestOperation::Query
+            && !drawn.contains(&PropertyPath::from_name("id"));
         let written = vec![FoundItems::default(); request.writes.len()];
         Self {
             request,
@@ -137,8 +137,9 @@ impl RequestCounts {
         time: Option<i64>,
         newest_allowed: i64,
     ) -> Option<u64> {
-        let meets_all =
-            |(field, condition): &(usize, Condition)| meets(item.fields[*field].value, condition);
+        let meets_all = |(field, condition): &(usize, FilterCondition)| {
+            meets(item.fields[*field].value, condition)
+        };
         if !self.fixed.iter().all(meets_all) {
             return None;
         }
@@ -147,7 +148,7 @@ impl RequestCounts {
             // No request asks for a value that the item lacks.
             match item.fields[*field].value? {
                 Value::String(text) => text.hash(&mut hasher),
-                other => KeyValue::of(Some(other)).ok()?.hash(&mut hasher),
+                other => KeyValue::from_property(Some(other)).ok()?.hash(&mut hasher),
             }
         }
         let hash = hasher.finish();
@@ -309,14 +310,14 @@ impl MatchedItems {
 
 /// Returns the values of these properties of an item.
 fn values(fields: &[usize], item: &PreparedItem<'_>) -> impl Iterator<Item = KeyValue> {
-    fields.iter().filter_map(|field| KeyValue::of(item.fields[*field].value).ok())
+    fields.iter().filter_map(|field| KeyValue::from_property(item.fields[*field].value).ok())
 }
 
 fn slot_seconds(window: i64) -> i64 {
     (window / WINDOW_SLOTS).max(1)
 }
 
-fn selected_bytes(paths: &[Path], item: &PreparedItem<'_>) -> u64 {
+fn selected_bytes(paths: &[PropertyPath], item: &PreparedItem<'_>) -> u64 {
     let bytes = paths.iter().map(|path| {
         let name = path.names().last().map_or(0, String::len);
         let value = path.find(item.value).map_or(0, |value| value.to_string().len());
@@ -328,17 +329,17 @@ fn selected_bytes(paths: &[Path], item: &PreparedItem<'_>) -> u64 {
 
 /// Returns true if a value meets a condition, as the service compares: texts by their code points,
 /// numbers by size, and nothing else in a range.
-fn meets(value: Option<&Value>, condition: &Condition) -> bool {
-    if let (Some(Value::String(text)), Condition::Equals(KeyValue::Text(wanted))) =
+fn meets(value: Option<&Value>, condition: &FilterCondition) -> bool {
+    if let (Some(Value::String(text)), FilterCondition::Equals(KeyValue::Text(wanted))) =
         (value, condition)
     {
         return text == wanted;
     }
-    let Ok(value) = KeyValue::of(value) else { return false };
+    let Ok(value) = KeyValue::from_property(value) else { return false };
     match condition {
-        Condition::Equals(wanted) => value == *wanted,
-        Condition::OneOf(wanted) => wanted.contains(&value),
-        Condition::Range(range) => {
+        FilterCondition::Equals(wanted) => value == *wanted,
+        FilterCondition::OneOf(wanted) => wanted.contains(&value),
+        FilterCondition::Range(range) => {
             let is_from =
                 |from: &KeyValue| compared(&value, from).is_some_and(std::cmp::Ordering::is_ge);
             let is_below =

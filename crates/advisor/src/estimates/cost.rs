@@ -2,10 +2,14 @@
 
 use tributary_charges::{
     policy::IndexingPolicy,
-    rates::{LOAD, LOAD_KB, PATCH_OPERATION, QUERY, RETURN_KB, SEEK, TERM, TERMS_OF_A_VALUE},
+    rates::{
+        LOADED_ITEM_RU, LOADED_KB_RU, PATCH_OPERATION_RU, QUERY_START_RU, RETURNED_KB_RU, SEEK_RU,
+        TERM_RU, TERMS_PER_VALUE,
+    },
 };
 use tributary_partitioning::{
-    Condition, Filter, KeyStrategy, KeyValue, Part, Visit, filter::Range, path::Path,
+    Filter, FilterCondition, FilterVisit, KeyPart, KeyStrategy, KeyValue, filter::ValueRange,
+    path::PropertyPath,
 };
 
 use super::model::{ContainerModel, steps};
@@ -75,14 +79,14 @@ pub(super) fn cost(
         let items = float(found.items).max(1.0);
         let changed = step.set.iter().map(|path| terms_of(path, policy)).sum::<f64>();
         // The time of the write changes with each: two terms out, two in.
-        let time = if policy.is_on() { f64::from(2 * TERMS_OF_A_VALUE) * TERM } else { 0.0 };
+        let time = if policy.is_on() { f64::from(2 * TERMS_PER_VALUE) * TERM_RU } else { 0.0 };
         let n_set = f64::from(u32::try_from(step.set.len().max(1)).unwrap_or(u32::MAX));
         let mean_write = found.write / items;
         let removal = if alone { mean_write } else { 0.0 };
         let one = match step.operation {
             RequestOperation::Create | RequestOperation::Delete => found.create / items,
             RequestOperation::Patch => {
-                removal + mean_write + time + changed + n_set * PATCH_OPERATION
+                removal + mean_write + time + changed + n_set * PATCH_OPERATION_RU
             }
             RequestOperation::Replace | RequestOperation::Upsert => {
                 removal + mean_write + time + changed
@@ -142,14 +146,14 @@ pub(super) fn cost(
 }
 
 /// Returns the request units of a changed value: its old terms out of the index, the new ones in.
-fn terms_of(path: &Path, policy: &IndexingPolicy) -> f64 {
+fn terms_of(path: &PropertyPath, policy: &IndexingPolicy) -> f64 {
     if !policy.is_on() {
         return 0.0;
     }
     let names: Vec<&str> = path.names().iter().map(String::as_str).collect();
-    let value = if policy.covers(&names) { f64::from(TERMS_OF_A_VALUE) } else { 0.0 };
+    let value = if policy.covers(&names) { f64::from(TERMS_PER_VALUE) } else { 0.0 };
     let composite = policy.composite_indexes().filter(|index| index.contains(&names)).count();
-    2.0 * TERM * (value + float(composite as u64))
+    2.0 * TERM_RU * (value + float(composite as u64))
 }
 
 impl RequestVisits {
@@ -178,17 +182,17 @@ impl RequestVisits {
             });
             visits.draws += 1.0;
             match visit {
-                Visit::Partitions(keys) => {
+                FilterVisit::Partitions(keys) => {
                     visits.partitions += 1.0;
                     visits.n_partitions += float(keys.len() as u64);
                 }
-                Visit::Prefixes(prefixes) => {
+                FilterVisit::Prefixes(prefixes) => {
                     visits.prefixes += 1.0;
                     visits.n_prefixes += float(prefixes.len() as u64);
                     let physical = prefixes.iter().map(|one| of_prefix.physical_partitions(one));
                     visits.physical_of_prefixes += physical.sum::<f64>();
                 }
-                Visit::All => visits.all += 1.0,
+                FilterVisit::All => visits.all += 1.0,
             }
         }
         names_of_draws.sort_unstable();
@@ -202,12 +206,12 @@ impl RequestVisits {
 }
 
 /// Returns how much of the key a visit names.
-fn named(visit: &Visit) -> NamedLevels {
+fn named(visit: &FilterVisit) -> NamedLevels {
     match visit {
-        Visit::Partitions(keys) if keys.len() <= 1 => NamedLevels::Key,
-        Visit::Prefixes(prefixes) if prefixes.len() <= 1 => NamedLevels::FirstLevels,
-        Visit::Partitions(_) | Visit::Prefixes(_) => NamedLevels::Several,
-        Visit::All => NamedLevels::No,
+        FilterVisit::Partitions(keys) if keys.len() <= 1 => NamedLevels::Key,
+        FilterVisit::Prefixes(prefixes) if prefixes.len() <= 1 => NamedLevels::FirstLevels,
+        FilterVisit::Partitions(_) | FilterVisit::Prefixes(_) => NamedLevels::Several,
+        FilterVisit::All => NamedLevels::No,
     }
 }
 
@@ -221,10 +225,13 @@ fn filter(kind: &RequestCounts, values: &[KeyValue], earlier: i64) -> Filter {
     };
     let conditions = kind.request.filters.iter().filter_map(|(path, wanted)| {
         let condition = match wanted {
-            RequestFilter::Drawn => Condition::Equals(values.next()?.1.clone()),
+            RequestFilter::Drawn => FilterCondition::Equals(values.next()?.1.clone()),
             RequestFilter::Last(seconds) => {
                 let newest = kind.newest()? - earlier;
-                Condition::Range(Range { from: text(newest - seconds), to: text(newest + 1) })
+                FilterCondition::Range(ValueRange {
+                    from: text(newest - seconds),
+                    to: text(newest + 1),
+                })
             }
             RequestFilter::Fixed(condition) => condition.clone(),
         };
@@ -247,9 +254,9 @@ impl QueryEstimate<'_> {
         let found = &self.kind.found;
         let items = float(found.items).max(1.0);
         let kilobytes = |bytes: u64| float(bytes) / items / 1_024.0;
-        let charge_of_a_load = LOAD
-            + kilobytes(found.stored_bytes) * LOAD_KB
-            + kilobytes(found.returned_bytes) * RETURN_KB;
+        let charge_of_a_load = LOADED_ITEM_RU
+            + kilobytes(found.stored_bytes) * LOADED_KB_RU
+            + kilobytes(found.returned_bytes) * RETURNED_KB_RU;
         let is_sum = matches!(self.kind.request.select, QuerySelection::Aggregate(_));
         let limit = limit.filter(|_| !is_sum).map_or(f64::INFINITY, f64::from);
         let mut cost = RequestCost {
@@ -263,7 +270,7 @@ impl QueryEstimate<'_> {
             cost.logical += share * logical;
             cost.physical += share * physical;
             cost.loaded += share * loaded;
-            let starts = physical * (QUERY + seeks * SEEK);
+            let starts = physical * (QUERY_START_RU + seeks * SEEK_RU);
             cost.charge_of_starts += share * starts;
             cost.charge += share * (starts + loaded * charge_of_a_load);
         };
@@ -317,7 +324,7 @@ impl QueryEstimate<'_> {
     fn in_order_of_period(&self) -> bool {
         self.kind.request.order_by.as_ref().is_some_and(|order| {
             let mut parts = self.strategy.levels().iter().flatten();
-            parts.any(|part| matches!(part, Part::Period(path, _) if *path == order.path))
+            parts.any(|part| matches!(part, KeyPart::Period(path, _) if *path == order.path))
         })
     }
 
@@ -325,9 +332,11 @@ impl QueryEstimate<'_> {
     /// a list.
     fn partitions_of_a_period(&self) -> f64 {
         let filters = &self.kind.request.filters;
-        let of_part = |part: &Part| match (part, filters.get(part.path())) {
-            (_, Some(RequestFilter::Fixed(Condition::OneOf(values)))) => float(values.len() as u64),
-            (Part::Bucket(_, buckets), None | Some(RequestFilter::Last(_))) => {
+        let of_part = |part: &KeyPart| match (part, filters.get(part.path())) {
+            (_, Some(RequestFilter::Fixed(FilterCondition::OneOf(values)))) => {
+                float(values.len() as u64)
+            }
+            (KeyPart::Bucket(_, buckets), None | Some(RequestFilter::Last(_))) => {
                 f64::from(buckets.n_buckets())
             }
             _ => 1.0,
@@ -345,16 +354,16 @@ impl QueryEstimate<'_> {
             .map(|wanted| match wanted {
                 RequestFilter::Drawn
                 | RequestFilter::Last(_)
-                | RequestFilter::Fixed(Condition::Equals(_)) => 1,
-                RequestFilter::Fixed(Condition::OneOf(values)) => {
+                | RequestFilter::Fixed(FilterCondition::Equals(_)) => 1,
+                RequestFilter::Fixed(FilterCondition::OneOf(values)) => {
                     u32::try_from(values.len()).unwrap_or(u32::MAX)
                 }
-                RequestFilter::Fixed(Condition::Range(Range { from, to })) => {
+                RequestFilter::Fixed(FilterCondition::Range(ValueRange { from, to })) => {
                     u32::from(from.is_some()) + u32::from(to.is_some())
                 }
             })
             .fold(0, u32::saturating_add);
-        let is_stored = |level: &Vec<Part>| matches!(level.as_slice(), [Part::Value(_)]);
+        let is_stored = |level: &Vec<KeyPart>| matches!(level.as_slice(), [KeyPart::Value(_)]);
         let by_key = names_key && !self.strategy.levels().iter().all(is_stored);
         f64::from(filter) + f64::from(request.order_by.is_some()) + f64::from(by_key)
     }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use time::{OffsetDateTime, format_description::well_known::Rfc3339};
-use tributary_partitioning::path::Path;
+use tributary_partitioning::path::PropertyPath;
 
 use crate::{
     checks::MIN_WINDOW_WRITES,
@@ -20,7 +20,7 @@ const MAX_HEAT_COLUMNS: i64 = 48;
 const MAX_HEAT_ROWS: usize = 10;
 
 /// Returns the times of the items at `path`, or `None` when no item has one.
-pub(crate) fn times(candidate: &CandidateCounts, path: &Path) -> Option<CreationTimes> {
+pub(crate) fn times(candidate: &CandidateCounts, path: &PropertyPath) -> Option<CreationTimes> {
     let all: Vec<i64> = candidate.events.iter().map(|event| event.time).collect();
     let writes = candidate.writes();
     let left_out = float((all.len() - writes.len()) as u64) * weight(candidate);
@@ -31,7 +31,7 @@ pub(crate) fn times(candidate: &CandidateCounts, path: &Path) -> Option<Creation
         oldest: text(writes.iter().map(|event| event.time).min()?),
         newest: text(writes.iter().map(|event| event.time).max()?),
         left_out,
-        are_of_creation: *path != Path::of("_ts") || times::are_of_creation(all),
+        are_of_creation: *path != PropertyPath::from_name("_ts") || times::are_of_creation(all),
     })
 }
 

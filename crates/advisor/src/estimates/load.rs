@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use tributary_partitioning::{Key, KeyStrategy, Part, period::Granularity};
+use tributary_partitioning::{Key, KeyPart, KeyStrategy, period::Granularity};
 
 use super::RequestCost;
 use super::model::{ContainerModel, steps};
@@ -288,8 +288,8 @@ fn recent_writes(
 
 /// Returns the length of the shortest period in the key, in days.
 pub(crate) fn period_days(strategy: &KeyStrategy) -> Option<f64> {
-    let days = |part: &Part| match part {
-        Part::Period(_, granularity) => Some(match granularity {
+    let days = |part: &KeyPart| match part {
+        KeyPart::Period(_, granularity) => Some(match granularity {
             Granularity::Day => 1.0,
             Granularity::Week => 7.0,
             Granularity::Month => 31.0,

@@ -2,7 +2,7 @@
 //! sample.
 
 use rayon::prelude::*;
-use tributary_partitioning::path::Path;
+use tributary_partitioning::path::PropertyPath;
 
 use crate::{
     counts::{
@@ -22,7 +22,7 @@ pub(crate) struct ContainerModel<'a> {
     pub(crate) kinds: Vec<(&'a RequestCounts, MatchedItems)>,
     pub(crate) options: &'a ValidationOptions,
     /// The property with the time of creation.
-    pub(crate) time: &'a Path,
+    pub(crate) time: &'a PropertyPath,
     /// Items in the container.
     pub(crate) n_items: f64,
     /// The draw of the sample from it.

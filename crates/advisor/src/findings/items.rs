@@ -27,7 +27,7 @@ pub(super) fn keys_of_items(estimates: &CandidateEstimates) -> Vec<Finding> {
         .strategy
         .levels()
         .iter()
-        .any(|level| !matches!(level.as_slice(), [tributary_partitioning::Part::Value(_)]));
+        .any(|level| !matches!(level.as_slice(), [tributary_partitioning::KeyPart::Value(_)]));
     let together = |what: &str| {
         if is_computed {
             format!("{what}: the key cannot be made.")

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use tributary_tools::{
     escape,
     html::{
-        charts::{Bar, Group, Line, bars, lines},
+        charts::{BarGroup, ChartBar, ChartLine, bars, lines},
         page::{self, CLASSES, wide},
     },
 };
@@ -86,13 +86,17 @@ fn distributions(body: &mut String, drawn: &[RankedCandidate]) {
         ("% of the request units", |report| report.estimates.by_request_units.as_ref()),
     ];
     for (title, distribution) in of {
-        let curves: Vec<Line> = drawn
+        let curves: Vec<ChartLine> = drawn
             .iter()
             .zip(CLASSES)
             .filter_map(|(standing, class)| {
                 let curve = &distribution(&standing.report)?.curve;
                 let points = curve.iter().map(|(x, y)| (x * 100.0, y * 100.0)).collect();
-                Some(Line { class, label: standing.report.estimates.strategy.to_string(), points })
+                Some(ChartLine {
+                    class,
+                    label: standing.report.estimates.strategy.to_string(),
+                    points,
+                })
             })
             .collect();
         if !curves.is_empty() {
@@ -111,20 +115,20 @@ fn fan_out(body: &mut String, drawn: &[RankedCandidate]) {
          on average. One is the best that there is.</p>\n",
     );
     body.push_str(&key(drawn));
-    let groups: Vec<Group> = best
+    let groups: Vec<BarGroup> = best
         .report
         .estimates
         .requests
         .iter()
         .enumerate()
-        .map(|(n, request)| Group {
+        .map(|(n, request)| BarGroup {
             title: request.kind.clone(),
             bars: drawn
                 .iter()
                 .zip(CLASSES)
                 .filter_map(|(standing, class)| {
                     let request = standing.report.estimates.requests.get(n)?;
-                    Some(Bar {
+                    Some(ChartBar {
                         class,
                         label: standing.report.estimates.strategy.to_string(),
                         value: request.physical_partitions,

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use tributary_partitioning::Part;
+use tributary_partitioning::KeyPart;
 
 use super::tables;
 use crate::{
@@ -74,7 +74,7 @@ pub(super) fn sentence(alternative: &SecondCopy) -> String {
         ),
     };
     let is_computed =
-        strategy.levels().iter().any(|level| !matches!(level.as_slice(), [Part::Value(_)]));
+        strategy.levels().iter().any(|level| !matches!(level.as_slice(), [KeyPart::Value(_)]));
     let stored = if is_computed {
         " A projection computes this key; for an index, the app stores it in each item."
     } else {

@@ -1,9 +1,9 @@
 //! All sensible strategies of the properties of a profile.
 
 use tributary_partitioning::{
-    KeyStrategy, Part,
+    KeyPart, KeyStrategy,
     buckets::Buckets,
-    path::Path,
+    path::PropertyPath,
     period::Granularity::{self, Day, Month, Quarter},
 };
 
@@ -70,7 +70,7 @@ pub(super) fn pool(profile: &ItemProfile, wishes: &RequestedPaths) -> Vec<KeyStr
         }
     }
     // Fewer values than buckets would be the values themselves, less readable.
-    let is_enough = |path: &&Path| distinct(profile, path) >= 2 * BUCKETS_ALONE as usize;
+    let is_enough = |path: &&PropertyPath| distinct(profile, path) >= 2 * BUCKETS_ALONE as usize;
     for one in paired.iter().filter(is_enough) {
         pool.add_buckets(Some(one), BUCKETS_ALONE, |bucket| vec![vec![bucket]]);
     }
@@ -82,7 +82,7 @@ pub(super) fn pool(profile: &ItemProfile, wishes: &RequestedPaths) -> Vec<KeyStr
 struct StrategyPool(Vec<KeyStrategy>);
 
 impl StrategyPool {
-    fn add(&mut self, levels: Vec<Vec<Part>>) {
+    fn add(&mut self, levels: Vec<Vec<KeyPart>>) {
         if let Ok(strategy) = KeyStrategy::new(levels)
             && !self.0.contains(&strategy)
         {
@@ -92,19 +92,19 @@ impl StrategyPool {
 
     fn add_buckets(
         &mut self,
-        of: Option<&Path>,
+        of: Option<&PropertyPath>,
         n: u32,
-        levels: impl FnOnce(Part) -> Vec<Vec<Part>>,
+        levels: impl FnOnce(KeyPart) -> Vec<Vec<KeyPart>>,
     ) {
         if let (Some(path), Some(buckets)) = (of, Buckets::new(n)) {
-            self.add(levels(Part::Bucket(path.clone(), buckets)));
+            self.add(levels(KeyPart::Bucket(path.clone(), buckets)));
         }
     }
 }
 
 /// Returns the properties that are times: first those with a range or an order in requests, then those with
 /// the most days.
-fn times(profile: &ItemProfile, wishes: &RequestedPaths) -> Vec<Path> {
+fn times(profile: &ItemProfile, wishes: &RequestedPaths) -> Vec<PropertyPath> {
     let is_time = |n: usize, items: usize| as_share(n, items) >= MIN_USUAL_SHARE;
     let mut times: Vec<_> = profile
         .paths()
@@ -117,7 +117,11 @@ fn times(profile: &ItemProfile, wishes: &RequestedPaths) -> Vec<Path> {
 }
 
 /// Returns the properties that can be a key: first those that requests name, then those with the most values.
-fn values(profile: &ItemProfile, wishes: &RequestedPaths, times: &[Path]) -> Vec<Path> {
+fn values(
+    profile: &ItemProfile,
+    wishes: &RequestedPaths,
+    times: &[PropertyPath],
+) -> Vec<PropertyPath> {
     let mut values: Vec<_> = profile
         .paths()
         .filter(|(path, values)| {
@@ -131,9 +135,9 @@ fn values(profile: &ItemProfile, wishes: &RequestedPaths, times: &[Path]) -> Vec
     values.sort_by_key(|(path, values)| {
         (place(path, &wishes.equal), std::cmp::Reverse(values.distinct()), path.names().len())
     });
-    let mut values: Vec<Path> = values.into_iter().map(|(path, _)| path.clone()).collect();
+    let mut values: Vec<PropertyPath> = values.into_iter().map(|(path, _)| path.clone()).collect();
     // The id is always a candidate: point reads are the cheapest requests.
-    let id = Path::of("id");
+    let id = PropertyPath::from_name("id");
     if let Some(at) = values.iter().position(|path| *path == id).filter(|at| *at >= MAX_VALUES) {
         values.swap(at, MAX_VALUES - 1);
     }
@@ -141,11 +145,11 @@ fn values(profile: &ItemProfile, wishes: &RequestedPaths, times: &[Path]) -> Vec
     values
 }
 
-fn place(path: &Path, of: &[Path]) -> usize {
+fn place(path: &PropertyPath, of: &[PropertyPath]) -> usize {
     of.iter().position(|other| other == path).unwrap_or(usize::MAX)
 }
 
-fn distinct(profile: &ItemProfile, path: &Path) -> usize {
+fn distinct(profile: &ItemProfile, path: &PropertyPath) -> usize {
     profile.path(path).map_or(0, super::PathProfile::distinct)
 }
 
@@ -154,10 +158,10 @@ fn as_share(part: usize, whole: usize) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
 
-fn value(path: &Path) -> Part {
-    Part::Value(path.clone())
+fn value(path: &PropertyPath) -> KeyPart {
+    KeyPart::Value(path.clone())
 }
 
-fn period(path: &Path, granularity: Granularity) -> Part {
-    Part::Period(path.clone(), granularity)
+fn period(path: &PropertyPath, granularity: Granularity) -> KeyPart {
+    KeyPart::Period(path.clone(), granularity)
 }

@@ -6,7 +6,7 @@ use std::{
 };
 
 use serde_json::Value;
-use tributary_partitioning::{Key, KeyStrategy, Part, path::Path, period::Granularity};
+use tributary_partitioning::{Key, KeyPart, KeyStrategy, path::PropertyPath, period::Granularity};
 
 /// The paths of a profile, and the depth of its objects.
 const MAX_PROFILE_PATHS: usize = 200;
@@ -22,7 +22,7 @@ const SYSTEM_PROPERTIES: [&str; 6] = ["_rid", "_self", "_etag", "_attachments", 
 #[derive(Debug, Default)]
 pub struct ItemProfile {
     items: usize,
-    paths: BTreeMap<Path, PathProfile>,
+    paths: BTreeMap<PropertyPath, PathProfile>,
 }
 
 /// The profile of the values of one property.
@@ -68,12 +68,12 @@ impl ItemProfile {
     }
 
     /// Returns all paths with their profiles.
-    pub fn paths(&self) -> impl Iterator<Item = (&Path, &PathProfile)> {
+    pub fn paths(&self) -> impl Iterator<Item = (&PropertyPath, &PathProfile)> {
         self.paths.iter()
     }
 
     /// Returns the profile of a path.
-    pub fn path(&self, path: &Path) -> Option<&PathProfile> {
+    pub fn path(&self, path: &PropertyPath) -> Option<&PathProfile> {
         self.paths.get(path)
     }
 
@@ -120,7 +120,7 @@ impl ItemProfile {
     }
 }
 
-fn path_of(names: &[String]) -> Option<Path> {
+fn path_of(names: &[String]) -> Option<PropertyPath> {
     let quoted = names.iter().map(|name| format!("/{}", Value::from(name.as_str())));
     quoted.collect::<String>().parse().ok()
 }
@@ -137,8 +137,11 @@ fn day(value: &Value) -> Option<Key> {
         }
         _ => return None,
     }
-    let strategy =
-        KeyStrategy::new(vec![vec![Part::Period(Path::of("time"), Granularity::Day)]]).ok()?;
+    let strategy = KeyStrategy::new(vec![vec![KeyPart::Period(
+        PropertyPath::from_name("time"),
+        Granularity::Day,
+    )]])
+    .ok()?;
     strategy.key(&serde_json::json!({"time": value})).ok()
 }
 

@@ -1,6 +1,6 @@
 //! The property with the time of creation.
 
-use tributary_partitioning::path::Path;
+use tributary_partitioning::path::PropertyPath;
 
 use super::ItemProfile;
 use crate::sample::SampleItem;
@@ -13,13 +13,15 @@ const OTHER_TIME_WORDS: [&str; 11] =
     ["updat", "modif", "chang", "edit", "expir", "due", "delet", "valid", "until", "end", "birth"];
 
 /// Returns the property that is a time of creation in most items, or `None` where only `/_ts` can be one.
-pub fn time_of_creation(part: &[SampleItem]) -> Option<Path> {
+pub fn time_of_creation(part: &[SampleItem]) -> Option<PropertyPath> {
     let mut profile = ItemProfile::default();
     for item in part {
         profile.add(&item.value);
     }
-    let name = |path: &Path| path.names().last().map_or(String::new(), |name| name.to_lowercase());
-    let place = |path: &Path| CREATION_WORDS.iter().position(|word| name(path).contains(word));
+    let name =
+        |path: &PropertyPath| path.names().last().map_or(String::new(), |name| name.to_lowercase());
+    let place =
+        |path: &PropertyPath| CREATION_WORDS.iter().position(|word| name(path).contains(word));
     let times = profile.paths().filter(|(path, values)| {
         let is_other = OTHER_TIME_WORDS.iter().any(|word| name(path).contains(word));
         values.times > profile.items() / 2 && (!is_other || place(path) == Some(0))

@@ -6,7 +6,7 @@ use serde::{
     Deserialize, Deserializer,
     de::{Error as _, MapAccess, SeqAccess, Visitor},
 };
-use tributary_partitioning::{Condition, KeyValue, filter::Range, path::Path};
+use tributary_partitioning::{FilterCondition, KeyValue, filter::ValueRange, path::PropertyPath};
 
 use super::{RequestError, RequestFilter, RequestKind, RequestOperation};
 
@@ -93,22 +93,24 @@ impl RequestKind {
     }
 }
 
-fn check_condition(path: &Path, condition: &Condition) -> Result<(), RequestError> {
+fn check_condition(path: &PropertyPath, condition: &FilterCondition) -> Result<(), RequestError> {
     let refuse = |what: &str| Err(RequestError::Meaningless(format!("{path}: {what}")));
     match condition {
-        Condition::OneOf(values) if values.is_empty() => {
+        FilterCondition::OneOf(values) if values.is_empty() => {
             refuse("an empty list finds nothing; name the values")
         }
-        Condition::Range(Range { from: None, to: None }) => {
+        FilterCondition::Range(ValueRange { from: None, to: None }) => {
             refuse("a range has `from`, `to`, or both")
         }
-        Condition::Range(Range { from: Some(from), to: Some(to) }) => match compared(from, to) {
-            None => refuse("`from` and `to` are two texts, or two numbers"),
-            Some(Ordering::Less) => Ok(()),
-            Some(_) => refuse(
-                "`from` is not before `to`, so no item matches; `to` itself is not part of it",
-            ),
-        },
+        FilterCondition::Range(ValueRange { from: Some(from), to: Some(to) }) => {
+            match compared(from, to) {
+                None => refuse("`from` and `to` are two texts, or two numbers"),
+                Some(Ordering::Less) => Ok(()),
+                Some(_) => refuse(
+                    "`from` is not before `to`, so no item matches; `to` itself is not part of it",
+                ),
+            }
+        }
         _ => Ok(()),
     }
 }
@@ -142,7 +144,7 @@ impl<'de> Visitor<'de> for UniqueNames {
         let mut names = HashSet::new();
         while let Some(name) = map.next_key::<String>()? {
             // A path can be written in several ways.
-            let name = name.parse::<Path>().map_or(name, |path| path.to_string());
+            let name = name.parse::<PropertyPath>().map_or(name, |path| path.to_string());
             if names.contains(&name) {
                 let what = if name.starts_with('/') {
                     format!(

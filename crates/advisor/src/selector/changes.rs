@@ -1,7 +1,7 @@
 //! The characteristics that would change the answer, found by asking again.
 
 use serde::Serialize;
-use tributary_partitioning::{KeyStrategy, path::Path};
+use tributary_partitioning::{KeyStrategy, path::PropertyPath};
 
 use super::{
     ContainerArchitecture, DataCharacteristics, architecture, decision,
@@ -103,7 +103,7 @@ fn turns(c: &DataCharacteristics) -> Vec<CharacteristicTurn> {
         c.paths.entity.as_ref().map(|_| true),
         "most requests named an entity (paths.entity)",
         "no request named the entity",
-        [|c| c.paths.entity = None, |c| c.paths.entity = Some(Path::of("entityId"))],
+        [|c| c.paths.entity = None, |c| c.paths.entity = Some(PropertyPath::from_name("entityId"))],
     );
     flag(
         c.access.analytics_and_real_time,

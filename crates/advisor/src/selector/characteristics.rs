@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
-use tributary_partitioning::path::Path;
+use tributary_partitioning::path::PropertyPath;
 
 /// The characteristics. All are optional; the file refuses names that it does not know.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -75,22 +75,22 @@ pub struct DataTenants {
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct KeyPaths {
     /// The item itself.
-    pub id: Path,
+    pub id: PropertyPath,
     /// The entity that most requests name: a user, a device, a customer.
-    pub entity: Option<Path>,
+    pub entity: Option<PropertyPath>,
     /// The time of creation.
-    pub time: Path,
+    pub time: PropertyPath,
     /// The tenant.
-    pub tenant: Path,
+    pub tenant: PropertyPath,
 }
 
 impl Default for KeyPaths {
     fn default() -> Self {
         Self {
-            id: Path::of("id"),
+            id: PropertyPath::from_name("id"),
             entity: None,
-            time: Path::of("createdAt"),
-            tenant: Path::of("tenantId"),
+            time: PropertyPath::from_name("createdAt"),
+            tenant: PropertyPath::from_name("tenantId"),
         }
     }
 }

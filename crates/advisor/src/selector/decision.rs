@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 use tributary_partitioning::{
-    KeyStrategy, Part, buckets::Buckets, path::Path, period::Granularity,
-    presets::READINGS_PER_DAY_FOR_DAILY,
+    KeyPart, KeyStrategy, buckets::Buckets, path::PropertyPath, period::Granularity,
+    presets::MAX_MONTHLY_READINGS_PER_DAY,
 };
 
 use super::{
@@ -100,10 +100,10 @@ fn temporal(c: &DataCharacteristics) -> KeyDecision {
     ];
     let a_day = c.volume.items_per_entity_per_day;
     let granularity = match a_day {
-        Some(items) if items > f64::from(READINGS_PER_DAY_FOR_DAILY) => Granularity::Day,
+        Some(items) if items > f64::from(MAX_MONTHLY_READINGS_PER_DAY) => Granularity::Day,
         _ => Granularity::Month,
     };
-    let period = Part::Period(c.paths.time.clone(), granularity);
+    let period = KeyPart::Period(c.paths.time.clone(), granularity);
     if let Some(entity) = &c.paths.entity {
         reasons.push(format!(
             "Requests name {entity}: with it in the key they visit one partition a period, and writes are \
@@ -111,7 +111,7 @@ fn temporal(c: &DataCharacteristics) -> KeyDecision {
         ));
         if granularity == Granularity::Day {
             reasons.push(format!(
-                "An entity has more than {READINGS_PER_DAY_FOR_DAILY} items a day: days keep \
+                "An entity has more than {MAX_MONTHLY_READINGS_PER_DAY} items a day: days keep \
                  partitions small (guide: Time-Series Data)."
             ));
         }
@@ -152,7 +152,7 @@ fn otherwise(c: &DataCharacteristics) -> KeyDecision {
 
 fn decision(
     kind: StrategyKind,
-    levels: Vec<Vec<Part>>,
+    levels: Vec<Vec<KeyPart>>,
     reasons: impl Into<Vec<String>>,
 ) -> KeyDecision {
     let strategy = KeyStrategy::new(levels);
@@ -161,10 +161,10 @@ fn decision(
     KeyDecision { kind, strategy, reasons: reasons.into() }
 }
 
-fn value(path: &Path) -> Part {
-    Part::Value(path.clone())
+fn value(path: &PropertyPath) -> KeyPart {
+    KeyPart::Value(path.clone())
 }
 
-fn bucket(path: &Path, n: u32) -> Part {
-    Buckets::new(n).map_or_else(|| value(path), |buckets| Part::Bucket(path.clone(), buckets))
+fn bucket(path: &PropertyPath, n: u32) -> KeyPart {
+    Buckets::new(n).map_or_else(|| value(path), |buckets| KeyPart::Bucket(path.clone(), buckets))
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tributary_partitioning::{KeyStrategy, path::Path};
+use tributary_partitioning::{KeyStrategy, path::PropertyPath};
 
 use super::{
     calibration::{ChargedRequests, ChargedSubject},
@@ -61,7 +61,7 @@ pub(super) fn charged(tables: &TrafficTables, days: f64) -> Vec<ChargedRequests>
 }
 
 /// Returns the filters of a request that names the key.
-fn of_key(strategy: &KeyStrategy) -> BTreeMap<Path, RequestFilter> {
+fn of_key(strategy: &KeyStrategy) -> BTreeMap<PropertyPath, RequestFilter> {
     let parts = strategy.levels().iter().flatten();
     parts.map(|part| (part.path().clone(), RequestFilter::Drawn)).collect()
 }
@@ -86,10 +86,10 @@ fn point(
     operation: RequestOperation,
     sum: ChargeSum,
     days: f64,
-    key: &BTreeMap<Path, RequestFilter>,
+    key: &BTreeMap<PropertyPath, RequestFilter>,
 ) -> RequestKind {
     let mut filters = key.clone();
-    filters.insert(Path::of("id"), RequestFilter::Drawn);
+    filters.insert(PropertyPath::from_name("id"), RequestFilter::Drawn);
     let name = match operation {
         RequestOperation::Read => "reads of an item",
         RequestOperation::Create => "creates",
@@ -116,13 +116,14 @@ fn queries(
     name: &str,
     sum: ChargeSum,
     days: f64,
-    key: &BTreeMap<Path, RequestFilter>,
+    key: &BTreeMap<PropertyPath, RequestFilter>,
 ) -> Vec<RequestKind> {
     let per_day = sum.requests / days;
-    let query = |name: &str, per_day, filters: &BTreeMap<Path, RequestFilter>| RequestKind {
-        filters: filters.clone(),
-        ..kind(name.to_owned(), RequestOperation::Query, per_day)
-    };
+    let query =
+        |name: &str, per_day, filters: &BTreeMap<PropertyPath, RequestFilter>| RequestKind {
+            filters: filters.clone(),
+            ..kind(name.to_owned(), RequestOperation::Query, per_day)
+        };
     let Some(one) = tables.in_one_partition(name) else {
         return vec![query("queries", per_day, &BTreeMap::new())];
     };
@@ -162,8 +163,9 @@ fn executions(text: &QueryText) -> f64 {
 
 /// Returns the name of a kind: whole, since two kinds may differ in its last word only.
 fn name(found: &QueryFilters) -> String {
-    let list =
-        |paths: &[Path]| paths.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    let list = |paths: &[PropertyPath]| {
+        paths.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+    };
     let mut name = vec![if found.sums_up { "count" } else { "query" }.to_owned()];
     if !found.equal.is_empty() {
         name.push(format!(" by {}", list(&found.equal)));

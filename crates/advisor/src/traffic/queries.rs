@@ -3,7 +3,7 @@
 //! The text is split into words and symbols. The filters are comparisons of a property that are joined by
 //! AND. A text with OR or NOT has no certain filter, so it gets none.
 
-use tributary_partitioning::path::Path;
+use tributary_partitioning::path::PropertyPath;
 
 use crate::request::OrderBy;
 
@@ -11,9 +11,9 @@ use crate::request::OrderBy;
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct QueryFilters {
     /// Properties that are compared by `=` or `IN`.
-    pub(super) equal: Vec<Path>,
+    pub(super) equal: Vec<PropertyPath>,
     /// Properties that are compared with a range.
-    pub(super) ranges: Vec<Path>,
+    pub(super) ranges: Vec<PropertyPath>,
     /// The order.
     pub(super) order: Option<OrderBy>,
     /// The most items.
@@ -64,7 +64,7 @@ pub(super) fn filters(text: &str) -> QueryFilters {
 }
 
 /// Returns the path of `c.address.city` or `c["address"]["city"]`.
-fn path(word: &str) -> Option<Path> {
+fn path(word: &str) -> Option<PropertyPath> {
     let start = word.find(['.', '['])?;
     let (alias, mut rest) = word.split_at(start);
     if alias.is_empty() || alias.starts_with(['@', '\'', '"']) || alias.parse::<f64>().is_ok() {
@@ -130,7 +130,7 @@ mod tests {
 
     use super::*;
 
-    fn paths(paths: &[&str]) -> Vec<Path> {
+    fn paths(paths: &[&str]) -> Vec<PropertyPath> {
         paths.iter().map(|path| path.parse().unwrap()).collect()
     }
 

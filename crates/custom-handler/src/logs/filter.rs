@@ -1,4 +1,4 @@
-//! Which lines are written.
+//! Filters of the log lines.
 
 use std::env;
 
@@ -7,8 +7,8 @@ use tracing::{Level, Metadata};
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::filter::{FilterFn, filter_fn};
 
-/// Lets debug and trace lines pass only from targets that begin with one of `crates`; all when there
-/// are none.
+/// Returns a filter that passes debug and trace lines only from targets that begin with one of `crates`; all
+/// lines without any crate.
 pub(super) fn verbose(
     crates: &[&str],
 ) -> FilterFn<impl Fn(&Metadata<'_>) -> bool + Send + Sync + use<>> {
@@ -24,7 +24,7 @@ fn is_of(name: &str, target: &str) -> bool {
     target.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
 }
 
-/// The filter in `RUST_LOG`, or the default one and what is wrong with the variable.
+/// Returns the filter in `RUST_LOG`, or the default one with the error of the variable.
 pub(super) fn levels(default: &str) -> (EnvFilter, Option<String>) {
     let variable = env::var_os(EnvFilter::DEFAULT_ENV).filter(|value| !value.is_empty());
     let variable = variable.unwrap_or_else(|| default.into());
@@ -34,8 +34,8 @@ pub(super) fn levels(default: &str) -> (EnvFilter, Option<String>) {
         Ok(filter) => (filter, variable, None),
         Err(error) => (builder().parse_lossy(default), "".into(), Some(error.to_string())),
     };
-    // `RUST_LOG=my_app=debug` is about the lines of `my_app`. It must take neither the ids from
-    // them nor the reasons of failed invocations from the log.
+    // `RUST_LOG=my_app=debug` is about the lines of `my_app`. They keep their ids, and the log keeps the
+    // reasons of failed invocations.
     let filter = with_directive(filter, "custom_handler::span=error");
     if names_only_others(&variable) {
         return (with_directive(filter, "custom_handler=warn"), error);

@@ -15,19 +15,19 @@ use tracing_subscriber::fmt::time::{FormatTime as _, SystemTime};
 use tracing_subscriber::layer::{Context, Layer};
 use tracing_subscriber::registry::{LookupSpan, Scope};
 
-/// Writes every event: errors and warnings to stderr, the others to stdout.
-pub(super) struct Lines;
+/// The layer that writes every event: errors and warnings to stderr, the others to stdout.
+pub(super) struct JsonLines;
 
 /// The fields of an event, or of a span, kept in its extensions.
 #[derive(Default)]
-struct Fields(BTreeMap<&'static str, Value>);
+struct EventFields(BTreeMap<&'static str, Value>);
 
-impl<S> Layer<S> for Lines
+impl<S> Layer<S> for JsonLines
 where
     S: Subscriber + for<'lookup> LookupSpan<'lookup>,
 {
     fn on_new_span(&self, attributes: &Attributes<'_>, id: &Id, context: Context<'_, S>) {
-        let mut fields = Fields::default();
+        let mut fields = EventFields::default();
         attributes.record(&mut fields);
         if let Some(span) = context.span(id) {
             span.extensions_mut().insert(fields);
@@ -35,24 +35,24 @@ where
     }
 
     fn on_record(&self, id: &Id, values: &Record<'_>, context: Context<'_, S>) {
-        // Formatting runs foreign code, so it is done before the extensions are held.
-        let mut fields = Fields::default();
+        // Formatting runs foreign code, so it comes before the lock of the extensions.
+        let mut fields = EventFields::default();
         values.record(&mut fields);
         if let Some(span) = context.span(id)
-            && let Some(known) = span.extensions_mut().get_mut::<Fields>()
+            && let Some(known) = span.extensions_mut().get_mut::<EventFields>()
         {
             known.0.extend(fields.0);
         }
     }
 
     fn on_event(&self, event: &Event<'_>, context: Context<'_, S>) {
-        let mut own = Fields::default();
+        let mut own = EventFields::default();
         event.record(&mut own);
         let message = own.0.remove("message").unwrap_or_default();
-        // An inner span's field goes before an outer one's, and the event's own before both.
+        // An inner span's field overrides an outer one's, and the event's own field overrides both.
         let mut fields = BTreeMap::new();
         for span in context.event_scope(event).into_iter().flat_map(Scope::from_root) {
-            if let Some(known) = span.extensions().get::<Fields>() {
+            if let Some(known) = span.extensions().get::<EventFields>() {
                 fields.extend(known.0.clone());
             }
         }
@@ -71,7 +71,7 @@ fn line(
 ) -> serde_json::Result<Vec<u8>> {
     let metadata = event.metadata();
     let mut timestamp = String::new();
-    // It writes to a string, which takes everything.
+    // Writing to a string cannot fail.
     let _ = SystemTime.format_time(&mut Writer::new(&mut timestamp));
     let mut line = Vec::with_capacity(512);
     let mut serializer = serde_json::Serializer::new(&mut line);
@@ -80,17 +80,17 @@ fn line(
     object.serialize_entry("level", metadata.level().as_str())?;
     object.serialize_entry("message", message)?;
     object.serialize_entry("target", metadata.target())?;
-    for (name, value) in fields.iter().filter(|(name, _)| !RESERVED.contains(name)) {
+    for (name, value) in fields.iter().filter(|(name, _)| !RESERVED_FIELDS.contains(name)) {
         object.serialize_entry(name, value)?;
     }
     object.end()?;
     Ok(line)
 }
 
-/// The host makes Information of what is on stdout; of what is on stderr a Warning when it has the
-/// word in it, as `"level":"WARN"` has, and else an Error. So a line keeps its severity.
+/// Writes a line to the stream that keeps its severity: the host logs stdout as Information, and stderr as a
+/// Warning when the line has that word, such as in `"level":"WARN"`, and otherwise as an Error.
 fn write(level: Level, line: &[u8]) {
-    // There is nowhere to say that both are closed.
+    // If both are closed, no stream is left for the error.
     let _ = if level <= Level::WARN {
         io::stderr().lock().write_all(line)
     } else {
@@ -98,16 +98,16 @@ fn write(level: Level, line: &[u8]) {
     };
 }
 
-/// A field with such a name would make the object have it twice.
-const RESERVED: [&str; 4] = ["timestamp", "level", "message", "target"];
+/// The names of a line's own fields. A field of an event with such a name would repeat it in the object.
+const RESERVED_FIELDS: [&str; 4] = ["timestamp", "level", "message", "target"];
 
-impl Fields {
+impl EventFields {
     fn insert(&mut self, field: &Field, value: impl Into<Value>) {
         self.0.insert(field.name(), value.into());
     }
 }
 
-impl Visit for Fields {
+impl Visit for EventFields {
     fn record_f64(&mut self, field: &Field, value: f64) {
         self.insert(field, value);
     }
@@ -141,8 +141,9 @@ impl Visit for Fields {
     }
 }
 
-impl Fields {
-    /// `Duration::as_millis` gives 128 bits; a number that JSON readers cannot take is text.
+impl EventFields {
+    /// Inserts a whole number of up to 128 bits, such as `Duration::as_millis`: as text where JSON readers cannot
+    /// read it as a number.
     fn whole(&mut self, field: &Field, value: impl TryInto<i64> + ToString + Copy) {
         match value.try_into() {
             Ok(number) => self.insert(field, number),

@@ -1,17 +1,17 @@
-//! Log lines: to stdout with the id of their invocation, or into the answer's `Logs`.
+//! Log lines: on stdout with the id of their invocation, or in the answer's `Logs`.
 //!
 //! Each invocation runs in a span `invocation` with the fields `function` and `invocation.id`, each
 //! HTTP request in a span `request` with `method`, `route` and `invocation.id`. Where the host sends
 //! a trace, the span has its `trace_id` and, as `parent_id`, the id of the host's span; an
-//! application that makes a span of its own there records it as `span_id`.
+//! application with a span of its own there records it as `span_id`.
 //!
-//! [`init`] prints events with their spans on stdout; see [`Format`] for what goes to stderr, whose
-//! lines the host reports as errors. [`layer`] keeps an invocation's lines for its answer instead; an
-//! application that wants them there adds this layer to a subscriber of its own and lets the target
+//! [`init`] prints events with their spans on stdout; see [`Format`] for the lines on stderr, which
+//! the host reports as errors. [`layer`] keeps an invocation's lines for its answer instead: the
+//! application adds this layer to a subscriber of its own and lets the target
 //! [`SPAN_TARGET`] through its filters.
 //!
 //! The host logs both, so an application with both has each line twice. stdout is the better place:
-//! the host throws the `Logs` of a failed invocation away, gives every line in `Logs` the level
+//! the host drops the `Logs` of a failed invocation, gives every line in `Logs` the level
 //! Information, and takes no fields from it.
 
 mod filter;
@@ -33,7 +33,7 @@ use tracing_subscriber::util::{SubscriberInitExt, TryInitError};
 
 use crate::TraceContext;
 
-/// The process has a subscriber already.
+/// The error of a process that has a subscriber already.
 pub use tracing_subscriber::util::TryInitError as InitError;
 
 /// The target of this crate's spans. A filter that hides it hides the ids of the invocations and
@@ -41,33 +41,33 @@ pub use tracing_subscriber::util::TryInitError as InitError;
 pub const SPAN_TARGET: &str = "custom_handler::span";
 
 /// The most lines of one invocation that go into `Logs`. One more line counts the others.
-pub const MAX_LINES: usize = 1_000;
+pub const MAX_INVOCATION_LINES: usize = 1_000;
 
-/// How log lines are written, and which.
+/// The options of the log lines: levels, crates and format.
 #[derive(Debug, Clone)]
-pub struct Options<'a> {
+pub struct LogOptions<'a> {
     /// The levels where there is no `RUST_LOG`, in its syntax.
     pub levels: &'a str,
     /// The crates that may write debug and trace lines, by the beginning of their targets; empty for
-    /// all crates. Whatever `RUST_LOG` says, others write at level info and above: a library may
-    /// well print headers and bodies below that.
+    /// all crates. With any `RUST_LOG`, other crates write at level info and above: a library may print
+    /// headers and bodies below that.
     pub verbose: &'a [&'a str],
-    /// How a line looks.
+    /// The format of a line.
     pub format: Format,
 }
 
-/// How a log line looks.
+/// The format of a log line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
-    /// For people, with colours on a terminal (unless `NO_COLOR` is set).
+    /// Text, with colours on a terminal (unless `NO_COLOR` is set).
     Text,
     /// One JSON object a line: `timestamp`, `level`, `message`, `target`, then the fields of the
     /// spans around the event and its own, all at the top level. Warnings and errors go to stderr,
-    /// for then the host, and so Application Insights, gives them these severities.
+    /// so that the host, and Application Insights, give them these severities.
     Json,
 }
 
-impl Default for Options<'_> {
+impl Default for LogOptions<'_> {
     fn default() -> Self {
         Self { levels: "info", verbose: &[], format: Format::Text }
     }
@@ -79,18 +79,18 @@ impl Default for Options<'_> {
 /// # Errors
 /// When the process has a subscriber already.
 pub fn init() -> Result<(), TryInitError> {
-    init_with(&Options::default())
+    init_with(&LogOptions::default())
 }
 
-/// As [`init`], otherwise.
+/// Prints events with these options.
 ///
 /// # Errors
 /// When the process has a subscriber already.
-pub fn init_with(options: &Options<'_>) -> Result<(), TryInitError> {
+pub fn init_with(options: &LogOptions<'_>) -> Result<(), TryInitError> {
     let (levels, filter_error) = filter::levels(options.levels);
     let lines = match options.format {
         Format::Text => text_lines().boxed(),
-        Format::Json => json::Lines.boxed(),
+        Format::Json => json::JsonLines.boxed(),
     };
     let verbose = filter::verbose(options.verbose);
     tracing_subscriber::registry().with(levels).with(verbose).with(lines).try_init()?;
@@ -108,18 +108,18 @@ where
     tracing_subscriber::fmt::layer()
         .with_writer(io::stdout)
         .with_ansi(io::stdout().is_terminal() && !no_color)
-        // Or a full or closed stdout is reported on stderr.
+        // Otherwise a full or closed stdout would be reported on stderr.
         .log_internal_errors(false)
 }
 
-/// The layer that keeps each invocation's lines for the `Logs` of its answer.
+/// Returns the layer that keeps each invocation's lines for the `Logs` of its answer.
 ///
-/// It has to stand on tracing-subscriber's `Registry`.
+/// It needs tracing-subscriber's `Registry` below it.
 pub fn layer() -> InvocationLogs {
     InvocationLogs { _private: () }
 }
 
-/// See [`layer`].
+/// The layer of [`layer`].
 #[derive(Debug, Clone)]
 pub struct InvocationLogs {
     _private: (),
@@ -127,14 +127,15 @@ pub struct InvocationLogs {
 
 /// The lines of one invocation, kept in the extensions of its span.
 #[derive(Default)]
-struct Lines {
+struct InvocationLines {
     lines: Vec<String>,
     n_left_out: usize,
 }
 
 const INVOCATION_SPAN: &str = "invocation";
 
-/// At level error, so that a filter for warnings keeps the ids on the warnings.
+/// Returns the span of an invocation, at level error, so that a filter for warnings keeps the ids of the
+/// warnings.
 pub(crate) fn invocation_span(
     function: &str,
     id: Option<&str>,
@@ -151,7 +152,8 @@ pub(crate) fn invocation_span(
     )
 }
 
-/// Path and query stay out: the one has ids in it, the other can hold a key (`?code=`).
+/// Returns the span of a request, without its path, which has ids, and its query, which may have a key
+/// (`?code=`).
 pub(crate) fn request_span(
     id: Option<&str>,
     method: &Method,
@@ -169,15 +171,15 @@ pub(crate) fn request_span(
     )
 }
 
-/// The lines so far of the invocation with this span: none without a [`layer`].
+/// Takes the lines so far of the invocation with this span; none without a [`layer`].
 pub(crate) fn take_lines(span: &Span) -> Vec<String> {
     let lines = span.with_subscriber(|(id, dispatch)| {
         let registry = dispatch.downcast_ref::<Registry>()?;
         let span = registry.span(id)?;
         let mut extensions = span.extensions_mut();
-        extensions.get_mut::<Lines>().map(std::mem::take)
+        extensions.get_mut::<InvocationLines>().map(std::mem::take)
     });
-    lines.flatten().map(Lines::finish).unwrap_or_default()
+    lines.flatten().map(InvocationLines::finish).unwrap_or_default()
 }
 
 impl<S> Layer<S> for InvocationLogs
@@ -190,21 +192,22 @@ where
             return;
         }
         if let Some(span) = context.span(id) {
-            span.extensions_mut().insert(Lines::default());
+            span.extensions_mut().insert(InvocationLines::default());
         }
     }
 
     fn on_event(&self, event: &Event<'_>, context: Context<'_, S>) {
-        // Not `event_scope().find()` with the extensions held: formatting runs foreign code.
+        // Formatting runs foreign code, so the extensions are not locked meanwhile, as in
+        // `event_scope().find()`.
         let Some(scope) = context.event_scope(event) else {
             return;
         };
         for span in scope {
-            if span.extensions().get::<Lines>().is_none() {
+            if span.extensions().get::<InvocationLines>().is_none() {
                 continue;
             }
             let line = line(event);
-            if let Some(lines) = span.extensions_mut().get_mut::<Lines>() {
+            if let Some(lines) = span.extensions_mut().get_mut::<InvocationLines>() {
                 lines.push(line);
             }
             return;
@@ -212,9 +215,9 @@ where
     }
 }
 
-impl Lines {
+impl InvocationLines {
     fn push(&mut self, line: String) {
-        if self.lines.len() < MAX_LINES {
+        if self.lines.len() < MAX_INVOCATION_LINES {
             self.lines.push(line);
         } else {
             self.n_left_out += 1;
@@ -229,7 +232,7 @@ impl Lines {
     }
 }
 
-/// `INFO the message key=value`: the host adds the time and the function.
+/// Returns `INFO the message key=value`. The host adds the time and the function.
 fn line(event: &Event<'_>) -> String {
     let mut line = String::new();
     let written = write!(line, "{} ", event.metadata().level())

@@ -1,4 +1,4 @@
-//! Whatever comes, no answer makes the host wait and nothing ends the server.
+//! Arbitrary bytes: no answer makes the host wait, and nothing ends the server.
 
 use custom_handler::{
     CustomHandler, Documents, InvocationId, RetryContext, SystemMetadata, TimerInfo,

@@ -1,7 +1,7 @@
 //! Large bodies and bodies in pieces.
 
 use axum::body::{Body, Bytes};
-use custom_handler::{CustomHandler, Documents, MAX_BODY_BYTES, Outcome};
+use custom_handler::{CustomHandler, Documents, InvocationOutcome, MAX_BODY_BYTES};
 use futures::stream;
 use serde_json::json;
 
@@ -12,7 +12,7 @@ const MIB: usize = 1024 * 1024;
 fn counting_app() -> App {
     App::new(CustomHandler::new().trigger("Changes", async |documents: Documents| {
         let n_bytes: usize = documents.0.iter().map(|document| document.raw().len()).sum();
-        Outcome::new().output("counts", json!([documents.0.len(), n_bytes]))
+        InvocationOutcome::new().output("counts", json!([documents.0.len(), n_bytes]))
     }))
 }
 

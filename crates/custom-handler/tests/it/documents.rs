@@ -64,7 +64,7 @@ async fn a_document_keeps_its_text_as_the_host_wrote_it() {
 }
 
 #[tokio::test]
-async fn what_is_no_object_is_still_handed_over_for_the_dead_letters() {
+async fn a_document_that_is_no_object_reaches_the_handler_for_the_dead_letters() {
     let app = App::echoing_documents();
     let deep = format!("{}{}", "[".repeat(5_000), "]".repeat(5_000));
     let lone_surrogate = r#""\ud800""#;
@@ -85,7 +85,7 @@ async fn one_bad_document_does_not_fail_the_others() {
             Err(_) => json!({ "dead": document.raw() }),
         };
         let ids: Vec<Value> = documents.0.iter().map(ids).collect();
-        custom_handler::Outcome::new().output("ids", ids)
+        custom_handler::InvocationOutcome::new().output("ids", ids)
     }));
     let reply = app.changes(&json!([{"id": "a"}, {"id": 2}, {"id": "c"}])).await;
     assert_eq!(reply.output("ids"), json!(["a", {"dead": r#"{"id":2}"#}, "c"]));
@@ -107,7 +107,7 @@ async fn the_name_of_the_binding_does_not_matter() {
 }
 
 #[tokio::test]
-async fn what_is_not_an_array_fails_without_quoting_it() {
+async fn data_that_is_no_array_fails_without_a_quotation() {
     let app = App::echoing_documents();
     let secret = "se-cr-et";
     let thrice = encoded(&encoded(&encoded("[]")));

@@ -82,7 +82,7 @@ async fn a_body_without_end_is_not_read_for_ever() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_body_that_stands_still_is_not_waited_for_for_ever() {
+async fn a_body_that_stands_still_is_awaited_for_a_bounded_time() {
     let begun = tokio::time::Instant::now();
     let first = stream::iter([Ok::<_, std::io::Error>(Bytes::from_static(b"x"))]);
     let body = Body::from_stream(first.chain(stream::pending()));
@@ -92,7 +92,7 @@ async fn a_body_that_stands_still_is_not_waited_for_for_ever() {
 }
 
 #[tokio::test]
-async fn a_body_that_breaks_off_is_waited_for_no_longer() {
+async fn a_body_that_breaks_off_is_awaited_no_longer() {
     let broken = std::io::Error::other("the connection is gone");
     let pieces = stream::iter([Ok(Bytes::from_static(b"x")), Err(broken)]);
     let body = Body::from_stream(pieces.chain(stream::pending()));
@@ -122,7 +122,7 @@ async fn over_a_socket_the_whole_body_can_be_sent_before_the_answer_is_read() {
         assert_eq!(&start[9..], status.as_bytes(), "{path}");
         read_rest(&mut connection).await;
     }
-    // A length that nobody waits for.
+    // A length beyond the limit is not awaited.
     let head = "POST /api/nowhere HTTP/1.1\r\nhost: h\r\ncontent-length: 999999999999\r\n\r\n";
     connection.write_all(head.as_bytes()).await.unwrap();
     let mut start = [0; 12];

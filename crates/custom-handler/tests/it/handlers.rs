@@ -1,12 +1,12 @@
-//! What can be a handler, and what it can return.
+//! The arguments and results of handlers.
 
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use custom_handler::{
-    CustomHandler, Documents, FromInvocation, Invocation, InvocationError, InvocationId, Outcome,
-    RetryContext, SystemMetadata,
+    CustomHandler, Documents, FromInvocation, Invocation, InvocationError, InvocationId,
+    InvocationOutcome, RetryContext, SystemMetadata,
 };
 use serde_json::json;
 
@@ -22,14 +22,14 @@ async fn a_handler_takes_up_to_four_arguments() {
         r: Option<RetryContext>,
         i: InvocationId,
         s: SystemMetadata,
-    ) -> Outcome {
-        Outcome::new().return_value(json!([d.0.len(), r.is_none(), i.0, s.method_name]))
+    ) -> InvocationOutcome {
+        InvocationOutcome::new().return_value(json!([d.0.len(), r.is_none(), i.0, s.method_name]))
     }
     let app = App::new(
         CustomHandler::new()
-            .trigger("None", async || Outcome::new().return_value(0))
+            .trigger("None", async || InvocationOutcome::new().return_value(0))
             .trigger("Two", async |d: Documents, i: InvocationId| {
-                Outcome::new().return_value(json!([d.0.len(), i.0]))
+                InvocationOutcome::new().return_value(json!([d.0.len(), i.0]))
             })
             .trigger("Three", async |_: Documents, _: InvocationId, _: SystemMetadata| {})
             .trigger("Four", four),
@@ -46,9 +46,13 @@ async fn every_kind_of_result_is_an_answer() {
     let app = App::new(
         CustomHandler::new()
             .trigger("Unit", async || ())
-            .trigger("Outcome", async || Outcome::new().output("queue", "text").return_value(true))
+            .trigger("Outcome", async || {
+                InvocationOutcome::new().output("queue", "text").return_value(true)
+            })
             .trigger("OkUnit", async || Ok::<(), String>(()))
-            .trigger("OkOutcome", async || Ok::<_, String>(Outcome::new().output("n", 1))),
+            .trigger("OkOutcome", async || {
+                Ok::<_, String>(InvocationOutcome::new().output("n", 1))
+            }),
     );
     let empty = json!({"Outputs": {}, "Logs": [], "ReturnValue": null});
     assert_eq!(app.invoke("Unit", BODY).await.answer(), empty);
@@ -61,7 +65,7 @@ async fn every_kind_of_result_is_an_answer() {
 }
 
 #[tokio::test]
-async fn an_error_is_shown_with_its_causes() {
+async fn an_error_is_logged_with_its_causes() {
     struct Chain;
     impl fmt::Display for Chain {
         fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -106,10 +110,9 @@ async fn other_triggers_data_is_read_by_an_own_extractor() {
                 .map_err(|_| InvocationError::new("the message is not text"))
         }
     }
-    let app =
-        App::new(CustomHandler::new().trigger("Queue", async |message: QueueMessage| {
-            Outcome::new().return_value(message.0)
-        }));
+    let app = App::new(CustomHandler::new().trigger("Queue", async |message: QueueMessage| {
+        InvocationOutcome::new().return_value(message.0)
+    }));
     let send = async |data| {
         let body = json!({"Data": data, "Metadata": {"DequeueCount": "1"}}).to_string();
         app.invoke("Queue", body).await

@@ -78,7 +78,7 @@ async fn the_probe_is_answered_unless_the_router_has_a_page() {
 }
 
 #[tokio::test]
-async fn what_is_no_trigger_gets_the_routers_own_answers() {
+async fn other_paths_than_triggers_get_the_routers_own_answers() {
     let router = Router::new()
         .route("/api/thing", get(async || ()))
         .fallback(async || (StatusCode::GONE, "nothing here"));

@@ -32,7 +32,7 @@ async fn the_lines_are_in_the_answer() {
 }
 
 #[tokio::test]
-async fn what_a_handler_spawns_in_its_span_belongs_to_it() {
+async fn a_task_that_a_handler_spawns_in_its_span_belongs_to_it() {
     let app = App::new(CustomHandler::new().trigger("Logs", async || {
         let inside = async { tracing::info!("inside") }.in_current_span();
         tokio::spawn(inside).await.unwrap();
@@ -66,14 +66,17 @@ async fn concurrent_invocations_do_not_mix_their_lines() {
 #[tokio::test]
 async fn the_lines_are_bounded_and_the_others_counted() {
     let app = App::new(CustomHandler::new().trigger("Logs", async || {
-        for line in 0..logs::MAX_LINES + 5 {
+        for line in 0..logs::MAX_INVOCATION_LINES + 5 {
             tracing::info!("{line}");
         }
     }));
     let lines = logs_of(&app, &json!({})).await;
-    assert_eq!(lines.len(), logs::MAX_LINES + 1);
-    assert_eq!(lines[logs::MAX_LINES - 1], format!("INFO {}", logs::MAX_LINES - 1));
-    assert_eq!(lines[logs::MAX_LINES], "(5 more lines)");
+    assert_eq!(lines.len(), logs::MAX_INVOCATION_LINES + 1);
+    assert_eq!(
+        lines[logs::MAX_INVOCATION_LINES - 1],
+        format!("INFO {}", logs::MAX_INVOCATION_LINES - 1)
+    );
+    assert_eq!(lines[logs::MAX_INVOCATION_LINES], "(5 more lines)");
 }
 
 #[tokio::test]

@@ -2,7 +2,9 @@
 
 use axum::body::Body;
 use axum::http::Request;
-use custom_handler::{CustomHandler, InvocationId, Outcome, RetryContext, SystemMetadata};
+use custom_handler::{
+    CustomHandler, InvocationId, InvocationOutcome, RetryContext, SystemMetadata,
+};
 use serde_json::{Value, json};
 
 use crate::world::{App, ID};
@@ -10,7 +12,7 @@ use crate::world::{App, ID};
 fn retry_app() -> App {
     App::new(CustomHandler::new().trigger("Changes", async |retry: Option<RetryContext>| {
         let retry = retry.map(|r| json!([r.retry_count, r.max_retry_count, r.exception]));
-        Outcome::new().output("retry", json!(retry))
+        InvocationOutcome::new().output("retry", json!(retry))
     }))
 }
 
@@ -51,7 +53,8 @@ async fn a_retry_context_that_is_none_fails() {
 #[tokio::test]
 async fn the_id_and_the_system_metadata_come_from_the_host() {
     let handler = async |id: InvocationId, sys: SystemMetadata| {
-        Outcome::new().output("all", json!([id.0, sys.method_name, sys.utc_now, sys.rand_guid]))
+        InvocationOutcome::new()
+            .output("all", json!([id.0, sys.method_name, sys.utc_now, sys.rand_guid]))
     };
     let app = App::new(CustomHandler::new().trigger("Changes", handler));
     let sys = json!({"MethodName": "Changes", "UtcNow": "2026-05-01T12:00:00Z", "RandGuid": "g"});

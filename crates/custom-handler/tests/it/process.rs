@@ -19,7 +19,7 @@ const JSON: &str = "CUSTOM_HANDLER_TEST_JSON";
 const PARENT: &str = "b7ad6b7169203331";
 const ROLE: &str = "CUSTOM_HANDLER_TEST_ROLE";
 
-/// What the other tests start: this binary again, running only this.
+/// The process that the other tests start: this binary again, with this test alone.
 #[test]
 #[ignore = "the other tests of this module start it"]
 fn handler_process() {
@@ -28,7 +28,8 @@ fn handler_process() {
     }
     if env::var_os(JSON).is_some() {
         let verbose = &["it", "custom_handler"];
-        let options = logs::Options { verbose, format: logs::Format::Json, ..Default::default() };
+        let options =
+            logs::LogOptions { verbose, format: logs::Format::Json, ..Default::default() };
         logs::init_with(&options).unwrap();
     } else {
         logs::init().unwrap();
@@ -152,7 +153,7 @@ impl Drop for Running {
 }
 
 #[test]
-fn it_listens_on_loopback_only() {
+fn a_handler_listens_on_loopback_only() {
     let running = Running::start(None);
     assert!(running.address.starts_with("127.0.0.1:"), "{}", running.address);
     assert!(running.send("GET", "/", "1", "").starts_with("HTTP/1.1 200 OK"));
@@ -176,7 +177,7 @@ fn lines_go_to_stdout_with_the_id_of_their_invocation() {
 }
 
 #[test]
-fn a_failures_reason_goes_to_stdout_with_its_id_whatever_rust_log_names() {
+fn the_reason_of_a_failure_goes_to_stdout_with_its_id_for_any_rust_log() {
     for rust_log in
         [None, Some("custom_handler=info"), Some("custom_handler::serve=info,other=debug")]
     {
@@ -234,7 +235,7 @@ fn a_bad_rust_log_is_reported_and_info_used() {
 }
 
 #[test]
-fn without_a_usable_port_it_says_so() {
+fn a_handler_without_a_usable_port_ends_with_the_reason() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let taken = listener.local_addr().unwrap().port().to_string();
     let end = |port: Option<&str>| {

@@ -1,6 +1,6 @@
 //! The timer trigger's status.
 
-use custom_handler::{CustomHandler, Outcome, TimerInfo};
+use custom_handler::{CustomHandler, InvocationOutcome, TimerInfo};
 use serde_json::{Value, json};
 
 use crate::world::{App, encoded};
@@ -8,7 +8,7 @@ use crate::world::{App, encoded};
 fn app() -> App {
     App::new(CustomHandler::new().trigger("Nightly", async |timer: TimerInfo| {
         let status = timer.schedule_status;
-        Outcome::new()
+        InvocationOutcome::new()
             .output("past_due", timer.is_past_due)
             .output("dst", timer.adjust_for_dst)
             .output(
@@ -59,7 +59,7 @@ async fn a_timer_without_a_monitor_has_no_status() {
 }
 
 #[tokio::test]
-async fn what_is_no_timer_fails() {
+async fn data_that_is_no_timer_fails() {
     for data in [json!([]), json!({}), json!("soon"), json!({"IsPastDue": "no"})] {
         let body = json!({"Data": {"myTimer": data}}).to_string();
         let reply = app().invoke("Nightly", body).await;

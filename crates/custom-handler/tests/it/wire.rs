@@ -4,7 +4,7 @@ use std::future::Future;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use custom_handler::{CustomHandler, Documents, MAX_BODY_BYTES, Outcome};
+use custom_handler::{CustomHandler, Documents, InvocationOutcome, MAX_BODY_BYTES};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
@@ -15,7 +15,7 @@ const DEADLINE: Duration = Duration::from_mins(1);
 /// Serves the app while the client runs, and shows that it stops in order afterwards.
 async fn with_server<F: Future<Output = ()>>(client: impl FnOnce(SocketAddr) -> F) {
     let app = CustomHandler::new().trigger("Changes", async |documents: Documents| {
-        Outcome::new().return_value(documents.0.len())
+        InvocationOutcome::new().return_value(documents.0.len())
     });
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();

@@ -1,11 +1,11 @@
-//! An app in process, and what the host would send to it.
+//! An app in process, and the requests of the host to it.
 
 use std::sync::Once;
 
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::http::{Request, StatusCode, header};
-use custom_handler::{CustomHandler, Documents, Outcome, logs};
+use custom_handler::{CustomHandler, Documents, InvocationOutcome, logs};
 use serde_json::{Value, json};
 use tower::ServiceExt;
 use tracing_subscriber::layer::SubscriberExt;
@@ -34,7 +34,7 @@ impl App {
     pub(crate) fn echoing_documents() -> Self {
         Self::new(CustomHandler::new().trigger("Changes", async |documents: Documents| {
             let raw: Vec<&str> = documents.0.iter().map(custom_handler::Document::raw).collect();
-            Outcome::new().output("raw", json!(raw))
+            InvocationOutcome::new().output("raw", json!(raw))
         }))
     }
 

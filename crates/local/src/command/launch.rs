@@ -9,7 +9,7 @@ use std::{
 
 use anyhow::Context as _;
 use azure_data_cosmos_driver::models::ConnectionString;
-use tributary_package::{Layout, function_folders};
+use tributary_package::{AppLayout, function_folders};
 
 use super::{cli::Cli, launcher, project::Project};
 use crate::{
@@ -112,7 +112,7 @@ impl Launch {
         let folder = project.target.join("functionapp-local");
         // A setting may have overridden what the file says.
         let executable = files.app.host().executable.clone();
-        let layout = Layout { executable, ..Layout::read(&self.root)? };
+        let layout = AppLayout { executable, ..AppLayout::read(&self.root)? };
         tributary_package::stage(&layout, built, &folder)?;
         // `func start --script-root` reads its settings there.
         if let Some(settings) = settings_file(&self.root) {

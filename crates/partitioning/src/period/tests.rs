@@ -1,4 +1,4 @@
-//! Keys of periods, at the ends of years, months and of what is representable.
+//! Keys of periods, at the ends of years and months and of the representable times.
 
 use proptest::{prelude::*, sample::select};
 use time::{Duration, UtcDateTime, macros::utc_datetime};
@@ -118,7 +118,7 @@ fn other_texts_than_keys_are_refused() {
 }
 
 #[test]
-fn the_first_and_the_last_period_hold_what_is_beyond_them() {
+fn the_first_and_the_last_period_hold_the_moments_beyond_them() {
     let offset = |hours| UtcOffset::from_hms(hours, 59, 59).unwrap_or(UtcOffset::UTC);
     let after = PrimitiveDateTime::MAX.assume_offset(UtcOffset::from_hms(-25, -59, -59).unwrap());
     let before = PrimitiveDateTime::MIN.assume_offset(offset(25));
@@ -161,12 +161,12 @@ fn any_moment() -> impl Strategy<Value = OffsetDateTime> {
         let utc = OffsetDateTime::UNIX_EPOCH
             .saturating_add(Duration::seconds(seconds))
             .saturating_add(Duration::nanoseconds(nanoseconds));
-        // At the ends: the same clock, whose moment in UTC may not be representable.
+        // At the ends: the same clock, with a moment in UTC that may not be representable.
         utc.checked_to_offset(offset).unwrap_or(utc.replace_offset(offset))
     })
 }
 
-/// Whether `period` holds `at`, by its bounds: the first and the last have only one.
+/// Returns true if `period` holds `at`, by its bounds: the first and the last have only one.
 fn holds(period: Period, at: OffsetDateTime) -> bool {
     (period.start() <= at || period.previous().is_none())
         && (at < period.end() || period.next().is_none())
@@ -198,7 +198,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_read_is_written_the_same(text in "-?[0-9]{4}(-[QW]?[0-9]{1,2}(-[0-9]{1,2})?)?") {
+    fn a_parsed_text_is_written_the_same(text in "-?[0-9]{4}(-[QW]?[0-9]{1,2}(-[0-9]{1,2})?)?") {
         if let Ok(period) = text.parse::<Period>() {
             prop_assert_eq!(period.to_string(), text);
         }
@@ -213,8 +213,7 @@ proptest! {
         }
     }
 
-    /// Exactly those that hold a moment of the range: from the period of its first moment, without
-    /// a gap, to the period of its last.
+    /// The periods from that of the first moment of the range, without a gap, to that of its last.
     #[test]
     fn a_range_visits_the_periods_that_hold_a_moment_of_it(
         granularity in any_granularity(),

@@ -3,32 +3,31 @@
 use serde_json::Value;
 use thiserror::Error;
 
-use super::{KeyStrategy, Part};
+use super::{KeyPart, KeyStrategy};
 use crate::{
     key::{Key, KeyValue, NotScalar},
     moment::moment,
     parts,
-    path::Path,
+    path::PropertyPath,
 };
 
-/// The error of an item that has no key.
+/// The error of an item without a key.
 ///
-/// A level that is one value alone has a key also for items that lack the property: see
-/// [`KeyValue::Undefined`].
+/// A level of one value alone has a key for items that lack the property, too: [`KeyValue::Undefined`].
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum KeyError {
     /// The item does not have the property.
     #[error("{0} is missing, and the key is made of it")]
-    Missing(Path),
+    Missing(PropertyPath),
     /// The property is `null`.
     #[error("{0} is null, and the key is made of it")]
-    Null(Path),
+    Null(PropertyPath),
     /// The property is an object or an array.
     #[error("{0} is an object or an array: name a property within it")]
-    NotScalar(Path),
+    NotScalar(PropertyPath),
     /// The property holds no moment.
     #[error("{0} is no time: write it as RFC 3339, such as 2026-11-22T19:30:00Z, or as a date")]
-    NotATime(Path),
+    NotATime(PropertyPath),
 }
 
 impl KeyStrategy {
@@ -39,7 +38,7 @@ impl KeyStrategy {
             .unwrap_or(&self.levels)
             .iter()
             .map(|level| match level.as_slice() {
-                [Part::Value(path)] => value(path, item),
+                [KeyPart::Value(path)] => value(path, item),
                 parts => {
                     let texts: Vec<_> =
                         parts.iter().map(|part| text(part, item)).collect::<Result<_, _>>()?;
@@ -50,8 +49,8 @@ impl KeyStrategy {
     }
 }
 
-impl Part {
-    /// Returns the value of this part for `item`: that of a level which it makes alone.
+impl KeyPart {
+    /// Returns the value of this part for `item`, as of a level of this part alone.
     ///
     /// A part that is a value itself is [`KeyValue::Undefined`] where the item lacks the property.
     pub fn value(&self, item: &Value) -> Result<KeyValue, KeyError> {
@@ -61,7 +60,7 @@ impl Part {
         }
     }
 
-    /// Returns what this part is for `value`, or `None` where it cannot be made of it.
+    /// Returns the text of this part for `value`, or `None` where there is none.
     pub(super) fn made_of(&self, value: &KeyValue) -> Option<String> {
         match self {
             Self::Value(_) => value.text(),
@@ -76,16 +75,16 @@ pub(super) fn joined(texts: &[String]) -> KeyValue {
     KeyValue::Text(parts::join(texts.iter().map(String::as_str)))
 }
 
-fn value(path: &Path, item: &Value) -> Result<KeyValue, KeyError> {
-    KeyValue::of(path.find(item)).map_err(|NotScalar| KeyError::NotScalar(path.clone()))
+fn value(path: &PropertyPath, item: &Value) -> Result<KeyValue, KeyError> {
+    KeyValue::from_property(path.find(item)).map_err(|NotScalar| KeyError::NotScalar(path.clone()))
 }
 
-fn text(part: &Part, item: &Value) -> Result<String, KeyError> {
+fn text(part: &KeyPart, item: &Value) -> Result<String, KeyError> {
     let path = part.path();
     match value(path, item)? {
         KeyValue::Undefined => Err(KeyError::Missing(path.clone())),
         KeyValue::Null => Err(KeyError::Null(path.clone())),
-        // The only other reason: numbers and texts have a text.
+        // Numbers and texts have a text, so a period without a time is the only reason.
         value => part.made_of(&value).ok_or_else(|| KeyError::NotATime(path.clone())),
     }
 }

@@ -1,9 +1,9 @@
-//! The notation of strategies, as a person types it: `/tenantId,/date by month`.
+//! The notation of strategies: `/tenantId,/date by month`.
 
 use std::{fmt, str::FromStr};
 
-use super::{KeyStrategy, Part, StrategyError, classes};
-use crate::{buckets::Buckets, path::Path};
+use super::{KeyPart, KeyStrategy, StrategyError, classes};
+use crate::{buckets::Buckets, path::PropertyPath};
 
 impl FromStr for KeyStrategy {
     type Err = StrategyError;
@@ -12,7 +12,7 @@ impl FromStr for KeyStrategy {
         let mut levels = vec![Vec::new()];
         let mut rest = text;
         loop {
-            let (path, after) = Path::read(rest.trim_start())?;
+            let (path, after) = PropertyPath::read(rest.trim_start())?;
             let (words, separator) = match after.find([',', '+', ';']) {
                 Some(end) => (&after[..end], Some(after.split_at(end).1)),
                 None => (after, None),
@@ -33,14 +33,14 @@ impl FromStr for KeyStrategy {
     }
 }
 
-fn part(path: Path, words: &str) -> Result<Part, StrategyError> {
+fn part(path: PropertyPath, words: &str) -> Result<KeyPart, StrategyError> {
     let error = || StrategyError::Words(words.trim().to_owned());
     match *words.split_whitespace().collect::<Vec<_>>() {
-        [] => Ok(Part::Value(path)),
-        ["by", granularity] => Ok(Part::Period(path, granularity.parse().map_err(|_| error())?)),
+        [] => Ok(KeyPart::Value(path)),
+        ["by", granularity] => Ok(KeyPart::Period(path, granularity.parse().map_err(|_| error())?)),
         ["in", n, "bucket" | "buckets"] => {
             let buckets = n.parse().ok().and_then(Buckets::new).ok_or_else(error)?;
-            Ok(Part::Bucket(path, buckets))
+            Ok(KeyPart::Bucket(path, buckets))
         }
         _ => Err(error()),
     }
@@ -65,7 +65,7 @@ impl fmt::Display for KeyStrategy {
     }
 }
 
-impl fmt::Display for Part {
+impl fmt::Display for KeyPart {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Value(path) => write!(f, "{path}"),

@@ -1,4 +1,4 @@
-//! Strategies as stories, and the agreement of an item's key with what a filter visits.
+//! Strategies as stories, and the agreement of an item's key with the keys that a filter visits.
 
 use proptest::{prelude::*, sample::select};
 use serde_json::{Value, json};
@@ -18,13 +18,13 @@ fn key(notation: &str, item: &Value) -> String {
     strategy(notation).key(item).unwrap().to_string()
 }
 
-/// The keys that are visited as the service takes them, after what they are.
+/// Returns the visited keys in the form of the service, after their kind.
 fn visited(notation: &str, json: Value) -> (&'static str, Vec<String>) {
-    let shown = |keys: Vec<Key>| keys.iter().map(Key::to_string).collect();
+    let displayed = |keys: Vec<Key>| keys.iter().map(Key::to_string).collect();
     match strategy(notation).visit(&filter(json)) {
-        Visit::Partitions(keys) => ("partitions", shown(keys)),
-        Visit::Prefixes(keys) => ("prefixes", shown(keys)),
-        Visit::All => ("all", Vec::new()),
+        FilterVisit::Partitions(keys) => ("partitions", displayed(keys)),
+        FilterVisit::Prefixes(keys) => ("prefixes", displayed(keys)),
+        FilterVisit::All => ("all", Vec::new()),
     }
 }
 
@@ -54,7 +54,7 @@ fn an_item_without_the_property_has_a_key_only_where_the_service_makes_it() {
     let item = json!({"null": null, "object": {"a": 1}, "text": "soon"});
     assert_eq!(key("/missing,/null", &item), "[{},null]");
     let error = |notation: &str| strategy(notation).key(&item).unwrap_err();
-    let path = |name| Path::of(name);
+    let path = |name| PropertyPath::from_name(name);
     assert_eq!(error("/missing by month"), KeyError::Missing(path("missing")));
     assert_eq!(error("/text+/null"), KeyError::Null(path("null")));
     assert_eq!(error("/object"), KeyError::NotScalar(path("object")));
@@ -85,7 +85,7 @@ fn a_filter_that_leaves_a_joined_part_open_visits_all() {
     assert_eq!(visited("/user", json!({})), all());
 }
 
-/// What a hierarchical key has over a joined one.
+/// The advantage of a hierarchical key over a joined one.
 #[test]
 fn a_filter_that_leaves_a_level_open_visits_a_prefix() {
     let prefix = ("prefixes", vec![r#"["ada"]"#.to_owned()]);
@@ -121,8 +121,9 @@ fn a_visit_lists_a_bounded_number_of_keys() {
     assert_eq!(visited("/id in 4000000000 buckets", json!({})), all());
     assert_eq!(visited("/a in 101 buckets+/b in 100 buckets", json!({})), all());
     let (what, keys) = visited("/a in 100 buckets+/b in 100 buckets", json!({}));
-    assert_eq!((what, keys.len()), ("partitions", MOST_KEYS));
-    let (what, keys) = visited("/user", json!({"/user": (0..=MOST_KEYS).collect::<Vec<_>>()}));
+    assert_eq!((what, keys.len()), ("partitions", MAX_VISITED_KEYS));
+    let (what, keys) =
+        visited("/user", json!({"/user": (0..=MAX_VISITED_KEYS).collect::<Vec<_>>()}));
     assert_eq!((what, keys.len()), ("all", 0));
     let (what, keys) = visited("/a in 100 buckets,/b in 101 buckets", json!({}));
     assert_eq!((what, keys.len()), ("prefixes", 100));
@@ -142,7 +143,7 @@ fn a_look_up_visits_the_key_that_was_stored() {
 }
 
 #[test]
-fn texts_that_are_no_strategy_are_refused_with_what_to_write() {
+fn texts_that_are_no_strategy_are_refused_with_a_remedy() {
     let error = |text: &str| text.parse::<KeyStrategy>().unwrap_err().to_string();
     assert!(error("tenantId").contains("`tenantId` is not a path"));
     assert!(error("/a by decade").contains("`by decade` says nothing about a key"));
@@ -172,15 +173,15 @@ fn a_strategy_is_a_string_in_json() {
     assert_eq!(serde_json::from_value::<KeyStrategy>(json).unwrap(), strategy);
 }
 
-/// Properties of the random items; `at` is a time where it is one at all.
+/// The properties of the random items. Only `at` may be a time.
 const PROPERTIES: [&str; 3] = ["a", "b", "at"];
 
 fn any_strategy() -> impl Strategy<Value = KeyStrategy> {
     let part = (select(&PROPERTIES), 0..4_u8, select(&Granularity::ALL), 1..5_u32).prop_map(
         |(property, kind, granularity, n)| match (property, kind) {
-            ("at", 0 | 1) => Part::Period(Path::of(property), granularity),
-            (_, 2) => Part::Bucket(Path::of(property), Buckets::new(n).unwrap()),
-            _ => Part::Value(Path::of(property)),
+            ("at", 0 | 1) => KeyPart::Period(PropertyPath::from_name(property), granularity),
+            (_, 2) => KeyPart::Bucket(PropertyPath::from_name(property), Buckets::new(n).unwrap()),
+            _ => KeyPart::Value(PropertyPath::from_name(property)),
         },
     );
     let level = prop::collection::vec(part, 1..4);
@@ -246,7 +247,7 @@ proptest! {
         }
     }
 
-    /// No partition is visited in vain: each key is that of an item that matches.
+    /// Each visited key is that of a matching item.
     #[test]
     fn each_key_that_is_visited_can_hold_an_item_that_matches(
         granularity in select(&Granularity::ALL),
@@ -257,11 +258,11 @@ proptest! {
     ) {
         let buckets = Buckets::new(n_buckets).unwrap();
         let strategy = KeyStrategy::new(vec![
-            vec![Part::Value(Path::of("user")), Part::Period(Path::of("at"), granularity)],
-            vec![Part::Bucket(Path::of("id"), buckets)],
+            vec![KeyPart::Value(PropertyPath::from_name("user")), KeyPart::Period(PropertyPath::from_name("at"), granularity)],
+            vec![KeyPart::Bucket(PropertyPath::from_name("id"), buckets)],
         ]).unwrap();
         let range = json!({"from": date(from), "to": date(from + n_days)});
-        let Visit::Partitions(keys) = strategy.visit(&filter(json!({"/user": users, "/at": range}))) else {
+        let FilterVisit::Partitions(keys) = strategy.visit(&filter(json!({"/user": users, "/at": range}))) else {
             return Err(TestCaseError::fail("the filter leaves nothing open"));
         };
         let mut held = std::collections::HashSet::new();
@@ -279,7 +280,7 @@ proptest! {
     #[test]
     fn a_strategy_comes_back_from_its_notation(strategy in any_strategy(), name: String) {
         prop_assert_eq!(strategy.to_string().parse(), Ok(strategy.clone()));
-        let named = KeyStrategy::new(vec![vec![Part::Value(Path::of(&name)), Part::Period(Path::of("at"), Granularity::Week)]]).unwrap();
+        let named = KeyStrategy::new(vec![vec![KeyPart::Value(PropertyPath::from_name(&name)), KeyPart::Period(PropertyPath::from_name("at"), Granularity::Week)]]).unwrap();
         prop_assert_eq!(named.to_string().parse(), Ok(named.clone()));
     }
 

@@ -2,33 +2,33 @@
 
 use std::collections::HashSet;
 
-use super::{KeyStrategy, Part, item::joined};
+use super::{KeyPart, KeyStrategy, item::joined};
 use crate::{
-    filter::{Condition, Filter, Range},
+    filter::{Filter, FilterCondition, ValueRange},
     key::{Key, KeyValue},
     moment::moment,
     period::{Granularity, Periods},
 };
 
-/// The most keys that a [`Visit`] lists. A level that would take more counts as open: a client that sends
-/// so many requests for one query does better to ask all partitions at once.
-pub const MOST_KEYS: usize = 10_000;
+/// The keys that a [`FilterVisit`] lists. A level with more counts as open: one request to all partitions costs
+/// a client less than so many.
+pub const MAX_VISITED_KEYS: usize = 10_000;
 
 /// The logical partitions that a query visits.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Visit {
-    /// These, in the order of the filter's values and from the oldest period on. None when no item can
-    /// match.
+pub enum FilterVisit {
+    /// The partitions with these keys, in the order of the filter's values and from the oldest period on. Empty
+    /// when no item can match.
     Partitions(Vec<Key>),
-    /// All whose hierarchical key begins with one of these.
+    /// All partitions with a hierarchical key that begins with one of these.
     Prefixes(Vec<Key>),
-    /// All of the container: the filter does not tell the first level.
+    /// All partitions of the container: the filter does not name the first level.
     All,
 }
 
 impl KeyStrategy {
     /// Returns the logical partitions that hold all items which match `filter`.
-    pub fn visit(&self, filter: &Filter) -> Visit {
+    pub fn visit(&self, filter: &Filter) -> FilterVisit {
         match &self.classed {
             Some(classed) => classed.visit(&self.levels, filter),
             None => visit(&self.levels, filter),
@@ -37,24 +37,24 @@ impl KeyStrategy {
 }
 
 /// Returns the logical partitions that hold all items which match `filter` and have keys of these levels.
-pub(super) fn visit(levels: &[Vec<Part>], filter: &Filter) -> Visit {
+pub(super) fn visit(levels: &[Vec<KeyPart>], filter: &Filter) -> FilterVisit {
     let mut keys = vec![Key::default()];
     for (n_levels, level) in levels.iter().enumerate() {
-        match values(level, filter, MOST_KEYS / keys.len().max(1)) {
+        match values(level, filter, MAX_VISITED_KEYS / keys.len().max(1)) {
             Some(values) => {
                 keys = keys
                     .iter()
                     .flat_map(|key| values.iter().map(|value| key.with(value.clone())))
                     .collect();
             }
-            None if n_levels == 0 => return Visit::All,
-            None => return Visit::Prefixes(keys),
+            None if n_levels == 0 => return FilterVisit::All,
+            None => return FilterVisit::Prefixes(keys),
         }
     }
-    Visit::Partitions(keys)
+    FilterVisit::Partitions(keys)
 }
 
-impl Visit {
+impl FilterVisit {
     /// Returns the partitions of both.
     pub(super) fn or(self, other: Self) -> Self {
         // A key is a prefix of itself.
@@ -65,7 +65,7 @@ impl Visit {
         let (Self::Partitions(others) | Self::Prefixes(others)) = other else { return Self::All };
         keys.extend(others);
         let keys = each_once(keys);
-        if keys.len() > MOST_KEYS {
+        if keys.len() > MAX_VISITED_KEYS {
             Self::All
         } else if is_prefix {
             Self::Prefixes(keys)
@@ -74,7 +74,7 @@ impl Visit {
         }
     }
 
-    /// Returns true if `key` is one of the visited.
+    /// Returns true if `key` is visited.
     pub fn visits(&self, key: &Key) -> bool {
         match self {
             Self::Partitions(keys) => keys.contains(key),
@@ -86,14 +86,14 @@ impl Visit {
     }
 }
 
-/// Returns the values that the level of a matching item can have, or `None` when the level is open: when
-/// they cannot be told, or are more than `most`.
-fn values(level: &[Part], filter: &Filter, most: usize) -> Option<Vec<KeyValue>> {
-    if let [Part::Value(path)] = level {
+/// Returns the values that the level of a matching item can have, or `None` when the level is open: they are
+/// unknown, or more than `most`.
+fn values(level: &[KeyPart], filter: &Filter, most: usize) -> Option<Vec<KeyValue>> {
+    if let [KeyPart::Value(path)] = level {
         let values = match filter.condition(path)? {
-            Condition::Equals(value) => vec![value.clone()],
-            Condition::OneOf(values) => each_once(values.iter().cloned()),
-            Condition::Range(_) => return None,
+            FilterCondition::Equals(value) => vec![value.clone()],
+            FilterCondition::OneOf(values) => each_once(values.iter().cloned()),
+            FilterCondition::Range(_) => return None,
         };
         return (values.len() <= most).then_some(values);
     }
@@ -119,29 +119,31 @@ fn values(level: &[Part], filter: &Filter, most: usize) -> Option<Vec<KeyValue>>
     Some(combinations.iter().map(|texts: &Vec<_>| joined(texts)).collect())
 }
 
-impl Part {
-    /// Returns the texts that this part of a matching item's key can have, or `None` when they cannot
-    /// be told. Of too many, one more than [`MOST_KEYS`] is enough to see that.
+impl KeyPart {
+    /// Returns the texts that this part of a matching item's key can have, or `None` when they are unknown. Too
+    /// many end at one more than [`MAX_VISITED_KEYS`].
     fn texts(&self, filter: &Filter) -> Option<Vec<String>> {
         match (self, filter.condition(self.path())) {
-            (_, Some(Condition::Equals(value))) => Some(vec![self.made_of(value)?]),
-            (_, Some(Condition::OneOf(values))) => {
+            (_, Some(FilterCondition::Equals(value))) => Some(vec![self.made_of(value)?]),
+            (_, Some(FilterCondition::OneOf(values))) => {
                 let texts: Vec<_> =
                     values.iter().map(|value| self.made_of(value)).collect::<Option<_>>()?;
                 Some(each_once(texts))
             }
-            (Self::Period(_, granularity), Some(Condition::Range(range))) => {
-                let periods = periods(*granularity, range)?.take(MOST_KEYS + 1);
+            (Self::Period(_, granularity), Some(FilterCondition::Range(range))) => {
+                let periods = periods(*granularity, range)?.take(MAX_VISITED_KEYS + 1);
                 Some(periods.map(|period| period.to_string()).collect())
             }
-            (Self::Bucket(_, buckets), _) => Some(buckets.names().take(MOST_KEYS + 1).collect()),
+            (Self::Bucket(_, buckets), _) => {
+                Some(buckets.names().take(MAX_VISITED_KEYS + 1).collect())
+            }
             (Self::Value(_) | Self::Period(..), _) => None,
         }
     }
 }
 
 /// Returns the periods of `range`, or `None` when a bound is missing or is no moment.
-fn periods(granularity: Granularity, range: &Range) -> Option<Periods> {
+fn periods(granularity: Granularity, range: &ValueRange) -> Option<Periods> {
     Some(granularity.periods(moment(range.from.as_ref()?)?..moment(range.to.as_ref()?)?))
 }
 

@@ -6,19 +6,19 @@ use crate::escape;
 
 /// A group of bars under one title, such as those of one request, a model each.
 #[derive(Debug)]
-pub struct Group {
-    /// What stands to the left of the bars.
+pub struct BarGroup {
+    /// The title, to the left of the bars.
     pub title: String,
     /// The bars, from top to bottom.
-    pub bars: Vec<Bar>,
+    pub bars: Vec<ChartBar>,
 }
 
 /// One bar.
 #[derive(Debug)]
-pub struct Bar {
+pub struct ChartBar {
     /// One of [`CLASSES`](super::page::CLASSES).
     pub class: &'static str,
-    /// What the bar stands for, shown on a pointer.
+    /// The meaning of the bar, shown under the pointer.
     pub label: String,
     /// The length, in the unit of the chart.
     pub value: f64,
@@ -28,10 +28,10 @@ pub struct Bar {
 
 /// One line of a small chart.
 #[derive(Debug)]
-pub struct Line {
+pub struct ChartLine {
     /// One of [`CLASSES`](super::page::CLASSES).
     pub class: &'static str,
-    /// What the line stands for, shown on a pointer.
+    /// The meaning of the line, shown under the pointer.
     pub label: String,
     /// Sizes and values, in the order of the sizes.
     pub points: Vec<(f64, f64)>,
@@ -43,15 +43,15 @@ const RIGHT: f64 = 70.0;
 const BAR: f64 = 11.0;
 const SPACE: f64 = 11.0;
 
-/// Returns groups of bars on a logarithmic scale; a stroke stands where a published figure is.
-pub fn bars(unit: &str, groups: &[Group]) -> String {
+/// Returns groups of bars on a logarithmic scale. A stroke marks a published figure.
+pub fn bars(unit: &str, groups: &[BarGroup]) -> String {
     let all = || groups.iter().flat_map(|group| &group.bars);
     let values = all().flat_map(|bar| {
         let (from, to) = bar.published.unwrap_or((bar.value, bar.value));
         [bar.value, from, to]
     });
     let values: Vec<f64> = values.filter(|value| *value > 0.0).collect();
-    // A little room on both sides, so that the smallest is a bar, too.
+    // A little room on both sides, so that the smallest value has a bar, too.
     let lowest = values.iter().copied().fold(1.0, f64::min).log10() - 0.3;
     let highest = values.iter().copied().fold(10.0, f64::max).log10() + 0.1;
     let x = |value: f64| {
@@ -88,8 +88,8 @@ pub fn bars(unit: &str, groups: &[Group]) -> String {
     svg + "</svg>\n"
 }
 
-fn one_bar(group: &Group, bar: &Bar, unit: &str, y: f64, x: &dyn Fn(f64) -> f64) -> String {
-    let Bar { class, label, value, published } = bar;
+fn one_bar(group: &BarGroup, bar: &ChartBar, unit: &str, y: f64, x: &dyn Fn(f64) -> f64) -> String {
+    let ChartBar { class, label, value, published } = bar;
     let end = y + BAR - 1.0;
     let mut says = String::new();
     let mut strokes = String::new();
@@ -125,13 +125,13 @@ fn one_bar(group: &Group, bar: &Bar, unit: &str, y: f64, x: &dyn Fn(f64) -> f64)
     )
 }
 
-/// A line of more points is drawn without dots, which would hide it.
-const MOST_DOTS: usize = 20;
+/// The points up to which a line has dots. More dots would hide the line.
+const MAX_DOTTED_POINTS: usize = 20;
 
 const PLOT: (f64, f64) = (240.0, 150.0);
 
-/// Returns one small chart: a quantity by the size, a line for each model. `sizes` says what a size counts.
-pub fn lines(title: &str, sizes: &str, lines: &[Line]) -> String {
+/// Returns one small chart: a quantity by the size, a line for each model. `sizes` is the unit of a size.
+pub fn lines(title: &str, sizes: &str, lines: &[ChartLine]) -> String {
     let points = || lines.iter().flat_map(|line| &line.points);
     let most = points().map(|(_, value)| *value).fold(0.0, f64::max).max(1.0);
     let widest = points().map(|(size, _)| *size).fold(1.0, f64::max);
@@ -153,7 +153,7 @@ pub fn lines(title: &str, sizes: &str, lines: &[Line]) -> String {
         end = x(widest),
         under = PLOT.1 - 4.0,
     );
-    for Line { class, label, points } in lines {
+    for ChartLine { class, label, points } in lines {
         let path: Vec<String> = points
             .iter()
             .map(|(size, value)| format!("{:.1},{:.1}", x(*size), y(*value)))
@@ -164,7 +164,7 @@ pub fn lines(title: &str, sizes: &str, lines: &[Line]) -> String {
             path.join(" "),
             escape(label)
         );
-        if points.len() > MOST_DOTS {
+        if points.len() > MAX_DOTTED_POINTS {
             continue;
         }
         for (size, value) in points {
@@ -181,7 +181,7 @@ pub fn lines(title: &str, sizes: &str, lines: &[Line]) -> String {
     svg + "</svg>\n"
 }
 
-/// Returns the opening tag of a chart with its size and its name for those who cannot see it.
+/// Returns the opening tag of a chart with its size and its accessible name.
 pub fn begin(width: f64, height: f64, label: &str) -> String {
     format!(
         "<svg viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" role=\"img\" \

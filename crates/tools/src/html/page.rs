@@ -47,7 +47,7 @@ pub fn styled_page(title: &str, style: &str, body: &str) -> String {
     )
 }
 
-/// Returns the key of the colours: classes and what they stand for.
+/// Returns the key of the colours: classes and their names.
 pub fn key(names: &[(&str, &str)]) -> String {
     let mut key = String::from("<p class=\"key\">");
     for (class, name) in names {
@@ -61,7 +61,10 @@ pub fn wide(table: &Table) -> String {
     format!("<div class=\"wide\">\n{}</div>\n", table.html())
 }
 
-/// Panics where a page is not whole or needs something from elsewhere. For tests.
+/// Checks that a page is whole and needs nothing from elsewhere, for tests.
+///
+/// # Panics
+/// When it is not.
 pub fn check_page(html: &str) {
     for outside in ["http", "<link", "<img", "src=", "url(", "@import"] {
         assert!(!html.contains(outside), "{outside}");

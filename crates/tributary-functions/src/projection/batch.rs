@@ -6,7 +6,7 @@ use std::{
 };
 
 use backon::{BackoffBuilder, ExponentialBuilder};
-use custom_handler::{Documents, InvocationId, Outcome};
+use custom_handler::{Documents, InvocationId, InvocationOutcome};
 use futures::{FutureExt, StreamExt, future::BoxFuture, stream};
 use tokio::time::{Instant, sleep};
 
@@ -51,7 +51,7 @@ pub async fn run<P: Projection>(
     budget: Duration,
     Documents(documents): Documents,
     InvocationId(invocation): InvocationId,
-) -> Result<Outcome, Undelivered> {
+) -> Result<InvocationOutcome, Undelivered> {
     let started = Instant::now();
     let stamps: Vec<Stamps> = documents.iter().filter_map(|one| one.parse().ok()).collect();
     host_dates::report(&stamps);
@@ -91,7 +91,7 @@ pub async fn run<P: Projection>(
     let lag = Duration::from_millis(lag_ms);
     telemetry::batch(P::FUNCTION, &telemetry::Batch { outcomes, lag, cost });
     match failures.first() {
-        None => Ok(Outcome::new().done(in_words(applied, dead_letters))),
+        None => Ok(InvocationOutcome::new().done(in_words(applied, dead_letters))),
         Some(first) => Err(Undelivered { failed: failures.len(), changes, first: *first }),
     }
 }

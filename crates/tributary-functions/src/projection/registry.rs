@@ -35,7 +35,7 @@ pub trait AnyProjection: Send + Sync {
         budget: Duration,
         documents: Documents,
         invocation: InvocationId,
-    ) -> BoxFuture<'a, Result<custom_handler::Outcome, Undelivered>>;
+    ) -> BoxFuture<'a, Result<custom_handler::InvocationOutcome, Undelivered>>;
 
     /// Applies the change of a dead letter; who calls it deletes the letter or keeps it.
     fn replay<'a>(
@@ -60,7 +60,7 @@ impl<P: Projection> AnyProjection for P {
         budget: Duration,
         documents: Documents,
         invocation: InvocationId,
-    ) -> BoxFuture<'a, Result<custom_handler::Outcome, Undelivered>> {
+    ) -> BoxFuture<'a, Result<custom_handler::InvocationOutcome, Undelivered>> {
         batch::run(self, letters, budget, documents, invocation).boxed()
     }
 

@@ -69,7 +69,7 @@ pub fn start(options: &TelemetryOptions) -> Result<Telemetry, logs::InitError> {
     let app = brand().name.replace('-', "_");
     let [framework, handler] = VERBOSE;
     let verbose = [app.as_str(), framework, handler];
-    logs::init_with(&logs::Options { levels: LEVELS, verbose: &verbose, format })?;
+    logs::init_with(&logs::LogOptions { levels: LEVELS, verbose: &verbose, format })?;
     partitions::start(options.partitions);
     let providers = match &options.export {
         Ok(false) => Ok(None),

@@ -9,9 +9,9 @@ use azure_core::http::{Method, Request, headers::HeaderName};
 use azure_data_cosmos::CosmosError;
 use serde::Deserialize;
 use tributary_charges::{
-    items::Version,
+    items::ItemVersion,
     policy::IndexingPolicy,
-    rates::{self, LOOK},
+    rates::{self, LOOKUP_RU},
     reads,
 };
 
@@ -108,7 +108,7 @@ impl Ledger {
                 }
             },
             // A batch that failed, nothing new, nothing there, there already, and other versions.
-            207 | 304 | 404 | 409 | 412 => Some(LOOK),
+            207 | 304 | 404 | 409 | 412 => Some(LOOKUP_RU),
             _ => None,
         };
         // A read of the latest committed state asks a quorum of replicas.
@@ -126,7 +126,7 @@ impl Ledger {
         container: &ContainerPath,
         request: &Request,
         writes: Vec<Write>,
-        before: Vec<Option<Version>>,
+        before: Vec<Option<ItemVersion>>,
     ) -> Option<f64> {
         let known = self.container(container);
         let mut charge = 0.0;
@@ -150,11 +150,11 @@ async fn stored(
     container: &ContainerPath,
     id: Option<&str>,
     request: &Request,
-) -> Option<Version> {
+) -> Option<ItemVersion> {
     let mut get = account.request(Method::Get, &container.item(id?));
     let key = request.headers().get_optional_str(&PARTITION_KEY)?;
     get.insert_header(PARTITION_KEY, key.to_owned());
     let response = account.send(&get).await.ok().filter(|response| response.status == 200)?;
     let item = serde_json::from_slice(&response.body).ok()?;
-    Some(Version { item, bytes: response.body.len() })
+    Some(ItemVersion { item, bytes: response.body.len() })
 }

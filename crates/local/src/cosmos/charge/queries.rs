@@ -5,7 +5,7 @@ use azure_core::http::{Request, headers::HeaderName};
 use serde_json::{Value, json};
 use tributary_charges::{
     reads::QueryWork,
-    sql::{Shape, shape},
+    sql::{QueryShape, shape},
 };
 
 use super::super::{
@@ -66,7 +66,7 @@ async fn loaded(
     request: &Request,
     mut body: Value,
     text: &str,
-    shape: &Shape,
+    shape: &QueryShape,
 ) -> Option<(u32, usize)> {
     body["query"] = json!(text);
     let mut whole = with_body(request, &body);
@@ -85,7 +85,7 @@ async fn first_of_each(
     container: &ContainerPath,
     request: &Request,
     body: &Value,
-    shape: &Shape,
+    shape: &QueryShape,
 ) -> Option<(u32, usize)> {
     let mut body = body.clone();
     if let Some(text) = &shape.whole_items {

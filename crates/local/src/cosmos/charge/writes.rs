@@ -4,7 +4,7 @@ use azure_core::http::Request;
 use serde::Deserialize;
 use serde_json::Value;
 use tributary_charges::{
-    items::{self, Version, Within},
+    items::{self, ItemVersion, WriteScope},
     policy::IndexingPolicy,
     rates,
 };
@@ -18,25 +18,25 @@ use super::super::{
 #[derive(Debug)]
 pub(super) struct Write {
     kind: RequestKind,
-    within: Within,
+    within: WriteScope,
     pub(super) id: Option<String>,
     /// What the request wants the item to be.
-    new: Option<Version>,
+    new: Option<ItemVersion>,
     n_patches: u32,
 }
 
 impl Write {
     /// The operations of a request; none when it does not write or cannot be read.
     pub(super) fn all_of(kind: RequestKind, item: Option<&str>, request: &Request) -> Vec<Self> {
-        let write = |new: Option<Version>, n_patches| {
+        let write = |new: Option<ItemVersion>, n_patches| {
             let of_body = new.as_ref().and_then(|new| id_of(&new.item));
             let id = item.map(str::to_owned).or(of_body);
-            vec![Self { kind, within: Within::Request, id, new, n_patches }]
+            vec![Self { kind, within: WriteScope::Request, id, new, n_patches }]
         };
         match kind {
             RequestKind::Create | RequestKind::Upsert | RequestKind::Replace => {
                 let new =
-                    parse(request).map(|item| Version { item, bytes: body_of(request).len() });
+                    parse(request).map(|item| ItemVersion { item, bytes: body_of(request).len() });
                 write(new, 0)
             }
             RequestKind::Patch => write(None, n_patches(request)),
@@ -65,8 +65,8 @@ impl Write {
     /// What it costs, now that it has happened; `None` when that cannot be told.
     pub(super) fn charge(
         self,
-        old: Option<Version>,
-        after: Option<Version>,
+        old: Option<ItemVersion>,
+        after: Option<ItemVersion>,
         policy: &IndexingPolicy,
     ) -> Option<f64> {
         let charge = match (self.kind, old, self.new.or(after)) {
@@ -107,8 +107,9 @@ impl BatchOperation {
             _ => return None,
         };
         let id = self.id.or_else(|| self.resource_body.as_ref().and_then(id_of));
-        let new = self.resource_body.map(|item| Version { bytes: item.to_string().len(), item });
-        Some(Write { kind, within: Within::Transaction, id, new, n_patches: 0 })
+        let new =
+            self.resource_body.map(|item| ItemVersion { bytes: item.to_string().len(), item });
+        Some(Write { kind, within: WriteScope::Transaction, id, new, n_patches: 0 })
     }
 }
 
@@ -128,7 +129,7 @@ mod tests {
     use serde_json::{Value, json};
     use tributary_charges::policy::IndexingPolicy;
 
-    use super::{RequestKind, Version, Write};
+    use super::{ItemVersion, RequestKind, Write};
 
     fn writes(kind: RequestKind, item: Option<&str>, body: &Value) -> Vec<Write> {
         let url = Url::parse("http://localhost/dbs/d/colls/c/docs").unwrap();
@@ -139,7 +140,7 @@ mod tests {
 
     #[test]
     fn a_patch_costs_by_what_it_did_to_the_item_and_by_its_operations() {
-        let version = |a: u32| Version { item: json!({ "id": "1", "a": a }), bytes: 9 };
+        let version = |a: u32| ItemVersion { item: json!({ "id": "1", "a": a }), bytes: 9 };
         let operation = json!({ "op": "incr", "path": "/a", "value": 1 });
         let mut charges = Vec::new();
         for n in [1, 3] {
@@ -170,7 +171,7 @@ mod tests {
         let charges: Vec<_> = writes
             .into_iter()
             .map(|write| {
-                let there = write.follows().then(|| Version { item: json!({}), bytes: 9 });
+                let there = write.follows().then(|| ItemVersion { item: json!({}), bytes: 9 });
                 let charge = write.charge(there, None, &IndexingPolicy::default());
                 format!("{:.2}", charge.unwrap())
             })

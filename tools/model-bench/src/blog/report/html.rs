@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use tributary_tools::{
     escape,
     html::{
-        charts::{Bar, Group, Line, bars, lines},
+        charts::{BarGroup, ChartBar, ChartLine, bars, lines},
         page::{self, CLASSES, wide},
     },
 };
@@ -89,14 +89,14 @@ fn compared(size: &Size, compared: &Compared) -> String {
     let bar = |request: Request, model: Version| {
         let row = size.row(request, model)?;
         let theirs = (compared.theirs)(&published(request)[model as usize]);
-        Some(Bar {
+        Some(ChartBar {
             class: CLASSES[model as usize],
             label: model.to_string(),
             value: (compared.ours)(&row.measured),
             published: Some((theirs, theirs)),
         })
     };
-    let groups = Request::ALL.map(|request| Group {
+    let groups = Request::ALL.map(|request| BarGroup {
         title: format!("{request} {}", request.title()),
         bars: Version::ALL.into_iter().filter_map(|model| bar(request, model)).collect(),
     });
@@ -105,7 +105,7 @@ fn compared(size: &Size, compared: &Compared) -> String {
 
 /// A quantity of a request by the number of users.
 fn growth(report: &Report, request: Request, of: Quantity) -> String {
-    let all = Version::ALL.map(|model| Line {
+    let all = Version::ALL.map(|model| ChartLine {
         class: CLASSES[model as usize],
         label: model.to_string(),
         points: report

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use tributary_tools::{
     escape,
     html::{
-        charts::{Bar, Group, Line, bars, lines},
+        charts::{BarGroup, ChartBar, ChartLine, bars, lines},
         page::{self, CLASSES, wide},
     },
 };
@@ -60,14 +60,14 @@ pub(super) fn page(report: &Report) -> String {
 fn chart(size: &Size, unit: &str, of: fn(&Measured) -> f64, compared: bool) -> String {
     let bar = |shape: Shape, architecture: Architecture| {
         let published = shape.published().filter(|_| compared);
-        Some(Bar {
+        Some(ChartBar {
             class: class(architecture),
             label: architecture.name().to_owned(),
             value: of(size.row(shape, architecture)?),
             published: published.map(|published| (published.from, published.to)),
         })
     };
-    let groups = Shape::ALL.map(|shape| Group {
+    let groups = Shape::ALL.map(|shape| BarGroup {
         title: shape.title().to_owned(),
         bars: size.architectures().filter_map(|architecture| bar(shape, architecture)).collect(),
     });
@@ -75,7 +75,7 @@ fn chart(size: &Size, unit: &str, of: fn(&Measured) -> f64, compared: bool) -> S
 }
 
 fn growth(report: &Report, shape: Shape, of: Quantity) -> String {
-    let all = Architecture::ALL.map(|architecture| Line {
+    let all = Architecture::ALL.map(|architecture| ChartLine {
         class: class(architecture),
         label: architecture.name().to_owned(),
         points: report
