@@ -86,7 +86,10 @@ fn one(n: u64) {
         ..ValidationOptions::default()
     };
     let start = Instant::now();
-    let items = BufReader::with_capacity(1 << 20, Items { next: 0, n, line: String::new(), at: 0 });
+    let items = BufReader::with_capacity(
+        1 << 20,
+        GeneratedItems { next: 0, n, line: String::new(), at: 0 },
+    );
     let reports = validate(items, requests, candidates, options, |_| {}).unwrap();
     let seconds = start.elapsed().as_secs_f64();
     assert!(reports.iter().all(|report| report.estimates.items == n));
@@ -94,14 +97,14 @@ fn one(n: u64) {
 }
 
 /// Items as lines, made while they are read.
-struct Items {
+struct GeneratedItems {
     next: u64,
     n: u64,
     line: String,
     at: usize,
 }
 
-impl Read for Items {
+impl Read for GeneratedItems {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if self.at == self.line.len() {
             if self.next == self.n {
@@ -119,7 +122,7 @@ impl Read for Items {
     }
 }
 
-/// An item of a shop or a forum: few users have many, a year of time, some 1,024 bytes.
+/// Writes an item of a shop or a forum: few users have many items, over a year, of some 1,024 bytes.
 fn item(line: &mut String, n: u64) {
     let random =
         n.wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -161,7 +164,7 @@ fn peak_megabytes() -> u64 {
     kilobytes.unwrap_or(0) / 1_024
 }
 
-/// Time on all cores, without the waiting for a core that others use. In hundredths of a second, as Linux
+/// Returns the time on all cores, without the waiting for a core that others use. In hundredths of a second, as Linux
 /// counts.
 fn processor_seconds() -> f64 {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();

@@ -103,7 +103,7 @@ mod tests {
             }
         }
 
-        /// A row that stands for several keys is as so many rows.
+        /// A row that stands for several keys counts as that number of rows.
         #[test]
         fn keys_that_a_row_stands_for_count_as_rows(
             values in prop::collection::vec((0.0..1e6_f64, 1..4_u32), 1..50),

@@ -31,7 +31,7 @@ fn main() -> ExitCode {
         #[cfg(feature = "cosmos")]
         Command::Sample(arguments) => command::sample::run(&arguments),
     };
-    // 2 is what clap answers to wrong arguments, too.
+    // 2 is the exit code of clap for wrong arguments, too.
     outcome.unwrap_or_else(|error| {
         // A closed stderr is not an error.
         let _ = writeln!(std::io::stderr(), "error: {error:#}");

@@ -24,7 +24,7 @@ const MAX_OBSERVED_KEYS: usize = 100;
 /// The partitions of a candidate that are followed.
 const MAX_HOT_PARTITIONS: usize = 10_000;
 
-/// The share of the hottest keys in what was measured.
+/// The shares of the hottest keys in the measured reads.
 #[derive(Clone, Debug, Default)]
 pub struct ObservedReads {
     /// The numbers of the keys, by the hash of the JSON array of a key, and of the text of its only value.

@@ -4,14 +4,14 @@
 //! items, each with the same probability; or of whole keys, each with all its items. A unit is drawn with
 //! one probability: an item, or a key with its items. The sample has `k` of the
 //! units of a group, the container `N`, and [`GroupSizes`] tells which `N` are behind each `k`. Each unit has
-//! as many items as those of the group in the sample have on average. So of whole keys, a group within
+//! the mean number of items of the units of the group in the sample. So of whole keys, a group within
 //! one of them, such as its months, is complete, and one over many of them, such as a tag, is not.
 //!
 //! The certainty of an answer comes from random halves of the sample: half of the units, drawn without
 //! replacement, since a repeated unit would look like two of a group. The halves differ as much as samples
 //! of the whole size do (the delete-half jackknife of Shao and Wu, *A general theory for jackknife variance
 //! estimation*, 1989). A half is drawn from the counts:
-//! of a group with `k` units it has as many as `k` coins that fall on one side. The halves of two
+//! of a group with `k` units it has the number of `k` coins that fall on one side. The halves of two
 //! candidates are independent of each other, which makes differences between them less sure, not more.
 //!
 //! [`ValidationOptions`]: crate::ValidationOptions

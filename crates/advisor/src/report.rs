@@ -25,7 +25,7 @@ pub struct CandidateEstimates {
     pub growth: PartitionGrowth,
     /// Each kind of request, in the order of the input.
     pub requests: Vec<RequestEstimates>,
-    /// Physical partitions of the container: given, or as many as its size and the peak need.
+    /// Physical partitions of the container: given, or the number that its size and the peak need.
     pub physical_partitions: f64,
     /// Request units a day of all requests with a frequency.
     pub request_units_per_day: EstimatedNumber,

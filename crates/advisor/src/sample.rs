@@ -7,7 +7,7 @@ use thiserror::Error;
 
 /// The bytes of text that are parsed at once, on one core: freeing the memory of another core takes longer than
 /// parsing. A small batch stays in the caches of a core.
-const BATCH: usize = 1 << 18;
+const BATCH_BYTES: usize = 1 << 18;
 
 /// The longest line, in bytes. The service's limit of an item is 2 MB; escapes may lengthen it.
 const MAX_LINE_BYTES: usize = 32 << 20;
@@ -88,12 +88,12 @@ pub fn read(
 ) -> Result<SampleProgress, SampleError> {
     let mut progress = SampleProgress::default();
     let mut n_lines = 0;
-    let mut text = Vec::with_capacity(BATCH);
+    let mut text = Vec::with_capacity(BATCH_BYTES);
     loop {
         let mut lines = Vec::new();
         text.clear();
         let mut ended = false;
-        while text.len() < BATCH {
+        while text.len() < BATCH_BYTES {
             let start = text.len();
             let limit = MAX_LINE_BYTES as u64 + 1;
             let length = std::io::Read::take(&mut from, limit).read_until(b'\n', &mut text)?;
@@ -123,7 +123,7 @@ pub fn read(
 
 fn item(line: u64, text: &[u8]) -> Result<Option<SampleItem>, SampleError> {
     let text = text.trim_ascii();
-    // A byte-order mark at the start, as exports from Windows have it.
+    // The byte-order mark of exports from Windows.
     let text = if line == 1 { text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text) } else { text };
     if text.is_empty() {
         return Ok(None);
@@ -133,7 +133,7 @@ fn item(line: u64, text: &[u8]) -> Result<Option<SampleItem>, SampleError> {
     if !value.is_object() {
         return Err(SampleError::NotAnObject { line });
     }
-    let mut count = Count(0);
+    let mut count = ByteCounter(0);
     // Counting cannot fail.
     let _ = serde_json::to_writer(&mut count, &value);
     if count.0 > MAX_ITEM_BYTES {
@@ -143,9 +143,9 @@ fn item(line: u64, text: &[u8]) -> Result<Option<SampleItem>, SampleError> {
 }
 
 /// A writer that counts the bytes.
-struct Count(usize);
+struct ByteCounter(usize);
 
-impl std::io::Write for Count {
+impl std::io::Write for ByteCounter {
     fn write(&mut self, text: &[u8]) -> std::io::Result<usize> {
         self.0 += text.len();
         Ok(text.len())

@@ -9,15 +9,15 @@
 //!    1 / bound keys.
 //! 3. A uniform sample misses the few large keys that matter most. So from [`MAX_EXACT_KEYS`] keys on, the
 //!    sizes go into a sketch of the frequent items, too. After each batch a key with more than
-//!    1 / [`FREQUENT_SHARE`] of the size so far is found, and from then on counted by itself; the
+//!    1 / [`FREQUENT_SHARE`] of the size so far is found, and from then on counted on its own; the
 //!    sketch knows its earlier size to within 1 / 1,170 of the whole. It stands for itself, and the
 //!    sample for the others.
 //! 4. A key passes that bound only by an item of its own, since the bound only rises and the sketch
 //!    only lowers the others. So the batch in which a key is found has an item of it, which tells its
 //!    name, however late or close together its items come. A key with 0.3 % of the whole passes the
 //!    bound with its last item at the latest: 0.3 % less the error is more than 1 / [`FREQUENT_SHARE`].
-//! 5. A found key that has become small goes back into the sketch with its size: as many keys are
-//!    found as are frequent at one time, not at some time.
+//! 5. A found key that has become small goes back into the sketch with its size: the found keys
+//!    are those that are frequent now, not those that were once.
 //!
 //! The order of the items has no effect in 1, and affects only the last digits from 2 on.
 
@@ -55,9 +55,9 @@ const FREQUENT_SHARE: u32 = 500;
 const MAX_FREQUENT_KEYS: usize = 2_000;
 
 /// The bytes that each item counts in addition, so that many small items are frequent, too.
-const ITEM_SIZE: u64 = 1_024;
+const EXTRA_ITEM_BYTES: u64 = 1_024;
 
-/// Counts by key.
+/// The counts by key.
 #[derive(Debug)]
 pub(crate) struct KeyCounts<S: Default> {
     kept: TupleSketch<CountPolicy<S>>,
@@ -147,7 +147,7 @@ impl<S: Default> KeyCounts<S> {
         match &mut self.frequent {
             Some(FrequentKeys { found, sizes }) => match found.get_mut(&hash) {
                 Some(counts) => counts.count(hash, &key, bytes, cluster),
-                None => sizes.update_with_count(hash, bytes + ITEM_SIZE),
+                None => sizes.update_with_count(hash, bytes + EXTRA_ITEM_BYTES),
             },
             None if self.kept.num_retained() >= MAX_EXACT_KEYS => {
                 self.frequent = Some(self.all_so_far());
@@ -171,7 +171,7 @@ impl<S: Default> KeyCounts<S> {
             let size = u64::midpoint(row.lower_bound(), row.upper_bound());
             // Its items are taken to be as large as those of the batch.
             let items = size * items / size_of(items, bytes).max(1);
-            let bytes = size.saturating_sub(items * ITEM_SIZE);
+            let bytes = size.saturating_sub(items * EXTRA_ITEM_BYTES);
             found.insert(hash, KeyCount { key, hash, items, bytes, ..KeyCount::default() });
         }
         if found.len() > MAX_FREQUENT_KEYS {
@@ -267,7 +267,7 @@ fn frequent(whole: u64) -> u64 {
 }
 
 fn size_of(items: u64, bytes: u64) -> u64 {
-    bytes + items * ITEM_SIZE
+    bytes + items * EXTRA_ITEM_BYTES
 }
 
 impl<S> KeyCount<S> {

@@ -24,12 +24,12 @@ use tributary_local::cosmos::{ContainersFile, CosmosEndpoint, EndpointOptions, R
 const ANN: &str = "0b41beba40346ebe";
 
 /// An account with the container `posts` by user: 60 items of ann, and 2 of each of 20 others.
-struct ContainerModel {
+struct MonitorWorld {
     server: RunningServer,
     endpoint: CosmosEndpoint,
 }
 
-impl ContainerModel {
+impl MonitorWorld {
     async fn new() -> Self {
         let options = EndpointOptions { partitions: 3, ..EndpointOptions::default() };
         let endpoint = CosmosEndpoint::in_process(options).unwrap();
@@ -69,7 +69,7 @@ impl ContainerModel {
         self.command(arguments).output().await.unwrap()
     }
 
-    /// The status and what `--json` prints.
+    /// Returns the status and the output of `--json`.
     async fn json(&self, arguments: &[&str]) -> (i32, Value) {
         let output = self.run(&[&["--json"], arguments].concat()).await;
         let status = output.status.code().unwrap();
@@ -104,7 +104,7 @@ impl Drop for File {
     }
 }
 
-/// A line of the handler for a minute in which one partition took 90 % of 20,000 request units.
+/// Returns a line of the handler for a minute in which one partition took 90 % of 20,000 request units.
 fn line(crossing: u32) -> Value {
     json!({
         "timestamp": "2026-11-22T19:00:00Z", "message": "Measured the use of logical partitions",
@@ -123,7 +123,7 @@ fn codes(metrics: &Value) -> Vec<&str> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_scan_tells_the_sizes_of_partitions_and_what_it_cost() {
-    let world = ContainerModel::new().await;
+    let world = MonitorWorld::new().await;
     let (_, metrics) = world.json(&[]).await;
     assert_eq!(metrics["partitionKey"], json!(["/userId"]));
     let scan = &metrics["scan"];
@@ -143,7 +143,7 @@ async fn a_scan_tells_the_sizes_of_partitions_and_what_it_cost() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_key_behind_a_hash_of_the_handler_is_found_in_the_container() {
-    let world = ContainerModel::new().await;
+    let world = MonitorWorld::new().await;
     let lines = File::new(&[line(30), json!({"message": "Answered a request"})]);
     let (status, metrics) = world.json(&["--telemetry", lines.path()]).await;
     let hot = &metrics["hotPartitions"][0];
@@ -162,7 +162,7 @@ async fn the_key_behind_a_hash_of_the_handler_is_found_in_the_container() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_tables_of_the_account_tell_the_same_and_the_sizes() {
-    let world = ContainerModel::new().await;
+    let world = MonitorWorld::new().await;
     let row = |columns: Value| {
         let mut row = json!({"CollectionName": "posts", "TimeGenerated": "2026-11-22T19:00:00Z"});
         row.as_object_mut().unwrap().extend(columns.as_object().unwrap().clone());
@@ -194,7 +194,7 @@ async fn the_tables_of_the_account_tell_the_same_and_the_sizes() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_scan_ends_with_its_request_units_or_its_sample() {
-    let world = ContainerModel::new().await;
+    let world = MonitorWorld::new().await;
     for (arguments, most, told) in [
         (["--max-request-units", "1"], 99, "no random sample"),
         (["--sample", "30"], 30, "of about"),
@@ -212,7 +212,7 @@ async fn a_scan_ends_with_its_request_units_or_its_sample() {
 /// 114 tenants, of which one has 88 % of the items, behind the hashes of many others.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_sample_is_drawn_across_the_partitions() {
-    let world = ContainerModel::new().await;
+    let world = MonitorWorld::new().await;
     let client = world.endpoint.client().await.unwrap();
     let posts = client.database_client("tributary").container_client("posts", None).await.unwrap();
     // With the 100 items of the 21 others.
@@ -242,7 +242,7 @@ async fn a_sample_is_drawn_across_the_partitions() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_part_of_the_keys_is_called_so() {
-    let world = ContainerModel::new().await;
+    let world = MonitorWorld::new().await;
     let page = world.run(&["--sample", "30"]).await;
     let page = String::from_utf8(page.stdout).unwrap();
     assert!(page.contains("at least ") && page.contains(" logical partitions"), "{page}");
@@ -256,7 +256,7 @@ async fn output(lines: &mut Lines<impl AsyncBufRead + Unpin>, text: &str) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_watch_prints_a_line_each_until_it_is_interrupted() {
-    let world = ContainerModel::new().await;
+    let world = MonitorWorld::new().await;
     let mut watch = world.command(&["--watch", "1"]).stdout(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(watch.stdout.take().unwrap()).lines();
     let first = lines.next_line().await.unwrap().unwrap();
@@ -271,7 +271,7 @@ async fn a_watch_prints_a_line_each_until_it_is_interrupted() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_watch_goes_on_after_a_round_that_fails() {
-    let world = ContainerModel::new().await;
+    let world = MonitorWorld::new().await;
     let lines = File::new(&[line(1)]);
     let arguments = ["--watch", "1", "--telemetry", lines.path()];
     let mut command = world.command(&arguments);
@@ -287,7 +287,7 @@ async fn a_watch_goes_on_after_a_round_that_fails() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_watch_ends_when_its_request_units_are_spent() {
-    let world = ContainerModel::new().await;
+    let world = MonitorWorld::new().await;
     let output = world.run(&["--watch", "1", "--json", "--max-request-units", "60"]).await;
     assert_eq!(output.status.code(), Some(0));
     let text = String::from_utf8(output.stdout).unwrap();
@@ -302,7 +302,7 @@ async fn a_watch_ends_when_its_request_units_are_spent() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_cannot_be_used_is_said_in_a_sentence() {
-    let world = ContainerModel::new().await;
+    let world = MonitorWorld::new().await;
     let url = world.server.url();
     for (arguments, sentence) in [
         (&["--container", "none"][..], "there is no container `none` in the database `tributary`"),

@@ -1,4 +1,4 @@
-//! Estimates beside what the local endpoint counts on the wire: store requests and request units of
+//! Estimates beside the counts of the local endpoint on the wire: store requests and request units of
 //! each kind of request, over many drawn requests, within a tenth.
 #![allow(clippy::unwrap_used, reason = "a test ends at its first error")]
 
@@ -15,8 +15,8 @@ use tributary_partition::{RequestKind, ValidationOptions, report::RequestEstimat
 const PARTITIONS: u32 = 4;
 const BY_USER: &str = "/userId";
 const BY_MONTH: &str = "/userId+/createdAt by month";
-/// Values of the sample that are asked for: those of each so manieth item.
-const EVERY: usize = 7;
+/// The step between the items of the sample whose values the requests ask for.
+const SENT_ITEM_STEP: usize = 7;
 
 const CONTAINERS: &str = r#"{"containers": [
     {"id": "by-user", "partitionKey": {"paths": ["/userId"], "kind": "Hash", "version": 2},
@@ -25,7 +25,7 @@ const CONTAINERS: &str = r#"{"containers": [
     {"id": "by-month", "partitionKey": {"paths": ["/partitionKey"], "kind": "Hash", "version": 2}}
 ]}"#;
 
-/// 600 posts of 30 users over 100 days; user 0 has a quarter of them.
+/// Returns 600 posts of 30 users over 100 days; user 0 has a quarter of them.
 fn posts() -> Vec<Value> {
     (0..600_u32)
         .map(|n| {
@@ -44,14 +44,14 @@ fn posts() -> Vec<Value> {
         .collect()
 }
 
-struct ContainerModel {
+struct WireWorld {
     endpoint: CosmosEndpoint,
     by_user: ContainerClient,
     by_month: ContainerClient,
     posts: Vec<Value>,
 }
 
-impl ContainerModel {
+impl WireWorld {
     async fn new() -> Self {
         let options = EndpointOptions {
             partitions: PARTITIONS,
@@ -108,7 +108,7 @@ impl ContainerModel {
         let mut n = 0.0;
         let mut requests = 0.0;
         let mut units = 0.0;
-        for post in self.posts.iter().step_by(EVERY) {
+        for post in self.posts.iter().step_by(SENT_ITEM_STEP) {
             let mark = self.endpoint.request_count();
             each(post).await;
             let sent = self.endpoint.requests_since(mark);
@@ -155,14 +155,14 @@ async fn pages(container: &ContainerClient, scope: FeedScope, query: &str, optio
 
 #[tokio::test]
 async fn reads_are_within_a_tenth_of_what_is_counted() {
-    let world = ContainerModel::new().await;
+    let world = WireWorld::new().await;
     let kind = |operation: &str, filters: Value| json!({"kind": "k", "operation": operation, "filters": filters});
 
     let estimate = world.estimate(BY_USER, kind("read", json!({"/id": "?", "/userId": "?"})));
     let counted = world.counted(async |post| {
         world.by_user.read_item(text(post, "userId"), &text(post, "id"), None).await.unwrap();
     });
-    ContainerModel::same("point read", &estimate, counted.await);
+    WireWorld::same("point read", &estimate, counted.await);
 
     let estimate = world.estimate(BY_USER, kind("query", json!({"/userId": "?"})));
     let of_user =
@@ -170,7 +170,7 @@ async fn reads_are_within_a_tenth_of_what_is_counted() {
     let counted = world.counted(async |post| {
         query(&world.by_user, FeedScope::partition(text(post, "userId")), &of_user(post)).await;
     });
-    ContainerModel::same("all of a user", &estimate, counted.await);
+    WireWorld::same("all of a user", &estimate, counted.await);
 
     let mut newest = kind("query", json!({"/userId": "?"}));
     newest["limit"] = json!(20);
@@ -182,7 +182,7 @@ async fn reads_are_within_a_tenth_of_what_is_counted() {
             format!("SELECT TOP 20 * FROM c WHERE c.userId = '{user}' ORDER BY c.createdAt DESC");
         query(&world.by_user, FeedScope::partition(user), &text).await;
     });
-    ContainerModel::same("newest of a user", &estimate, counted.await);
+    WireWorld::same("newest of a user", &estimate, counted.await);
 
     let mut count = kind("query", json!({"/userId": "?", "/status": "new"}));
     count["select"] = json!("count");
@@ -193,7 +193,7 @@ async fn reads_are_within_a_tenth_of_what_is_counted() {
             format!("SELECT VALUE COUNT(1) FROM c WHERE c.userId = '{user}' AND c.status = 'new'");
         query(&world.by_user, FeedScope::partition(user), &text).await;
     });
-    ContainerModel::same("count of a user", &estimate, counted.await);
+    WireWorld::same("count of a user", &estimate, counted.await);
 
     let estimate =
         world.estimate(BY_USER, kind("query", json!({"/likes": "?", "/status": ["new", "old"]})));
@@ -204,14 +204,14 @@ async fn reads_are_within_a_tenth_of_what_is_counted() {
         );
         query(&world.by_user, FeedScope::full_container(), &text).await;
     });
-    ContainerModel::same("over all partitions", &estimate, counted.await);
+    WireWorld::same("over all partitions", &estimate, counted.await);
 }
 
-/// Each physical partition hands over its own first items, as many as the answer has. The Rust SDK plans the
-/// query itself and leaves the TOP out of what it sends to each, so the page has to be as large.
+/// Each physical partition returns its own first items, as many as the answer has. The Rust SDK plans the
+/// query itself and sends it to each without the TOP, so the page has to be as large.
 #[tokio::test]
 async fn the_first_items_of_all_partitions_are_within_a_tenth_of_what_is_counted() {
-    let world = ContainerModel::new().await;
+    let world = WireWorld::new().await;
     for (what, filters, condition) in [
         ("newest 20 of all", json!({}), "true"),
         ("newest 20 of a state", json!({"/status": "new"}), "c.status = 'new'"),
@@ -226,13 +226,13 @@ async fn the_first_items_of_all_partitions_are_within_a_tenth_of_what_is_counted
             let options = QueryOptions::default().with_max_item_count(page);
             pages(&world.by_user, FeedScope::full_container(), &text, options).await;
         });
-        ContainerModel::same(what, &estimate, counted.await);
+        WireWorld::same(what, &estimate, counted.await);
     }
 }
 
 #[tokio::test]
 async fn a_range_over_computed_keys_is_within_a_tenth_of_what_is_counted() {
-    let world = ContainerModel::new().await;
+    let world = WireWorld::new().await;
     let recent = json!({
         "kind": "k", "operation": "query", "filters": {"/userId": "?", "/createdAt": {"last": "45 days"}},
     });
@@ -249,12 +249,12 @@ async fn a_range_over_computed_keys_is_within_a_tenth_of_what_is_counted() {
             query(&world.by_month, FeedScope::partition(format!("{user}_{month}")), &text).await;
         }
     });
-    ContainerModel::same("45 days of a user", &estimate, counted.await);
+    WireWorld::same("45 days of a user", &estimate, counted.await);
 }
 
 #[tokio::test]
 async fn writes_are_within_a_tenth_of_what_is_counted() {
-    let world = ContainerModel::new().await;
+    let world = WireWorld::new().await;
     let known = json!({"/id": "?", "/userId": "?"});
     let kind = |operation: &str, set: &[&str]| json!({"kind": "k", "operation": operation, "filters": known, "set": set});
 
@@ -266,13 +266,13 @@ async fn writes_are_within_a_tenth_of_what_is_counted() {
         let id = text(post, "id");
         world.by_user.replace_item(user, &id, liked, None).await.unwrap();
     });
-    ContainerModel::same("replace", &estimate, counted.await);
+    WireWorld::same("replace", &estimate, counted.await);
 
     let estimate = world.estimate(BY_USER, kind("delete", &[]));
     let counted = world.counted(async |post| {
         world.by_user.delete_item(text(post, "userId"), &text(post, "id"), None).await.unwrap();
     });
-    ContainerModel::same("delete", &estimate, counted.await);
+    WireWorld::same("delete", &estimate, counted.await);
 
     let estimate = world.estimate(BY_USER, kind("create", &[]));
     let counted = world.counted(async |post| {
@@ -280,5 +280,5 @@ async fn writes_are_within_a_tenth_of_what_is_counted() {
         let id = text(post, "id");
         world.by_user.create_item(user, &id, post.clone(), None).await.unwrap();
     });
-    ContainerModel::same("create", &estimate, counted.await);
+    WireWorld::same("create", &estimate, counted.await);
 }

@@ -37,7 +37,7 @@ async fn main() -> ExitCode {
     }
 }
 
-/// An HTTP function: plain axum.
+/// Answers an HTTP request: plain axum.
 async fn hello(Path(name): Path<String>) -> String {
     tracing::info!("a greeting was requested");
     format!("Hello, {name}!\n")
@@ -48,7 +48,7 @@ struct Item {
     id: String,
 }
 
-/// A Cosmos DB trigger. A document that is never an item is set aside, so that it does not block its
+/// Handles a batch of a Cosmos DB trigger. A document that is never an item is set aside, so that it does not block its
 /// partition for ever. Any other error fails the batch, and the host retries it.
 async fn changes(documents: Documents, retry: Option<RetryContext>) -> Result<(), String> {
     if let Some(retry) = retry {
@@ -64,7 +64,7 @@ async fn changes(documents: Documents, retry: Option<RetryContext>) -> Result<()
     Ok(())
 }
 
-/// A timer.
+/// Handles a timer.
 async fn every_minute(timer: TimerInfo) {
     let next = timer.schedule_status.map(|status| status.next);
     tracing::info!(timer.is_past_due, timer.next = next, "a minute has passed");

@@ -135,7 +135,7 @@ mod tests {
         assert!(sizes.iter().all(|size| (800..=1200).contains(size)), "{sizes:?}");
     }
 
-    /// Without the rules of joined keys, the second would read what the first has written.
+    /// Without the rules of joined keys, readers of the second would find items of the first.
     #[test]
     fn a_hot_key_is_not_mistaken_for_a_suffix_of_another() {
         let of_a = HotKey::new("a", buckets(1));

@@ -96,7 +96,7 @@ mod tests {
         }
     }
 
-    /// Strings with many separators, escapes and characters after them.
+    /// Returns strings with many separators, escapes and characters after them.
     fn any_part() -> impl Strategy<Value = String> {
         prop_oneof!["[_~01a]{0,5}", any::<String>()]
     }

@@ -27,7 +27,7 @@ pub const PRESETS: [NamedStrategy; 9] = [
     ("infrastructure-events", infrastructure_events),
 ];
 
-/// Posts of a social platform: `/userId+/createdAt by month`.
+/// Returns the strategy for posts of a social platform: `/userId+/createdAt by month`.
 ///
 /// A user's timeline is read from one partition a month, and no user fills one by years of
 /// writing. Queries over many users visit a partition for each user and month.
@@ -35,7 +35,7 @@ pub fn social_posts() -> KeyStrategy {
     KeyStrategy::from_parts([value("userId"), by("createdAt", Granularity::Month)])
 }
 
-/// Data of the tenants of a service: `/tenantId`.
+/// Returns the strategy for data of the tenants of a service: `/tenantId`.
 ///
 /// A tenant's queries and transactions are in one partition, and no query mixes tenants by mistake. A
 /// large tenant meets the limits of a logical partition, 20 GB and 10,000 RU/s: a second level, such as
@@ -44,7 +44,8 @@ pub fn multi_tenant() -> KeyStrategy {
     KeyStrategy::from_parts([value("tenantId")])
 }
 
-/// Readings of sensors, at most [`MAX_MONTHLY_READINGS_PER_DAY`] a day: `/deviceId+/timestamp by month`.
+/// Returns the strategy for readings of sensors, at most [`MAX_MONTHLY_READINGS_PER_DAY`] a day:
+/// `/deviceId+/timestamp by month`.
 ///
 /// A device's readings of a time are in few partitions, and old ones can be moved or deleted a
 /// partition at a time. Aggregates over devices visit a partition for each device and month.
@@ -52,7 +53,8 @@ pub fn sensor_readings() -> KeyStrategy {
     KeyStrategy::from_parts([value("deviceId"), by("timestamp", Granularity::Month)])
 }
 
-/// Readings of sensors, more than [`MAX_MONTHLY_READINGS_PER_DAY`] a day: `/deviceId+/timestamp by day`.
+/// Returns the strategy for readings of sensors, more than [`MAX_MONTHLY_READINGS_PER_DAY`] a day:
+/// `/deviceId+/timestamp by day`.
 ///
 /// The same as [`sensor_readings`], in partitions that stay small at high rates. A query over a month visits
 /// up to 31. A device that changes from months to days is in a class since a day:
@@ -61,7 +63,7 @@ pub fn frequent_sensor_readings() -> KeyStrategy {
     KeyStrategy::from_parts([value("deviceId"), by("timestamp", Granularity::Day)])
 }
 
-/// Documents of an enterprise: `/department+/documentType`.
+/// Returns the strategy for documents of an enterprise: `/department+/documentType`.
 ///
 /// The documents of one type in one department are one partition. Each type of a department is a
 /// partition, and the reader must know all types; `/department,/documentType` finds them by the prefix.
@@ -70,7 +72,7 @@ pub fn documents() -> KeyStrategy {
     KeyStrategy::from_parts([value("department"), value("documentType")])
 }
 
-/// Products of a shop: `/category+/brand`.
+/// Returns the strategy for products of a shop: `/category+/brand`.
 ///
 /// A category is browsed by brand in one partition. A whole category visits one for each brand, and a
 /// product that changes either must be moved. A point read needs both beside the id.
@@ -78,7 +80,7 @@ pub fn products() -> KeyStrategy {
     KeyStrategy::from_parts([value("category"), value("brand")])
 }
 
-/// Orders of a shop that its customers read: `/customerId`.
+/// Returns the strategy for orders of a shop that its customers read: `/customerId`.
 ///
 /// A customer's orders are one partition, with a transaction over them. Reports over a time visit all
 /// partitions.
@@ -86,15 +88,15 @@ pub fn orders_by_customer() -> KeyStrategy {
     KeyStrategy::from_parts([value("customerId")])
 }
 
-/// Orders of a shop that its regions report on: `/region+/orderDate by month`.
+/// Returns the strategy for orders of a shop that its regions report on: `/region+/orderDate by month`.
 ///
 /// A region's month is one partition. It takes all new orders of the region, so few regions make it
-/// hot, and a customer's orders are in as many partitions as there are months.
+/// hot, and a customer's orders are in a partition for each month.
 pub fn orders_by_region() -> KeyStrategy {
     KeyStrategy::from_parts([value("region"), by("orderDate", Granularity::Month)])
 }
 
-/// Events of a city's infrastructure: `/zone+/deviceType+/timestamp by month`.
+/// Returns the strategy for events of a city's infrastructure: `/zone+/deviceType+/timestamp by month`.
 ///
 /// A zone's devices of a type are read by month from one partition, which also spreads the writes of
 /// the month. Queries over zones visit a partition for each zone, type and month.

@@ -41,13 +41,13 @@ fn any_moment() -> impl Strategy<Value = OffsetDateTime> {
     ]
 }
 
-/// A range of up to 400 days, often an empty one or one of a millisecond.
+/// Returns a range of up to 400 days, often an empty one or one of a millisecond.
 fn any_range() -> impl Strategy<Value = (OffsetDateTime, OffsetDateTime)> {
     let length = prop_oneof![0..2_i64, 0..10 * 86_400_000_i64, 0..400 * 86_400_000_i64];
     (any_moment(), length).prop_map(|(from, ms)| (from, from + Duration::milliseconds(ms)))
 }
 
-/// The notations of a moment in items.
+/// Returns the notations of a moment in items.
 fn any_notation() -> impl Strategy<Value = fn(OffsetDateTime) -> Value> {
     let utc: fn(_) -> _ = |at: OffsetDateTime| json!(at.format(&Rfc3339).unwrap());
     let elsewhere: fn(_) -> _ = |at: OffsetDateTime| {
@@ -71,7 +71,7 @@ fn keys(visit: FilterVisit) -> Vec<Key> {
     }
 }
 
-/// The first moment of each period, and of each class, that a range has, and its last.
+/// Returns the first moment of each period, and of each class, that a range has, and its last.
 fn moments_of(
     from: OffsetDateTime,
     to: OffsetDateTime,

@@ -23,7 +23,7 @@ impl Table {
         Self { heads: heads.into_iter().map(Into::into).collect(), rows: Vec::new() }
     }
 
-    /// Adds a row: as many cells as there are heads.
+    /// Adds a row with a cell for each head.
     pub fn row(&mut self, cells: impl IntoIterator<Item = String>) {
         self.rows.push(cells.into_iter().collect());
     }

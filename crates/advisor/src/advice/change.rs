@@ -168,7 +168,7 @@ fn create<'a>(
     creates.next().map(|(report, _)| report.request_units)
 }
 
-/// Returns the request units of a write of so many bytes into a container.
+/// Returns the request units of a write of `bytes` bytes into a container.
 fn written(bytes: f64, container: &ContainerDefinition) -> f64 {
     let (values, composites) = container.entry.indexes();
     let terms = f64::from(TERMS_PER_VALUE) * crate::sketch::float(values as u64)

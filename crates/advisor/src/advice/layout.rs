@@ -23,7 +23,7 @@ pub(super) enum LayoutNotation {
 }
 
 impl LayoutTree {
-    /// Returns the text of this value, which begins within so many steps of indentation.
+    /// Returns the text of this value, within `depth` steps of indentation.
     pub(super) fn written(&self, notation: LayoutNotation, depth: usize) -> String {
         let inline = self.inline(notation);
         let is_nested = match self {

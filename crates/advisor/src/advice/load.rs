@@ -3,8 +3,8 @@
 //!
 //! 1. A physical partition has an equal part of all hashes. The ten busiest logical partitions are placed by
 //!    their hash. The rest is spread evenly: it is many keys, or none.
-//! 2. In a year the items have grown as stated, and the requests with them. There are as many physical
-//!    partitions as their size and their peak then need, and never fewer than now.
+//! 2. In a year the items have grown as stated, and the requests with them. The number of
+//!    physical partitions follows from their size and their peak then, and is never smaller than now.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -20,7 +20,7 @@ use crate::{
 const DAYS_OF_A_YEAR: f64 = 365.0;
 
 /// The physical partitions whose shares are told.
-const MAX_SHARES: usize = 100;
+const MAX_PARTITION_SHARES: usize = 100;
 
 /// The load of a container with a key.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -122,7 +122,7 @@ fn shares(estimates: &CandidateEstimates, partitions: f64) -> Vec<f64> {
     let mut shares: Vec<f64> = of_top.iter().map(|(_, share)| share + even).collect();
     shares.sort_by(|a, b| b.total_cmp(a));
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at least one")]
-    shares.resize((partitions as usize).clamp(1, MAX_SHARES), even);
+    shares.resize((partitions as usize).clamp(1, MAX_PARTITION_SHARES), even);
     shares
 }
 

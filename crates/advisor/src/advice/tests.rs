@@ -34,7 +34,7 @@ fn without_requests_everything_is_indexed() {
     assert_eq!(entry["partitionKey"], json!({"paths": ["/userId"], "kind": "Hash", "version": 2}));
 }
 
-/// The paths that have an index of their own, and the composite indexes, an arrow for each direction.
+/// Returns the paths with an index of their own, and the composite indexes, with an arrow for each direction.
 fn indexes(strategy: &str, requests: &[Value]) -> (Vec<String>, Vec<String>) {
     let policy = parsed(&definition(strategy, requests).entry)["indexingPolicy"].take();
     let path = |one: &Value| one["path"].as_str().unwrap().to_owned();
@@ -48,7 +48,7 @@ fn indexes(strategy: &str, requests: &[Value]) -> (Vec<String>, Vec<String>) {
 }
 
 /// <https://learn.microsoft.com/azure/cosmos-db/index-policy>: the partition key, unless it is `/id`, is not
-/// indexed by itself.
+/// indexed on its own.
 #[test]
 fn properties_of_queries_and_the_key_are_indexed() {
     let requests = [

@@ -17,7 +17,7 @@ use crate::request::{RequestKind, RequestOperation};
 const RESERVATION_BYTES: usize = 256;
 
 /// Paths of one unique key: a limit of the service.
-const MAX_PATHS: usize = 16;
+const MAX_UNIQUE_KEY_PATHS: usize = 16;
 
 /// Properties whose values together come once in the container.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -118,9 +118,9 @@ impl FromStr for UniqueProperties {
         let paths: Vec<PropertyPath> = paths
             .collect::<Result<_, _>>()
             .map_err(|error: tributary_partitioning::path::ParsePathError| error.to_string())?;
-        if paths.len() > MAX_PATHS {
+        if paths.len() > MAX_UNIQUE_KEY_PATHS {
             return Err(format!(
-                "a unique key has at most {MAX_PATHS} properties, and this has {}",
+                "a unique key has at most {MAX_UNIQUE_KEY_PATHS} properties, and this has {}",
                 paths.len()
             ));
         }

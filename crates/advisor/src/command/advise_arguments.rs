@@ -87,7 +87,7 @@ pub(crate) struct AdviseArguments {
     #[arg(long, help_heading = "The container", value_name = "N", value_parser = number)]
     pub items_per_day: Option<f64>,
 
-    /// Physical partitions of the container. Otherwise as many as its size and its request units need.
+    /// Physical partitions of the container. The default is the number that its size and its request units need.
     #[arg(long, help_heading = "The container", value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub physical_partitions: Option<u32>,
 

@@ -21,7 +21,8 @@ const CLEAR_SCREEN: &str = "\x1b[2J\x1b[H";
 /// Reports the sizes and the use of the partitions of a live container.
 ///
 /// The scan reads the items, which costs request units: about 0.3 for each KB by the model of Tributary's local
-/// endpoint. --max-request-units and --sample bound them. Where the account has priorities, all requests have the low one.
+/// endpoint. --max-request-units and --sample bound them. Where the account has priorities, all requests have the
+/// low one.
 ///
 /// Exit code: 0; 1 when something is wrong (not with --watch); 2 for input that cannot be used.
 #[derive(Debug, Args)]
@@ -29,11 +30,11 @@ pub(crate) struct MonitorArguments {
     #[command(flatten)]
     live: ContainerArguments,
 
-    /// Report on at most so many items, drawn from all over the container by the ends of their ids.
+    /// The most items to report on, drawn from all over the container by the ends of their ids.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     sample: Option<u64>,
 
-    /// End when the scans have cost so many request units, all together.
+    /// The request units of all scans together. The scan that reaches them is the last.
     #[arg(long, value_name = "RU")]
     max_request_units: Option<f64>,
 
@@ -43,7 +44,7 @@ pub(crate) struct MonitorArguments {
     #[arg(long, value_name = "FILE")]
     telemetry: Vec<PathBuf>,
 
-    /// Repeat until Ctrl-C, every so many seconds: the page is redrawn on a terminal, and a line each
+    /// Repeat until Ctrl-C, with this pause in seconds: the page is redrawn on a terminal, and a line is printed
     /// elsewhere.
     #[arg(long, value_name = "SECONDS", num_args = 0..=1, default_missing_value = "60",
         value_parser = clap::value_parser!(u64).range(1..))]

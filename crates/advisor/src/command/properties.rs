@@ -13,7 +13,7 @@ use tributary_partitioning::{KeyStrategy, path::PropertyPath};
 const MIN_USUAL_SHARE: f64 = 0.5;
 
 /// Properties that a message lists.
-const MAX_LISTED: usize = 8;
+const MAX_LISTED_PROPERTIES: usize = 8;
 
 /// The named properties, and the numbers of items that have them.
 pub(crate) struct NamedProperties {
@@ -120,7 +120,7 @@ impl NamedProperties {
             };
             (share < MIN_USUAL_SHARE).then(|| format!("{path} {:.0} % ({by})", share * 100.0))
         });
-        let rare: Vec<_> = rare.take(MAX_LISTED).collect();
+        let rare: Vec<_> = rare.take(MAX_LISTED_PROPERTIES).collect();
         (!rare.is_empty()).then(|| {
             format!(
                 "Only some of the items have these properties: {}. A request by one of them finds none of the \
@@ -150,8 +150,9 @@ impl NamedProperties {
             return format!("did you mean {near}?");
         }
         paths.sort_by_key(|path| std::cmp::Reverse(self.in_part(path)));
-        let list: Vec<_> = paths.iter().take(MAX_LISTED).map(ToString::to_string).collect();
-        let more = if paths.len() > MAX_LISTED { ", …" } else { "" };
+        let list: Vec<_> =
+            paths.iter().take(MAX_LISTED_PROPERTIES).map(ToString::to_string).collect();
+        let more = if paths.len() > MAX_LISTED_PROPERTIES { ", …" } else { "" };
         format!("they have {}{more}", list.join(", "))
     }
 }

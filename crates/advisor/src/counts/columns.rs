@@ -16,7 +16,7 @@ use twox_hash::XxHash64;
 
 use crate::sketch::hash;
 
-/// All parts of all candidates, each once, with the number of its property; and the properties.
+/// The parts of all candidates, each once with the number of its property, and the properties.
 #[derive(Debug, Default)]
 pub(crate) struct KeyColumns {
     parts: Vec<(KeyPart, PartUse, usize)>,
@@ -191,7 +191,7 @@ fn text_cell(text: &str, used: PartUse) -> KeyCell {
     KeyCell { hash: hash(text), length, state: KeyState::Value }
 }
 
-/// Returns the length of a value that is a level by itself, and its state.
+/// Returns the length of a value that is a level alone, and its state.
 fn alone(value: &KeyValue) -> (usize, KeyState) {
     match value {
         KeyValue::Undefined => (0, KeyState::Undefined),

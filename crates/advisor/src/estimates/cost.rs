@@ -215,7 +215,7 @@ fn named(visit: &FilterVisit) -> NamedLevels {
     }
 }
 
-/// Returns the filter of a drawn request that comes so many seconds before the newest item.
+/// Returns the filter of a drawn request that comes `earlier` seconds before the newest item.
 fn filter(kind: &RequestCounts, values: &[KeyValue], earlier: i64) -> Filter {
     let mut values = kind.drawn.iter().zip(values);
     let text = |seconds: i64| {

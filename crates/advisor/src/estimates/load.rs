@@ -185,7 +185,7 @@ impl<'a> PartitionLoads<'a> {
         let days_to_10_000_ru = busiest.zip(in_container).and_then(|(busiest, items_per_day)| {
             let days_to_double = model.n_items / items_per_day;
             let days = (PARTITION_REQUEST_UNITS / busiest - 1.0) * days_to_double;
-            // With a period in the key, next year's requests go to other partitions, but they are as many.
+            // With a period in the key, next year's requests go to other partitions, but their number grows the same.
             days.is_finite().then_some(days.max(0.0))
         });
         PartitionGrowth {

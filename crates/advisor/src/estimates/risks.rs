@@ -86,7 +86,7 @@ impl RiskBasis<'_> {
     }
 
     fn idle_throughput(&self, total: f64) -> f64 {
-        // Creates may come together at a time, though over all times they are spread.
+        // Creates may be concentrated at each time, though they are spread over all times.
         let creates = self.sum(|kind, _| kind.request.operation == RequestOperation::Create);
         let hotness = self.hotness.filter(|hotness| hotness.writes >= MIN_WINDOW_WRITES);
         let hot_creates = hotness.map_or(0.0, |hotness| hotness.share * creates / total.max(1.0));

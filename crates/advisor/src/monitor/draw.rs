@@ -57,7 +57,7 @@ const ENDING_PORTIONS: usize = 4;
 
 /// Attempts of a portion that the service throttles, after those of the SDK, and the first pause.
 const MAX_ATTEMPTS: u32 = 7;
-const FIRST_PAUSE: Duration = Duration::from_millis(500);
+const FIRST_RETRY_PAUSE: Duration = Duration::from_millis(500);
 
 /// The unit that is drawn at random.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -147,7 +147,7 @@ struct DrawRun<'a, W> {
     largest: u64,
     dearest_page: f64,
     dearest_item: f64,
-    /// Items, and what they have cost.
+    /// The items so far, and their costs.
     read: (f64, f64),
     write: W,
 }
@@ -319,7 +319,7 @@ impl<W: FnMut(SampleStep<'_>, &DrawnSample) -> io::Result<()>> DrawRun<'_, W> {
         cap: PortionCap,
         see: &mut impl FnMut(&Value),
     ) -> anyhow::Result<SamplePortion> {
-        let mut pause = FIRST_PAUSE;
+        let mut pause = FIRST_RETRY_PAUSE;
         let mut attempt = 1;
         loop {
             match self.attempt(query, range, cap, see).await {

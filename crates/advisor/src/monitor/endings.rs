@@ -43,7 +43,7 @@ pub(super) struct EndingSearch {
 pub(super) enum SearchStep {
     /// Try one ending of the length of the search.
     Try,
-    /// Take so many endings of this length.
+    /// Take this number of endings of this length.
     Take { length: u32, endings: u64 },
 }
 
@@ -136,14 +136,14 @@ mod tests {
     }
 
     proptest! {
-        /// Of items with random ids, however many, the search ends with about as many as are wanted.
+        /// For any number of items with random ids, the search ends with about the wanted number.
         #[test]
         fn a_search_finds_about_as_many_as_are_wanted(items in 100..3_000_000_000_u64, wanted in 10..5_000_u64) {
             let hex = endings("0123456789abcdef");
             let of = |length: u32| items / 16_u64.pow(length);
             let mut search = EndingSearch::new();
             let mut tries = 1;
-            // No ending reads more than are wanted.
+            // No ending reads more than the wanted items.
             let mut next = search.next(&hex, of(4).min(wanted), wanted);
             while next == SearchStep::Try {
                 tries += 1;
@@ -152,7 +152,7 @@ mod tests {
             prop_assert!(tries <= 9, "{tries}");
             let SearchStep::Take { length, endings: n } = next else { unreachable!() };
             let finds = n * items / 16_u64.pow(length);
-            // Beyond what is wanted, a few items are not read: too few to matter.
+            // A few items beyond the wanted number are not read: too few to matter.
             prop_assert!(finds <= 2 * wanted.max(MIN_ENDING_ITEMS), "{length} {n}: {finds} for {wanted}");
             prop_assert!(8 * finds >= wanted.min(items / 2), "{length} {n}: {finds} for {wanted}");
             let some = hex.some(length, n, 0);

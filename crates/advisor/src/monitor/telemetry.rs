@@ -60,7 +60,7 @@ pub enum TelemetryError {
 #[derive(Clone, Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RequestTelemetry {
-    /// The first time in it, as it is written.
+    /// The first time in it, as in its row.
     pub from: Option<String>,
     /// The last time in it.
     pub to: Option<String>,

@@ -1,4 +1,4 @@
-//! The metrics for people: a page, or a line.
+//! The metrics as text: a page, or a line.
 
 use std::fmt::{self, Write as _};
 

@@ -18,10 +18,10 @@ use tributary_partitioning::{KeyStrategy, KeyValue};
 const HASH_COUNT: u128 = 1 << 126;
 
 /// The width of the first window: about 60 items of a container of 1,000 million.
-const FIRST_WIDTH: u128 = HASH_COUNT >> 24;
+const FIRST_WINDOW_WIDTH: u128 = HASH_COUNT >> 24;
 
 /// The largest factor between the widths of two windows.
-const MAX_FACTOR: f64 = 8.0;
+const MAX_WIDTH_FACTOR: f64 = 8.0;
 
 /// A window of hashes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,7 +42,7 @@ pub(super) struct HashWindows {
 impl HashWindows {
     /// Creates windows from a hash on that depends on the seed.
     pub(super) fn new(seed: u128) -> Self {
-        Self { start: seed % HASH_COUNT, done: 0, kept: 0, width: FIRST_WIDTH }
+        Self { start: seed % HASH_COUNT, done: 0, kept: 0, width: FIRST_WINDOW_WIDTH }
     }
 
     /// Returns the next window, or `None` after the last.
@@ -59,7 +59,7 @@ impl HashWindows {
         if is_kept {
             self.kept += window.width;
         }
-        self.width = times(window.width, factor.clamp(1.0 / MAX_FACTOR, MAX_FACTOR));
+        self.width = times(window.width, factor.clamp(1.0 / MAX_WIDTH_FACTOR, MAX_WIDTH_FACTOR));
     }
 
     /// Returns the share of all hashes whose window was kept.
@@ -131,7 +131,7 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Each hash is in one window, whatever the widths.
+        /// Each hash is in one window, for any widths.
         #[test]
         fn windows_cover_all_hashes_once(seed: u128, factors in prop::collection::vec(0.0..9.0_f64, 1..40), kept: bool) {
             let mut windows = HashWindows::new(seed);

@@ -18,7 +18,7 @@ fn proposed(items: &[SampleItem], requests: &[RequestKind]) -> Vec<String> {
     proposed.iter().map(ToString::to_string).collect()
 }
 
-/// Readings of 150 devices, with properties that are no key.
+/// Returns readings of 150 devices, with properties that are no key.
 fn readings() -> Vec<SampleItem> {
     let reading = |n: u32| {
         item(json!({

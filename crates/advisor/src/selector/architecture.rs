@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::{DataCharacteristics, kinds::SMALL_GIGABYTES};
 
-/// Above this, with a high query load, the guide separates hot from warm data.
+/// The size above which, with a high query load, the guide separates hot from warm data.
 const HOT_WARM_GIGABYTES: f64 = 500.0;
 
 /// The guide's architectures.

@@ -16,7 +16,7 @@ const FEW_TENANTS: u64 = 100;
 
 /// The guide's numbers of buckets: 10 beside a period, 100 alone.
 const BUCKETS_OF_A_PERIOD: u32 = 10;
-const BUCKETS: u32 = 100;
+const BUCKETS_ALONE: u32 = 100;
 
 /// The key, with reasons.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -46,12 +46,12 @@ pub(super) fn decide(c: &DataCharacteristics) -> KeyDecision {
         return temporal(c);
     }
     if c.writes_heavily() == Some(true) && c.access.uniform == Some(true) {
-        let key = vec![vec![bucket(paths.entity.as_ref().unwrap_or(&paths.id), BUCKETS)]];
+        let key = vec![vec![bucket(paths.entity.as_ref().unwrap_or(&paths.id), BUCKETS_ALONE)]];
         return decision(
             StrategyKind::Synthetic,
             key,
             [format!(
-                "Writes are heavy and uniform: {BUCKETS} buckets spread them evenly (guide: \
+                "Writes are heavy and uniform: {BUCKETS_ALONE} buckets spread them evenly (guide: \
                  Dynamic Partition Strategy Selection, third rule)."
             )],
         );

@@ -80,28 +80,28 @@ fn is_small(c: &DataCharacteristics) -> Option<bool> {
 
 const POINT_READS: StatementRule =
     ("each request knows the id of its item", |c| c.access.by_id_only);
-const UNIFORM: StatementRule =
+const UNIFORM_ACCESS: StatementRule =
     ("each entity is asked for as often as any other", |c| c.access.uniform);
 const HEAVY_WRITES: StatementRule =
     ("writes are heavy, and few queries span items", DataCharacteristics::writes_heavily);
 const RECENT_FIRST: StatementRule =
     ("requests ask for recent items or for a time", |c| c.access.temporal);
-const ARCHIVED: StatementRule =
+const ARCHIVED_PERIODS: StatementRule =
     ("old periods are archived or deleted as a whole", |c| c.access.independent_periods);
 const ALL_TIMES: StatementRule = ("all times are asked for alike", |c| not(c.access.temporal));
 const HOT_PERIOD: StatementRule =
     ("heavy writes all go to the current period", DataCharacteristics::writes_heavily);
-const TENANTS: StatementRule =
+const ISOLATED_TENANTS: StatementRule =
     ("tenants are to be isolated", |c| c.tenants.count.map(|count| count > 0));
-const SKEWED: StatementRule = ("one tenant is much larger than the others", |c| {
+const SKEWED_TENANTS: StatementRule = ("one tenant is much larger than the others", |c| {
     c.tenants.largest_gigabytes.map(|size| size > LARGE_TENANT_GIGABYTES)
 });
-const ACROSS: StatementRule = ("queries often span tenants or categories", unknown);
-const LARGE: StatementRule =
+const CROSS_TENANT_QUERIES: StatementRule = ("queries often span tenants or categories", unknown);
+const LARGE_DATA: StatementRule =
     ("the data is large and needs a better distribution", |c| not(is_small(c)));
-const MIXED: StatementRule = ("requests take several paths to the same items", unknown);
-const SMALL: StatementRule = ("the data is small", is_small);
-const TARGETED: StatementRule =
+const MIXED_ACCESS: StatementRule = ("requests take several paths to the same items", unknown);
+const SMALL_DATA: StatementRule = ("the data is small", is_small);
+const TARGETED_QUERIES: StatementRule =
     ("queries are to find items by their properties", |c| not(c.access.by_id_only));
 
 impl StrategyKind {
@@ -121,14 +121,18 @@ impl StrategyKind {
 
     fn statements(self) -> (&'static [StatementRule], &'static [StatementRule]) {
         match self {
-            Self::ItemId => (&[POINT_READS, UNIFORM, HEAVY_WRITES], &[TARGETED]),
-            Self::EntityId => (&[HEAVY_WRITES, UNIFORM], &[RECENT_FIRST, ACROSS]),
-            Self::Time => (&[RECENT_FIRST, ARCHIVED], &[ALL_TIMES, HOT_PERIOD]),
-            Self::Hybrid => (&[LARGE, MIXED, RECENT_FIRST], &[SMALL, UNIFORM]),
-            Self::TimeAndHash => (&[HEAVY_WRITES, RECENT_FIRST], &[SMALL, TARGETED]),
-            Self::Tenant => (&[TENANTS], &[SKEWED, ACROSS]),
-            Self::Hierarchical => (&[TENANTS, SKEWED], &[ACROSS]),
-            Self::Synthetic => (&[HEAVY_WRITES, UNIFORM], &[TARGETED, SMALL]),
+            Self::ItemId => (&[POINT_READS, UNIFORM_ACCESS, HEAVY_WRITES], &[TARGETED_QUERIES]),
+            Self::EntityId => {
+                (&[HEAVY_WRITES, UNIFORM_ACCESS], &[RECENT_FIRST, CROSS_TENANT_QUERIES])
+            }
+            Self::Time => (&[RECENT_FIRST, ARCHIVED_PERIODS], &[ALL_TIMES, HOT_PERIOD]),
+            Self::Hybrid => {
+                (&[LARGE_DATA, MIXED_ACCESS, RECENT_FIRST], &[SMALL_DATA, UNIFORM_ACCESS])
+            }
+            Self::TimeAndHash => (&[HEAVY_WRITES, RECENT_FIRST], &[SMALL_DATA, TARGETED_QUERIES]),
+            Self::Tenant => (&[ISOLATED_TENANTS], &[SKEWED_TENANTS, CROSS_TENANT_QUERIES]),
+            Self::Hierarchical => (&[ISOLATED_TENANTS, SKEWED_TENANTS], &[CROSS_TENANT_QUERIES]),
+            Self::Synthetic => (&[HEAVY_WRITES, UNIFORM_ACCESS], &[TARGETED_QUERIES, SMALL_DATA]),
         }
     }
 

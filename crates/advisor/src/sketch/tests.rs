@@ -54,7 +54,7 @@ proptest! {
     }
 }
 
-/// The bound of the README: a key with more than 0.3 % of the data is found by its name, and its size is
+/// Checks the bound of the README: a key with more than 0.3 % of the data is found by its name, and its size is
 /// right to within 0.1 % of all, at any place.
 fn frequent_keys_are_found(
     tally: &KeyCounts<u64>,
@@ -65,8 +65,8 @@ fn frequent_keys_are_found(
         let rows = tally.rows();
         let row = rows.iter().find(|row| row.key == &key(k));
         prop_assert!(row.is_some(), "key {} with {} items is missing", k, n);
-        let found = row.map_or(0.0, |row| row.items) * float(100 + ITEM_SIZE);
-        let error = (found - float(n * (100 + ITEM_SIZE))).abs() / whole;
+        let found = row.map_or(0.0, |row| row.items) * float(100 + EXTRA_ITEM_BYTES);
+        let error = (found - float(n * (100 + EXTRA_ITEM_BYTES))).abs() / whole;
         prop_assert!(error < 0.001, "key {} with {} items: an error of {}", k, n, error);
     }
     Ok(())

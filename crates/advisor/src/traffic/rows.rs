@@ -75,7 +75,7 @@ pub(crate) fn read(
     mut from: impl BufRead,
     mut each: impl FnMut(TrafficRow),
 ) -> Result<(), TrafficError> {
-    // A byte-order mark, as the portal writes it.
+    // The byte-order mark of the portal.
     if from.fill_buf()?.starts_with(b"\xEF\xBB\xBF") {
         from.consume(3);
     }

@@ -41,7 +41,7 @@ fn a_pipe_is_read_like_a_file() {
     assert_eq!(items_of(&folder, two), 3_200);
 }
 
-/// The part of which keys are proposed is read ahead: what follows it is not lost.
+/// The part for the proposed keys is read ahead, and the rest after it is not lost.
 #[test]
 fn a_long_pipe_is_read_to_its_end() {
     let item = |n: u32| format!("{{\"id\": \"{n}\", \"text\": \"{}\"}}\n", "a".repeat(1 << 20));

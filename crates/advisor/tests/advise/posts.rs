@@ -12,7 +12,7 @@ pub(crate) const REQUESTS: &str = r#"{"kind": "posts of a user", "operation": "q
 {"kind": "create a post", "operation": "create", "filters": {"/userId": "?"}, "frequency": {"perDay": 200}}
 "#;
 
-/// 1,600 posts of 200 users, ten tags; user and tag are independent of each other. One user writes more than
+/// Returns 1,600 posts of 200 users, ten tags; user and tag are independent of each other. One user writes more than
 /// the others.
 pub(crate) fn items() -> String {
     let mut lines = String::new();

@@ -1,4 +1,4 @@
-//! Candidates are ranked by what the requests cost and by the risks, and the best is explained.
+//! Candidates are ranked by the costs of requests and risks, and the best is explained.
 
 use serde_json::Value;
 

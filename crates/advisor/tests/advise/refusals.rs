@@ -1,4 +1,4 @@
-//! Input that cannot be used is refused with the place and with what to write.
+//! Input that cannot be used is refused with its place and the remedy.
 
 use crate::posts;
 

@@ -1,4 +1,4 @@
-//! A folder with files, and what the binary says to them.
+//! A folder with files, and the output of the binary for them.
 
 use std::{
     fs,

@@ -51,7 +51,7 @@ fn a_year_of_traffic_is_advice_without_requests() {
     assert!(output.out.starts_with(&again.out), "{}\n{}", output.out, again.out);
 }
 
-/// A query that was measured cannot be misspelt: what it filters by may be gone.
+/// A measured query cannot be misspelt: its property may be gone.
 #[test]
 fn a_measured_query_by_a_property_that_no_item_has_is_told_and_not_refused() {
     let texts = TEXTS.replace("c.tag = @tag", "c.deleted = @deleted");
@@ -83,7 +83,7 @@ fn a_measured_query_by_a_property_that_no_item_has_is_told_and_not_refused() {
     assert!(refused.code == 2 && refused.err.contains("no item has /deleted"), "{}", refused.err);
 }
 
-/// A text with OR counts as a scan; the export says what its queries were charged.
+/// A text with OR counts as a scan. The export has the charges of its queries.
 #[test]
 fn charges_are_compared_with_the_estimates() {
     let export = EXPORT.replace("Query,posts,12000,60000", "Query,posts,12000,36000");

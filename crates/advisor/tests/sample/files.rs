@@ -5,11 +5,11 @@ use std::{fs, process::Stdio, time::Duration};
 use tokio::process::Command;
 use tributary_local::cosmos::RequestKind;
 
-use crate::world::{ContainerModel, order};
+use crate::world::{ContainerWorld, order};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_file_that_is_there_is_replaced_by_force_alone() {
-    let world = ContainerModel::new(vec![order(1, "ann")]).await;
+    let world = ContainerWorld::new(vec![order(1, "ann")]).await;
     fs::write(world.path("items.jsonl"), "mine").unwrap();
     let output = world.sample(&["--output", "items.jsonl"]).await;
     assert_eq!(output.code, 2, "{output:?}");
@@ -23,7 +23,7 @@ async fn a_file_that_is_there_is_replaced_by_force_alone() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_file_that_comes_meanwhile_stays_as_it_is() {
-    let world = ContainerModel::new(vec![order(1, "ann")]).await;
+    let world = ContainerWorld::new(vec![order(1, "ann")]).await;
     let mut query = world.endpoint.hold(RequestKind::Query, "orders");
     let output = world.sample(&["--output", "items.jsonl"]);
     let other = async {
@@ -39,7 +39,7 @@ async fn a_file_that_comes_meanwhile_stays_as_it_is() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_interrupted_sample_leaves_no_file() {
-    let world = ContainerModel::new(vec![order(1, "ann")]).await;
+    let world = ContainerWorld::new(vec![order(1, "ann")]).await;
     let mut query = world.endpoint.hold(RequestKind::Query, "orders");
     let mut command =
         world.command(&["sample", "--container", "orders", "--output", "items.jsonl"]);
@@ -56,7 +56,7 @@ async fn an_interrupted_sample_leaves_no_file() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn items_go_to_stdout_and_what_is_said_to_stderr() {
-    let world = ContainerModel::new((0..5).map(|n| order(n, "ann")).collect()).await;
+    let world = ContainerWorld::new((0..5).map(|n| order(n, "ann")).collect()).await;
     let output = world.sample(&["--output", "-"]).await;
     assert_eq!(output.code, 0, "{output:?}");
     assert_eq!(output.out.lines().filter(|line| line.starts_with('{')).count(), 5, "{output:?}");
@@ -67,7 +67,7 @@ async fn items_go_to_stdout_and_what_is_said_to_stderr() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_cannot_be_used_is_said_in_a_sentence() {
-    let world = ContainerModel::new(Vec::new()).await;
+    let world = ContainerWorld::new(Vec::new()).await;
     let url = world.server.url();
     for (arguments, sentence) in [
         (&["--container", "none", "--output", "a"][..], "there is no container `none`"),

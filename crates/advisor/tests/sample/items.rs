@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-use crate::world::{ContainerModel, by_customer, number_after, order, random};
+use crate::world::{ContainerWorld, by_customer, number_after, order, random};
 
-/// One customer has 80 % of the orders.
+/// Returns orders of which one customer has 80 %.
 fn orders() -> Vec<Value> {
     let customer = |n: u64| match random(n) {
         many if many < 0.8 => "contoso".to_owned(),
@@ -15,7 +15,7 @@ fn orders() -> Vec<Value> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn items_are_drawn_across_the_container() {
-    let world = ContainerModel::new(orders()).await;
+    let world = ContainerWorld::new(orders()).await;
     let output = world
         .sample(&["--output", "items.jsonl", "--draw", "items", "--max-request-units", "250"])
         .await;
@@ -35,7 +35,7 @@ async fn ids_that_end_alike_are_refused() {
     for order in &mut orders {
         order["id"] = format!("{}-x", order["id"].as_str().unwrap()).into();
     }
-    let world = ContainerModel::new(orders).await;
+    let world = ContainerWorld::new(orders).await;
     let output = world.sample(&["--output", "items.jsonl", "--draw", "items"]).await;
     assert_eq!(output.code, 2, "{output:?}");
     assert!(output.err.contains("the ids end in the same character"), "{output:?}");

@@ -4,9 +4,9 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::world::{ContainerModel, by_customer, number_after, order, random};
+use crate::world::{ContainerWorld, by_customer, number_after, order, random};
 
-/// Orders of customers. The first customers have most.
+/// Returns orders of customers. The first customers have most.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a small count")]
 fn skewed(n: u64) -> Vec<Value> {
     let customer = |n| ((500_f64).powf(random(n)) - 1.0) as u64;
@@ -16,7 +16,7 @@ fn skewed(n: u64) -> Vec<Value> {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_sample_gives_the_first_key_of_the_whole() {
     let orders = skewed(2_500);
-    let world = ContainerModel::new(orders.clone()).await;
+    let world = ContainerWorld::new(orders.clone()).await;
     let requests = [
         json!({"kind": "orders of a customer", "operation": "query", "filters": {"/customerId": "?"}, "limit": 20, "orderBy": "/createdAt desc", "frequency": {"perDay": 300_000}}),
         json!({"kind": "read", "operation": "read", "filters": {"/id": "?", "/customerId": "?"}, "frequency": {"perDay": 400_000}}),
@@ -35,7 +35,7 @@ async fn a_sample_gives_the_first_key_of_the_whole() {
     assert!((300..1_500).contains(&drawn.len()), "{} items: {output:?}", drawn.len());
     let all = number_after(&output.out, "--items-in-container ");
     assert!((1_700.0..3_600.0).contains(&all), "{all} for 2,500: {output:?}");
-    let next = ContainerModel::next(&output);
+    let next = ContainerWorld::next(&output);
     let mut next: Vec<&str> = next.iter().map(String::as_str).collect();
     assert!(output.out.contains("--sampled keys") && output.out.contains("--current /customerId"));
     let page = world.run(&next).await;
@@ -56,7 +56,7 @@ async fn a_sample_gives_the_first_key_of_the_whole() {
 async fn a_key_is_whole_or_not_there() {
     let orders = skewed(1_200);
     let whole = by_customer(&orders);
-    let world = ContainerModel::new(orders).await;
+    let world = ContainerWorld::new(orders).await;
     for seed in ["1", "2", "3", "4", "5", "6"] {
         let arguments = ["--output", "items.jsonl", "--force", "--max-request-units", "150"];
         let output = world.sample(&[&arguments[..], &["--seed", seed]].concat()).await;
@@ -77,7 +77,7 @@ async fn a_sample_costs_at_most_its_request_units_as_the_store_counts_them() {
     for (n, order) in orders.iter_mut().enumerate() {
         order["x"] = "x".repeat(if n % 10 == 0 { 4_000 } else { 100 }).into();
     }
-    let world = ContainerModel::new(orders).await;
+    let world = ContainerWorld::new(orders).await;
     world.charged();
     for draw in ["keys", "items"] {
         for most in [40.0, 120.0, 360.0_f64] {
@@ -102,7 +102,7 @@ async fn a_sample_costs_at_most_its_request_units_as_the_store_counts_them() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_same_seed_draws_the_same_keys_and_another_seed_others() {
-    let world = ContainerModel::new(skewed(600)).await;
+    let world = ContainerWorld::new(skewed(600)).await;
     let mut drawn = Vec::new();
     for (file, seed) in [("a", "1"), ("b", "1"), ("c", "2")] {
         let output =
@@ -119,7 +119,7 @@ async fn the_same_seed_draws_the_same_keys_and_another_seed_others() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_small_container_is_drawn_whole() {
-    let world = ContainerModel::new(skewed(60)).await;
+    let world = ContainerWorld::new(skewed(60)).await;
     let output = world.sample(&["--output", "items.jsonl"]).await;
     assert_eq!(output.code, 0, "{output:?}");
     assert_eq!(world.items("items.jsonl").len(), 60);
@@ -137,7 +137,7 @@ async fn of_a_hierarchical_key_whole_values_of_the_first_level_are_drawn() {
         order["tenantId"] = tenant(n).into();
         order
     });
-    let world = ContainerModel::with(&["/tenantId", "/customerId"], orders.collect(), None).await;
+    let world = ContainerWorld::with(&["/tenantId", "/customerId"], orders.collect(), None).await;
     let output = world
         .sample(&["--output", "items.jsonl", "--max-request-units", "150", "--seed", "3"])
         .await;

@@ -9,9 +9,9 @@ use tributary_local::{
     cosmos::{Fault, RequestKind},
 };
 
-use crate::world::{ContainerModel, by_customer, order};
+use crate::world::{ContainerWorld, by_customer, order};
 
-/// Four orders of each of 100 customers, and so many of one more.
+/// Returns four orders of each of 100 customers, and `items` of one more.
 fn with_giant(items: u64) -> Vec<Value> {
     let small = (0..400).map(|n| order(n, &format!("customer-{}", n % 100)));
     small.chain((400..400 + items).map(|n| order(n, "contoso"))).collect()
@@ -19,7 +19,7 @@ fn with_giant(items: u64) -> Vec<Value> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_empty_container_is_said_to_be_empty() {
-    let world = ContainerModel::new(Vec::new()).await;
+    let world = ContainerWorld::new(Vec::new()).await;
     for draw in ["keys", "items"] {
         let output = world.sample(&["--output", "items.jsonl", "--draw", draw]).await;
         assert_eq!(output.code, 2, "{output:?}");
@@ -30,7 +30,7 @@ async fn an_empty_container_is_said_to_be_empty() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_key_that_is_too_large_is_missing_and_named() {
-    let world = ContainerModel::new(with_giant(1_000)).await;
+    let world = ContainerWorld::new(with_giant(1_000)).await;
     let mut times_missing = 0;
     for seed in 0..6 {
         let seed = seed.to_string();
@@ -50,7 +50,7 @@ async fn a_key_that_is_too_large_is_missing_and_named() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_container_of_one_giant_key_gives_no_sample() {
     let orders = (0..1_000).map(|n| order(n, "contoso")).collect();
-    let world = ContainerModel::new(orders).await;
+    let world = ContainerWorld::new(orders).await;
     world.charged();
     let output = world.sample(&["--output", "items.jsonl", "--max-request-units", "150"]).await;
     assert_eq!(output.code, 2, "{output:?}");
@@ -62,7 +62,7 @@ async fn a_container_of_one_giant_key_gives_no_sample() {
 /// In the middle of a key, for longer than the SDK retries: the window is read anew.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_throttled_store_is_waited_for_and_gives_each_item_once() {
-    let world = ContainerModel::new((0..300).map(|n| order(n, "contoso")).collect()).await;
+    let world = ContainerWorld::new((0..300).map(|n| order(n, "contoso")).collect()).await;
     world.endpoint.take_requests();
     let sample = world.sample(&["--output", "items.jsonl"]);
     let throttled = async {
@@ -90,7 +90,7 @@ async fn a_throttled_store_is_waited_for_and_gives_each_item_once() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_partition_that_splits_meanwhile_gives_each_item_once() {
     let chaos = Chaos::new("split=20".parse().unwrap(), 7);
-    let world = ContainerModel::with(&["/customerId"], with_giant(0), Some(chaos)).await;
+    let world = ContainerWorld::with(&["/customerId"], with_giant(0), Some(chaos)).await;
     let container = world.container().await;
     let partitions = async || {
         let options = ReadFeedRangesOptions::default().with_force_refresh(true);
@@ -140,7 +140,7 @@ async fn odd_items_stop_nothing() {
         json!({"id": "long", "customerId": "y".repeat(1_500), "line": "one\ntwo\u{2028}three"}),
         json!({"id": "deep", "customerId": "deep", "deep": deep}),
     ]);
-    let world = ContainerModel::new(orders).await;
+    let world = ContainerWorld::new(orders).await;
     let output = world.sample(&["--output", "items.jsonl"]).await;
     assert_eq!(output.code, 0, "{output:?}");
     assert_eq!(world.items("items.jsonl").len(), 405, "{output:?}");

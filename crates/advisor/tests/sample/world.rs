@@ -1,4 +1,4 @@
-//! An account with a container, and what the binary says of it.
+//! An account with a container, and the output of the binary for it.
 
 use std::{
     collections::BTreeMap,
@@ -18,7 +18,7 @@ use tributary_local::{
 };
 
 /// The container `orders`, by default by customer.
-pub(crate) struct ContainerModel {
+pub(crate) struct ContainerWorld {
     pub(crate) server: RunningServer,
     pub(crate) endpoint: CosmosEndpoint,
     folder: PathBuf,
@@ -32,7 +32,7 @@ pub(crate) struct CommandOutput {
     pub(crate) err: String,
 }
 
-/// A number between 0 and 1 that only depends on `n`.
+/// Returns a number between 0 and 1 that only depends on `n`.
 pub(crate) fn random(n: u64) -> f64 {
     let mixed = n.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     let mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -48,7 +48,7 @@ pub(crate) fn order(n: u64, customer: &str) -> Value {
     })
 }
 
-impl ContainerModel {
+impl ContainerWorld {
     pub(crate) async fn new(orders: Vec<Value>) -> Self {
         Self::with(&["/customerId"], orders, None).await
     }
@@ -114,7 +114,7 @@ impl ContainerModel {
         self.folder.join(name)
     }
 
-    /// The names of the files that are there.
+    /// Returns the names of the files in the folder.
     pub(crate) fn files(&self) -> Vec<String> {
         let files = fs::read_dir(&self.folder).unwrap();
         files.map(|file| file.unwrap().file_name().into_string().unwrap()).collect()
@@ -132,7 +132,7 @@ impl ContainerModel {
         answers.map(|answer| answer.request_units).sum()
     }
 
-    /// The arguments of the `advise` that a sample says to run next.
+    /// Returns the arguments of the `advise` that the output of a sample names.
     pub(crate) fn next(output: &CommandOutput) -> Vec<String> {
         let line =
             output.out.lines().find(|line| line.contains("tributary-partition advise")).unwrap();
@@ -140,7 +140,7 @@ impl ContainerModel {
     }
 }
 
-impl Drop for ContainerModel {
+impl Drop for ContainerWorld {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.folder);
     }
@@ -170,7 +170,7 @@ pub(crate) fn by_customer(items: &[Value]) -> BTreeMap<String, usize> {
     found
 }
 
-/// A number that follows a word of what was said.
+/// Returns the number after a word of the output.
 pub(crate) fn number_after(text: &str, word: &str) -> f64 {
     let (_, rest) = text.split_once(word).unwrap_or_else(|| panic!("{word} in {text}"));
     let end =

@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::world::{ContainerModel, query, second, warnings};
+use crate::world::{ValidationWorld, query, second, warnings};
 
-/// 2,000 documents of 200 categories, of a day.
+/// Returns 2,000 documents of 200 categories, of a day.
 fn documents() -> impl Iterator<Item = Value> {
     (0..2_000_u64).map(|n| {
         json!({
@@ -14,8 +14,8 @@ fn documents() -> impl Iterator<Item = Value> {
     })
 }
 
-fn documents_with_requests() -> ContainerModel {
-    ContainerModel::of(documents())
+fn documents_with_requests() -> ValidationWorld {
+    ValidationWorld::of(documents())
         .time("/createdDate")
         .with(query("documents of a category", json!({"/category": "?"}), 5_000))
         .with(json!({"kind": "create", "operation": "create", "frequency": {"perDay": 2_000}}))
@@ -40,10 +40,10 @@ fn one_item_a_partition_is_right_where_every_request_is_a_point_read() {
     let read = json!({
         "kind": "read", "operation": "read", "filters": {"/id": "?"}, "frequency": {"perDay": 9_000},
     });
-    let world = ContainerModel::of(documents()).time("/createdDate").with(read);
+    let world = ValidationWorld::of(documents()).time("/createdDate").with(read);
     assert_eq!(warnings(&world.report("/id")), [""; 0]);
     // Without requests the alignment is unknown.
-    assert_eq!(warnings(&ContainerModel::of(documents()).report("/id")), ["hyperfragmentation"]);
+    assert_eq!(warnings(&ValidationWorld::of(documents()).report("/id")), ["hyperfragmentation"]);
 }
 
 /// All current data in one partition, or in fifty by the hash of the id.
@@ -53,7 +53,7 @@ fn all_current_data_in_one_place_is_a_hot_partition() {
         let at = second(n / 10);
         json!({"id": format!("event-{n}"), "state": "current", "at": at, "payload": "p".repeat(200)})
     });
-    let world = ContainerModel::of(events)
+    let world = ValidationWorld::of(events)
         .time("/at")
         .with(json!({"kind": "write", "operation": "create", "frequency": {"perDay": 80_000_000}}));
     let bad = world.report("/state");
@@ -73,7 +73,7 @@ fn true_and_false_are_a_low_cardinality() {
     let users = (0..2_000_u64).map(|n| {
         json!({"id": format!("{n}"), "isActive": n % 3 == 0, "userId": format!("user-{}", n % 500)})
     });
-    let world = ContainerModel::of(users);
+    let world = ValidationWorld::of(users);
     assert_eq!(warnings(&world.report("/isActive")), ["low-cardinality"]);
     assert_eq!(warnings(&world.report("/userId")), [""; 0]);
 }
@@ -81,14 +81,14 @@ fn true_and_false_are_a_low_cardinality() {
 #[test]
 fn few_keys_are_only_noticed_where_no_limit_is_near() {
     let users = (0..2_000_u64).map(|n| json!({"id": format!("{n}"), "isActive": n % 3 == 0}));
-    let world = ContainerModel::of(users)
+    let world = ValidationWorld::of(users)
         .with(json!({"kind": "create", "operation": "create", "frequency": {"perDay": 10}}));
     let report = world.report("/isActive");
     assert_eq!(warnings(&report), [""; 0]);
     assert_eq!(report.findings[0].code, "low-cardinality");
 }
 
-/// Orders of 300 customers, each with the versions that its status had.
+/// Returns orders of 300 customers, each in the versions of its status.
 fn orders() -> impl Iterator<Item = Value> {
     (0..900_u64).flat_map(|n| {
         ["pending", "shipped", "delivered"].map(|status| {
@@ -102,7 +102,7 @@ fn orders() -> impl Iterator<Item = Value> {
 
 #[test]
 fn a_status_in_the_key_is_a_changing_key() {
-    let world = ContainerModel::of(orders()).time("/orderDate");
+    let world = ValidationWorld::of(orders()).time("/orderDate");
     let bad = world.report("/status+/customerId");
     assert_eq!(warnings(&bad), ["changing-key"]);
     assert_eq!((bad.estimates.keys.repeated_ids, bad.estimates.keys.changed_ids), (900, 900));
@@ -116,7 +116,7 @@ fn a_request_that_sets_a_part_of_the_key_tells_without_versions() {
         "kind": "ship", "operation": "patch", "filters": {"/id": "?", "/customerId": "?", "/status": "?"},
         "set": ["/status"], "frequency": {"perDay": 1_200},
     });
-    let world = ContainerModel::of(orders().step_by(3)).with(ship);
+    let world = ValidationWorld::of(orders().step_by(3)).with(ship);
     let bad = world.report("/customerId+/status");
     let found = bad.findings.iter().find(|finding| finding.code == "changing-key").unwrap();
     assert!(
@@ -133,19 +133,19 @@ fn items_of_several_partitions_with_one_id_are_not_versions_when_the_current_key
     let likes = (0..400_u64).map(|n| {
         json!({"id": format!("like-{}", n % 20), "postId": format!("post-{}", n / 2), "userId": n % 20})
     });
-    let mut world = ContainerModel::of(likes);
+    let mut world = ValidationWorld::of(likes);
     assert!(warnings(&world.report("/postId")).contains(&"changing-key"));
     world.options.current = Some("/postId".parse().unwrap());
     assert!(!warnings(&world.report("/postId")).contains(&"changing-key"));
 }
 
-/// An export of a container has no versions: what has an id of the store for each is several items.
+/// An export of a container has no versions: different ids of the store are different items.
 #[test]
 fn items_of_a_container_are_told_apart_by_the_id_that_the_store_gave() {
     let item = |rid: &str, status: &str, post: u64| json!({"id": "like-1", "_rid": rid, "postId": post, "status": status});
-    let several = ContainerModel::of((0..300).map(|n| item(&format!("rid-{n}"), "new", n)));
+    let several = ValidationWorld::of((0..300).map(|n| item(&format!("rid-{n}"), "new", n)));
     assert_eq!(several.report("/postId").estimates.keys.repeated_ids, 0);
-    let one = ContainerModel::of([item("rid", "new", 1), item("rid", "read", 1)]);
+    let one = ValidationWorld::of([item("rid", "new", 1), item("rid", "read", 1)]);
     assert_eq!(one.report("/postId").estimates.keys.changed_ids, 0);
     assert_eq!(one.report("/status").estimates.keys.changed_ids, 1);
 }
@@ -154,7 +154,7 @@ fn items_of_a_container_are_told_apart_by_the_id_that_the_store_gave() {
 #[test]
 fn a_small_sample_with_much_growth_is_no_alarm() {
     let items = (0..300).map(|n| json!({"id": format!("{n}"), "postId": n % 120}));
-    let mut world = ContainerModel::of(items)
+    let mut world = ValidationWorld::of(items)
         .with(query("of a post", json!({"/postId": "?"}), 300_000))
         .with(json!({"kind": "create", "operation": "create", "frequency": {"perDay": 50_000}}));
     assert_eq!(warnings(&world.report("/postId")), [""; 0]);
@@ -174,7 +174,7 @@ fn items_without_a_key_are_counted_by_what_they_lack() {
         18 => json!({"id": "1", "key": "k".repeat(2_049)}),
         _ => json!({"id": "1", "key": format!("{n}-soon")}),
     });
-    let world = ContainerModel::of(items);
+    let world = ValidationWorld::of(items);
     let keys = world.report("/key").estimates.keys;
     assert_eq!((keys.missing, keys.null, keys.not_scalar, keys.too_long), (10, 5, 3, 1));
     assert_eq!((keys.longest_bytes, keys.over_101_bytes), (2_049, 1));
@@ -197,7 +197,7 @@ fn a_transaction_over_two_partitions_is_named() {
     });
     let items =
         (0..600).map(|n| json!({"id": format!("{n}"), "postId": n % 200, "userId": n % 150}));
-    let world = ContainerModel::of(items).with(like);
+    let world = ValidationWorld::of(items).with(like);
     let good = world.report("/postId");
     assert_eq!(good.estimates.requests[0].transaction_fits, Some(true));
     assert_eq!(warnings(&good), [""; 0]);
@@ -208,11 +208,11 @@ fn a_transaction_over_two_partitions_is_named() {
 #[test]
 fn a_report_has_the_day_on_which_a_partition_is_full() {
     let items = (0..1_000).map(|n| json!({"id": format!("{n}"), "tenant": n % 10 / 9, "n": n}));
-    let mut world = ContainerModel::of(items);
+    let mut world = ValidationWorld::of(items);
     world.options.items_in_container = Some(100_000_000);
     world.options.items_per_day = Some(4_000_000.0);
     let report = world.report("/tenant");
-    // 900 of 1,000 items: nine tenths of the container and of what comes.
+    // 900 of 1,000 items: nine tenths of the container and of its growth.
     let bytes =
         report.estimates.by_bytes.largest * 100_000_000.0 * report.estimates.bytes as f64 / 1_000.0;
     crate::world::near(report.estimates.growth.largest_bytes, bytes, 1e-9);

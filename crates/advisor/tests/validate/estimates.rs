@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 use tributary_partition::report::{NamedLevels, RequestEstimates};
 
-use crate::world::{ContainerModel, near, query, second};
+use crate::world::{ValidationWorld, near, query, second};
 
-/// 1,200 posts: 40 users, some with more posts than others, over 30 days.
+/// Returns 1,200 posts: 40 users, some with more posts than others, over 30 days.
 fn posts() -> impl Iterator<Item = Value> {
     (0..1_200_u64).map(|n| {
         let user = if n % 4 == 0 { 0 } else { n % 40 };
@@ -17,7 +17,7 @@ fn posts() -> impl Iterator<Item = Value> {
 }
 
 fn cost(request: Value, candidate: &str, physical: u32) -> RequestEstimates {
-    let mut world = ContainerModel::of(posts()).with(request);
+    let mut world = ValidationWorld::of(posts()).with(request);
     world.options.physical_partitions = Some(physical);
     world.report(candidate).estimates.requests.remove(0)
 }
@@ -44,7 +44,7 @@ fn the_first_level_of_a_key_is_in_as_few_physical_partitions_as_its_data_needs()
     let by_user = |items_in_container: Option<u64>| {
         let mut request = query("posts", json!({"/userId": "?"}), 1);
         request["limit"] = json!(1);
-        let mut world = ContainerModel::of(posts()).with(request);
+        let mut world = ValidationWorld::of(posts()).with(request);
         world.options.items_in_container = items_in_container;
         let report = world.report("/userId,/id");
         assert_eq!(report.estimates.aligned, Some(1.0));
@@ -57,7 +57,7 @@ fn the_first_level_of_a_key_is_in_as_few_physical_partitions_as_its_data_needs()
     let (small, cross_partition, _) = by_user(None);
     assert_eq!((small.names, small.physical_partitions), (NamedLevels::FirstLevels, 1.0));
     assert_eq!(cross_partition, Some(0.0));
-    // A billion posts are 550 GB. A quarter of them are of user 0, and as many requests.
+    // A billion posts are 550 GB. User 0 has a quarter of the posts and of the requests.
     let (large, cross_partition, physical) = by_user(Some(1_000_000_000));
     assert_eq!(physical, 11.0);
     near(large.physical_partitions, 0.75 * 1.0 + 0.25 * 3.0, 0.15);
@@ -145,7 +145,7 @@ fn a_prefix_of_a_hierarchical_key_is_one_physical_partition() {
 #[test]
 fn a_class_of_values_has_partitions_of_its_own() {
     let classed = "/userId+/createdAt by month; by day where /userId is user-0";
-    let report = ContainerModel::of(posts()).time("/createdAt").report(classed);
+    let report = ValidationWorld::of(posts()).time("/createdAt").report(classed);
     // 30 days of one user, and a month of 30 others.
     assert_eq!(report.estimates.cardinality.value, 60.0);
     let last = |user: &str| {
@@ -163,7 +163,7 @@ fn writes_cost_by_size_and_by_the_index() {
     near(cost(write("delete"), "/userId", 1).request_units, 4.95 + 10.0 * 0.2, 1e-9);
     near(cost(write("replace"), "/userId", 1).request_units, 2.0 * 4.95 + 8.0 * 0.2, 1e-9);
     near(cost(write("patch"), "/userId", 1).request_units, 2.0 * 4.95 + 8.0 * 0.2 + 0.4, 1e-9);
-    let mut world = ContainerModel::of(posts()).with(write("create"));
+    let mut world = ValidationWorld::of(posts()).with(write("create"));
     world.options.indexing_policy =
         serde_json::from_value(json!({"excludedPaths": [{"path": "/*"}], "includedPaths": []}))
             .unwrap();
@@ -183,7 +183,7 @@ fn each_write_of_a_transaction_has_the_size_of_its_items() {
         {"operation": "replace", "filters": {"/type": "post"}, "set": ["/commentCount"]},
     ]);
     let comment = json!({"kind": "comment", "operation": "transaction", "filters": {"/postId": "?"}, "writes": writes});
-    let units = ContainerModel::of(items).with(comment).report("/postId").estimates.requests[0]
+    let units = ValidationWorld::of(items).with(comment).report("/postId").estimates.requests[0]
         .request_units;
     // The comment with five values; the new version of the post with its time and count.
     near(units, 4.95 + 10.0 * 0.2 + 9.4 + 8.0 * 0.2, 0.01);
@@ -201,7 +201,7 @@ fn an_aggregate_loads_all_that_it_sums_up() {
 
 #[test]
 fn the_share_of_requests_that_name_the_key_is_weighted_by_frequency() {
-    let world = ContainerModel::of(posts())
+    let world = ValidationWorld::of(posts())
         .with(query("posts", json!({"/userId": "?"}), 900))
         .with(query("newest", json!({}), 100))
         .with(json!({"kind": "create", "operation": "create", "frequency": {"perDay": 5_000}}));

@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::world::{ContainerModel, near, query};
+use crate::world::{ValidationWorld, near, query};
 
-/// 40,000 items of 35,602 keys: one has 4,000, another few but large items.
+/// Returns 40,000 items of 35,602 keys: one has 4,000, another few but large items.
 fn many_keys() -> Vec<Value> {
     (0..40_000_u64)
         .map(|n| match n % 20 {
@@ -22,7 +22,7 @@ fn the_few_large_keys_among_many_are_found() {
     let items = many_keys();
     let distinct: std::collections::HashSet<_> =
         items.iter().map(|item| item["key"].to_string()).collect();
-    let world = ContainerModel::of(items).with(query("of a key", json!({"/key": "?"}), 100));
+    let world = ValidationWorld::of(items).with(query("of a key", json!({"/key": "?"}), 100));
     let report = world.report("/key");
     assert!(!report.estimates.cardinality.exact);
     let n = distinct.len() as f64;
@@ -49,7 +49,7 @@ fn the_order_of_the_items_changes_no_number_that_matters() {
     let reversed: Vec<_> = ordered.iter().rev().cloned().collect();
     let mut shuffled = items.clone();
     shuffled.sort_by_key(|item| item["n"].as_u64().unwrap().wrapping_mul(0x9E37_79B9_7F4A_7C15));
-    let of = |items: Vec<Value>| ContainerModel::of(items).report("/key");
+    let of = |items: Vec<Value>| ValidationWorld::of(items).report("/key");
     let first = of(items);
     for other in [of(ordered), of(reversed), of(shuffled)] {
         assert_eq!(first.estimates.by_items.top[0].key, other.estimates.by_items.top[0].key);
@@ -63,6 +63,7 @@ fn the_order_of_the_items_changes_no_number_that_matters() {
 
 #[test]
 fn the_same_sample_gives_the_same_report() {
-    let report = || serde_json::to_string(&ContainerModel::of(many_keys()).report("/key")).unwrap();
+    let report =
+        || serde_json::to_string(&ValidationWorld::of(many_keys()).report("/key")).unwrap();
     assert_eq!(report(), report());
 }

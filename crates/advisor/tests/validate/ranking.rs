@@ -1,11 +1,11 @@
-//! Keys are ranked by what requests cost and what risks cost; of two that cost the same, the simpler is first.
+//! Keys are ranked by the costs of requests and of risks. Of two with the same costs, the simpler is first.
 
 use serde_json::{Value, json};
 use tributary_partition::advice::{RankedCandidate, rank};
 
-use crate::world::{ContainerModel, query, second};
+use crate::world::{ValidationWorld, query, second};
 
-/// 3,000 events of 600 users over 30 days, in two years.
+/// Returns 3,000 events of 600 users over 30 days, in two years.
 fn events() -> impl Iterator<Item = Value> {
     (0..3_000_u64).map(|n| {
         json!({
@@ -19,7 +19,7 @@ fn read(filters: Value, per_day: u32) -> Value {
     json!({"kind": "read", "operation": "read", "filters": filters, "frequency": {"perDay": per_day}})
 }
 
-fn ranked(world: &ContainerModel, candidates: &[&str]) -> Vec<RankedCandidate> {
+fn ranked(world: &ValidationWorld, candidates: &[&str]) -> Vec<RankedCandidate> {
     rank(candidates.iter().map(|candidate| world.report(candidate)).collect())
 }
 
@@ -30,7 +30,7 @@ fn keys(ranked: &[RankedCandidate]) -> Vec<String> {
 /// A second level makes a query of each point read: the share of fan-outs sinks, and the cost rises.
 #[test]
 fn a_dearer_key_does_not_win_by_a_smaller_share_of_fan_outs() {
-    let mut world = ContainerModel::of(events())
+    let mut world = ValidationWorld::of(events())
         .with(read(json!({"/id": "?"}), 900_000))
         .with(query("of a type", json!({"/type": "type-1"}), 1_000))
         .with(query("of a user", json!({"/userId": "?"}), 100_000));
@@ -42,7 +42,7 @@ fn a_dearer_key_does_not_win_by_a_smaller_share_of_fan_outs() {
 
 #[test]
 fn a_simpler_key_wins_a_tie_with_any_notices() {
-    let mut world = ContainerModel::of(events())
+    let mut world = ValidationWorld::of(events())
         .with(read(json!({"/id": "?"}), 900_000))
         .with(query("of a type", json!({"/type": "type-1"}), 10));
     world.options.physical_partitions = Some(8);
@@ -52,7 +52,7 @@ fn a_simpler_key_wins_a_tie_with_any_notices() {
 
 #[test]
 fn in_one_physical_partition_no_spread_costs_anything() {
-    let world = ContainerModel::of(events())
+    let world = ValidationWorld::of(events())
         .time("/at")
         .with(query("of a type", json!({"/type": "?"}), 20_000))
         .with(query("of a user", json!({"/userId": "?"}), 30_000));
@@ -66,7 +66,7 @@ fn in_one_physical_partition_no_spread_costs_anything() {
 #[test]
 fn risks_are_continuous() {
     let score = |fan_outs: u32| {
-        let mut world = ContainerModel::of(events())
+        let mut world = ValidationWorld::of(events())
             .with(query("of a type", json!({"/type": "type-1"}), fan_outs))
             .with(query("of a user", json!({"/userId": "?"}), 100_000));
         world.options.physical_partitions = Some(8);
@@ -77,11 +77,11 @@ fn risks_are_continuous() {
     assert!(above > below && above < below * 1.01, "{below} {above}");
 }
 
-/// Three keys over sixteen physical partitions: most of what is paid for is idle.
+/// Three keys over sixteen physical partitions: most of the throughput is idle.
 #[test]
 fn few_keys_over_many_physical_partitions_cost_what_stays_idle() {
     let mut world =
-        ContainerModel::of(events()).with(query("of a type", json!({"/type": "?"}), 40_000_000));
+        ValidationWorld::of(events()).with(query("of a type", json!({"/type": "?"}), 40_000_000));
     world.options.physical_partitions = Some(16);
     let standing = &ranked(&world, &["/type"])[0];
     // Five keys with a fifth of the load each: the throughput of 16 partitions is bought for the load of 3.2.

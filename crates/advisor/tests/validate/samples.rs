@@ -18,7 +18,7 @@ struct Data {
     candidates: &'static [&'static str],
 }
 
-/// A number between 0 and 1 that only depends on `n`.
+/// Returns a number between 0 and 1 that only depends on `n`.
 fn random(n: u64, of: u64) -> f64 {
     let mixed = (n ^ (of << 40)).wrapping_add(0x9E37_79B9_7F4A_7C15);
     let mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -31,7 +31,7 @@ fn below(n: u64, of: u64, most: u64) -> u64 {
     (random(n, of) * most as f64) as u64
 }
 
-/// One of `most`, of which the first is the most frequent, after a power law.
+/// Returns one of `most` numbers, of which the first is the most frequent, by a power law.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a small count")]
 fn skewed(n: u64, of: u64, most: u64) -> u64 {
     ((most as f64).powf(random(n, of)) - 1.0) as u64
@@ -271,13 +271,13 @@ impl Data {
         Advice::new(reports, &[], &question).unwrap()
     }
 
-    /// Of a container with as many items as the data set, in eight physical partitions.
+    /// Returns the advice for a container with the items of the data set, in eight physical partitions.
     fn advice(&self, items: &[Value]) -> Advice {
         self.advice_for(items, N, Some(8))
     }
 }
 
-/// Each item with this probability.
+/// Returns each item with this probability.
 fn drawn(items: &[Value], probability: f64) -> Vec<Value> {
     let items = items.iter().enumerate();
     let drawn = items.filter(|(n, _)| random(*n as u64, 30) < probability);
@@ -393,7 +393,7 @@ fn a_sample_that_is_too_small_does_not_decide() {
     assert!(data.advice_for(&data.items, 60_000, Some(8)).is_decided());
 }
 
-/// Of whole users, what a user has is known, and what a tag has is scaled.
+/// In a sample of whole users, the items of a user are known, and those of a tag are scaled.
 #[test]
 fn a_group_within_whole_keys_is_complete_and_one_over_several_is_not() {
     let items = items(

@@ -2,18 +2,18 @@
 
 use serde_json::{Value, json};
 
-use crate::world::{ContainerModel, near, query, second};
+use crate::world::{ValidationWorld, near, query, second};
 
-/// 2,000 events of 20 users over 23 days.
+/// Returns 2,000 events of 20 users over 23 days.
 fn events() -> Vec<Value> {
     (0..2_000_u64)
         .map(|n| json!({"id": format!("{n}"), "userId": n % 20, "at": second(n * 1_000)}))
         .collect()
 }
 
-fn of_the_last_days(items: Vec<Value>) -> ContainerModel {
+fn of_the_last_days(items: Vec<Value>) -> ValidationWorld {
     let last = json!({"/userId": "?", "/at": {"last": "7 days"}});
-    ContainerModel::of(items).time("/at").with(query("recent", last, 1_000))
+    ValidationWorld::of(items).time("/at").with(query("recent", last, 1_000))
 }
 
 #[test]
@@ -61,7 +61,7 @@ fn no_honest_time_is_left_out() {
 #[test]
 fn the_service_s_time_is_not_believed_after_an_import() {
     let with_ts = |seconds: u64| {
-        ContainerModel::of(events().into_iter().enumerate().map(move |(n, mut item)| {
+        ValidationWorld::of(events().into_iter().enumerate().map(move |(n, mut item)| {
             item["_ts"] = json!(1_780_000_000 + n as u64 * seconds / 2_000);
             item
         }))

@@ -5,15 +5,15 @@ use tributary_partition::{
     CandidateReport, RequestKind, ValidationOptions, report::Severity, validate,
 };
 
-/// A sample and what is known beside it.
+/// A sample and its options.
 #[derive(Default)]
-pub(crate) struct ContainerModel {
+pub(crate) struct ValidationWorld {
     items: String,
     requests: Vec<RequestKind>,
     pub(crate) options: ValidationOptions,
 }
 
-impl ContainerModel {
+impl ValidationWorld {
     pub(crate) fn of(items: impl IntoIterator<Item = Value>) -> Self {
         let items = items.into_iter().map(|item| item.to_string() + "\n").collect();
         Self { items, ..Self::default() }
@@ -37,7 +37,7 @@ impl ContainerModel {
     }
 }
 
-/// The names of the warnings.
+/// Returns the names of the warnings.
 pub(crate) fn warnings(report: &CandidateReport) -> Vec<&str> {
     let is_warning = |severity| severity == Severity::Warning;
     report.findings.iter().filter(|f| is_warning(f.severity)).map(|f| f.code).collect()
@@ -48,14 +48,14 @@ pub(crate) fn near(measured: f64, expected: f64, error: f64) {
     assert!((measured - expected).abs() <= error * expected.abs(), "{measured} for {expected}");
 }
 
-/// The time of the nth second of November 2026.
+/// Returns the time of the nth second of November 2026.
 pub(crate) fn second(n: u64) -> String {
     let day = n / 86_400 % 30 + 1;
     let rest = n % 86_400;
     format!("2026-11-{day:02}T{:02}:{:02}:{:02}Z", rest / 3_600, rest / 60 % 60, rest % 60)
 }
 
-/// A query that comes so often.
+/// Returns a query with this frequency.
 pub(crate) fn query(kind: &str, filters: Value, per_day: u32) -> Value {
     json!({"kind": kind, "operation": "query", "filters": filters, "frequency": {"perDay": per_day}})
 }

@@ -6,10 +6,10 @@ use custom_handler::{
 use proptest::prelude::*;
 use serde_json::json;
 
-use crate::world::{App, Reply, encoded};
+use crate::world::{AppReply, TestApp, encoded};
 
-fn app() -> App {
-    App::new(
+fn app() -> TestApp {
+    TestApp::new(
         CustomHandler::new()
             .trigger("Changes", async |_: Documents, _: Option<RetryContext>| {})
             .trigger("Nightly", async |_: TimerInfo, _: InvocationId| {})
@@ -18,8 +18,8 @@ fn app() -> App {
     )
 }
 
-/// A success is a whole answer; a failure says why.
-fn check(reply: &Reply) {
+/// Checks that a success is a whole answer, and that a failure has a reason.
+fn check(reply: &AppReply) {
     if reply.status.is_success() {
         reply.answer();
     } else {

@@ -5,12 +5,12 @@ use custom_handler::{CustomHandler, Documents, InvocationOutcome, MAX_BODY_BYTES
 use futures::stream;
 use serde_json::json;
 
-use crate::world::{App, encoded};
+use crate::world::{TestApp, encoded};
 
 const MIB: usize = 1024 * 1024;
 
-fn counting_app() -> App {
-    App::new(CustomHandler::new().trigger("Changes", async |documents: Documents| {
+fn counting_app() -> TestApp {
+    TestApp::new(CustomHandler::new().trigger("Changes", async |documents: Documents| {
         let n_bytes: usize = documents.0.iter().map(|document| document.raw().len()).sum();
         InvocationOutcome::new().output("counts", json!([documents.0.len(), n_bytes]))
     }))

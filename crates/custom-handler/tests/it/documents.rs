@@ -4,7 +4,7 @@ use custom_handler::{CustomHandler, Document, Documents};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::world::{App, encoded};
+use crate::world::{TestApp, encoded};
 
 /// Captured from the shape that the host gives to a batch: JSON in a string in a string.
 const ENCODED_TWICE: &str = r#"{
@@ -22,13 +22,13 @@ const ENCODED_TWICE: &str = r#"{
 
 #[tokio::test]
 async fn documents_encoded_twice_are_read() {
-    let reply = App::echoing_documents().invoke("Changes", ENCODED_TWICE).await;
+    let reply = TestApp::echoing_documents().invoke("Changes", ENCODED_TWICE).await;
     assert_eq!(reply.output("raw"), json!([r#"{"id":"p1","title":"a \"b\"","_lsn":7}"#]));
 }
 
 #[tokio::test]
 async fn every_encoding_gives_the_same_documents_in_order() {
-    let app = App::echoing_documents();
+    let app = TestApp::echoing_documents();
     let batch = r#"[{"id":"b"},{"id":"a"},{"id":"c"}]"#;
     let plain: Value = serde_json::from_str(batch).unwrap();
     let expected = json!([r#"{"id":"b"}"#, r#"{"id":"a"}"#, r#"{"id":"c"}"#]);
@@ -39,7 +39,7 @@ async fn every_encoding_gives_the_same_documents_in_order() {
 
 #[tokio::test]
 async fn escapes_and_unicode_survive_every_encoding() {
-    let app = App::echoing_documents();
+    let app = TestApp::echoing_documents();
     let text =
         "quote \" backslash \\ slash / newline \n tab \t nul \u{0} é 漢字 😀 \u{2028} \\u0041";
     let batch = json!([{"id": text}]).to_string();
@@ -56,7 +56,7 @@ async fn escapes_and_unicode_survive_every_encoding() {
 
 #[tokio::test]
 async fn a_document_keeps_its_text_as_the_host_wrote_it() {
-    let app = App::echoing_documents();
+    let app = TestApp::echoing_documents();
     let document =
         r#"{"n":1E+20,"big":12345678901234567890123,"t":"2026-05-01T12:00:00.12Z","n":2}"#;
     let reply = app.changes(&json!(encoded(&format!("[ {document} ]")))).await;
@@ -65,7 +65,7 @@ async fn a_document_keeps_its_text_as_the_host_wrote_it() {
 
 #[tokio::test]
 async fn a_document_that_is_no_object_reaches_the_handler_for_the_dead_letters() {
-    let app = App::echoing_documents();
+    let app = TestApp::echoing_documents();
     let deep = format!("{}{}", "[".repeat(5_000), "]".repeat(5_000));
     let lone_surrogate = r#""\ud800""#;
     let batch = format!(r#"[null, 7, "text", {lone_surrogate}, {deep}]"#);
@@ -79,21 +79,22 @@ async fn one_bad_document_does_not_fail_the_others() {
     struct Item {
         id: String,
     }
-    let app = App::new(CustomHandler::new().trigger("Changes", async |documents: Documents| {
-        let ids = |document: &Document| match document.parse::<Item>() {
-            Ok(item) => json!(item.id),
-            Err(_) => json!({ "dead": document.raw() }),
-        };
-        let ids: Vec<Value> = documents.0.iter().map(ids).collect();
-        custom_handler::InvocationOutcome::new().output("ids", ids)
-    }));
+    let app =
+        TestApp::new(CustomHandler::new().trigger("Changes", async |documents: Documents| {
+            let ids = |document: &Document| match document.parse::<Item>() {
+                Ok(item) => json!(item.id),
+                Err(_) => json!({ "dead": document.raw() }),
+            };
+            let ids: Vec<Value> = documents.0.iter().map(ids).collect();
+            custom_handler::InvocationOutcome::new().output("ids", ids)
+        }));
     let reply = app.changes(&json!([{"id": "a"}, {"id": 2}, {"id": "c"}])).await;
     assert_eq!(reply.output("ids"), json!(["a", {"dead": r#"{"id":2}"#}, "c"]));
 }
 
 #[tokio::test]
 async fn an_empty_batch_is_a_batch() {
-    let app = App::echoing_documents();
+    let app = TestApp::echoing_documents();
     for data in [json!([]), json!("[]"), json!("\"[]\""), json!("\" [ ] \"")] {
         assert_eq!(app.changes(&data).await.output("raw"), json!([]), "{data}");
     }
@@ -101,14 +102,14 @@ async fn an_empty_batch_is_a_batch() {
 
 #[tokio::test]
 async fn the_name_of_the_binding_does_not_matter() {
-    let app = App::echoing_documents();
+    let app = TestApp::echoing_documents();
     let reply = app.invoke("Changes", r#"{"Data":{"\u00fcber-input":[1]}}"#).await;
     assert_eq!(reply.output("raw"), json!(["1"]));
 }
 
 #[tokio::test]
 async fn data_that_is_no_array_fails_without_a_quotation() {
-    let app = App::echoing_documents();
+    let app = TestApp::echoing_documents();
     let secret = "se-cr-et";
     let thrice = encoded(&encoded(&encoded("[]")));
     for data in [

@@ -38,7 +38,7 @@ fn router() -> Router {
     app().into_router().unwrap()
 }
 
-/// A body in pieces, and how many of them were read.
+/// Returns a body in pieces, and the number of pieces that were read.
 fn counted(pieces: usize) -> (Body, Arc<AtomicUsize>) {
     let read = Arc::new(AtomicUsize::new(0));
     let count = read.clone();

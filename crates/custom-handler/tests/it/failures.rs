@@ -3,10 +3,10 @@
 use custom_handler::{CustomHandler, Documents};
 use serde_json::json;
 
-use crate::world::App;
+use crate::world::TestApp;
 
-fn app() -> App {
-    App::new(
+fn app() -> TestApp {
+    TestApp::new(
         CustomHandler::new()
             .trigger("Changes", async |_: Documents| {})
             .trigger("Fails", async || Err::<(), _>("the store is away"))
@@ -81,7 +81,7 @@ async fn a_panic_fails_its_own_invocation_only() {
 async fn a_function_that_is_not_registered_is_never_a_success() {
     let reply = app().invoke("Unknown", r#"{"Data":{}}"#).await;
     assert_eq!(reply.status, 404);
-    // The host uses the name as it is registered.
+    // The host uses the registered name.
     let reply = app().invoke("changes", r#"{"Data":{"x":[]}}"#).await;
     assert_eq!(reply.status, 404);
 }

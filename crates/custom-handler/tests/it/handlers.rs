@@ -10,7 +10,7 @@ use custom_handler::{
 };
 use serde_json::json;
 
-use crate::world::{App, ID};
+use crate::world::{ID, TestApp};
 
 const BODY: &str =
     r#"{"Data":{"x":[]},"Metadata":{"sys":{"MethodName":"F","UtcNow":"","RandGuid":""}}}"#;
@@ -25,7 +25,7 @@ async fn a_handler_takes_up_to_four_arguments() {
     ) -> InvocationOutcome {
         InvocationOutcome::new().return_value(json!([d.0.len(), r.is_none(), i.0, s.method_name]))
     }
-    let app = App::new(
+    let app = TestApp::new(
         CustomHandler::new()
             .trigger("None", async || InvocationOutcome::new().return_value(0))
             .trigger("Two", async |d: Documents, i: InvocationId| {
@@ -43,7 +43,7 @@ async fn a_handler_takes_up_to_four_arguments() {
 
 #[tokio::test]
 async fn every_kind_of_result_is_an_answer() {
-    let app = App::new(
+    let app = TestApp::new(
         CustomHandler::new()
             .trigger("Unit", async || ())
             .trigger("Outcome", async || {
@@ -72,7 +72,7 @@ async fn an_error_is_logged_with_its_causes() {
             f.write_str(if f.alternate() { "outer: inner" } else { "outer" })
         }
     }
-    let app = App::new(CustomHandler::new().trigger("Fails", async || Err::<(), _>(Chain)));
+    let app = TestApp::new(CustomHandler::new().trigger("Fails", async || Err::<(), _>(Chain)));
     assert_eq!(app.invoke("Fails", BODY).await.failure(500).trim(), "outer: inner");
 }
 
@@ -80,7 +80,7 @@ async fn an_error_is_logged_with_its_causes() {
 async fn a_closure_carries_state() {
     let n_calls = Arc::new(AtomicUsize::new(0));
     let counter = Arc::clone(&n_calls);
-    let app = App::new(CustomHandler::new().trigger("Count", move || {
+    let app = TestApp::new(CustomHandler::new().trigger("Count", move || {
         let counter = Arc::clone(&counter);
         async move {
             counter.fetch_add(1, Ordering::Relaxed);
@@ -110,7 +110,7 @@ async fn other_triggers_data_is_read_by_an_own_extractor() {
                 .map_err(|_| InvocationError::new("the message is not text"))
         }
     }
-    let app = App::new(CustomHandler::new().trigger("Queue", async |message: QueueMessage| {
+    let app = TestApp::new(CustomHandler::new().trigger("Queue", async |message: QueueMessage| {
         InvocationOutcome::new().return_value(message.0)
     }));
     let send = async |data| {

@@ -8,13 +8,13 @@ use axum::response::IntoResponse;
 use axum::routing::{any, get, post};
 use custom_handler::CustomHandler;
 
-use crate::world::{App, ID, Reply, invocation};
+use crate::world::{AppReply, ID, TestApp, invocation};
 
-fn app(http: Router) -> App {
-    App::new(CustomHandler::new().http(http).trigger("Changes", async || ()))
+fn app(http: Router) -> TestApp {
+    TestApp::new(CustomHandler::new().http(http).trigger("Changes", async || ()))
 }
 
-async fn send(app: &App, method: Method, uri: &str, body: impl Into<Body>) -> Reply {
+async fn send(app: &TestApp, method: Method, uri: &str, body: impl Into<Body>) -> AppReply {
     let request = Request::builder().method(method).uri(uri).body(body.into()).unwrap();
     app.send(request).await
 }
@@ -65,7 +65,7 @@ async fn a_panic_in_an_http_function_is_a_500_for_its_request_only() {
 async fn the_probe_is_answered_unless_the_router_has_a_page() {
     let ready = "The function app is ready.\n";
     let fallback = Router::new().fallback(async || (StatusCode::NOT_FOUND, "no page"));
-    for app in [App::new(CustomHandler::new()), app(Router::new()), app(fallback)] {
+    for app in [TestApp::new(CustomHandler::new()), app(Router::new()), app(fallback)] {
         let reply = send(&app, Method::GET, "/", "").await;
         assert_eq!((reply.status.as_u16(), reply.text.as_str()), (200, ready));
     }
@@ -124,7 +124,7 @@ async fn the_id_of_the_host_reaches_the_router() {
 
 #[tokio::test]
 async fn a_request_from_outside_starts_no_trigger() {
-    let app = App::new(
+    let app = TestApp::new(
         CustomHandler::new()
             .trigger("Changes", async || -> () { panic!("a caller has started it") }),
     );
@@ -139,7 +139,8 @@ async fn a_request_from_outside_starts_no_trigger() {
 #[tokio::test]
 async fn a_call_that_comes_as_an_invocation_says_which_host_to_use() {
     let http = Router::new().route("/api/hello", get(async || "Hello"));
-    let app = App::new(CustomHandler::new().http(http).http_functions([("Hello", "/api/hello")]));
+    let app =
+        TestApp::new(CustomHandler::new().http(http).http_functions([("Hello", "/api/hello")]));
     let body = r#"{"Data":{"req":{"Url":"http://localhost/api/hello","Method":"GET"}}}"#;
     let reply = app.invoke("Hello", body).await;
     let reason = reply.failure(501);

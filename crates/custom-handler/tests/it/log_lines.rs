@@ -5,9 +5,9 @@ use futures::future::join_all;
 use serde_json::{Value, json};
 use tracing::Instrument;
 
-use crate::world::App;
+use crate::world::TestApp;
 
-async fn logs_of(app: &App, body: &Value) -> Vec<String> {
+async fn logs_of(app: &TestApp, body: &Value) -> Vec<String> {
     let mut answer = app.invoke("Logs", body.to_string()).await.answer();
     serde_json::from_value(answer["Logs"].take()).unwrap()
 }
@@ -18,7 +18,7 @@ fn batch(documents: &Value) -> Value {
 
 #[tokio::test]
 async fn the_lines_are_in_the_answer() {
-    let app = App::new(CustomHandler::new().trigger("Logs", async |_: InvocationId| {
+    let app = TestApp::new(CustomHandler::new().trigger("Logs", async |_: InvocationId| {
         tracing::info!(post.id = "p1", n = 3, "a \"sentence\" 漢字");
         tracing::info_span!("inner", hidden = true)
             .in_scope(|| tracing::warn!(error = %"disk full", "trouble"));
@@ -33,7 +33,7 @@ async fn the_lines_are_in_the_answer() {
 
 #[tokio::test]
 async fn a_task_that_a_handler_spawns_in_its_span_belongs_to_it() {
-    let app = App::new(CustomHandler::new().trigger("Logs", async || {
+    let app = TestApp::new(CustomHandler::new().trigger("Logs", async || {
         let inside = async { tracing::info!("inside") }.in_current_span();
         tokio::spawn(inside).await.unwrap();
         tokio::spawn(async { tracing::info!("outside") }).await.unwrap();
@@ -44,7 +44,7 @@ async fn a_task_that_a_handler_spawns_in_its_span_belongs_to_it() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn concurrent_invocations_do_not_mix_their_lines() {
     const N_LINES: usize = 20;
-    let app = App::new(CustomHandler::new().trigger("Logs", async |documents: Documents| {
+    let app = TestApp::new(CustomHandler::new().trigger("Logs", async |documents: Documents| {
         let number: usize = documents.0[0].parse().unwrap();
         for line in 0..N_LINES {
             tracing::info!("{number}/{line}");
@@ -65,7 +65,7 @@ async fn concurrent_invocations_do_not_mix_their_lines() {
 
 #[tokio::test]
 async fn the_lines_are_bounded_and_the_others_counted() {
-    let app = App::new(CustomHandler::new().trigger("Logs", async || {
+    let app = TestApp::new(CustomHandler::new().trigger("Logs", async || {
         for line in 0..logs::MAX_INVOCATION_LINES + 5 {
             tracing::info!("{line}");
         }
@@ -81,6 +81,6 @@ async fn the_lines_are_bounded_and_the_others_counted() {
 
 #[tokio::test]
 async fn the_content_of_documents_is_in_no_line_of_this_crate() {
-    let app = App::new(CustomHandler::new().trigger("Logs", async |_: Documents| {}));
+    let app = TestApp::new(CustomHandler::new().trigger("Logs", async |_: Documents| {}));
     assert!(logs_of(&app, &batch(&json!([{"id": "secret"}]))).await.is_empty());
 }

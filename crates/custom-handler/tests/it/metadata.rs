@@ -7,10 +7,10 @@ use custom_handler::{
 };
 use serde_json::{Value, json};
 
-use crate::world::{App, ID};
+use crate::world::{ID, TestApp};
 
-fn retry_app() -> App {
-    App::new(CustomHandler::new().trigger("Changes", async |retry: Option<RetryContext>| {
+fn retry_app() -> TestApp {
+    TestApp::new(CustomHandler::new().trigger("Changes", async |retry: Option<RetryContext>| {
         let retry = retry.map(|r| json!([r.retry_count, r.max_retry_count, r.exception]));
         InvocationOutcome::new().output("retry", json!(retry))
     }))
@@ -39,7 +39,7 @@ async fn without_a_retry_policy_there_is_no_retry_context() {
     assert_eq!(app.invoke("Changes", "{}").await.output("retry"), json!(null));
     assert_eq!(retry(json!(null)).await, json!(null));
 
-    let app = App::new(CustomHandler::new().trigger("Changes", async |_: RetryContext| {}));
+    let app = TestApp::new(CustomHandler::new().trigger("Changes", async |_: RetryContext| {}));
     assert!(app.invoke("Changes", "{}").await.failure(400).contains("`retry` policy"));
 }
 
@@ -56,7 +56,7 @@ async fn the_id_and_the_system_metadata_come_from_the_host() {
         InvocationOutcome::new()
             .output("all", json!([id.0, sys.method_name, sys.utc_now, sys.rand_guid]))
     };
-    let app = App::new(CustomHandler::new().trigger("Changes", handler));
+    let app = TestApp::new(CustomHandler::new().trigger("Changes", handler));
     let sys = json!({"MethodName": "Changes", "UtcNow": "2026-05-01T12:00:00Z", "RandGuid": "g"});
     let body = json!({"Data": {}, "Metadata": {"sys": sys}}).to_string();
     let all = app.invoke("Changes", body.clone()).await.output("all");

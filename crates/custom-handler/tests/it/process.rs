@@ -121,7 +121,7 @@ impl Running {
         self.send_with(method, path, id, "", body)
     }
 
-    /// With more headers, each with its line end.
+    /// Sends a request with more headers, each with its line end.
     fn send_with(&self, method: &str, path: &str, id: &str, headers: &str, body: &str) -> String {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         write!(
@@ -136,7 +136,7 @@ impl Running {
         answer
     }
 
-    /// Everything that was written to stderr, once the handler has ended.
+    /// Waits for the end of the handler and returns its stderr.
     fn stop(mut self) -> String {
         self.child.kill().unwrap();
         let mut stderr = String::new();

@@ -3,10 +3,10 @@
 use custom_handler::{CustomHandler, InvocationOutcome, TimerInfo};
 use serde_json::{Value, json};
 
-use crate::world::{App, encoded};
+use crate::world::{TestApp, encoded};
 
-fn app() -> App {
-    App::new(CustomHandler::new().trigger("Nightly", async |timer: TimerInfo| {
+fn app() -> TestApp {
+    TestApp::new(CustomHandler::new().trigger("Nightly", async |timer: TimerInfo| {
         let status = timer.schedule_status;
         InvocationOutcome::new()
             .output("past_due", timer.is_past_due)

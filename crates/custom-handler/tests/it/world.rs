@@ -13,24 +13,24 @@ use tracing_subscriber::util::SubscriberInitExt;
 
 pub(crate) const ID: &str = "6f1f0f3a-0000-4000-8000-000000000001";
 
-pub(crate) struct App {
+pub(crate) struct TestApp {
     router: Router,
 }
 
-pub(crate) struct Reply {
+pub(crate) struct AppReply {
     pub(crate) status: StatusCode,
     pub(crate) content_type: String,
     pub(crate) text: String,
 }
 
-impl App {
+impl TestApp {
     pub(crate) fn new(handler: CustomHandler) -> Self {
         static LOGS: Once = Once::new();
         LOGS.call_once(|| tracing_subscriber::registry().with(logs::layer()).init());
         Self { router: handler.into_router().unwrap() }
     }
 
-    /// One trigger, `Changes`, that gives the raw documents back in its outputs.
+    /// Creates an app with one trigger, `Changes`, that returns the raw documents in its outputs.
     pub(crate) fn echoing_documents() -> Self {
         Self::new(CustomHandler::new().trigger("Changes", async |documents: Documents| {
             let raw: Vec<&str> = documents.0.iter().map(custom_handler::Document::raw).collect();
@@ -38,30 +38,30 @@ impl App {
         }))
     }
 
-    pub(crate) async fn send(&self, request: Request<Body>) -> Reply {
+    pub(crate) async fn send(&self, request: Request<Body>) -> AppReply {
         let response = self.router.clone().oneshot(request).await.unwrap();
         let (head, body) = response.into_parts();
         let bytes = to_bytes(body, usize::MAX).await.unwrap();
         let content_type = head.headers.get(header::CONTENT_TYPE);
-        Reply {
+        AppReply {
             status: head.status,
             content_type: content_type.map_or("", |value| value.to_str().unwrap()).to_owned(),
             text: String::from_utf8(bytes.to_vec()).unwrap(),
         }
     }
 
-    pub(crate) async fn invoke(&self, function: &str, body: impl Into<Body>) -> Reply {
+    pub(crate) async fn invoke(&self, function: &str, body: impl Into<Body>) -> AppReply {
         self.send(invocation(function, body)).await
     }
 
     /// Invokes `Changes` with this as the data of its only binding.
-    pub(crate) async fn changes(&self, data: &Value) -> Reply {
+    pub(crate) async fn changes(&self, data: &Value) -> AppReply {
         self.invoke("Changes", json!({"Data": {"documents": data}}).to_string()).await
     }
 }
 
-impl Reply {
-    /// The answer of a successful invocation, which has all that the host needs.
+impl AppReply {
+    /// Checks that the invocation succeeded with an answer that is complete for the host, and returns the answer.
     pub(crate) fn answer(&self) -> Value {
         assert_eq!(self.status, StatusCode::OK, "{}", self.text);
         assert_eq!(self.content_type, "application/json");
@@ -75,7 +75,7 @@ impl Reply {
         self.answer()["Outputs"][binding].take()
     }
 
-    /// The reason of a failure, which never is an empty answer.
+    /// Checks that the invocation failed with a reason, and returns the reason.
     pub(crate) fn failure(&self, status: u16) -> &str {
         assert_eq!(self.status.as_u16(), status, "{}", self.text);
         assert!(!self.text.trim().is_empty());
@@ -83,7 +83,7 @@ impl Reply {
     }
 }
 
-/// `POST /<function>` with the headers of the host.
+/// Returns `POST /<function>` with the headers of the host.
 pub(crate) fn invocation(function: &str, body: impl Into<Body>) -> Request<Body> {
     Request::post(format!("/{function}"))
         .header(header::CONTENT_TYPE, "application/json; charset=utf-8")
@@ -93,7 +93,7 @@ pub(crate) fn invocation(function: &str, body: impl Into<Body>) -> Request<Body>
         .unwrap()
 }
 
-/// A JSON string with this text.
+/// Returns a JSON string with this text.
 pub(crate) fn encoded(text: &str) -> String {
     serde_json::to_string(text).unwrap()
 }

@@ -143,7 +143,7 @@ fn any_granularity() -> impl Strategy<Value = Granularity> {
     select(&Granularity::ALL)
 }
 
-/// Any moment in any offset, and often one near the end of a year, a month, or of time itself.
+/// Returns any moment in any offset, and often one near the end of a year, a month, or of time itself.
 fn any_moment() -> impl Strategy<Value = OffsetDateTime> {
     let seconds_ends = UtcDateTime::MIN.unix_timestamp()..=UtcDateTime::MAX.unix_timestamp();
     let anywhere = (seconds_ends, 0..1_000_000_000_i64)

@@ -188,7 +188,7 @@ fn any_strategy() -> impl Strategy<Value = KeyStrategy> {
     prop::collection::vec(level, 1..4).prop_map(|levels| KeyStrategy::new(levels).unwrap())
 }
 
-/// Few values, so that filters match often, and awkward ones.
+/// Returns few values, so that filters match often, and awkward ones.
 fn any_value() -> impl Strategy<Value = Value> {
     select(vec![
         json!("x"),
@@ -204,7 +204,7 @@ fn any_value() -> impl Strategy<Value = Value> {
     ])
 }
 
-/// A day around a new year with a week 53.
+/// Returns a day around a new year with a week 53.
 fn any_day() -> impl Strategy<Value = i64> {
     -40..40_i64
 }

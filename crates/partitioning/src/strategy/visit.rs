@@ -10,8 +10,8 @@ use crate::{
     period::{Granularity, Periods},
 };
 
-/// The keys that a [`FilterVisit`] lists. A level with more counts as open: one request to all partitions costs
-/// a client less than so many.
+/// The most keys that a [`FilterVisit`] lists. A level with more counts as open: one request to all partitions
+/// costs a client less.
 pub const MAX_VISITED_KEYS: usize = 10_000;
 
 /// The logical partitions that a query visits.

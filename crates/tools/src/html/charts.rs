@@ -37,11 +37,11 @@ pub struct ChartLine {
     pub points: Vec<(f64, f64)>,
 }
 
-const WIDTH: f64 = 760.0;
-const LEFT: f64 = 190.0;
-const RIGHT: f64 = 70.0;
-const BAR: f64 = 11.0;
-const SPACE: f64 = 11.0;
+const CHART_WIDTH: f64 = 760.0;
+const TITLE_WIDTH: f64 = 190.0;
+const VALUE_WIDTH: f64 = 70.0;
+const BAR_HEIGHT: f64 = 11.0;
+const GROUP_SPACE: f64 = 11.0;
 
 /// Returns groups of bars on a logarithmic scale. A stroke marks a published figure.
 pub fn bars(unit: &str, groups: &[BarGroup]) -> String {
@@ -56,11 +56,11 @@ pub fn bars(unit: &str, groups: &[BarGroup]) -> String {
     let highest = values.iter().copied().fold(10.0, f64::max).log10() + 0.1;
     let x = |value: f64| {
         let share = (value.max(1e-9).log10() - lowest) / (highest - lowest);
-        LEFT + share.clamp(0.0, 1.0) * (WIDTH - LEFT - RIGHT)
+        TITLE_WIDTH + share.clamp(0.0, 1.0) * (CHART_WIDTH - TITLE_WIDTH - VALUE_WIDTH)
     };
     #[expect(clippy::cast_precision_loss, reason = "some tens")]
-    let height = all().count() as f64 * BAR + groups.len() as f64 * SPACE + 30.0;
-    let mut svg = begin(WIDTH, height, unit);
+    let height = all().count() as f64 * BAR_HEIGHT + groups.len() as f64 * GROUP_SPACE + 30.0;
+    let mut svg = begin(CHART_WIDTH, height, unit);
     let mut power = lowest.ceil();
     while power <= highest {
         let at = x(10_f64.powf(power));
@@ -77,20 +77,20 @@ pub fn bars(unit: &str, groups: &[BarGroup]) -> String {
     let mut y = 6.0;
     for group in groups {
         #[expect(clippy::cast_precision_loss, reason = "a handful")]
-        let middle = y + group.bars.len() as f64 / 2.0 * BAR + 4.0;
+        let middle = y + group.bars.len() as f64 / 2.0 * BAR_HEIGHT + 4.0;
         let _ = write!(svg, "<text x=\"0\" y=\"{middle:.1}\">{}</text>", escape(&group.title));
         for bar in &group.bars {
             svg.push_str(&one_bar(group, bar, unit, y, &x));
-            y += BAR;
+            y += BAR_HEIGHT;
         }
-        y += SPACE;
+        y += GROUP_SPACE;
     }
     svg + "</svg>\n"
 }
 
 fn one_bar(group: &BarGroup, bar: &ChartBar, unit: &str, y: f64, x: &dyn Fn(f64) -> f64) -> String {
     let ChartBar { class, label, value, published } = bar;
-    let end = y + BAR - 1.0;
+    let end = y + BAR_HEIGHT - 1.0;
     let mut says = String::new();
     let mut strokes = String::new();
     let mut after = x(*value);
@@ -113,31 +113,31 @@ fn one_bar(group: &BarGroup, bar: &ChartBar, unit: &str, y: f64, x: &dyn Fn(f64)
         after = after.max(x(to));
     }
     format!(
-        "<g><title>{} {}: {value:.2} {unit}{says}</title><rect class=\"{class}\" x=\"{LEFT}\" \
+        "<g><title>{} {}: {value:.2} {unit}{says}</title><rect class=\"{class}\" x=\"{TITLE_WIDTH}\" \
          y=\"{y:.1}\" width=\"{:.1}\" height=\"{:.1}\"/>{strokes}<text class=\"value\" x=\"{:.1}\" \
          y=\"{:.1}\">{value:.2}</text></g>",
         escape(&group.title),
         escape(label),
-        (x(*value) - LEFT).max(1.0),
-        BAR - 1.0,
+        (x(*value) - TITLE_WIDTH).max(1.0),
+        BAR_HEIGHT - 1.0,
         after + 5.0,
-        y + BAR - 2.5,
+        y + BAR_HEIGHT - 2.5,
     )
 }
 
 /// The points up to which a line has dots. More dots would hide the line.
 const MAX_DOTTED_POINTS: usize = 20;
 
-const PLOT: (f64, f64) = (240.0, 150.0);
+const PLOT_SIZE: (f64, f64) = (240.0, 150.0);
 
 /// Returns one small chart: a quantity by the size, a line for each model. `sizes` is the unit of a size.
 pub fn lines(title: &str, sizes: &str, lines: &[ChartLine]) -> String {
     let points = || lines.iter().flat_map(|line| &line.points);
     let most = points().map(|(_, value)| *value).fold(0.0, f64::max).max(1.0);
     let widest = points().map(|(size, _)| *size).fold(1.0, f64::max);
-    let x = |size: f64| 44.0 + size / widest * (PLOT.0 - 56.0);
-    let y = |value: f64| PLOT.1 - 22.0 - value / most * (PLOT.1 - 50.0);
-    let mut svg = begin(PLOT.0, PLOT.1, title);
+    let x = |size: f64| 44.0 + size / widest * (PLOT_SIZE.0 - 56.0);
+    let y = |value: f64| PLOT_SIZE.1 - 22.0 - value / most * (PLOT_SIZE.1 - 50.0);
+    let mut svg = begin(PLOT_SIZE.0, PLOT_SIZE.1, title);
     let _ = write!(
         svg,
         "<text x=\"0\" y=\"12\">{title}</text>\
@@ -151,7 +151,7 @@ pub fn lines(title: &str, sizes: &str, lines: &[ChartLine]) -> String {
         top = y(most),
         top_text = y(most) + 4.0,
         end = x(widest),
-        under = PLOT.1 - 4.0,
+        under = PLOT_SIZE.1 - 4.0,
     );
     for ChartLine { class, label, points } in lines {
         let path: Vec<String> = points

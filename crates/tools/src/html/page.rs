@@ -7,7 +7,7 @@ use crate::{Table, escape};
 /// The classes of lines and bars, each with its colour.
 pub const CLASSES: [&str; 6] = ["m1", "m2", "m3", "m4", "m5", "m6"];
 
-const STYLE: &str = "\
+const PAGE_STYLE: &str = "\
 :root{color-scheme:light dark;--back:#fff;--text:#1b1f24;--soft:#667;--grid:#dde;\
 --m1:#c8455a;--m2:#b98410;--m3:#22789c;--m4:#3c8a4e;--m5:#7a55b0;--m6:#6b7078}\
 @media(prefers-color-scheme:dark){:root{--back:#15181c;--text:#e4e7eb;--soft:#99a;--grid:#333a42;\
@@ -42,7 +42,7 @@ pub fn styled_page(title: &str, style: &str, body: &str) -> String {
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\">\
          <meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\
-         <title>{}</title><style>{STYLE}\n{style}</style></head>\n<body>\n{body}</body>\n</html>\n",
+         <title>{}</title><style>{PAGE_STYLE}\n{style}</style></head>\n<body>\n{body}</body>\n</html>\n",
         escape(title)
     )
 }

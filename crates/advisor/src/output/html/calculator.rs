@@ -4,7 +4,7 @@
 //! size:
 //!
 //! 1. The shares of the logical partitions stay, so sizes grow in proportion to the container.
-//! 2. There are as many physical partitions as the size and the peak need, unless their number was given.
+//! 2. The number of physical partitions follows from the size and the peak, unless it was given.
 //! 3. A request that goes to all physical partitions begins in each; the items that it loads stay.
 //!
 //! With all sliders in the middle, the numbers are those of the reports. This module and `page.js` compute the
