@@ -13,7 +13,7 @@
 //! 4. The levels before the first open level give prefixes of keys. So the filter visits the key of each
 //!    matching item.
 //!
-//! A strategy may have a [class](Classes) of values whose periods are shorter or longer.
+//! A strategy may have a [class](KeyClass) of values whose periods are shorter or longer.
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
