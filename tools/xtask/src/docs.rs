@@ -42,7 +42,7 @@ fn read(page: &Path) -> anyhow::Result<String> {
 }
 
 /// Returns all pages whose links are checked.
-fn pages(root: &Path) -> anyhow::Result<Vec<PathBuf>> {
+pub(crate) fn pages(root: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let mut pages = markdown_files(&root.join("."))?;
     pages.extend(markdown_files(&root.join("docs"))?);
     pages.extend(markdown_files(&root.join("docs/adr"))?);

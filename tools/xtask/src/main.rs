@@ -5,7 +5,7 @@
 //! see that each domain can be removed, `cargo xtask guide` to follow `docs/adding-a-function.md`,
 //! `cargo xtask functions` for the files of the Functions host, `cargo xtask api` to hold the app against
 //! its OpenAPI document, `cargo xtask circles` to see that no crate has a circle of files,
-//! `cargo xtask crates` to see that each published crate is complete, `cargo xtask package` for what is
+//! `cargo xtask words` to see that texts have the project's words, `cargo xtask crates` to see that each published crate is complete, `cargo xtask package` for what is
 //! deployed.
 
 mod alerts;
@@ -20,8 +20,11 @@ mod local;
 mod new_app;
 mod package;
 mod performance;
+mod test_items;
 mod tour;
 mod tree;
+mod words;
+mod workspace;
 
 use std::{
     fs,
@@ -46,6 +49,9 @@ enum Task {
     Docs,
     /// Finds circles of files and of modules in every crate, and imports against the layers.
     Circles,
+    /// Finds words that the project avoids, noun clauses that open doc comments, repeated names of types,
+    /// gaps of the glossary and long pages.
+    Words(words::WordOptions),
     /// Finds what crates that are published lack: metadata, README, licences; files that are missing in
     /// the package or should not be there.
     Crates,
@@ -130,6 +136,7 @@ fn main() -> ExitCode {
         Task::Check { without_tests } => check(!without_tests),
         Task::Docs => docs::check(),
         Task::Circles => circles::check(),
+        Task::Words(options) => words::words(&options),
         Task::Crates => crates::check(),
         Task::Tour { api } => tour::tour(api),
         Task::Package(options) => package::package(&options),
@@ -167,6 +174,7 @@ fn check(with_tests: bool) -> anyhow::Result<()> {
     guards::check()?;
     docs::check()?;
     circles::check()?;
+    words::check()?;
     crates::check()?;
     formatted()?;
     cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])?;

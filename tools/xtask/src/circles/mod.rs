@@ -28,47 +28,19 @@ mod source;
 #[cfg(test)]
 mod tests;
 
-use std::{
-    collections::BTreeSet,
-    fs,
-    path::{Path, PathBuf},
-    process::Command,
-};
+use std::{collections::BTreeSet, fs, path::Path};
 
 use anyhow::{Context, ensure};
-use serde::Deserialize;
 
 use self::{arrows::Arrow, graph::Circle, modules::Modules};
-use crate::tree;
-
-#[derive(Deserialize)]
-struct Metadata {
-    packages: Vec<Package>,
-    workspace_root: PathBuf,
-}
-
-#[derive(Deserialize)]
-struct Package {
-    name: String,
-    manifest_path: PathBuf,
-    targets: Vec<Target>,
-}
-
-/// A library or a program, which is one crate.
-#[derive(Deserialize)]
-struct Target {
-    kind: Vec<String>,
-    src_path: PathBuf,
-}
+use crate::workspace::Workspace;
 
 /// Checks all crates of the workspace.
 pub(crate) fn check() -> anyhow::Result<()> {
-    let mut metadata = Command::new(env!("CARGO"));
-    metadata.args(["metadata", "--no-deps", "--offline", "--format-version", "1"]);
-    let metadata: Metadata = serde_json::from_slice(&tree::run(&mut metadata)?.stdout)?;
+    let workspace = Workspace::read()?;
     let mut faults = Vec::new();
     let mut n_crates = 0;
-    for package in &metadata.packages {
+    for package in &workspace.packages {
         let folder = package.manifest_path.parent().context("a manifest has a folder")?;
         let source = folder.join("src");
         for target in &package.targets {
@@ -79,7 +51,7 @@ pub(crate) fn check() -> anyhow::Result<()> {
             let read = |path: &Path| fs::read_to_string(path).ok();
             let modules = Modules::of_crate(&target.src_path, &read)?;
             n_crates += 1;
-            faults.extend(faults_of(&package.name, &modules.arrows(), &metadata.workspace_root));
+            faults.extend(faults_of(&package.name, &modules.arrows(), &workspace.root));
         }
     }
     ensure!(faults.is_empty(), "{}", faults.join("\n\n"));

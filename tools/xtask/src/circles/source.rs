@@ -8,6 +8,8 @@ use syn::{
     visit::{self, Visit},
 };
 
+use crate::test_items::{is_test, is_test_item};
+
 /// A module without its tests.
 #[derive(Debug, Default)]
 pub(super) struct Source {
@@ -52,7 +54,7 @@ pub(super) fn source(text: &str) -> syn::Result<Source> {
 
 fn module(items: &[Item]) -> Source {
     let mut source = Source::default();
-    for item in items.iter().filter(|item| !is_test(attributes(item))) {
+    for item in items.iter().filter(|item| !is_test_item(item)) {
         match item {
             Item::Mod(child) => source.children.push(Child {
                 name: child.ident.to_string(),
@@ -72,7 +74,7 @@ fn module(items: &[Item]) -> Source {
 
 impl<'ast> Visit<'ast> for Source {
     fn visit_item(&mut self, item: &'ast Item) {
-        if !is_test(attributes(item)) {
+        if !is_test_item(item) {
             visit::visit_item(self, item);
         }
     }
@@ -236,44 +238,6 @@ fn is_separator(tokens: &[TokenTree], at: usize) -> bool {
     let is_colon =
         |at| matches!(tokens.get(at), Some(TokenTree::Punct(sign)) if sign.as_char() == ':');
     is_colon(at) && is_colon(at + 1)
-}
-
-/// Returns true for `#[cfg(test)]` and `#[cfg(all(test, …))]`.
-fn is_test(attributes: &[Attribute]) -> bool {
-    attributes.iter().any(|attribute| match &attribute.meta {
-        Meta::List(list) if attribute.path().is_ident("cfg") => {
-            let mut tokens = list.tokens.clone().into_iter();
-            match (tokens.next(), tokens.next()) {
-                (Some(TokenTree::Ident(only)), None) => only == "test",
-                (Some(TokenTree::Ident(all)), Some(TokenTree::Group(group))) if all == "all" => {
-                    group
-                        .stream()
-                        .into_iter()
-                        .any(|token| matches!(token, TokenTree::Ident(one) if one == "test"))
-                }
-                _ => false,
-            }
-        }
-        _ => false,
-    })
-}
-
-fn attributes(item: &Item) -> &[Attribute] {
-    match item {
-        Item::Const(item) => &item.attrs,
-        Item::Enum(item) => &item.attrs,
-        Item::Fn(item) => &item.attrs,
-        Item::Impl(item) => &item.attrs,
-        Item::Macro(item) => &item.attrs,
-        Item::Mod(item) => &item.attrs,
-        Item::Static(item) => &item.attrs,
-        Item::Struct(item) => &item.attrs,
-        Item::Trait(item) => &item.attrs,
-        Item::Type(item) => &item.attrs,
-        Item::Union(item) => &item.attrs,
-        Item::Use(item) => &item.attrs,
-        _ => &[],
-    }
 }
 
 /// Returns the name that an item defines.
