@@ -23,7 +23,7 @@ use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
 use tributary_functions::{app::Options, values::Clock};
 use tributary_local::{
-    chaos::{Chaos, Kind, Random},
+    chaos::{Chaos, ChaosKind, Random},
     cosmos::EndpointOptions,
     host::{Console, FeedOptions, RouterInvoker, repeating},
 };
@@ -167,7 +167,7 @@ impl<W: Workload> Ran<W> {
 
     /// Batches of the change feed came otherwise than usual.
     fn met_deliveries(&self) {
-        let deliveries = [Kind::Duplicates, Kind::Reorder, Kind::Overlap];
+        let deliveries = [ChaosKind::Duplicates, ChaosKind::Reorder, ChaosKind::Overlap];
         let count = injected(&self.chaos, &deliveries);
         assert!(count > 0, "{}: every batch was delivered as ever", self.again);
     }
@@ -184,14 +184,14 @@ impl<W: Workload> Ran<W> {
 /// A run this short meets each kind many times, but for splits and crashes, which wait for a moment,
 /// and for any one way to deliver. A read that a replica answers is seldom another than the newest.
 fn met_chaos(chaos: &Chaos, again: &str) {
-    let count = |wanted: &[Kind]| injected(chaos, wanted);
-    assert!(count(&[Kind::Throttle]) > 0, "{again}: nothing was throttled");
-    assert!(count(&[Kind::LostAnswer]) > 0, "{again}: no answer was lost");
-    assert!(count(&[Kind::Repeat]) > 0, "{again}: no request was repeated");
+    let count = |wanted: &[ChaosKind]| injected(chaos, wanted);
+    assert!(count(&[ChaosKind::Throttle]) > 0, "{again}: nothing was throttled");
+    assert!(count(&[ChaosKind::LostAnswer]) > 0, "{again}: no answer was lost");
+    assert!(count(&[ChaosKind::Repeat]) > 0, "{again}: no request was repeated");
     assert!(chaos.reads_of_replicas() > 0, "{again}: no read was sent to a replica that lags");
 }
 
-fn injected(chaos: &Chaos, wanted: &[Kind]) -> u64 {
+fn injected(chaos: &Chaos, wanted: &[ChaosKind]) -> u64 {
     let injected = chaos.injected();
     injected.iter().filter(|(kind, _)| wanted.contains(kind)).map(|(_, n)| n).sum()
 }
@@ -199,7 +199,7 @@ fn injected(chaos: &Chaos, wanted: &[Kind]) -> u64 {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn random_commands_under_chaos_end_as_the_model_says() {
     // More posts than the feed holds.
-    let size = blog::Size { clients: 6, users: 3, posts: 30, reuse_ids: true };
+    let size = blog::BlogSize { clients: 6, users: 3, posts: 30, reuse_ids: true };
     let ran = Ran::new(Blog::new(size, BEHIND), KILL, Clock::default()).await;
     ran.met_deliveries();
     ran.check("").await;
@@ -215,7 +215,7 @@ async fn random_commands_under_chaos_end_as_the_model_says() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn random_commands_of_a_shop_under_chaos_end_as_the_model_says() {
-    let size = webstore::Size { clients: 6, customers: 2, labels: 2, products: 5 };
+    let size = webstore::WebStoreSize { clients: 6, customers: 2, labels: 2, products: 5 };
     // A request that is dropped here is not killed with its process: its group commit goes on, and may
     // create an order after its client has sent it again and deleted it (docs/webstore.md). The long
     // run kills processes.
@@ -229,7 +229,7 @@ async fn random_posts_of_items_that_grow_old_under_chaos_end_as_the_model_says()
     let faster = tributary_simulator::Clock::faster(1_000);
     let (since, times) = faster.parts();
     let passes = faster.passes_in(Duration::from_secs(5));
-    let size = news::Size { clients: 6, items: 5, passes, poisoned: 0 };
+    let size = news::NewsSize { clients: 6, items: 5, passes, poisoned: 0 };
     let workload = News::new(size, faster, BEHIND);
     let ran = Ran::new(workload, KILL, Clock::faster(times, since.into())).await;
     ran.check("").await;

@@ -1,7 +1,7 @@
 //! The Cosmos DB endpoint alone, on a free port, until Ctrl-C:
 //! `cargo run -p tributary-local --example cosmos_endpoint`.
 //!
-//! It prints one line of JSON when it is ready, for programs that start it.
+//! It prints one line of JSON as soon as it is ready, for programs that start it.
 
 use tributary_local::cosmos::{CosmosEndpoint, EndpointOptions};
 

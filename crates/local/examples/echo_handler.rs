@@ -1,10 +1,10 @@
-//! A custom handler for tests of the host: answers every invocation, and misbehaves when told to.
+//! A custom handler for tests of the host, which answers every invocation and fails on request.
 //!
-//! `POST /api/control` with `{"reply": "ok" | "fail" | "empty" | "text" | "hang", "times": n}` says
-//! how the next invocations are answered, `POST /api/exit/{code}` ends the process, and
-//! `GET /api/recorded` lists what it got. `ECHO_EXIT` ends it at the start, `ECHO_SILENT` keeps it
-//! from listening, `ECHO_CHILD` names a file to write a child's process id to,
-//! `ECHO_FUNCTIONS` are the functions that it says it serves.
+//! `POST /api/control` with `{"reply": "ok" | "fail" | "empty" | "text" | "hang", "times": n}` sets the
+//! answers to the next invocations, `POST /api/exit/{code}` ends the process, and `GET /api/recorded`
+//! lists the requests. `ECHO_EXIT` ends it at the start, `ECHO_SILENT` keeps it from listening,
+//! `ECHO_CHILD` names a file for a child's process id, and `ECHO_FUNCTIONS` are the functions that it
+//! claims to serve.
 
 use std::collections::BTreeMap;
 use std::process::{Command, exit};

@@ -1,10 +1,9 @@
-//! A handler that writes down every request, and answers as it is told: by hand over TCP, so that it
-//! can also answer too early, close the connection, or end.
+//! A handler that records every request, and answers as a file says. It speaks HTTP over TCP by itself,
+//! so that it can also answer too early, close the connection, or end.
 //!
-//! `RECORDING_FOLDER` is the way to the test: each request becomes a line of JSON in `deliveries`,
-//! and `answer`, when it is there, says how all requests are answered:
-//! `{"status": 200, "headers": {…}, "body": "…", "chunked": true, "reset": true, "early": true,
-//! "exit": 3}`.
+//! `RECORDING_FOLDER` is shared with the test: each request becomes a line of JSON in `deliveries`, and
+//! `answer`, if it exists, has the answer to all requests: `{"status": 200, "headers": {…}, "body":
+//! "…", "chunked": true, "reset": true, "early": true, "exit": 3}`.
 
 use std::error::Error;
 use std::fs::OpenOptions;
@@ -25,13 +24,13 @@ struct Answer {
     status: Option<u16>,
     headers: Option<Map<String, Value>>,
     body: Option<String>,
-    /// Sends an empty body in chunks, too.
+    /// Sends an empty body in chunks.
     chunked: bool,
-    /// Closes the connection instead.
+    /// Closes the connection without an answer.
     reset: bool,
-    /// Answers before it has read the body, and closes.
+    /// Answers before it has read the body, and closes the connection.
     early: bool,
-    /// Ends the process instead.
+    /// Ends the process without an answer.
     exit: Option<i32>,
 }
 
@@ -50,8 +49,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let port: u16 = std::env::var("FUNCTIONS_CUSTOMHANDLER_PORT")?.parse()?;
     let folder = PathBuf::from(std::env::var("RECORDING_FOLDER")?);
     for stream in TcpListener::bind(("127.0.0.1", port))?.incoming() {
-        let (stream, folder) = (stream?, folder.clone());
-        // A connection that breaks is none of the other connections' business.
+        let stream = stream?;
+        let folder = folder.clone();
+        // A broken connection must not end the others.
         thread::spawn(move || serve(stream, &folder).is_ok());
     }
     Ok(())

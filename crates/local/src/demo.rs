@@ -1,4 +1,4 @@
-//! Demo data: small readable data sets, loaded through the API like any client would.
+//! Demo data: small readable data sets, loaded through the API.
 //!
 //! Each domain has one in `src/<domain>/demo.json`:
 //!
@@ -49,14 +49,14 @@ use uuid::Uuid;
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Demo {
-    /// The domain: the name of its folder.
+    /// Name of the domain and of its folder.
     #[serde(skip)]
     pub domain: String,
-    /// What is in it, in a few words.
+    /// Its content, in a few words.
     pub about: String,
     requests: Vec<DemoRequest>,
     shows: Vec<Shown>,
-    /// A request that shows something, such as `feed?limit=5`.
+    /// A request to try, such as `feed?limit=5`.
     #[serde(rename = "try")]
     pub to_try: String,
 }
@@ -65,20 +65,20 @@ pub struct Demo {
 #[serde(deny_unknown_fields)]
 struct DemoRequest {
     #[serde(flatten)]
-    target: Target,
+    target: DemoTarget,
     #[serde(default)]
     body: Option<Value>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Target {
+enum DemoTarget {
     Create(String),
     Put(String),
     Post(String),
 }
 
-/// A list, and what it has in the end.
+/// A list, and the items that it has in the end.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Shown {
@@ -86,17 +86,18 @@ struct Shown {
     items: Vec<Map<String, Value>>,
 }
 
-/// How long the change feed may take to bring everything.
-const DEADLINE: Duration = Duration::from_mins(1);
-/// How often the lists are read meanwhile.
-const INTERVAL: Duration = Duration::from_millis(250);
+/// The time in which the change feed must bring all items.
+const SHOWN_DEADLINE: Duration = Duration::from_mins(1);
+/// The interval between two reads of the lists.
+const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
 impl Demo {
     /// Reads the data sets of the project in `root`, in the order of their domains' names: those of
-    /// `domains`, or all when it is empty.
+    /// `domains`, or all if it is empty.
     ///
     /// # Errors
-    /// When there is none, a domain has none, or one cannot be read.
+    ///
+    /// If the project or a domain has no data set, or one cannot be read.
     pub fn read_all(root: &Path, domains: &[String]) -> anyhow::Result<Vec<Self>> {
         let found = files(root);
         for domain in domains {
@@ -123,7 +124,7 @@ impl Demo {
         let demo: Self = serde_json::from_str(text)?;
         let mut posted = BTreeSet::new();
         for request in &demo.requests {
-            if let Target::Post(path) = &request.target {
+            if let DemoTarget::Post(path) = &request.target {
                 let is_new = posted.insert(request.key());
                 ensure!(is_new, "the same POST {path} stands here twice: it would be sent once");
             }
@@ -134,14 +135,16 @@ impl Demo {
     /// Sends all requests.
     ///
     /// # Errors
-    /// When one is not answered as it should be.
+    ///
+    /// If an answer is no success.
     pub async fn send(&self, client: &Client) -> anyhow::Result<()> {
         let today = OffsetDateTime::now_utc().date();
         for request in &self.requests {
             let call = request.call(today);
-            let (method, path) = (call.method.clone(), call.path.clone());
+            let method = call.method.clone();
+            let path = call.path.clone();
             let reply = ask(client, &call).await?;
-            let is_there = matches!(request.target, Target::Create(_))
+            let is_there = matches!(request.target, DemoTarget::Create(_))
                 && reply.status == StatusCode::PRECONDITION_FAILED;
             ensure!(
                 reply.status.is_success() || is_there,
@@ -153,23 +156,24 @@ impl Demo {
         Ok(())
     }
 
-    /// Waits until all lists show what they should.
+    /// Waits until all lists show their items.
     ///
     /// # Errors
-    /// When one does not in time.
+    ///
+    /// If a list does not show them in time.
     pub async fn wait(&self, client: &Client) -> anyhow::Result<()> {
         let started = Instant::now();
         for shown in &self.shows {
             while let Some(missing) = shown.missing(client).await? {
-                if started.elapsed() > DEADLINE {
+                if started.elapsed() > SHOWN_DEADLINE {
                     bail!(
                         "GET /api/{} does not show {} after {} s: see above for failed invocations",
                         shown.get,
                         Value::from(missing.clone()),
-                        DEADLINE.as_secs()
+                        SHOWN_DEADLINE.as_secs()
                     );
                 }
-                tokio::time::sleep(INTERVAL).await;
+                tokio::time::sleep(POLL_INTERVAL).await;
             }
         }
         Ok(())
@@ -180,18 +184,19 @@ impl DemoRequest {
     fn call(&self, today: Date) -> Call {
         let put = |path: &str| Call::new(Method::PUT, format!("/api/{path}"));
         let call = match &self.target {
-            Target::Create(path) => put(path).only_creates(),
-            Target::Put(path) => put(path),
-            Target::Post(path) => {
+            DemoTarget::Create(path) => put(path).only_creates(),
+            DemoTarget::Put(path) => put(path),
+            DemoTarget::Post(path) => {
                 Call::new(Method::POST, format!("/api/{path}")).key(self.key().to_string())
             }
         };
         Call { body: self.body.as_ref().map(|body| dated(body, today)), ..call }
     }
 
-    /// A key that is the same for the same request only.
+    /// Returns a key that only the same request has.
     fn key(&self) -> Uuid {
-        let (Target::Create(path) | Target::Put(path) | Target::Post(path)) = &self.target;
+        let (DemoTarget::Create(path) | DemoTarget::Put(path) | DemoTarget::Post(path)) =
+            &self.target;
         let body = self.body.as_ref().map(Value::to_string).unwrap_or_default();
         Uuid::new_v5(&Uuid::NAMESPACE_URL, format!("{path}\n{body}").as_bytes())
     }
@@ -216,7 +221,7 @@ fn dated_text(text: &str, today: Date) -> Option<String> {
 }
 
 impl Shown {
-    /// The first item that the list lacks.
+    /// Returns the first item that the list lacks.
     async fn missing(&self, client: &Client) -> anyhow::Result<Option<&Map<String, Value>>> {
         let reply = ask(client, &Call::get(format!("/api/{}", self.get))).await?;
         ensure!(
@@ -237,8 +242,8 @@ async fn ask(client: &Client, call: &Call) -> anyhow::Result<Reply> {
     reply.with_context(|| format!("the demo's {} {} got no answer", call.method, call.path))
 }
 
-/// Returns true if the item has all these fields, and numbers that are at least as large: a second
-/// load finds what others have added.
+/// Returns true if the item has all these fields, and numbers that are at least as large: a second load
+/// finds the additions of other users.
 fn matches(item: &Value, wanted: &Map<String, Value>) -> bool {
     wanted.iter().all(|(name, wanted)| match (item[name].as_f64(), wanted.as_f64()) {
         (Some(number), Some(wanted)) => number >= wanted,
@@ -246,7 +251,7 @@ fn matches(item: &Value, wanted: &Map<String, Value>) -> bool {
     })
 }
 
-/// The data sets in a project: domain and file.
+/// Returns the data sets in a project: domain and file.
 fn files(root: &Path) -> Vec<(String, PathBuf)> {
     let folders = std::fs::read_dir(root.join("src")).into_iter().flatten().flatten();
     let mut files: Vec<_> = folders
@@ -270,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_post_twice_is_refused_since_one_would_be_lost() {
+    fn a_repeated_post_is_refused_since_it_would_be_sent_once() {
         let order = |n: u32| json!({ "post": "customers/ann/orders", "body": { "n": n } });
         parsed(&json!([order(1), order(2)])).unwrap();
         let error = parsed(&json!([order(1), order(1)])).unwrap_err().to_string();

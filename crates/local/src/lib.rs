@@ -4,8 +4,8 @@
 //!
 //! - [`cosmos`]: a Cosmos DB endpoint that any SDK can use;
 //! - [`host`]: a stand-in for the Azure Functions host;
-//! - [`chaos`]: what goes wrong in both now and then, from a seed;
-//! - [`demo`]: small data sets to look at;
+//! - [`chaos`]: occasional faults of both, from a seed;
+//! - [`demo`]: small data sets;
 //! - [`command`]: all of it as a program.
 
 pub mod chaos;

@@ -23,7 +23,8 @@ use tributary_functions::{
 use tributary_local::{
     cosmos::{ContainersFile, CosmosEndpoint, EndpointOptions},
     host::{
-        Console, FeedOptions, FeedPump, FunctionApp, Invoker, RouterInvoker, Settings, Trigger,
+        Console, FeedOptions, FeedPump, FunctionApp, FunctionTrigger, Invoker, RouterInvoker,
+        Settings,
         wire::{self, Attempt},
     },
 };
@@ -325,7 +326,7 @@ impl<A: AppUnderTest> World<A> {
     /// A pump for each trigger.
     pub fn pumps(&self, options: &FeedOptions) -> Vec<FeedPump> {
         let functions = self.functions.functions().iter();
-        let triggers = functions.filter(|one| matches!(one.trigger, Trigger::Cosmos(_)));
+        let triggers = functions.filter(|one| matches!(one.trigger, FunctionTrigger::Cosmos(_)));
         let pump = |function| {
             let invoker = Arc::new(RouterInvoker(self.router.clone()));
             FeedPump::new(self.client.clone(), function, invoker, options.clone()).unwrap()
@@ -350,7 +351,7 @@ impl<A: AppUnderTest> World<A> {
     ) -> FeedPump {
         let mut function = self.functions.function(beside).unwrap().clone();
         name.clone_into(&mut function.name);
-        if let Trigger::Cosmos(trigger) = &mut function.trigger {
+        if let FunctionTrigger::Cosmos(trigger) = &mut function.trigger {
             trigger.lease_prefix = format!("{name}-");
         }
         let instance = Arc::new(instance.clone());

@@ -14,7 +14,7 @@ use azure_data_cosmos::ContainerClient;
 use serde_json::{Value, json};
 use tributary::blog::{self, Blog, audit::Kinds};
 use tributary_functions::audit::{Finding, Listener, Options, Summary};
-use tributary_simulator::blog::Reservation;
+use tributary_simulator::blog::NameReservation;
 
 use crate::{
     blog::given::{comment, like, post, user},
@@ -54,7 +54,7 @@ fn in_short(finding: &Finding) -> String {
 
 /// Reservations of names that nobody uses, once they are old enough to be called leaked: all that
 /// the audit may find.
-pub(crate) async fn leaked_reservations(world: &World) -> Vec<Reservation> {
+pub(crate) async fn leaked_reservations(world: &World) -> Vec<NameReservation> {
     let reservations = world.items("users").await;
     let reservations = reservations.into_iter().filter(|item| item["type"] == "username");
     let mut owners = HashMap::new();
@@ -72,7 +72,7 @@ pub(crate) async fn leaked_reservations(world: &World) -> Vec<Reservation> {
     let leaked = findings.iter().map(|finding| {
         assert_eq!(finding.kind, Kinds::RESERVATION_LEAKED, "{finding:?}");
         let name = finding.partition_key.strip_prefix("username:").unwrap().to_owned();
-        Reservation { name, owner: owners[&finding.partition_key].clone() }
+        NameReservation { name, owner: owners[&finding.partition_key].clone() }
     });
     leaked.collect()
 }

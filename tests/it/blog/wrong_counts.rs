@@ -15,7 +15,7 @@ use tributary_functions::{
     },
 };
 use tributary_local::{
-    chaos::{Chaos, Kind, Random},
+    chaos::{Chaos, ChaosKind, Random},
     cosmos::EndpointOptions,
     host::{Console, FeedOptions},
 };
@@ -145,8 +145,8 @@ async fn under_chaos(count: fn(&Arc<Cosmos>) -> Arc<dyn AnyProjection>) -> World
     let drain = FeedOptions { console: Console::kept(), chaos: None, ..options };
     while world.pump_of(names, &one, &drain).drain().await.unwrap() > 0 {}
     let met = chaos.injected().into_iter().filter(|(_, times)| *times > 0).map(|(kind, _)| kind);
-    let met: Vec<Kind> = met.collect();
-    assert!(met.contains(&Kind::Throttle) && met.contains(&Kind::LostAnswer), "{met:?}");
+    let met: Vec<ChaosKind> = met.collect();
+    assert!(met.contains(&ChaosKind::Throttle) && met.contains(&ChaosKind::LostAnswer), "{met:?}");
     assert_eq!(world.items("dead-letters").await, [json!(null); 0]);
     world
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tributary_functions::app::UNMATCHED;
 use tributary_local::{
     cosmos::{Fault, RequestKind, WELL_KNOWN_KEY},
-    host::{FunctionApp, Settings, Trigger, wire},
+    host::{FunctionApp, FunctionTrigger, Settings, wire},
 };
 
 use super::handler::Handler;
@@ -246,9 +246,9 @@ async fn triggers(world: &World, talk: &mut Talk) {
     for function in app.functions() {
         let attempt = wire::Attempt::default();
         let body = match &function.trigger {
-            Trigger::Http(_) => continue,
-            Trigger::Timer(_) => wire::timer(function, None, &attempt),
-            Trigger::Cosmos(_) => {
+            FunctionTrigger::Http(_) => continue,
+            FunctionTrigger::Timer(_) => wire::timer(function, None, &attempt),
+            FunctionTrigger::Cosmos(_) => {
                 let page = wire::page(function, &documents).unwrap();
                 wire::documents(function, &page, &attempt)
             }

@@ -1,9 +1,8 @@
-//! From the start of the process to its first answers, and the memory that it has then.
+//! The time from the start of the process to its first answers, and its memory then.
 //!
-//! Each start is a process of its own, as the Functions host starts it: the settings as environment
-//! variables, a port, nothing else. It is asked `GET /` every millisecond until that is answered,
-//! and then, on the same connection, one request of the API, as the host does with the request that
-//! it was woken for.
+//! Each start is a process of its own, started as by the Functions host: the settings as environment
+//! variables, and a port. It is sent `GET /` every millisecond until it answers, and then, on the same
+//! connection, one request of the API, as the host sends the request that woke it.
 
 use std::{
     path::{Path, PathBuf},
@@ -17,44 +16,44 @@ use tributary_tools::{
     figures::{mebibytes, milliseconds},
 };
 
-use crate::{handler::Handler, machine, process::Memory, world::World};
+use crate::{handler::MeasuredHandler, machine, process::Memory, world::BenchWorld};
 
-/// How often, and which build.
+/// The number of starts, and the builds.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Options {
-    /// How often each build is started for each of the requests.
+pub(crate) struct ColdStartOptions {
+    /// The number of starts of each build for each of the requests.
     #[arg(long, value_name = "N", default_value_t = 100)]
     starts: usize,
 
-    /// The handler's executable; may be given several times. Without it: the one beside this
-    /// program, and the one of the profile `deployed` where there is one.
+    /// The handler's executable; may be given several times. Without it: the one beside this program,
+    /// and that of the profile `deployed` if it exists.
     #[arg(long, value_name = "PATH")]
     handler: Vec<PathBuf>,
 }
 
 /// The first request of the API: a point read, and a query of a page of 100 items.
-const FIRST: [(&str, &str); 2] = [("Q2", "/api/posts/p0"), ("Q6", "/api/feed")];
+const FIRST_REQUESTS: [(&str, &str); 2] = [("Q2", "/api/posts/p0"), ("Q6", "/api/feed")];
 
 /// One start.
 pub(crate) struct Start {
-    /// Until `GET /` was answered.
+    /// The time until `GET /` was answered.
     pub(crate) ready: Duration,
-    /// Until the first request of the API was answered.
+    /// The time until the first request of the API was answered.
     pub(crate) answered: Duration,
     pub(crate) memory: Memory,
 }
 
-pub(crate) async fn run(options: &Options) -> anyhow::Result<()> {
+pub(crate) async fn run(options: &ColdStartOptions) -> anyhow::Result<()> {
     ensure!(options.starts > 0, "--starts must be at least 1");
-    let world = World::with_blog().await?;
+    let world = BenchWorld::with_blog().await?;
     let builds = builds(options, &world.app);
-    let cases = builds.iter().flat_map(|build| FIRST.map(|first| (build, first)));
+    let cases = builds.iter().flat_map(|build| FIRST_REQUESTS.map(|first| (build, first)));
     let mut cases: Vec<_> = cases.map(|case| (case, Vec::new())).collect();
-    // In turns, so that what disturbs the machine for a while disturbs all cases.
+    // In turns, so that a disturbance of the machine hits all cases.
     for number in 0..=options.starts {
         for ((build, (_, path)), starts) in &mut cases {
             let start = start(&world.app, build, path).await?;
-            // The first one loads the executable from the disk.
+            // The first start loads the executable from the disk.
             if number > 0 {
                 starts.push(start);
             }
@@ -79,7 +78,7 @@ pub(crate) async fn run(options: &Options) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn builds(options: &Options, app: &BuiltApp) -> Vec<PathBuf> {
+fn builds(options: &ColdStartOptions, app: &BuiltApp) -> Vec<PathBuf> {
     if !options.handler.is_empty() {
         return options.handler.clone();
     }
@@ -88,16 +87,16 @@ fn builds(options: &Options, app: &BuiltApp) -> Vec<PathBuf> {
     [beside, deployed].into_iter().filter(|path| path.exists()).collect()
 }
 
-/// The folder that Cargo has put a build into.
+/// Returns the name of Cargo's folder of a build.
 fn name_of(build: &Path) -> String {
     let folder = build.parent().and_then(Path::file_name).unwrap_or_default();
     folder.to_string_lossy().into_owned()
 }
 
-/// Starts this build, asks it for this path, and ends it.
+/// Starts this build, sends it a request for this path, and ends it.
 pub(crate) async fn start(app: &BuiltApp, build: &Path, path: &str) -> anyhow::Result<Start> {
     let begin = Instant::now();
-    let mut handler = Handler::start(app, build, |_| ())?;
+    let mut handler = MeasuredHandler::start(app, build, |_| ())?;
     let connection = handler.ready().await?;
     let ready = begin.elapsed();
     let reply = connection.send(&Call::get(path), "first").await?;

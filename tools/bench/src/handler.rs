@@ -17,19 +17,19 @@ use tributary_tools::Call;
 
 use crate::{http::Connection, process::Process};
 
-/// Shorter than this nothing here is measured, and Tokio's timer does not sleep for less.
-const POLL: Duration = Duration::from_millis(1);
+/// The shortest time that is measured here; Tokio's timer has the same resolution.
+const POLL_INTERVAL: Duration = Duration::from_millis(1);
 
-/// A handler that runs by itself; killed when dropped.
-pub(crate) struct Handler {
+/// A handler without a host; killed on drop.
+pub(crate) struct MeasuredHandler {
     child: Child,
     pub(crate) address: SocketAddr,
     pub(crate) process: Process,
 }
 
-impl Handler {
-    /// Starts the handler with the app's settings, a port, and its log as it is in Azure: JSON at
-    /// level info, into a pipe that is read.
+impl MeasuredHandler {
+    /// Starts the handler with the app's settings, a port, and its log as in Azure: JSON at level info,
+    /// into a pipe that is read.
     pub(crate) fn start(
         app: &BuiltApp,
         executable: &Path,
@@ -61,7 +61,7 @@ impl Handler {
         Ok(Self { child, address, process: Process(id) })
     }
 
-    /// Waits until `GET /` is answered, and gives the connection that it was answered on.
+    /// Waits until `GET /` is answered, and returns the connection.
     pub(crate) async fn ready(&mut self) -> anyhow::Result<Connection> {
         let connection = Connection::new(self.address)?;
         loop {
@@ -71,11 +71,11 @@ impl Handler {
             if let Some(status) = self.child.try_wait()? {
                 bail!("the handler ended before it was ready: {status}");
             }
-            tokio::time::sleep(POLL).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
     }
 
-    /// Ends it, and waits until it is gone.
+    /// Ends the handler, and waits for its end.
     pub(crate) async fn stop(mut self) -> anyhow::Result<()> {
         Ok(self.child.kill().await?)
     }

@@ -1,11 +1,11 @@
-//! Many who like one post at the same time, or comment on it: with group commit, and with each
-//! command alone (read, transaction, again), since each client has an instance of the app of its own.
+//! Many clients that like one post at the same time, or comment on it: with group commit, and with each
+//! command alone (read, transaction, retry), where each client has an instance of the app.
 //!
-//! The app runs in this process and is called through its router; the store is the local endpoint,
-//! in this process too, over HTTP on the loopback interface. Every row has an account of its own,
-//! which its users have just signed up in, and one post. Each client sends its commands one after
-//! the other, every like from another user, until the time or the users are used up. What is under
-//! way then is cut off: it counts as a command of that duration, and not as done.
+//! The app runs in this process and is called through its router; the store is the local endpoint, in
+//! this process too, over HTTP on the loopback interface. Every row has a new account with its
+//! signed-up users and one post. Each client sends its commands one after the other, every like from
+//! another user, until the time or the users are used up. The commands under way at that moment are cut
+//! off: they count with their duration, and not as done.
 
 use std::{
     path::PathBuf,
@@ -36,16 +36,16 @@ use tributary_tools::{
     figures::{each, milliseconds, number, rate},
 };
 
-/// How it goes about it.
+/// The size of the measurement.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Options {
-    /// How many likers, and commenters, there are at once.
+pub(crate) struct HotPostOptions {
+    /// The number of likers, or commenters, at once.
     #[arg(long, value_delimiter = ',', default_values_t = [1, 4, 16, 64, 256])]
     at_once: Vec<usize>,
-    /// How many users there are, each for one command.
+    /// The number of users, each for one command.
     #[arg(long, default_value_t = 1_024)]
     commands: usize,
-    /// For how long commands are sent, at most.
+    /// The time for which commands are sent, at most.
     #[arg(long, default_value_t = 3)]
     seconds: u64,
     /// The containers of the account.
@@ -53,34 +53,34 @@ pub(crate) struct Options {
     containers: PathBuf,
 }
 
-/// The number of likers that the two ways are compared at.
+/// The number of likers at which the two ways are compared.
 const COMPARED_AT: usize = 64;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum ReactionKind {
     Like,
     Comment,
 }
 
-/// What a client has met.
+/// The counts of a client.
 #[derive(Debug, Default)]
-struct Met {
+struct ClientCounts {
     done: usize,
     failed: usize,
-    /// Of those that were cut off, too.
+    /// The latencies, also of the commands that were cut off.
     latencies: Vec<Duration>,
 }
 
 /// A row of the table.
-struct Measured {
+struct HotPostRow {
     elapsed: Duration,
-    met: Met,
+    met: ClientCounts,
     requests: usize,
     transactions: usize,
     request_units: f64,
 }
 
-pub(crate) async fn run(options: &Options) -> anyhow::Result<()> {
+pub(crate) async fn run(options: &HotPostOptions) -> anyhow::Result<()> {
     ensure!(
         options.commands > 0 && options.at_once.iter().all(|&n| n > 0),
         "--commands and --at-once are at least 1"
@@ -99,18 +99,18 @@ pub(crate) async fn run(options: &Options) -> anyhow::Result<()> {
         "failed",
     ]);
     let mut ratio = None;
-    for (kind, name) in [(Kind::Like, "like"), (Kind::Comment, "comment")] {
+    for (kind, name) in [(ReactionKind::Like, "like"), (ReactionKind::Comment, "comment")] {
         for &at_once in &options.at_once {
             let mut rates = Vec::new();
             for (way, instances) in [("together", 1), ("alone", at_once)] {
                 eprintln!("{name}, {at_once} at once, {way}");
-                let world = World::new(&containers, instances, options.commands).await?;
+                let world = HotPostWorld::new(&containers, instances, options.commands).await?;
                 let measured = world.measure(kind, at_once, options).await?;
                 rates.push(number(measured.met.done) / measured.elapsed.as_secs_f64());
                 let cells = [name.to_owned(), at_once.to_string(), way.to_owned()];
                 table.row(cells.into_iter().chain(measured.cells()));
             }
-            if (kind, at_once) == (Kind::Like, COMPARED_AT) {
+            if (kind, at_once) == (ReactionKind::Like, COMPARED_AT) {
                 ratio = Some(rates[0] / rates[1]);
             }
         }
@@ -124,12 +124,12 @@ pub(crate) async fn run(options: &Options) -> anyhow::Result<()> {
         );
     }
     for (way, instances) in [("together", 1), ("alone", COMPARED_AT)] {
-        let world = World::new(&containers, instances, COMPARED_AT).await?;
+        let world = HotPostWorld::new(&containers, instances, COMPARED_AT).await?;
         let edits = world.edit_beside_likers(options).await?;
         let latencies = Sorted::from(edits.latencies);
         let [p50, slowest] = [latencies.percentile(50), latencies.max()].map(milliseconds);
         println!(
-            "An author who edits the post beside {COMPARED_AT} who like it and take it back, {way}: \
+            "An author that edits the post beside {COMPARED_AT} likers that also remove their likes, {way}: \
              {} edits, p50 {p50} ms, slowest {slowest} ms, {} failed.",
             edits.done, edits.failed
         );
@@ -137,8 +137,8 @@ pub(crate) async fn run(options: &Options) -> anyhow::Result<()> {
     Ok(())
 }
 
-impl Met {
-    /// Sends a command, unless the time is up before its answer is there.
+impl ClientCounts {
+    /// Sends a command; returns `None` if the time is up before its answer.
     async fn send(
         &mut self,
         deadline: Instant,
@@ -156,10 +156,10 @@ impl Met {
     }
 }
 
-impl Measured {
-    /// The numbers of a row.
+impl HotPostRow {
+    /// Returns the numbers of a row.
     fn cells(self) -> [String; 7] {
-        let Met { done, failed, latencies } = self.met;
+        let ClientCounts { done, failed, latencies } = self.met;
         let latencies = Sorted::from(latencies);
         [
             rate(done, self.elapsed),
@@ -173,15 +173,15 @@ impl Measured {
     }
 }
 
-/// An app on an account of its own, with a post and users.
-struct World {
+/// An app on a new account, with a post and users.
+struct HotPostWorld {
     endpoint: CosmosEndpoint,
-    /// Commands on one instance go together; each instance has a group of its own.
+    /// The routers of the instances. Commands on one instance share a group; each instance has its own.
     instances: Vec<Router>,
     _store: RunningServer,
 }
 
-impl World {
+impl HotPostWorld {
     async fn new(
         containers: &ContainersFile,
         instances: usize,
@@ -223,18 +223,19 @@ impl World {
     /// Lets `at_once` clients send commands.
     async fn measure(
         self: &Arc<Self>,
-        kind: Kind,
+        kind: ReactionKind,
         at_once: usize,
-        options: &Options,
-    ) -> anyhow::Result<Measured> {
-        let (mark, started) = (self.endpoint.request_count(), Instant::now());
+        options: &HotPostOptions,
+    ) -> anyhow::Result<HotPostRow> {
+        let n_before = self.endpoint.request_count();
+        let started = Instant::now();
         let deadline = started + Duration::from_secs(options.seconds);
         let commands = options.commands;
         let clients = (0..at_once).map(|client| {
             let world = Arc::clone(self);
-            // What it costs is seen by the meter around it.
+            // The meter around it counts its cost.
             tokio::spawn(metered(async move {
-                let mut met = Met::default();
+                let mut met = ClientCounts::default();
                 for user in (client..commands).step_by(at_once) {
                     if Instant::now() >= deadline {
                         break;
@@ -247,8 +248,9 @@ impl World {
         let clients = try_join_all(clients).await?;
         let elapsed = started.elapsed();
         self.come_to_rest().await;
-        let log = self.endpoint.requests_since(mark);
-        let (mut met, mut request_units) = (Met::default(), 0.0);
+        let log = self.endpoint.requests_since(n_before);
+        let mut met = ClientCounts::default();
+        let mut request_units = 0.0;
         for (client, meter) in clients {
             let client = client?;
             met.done += client.done;
@@ -257,7 +259,7 @@ impl World {
             request_units += meter.request_units();
         }
         self.check(kind, met.done).await?;
-        Ok(Measured {
+        Ok(HotPostRow {
             elapsed,
             met,
             requests: log.len(),
@@ -266,8 +268,11 @@ impl World {
         })
     }
 
-    /// Lets an author edit the post again and again while others like it and take it back.
-    async fn edit_beside_likers(self: &Arc<Self>, options: &Options) -> anyhow::Result<Met> {
+    /// Lets an author edit the post repeatedly while others like it and remove their likes.
+    async fn edit_beside_likers(
+        self: &Arc<Self>,
+        options: &HotPostOptions,
+    ) -> anyhow::Result<ClientCounts> {
         let deadline = Instant::now() + Duration::from_secs(options.seconds);
         let likers: Vec<_> = (0..COMPARED_AT)
             .map(|user| {
@@ -282,7 +287,7 @@ impl World {
                 })
             })
             .collect();
-        let mut met = Met::default();
+        let mut met = ClientCounts::default();
         while Instant::now() < deadline {
             let title = format!("Edited {} times", met.latencies.len());
             let body = json!({"userId": "u0", "title": title, "content": "C".repeat(1_000)});
@@ -292,11 +297,11 @@ impl World {
         for liker in likers {
             liker.await??;
         }
-        self.check(Kind::Like, 0).await?;
+        self.check(ReactionKind::Like, 0).await?;
         Ok(met)
     }
 
-    /// Waits until what was cut off has ended in the store.
+    /// Waits until the commands that were cut off have ended in the store.
     async fn come_to_rest(&self) {
         let mut count = None;
         while count.replace(self.endpoint.request_count()) != Some(self.endpoint.request_count()) {
@@ -304,12 +309,17 @@ impl World {
         }
     }
 
-    async fn command(&self, kind: Kind, client: usize, user: usize) -> anyhow::Result<StatusCode> {
+    async fn command(
+        &self,
+        kind: ReactionKind,
+        client: usize,
+        user: usize,
+    ) -> anyhow::Result<StatusCode> {
         let answer = match kind {
-            Kind::Like => {
+            ReactionKind::Like => {
                 self.send(client, "PUT", &format!("/api/posts/hot/likes/u{user}"), None).await
             }
-            Kind::Comment => {
+            ReactionKind::Comment => {
                 let body = json!({"userId": format!("u{user}"), "content": "Well."});
                 self.send(client, "POST", "/api/posts/hot/comments", Some(body)).await
             }
@@ -317,14 +327,15 @@ impl World {
         Ok(answer?.0)
     }
 
-    /// Compares the post's count with its list, which has whatever was acknowledged.
-    async fn check(&self, kind: Kind, acknowledged: usize) -> anyhow::Result<()> {
+    /// Compares the post's count with its list, which has all acknowledged items.
+    async fn check(&self, kind: ReactionKind, acknowledged: usize) -> anyhow::Result<()> {
         let (list, count) = match kind {
-            Kind::Like => ("likes", "likeCount"),
-            Kind::Comment => ("comments", "commentCount"),
+            ReactionKind::Like => ("likes", "likeCount"),
+            ReactionKind::Comment => ("comments", "commentCount"),
         };
         let (_, post) = self.send(0, "GET", "/api/posts/hot", None).await?;
-        let (mut listed, mut cursor) = (0, String::new());
+        let mut listed = 0;
+        let mut cursor = String::new();
         loop {
             let path = format!("/api/posts/hot/{list}?limit=100{cursor}");
             let (status, page) = self.send(0, "GET", &path, None).await?;

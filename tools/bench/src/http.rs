@@ -1,4 +1,4 @@
-//! A connection to the handler, kept open as the Functions host keeps its own.
+//! A connection to the handler that is kept open as the Functions host does.
 
 use std::net::SocketAddr;
 
@@ -7,7 +7,7 @@ use tributary_tools::{Call, Client, Reply};
 
 const INVOCATION: HeaderName = HeaderName::from_static("x-azure-functions-invocationid");
 const TRACE_PARENT: HeaderName = HeaderName::from_static("traceparent");
-/// A trace as the host sends one; it puts two fields on each log line.
+/// A trace in the host's form; it adds two fields to each log line.
 const TRACE: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00";
 
 /// A client with a connection of its own, which opens at the first request.

@@ -1,7 +1,8 @@
-//! Many who log in at the same time, beside readers: how many requests a second the readers keep.
+//! Many clients that log in at the same time, beside readers: the requests a second that remain for the
+//! readers.
 //!
-//! A login is a password that is compared (`POST …/password/verify`), which takes a processor for some
-//! 50 ms. A client that is refused with a 503 waits for as long as `Retry-After` says.
+//! A login compares a password (`POST …/password/verify`), which takes a processor some 50 ms. A client
+//! that gets a 503 waits for the time of `Retry-After`.
 
 use std::{
     path::PathBuf,
@@ -17,20 +18,20 @@ use tributary_tools::{
     figures::{milliseconds, rate},
 };
 
-use crate::{handler::Handler, http::Connection, machine, world::World};
+use crate::{handler::MeasuredHandler, http::Connection, machine, world::BenchWorld};
 
-/// How long, how many, and which build.
+/// The size of the measurement, and the build.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Options {
-    /// How long each row is kept up, in seconds.
+pub(crate) struct LoginsOptions {
+    /// The time of each row, in seconds.
     #[arg(long, value_name = "S", default_value_t = 15)]
     seconds: u64,
 
-    /// How many log in at the same time.
+    /// The number of clients that log in at the same time.
     #[arg(long, value_name = "N", default_value_t = 200)]
     logins: usize,
 
-    /// How many read at the same time.
+    /// The number of clients that read at the same time.
     #[arg(long, value_name = "N", default_value_t = 8)]
     readers: usize,
 
@@ -39,15 +40,15 @@ pub(crate) struct Options {
     handler: Option<PathBuf>,
 }
 
-/// What the clients of one kind have met.
+/// The counts of the clients of one kind.
 #[derive(Default)]
-struct Met {
+struct LoginCounts {
     answered: Vec<Duration>,
     refused: usize,
 }
 
-pub(crate) async fn run(options: &Options) -> anyhow::Result<()> {
-    let world = World::with(vec![customer(), password()]).await?;
+pub(crate) async fn run(options: &LoginsOptions) -> anyhow::Result<()> {
+    let world = BenchWorld::with(vec![customer(), password()]).await?;
     let executable = options.handler.clone().unwrap_or_else(|| world.app.executable());
     let mut table = Table::new([
         "logins at once",
@@ -63,7 +64,7 @@ pub(crate) async fn run(options: &Options) -> anyhow::Result<()> {
     ]);
     for logins in [0, options.logins] {
         eprintln!("{logins} logins");
-        let mut handler = Handler::start(&world.app, &executable, |_| ())?;
+        let mut handler = MeasuredHandler::start(&world.app, &executable, |_| ())?;
         handler.ready().await?;
         let duration = Duration::from_secs(options.seconds);
         let read = Call::get("/api/customers/ann");
@@ -74,7 +75,7 @@ pub(crate) async fn run(options: &Options) -> anyhow::Result<()> {
             send(&handler, logins, duration, &login),
         )?;
         handler.stop().await?;
-        let cells = |met: Met| {
+        let cells = |met: LoginCounts| {
             let count = met.answered.len();
             let latencies = Sorted::from(met.answered);
             let [p50, p99] = [50, 99].map(|percent| milliseconds(latencies.percentile(percent)));
@@ -87,17 +88,17 @@ pub(crate) async fn run(options: &Options) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Lets so many clients send a request, one time after the other, for so long.
+/// Lets a number of clients send a request repeatedly for a time.
 async fn send(
-    handler: &Handler,
+    handler: &MeasuredHandler,
     clients: usize,
     duration: Duration,
     call: &Call,
-) -> anyhow::Result<Met> {
+) -> anyhow::Result<LoginCounts> {
     let begin = Instant::now();
     let all = (0..clients).map(async |_| {
         let connection = Connection::new(handler.address)?;
-        let mut met = Met::default();
+        let mut met = LoginCounts::default();
         while begin.elapsed() < duration {
             let sent = Instant::now();
             let reply = connection.send(call, "bench").await?;
@@ -113,7 +114,7 @@ async fn send(
         }
         anyhow::Ok(met)
     });
-    let mut met = Met::default();
+    let mut met = LoginCounts::default();
     for one in try_join_all(all).await? {
         met.answered.extend(one.answered);
         met.refused += one.refused;

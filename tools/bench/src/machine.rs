@@ -1,8 +1,8 @@
-//! What it was measured on.
+//! The machine of a measurement.
 
 use std::{fs, process::Command, thread};
 
-/// One line for the docs: processor, system, compiler; what cannot be told is left out.
+/// Returns one line for the docs: processor, system, compiler, without the unknown ones.
 pub(crate) fn line() -> String {
     let cores = thread::available_parallelism().map_or(0, usize::from);
     let cores = Some(format!("{cores} cores, {}", std::env::consts::ARCH));

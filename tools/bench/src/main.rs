@@ -1,4 +1,4 @@
-//! `cargo xtask bench`: what the handler takes. `docs/performance.md` has its numbers.
+//! `cargo xtask bench`: the cost of the handler. `docs/performance.md` has its numbers.
 
 mod cold_start;
 mod feed;
@@ -25,8 +25,8 @@ use clap::Parser;
 use mimalloc::MiMalloc;
 use tokio::runtime::{self, Runtime};
 
-/// Of this process: the clients and the store. The handler is another, with the allocator that it has
-/// when it is deployed.
+/// The allocator of this process: the clients and the store. The handler is another process, with its
+/// deployed allocator.
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
 
@@ -34,28 +34,28 @@ static ALLOCATOR: MiMalloc = MiMalloc;
 #[derive(Debug, Parser)]
 #[command(bin_name = "cargo xtask bench")]
 enum Bench {
-    /// From the start of the process to its first answers.
-    ColdStart(cold_start::Options),
-    /// What the handler adds to the SDK's own call.
-    Overhead(overhead::Options),
-    /// What measuring the use of logical partitions adds to a store operation.
-    Partitions(partitions::Options),
-    /// Requests a second at saturation, and the memory that stays.
-    Load(load::Options),
-    /// Levels of optimisation for what is deployed, side by side.
-    Profiles(profiles::Options),
+    /// The time from the start of the process to its first answers.
+    ColdStart(cold_start::ColdStartOptions),
+    /// The overhead of the handler over the SDK's own call.
+    Overhead(overhead::OverheadOptions),
+    /// The overhead of the meter of logical partitions over a store operation.
+    Partitions(partitions::PartitionsOptions),
+    /// Requests a second at saturation, and the growth of the memory.
+    Load(load::LoadOptions),
+    /// Levels of optimisation for the deployed build, side by side.
+    Profiles(profiles::ProfilesOptions),
     /// The dearest request of each HTTP function, found by a generator, beside its limits.
-    Worst(worst::Options),
-    /// The largest feed, asked for by many clients at the same time.
-    WorstFeed(worst_feed::Options),
-    /// Many who log in at the same time, beside readers.
-    Logins(logins::Options),
+    Worst(worst::WorstOptions),
+    /// The largest feed, requested by many clients at the same time.
+    WorstFeed(worst_feed::WorstFeedOptions),
+    /// Many logins at the same time, beside readers.
+    Logins(logins::LoginsOptions),
     /// Changes a second through each projection, and its lag.
-    Feed(feed::Options),
+    Feed(feed::FeedBenchOptions),
     /// Many likers and commenters of one post.
-    HotPost(hot_post::Options),
-    /// Items that come in one by one and in bulk, and the queries of readers.
-    News(news::Options),
+    HotPost(hot_post::HotPostOptions),
+    /// Items that are posted one by one and in bulk, and the queries of readers.
+    News(news::NewsOptions),
 }
 
 fn main() -> ExitCode {
@@ -75,8 +75,8 @@ fn run(bench: &Bench) -> anyhow::Result<()> {
         Bench::ColdStart(options) => runtime.block_on(or_ctrl_c(cold_start::run(options))),
         Bench::Overhead(options) => {
             let background = runtime.handle();
-            // One thread plays the Functions host: the endpoint's threads do not wake it, nor it them,
-            // which would count as the handler's.
+            // One thread plays the Functions host: wake-ups between it and the endpoint's threads would
+            // count as the handler's time.
             let host = runtime::Builder::new_current_thread().enable_all().build()?;
             host.block_on(or_ctrl_c(overhead::run(options, background)))
         }
@@ -92,7 +92,7 @@ fn run(bench: &Bench) -> anyhow::Result<()> {
     }
 }
 
-/// Ctrl-C drops what is under way, which ends its processes.
+/// Runs work until Ctrl-C, which drops it and so ends its processes.
 async fn or_ctrl_c(work: impl Future<Output = anyhow::Result<()>>) -> anyhow::Result<()> {
     tokio::select! {
         result = work => result,

@@ -1,9 +1,9 @@
-//! The news: how fast items come in, one by one and in bulk, and what the queries of readers take when
-//! months of them are there.
+//! The news: the rates at which items are posted, one by one and in bulk, and the time of readers'
+//! queries over months of them.
 //!
-//! A real handler on the local endpoint. Every provider has published as much, evenly over the time.
-//! The first items are posted one by one by several clients, the others in batches by as many clients,
-//! each batch from one provider, as a crawler sends them.
+//! A real handler runs on the local endpoint. Every provider has published as many items, evenly over
+//! the time. The first items are posted one by one by several clients, the others in batches by as many
+//! clients, each batch from one provider, as a crawler sends them.
 
 use std::{
     path::PathBuf,
@@ -20,32 +20,32 @@ use tributary_tools::{
     figures::{each, milliseconds, number, thousands},
 };
 
-use crate::{handler::Handler, http::Connection, machine, world::World};
+use crate::{handler::MeasuredHandler, http::Connection, machine, world::BenchWorld};
 
-/// How much, and which build.
+/// The size of the measurement, and the build.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Options {
-    /// How many items there are in the end.
+pub(crate) struct NewsOptions {
+    /// The number of items in the end.
     #[arg(long, default_value_t = 20_000)]
     items: usize,
-    /// How many providers they come from.
+    /// The number of their providers.
     #[arg(long, default_value_t = 50)]
     providers: usize,
-    /// How many days they were published in, up to now.
+    /// The number of days of their publication, up to now.
     #[arg(long, default_value_t = 730)]
     days: u32,
-    /// How many of the items are posted one by one.
+    /// The number of items that are posted one by one.
     #[arg(long, default_value_t = 1_000)]
     singly: usize,
-    /// How many clients post.
+    /// The number of clients that post.
     #[arg(long, default_value_t = 8)]
     clients: usize,
-    /// How many physical partitions each container has. The local store copies the items of one for a
-    /// transaction, which a real one does not: with many it says more about ingest. A hot container
-    /// has one or two: with one it says more about queries.
+    /// The number of physical partitions of each container. The local store copies the items of one for
+    /// a transaction, which a real one does not: many partitions show ingest better. A hot container
+    /// has one or two: one partition shows queries better.
     #[arg(long, default_value_t = 64)]
     physical_partitions: u32,
-    /// How often each query is sent.
+    /// The number of times that each query is sent.
     #[arg(long, default_value_t = 50)]
     queries: usize,
     /// The handler's executable; without it the one beside this program.
@@ -53,13 +53,13 @@ pub(crate) struct Options {
     handler: Option<PathBuf>,
 }
 
-/// The most items of a batch.
-const BATCH: usize = 500;
+/// The items of a batch at most.
+const MAX_BATCH_ITEMS: usize = 500;
 
 const CONTAINERS: HeaderName = HeaderName::from_static("x-containers-queried");
 const PARTITIONS: HeaderName = HeaderName::from_static("x-partitions-queried");
 
-/// What the guide has in "Performance Characteristics", and what it is here.
+/// The queries of the guide's "Performance Characteristics", and their form here.
 const QUERIES: [(&str, &str); 6] = [
     ("recent feeds, 7 days", "items?days=7"),
     ("provider feeds, 30 days", "items?provider=p7&days=30"),
@@ -69,15 +69,15 @@ const QUERIES: [(&str, &str); 6] = [
     ("a provider's items of 3 months, 100 of them", "items?limit=100&provider=p7&from="),
 ];
 
-pub(crate) async fn run(options: &Options) -> anyhow::Result<()> {
-    let Options { items, providers, singly, clients, .. } = *options;
+pub(crate) async fn run(options: &NewsOptions) -> anyhow::Result<()> {
+    let NewsOptions { items, providers, singly, clients, .. } = *options;
     ensure!(
         providers > 7 && clients > 0 && singly > 0 && items >= singly + providers,
         "--providers is at least 8, --singly and --clients at least 1, --items more than both"
     );
-    let world = World::with_partitions(options.physical_partitions).await?;
+    let world = BenchWorld::with_partitions(options.physical_partitions).await?;
     let executable = options.handler.clone().unwrap_or_else(|| world.app.executable());
-    let mut handler = Handler::start(&world.app, &executable, |_| ())?;
+    let mut handler = MeasuredHandler::start(&world.app, &executable, |_| ())?;
     handler.ready().await?;
     println!("{}\n", machine::line());
 
@@ -138,10 +138,11 @@ pub(crate) async fn run(options: &Options) -> anyhow::Result<()> {
     handler.stop().await
 }
 
-/// The item with a number: providers in turn, evenly over the days.
-fn item(n: usize, options: &Options, now: Timestamp) -> Value {
+/// Returns the item with a number: providers in turn, evenly over the days.
+fn item(n: usize, options: &NewsOptions, now: Timestamp) -> Value {
     let age = u64::from(options.days) * 24 * 60 * 60 * n as u64 / options.items.max(1) as u64;
-    let (provider, published) = (n % options.providers, now.before(Duration::from_secs(age)));
+    let provider = n % options.providers;
+    let published = now.before(Duration::from_secs(age));
     json!({
         "feedProviderId": format!("p{provider}"),
         "title": format!("Item {n} of a usual title's length"),
@@ -152,8 +153,8 @@ fn item(n: usize, options: &Options, now: Timestamp) -> Value {
     })
 }
 
-/// The numbers of the items of each batch: of one provider.
-fn batches(options: &Options) -> Vec<Vec<usize>> {
+/// Returns the numbers of the items of each batch: all of one provider.
+fn batches(options: &NewsOptions) -> Vec<Vec<usize>> {
     let of_provider = |provider| {
         (options.singly..options.items)
             .filter(|n| n % options.providers == provider)
@@ -161,17 +162,17 @@ fn batches(options: &Options) -> Vec<Vec<usize>> {
     };
     let providers = (0..options.providers).map(of_provider);
     providers
-        .flat_map(|numbers| numbers.chunks(BATCH).map(<[_]>::to_vec).collect::<Vec<_>>())
+        .flat_map(|numbers| numbers.chunks(MAX_BATCH_ITEMS).map(<[_]>::to_vec).collect::<Vec<_>>())
         .collect()
 }
 
-/// How long all requests took, and what they have cost.
+/// The time and the cost of all requests.
 struct Sent {
     took: Duration,
     charge: f64,
 }
 
-async fn send(handler: &Handler, calls: Vec<Call>, clients: usize) -> anyhow::Result<Sent> {
+async fn send(handler: &MeasuredHandler, calls: Vec<Call>, clients: usize) -> anyhow::Result<Sent> {
     let started = Instant::now();
     let shares = calls.chunks(calls.len().div_ceil(clients).max(1)).map(async |calls| {
         let connection = Connection::new(handler.address)?;

@@ -1,15 +1,16 @@
-//! What the handler adds to the SDK's own calls.
+//! The overhead of the handler over the SDK's own calls.
 //!
-//! Each request goes to a real handler, one after the other. What the handler adds is the time from
-//! sending the request until the whole answer is read, less the time of the calls of the SDK in it,
-//! which the handler's log line tells (`store.duration_ms`). So it is known for each request, whatever
-//! it does in the store, and how slow the store is makes no difference.
+//! Each request is sent to a real handler, one after the other. The overhead is the time from the start
+//! of the request to the end of the answer, less the time of its calls of the SDK, which the handler's
+//! log line has (`store.duration_ms`). So the overhead of each request is known, for any work in the
+//! store, and the speed of the store makes no difference.
 //!
-//! In it: the loopback connection, the HTTP server and this client, routing, validation, JSON both
-//! ways, a task's way through the runtime. Not in it: the Functions host, the SDK from its call to
-//! its decoded answer, and what is done when the answer is on its way: the log line and metrics.
+//! It includes the loopback connection, the HTTP server and this client, routing, validation, JSON both
+//! ways, and a task's way through the runtime. It does not include the Functions host, the SDK from its
+//! call to its decoded answer, and the work after the answer was sent: the log line and metrics.
 //!
-//! `GET /` comes in turns with the requests. It does nothing, so it is what the connection and HTTP take.
+//! `GET /` is sent in turns with the requests. It does no work, so its time is that of the connection
+//! and HTTP.
 
 use std::{
     path::PathBuf,
@@ -26,16 +27,16 @@ use tokio::{
 use tributary_tools::{Call, Sorted, Table, figures::milliseconds};
 
 use crate::{
-    handler::Handler,
+    handler::MeasuredHandler,
     http::Connection,
     machine,
-    world::{POSTS, READERS, USERS, World, author, comment, like},
+    world::{BenchWorld, POSTS, READERS, USERS, author, comment, like},
 };
 
-/// How often, and which build.
+/// The size of the measurement, and the build.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Options {
-    /// How many requests of each kind.
+pub(crate) struct OverheadOptions {
+    /// The number of requests of each kind.
     #[arg(long, value_name = "N", default_value_t = 1_000)]
     requests: usize,
 
@@ -44,13 +45,13 @@ pub(crate) struct Options {
     handler: Option<PathBuf>,
 }
 
-/// Requests of each kind before it counts: connections, caches and the allocator settle.
+/// Requests of each kind before the measurement: connections, caches and the allocator settle.
 const WARM_UP: usize = 100;
 
-/// A kind of request, and what the request with a number is.
-pub(crate) type Kind = (&'static str, fn(usize) -> Call);
+/// A kind of request, and its request with a number.
+pub(crate) type RequestCase = (&'static str, fn(usize) -> Call);
 
-pub(crate) const KINDS: [Kind; 10] = [
+pub(crate) const KINDS: [RequestCase; 10] = [
     ("Q1 a user", |number| Call::get(format!("/api/users/u{}", number % USERS))),
     ("Q2 a post", |number| Call::get(format!("/api/posts/p{}", number % POSTS))),
     ("Q3 posts of a user", |number| Call::get(format!("/api/users/u{}/posts", number % USERS))),
@@ -70,44 +71,47 @@ pub(crate) const KINDS: [Kind; 10] = [
     ("C4 like", |number| like(number % POSTS, &format!("r{}", number / POSTS % READERS))),
 ];
 
-/// How long one request took.
+/// The time of one request.
 #[derive(Debug, Clone, Copy)]
 struct Took {
-    /// From outside.
+    /// The time that the client measures.
     whole: Duration,
-    /// In the app, between the HTTP server and itself.
+    /// The time in the app, between the HTTP server and itself.
     app: Duration,
-    /// Of that, the SDK's operations.
+    /// The time of the SDK's operations within it.
     sdk: Duration,
 }
 
 /// A connection to the handler, and the handler's log lines.
-struct Subject {
+struct LoggedHandler {
     connection: Connection,
     lines: UnboundedReceiver<Vec<u8>>,
 }
 
-/// What came of it: of each kind, and of a request that does nothing.
-struct Measured {
+/// The times of each kind, and of a request without work.
+struct OverheadTimes {
     took: Vec<Vec<Took>>,
     nothing: Vec<Duration>,
 }
 
 /// Measures from the current thread; the endpoint runs in the background.
-pub(crate) async fn run(options: &Options, background: &runtime::Handle) -> anyhow::Result<()> {
+pub(crate) async fn run(
+    options: &OverheadOptions,
+    background: &runtime::Handle,
+) -> anyhow::Result<()> {
     let most = POSTS * READERS - WARM_UP;
     let requests = options.requests;
     ensure!((1..=most).contains(&requests), "--requests must be from 1 to {most}");
-    let world = background.spawn(World::with_blog()).await??;
+    let world = background.spawn(BenchWorld::with_blog()).await??;
     let executable = options.handler.clone().unwrap_or_else(|| world.app.executable());
     let (sender, lines) = unbounded_channel();
-    let mut handler = Handler::start(&world.app, &executable, move |line| {
-        // Nobody reads them when the measurement is over.
+    let mut handler = MeasuredHandler::start(&world.app, &executable, move |line| {
+        // The receiver is dropped at the end of the measurement.
         let _ = sender.send(line.to_vec());
     })?;
     let connection = handler.ready().await?;
-    let subject = Subject { connection, lines };
-    let Measured { took, nothing } = subject.measure_all(requests).await?;
+    let subject = LoggedHandler { connection, lines };
+    let OverheadTimes { took, nothing } = subject.measure_all(requests).await?;
     println!("{requests} requests of each kind, one at a time; {}\n", machine::line());
     let nothing = Sorted::from(nothing);
     let [p50, p99] = [50, 99].map(|percent| milliseconds(nothing.percentile(percent)));
@@ -115,13 +119,13 @@ pub(crate) async fn run(options: &Options, background: &runtime::Handle) -> anyh
     Ok(())
 }
 
-impl Subject {
-    async fn measure_all(mut self, requests: usize) -> anyhow::Result<Measured> {
+impl LoggedHandler {
+    async fn measure_all(mut self, requests: usize) -> anyhow::Result<OverheadTimes> {
         let mut took = vec![Vec::with_capacity(requests); KINDS.len()];
         let mut nothing = Vec::with_capacity(requests);
         for number in 0..WARM_UP + requests {
             let counts = number >= WARM_UP;
-            // In turns, so that what disturbs the machine for a while disturbs all kinds.
+            // In turns, so that a disturbance of the machine hits all kinds.
             for ((_, call), took) in KINDS.iter().zip(&mut took) {
                 let one = self.measure(&call(number), number).await?;
                 took.extend(counts.then_some(one));
@@ -129,7 +133,7 @@ impl Subject {
             let probe = self.probe().await?;
             nothing.extend(counts.then_some(probe));
         }
-        Ok(Measured { took, nothing })
+        Ok(OverheadTimes { took, nothing })
     }
 
     async fn probe(&mut self) -> anyhow::Result<Duration> {
@@ -153,8 +157,8 @@ impl Subject {
     }
 }
 
-/// What the line of a request says: its time in the app, and of that in the SDK; `None` for other
-/// lines.
+/// Returns the times in a request's log line: that in the app, and that of the SDK within it; `None`
+/// for other lines.
 fn times(line: &[u8], invocation: &str) -> Option<(Duration, Duration)> {
     let line: Value = serde_json::from_slice(line).ok()?;
     if line["message"] != "Answered a request" || line["invocation.id"] != invocation {

@@ -1,8 +1,8 @@
-//! What measuring the use of logical partitions adds to a store operation: the meter around it, the
-//! name of the partition, and the count.
+//! The overhead of the meter of logical partitions over a store operation: the meter, the name of the
+//! partition, and the count.
 //!
-//! A task times each operation by itself, without the store. Many tasks at the same time show what
-//! they wait for each other: all count under one lock.
+//! A task times each operation without the store. Many tasks at the same time show their wait for each
+//! other: all count under one lock.
 
 use std::time::{Duration, Instant};
 
@@ -15,19 +15,19 @@ use tributary_tools::{Sorted, Table, mean};
 
 use crate::machine;
 
-/// How often.
+/// The size of the measurement.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Options {
-    /// How many operations of each row.
+pub(crate) struct PartitionsOptions {
+    /// The number of operations of each row.
     #[arg(long, value_name = "N", default_value_t = 400_000)]
     operations: usize,
 }
 
 /// Logical partitions, and tasks at the same time. The sketch holds 768 partitions; beyond them it
-/// forgets.
+/// forgets some.
 const CASES: [(u64, usize); 4] = [(100, 1), (100, 2), (100_000, 1), (100_000, 2)];
 
-pub(crate) async fn run(options: &Options) -> anyhow::Result<()> {
+pub(crate) async fn run(options: &PartitionsOptions) -> anyhow::Result<()> {
     let mut table =
         Table::new(["partitions", "tasks", "mean, µs", "p50, µs", "p99, µs", "max, µs"]);
     for (keys, tasks) in CASES {
@@ -58,7 +58,7 @@ async fn measure(
 ) -> Vec<Duration> {
     let mut took = Vec::with_capacity(operations);
     for number in 0..operations as u64 {
-        // All over the keys, in an order of its own for each task.
+        // The keys in an order of its own for each task.
         let number = number.wrapping_mul(0x9e37_79b9).wrapping_add(task as u64 * 77);
         let key = format!("user-{:08}", number % keys);
         let begin = Instant::now();

@@ -1,4 +1,4 @@
-//! What Linux tells of a process.
+//! Linux's data about a process.
 
 use std::{fs, time::Duration};
 
@@ -11,39 +11,43 @@ pub(crate) struct Process(pub(crate) u32);
 /// The physical memory of a process, in KiB.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Memory {
-    /// Resident set: what it shares with others counts whole.
+    /// Resident set: shared memory counts whole.
     pub(crate) resident: u64,
-    /// Proportional set: what it shares counts in part.
+    /// Proportional set: shared memory counts in part.
     pub(crate) proportional: u64,
 }
 
 /// A tick of the processor's accounting (`USER_HZ`); the same on every x86-64 and Arm Linux.
-const TICK: Duration = Duration::from_millis(10);
+const CPU_TICK: Duration = Duration::from_millis(10);
 
 impl Process {
-    /// Its memory now.
+    /// Returns its present memory.
     pub(crate) fn memory(self) -> anyhow::Result<Memory> {
         let status = self.read("status")?;
         let rollup = self.read("smaps_rollup")?;
-        let resident = field(&status, "VmRSS:").context("the system tells no resident memory")?;
-        let proportional = field(&rollup, "Pss:").context("the system tells no shared memory")?;
+        let resident =
+            field(&status, "VmRSS:").context("the system does not report the resident memory")?;
+        let proportional =
+            field(&rollup, "Pss:").context("the system does not report the shared memory")?;
         Ok(Memory { resident, proportional })
     }
 
-    /// The most resident memory that it has had so far, in KiB.
+    /// Returns the peak of its resident memory, in KiB.
     pub(crate) fn peak(self) -> anyhow::Result<u64> {
-        field(&self.read("status")?, "VmHWM:").context("the system tells no peak of memory")
+        field(&self.read("status")?, "VmHWM:")
+            .context("the system does not report the peak of the memory")
     }
 
-    /// The processor time that it has taken since it had taken `earlier`.
+    /// Returns the processor time that it has taken since it had taken `earlier`.
     pub(crate) fn cpu_time_since(self, earlier: Duration) -> anyhow::Result<Duration> {
         Ok(self.cpu_time()?.saturating_sub(earlier))
     }
 
-    /// The processor time that it has taken so far, in user and in system mode.
+    /// Returns the processor time that it has taken so far, in user and in system mode.
     pub(crate) fn cpu_time(self) -> anyhow::Result<Duration> {
-        let ticks = ticks(&self.read("stat")?).context("the system tells no processor time")?;
-        Ok(TICK * ticks)
+        let ticks =
+            ticks(&self.read("stat")?).context("the system does not report the processor time")?;
+        Ok(CPU_TICK * ticks)
     }
 
     fn read(self, file: &str) -> anyhow::Result<String> {
@@ -53,14 +57,14 @@ impl Process {
     }
 }
 
-/// The number after a name in `/proc/<pid>/status`; see `man 5 proc_pid_status`.
+/// Returns the number after a name in `/proc/<pid>/status`; see `man 5 proc_pid_status`.
 fn field(text: &str, name: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(name))?;
     line.split_whitespace().next()?.parse().ok()
 }
 
-/// Fields 14 and 15 of `/proc/<pid>/stat`. Field 2 is the program's name in parentheses, which may
-/// have spaces and parentheses of its own; see `man 5 proc_pid_stat`.
+/// Returns the sum of fields 14 and 15 of `/proc/<pid>/stat`. Field 2 is the program's name in
+/// parentheses, which may have spaces and parentheses of its own; see `man 5 proc_pid_stat`.
 fn ticks(stat: &str) -> Option<u32> {
     let (_, after_name) = stat.rsplit_once(')')?;
     let mut fields = after_name.split_whitespace().skip(11);

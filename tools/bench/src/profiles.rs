@@ -1,8 +1,8 @@
 //! Levels of optimisation for the profile `deployed`, side by side: size, start, memory, and the
 //! processor time of a request.
 //!
-//! All builds run at the same time and are asked in turns, so that what disturbs the machine for a
-//! while disturbs all of them.
+//! All builds run at the same time and get requests in turns, so that a disturbance of the machine hits
+//! all of them.
 
 use std::{
     fs,
@@ -20,69 +20,69 @@ use tributary_tools::{
 
 use crate::{
     cold_start::{Start, start},
-    handler::Handler,
+    handler::MeasuredHandler,
     http::Connection,
     machine,
-    overhead::{KINDS, Kind},
-    world::World,
+    overhead::{KINDS, RequestCase},
+    world::BenchWorld,
 };
 
-/// Which levels, and how often.
+/// The levels, and the size of the measurement.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Options {
+pub(crate) struct ProfilesOptions {
     /// A value of `opt-level`; may be given several times.
     #[arg(long, value_name = "LEVEL", default_values = ["s", "2", "3"])]
     level: Vec<String>,
 
-    /// How often each build is started.
+    /// The number of starts of each build.
     #[arg(long, value_name = "N", default_value_t = 40)]
     starts: usize,
 
-    /// How many requests of each kind each build gets.
+    /// The number of requests of each kind to each build.
     #[arg(long, value_name = "N", default_value_t = 16_000)]
     requests: usize,
 }
 
 /// Connections at the same time.
-const CLIENTS: usize = 16;
-/// How often the builds take turns.
-const ROUNDS: usize = 10;
+const N_CLIENTS: usize = 16;
+/// The number of turns of each build.
+const N_ROUNDS: usize = 10;
 
-/// What is asked, of the requests that [`crate::overhead`] measures.
-const ASKED: [&str; 4] = ["Q1 ", "Q2 ", "Q4 ", "Q6 "];
+/// The measured requests, of those of [`crate::overhead`].
+const MEASURED_REQUESTS: [&str; 4] = ["Q1 ", "Q2 ", "Q4 ", "Q6 "];
 
 struct Build {
     level: String,
     executable: PathBuf,
     starts: Vec<Start>,
     /// The processor time for each kind.
-    cpu: [Duration; ASKED.len()],
+    cpu: [Duration; MEASURED_REQUESTS.len()],
 }
 
-pub(crate) async fn run(options: &Options) -> anyhow::Result<()> {
-    let each_turn = options.requests / ROUNDS / CLIENTS;
-    ensure!(each_turn > 0, "--requests must be at least {}", ROUNDS * CLIENTS);
+pub(crate) async fn run(options: &ProfilesOptions) -> anyhow::Result<()> {
+    let each_turn = options.requests / N_ROUNDS / N_CLIENTS;
+    ensure!(each_turn > 0, "--requests must be at least {}", N_ROUNDS * N_CLIENTS);
     ensure!(options.starts > 0, "--starts must be at least 1");
     let builds = options.level.iter().map(|level| Build::make(level));
     let mut builds = builds.collect::<anyhow::Result<Vec<_>>>()?;
-    let world = World::with_blog().await?;
+    let world = BenchWorld::with_blog().await?;
     for number in 0..=options.starts {
         for build in &mut builds {
             let start = start(&world.app, &build.executable, "/api/posts/p0").await?;
-            // The first one loads the executable from the disk.
+            // The first start loads the executable from the disk.
             build.starts.extend((number > 0).then_some(start));
         }
     }
 
     let mut handlers = Vec::new();
     for build in &builds {
-        let mut handler = Handler::start(&world.app, &build.executable, |_| ())?;
+        let mut handler = MeasuredHandler::start(&world.app, &build.executable, |_| ())?;
         handler.ready().await?;
         handlers.push(handler);
     }
     // The first round does not count: connections, caches and the allocator settle.
-    for round in 0..=ROUNDS {
-        eprintln!("round {round} of {ROUNDS}");
+    for round in 0..=N_ROUNDS {
+        eprintln!("round {round} of {N_ROUNDS}");
         for (kind, (_, call)) in kinds().enumerate() {
             for (build, handler) in builds.iter_mut().zip(&handlers) {
                 let cpu = handler.process.cpu_time()?;
@@ -101,21 +101,21 @@ pub(crate) async fn run(options: &Options) -> anyhow::Result<()> {
     let mut table = Table::new(columns);
     for (build, handler) in builds.iter().zip(handlers) {
         let memory = handler.process.memory()?.resident;
-        table.row(build.row(memory, each_turn * CLIENTS * ROUNDS)?);
+        table.row(build.row(memory, each_turn * N_CLIENTS * N_ROUNDS)?);
         handler.stop().await?;
     }
     println!(
-        "{} starts, {} requests of each kind over {CLIENTS} connections, their processor time in µs; \
+        "{} starts, {} requests of each kind over {N_CLIENTS} connections, their processor time in µs; \
          {}\n\n{table}",
         options.starts,
-        each_turn * CLIENTS * ROUNDS,
+        each_turn * N_CLIENTS * N_ROUNDS,
         machine::line()
     );
     Ok(())
 }
 
-fn kinds() -> impl Iterator<Item = &'static Kind> {
-    KINDS.iter().filter(|(name, _)| ASKED.iter().any(|asked| name.starts_with(asked)))
+fn kinds() -> impl Iterator<Item = &'static RequestCase> {
+    KINDS.iter().filter(|(name, _)| MEASURED_REQUESTS.iter().any(|asked| name.starts_with(asked)))
 }
 
 impl Build {
@@ -123,7 +123,7 @@ impl Build {
     fn make(level: &str) -> anyhow::Result<Self> {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let folder = root.join("target/profiles").join(level);
-        // A number is one in TOML too; a letter needs quotes.
+        // A number is one in TOML too; `s` and `z` need quotes.
         let value = level.parse::<u8>().map_or(format!("\"{level}\""), |number| number.to_string());
         eprintln!("Building the handler with opt-level {level}");
         let status = Command::new(option_env!("CARGO").unwrap_or("cargo"))
@@ -159,12 +159,16 @@ impl Build {
     }
 }
 
-/// Sends so many requests over each of the connections, one after the other.
-async fn ask(handler: &Handler, call: fn(usize) -> Call, requests: usize) -> anyhow::Result<()> {
-    let clients = (0..CLIENTS).map(async |client| {
+/// Sends a number of requests over each of the connections, one after the other.
+async fn ask(
+    handler: &MeasuredHandler,
+    call: fn(usize) -> Call,
+    requests: usize,
+) -> anyhow::Result<()> {
+    let clients = (0..N_CLIENTS).map(async |client| {
         let connection = Connection::new(handler.address)?;
         for request in 0..requests {
-            let call = call(client + request * CLIENTS);
+            let call = call(client + request * N_CLIENTS);
             let reply = connection.send(&call, "profiles").await?;
             ensure!(reply.status.is_success(), "{call:?} was answered {}", reply.status);
         }

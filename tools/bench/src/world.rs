@@ -8,42 +8,42 @@ use http::Method;
 use serde_json::{Value, json};
 use tributary_local::{
     cosmos::{ContainersFile, CosmosEndpoint, EndpointOptions, RunningServer},
-    host::{BuiltApp, Console, FeedOptions, FeedPump, HttpInvoker, Trigger},
+    host::{BuiltApp, Console, FeedOptions, FeedPump, FunctionTrigger, HttpInvoker},
 };
 use tributary_tools::Call;
 
-use crate::{handler::Handler, http::Connection};
+use crate::{handler::MeasuredHandler, http::Connection};
 
 const DATABASE: &str = "tributary";
-/// Authors `u0`, `u1`, …, who also comment on and like each other's posts.
+/// Authors `u0`, `u1`, …, which also comment on and like each other's posts.
 pub(crate) const USERS: usize = 20;
-/// Users `r0`, `r1`, … who have done nothing yet.
+/// Users `r0`, `r1`, … that have no items yet.
 pub(crate) const READERS: usize = 100;
 /// Posts `p0`, `p1`, …: enough to fill the feed.
 pub(crate) const POSTS: usize = 120;
 /// Comments, and likes, of each post.
 const REACTIONS: usize = 10;
-/// Physical partitions of each container. The local store goes through the items of one for a query,
-/// and copies them for a transaction: with several it leaves more of the machine to the handler.
+/// Physical partitions of each container. The local store scans the items of one for a query, and
+/// copies them for a transaction: with several it leaves more of the machine to the handler.
 const PARTITIONS: u32 = 8;
-/// How many requests make the blog at the same time.
-const LOADERS: usize = 8;
+/// The number of connections that create the blog at the same time.
+const N_LOADERS: usize = 8;
 
 /// An account with the app's containers, over TCP.
-pub(crate) struct World {
+pub(crate) struct BenchWorld {
     pub(crate) app: BuiltApp,
     /// It serves until it is dropped.
     _server: RunningServer,
     endpoint: CosmosEndpoint,
 }
 
-impl World {
-    /// An empty account: no user, no post.
+impl BenchWorld {
+    /// Creates an empty account: no user, no post.
     pub(crate) async fn empty() -> anyhow::Result<Self> {
         Self::with_partitions(PARTITIONS).await
     }
 
-    /// An empty account whose containers have so many physical partitions.
+    /// Creates an empty account whose containers have `partitions` physical partitions.
     pub(crate) async fn with_partitions(partitions: u32) -> anyhow::Result<Self> {
         let endpoint = CosmosEndpoint::in_process(EndpointOptions {
             partitions,
@@ -57,16 +57,16 @@ impl World {
         Ok(Self { app, _server: server, endpoint })
     }
 
-    /// The blog that this module's constants describe.
+    /// Creates the blog that this module's constants describe.
     pub(crate) async fn with_blog() -> anyhow::Result<Self> {
         eprintln!("Making {POSTS} posts with {REACTIONS} comments and likes each");
         Self::with(vec![users(), posts(), reactions()]).await
     }
 
-    /// What these steps make through the API, one after the other, with all its copies.
+    /// Creates an account through the API by these steps, one after the other, with all copies.
     pub(crate) async fn with(steps: Vec<Vec<Call>>) -> anyhow::Result<Self> {
         let world = Self::empty().await?;
-        let mut handler = Handler::start(&world.app, &world.app.executable(), |_| ())?;
+        let mut handler = MeasuredHandler::start(&world.app, &world.app.executable(), |_| ())?;
         handler.ready().await?;
         for step in steps {
             send_all(&handler, step).await?;
@@ -89,14 +89,14 @@ impl World {
         Ok(())
     }
 
-    /// Delivers all changes to all triggers, until nothing changes any more.
-    pub(crate) async fn settle(&self, handler: &Handler) -> anyhow::Result<()> {
+    /// Delivers all changes to all triggers, until there are no more.
+    pub(crate) async fn settle(&self, handler: &MeasuredHandler) -> anyhow::Result<()> {
         let client = self.endpoint.client().await?;
         let invoker = Arc::new(HttpInvoker::new(format!("http://{}", handler.address)));
         let options = FeedOptions { console: Console::silent(), ..FeedOptions::default() };
         let functions = self.app.functions.functions().iter();
         let pumps: Vec<FeedPump> = functions
-            .filter(|function| matches!(function.trigger, Trigger::Cosmos(_)))
+            .filter(|function| matches!(function.trigger, FunctionTrigger::Cosmos(_)))
             .map(|function| {
                 FeedPump::new(client.clone(), function, invoker.clone(), options.clone())
             })
@@ -125,25 +125,25 @@ fn posts() -> Vec<Call> {
     (0..POSTS).map(|number| post(number, "A title of a usual length")).collect()
 }
 
-/// Writes the post with this number, or edits it: C2.
+/// Returns the request that writes the post with this number, or edits it: C2.
 pub(crate) fn post(number: usize, title: &str) -> Call {
     let content = "Small streams feed the river that people read from. ".repeat(20);
     let body = json!({"userId": author(number), "title": title, "content": content});
     Call::new(Method::PUT, format!("/api/posts/p{number}")).json(body)
 }
 
-/// Who has written the post with this number.
+/// Returns the author of the post with this number.
 pub(crate) fn author(post: usize) -> String {
     format!("u{}", post % USERS)
 }
 
-/// Comments on a post: C3.
+/// Returns a comment on a post: C3.
 pub(crate) fn comment(post: usize, user: &str) -> Call {
     let body = json!({"userId": user, "content": "A comment of a usual length, not too long."});
     Call::new(Method::POST, format!("/api/posts/p{post}/comments")).json(body)
 }
 
-/// Likes a post: C4.
+/// Returns a like of a post: C4.
 pub(crate) fn like(post: usize, user: &str) -> Call {
     Call::new(Method::PUT, format!("/api/posts/p{post}/likes/{user}"))
 }
@@ -156,8 +156,8 @@ fn reactions() -> Vec<Call> {
 }
 
 /// Sends requests over several connections at the same time.
-pub(crate) async fn send_all(handler: &Handler, calls: Vec<Call>) -> anyhow::Result<()> {
-    let share = calls.len().div_ceil(LOADERS);
+pub(crate) async fn send_all(handler: &MeasuredHandler, calls: Vec<Call>) -> anyhow::Result<()> {
+    let share = calls.len().div_ceil(N_LOADERS);
     let loaders = calls.chunks(share).map(async |calls| {
         let connection = Connection::new(handler.address)?;
         for call in calls {

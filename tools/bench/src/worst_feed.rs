@@ -1,8 +1,8 @@
-//! The feed at its largest, asked for by many clients at the same time: the memory that the handler
-//! takes, and how long an answer takes.
+//! The largest feed, requested by many clients at the same time: the memory of the handler, and the
+//! time of an answer.
 //!
-//! 100 posts with the longest ids, names, titles and summaries that the API accepts, each made of
-//! what JSON needs the most bytes for.
+//! It has 100 posts with the longest ids, names, titles and summaries that the API accepts, each made
+//! of the characters for which JSON needs the most bytes.
 
 use std::{
     path::PathBuf,
@@ -18,12 +18,14 @@ use tributary_tools::{
     figures::{each, mebibytes, milliseconds, rate},
 };
 
-use crate::{handler::Handler, http::Connection, machine, process::Process, world::World};
+use crate::{
+    handler::MeasuredHandler, http::Connection, machine, process::Process, world::BenchWorld,
+};
 
-/// How long, and which build.
+/// The size of the measurement, and the build.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Options {
-    /// How long each number of clients is kept up, in seconds.
+pub(crate) struct WorstFeedOptions {
+    /// The time for each number of clients, in seconds.
     #[arg(long, value_name = "S", default_value_t = 10)]
     seconds: u64,
 
@@ -33,15 +35,15 @@ pub(crate) struct Options {
 }
 
 /// Clients at the same time, each with a connection of its own, and the setting that bounds the memory
-/// of large answers: the default, and as good as none.
+/// of large answers: the default, and practically none.
 const CASES: [(usize, Option<&str>); 4] = [(1, None), (8, None), (64, None), (64, Some("10000"))];
-/// As many posts as the feed has, with an author each.
-const POSTS: usize = 100;
-/// How often the memory is looked at.
-const LOOK: Duration = Duration::from_millis(5);
+/// The number of posts, as many as in the feed, with an author each.
+const N_POSTS: usize = 100;
+/// The interval between two samples of the memory.
+const SAMPLE_INTERVAL: Duration = Duration::from_millis(5);
 
-pub(crate) async fn run(options: &Options) -> anyhow::Result<()> {
-    let mut world = World::with(vec![authors(), posts()]).await?;
+pub(crate) async fn run(options: &WorstFeedOptions) -> anyhow::Result<()> {
+    let mut world = BenchWorld::with(vec![authors(), posts()]).await?;
     let executable = options.handler.clone().unwrap_or_else(|| world.app.executable());
     let mut table = Table::new([
         "clients",
@@ -61,15 +63,17 @@ pub(crate) async fn run(options: &Options) -> anyhow::Result<()> {
         if let Some(mebibytes) = bound {
             world.app.settings.set("Admission__MemoryMiB", mebibytes);
         }
-        // A handler of its own: what one leaves behind is not the next one's.
-        let mut handler = Handler::start(&world.app, &executable, |_| ())?;
+        // A new handler, without the memory that earlier rows left behind.
+        let mut handler = MeasuredHandler::start(&world.app, &executable, |_| ())?;
         let connection = handler.ready().await?;
         connection.send(&Call::get("/api/feed?limit=1"), "first").await?;
-        let (idle, cpu) = (handler.process.memory()?.resident, handler.process.cpu_time()?);
+        let idle = handler.process.memory()?.resident;
+        let cpu = handler.process.cpu_time()?;
         let begin = Instant::now();
         let answers = ask(&handler, clients, Duration::from_secs(options.seconds));
         let (answers, most) = tokio::try_join!(answers, watch(handler.process, begin, options))?;
-        let (took, cpu) = (begin.elapsed(), handler.process.cpu_time_since(cpu)?);
+        let took = begin.elapsed();
+        let cpu = handler.process.cpu_time_since(cpu)?;
         handler.stop().await?;
 
         let count = answers.len();
@@ -94,14 +98,18 @@ pub(crate) async fn run(options: &Options) -> anyhow::Result<()> {
     Ok(())
 }
 
-struct Answer {
+struct FeedAnswer {
     took: Duration,
     bytes: usize,
     is_success: bool,
 }
 
-/// Lets so many clients ask for the feed, one time after the other, for so long.
-async fn ask(handler: &Handler, clients: usize, duration: Duration) -> anyhow::Result<Vec<Answer>> {
+/// Lets a number of clients request the feed repeatedly for a time.
+async fn ask(
+    handler: &MeasuredHandler,
+    clients: usize,
+    duration: Duration,
+) -> anyhow::Result<Vec<FeedAnswer>> {
     let begin = Instant::now();
     let all = (0..clients).map(async |_| {
         let connection = Connection::new(handler.address)?;
@@ -110,16 +118,20 @@ async fn ask(handler: &Handler, clients: usize, duration: Duration) -> anyhow::R
             let sent = Instant::now();
             let reply = connection.send(&Call::get("/api/feed"), "feed").await?;
             let is_success = reply.status.is_success();
-            answers.push(Answer { took: sent.elapsed(), bytes: reply.body.len(), is_success });
+            answers.push(FeedAnswer { took: sent.elapsed(), bytes: reply.body.len(), is_success });
         }
         anyhow::Ok(answers)
     });
     Ok(try_join_all(all).await?.into_iter().flatten().collect())
 }
 
-/// The most memory that the process has from now on for the time of the measurement, in KiB.
-async fn watch(process: Process, begin: Instant, options: &Options) -> anyhow::Result<u64> {
-    let mut looks = interval(LOOK);
+/// Returns the peak of the process's memory during the measurement, in KiB.
+async fn watch(
+    process: Process,
+    begin: Instant,
+    options: &WorstFeedOptions,
+) -> anyhow::Result<u64> {
+    let mut looks = interval(SAMPLE_INTERVAL);
     let mut most = 0;
     while begin.elapsed() < Duration::from_secs(options.seconds) {
         looks.tick().await;
@@ -128,7 +140,7 @@ async fn watch(process: Process, begin: Instant, options: &Options) -> anyhow::R
     Ok(most)
 }
 
-/// An id of 128 characters.
+/// Returns an id of 128 characters.
 fn id(number: usize) -> String {
     format!("{number:0>128}")
 }
@@ -139,11 +151,11 @@ fn authors() -> Vec<Call> {
         let body = json!({"username": name(number)});
         Call::new(Method::PUT, format!("/api/users/{}", id(number))).json(body)
     };
-    (0..POSTS).map(user).collect()
+    (0..N_POSTS).map(user).collect()
 }
 
-/// The summary of each is 199 control characters, which JSON writes with six bytes each, and one
-/// grapheme cluster that takes the rest of the 8 KiB.
+/// Returns the posts. The summary of each is 199 control characters, which JSON writes with six bytes
+/// each, and one grapheme cluster that takes the rest of the 8 KiB.
 fn posts() -> Vec<Call> {
     let content = format!("{}e{}end", "\u{1}".repeat(199), "\u{301}".repeat(3_996));
     let title = "\u{1}".repeat(200);
@@ -151,5 +163,5 @@ fn posts() -> Vec<Call> {
         let body = json!({"userId": id(number), "title": title, "content": content});
         Call::new(Method::PUT, format!("/api/posts/{}", id(number))).json(body)
     };
-    (0..POSTS).map(post).collect()
+    (0..N_POSTS).map(post).collect()
 }

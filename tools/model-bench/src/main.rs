@@ -1,8 +1,8 @@
-//! Data models side by side: what each request takes in each model, and what the seeds say.
+//! Data models side by side: the cost of each request in each model, and the figures of the seeds.
 //!
-//! - [`blog`]: V1, V2 and V3 of the seed article. `docs/models.md` tells how to read it.
+//! - [`blog`]: V1, V2 and V3 of the seed article. `docs/models.md` explains the results.
 //! - [`feeds`]: the partitioning guide's four architectures for news feeds.
-//!   `docs/feeds-architectures.md` tells how to read it.
+//!   `docs/feeds-architectures.md` explains the results.
 
 mod cli;
 
@@ -22,14 +22,14 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use crate::{
-    cli::{Cli, OtherFamily},
+    cli::{ModelCli, OtherFamily},
     report::Forms,
-    store::Store,
+    store::ModelStore,
 };
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = ModelCli::parse();
     match measured(&cli).await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -39,20 +39,20 @@ async fn main() -> ExitCode {
     }
 }
 
-async fn measured(cli: &Cli) -> anyhow::Result<()> {
+async fn measured(cli: &ModelCli) -> anyhow::Result<()> {
     if let Some(OtherFamily::Feeds(cli)) = &cli.other {
         return feeds::run(cli).await?.write(&cli.output);
     }
     let cli = &cli.blog;
     let store = match &cli.cosmos {
-        Some(connection) => Store::account(connection).await?,
-        None => Store::Local,
+        Some(connection) => ModelStore::account(connection).await?,
+        None => ModelStore::Local,
     };
     let result = tokio::select! {
         report = blog::run(cli, &store) => report.and_then(|report| report.write(&cli.output)),
         _ = tokio::signal::ctrl_c() => Err(anyhow::anyhow!("ended by Ctrl-C")),
     };
-    // Whatever has happened: databases cost.
+    // Also after an error: databases cost.
     let deleted = if cli.keep { Ok(()) } else { store.delete_made().await };
     if let (Err(_), Err(error)) = (&result, &deleted) {
         eprintln!("error: {error:#}");

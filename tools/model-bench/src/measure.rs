@@ -1,4 +1,4 @@
-//! Asking a model, again and again, and writing down what it took.
+//! The measurement of repeated requests to a model.
 
 use std::{
     collections::BTreeSet,
@@ -10,62 +10,62 @@ use tributary_functions::cosmos::metered;
 use tributary_local::cosmos::StoreRequest;
 use tributary_tools::{Sorted, mean};
 
-/// How much is asked.
+/// The size of a measurement.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Effort {
-    /// The most requests of a kind.
+    /// The number of requests of a kind at most.
     pub(crate) requests: usize,
-    /// After how long no further request of a kind begins.
+    /// The time after which no further request of a kind begins.
     pub(crate) budget: Duration,
 }
 
-/// One kind of request to one model: what is asked, one call after the other.
+/// One kind of request to one model, one call after the other.
 pub(crate) trait Asked {
-    /// A request with what it is about.
+    /// A request with its subjects.
     type Call;
 
-    /// How many calls come before those that are measured: what is looked up once has been then.
+    /// Returns the number of calls before the measured ones, which fill the caches.
     fn n_before(&self) -> usize {
         1
     }
-    /// How many calls there can be.
+    /// Returns the number of possible calls.
     fn most(&self) -> usize {
         usize::MAX
     }
-    /// How many items a call is about; what it took is divided among them.
+    /// Returns the number of items of a call, among which its cost is divided.
     fn items(&self) -> u32 {
         1
     }
-    /// The next call, and what has to be there before it.
+    /// Prepares and returns the next call.
     async fn next(&mut self) -> anyhow::Result<Self::Call>;
-    /// Asks the model.
+    /// Sends the call to the model.
     async fn ask(&self, call: &Self::Call) -> anyhow::Result<()>;
-    /// What the store did since the last time; `None` where that cannot be known.
+    /// Returns the requests to the store since the last call; `None` if they are unknown.
     fn take_requests(&self) -> Option<Vec<StoreRequest>>;
-    /// How many logical partitions a request to all of a container touches.
+    /// Returns the number of logical partitions of a request to all of a container.
     fn logical_partitions(&self, container: &str) -> usize;
-    /// Looks at what the store did for one measured call.
+    /// Receives the requests to the store of one measured call.
     fn note(&mut self, _: &[StoreRequest]) {}
 }
 
-/// What a request took: means over its runs, but for the percentiles.
+/// The cost of a request: means over its runs, but for the percentiles.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct Measured {
+pub(crate) struct RequestMeans {
     pub(crate) runs: usize,
     pub(crate) store_requests: f64,
-    /// Where the store itself can be asked.
+    /// The store's own figures, if it has them.
     #[serde(flatten)]
-    pub(crate) seen: Option<Seen>,
+    pub(crate) seen: Option<StoreMeans>,
     pub(crate) request_units: f64,
     pub(crate) p50_ms: f64,
     pub(crate) p99_ms: f64,
-    /// Store requests of all runs that were refused with a 429, and came again.
+    /// Store requests of all runs that were refused with a 429, and retried.
     pub(crate) throttled: u64,
 }
 
-/// What the store did, as it says itself.
+/// The store's own figures of the requests.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub(crate) struct Seen {
+pub(crate) struct StoreMeans {
     pub(crate) logical_partitions: f64,
     pub(crate) physical_partitions: f64,
     pub(crate) items_read: f64,
@@ -74,22 +74,26 @@ pub(crate) struct Seen {
     pub(crate) bytes_received: f64,
 }
 
-struct Run {
+struct MeasuredRun {
     latency_ms: f64,
     store_requests: f64,
     request_units: f64,
     throttled: u64,
-    seen: Option<Seen>,
+    seen: Option<StoreMeans>,
 }
 
 /// Measures one kind of request.
-pub(crate) async fn measure(asked: &mut impl Asked, effort: Effort) -> anyhow::Result<Measured> {
+pub(crate) async fn measure(
+    asked: &mut impl Asked,
+    effort: Effort,
+) -> anyhow::Result<RequestMeans> {
     for _ in 0..asked.n_before() {
         let call = asked.next().await?;
         asked.ask(&call).await?;
     }
     let most = effort.requests.min(asked.most().saturating_sub(asked.n_before())).max(1);
-    let (begin, mut runs) = (Instant::now(), Vec::new());
+    let begin = Instant::now();
+    let mut runs = Vec::new();
     while runs.is_empty() || (runs.len() < most && begin.elapsed() < effort.budget) {
         let call = asked.next().await?;
         asked.take_requests();
@@ -101,23 +105,25 @@ pub(crate) async fn measure(asked: &mut impl Asked, effort: Effort) -> anyhow::R
         asked.note(requests.as_deref().unwrap_or_default());
         let items = f64::from(asked.items());
         #[expect(clippy::cast_precision_loss, reason = "some hundreds")]
-        runs.push(Run {
+        runs.push(MeasuredRun {
             latency_ms: latency.as_secs_f64() * 1_000.0 / items,
             store_requests: meter.requests() as f64 / items,
             request_units: meter.request_units() / items,
             throttled: meter.throttled(),
-            seen: requests.map(|requests| seen(&requests, asked)),
+            seen: requests.map(|requests| store_means(&requests, asked)),
         });
     }
     Ok(measured(&runs))
 }
 
-/// What the store did for one call. A request that names no partition key is one to all logical
+/// Returns the store's figures of one call. A request without a partition key is one to all logical
 /// partitions of its container.
 #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
-fn seen(requests: &[StoreRequest], asked: &impl Asked) -> Seen {
-    let (mut logical, mut everywhere) = (BTreeSet::new(), BTreeSet::new());
-    let (mut physical, mut sums) = (BTreeSet::new(), [0_usize; 4]);
+fn store_means(requests: &[StoreRequest], asked: &impl Asked) -> StoreMeans {
+    let mut logical = BTreeSet::new();
+    let mut everywhere = BTreeSet::new();
+    let mut physical = BTreeSet::new();
+    let mut sums = [0_usize; 4];
     for request in requests {
         let container = request.container.as_str();
         match &request.partition_key {
@@ -136,7 +142,7 @@ fn seen(requests: &[StoreRequest], asked: &impl Asked) -> Seen {
     let items = f64::from(asked.items());
     let [items_read, items_returned, bytes_sent, bytes_received] =
         sums.map(|sum| sum as f64 / items);
-    Seen {
+    StoreMeans {
         logical_partitions: (named + all) as f64 / items,
         physical_partitions: physical.len() as f64 / items,
         items_read,
@@ -146,16 +152,16 @@ fn seen(requests: &[StoreRequest], asked: &impl Asked) -> Seen {
     }
 }
 
-fn measured(runs: &[Run]) -> Measured {
+fn measured(runs: &[MeasuredRun]) -> RequestMeans {
     let latencies: Vec<_> = runs.iter().map(|run| run.latency_ms).collect();
     let latencies = Sorted::from(latencies);
-    let seen: Option<Vec<Seen>> = runs.iter().map(|run| run.seen).collect();
-    Measured {
+    let seen: Option<Vec<StoreMeans>> = runs.iter().map(|run| run.seen).collect();
+    RequestMeans {
         runs: runs.len(),
         store_requests: mean(runs.iter().map(|run| run.store_requests)),
         seen: seen.map(|seen| {
-            let mean = |of: fn(&Seen) -> f64| mean(seen.iter().map(of));
-            Seen {
+            let mean = |of: fn(&StoreMeans) -> f64| mean(seen.iter().map(of));
+            StoreMeans {
                 logical_partitions: mean(|seen| seen.logical_partitions),
                 physical_partitions: mean(|seen| seen.physical_partitions),
                 items_read: mean(|seen| seen.items_read),

@@ -1,12 +1,12 @@
-//! Where a report goes.
+//! The outputs of a report.
 
 use std::path::PathBuf;
 
 use clap::Args;
 
-/// Where the report goes.
+/// The outputs of a report.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Output {
+pub(crate) struct OutputOptions {
     /// Writes everything as JSON, too.
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
@@ -15,7 +15,7 @@ pub(crate) struct Output {
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
 
-    /// Prints the tables as Markdown, as they are in the docs.
+    /// Prints the tables as Markdown, in the form of the docs.
     #[arg(long)]
     pub(crate) markdown: bool,
 }

@@ -1,41 +1,41 @@
-//! How far it is: a line that rewrites itself on a terminal, else a line now and then.
+//! The progress of a run: a line that rewrites itself on a terminal, else a line now and then.
 
 use std::{
     io::{IsTerminal, Write, stderr},
     time::{Duration, Instant},
 };
 
-const ON_A_TERMINAL: Duration = Duration::from_millis(100);
-const ELSEWHERE: Duration = Duration::from_secs(5);
+const TERMINAL_INTERVAL: Duration = Duration::from_millis(100);
+const LOG_INTERVAL: Duration = Duration::from_secs(5);
 
 /// The progress of one piece of work, on standard error.
 #[derive(Debug)]
-pub(crate) struct Progress {
+pub(crate) struct ProgressLine {
     what: String,
     done: u64,
     total: u64,
     told: Instant,
-    /// Whether it is to be rewritten.
+    /// True if the line is rewritten.
     is_terminal: bool,
 }
 
-impl Progress {
-    /// Begins; `total` is how much there is to do.
+impl ProgressLine {
+    /// Begins a piece of work of `total` steps.
     pub(crate) fn new(what: String, total: u64) -> Self {
         let is_terminal = stderr().is_terminal();
         Self { what, done: 0, total, told: Instant::now(), is_terminal }
     }
 
-    /// So much more is done.
+    /// Adds steps that are done.
     pub(crate) fn add(&mut self, done: u64) {
         self.done += done;
-        let pause = if self.is_terminal { ON_A_TERMINAL } else { ELSEWHERE };
+        let pause = if self.is_terminal { TERMINAL_INTERVAL } else { LOG_INTERVAL };
         if self.told.elapsed() < pause {
             return;
         }
         self.told = Instant::now();
         let line = format!("{}: {} of {}", self.what, self.done, self.total);
-        // Who cannot hear it does not miss it.
+        // A closed stderr is not an error.
         let _ = if self.is_terminal {
             write!(stderr(), "\r\u{1b}[K{line}").and_then(|()| stderr().flush())
         } else {
@@ -44,7 +44,7 @@ impl Progress {
     }
 }
 
-impl Drop for Progress {
+impl Drop for ProgressLine {
     fn drop(&mut self) {
         if self.is_terminal {
             let _ = write!(stderr(), "\r\u{1b}[K");

@@ -1,4 +1,4 @@
-//! Where the models are: the local endpoint in this process, or an account.
+//! The store of the models: the local endpoint in this process, or an account.
 
 use std::{
     collections::BTreeSet,
@@ -14,15 +14,15 @@ use tributary_local::cosmos::{
     ContainersFile, CosmosEndpoint, EndpointOptions, StoreRequest, provision,
 };
 
-/// Where databases are made.
-pub(crate) enum Store {
-    /// In memory: each database in an account of its own, which goes with it.
+/// A store in which databases are created.
+pub(crate) enum ModelStore {
+    /// In memory: each database in an account of its own, which ends with it.
     Local,
     /// In an account or emulator.
     Account(Account),
 }
 
-/// An account, and the databases that were made in it.
+/// An account, and the databases that were created in it.
 pub(crate) struct Account {
     reference: AccountReference,
     client: CosmosClient,
@@ -36,14 +36,14 @@ pub(crate) struct Database {
 }
 
 impl Database {
-    /// What the store did since the last call; nothing where that cannot be known.
+    /// Returns the requests to the store since the last call; `None` if they are unknown.
     pub(crate) fn take_requests(&self) -> Option<Vec<StoreRequest>> {
         self.endpoint.as_ref().map(CosmosEndpoint::take_requests)
     }
 }
 
-impl Store {
-    /// The account of a connection string.
+impl ModelStore {
+    /// Connects to the account of a connection string.
     pub(crate) async fn account(connection: &str) -> anyhow::Result<Self> {
         let reference = reference(connection)?;
         let client = CosmosClient::builder()
@@ -53,7 +53,8 @@ impl Store {
         Ok(Self::Account(Account { reference, client, made: Mutex::default() }))
     }
 
-    /// Makes a database with its containers. Locally each of them has so many physical partitions.
+    /// Creates a database with its containers. Locally each of them has `partitions` physical
+    /// partitions.
     pub(crate) async fn make(
         &self,
         database: &'static str,
@@ -82,7 +83,7 @@ impl Store {
         }
     }
 
-    /// Deletes the databases that were made, and no others.
+    /// Deletes the databases that were created, and no others.
     pub(crate) async fn delete_made(&self) -> anyhow::Result<()> {
         let Self::Account(account) = self else {
             return Ok(());
@@ -107,10 +108,10 @@ impl Account {
             Err(error) => Err(match status(&error) {
                 409 => anyhow!(
                     "the account has a database '{name}' already, perhaps from a run with --keep: \
-                     delete it and try again"
+                     delete it, and repeat the run"
                 ),
                 401 | 403 => anyhow!(
-                    "the account does not let this key make the database '{name}': use the primary \
+                    "the account does not let this key create the database '{name}': use the primary \
                      key of an account whose key-based access is on (an identity cannot make \
                      databases)"
                 ),

@@ -29,36 +29,36 @@ const WORDS: [&str; 24] = [
     "a",
     "in",
 ];
-const POOL: usize = 32 * 1024;
+const POOL_BYTES: usize = 32 * 1024;
 
-/// A pool of text that all others are cut from: they need to differ, not to be read.
+/// A pool of text from which all others are cut: they need to differ, not to be read.
 #[derive(Debug)]
-pub(crate) struct Text(String);
+pub(crate) struct TextPool(String);
 
-impl Text {
+impl TextPool {
     pub(crate) fn new(mut random: Random) -> Self {
-        let mut pool = String::with_capacity(POOL + 16);
-        while pool.len() < POOL {
+        let mut pool = String::with_capacity(POOL_BYTES + 16);
+        while pool.len() < POOL_BYTES {
             pool.push_str(WORDS[random.index(WORDS.len())]);
             pool.push(' ');
         }
         Self(pool)
     }
 
-    /// A title of a post: 20 to 60 characters.
+    /// Returns a title of a post: 20 to 60 characters.
     pub(crate) fn title(&self, random: &mut Random) -> String {
         self.cut(random, 20, 60)
     }
 
-    /// A content of a post: 800 to 1,600 characters.
+    /// Returns a content of a post: 800 to 1,600 characters.
     pub(crate) fn content(&self, random: &mut Random) -> String {
         self.cut(random, 800, 1_600)
     }
 
-    /// So many characters.
+    /// Returns a text of a random length between the two.
     pub(crate) fn cut(&self, random: &mut Random, shortest: usize, longest: usize) -> String {
         let length = shortest + random.index(longest - shortest + 1);
-        let start = random.index(POOL - longest);
+        let start = random.index(POOL_BYTES - longest);
         self.0[start..start + length].to_owned()
     }
 }

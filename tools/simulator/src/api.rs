@@ -1,29 +1,29 @@
-//! The way to the app: over a socket, or to a router in the process.
+//! The API of the app, over a socket or as a router in the process.
 
 use futures::future::BoxFuture;
 use http::{HeaderMap, StatusCode, header::RETRY_AFTER};
 use serde_json::Value;
 use tributary_tools::Call;
 
-/// An answer, as a model judges it.
+/// An answer in the form that a model judges.
 #[derive(Clone, Debug)]
 pub struct Reply {
     /// The status.
     pub status: u16,
-    /// The body as JSON; null when it is none.
+    /// The JSON body; null if it is no JSON.
     pub body: Value,
-    /// `Retry-After`, as it came.
+    /// `Retry-After` in its raw form.
     pub retry_after: Option<String>,
 }
 
-/// Something that answers requests.
+/// A service that answers requests.
 pub trait Api: Send + Sync {
-    /// Sends a request; `None` when no answer came.
+    /// Sends a request; returns `None` without an answer.
     fn send(&self, call: Call) -> BoxFuture<'_, Option<Reply>>;
 }
 
 impl Reply {
-    /// An answer with these parts.
+    /// Creates an answer.
     pub fn new(status: StatusCode, headers: &HeaderMap, body: &[u8]) -> Self {
         let retry_after = headers.get(RETRY_AFTER);
         Self {
@@ -34,8 +34,8 @@ impl Reply {
         }
     }
 
-    /// What is wrong with `Retry-After`, which every 429 and 503 of the API has: seconds, as
-    /// RFC 9110 writes them. It also allows a date, which the API never gives.
+    /// Returns the fault of `Retry-After`, which every 429 and 503 of the API has in seconds. RFC 9110
+    /// also allows a date, which the API never sends.
     pub fn wrong_retry_after(&self) -> Option<String> {
         if !matches!(self.status, 429 | 503) {
             return None;
@@ -48,16 +48,18 @@ impl Reply {
             {
                 None
             }
-            Some(text) => Some(format!("{status} with Retry-After {text:?}, which is no seconds")),
+            Some(text) => {
+                Some(format!("{status} with Retry-After {text:?}, which is no number of seconds"))
+            }
         }
     }
 
-    /// Whether the command may or may not have been carried out, so that it is sent again.
+    /// Returns true if the outcome of the command is unknown, so that it is retried.
     pub fn is_unknown(&self) -> bool {
         matches!(self.status, 429 | 503) || self.is_of_host()
     }
 
-    /// Whether the host answered instead of the handler, whose 500 always has a problem document.
+    /// Returns true if the host answered for the handler, whose 500 always has a problem document.
     pub fn is_of_host(&self) -> bool {
         self.status == 500 && self.body.is_null()
     }

@@ -1,4 +1,4 @@
-//! After quiet: what the audit finds, and what is left after its repair.
+//! The audit after quiet: its findings, and the findings after its repair.
 
 use std::{
     process::Stdio,
@@ -13,19 +13,19 @@ use tributary_simulator::Workload;
 
 use crate::poison::is_poisoned;
 
-/// How old a reservation must be for the audit to call it leaked (docs/audit.md), and a bit.
+/// The age at which the audit reports a reservation as leaked (docs/audit.md), and a second more.
 const LEAKED_AFTER: Duration = Duration::from_secs(11);
 
-/// What the audits of a seed came to.
+/// The outcome of the audits of a seed.
 pub(crate) struct Audited {
-    /// Findings that chaos explains: what killed handlers left behind.
+    /// Findings that chaos explains: the remains of killed handlers.
     pub(crate) explained: usize,
-    /// Everything else that was found, and what a repair did not mend, a sentence each.
+    /// All other findings, and those that the repair did not remove, a sentence each.
     pub(crate) divergences: Vec<String>,
 }
 
-/// Audits, repairs, and audits again. The first audit may find what the workload explains, and
-/// nothing else; the last may find nothing. What is poisoned does not count.
+/// Audits, repairs, and audits again. The first audit may find only differences that the workload
+/// explains; the last audit may find none. Poisoned items do not count.
 pub(crate) async fn audit(
     app: &BuiltApp,
     database: &DatabaseClient,
@@ -49,7 +49,7 @@ pub(crate) async fn audit(
     Ok(Audited { explained, divergences })
 }
 
-/// What `tributary audit` finds, as JSON. Nothing moves any more, so nothing has to settle.
+/// Returns the findings of `tributary audit` as JSON. All writes have ended, so nothing has to settle.
 async fn findings(app: &BuiltApp, arguments: &[&str]) -> anyhow::Result<Vec<Value>> {
     let output = tokio::process::Command::new(app.executable())
         .args(["audit", "--json", "--settle", "0"])

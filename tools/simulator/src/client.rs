@@ -1,4 +1,4 @@
-//! The clients: each does one operation after the other, until it knows the outcome.
+//! The clients: each sends one operation after the other, until it knows the outcome.
 
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -12,67 +12,68 @@ use tributary_tools::Call;
 
 use crate::{Api, Reply, Workload};
 
-/// What the clients do.
+/// The options of the clients.
 #[derive(Clone, Debug)]
 pub struct Simulation {
-    /// How many operations in all.
+    /// The number of operations in all.
     pub operations: usize,
-    /// What all choices come from.
+    /// The seed of all choices.
     pub seed: u64,
-    /// How long a client waits before it sends again; `Retry-After` says a second.
+    /// The pause of a client before a retry; `Retry-After` says a second.
     pub patience: Duration,
-    /// Whether handlers are killed, so that the host may answer 500 for one.
+    /// True if handlers are killed, so that the host may answer 500 for one.
     pub crashes: bool,
 }
 
-/// What the clients met.
+/// The counts of the clients' answers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
-    /// Operations that were acknowledged: answered with 2xx or an expected 4xx.
+pub struct AnswerTally {
+    /// Acknowledged operations: answered with 2xx or an expected 4xx.
     pub acknowledged: usize,
     /// Answers of 429.
     pub throttled: usize,
     /// Answers of 503.
     pub unavailable: usize,
-    /// Answers that did not come, because the handler was killed: the host's empty 500.
+    /// Missing answers after a kill of the handler: the host's empty 500.
     pub killed: usize,
-    /// Answers that are not right, each in a sentence.
+    /// Wrong answers, each in a sentence.
     pub wrong: Vec<String>,
 }
 
-/// An operation that is sent so often, or for so long, without a known outcome is not answered
-/// honestly.
-const MOST_TRIES: usize = 300;
-const LONGEST: Duration = Duration::from_mins(3);
-/// More wrong answers tell nothing new.
-const MOST_WRONG: usize = 20;
-/// The most of what the model knows that is shown, in bytes.
-const MOST_KNOWN: usize = 1_000;
+/// The number of attempts, and their time, after which an operation without a known outcome is a wrong
+/// answer.
+const MAX_ATTEMPTS: usize = 300;
+const MAX_OPERATION_TIME: Duration = Duration::from_mins(3);
+/// Further wrong answers are not shown.
+const MAX_WRONG_ANSWERS: usize = 20;
+/// The bytes of the model's knowledge that are shown at most.
+const MAX_KNOWN_BYTES: usize = 1_000;
 
-/// Lets all clients work until their operations are done. Returns the model of what is known.
+/// Lets all clients work until their operations are done. Returns the model.
 ///
 /// # Errors
+///
 /// Never, once all clients have ended.
 pub async fn simulate<W: Workload>(
     api: Arc<dyn Api>,
     workload: W,
     simulation: &Simulation,
-) -> anyhow::Result<(W, Tally)> {
+) -> anyhow::Result<(W, AnswerTally)> {
     let clients = workload.clients();
     let model = Arc::new(Mutex::new(workload));
     let clients = (0..clients).map(|number| {
-        let client = Client {
+        let client = SimulatedClient {
             number,
             operations: simulation.operations.div_ceil(clients),
             random: Random::stream(simulation.seed, 100 + number as u64),
             api: api.clone(),
             model: model.clone(),
             simulation: simulation.clone(),
-            tally: Tally::default(),
+            tally: AnswerTally::default(),
         };
         tokio::spawn(client.work())
     });
-    let mut all = Tally::default();
+    let mut all = AnswerTally::default();
     for (number, tally) in join_all(clients).await.into_iter().enumerate() {
         match tally {
             Ok(tally) => all.add(tally),
@@ -83,22 +84,22 @@ pub async fn simulate<W: Workload>(
     Ok((model.into_inner().unwrap_or_else(PoisonError::into_inner), all))
 }
 
-struct Client<W> {
+struct SimulatedClient<W> {
     number: usize,
-    /// How many operations it does.
+    /// The number of its operations.
     operations: usize,
     random: Random,
     api: Arc<dyn Api>,
     model: Arc<Mutex<W>>,
     simulation: Simulation,
-    tally: Tally,
+    tally: AnswerTally,
 }
 
-impl<W: Workload> Client<W> {
-    async fn work(mut self) -> Tally {
+impl<W: Workload> SimulatedClient<W> {
+    async fn work(mut self) -> AnswerTally {
         for _ in 0..self.operations {
             self.operate().await;
-            if self.tally.wrong.len() >= MOST_WRONG {
+            if self.tally.wrong.len() >= MAX_WRONG_ANSWERS {
                 break;
             }
         }
@@ -106,42 +107,44 @@ impl<W: Workload> Client<W> {
     }
 
     async fn operate(&mut self) {
-        let (operation, begun, call) = {
+        let (operation, start, call) = {
             let mut random = self.random.fork();
             let mut model = self.model();
             let operation = model.next(self.number, &mut random);
-            let begun = model.begin(&operation);
+            let start = model.begin(&operation);
             let call = model.call(&operation);
-            (operation, begun, call)
+            (operation, start, call)
         };
         let killed = self.tally.killed;
         let (reply, repeated) = self.ask(&call).await;
-        let (number, killed) = (self.number, self.tally.killed - killed);
+        let number = self.number;
+        let killed = self.tally.killed - killed;
         let mut model = self.model();
         model.was_killed(&operation, killed);
-        if model.finish(number, &operation, &begun, &reply, repeated) {
+        if model.finish(number, &operation, &start, &reply, repeated) {
             drop(model);
             self.tally.acknowledged += 1;
             return;
         }
         let mut known = model.known(&operation);
         drop(model);
-        known.truncate(known.floor_char_boundary(MOST_KNOWN));
+        known.truncate(known.floor_char_boundary(MAX_KNOWN_BYTES));
         let Reply { status, body, .. } = reply;
         self.tally.wrong.push(format!(
-            "{operation:?} (sent again: {repeated}); known: {known}; it was answered {status} {body}"
+            "{operation:?} (retried: {repeated}); known: {known}; it was answered {status} {body}"
         ));
     }
 
-    /// Sends a request until its outcome is known; tells whether it was sent more than once.
+    /// Sends a request until its outcome is known; also returns true if it was retried.
     async fn ask(&mut self, call: &Call) -> (Reply, bool) {
-        let (mut tries, begun) = (1, Instant::now());
+        let mut tries = 1;
+        let start = Instant::now();
         loop {
             let reply = self.api.send(call.clone()).await;
             let status = reply.as_ref().map_or(500, |reply| reply.status);
             let none_came = reply.as_ref().is_none_or(Reply::is_of_host);
             if let Some(wrong) = reply.as_ref().and_then(Reply::wrong_retry_after)
-                && self.tally.wrong.len() < MOST_WRONG
+                && self.tally.wrong.len() < MAX_WRONG_ANSWERS
             {
                 self.tally.wrong.push(format!("{} {}: {wrong}", call.method, call.path));
             }
@@ -153,7 +156,7 @@ impl<W: Workload> Client<W> {
             }
             let unknown = reply.as_ref().is_none_or(Reply::is_unknown);
             let honest = !none_came || self.simulation.crashes;
-            let is_last = tries == MOST_TRIES || begun.elapsed() > LONGEST;
+            let is_last = tries == MAX_ATTEMPTS || start.elapsed() > MAX_OPERATION_TIME;
             if !unknown || !honest || is_last {
                 let none = || Reply { status, body: "no answer".into(), retry_after: None };
                 return (reply.unwrap_or_else(none), tries > 1);
@@ -168,7 +171,7 @@ impl<W: Workload> Client<W> {
     }
 }
 
-impl Tally {
+impl AnswerTally {
     fn add(&mut self, other: Self) {
         self.acknowledged += other.acknowledged;
         self.throttled += other.throttled;
@@ -184,9 +187,9 @@ mod tests {
     use http::{HeaderMap, StatusCode, header::RETRY_AFTER};
 
     use super::*;
-    use crate::blog::{Blog, Size};
+    use crate::blog::{Blog, BlogSize};
 
-    /// Answers with a status and a `Retry-After`, and with 200 when it is asked again.
+    /// A service that answers once with a status and a `Retry-After`, and then with 200.
     struct Busy(Mutex<Option<Reply>>);
 
     impl Api for Busy {
@@ -197,15 +200,15 @@ mod tests {
         }
     }
 
-    /// What a client makes of an answer.
-    async fn met(status: StatusCode, retry_after: Option<&str>) -> Tally {
+    /// Returns the tally of a client for an answer.
+    async fn met(status: StatusCode, retry_after: Option<&str>) -> AnswerTally {
         let mut headers = HeaderMap::new();
         if let Some(text) = retry_after {
             headers.insert(RETRY_AFTER, text.parse().unwrap());
         }
         let busy = Busy(Mutex::new(Some(Reply::new(status, &headers, b"{}"))));
-        let size = Size { clients: 1, users: 1, posts: 1, reuse_ids: false };
-        let mut client = Client {
+        let size = BlogSize { clients: 1, users: 1, posts: 1, reuse_ids: false };
+        let mut client = SimulatedClient {
             number: 0,
             operations: 1,
             random: Random::stream(1, 1),
@@ -217,7 +220,7 @@ mod tests {
                 patience: Duration::ZERO,
                 crashes: false,
             },
-            tally: Tally::default(),
+            tally: AnswerTally::default(),
         };
         client.ask(&Call::get("/api/feed")).await;
         client.tally
@@ -238,6 +241,6 @@ mod tests {
 
     #[tokio::test]
     async fn other_answers_need_no_retry_after() {
-        assert_eq!(met(StatusCode::OK, None).await, Tally::default());
+        assert_eq!(met(StatusCode::OK, None).await, AnswerTally::default());
     }
 }

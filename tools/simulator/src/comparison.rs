@@ -5,29 +5,29 @@ use tributary_tools::Call;
 
 use crate::{Api, Reply};
 
-/// Asks an API, and keeps what differs from a model, a sentence each.
+/// A comparison of an API with a model, and the differences, a sentence each.
 pub(crate) struct Comparison<'a> {
     api: &'a dyn Api,
     divergences: Vec<String>,
 }
 
 impl<'a> Comparison<'a> {
-    /// Creates one that has found nothing yet.
+    /// Creates a comparison without differences.
     pub(crate) fn new(api: &'a dyn Api) -> Self {
         Self { api, divergences: Vec::new() }
     }
 
-    /// Returns what differs.
+    /// Returns the differences.
     pub(crate) fn end(self) -> Vec<String> {
         self.divergences
     }
 
-    /// Notes what differs.
+    /// Adds a difference.
     pub(crate) fn differs(&mut self, what: String) {
         self.divergences.push(what);
     }
 
-    /// Notes two values that should be the same and are not.
+    /// Adds a difference if two values differ.
     pub(crate) fn same<T: PartialEq + std::fmt::Debug>(
         &mut self,
         what: &str,
@@ -35,11 +35,11 @@ impl<'a> Comparison<'a> {
         expected: &T,
     ) {
         if shown != expected {
-            self.differs(format!("{what}: {shown:?}, and should be {expected:?}"));
+            self.differs(format!("{what}: {shown:?} instead of {expected:?}"));
         }
     }
 
-    /// Asks for all items of a list, following `nextCursor`: in pages of 100, unless `path` has a query.
+    /// Returns all items of a list, following `nextCursor`: in pages of 100, unless `path` has a query.
     pub(crate) async fn list(&mut self, path: &str) -> Vec<Value> {
         let mut items = Vec::new();
         let mut cursor = String::new();

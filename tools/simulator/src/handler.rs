@@ -1,4 +1,4 @@
-//! The handlers' side: the app of this workspace, built beside this program.
+//! The app of this workspace, built beside this program.
 
 use std::path::Path;
 
@@ -9,12 +9,12 @@ use tributary_tools::{Call, Client};
 
 use crate::poison;
 
-/// The app of this workspace, on a store.
+/// Loads the app of this workspace, on a store.
 pub(crate) fn app(connection: &str) -> Result<BuiltApp, BuiltAppError> {
     BuiltApp::load(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."), connection)
 }
 
-/// The API behind a URL. Its lists are without the poisoned items.
+/// The API behind a URL. It removes the poisoned items from lists.
 pub(crate) struct HttpApi(Client);
 
 impl HttpApi {

@@ -1,16 +1,16 @@
-//! A simulator of an app's clients, with a reference model of what they may see.
+//! A simulator of an app's clients, with a reference model of the states that they may see.
 //!
-//! Several clients send random commands at once and retry, as an honest client does, when the
-//! answer is 429 or 503 or does not come. The model of a [`Workload`] holds what was acknowledged.
-//! A query may be answered by an instance that reads from a replica that is behind: a model allows
-//! each version that was the newest one within that time ([`Recent`]). Commands have no such
-//! excuse, and neither has a 404, which is confirmed by the newest state.
+//! Several clients send random commands at once. Like honest clients, they retry after 429, 503 and
+//! missing answers. The model of a [`Workload`] holds the acknowledged commands. An instance that reads
+//! from a replica that lags may answer a query: a model allows each version that was the newest one
+//! within that time ([`Recent`]). Commands have no such excuse. A 404 has none either, since the newest
+//! state confirms it.
 //!
-//! After quiet, [`Workload::check`] asks every query and compares.
+//! After quiet, [`Workload::check`] sends every query and compares.
 //!
-//! Each domain has a workload: [`blog`], [`webstore`], [`news`]. To add an operation to one: 1. a variant of
-//! its `Operation` with its request; 2. its chance in `Operation::random`; 3. in `finish` which
-//! answers are right and what they mean; 4. what is left to compare in `check`.
+//! Each domain has a workload: [`blog`], [`webstore`], [`news`]. To add an operation to one: 1. a
+//! variant of its operation with its request; 2. its probability in `random`; 3. the right answers and
+//! their effect in `finish`; 4. the comparison in `check`.
 
 mod api;
 pub mod blog;
@@ -24,7 +24,7 @@ pub mod webstore;
 mod workload;
 
 pub use api::{Api, Reply};
-pub use client::{Simulation, Tally, simulate};
+pub use client::{AnswerTally, Simulation, simulate};
 pub use clock::Clock;
 pub use recent::{Recent, oldest};
 pub use store::items;

@@ -1,5 +1,5 @@
-//! `cargo xtask chaos`: random commands under all kinds of chaos against real processes, and then
-//! the comparison with the model and the audit. `docs/chaos.md` tells how to read its output.
+//! `cargo xtask chaos`: random commands under all kinds of chaos against real processes, and then the
+//! comparison with the model and the audit. `docs/chaos.md` explains its output.
 
 mod audit;
 mod handler;
@@ -11,7 +11,7 @@ mod run;
 use std::{process::ExitCode, time::Duration};
 
 use clap::{Parser, ValueEnum};
-use tributary_local::chaos::{ChaosSpec, Kind};
+use tributary_local::chaos::{ChaosKind, ChaosSpec};
 use tributary_simulator::{
     Clock,
     blog::{self, Blog},
@@ -19,16 +19,16 @@ use tributary_simulator::{
     webstore::{self, WebStore},
 };
 
-use outcome::Outcome;
+use outcome::SeedOutcome;
 
 /// Runs random commands under chaos, compares every query with a reference model, and audits.
 ///
-/// Without options: seeds 1 to 10 with 20,000 operations each, all kinds of chaos, ids of deleted
-/// posts used again, and the audit. It prints a row for each seed, and for a seed that fails what
-/// is wrong and the command that runs it again; then the exit code is 1.
+/// Without options: seeds 1 to 10 with 20,000 operations each, all kinds of chaos, ids of deleted posts
+/// used again, and the audit. It prints a row for each seed. For a seed that fails it also prints the
+/// faults and the command that repeats the seed; then the exit code is 1.
 #[derive(Clone, Debug, Parser)]
 #[command(bin_name = "cargo xtask chaos")]
-pub(crate) struct Cli {
+pub(crate) struct ChaosCli {
     /// The domain whose workload runs.
     #[arg(long, value_enum, default_value_t)]
     pub domain: Domain,
@@ -37,7 +37,7 @@ pub(crate) struct Cli {
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
 
-    /// How many seeds, one after the other.
+    /// The number of seeds, one after the other.
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub seeds: u64,
 
@@ -45,7 +45,7 @@ pub(crate) struct Cli {
     #[arg(long, value_name = "N", default_value_t = 20_000)]
     pub operations: usize,
 
-    /// What goes wrong, as for `cargo local --chaos`.
+    /// The faults to inject, as for `cargo local --chaos`.
     #[arg(
         long,
         value_name = "KIND=P,…",
@@ -54,11 +54,11 @@ pub(crate) struct Cli {
     )]
     pub chaos: String,
 
-    /// Gives the post that follows a deleted one a new id, instead of the same one.
+    /// Gives the post that follows a deleted one a new id instead of the same one.
     #[arg(long)]
     pub new_ids: bool,
 
-    /// How many items that the app cannot read, or not write again, are put into the containers.
+    /// The number of poisoned items, which the app cannot read or not rewrite.
     #[arg(long, value_name = "N", default_value_t = 40)]
     pub poison: usize,
 
@@ -66,7 +66,7 @@ pub(crate) struct Cli {
     #[arg(long)]
     pub no_audit: bool,
 
-    /// Shows what the host and the handlers say.
+    /// Shows the lines of the host and the handlers.
     #[arg(long)]
     pub verbose: bool,
 }
@@ -81,17 +81,17 @@ pub(crate) enum Domain {
     News,
 }
 
-/// How far a stale read is behind at most (docs/chaos.md), and a second on a busy machine.
-const MOST_BEHIND: Duration = Duration::from_secs(3);
+/// The longest lag of a stale read (docs/chaos.md), and a second more for a loaded machine.
+const MAX_LAG: Duration = Duration::from_secs(3);
 
-/// How many times as fast the clock of the news runs. A request may take half an hour on it
-/// (`Ages::SLACK` of the news): six seconds, in which the SDK sends a throttled one again.
+/// The speed of the clock of the news. A request may take half an hour on it (`Ages::SLACK` of the
+/// news): six seconds, in which the SDK repeats a throttled one.
 const NEWS_CLOCK: u32 = 300;
-/// How long a run of the news takes, about.
+/// The approximate time of a run of the news.
 const NEWS_RUN: Duration = Duration::from_mins(5);
 
-impl Cli {
-    /// The command that runs one seed again.
+impl ChaosCli {
+    /// Returns the command that runs one seed again.
     pub(crate) fn command(&self, seed: u64) -> String {
         let new_ids = if self.new_ids { " --new-ids" } else { "" };
         let no_audit = if self.no_audit { " --no-audit" } else { "" };
@@ -112,8 +112,8 @@ async fn main() -> ExitCode {
     if std::env::args_os().nth(1).is_some_and(|first| first == "rename") {
         return rename::main().await;
     }
-    let cli = Cli::parse();
-    // Dropping what is under way ends its processes.
+    let cli = ChaosCli::parse();
+    // A drop of the work under way ends its processes.
     let result = tokio::select! {
         result = seeds(&cli) => result,
         _ = tokio::signal::ctrl_c() => Err(anyhow::anyhow!("ended by Ctrl-C")),
@@ -129,28 +129,29 @@ async fn main() -> ExitCode {
 }
 
 /// Runs one seed of the workload of the domain.
-async fn seed_of(cli: &Cli, chaos: &ChaosSpec, seed: u64) -> anyhow::Result<Outcome> {
-    let is_stale = chaos.probability(Kind::Stale) > 0.0;
-    let behind = if is_stale { MOST_BEHIND } else { Duration::ZERO };
+async fn seed_of(cli: &ChaosCli, chaos: &ChaosSpec, seed: u64) -> anyhow::Result<SeedOutcome> {
+    let is_stale = chaos.probability(ChaosKind::Stale) > 0.0;
+    let behind = if is_stale { MAX_LAG } else { Duration::ZERO };
     match cli.domain {
         Domain::Blog => {
-            let size = blog::Size { clients: 8, users: 5, posts: 20, reuse_ids: !cli.new_ids };
+            let size = blog::BlogSize { clients: 8, users: 5, posts: 20, reuse_ids: !cli.new_ids };
             Box::pin(run::run(cli, chaos, seed, Blog::new(size, behind).beside(cli.poison))).await
         }
         Domain::WebStore => {
-            let size = webstore::Size { clients: 8, customers: 3, labels: 3, products: 20 };
+            let size = webstore::WebStoreSize { clients: 8, customers: 3, labels: 3, products: 20 };
             Box::pin(run::run(cli, chaos, seed, WebStore::new(size, behind))).await
         }
         Domain::News => {
             let clock = Clock::faster(NEWS_CLOCK);
             let passes = clock.passes_in(NEWS_RUN);
-            let size = news::Size { clients: 8, items: 20, passes, poisoned: cli.poison as u64 };
+            let size =
+                news::NewsSize { clients: 8, items: 20, passes, poisoned: cli.poison as u64 };
             Box::pin(run::run(cli, chaos, seed, News::new(size, clock, behind))).await
         }
     }
 }
 
-async fn seeds(cli: &Cli) -> anyhow::Result<bool> {
+async fn seeds(cli: &ChaosCli) -> anyhow::Result<bool> {
     let chaos: ChaosSpec = cli.chaos.parse()?;
     let mut all_right = true;
     print!("{}", outcome::HEADER);
@@ -177,24 +178,24 @@ async fn seeds(cli: &Cli) -> anyhow::Result<bool> {
 mod tests {
     use super::*;
 
-    /// What the command says is what it was given, however it was given.
+    /// The command repeats the given options in any form.
     #[test]
     fn the_command_of_a_seed_repeats_all_options() {
         let given = ["", "--seed", "3", "--seeds", "9", "--operations", "500", "--new-ids"];
-        let cli = Cli::parse_from(
+        let cli = ChaosCli::parse_from(
             [&given[..], &["--no-audit", "--poison", "7", "--chaos", "crash=0.5"]].concat(),
         );
         let command = cli.command(7);
         let again: Vec<&str> = command.split(' ').collect();
         assert_eq!(again[..3], ["cargo", "xtask", "chaos"]);
-        let again = Cli::parse_from(&again[2..]);
+        let again = ChaosCli::parse_from(&again[2..]);
         assert_eq!((again.seed, again.seeds, again.operations), (7, 1, 500));
         assert_eq!(again.poison, 7);
         assert_eq!(
             (again.chaos.as_str(), again.new_ids, again.no_audit),
             ("crash=0.5", true, true)
         );
-        let plain = Cli::parse_from([""]);
-        assert_eq!(Cli::parse_from(plain.command(1).split(' ').skip(2)).chaos, plain.chaos);
+        let plain = ChaosCli::parse_from([""]);
+        assert_eq!(ChaosCli::parse_from(plain.command(1).split(' ').skip(2)).chaos, plain.chaos);
     }
 }

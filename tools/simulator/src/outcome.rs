@@ -1,9 +1,9 @@
-//! What came of a seed, as a row of the table in `docs/chaos.md`.
+//! The outcome of a seed, as a row of the table in `docs/chaos.md`.
 
 use std::{fmt, time::Duration};
 
-use tributary_local::chaos::Kind;
-use tributary_simulator::Tally;
+use tributary_local::chaos::ChaosKind;
+use tributary_simulator::AnswerTally;
 
 /// The head of the table.
 pub(crate) const HEADER: &str = "\
@@ -11,35 +11,35 @@ pub(crate) const HEADER: &str = "\
 | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |
 ";
 
-/// How many lines of each list are shown.
-const SHOWN: usize = 20;
+/// The number of lines of each list that are shown.
+const MAX_SHOWN_LINES: usize = 20;
 
-/// What came of a seed.
-pub(crate) struct Outcome {
+/// The outcome of a seed.
+pub(crate) struct SeedOutcome {
     pub(crate) seed: u64,
-    pub(crate) tally: Tally,
-    pub(crate) injected: Vec<(Kind, u64)>,
-    /// How many items were poisoned.
+    pub(crate) tally: AnswerTally,
+    pub(crate) injected: Vec<(ChaosKind, u64)>,
+    /// The number of poisoned items.
     pub(crate) poisoned: usize,
-    /// Those of other items.
+    /// The dead letters of other items.
     pub(crate) dead_letters: Vec<String>,
-    /// Findings of the audit that chaos explains, which the repair mended; `None` when nobody
-    /// looked.
+    /// Findings of the audit that chaos explains, which the repair removed; `None` without an audit.
     pub(crate) explained: Option<usize>,
     pub(crate) divergences: Vec<String>,
     pub(crate) duration: Duration,
 }
 
-impl Outcome {
+impl SeedOutcome {
     pub(crate) fn is_right(&self) -> bool {
         self.tally.wrong.is_empty() && self.divergences.is_empty() && self.dead_letters.is_empty()
     }
 }
 
-impl fmt::Display for Outcome {
+impl fmt::Display for SeedOutcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Tally { acknowledged, throttled, unavailable, killed, wrong } = &self.tally;
-        let (seed, n_wrong) = (self.seed, wrong.len());
+        let AnswerTally { acknowledged, throttled, unavailable, killed, wrong } = &self.tally;
+        let seed = self.seed;
+        let n_wrong = wrong.len();
         write!(
             f,
             "| {seed} | {acknowledged} | {n_wrong} | {throttled} | {unavailable} | {killed} |"
@@ -59,7 +59,7 @@ impl fmt::Display for Outcome {
         let lists =
             [("wrong", wrong), ("dead letter", &self.dead_letters), ("differs", &self.divergences)];
         for (what, list) in lists {
-            for line in list.iter().take(SHOWN) {
+            for line in list.iter().take(MAX_SHOWN_LINES) {
                 write!(f, "\n  {what}: {line}")?;
             }
         }
@@ -73,10 +73,10 @@ mod tests {
 
     use super::*;
 
-    fn outcome() -> Outcome {
-        Outcome {
+    fn outcome() -> SeedOutcome {
+        SeedOutcome {
             seed: 1,
-            tally: Tally::default(),
+            tally: AnswerTally::default(),
             injected: Chaos::new("crash=0.1".parse().unwrap_or_default(), 1).injected(),
             poisoned: 0,
             dead_letters: Vec::new(),
@@ -96,12 +96,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_explained_is_all_that_a_seed_may_leave() {
+    fn a_seed_may_leave_only_explained_findings() {
         assert!(outcome().is_right());
         let one = || vec!["one".to_owned()];
-        assert!(!Outcome { divergences: one(), ..outcome() }.is_right());
-        assert!(!Outcome { dead_letters: one(), ..outcome() }.is_right());
-        let tally = Tally { wrong: one(), ..Tally::default() };
-        assert!(!Outcome { tally, ..outcome() }.is_right());
+        assert!(!SeedOutcome { divergences: one(), ..outcome() }.is_right());
+        assert!(!SeedOutcome { dead_letters: one(), ..outcome() }.is_right());
+        let tally = AnswerTally { wrong: one(), ..AnswerTally::default() };
+        assert!(!SeedOutcome { tally, ..outcome() }.is_right());
     }
 }

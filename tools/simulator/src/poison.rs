@@ -1,8 +1,8 @@
-//! Items that the app cannot read, or cannot write again, put into its containers past the app.
+//! Items that the app cannot read, or cannot rewrite, written into its containers past the app.
 //!
-//! Each is made of an item that is there, so it stands among good ones: in the same logical partition,
+//! Each is made of an existing item, so it is among good ones: in the same logical partition,
 //! or, when the item is the root of its partition, in a partition of its own. Only the id is another
-//! one, which begins with [`PREFIX`]. An item is spoiled in one of these ways:
+//! one, which begins with [`POISONED_PREFIX`]. An item is spoiled in one of these ways:
 //!
 //! - a field has a value of another type;
 //! - a field is missing;
@@ -20,34 +20,35 @@ use futures::{StreamExt as _, TryStreamExt as _};
 use serde_json::{Value, json};
 use tributary_local::{chaos::Random, cosmos::ContainersFile};
 
-/// How the ids of poisoned items begin.
-pub(crate) const PREFIX: &str = "poisoned-";
+/// The prefix of the ids of poisoned items.
+pub(crate) const POISONED_PREFIX: &str = "poisoned-";
 
 /// The pause between two poisoned items.
-const PAUSE: Duration = Duration::from_millis(250);
+const WRITE_PAUSE: Duration = Duration::from_millis(250);
 /// Containers that belong to the host or to no domain.
-const SPARED: [&str; 2] = ["leases", "dead-letters"];
-/// Containers whose items may be too large. The store copies all items of a partition for a
-/// transaction, so there are few.
+const SPARED_CONTAINERS: [&str; 2] = ["leases", "dead-letters"];
+/// Containers whose items may be too large. They are few, since the store copies all items of a
+/// partition for a transaction.
 const WITH_LARGE: [&str; 3] = ["posts", "product", "feeds_current"];
-/// The most items that are too large.
+/// The number of items that are too large, at most.
 const MAX_LARGE: usize = 3;
-/// Less than the 2 MB that an item may have, by less than a name.
+/// A little less than the 2 MB that an item may have: a longer name exceeds them.
 const LARGE_BYTES: usize = 2 * 1_024 * 1_024 - 40;
 /// The types of items that a parent counts.
-const COUNTED: [&str; 3] = ["comment", "like", "order"];
-/// Fields that are of another type than an object, in the order in which they are looked for: first
-/// those that the API shows, which each reader needs.
-const FIELDS: [&str; 7] = ["title", "price", "firstName", "username", "content", "tags", "version"];
-/// From how many items of a container one is chosen.
+const COUNTED_TYPES: [&str; 3] = ["comment", "like", "order"];
+/// Fields with another type than an object, in the order of preference: first those that the API shows,
+/// which each reader needs.
+const SPOILED_FIELDS: [&str; 7] =
+    ["title", "price", "firstName", "username", "content", "tags", "version"];
+/// The number of items of a container from which one is chosen.
 const MAX_MODELS: usize = 100;
-/// How the reasons of dead letters begin whose change met a bad target.
+/// The prefixes of the reasons of dead letters whose change met a poisoned target.
 const TARGET_REASONS: [&str; 2] =
     ["a copy that is there cannot be read", "a copy would be larger than the store takes"];
-/// How often a write is sent that the store refuses for the moment.
-const ATTEMPTS: usize = 50;
+/// The number of attempts of a write that the store refuses for the moment.
+const MAX_WRITE_ATTEMPTS: usize = 50;
 
-/// Puts poisoned items into the containers, one after the other.
+/// A writer of poisoned items, one after the other.
 pub(crate) struct Poisoner {
     database: DatabaseClient,
     /// The id and the partition key of each container.
@@ -68,7 +69,7 @@ pub(crate) struct Poisoned {
 }
 
 impl Poisoner {
-    /// A poisoner of so many items in the containers of this file.
+    /// Creates a poisoner of `n` items in the containers of this file.
     pub(crate) fn new(
         database: DatabaseClient,
         containers: &ContainersFile,
@@ -79,7 +80,8 @@ impl Poisoner {
             let key = container.partition_key.paths().first()?.trim_start_matches('/').to_owned();
             Some((container.id.to_string(), key))
         });
-        let containers = containers.filter(|(id, _)| !SPARED.contains(&id.as_str())).collect();
+        let containers =
+            containers.filter(|(id, _)| !SPARED_CONTAINERS.contains(&id.as_str())).collect();
         let random = Random::stream(seed, 2_000);
         Self { database, containers, random, n_wanted, n_large: 0, written: Vec::new() }
     }
@@ -87,13 +89,13 @@ impl Poisoner {
     /// Writes an item now and then, until all are written.
     pub(crate) async fn sprinkle(&mut self) -> anyhow::Result<()> {
         while self.written.len() < self.n_wanted {
-            tokio::time::sleep(PAUSE).await;
+            tokio::time::sleep(WRITE_PAUSE).await;
             self.write_one().await?;
         }
         Ok(())
     }
 
-    /// Writes those that are left, at once. An empty container gets none.
+    /// Writes the remaining items at once. An empty container gets none.
     pub(crate) async fn complete(&mut self) -> anyhow::Result<()> {
         let mut rounds = 4 * self.n_wanted;
         while self.written.len() < self.n_wanted && rounds > 0 {
@@ -103,8 +105,8 @@ impl Poisoner {
         Ok(())
     }
 
-    /// Returns the poisoned items that are no dead letter and should be: those of a container whose
-    /// every item is a change of a projection, as long as they are there.
+    /// Returns the poisoned items without a dead letter that should have one: those of a container
+    /// whose every item is a change of a projection, as long as they exist.
     pub(crate) async fn without_dead_letter(
         &self,
         dead_letters: &[Value],
@@ -134,7 +136,7 @@ impl Poisoner {
         else {
             return Ok(());
         };
-        // A throttled query finds nothing, and the next turn asks again.
+        // A throttled query finds no items, and the next turn repeats it.
         let items: Vec<Value> = found.take(MAX_MODELS).try_collect().await.unwrap_or_default();
         if items.is_empty() {
             return Ok(());
@@ -142,23 +144,24 @@ impl Poisoner {
         let item = items[self.random.index(items.len())].clone();
         let (item, is_readable) = self.spoiled(&container, &key, item);
         let text = |name: &str| item[name].as_str().unwrap_or_default().to_owned();
-        let (partition, id) = (text(&key), text("id"));
-        let mut attempts = ATTEMPTS;
+        let partition = text(&key);
+        let id = text("id");
+        let mut attempts = MAX_WRITE_ATTEMPTS;
         while let Err(error) = client.upsert_item(partition.clone(), &id, &item, None).await {
             attempts -= 1;
             if attempts == 0 {
                 let context = format!("a poisoned item cannot be written into {container}");
                 return Err(error).context(context);
             }
-            tokio::time::sleep(PAUSE / 10).await;
+            tokio::time::sleep(WRITE_PAUSE / 10).await;
         }
         self.written.push(Poisoned { container, partition, id, is_readable });
         Ok(())
     }
 
-    /// Returns the item spoiled, and true if the app can read it nevertheless.
+    /// Returns the poisoned item, and true if the app can still read it.
     fn spoiled(&mut self, container: &str, key: &str, mut item: Value) -> (Value, bool) {
-        let id = format!("{PREFIX}{container}-{}", self.written.len());
+        let id = format!("{POISONED_PREFIX}{container}-{}", self.written.len());
         if let Some(fields) = item.as_object_mut() {
             fields.retain(|name, _| !name.starts_with('_'));
         }
@@ -167,8 +170,9 @@ impl Poisoner {
         }
         item["id"] = id.into();
         let kind = item["type"].as_str().unwrap_or_default();
-        let is_counted = COUNTED.contains(&kind);
-        let field = FIELDS.into_iter().find(|name| *name != key && item.get(*name).is_some());
+        let is_counted = COUNTED_TYPES.contains(&kind);
+        let field =
+            SPOILED_FIELDS.into_iter().find(|name| *name != key && item.get(*name).is_some());
         let is_root = item[key] == item["id"] || container != "posts";
         let may_be_large = WITH_LARGE.contains(&container) && is_root && !is_counted;
         match (self.random.below(10), field) {
@@ -194,7 +198,7 @@ impl Poisoner {
     }
 }
 
-/// Takes the poisoned items out of a list.
+/// Removes the poisoned items from a list.
 pub(crate) fn without(body: &mut Value) {
     for list in ["items", "orders"] {
         if let Some(items) = body.get_mut(list).and_then(Value::as_array_mut) {
@@ -205,7 +209,7 @@ pub(crate) fn without(body: &mut Value) {
 
 /// Returns true if a report, such as a finding of the audit, is about a poisoned item.
 pub(crate) fn is_poisoned(report: &Value) -> bool {
-    report.to_string().contains(PREFIX)
+    report.to_string().contains(POISONED_PREFIX)
 }
 
 /// Returns true if a dead letter is one of a poisoned item, or of a change that met one among its

@@ -10,38 +10,38 @@ use azure_data_cosmos::{CosmosClient, DatabaseClient};
 use futures::future::{pending, try_join_all};
 use serde_json::Value;
 use tributary_local::{
-    chaos::{Chaos, ChaosSpec, Kind},
+    chaos::{Chaos, ChaosKind, ChaosSpec},
     cosmos::{ContainersFile, CosmosEndpoint, EndpointOptions},
     host::{
-        BuiltApp, Console, FeedOptions, FeedPump, HandlerProcess, Host, HostOptions, HttpInvoker,
-        Trigger,
+        BuiltApp, Console, FeedOptions, FeedPump, FunctionTrigger, HandlerProcess, Host,
+        HostOptions, HttpInvoker,
     },
 };
 use tributary_simulator::{Simulation, Workload, items, simulate};
 
 use crate::{
-    Cli,
+    ChaosCli,
     audit::audit,
     handler::{self, HttpApi},
-    outcome::Outcome,
+    outcome::SeedOutcome,
     poison::{Poisoner, explains},
 };
 
 const DATABASE: &str = "tributary";
 
-/// How long what is left in the change feed may take.
+/// The time in which the rest of the change feed must be delivered.
 const DRAIN_DEADLINE: Duration = Duration::from_mins(10);
 
-/// Longer than any item with a time to live may live that a run writes.
+/// Longer than the time to live of any item that a run writes.
 const LONGEST_TTL: Duration = Duration::from_hours(100 * 24);
 
 /// Runs one seed of a workload.
 pub(crate) async fn run<W: Workload>(
-    cli: &Cli,
+    cli: &ChaosCli,
     spec: &ChaosSpec,
     seed: u64,
     workload: W,
-) -> anyhow::Result<Outcome> {
+) -> anyhow::Result<SeedOutcome> {
     let started = Instant::now();
     let chaos = Chaos::new(spec.clone(), seed);
     let options = EndpointOptions { chaos: Some(chaos.clone()), ..EndpointOptions::default() };
@@ -67,7 +67,7 @@ pub(crate) async fn run<W: Workload>(
         operations: cli.operations,
         seed,
         patience: Duration::from_millis(100),
-        crashes: spec.probability(Kind::Crash) > 0.0,
+        crashes: spec.probability(ChaosKind::Crash) > 0.0,
     };
     let api = Arc::new(HttpApi::new(host.url())?);
     let client = endpoint.client().await?;
@@ -90,7 +90,7 @@ pub(crate) async fn run<W: Workload>(
     host.stop().await;
     let quiet_since = Instant::now();
 
-    // A process that knows nothing of before takes what is left.
+    // A new process, without memory of the run, processes the rest.
     let handler = HandlerProcess::start(app.handler(), console.clone());
     let url = handler.watch().url().await?;
     let leases = endpoint.client().await?;
@@ -99,31 +99,33 @@ pub(crate) async fn run<W: Workload>(
     let database = leases.database_client(DATABASE);
     let mut divergences = model.check(&api).await;
     if delete_copies(&database, &model).await? > 0 {
-        // Without leases, everything is delivered from the beginning.
+        // Without leases, all changes are delivered from the beginning.
         let other = CosmosEndpoint::in_process(EndpointOptions::default())?;
         other.provision(DATABASE, &containers).await?;
         drain(&endpoint, &app, &url, &console, &other.client().await?).await?;
         let again = model.check(&api).await;
-        divergences.extend(again.into_iter().map(|differs| format!("delivered again: {differs}")));
+        divergences.extend(
+            again.into_iter().map(|differs| format!("after a duplicate delivery: {differs}")),
+        );
     }
     let mut explained = None;
     if !cli.no_audit {
         let audited = audit(&app, &database, &model, quiet_since).await?;
         explained = Some(audited.explained);
         divergences.extend(audited.divergences);
-        // A repair takes nothing away that was acknowledged.
+        // A repair must keep all acknowledged writes.
         drain(&endpoint, &app, &url, &console, &leases).await?;
         let after = model.check(&api).await;
         divergences.extend(after.into_iter().map(|differs| format!("after the repair: {differs}")));
     }
-    // What was to go away has gone away, and nothing else.
+    // All items with a time to live have expired, and no others.
     endpoint.expire_items(SystemTime::now() + LONGEST_TTL).await;
     let after = model.check(&api).await;
-    divergences.extend(after.into_iter().map(|differs| format!("after its end: {differs}")));
+    divergences.extend(after.into_iter().map(|differs| format!("after the expiry: {differs}")));
     handler.stop().await;
     let letters = items(&database, "dead-letters", "SELECT * FROM c").await?;
     divergences.extend(poisoner.without_dead_letter(&letters).await?);
-    Ok(Outcome {
+    Ok(SeedOutcome {
         seed,
         tally,
         injected: chaos.injected(),
@@ -135,7 +137,7 @@ pub(crate) async fn run<W: Workload>(
     })
 }
 
-/// Deletes every tenth copy, as an operator deletes one that cannot be read. Returns how many.
+/// Deletes every tenth copy, as an operator deletes an unreadable one. Returns their number.
 async fn delete_copies(database: &DatabaseClient, model: &impl Workload) -> anyhow::Result<usize> {
     let mut deleted = 0;
     for &(container, query) in model.copies() {
@@ -150,7 +152,7 @@ async fn delete_copies(database: &DatabaseClient, model: &impl Workload) -> anyh
     Ok(deleted)
 }
 
-/// Delivers all changes that these leases do not have yet, until nothing changes any more.
+/// Delivers all changes that these leases do not have yet, until there are no more.
 async fn drain(
     endpoint: &CosmosEndpoint,
     app: &BuiltApp,
@@ -161,7 +163,7 @@ async fn drain(
     let client = endpoint.client().await?;
     let mut pumps = Vec::new();
     for function in app.functions.functions() {
-        if matches!(function.trigger, Trigger::Cosmos(_)) {
+        if matches!(function.trigger, FunctionTrigger::Cosmos(_)) {
             let options = FeedOptions {
                 retry_scale: 0.05,
                 console: console.clone(),
@@ -179,7 +181,7 @@ async fn drain(
     tokio::time::timeout(DRAIN_DEADLINE, all).await.context("the change feed does not end")?
 }
 
-/// What the dead letters say that no poisoned item explains: nothing that chaos does is for good.
+/// Returns the dead letters that no poisoned item explains: no fault of chaos is permanent.
 fn dead_letters(letters: &[Value], is_poisoned: bool) -> Vec<String> {
     let text = |letter: &Value| {
         format!("{} {}: {}", letter["function"], letter["documentId"], letter["reason"])

@@ -1,13 +1,14 @@
-//! What is stored, past the app.
+//! Stored items, read past the app.
 
 use azure_data_cosmos::{DatabaseClient, FeedScope, Query};
 use futures::TryStreamExt as _;
 use serde_json::Value;
 
-/// Returns what a query of a whole container finds.
+/// Returns the results of a query of a whole container.
 ///
 /// # Errors
-/// When the store refuses.
+///
+/// If the store refuses a request.
 pub async fn items(
     database: &DatabaseClient,
     container: &str,

@@ -1,4 +1,4 @@
-//! What a domain gives the simulator.
+//! The interface of a domain to the simulator.
 
 use std::fmt::Debug;
 
@@ -11,20 +11,20 @@ use tributary_tools::Call;
 
 use crate::{Api, Reply};
 
-/// Operations on a domain, a reference model of what they lead to, and the comparison after quiet.
+/// Operations on a domain, a reference model of their effects, and the comparison after quiet.
 ///
-/// An operation begins, is sent until its outcome is known, and ends. The model is told of both
-/// moments, under one lock for all clients: so it knows which operations may have met.
+/// An operation begins, is sent until its outcome is known, and ends. The model learns of both moments,
+/// under one lock for all clients: so it knows which operations may have met.
 pub trait Workload: Debug + Send + Sync + 'static {
     /// An operation of a client.
     type Operation: Debug + Send + Sync;
-    /// What an operation found when it began.
-    type Begun: Send + Sync;
+    /// The state at the beginning of an operation.
+    type Start: Send + Sync;
 
-    /// Returns how many clients work at the same time.
+    /// Returns the number of clients that work at the same time.
     fn clients(&self) -> usize;
 
-    /// Returns settings that the app has in its runs, besides those of every app.
+    /// Returns settings of the app in its runs, besides those of every app.
     fn settings(&self) -> Vec<(&'static str, String)> {
         Vec::new()
     }
@@ -32,41 +32,40 @@ pub trait Workload: Debug + Send + Sync + 'static {
     /// Chooses the next operation of a client.
     fn next(&mut self, client: usize, random: &mut Random) -> Self::Operation;
 
-    /// Notes that an operation begins.
-    fn begin(&mut self, operation: &Self::Operation) -> Self::Begun;
+    /// Begins an operation.
+    fn begin(&mut self, operation: &Self::Operation) -> Self::Start;
 
     /// Returns the request of an operation.
     fn call(&self, operation: &Self::Operation) -> Call;
 
-    /// Notes how often a handler was killed with an operation under way.
+    /// Counts the kills of handlers with an operation under way.
     fn was_killed(&mut self, _operation: &Self::Operation, _times: usize) {}
 
-    /// Notes the answer that an operation ended with; false when the answer is not right.
-    /// `repeated` tells that the operation was sent before without a known outcome.
+    /// Ends an operation with its answer; returns false for a wrong answer. `repeated` is true if
+    /// earlier attempts had no known outcome.
     fn finish(
         &mut self,
         client: usize,
         operation: &Self::Operation,
-        begun: &Self::Begun,
+        start: &Self::Start,
         reply: &Reply,
         repeated: bool,
     ) -> bool;
 
-    /// Returns what is known of the items of an operation, for a person to read.
+    /// Returns the known state of the items of an operation, as text.
     fn known(&self, operation: &Self::Operation) -> String;
 
     /// Returns containers of copies, each with the query of partition key (`c.key`) and id of all
-    /// copies in it. An operator may delete a copy: it is written again when its source is delivered
-    /// again.
+    /// copies in it. An operator may delete a copy: a duplicate delivery of its source writes it again.
     fn copies(&self) -> &'static [(&'static str, &'static str)] {
         &[]
     }
 
-    /// Asks every query about everything, after quiet. Returns what differs, a sentence each.
+    /// Sends every query for all items, after quiet. Returns the differences, a sentence each.
     fn check<'a>(&'a self, api: &'a dyn Api) -> BoxFuture<'a, Vec<String>>;
 
-    /// Returns the findings of the audit that no chaos explains, a sentence each: what a killed
-    /// handler may leave is explained.
+    /// Returns the findings of the audit that no chaos explains, a sentence each. The remains of a
+    /// killed handler are explained.
     fn unexplained<'a>(
         &'a self,
         _database: &'a DatabaseClient,

@@ -5,13 +5,14 @@ use std::{collections::BTreeMap, fs};
 use anyhow::{Context, ensure};
 use serde_json::Value;
 
-/// The tables: the query, its table, and what a row has of the trigger besides the function's name.
+/// The tables: the query, its table, and the properties of the trigger in a row beside the function's
+/// name.
 const TABLES: [(&str, &str, &[&str]); 2] = [
     ("infra/kql/change-feed-silent.kql", "projections", &["containerName"]),
     ("infra/kql/lease-age.kql", "triggers", &["containerName", "leaseContainerPrefix"]),
 ];
 
-/// Writes the rows of all tables; with `check`, sees that they are there.
+/// Writes the rows of all tables; with `check`, fails if they differ.
 pub(crate) fn alerts(check: bool) -> anyhow::Result<()> {
     let triggers = triggers()?;
     for (file, table, properties) in TABLES {
@@ -36,7 +37,7 @@ pub(crate) fn alerts(check: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The triggers of the change feed, by their functions.
+/// Returns the triggers of the change feed, by their functions.
 fn triggers() -> anyhow::Result<BTreeMap<String, Value>> {
     let mut triggers = BTreeMap::new();
     for folder in fs::read_dir("functions").context("run this in the workspace's root")? {
@@ -52,7 +53,7 @@ fn triggers() -> anyhow::Result<BTreeMap<String, Value>> {
     Ok(triggers)
 }
 
-/// The query with these rows in a table; `None` if it has no such table.
+/// Returns the query with these rows in a table; `None` if it has no such table.
 fn with_rows(query: &str, table: &str, rows: &str) -> Option<String> {
     let table = query.find(&format!("let {table} = datatable("))?;
     let begin = table + query[table..].find("[\n")? + 2;

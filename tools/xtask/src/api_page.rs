@@ -11,12 +11,12 @@ const PAGE: &str = "docs/api.md";
 
 const HEAD: &str = "| request | body | answer | key |\n| --- | --- | --- | --- |\n";
 
-/// The methods, in the order in which their rows stand.
+/// The methods, in the order of their rows.
 const METHODS: [&str; 4] = ["get", "put", "post", "delete"];
 
-/// Writes the rows of all tables; with `check`, sees that they are there.
+/// Writes the rows of all tables; with `check`, fails if they differ.
 pub(crate) fn api_page(check: bool) -> anyhow::Result<()> {
-    // Not `--package`: so it shares one build with `cargo local`.
+    // Not `--package`: this shares one build with `cargo local`.
     let mut command = Command::new(env!("CARGO"));
     let output = run(command.args(["run", "--quiet", "--bin", "tributary", "--", "openapi"]))?;
     let document: Value = serde_json::from_slice(&output.stdout)?;
@@ -79,7 +79,7 @@ fn query(operation: &Value) -> String {
     if names.is_empty() { String::new() } else { format!("?{}", names.join("&")) }
 }
 
-/// Returns the fields of the body, with those that may be missing after the others.
+/// Returns the fields of the body, optional ones last.
 fn body(operation: &Value) -> String {
     let schema = &operation["requestBody"]["content"]["application/json"]["schema"];
     let required = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
@@ -90,7 +90,7 @@ fn body(operation: &Value) -> String {
     fields.join(", ")
 }
 
-/// Returns the status of each good answer, and what it has.
+/// Returns the status of each successful answer, and its body.
 fn answer(operation: &Value) -> String {
     let responses = operation["responses"].as_object().into_iter().flatten();
     let good: Vec<_> = responses.filter(|(status, _)| status.starts_with('2')).collect();

@@ -1,5 +1,5 @@
-//! Holds each crate that is published to what crates.io and its users need: metadata, a README, the texts
-//! of the licences, no file by accident, none missing, and no dependency that is not published.
+//! Checks the published crates for the needs of crates.io and of their users: metadata, a README, the
+//! texts of the licences, no file by accident, none missing, and no unpublished dependency.
 
 use std::{
     collections::BTreeSet,
@@ -34,13 +34,13 @@ const MAX_KEYWORDS: usize = 5;
 const MAX_KEYWORD_LENGTH: usize = 20;
 
 #[derive(Deserialize)]
-struct Metadata {
-    packages: Vec<Package>,
+struct WorkspacePackages {
+    packages: Vec<PublishedPackage>,
 }
 
 /// A member of the workspace.
 #[derive(Debug, Clone, Default, Deserialize)]
-pub(crate) struct Package {
+pub(crate) struct PublishedPackage {
     pub(crate) name: String,
     version: String,
     manifest_path: PathBuf,
@@ -51,7 +51,7 @@ pub(crate) struct Package {
     keywords: Vec<String>,
     categories: Vec<String>,
     dependencies: Vec<Dependency>,
-    /// The registries that it may go to; none without restriction.
+    /// The registries that accept it; `None` without restriction.
     publish: Option<Vec<String>>,
 }
 
@@ -62,10 +62,10 @@ struct Dependency {
 }
 
 /// Returns the members of the workspace that are published.
-pub(crate) fn published() -> anyhow::Result<Vec<Package>> {
+pub(crate) fn published() -> anyhow::Result<Vec<PublishedPackage>> {
     let metadata = ["metadata", "--no-deps", "--format-version", "1"];
     let output = tree::run(Command::new(env!("CARGO")).args(metadata))?;
-    let Metadata { mut packages } = serde_json::from_slice(&output.stdout)?;
+    let WorkspacePackages { mut packages } = serde_json::from_slice(&output.stdout)?;
     packages.retain(|package| package.publish.as_ref().is_none_or(|to| !to.is_empty()));
     Ok(packages)
 }
@@ -94,7 +94,7 @@ pub(crate) fn check() -> anyhow::Result<()> {
     Ok(())
 }
 
-impl Package {
+impl PublishedPackage {
     /// Returns the name of its folder in the archive.
     pub(crate) fn folder(&self) -> String {
         format!("{}-{}", self.name, self.version)
@@ -102,13 +102,13 @@ impl Package {
 }
 
 /// Returns the files of a package, relative to its folder.
-fn files(package: &Package) -> anyhow::Result<BTreeSet<PathBuf>> {
+fn files(package: &PublishedPackage) -> anyhow::Result<BTreeSet<PathBuf>> {
     let list = ["package", "--list", "--quiet", "--allow-dirty", "--package", &package.name];
     let output = tree::run(Command::new(env!("CARGO")).args(list))?;
     Ok(String::from_utf8(output.stdout)?.lines().map(PathBuf::from).collect())
 }
 
-fn metadata_faults(package: &Package, published: &BTreeSet<&str>) -> Vec<String> {
+fn metadata_faults(package: &PublishedPackage, published: &BTreeSet<&str>) -> Vec<String> {
     let mut faults = Vec::new();
     let texts = [
         ("description", &package.description),
@@ -138,7 +138,7 @@ fn metadata_faults(package: &Package, published: &BTreeSet<&str>) -> Vec<String>
     faults
 }
 
-/// A README stands on crates.io and docs.rs, where no file is beside it.
+/// Returns the faults of a README, which crates.io and docs.rs show without the files beside it.
 fn readme_faults(readme: &str) -> Vec<String> {
     let links = readme.split("](").skip(1).filter_map(|rest| rest.split(')').next());
     let is_elsewhere = |link: &&str| !link.starts_with("https://") && !link.starts_with('#');
@@ -185,9 +185,9 @@ fn normal(path: &Path) -> PathBuf {
 mod tests {
     use super::*;
 
-    fn complete() -> Package {
+    fn complete() -> PublishedPackage {
         let text = |text: &str| Some(text.to_owned());
-        Package {
+        PublishedPackage {
             name: "river".into(),
             description: text("Water"),
             license: text("MIT"),
@@ -195,7 +195,7 @@ mod tests {
             rust_version: text("1.95"),
             keywords: vec!["water".into()],
             categories: vec!["database".into()],
-            ..Package::default()
+            ..PublishedPackage::default()
         }
     }
 
@@ -208,19 +208,23 @@ mod tests {
             name: name.into(),
             path: path.map(PathBuf::from),
         };
-        let depends = |dependency| Package { dependencies: vec![dependency], ..complete.clone() };
+        let depends =
+            |dependency| PublishedPackage { dependencies: vec![dependency], ..complete.clone() };
         for good in [dependency("spring", Some("../spring")), dependency("serde", None)] {
             assert!(metadata_faults(&depends(good), &published).is_empty());
         }
         for (package, fault) in [
-            (Package { description: None, ..complete.clone() }, "description"),
-            (Package { license: Some(String::new()), ..complete.clone() }, "license"),
-            (Package { readme: None, ..complete.clone() }, "readme"),
-            (Package { rust_version: None, ..complete.clone() }, "rust-version"),
-            (Package { keywords: vec![], ..complete.clone() }, "keywords"),
-            (Package { keywords: vec!["azure".into(); 6], ..complete.clone() }, "keywords"),
-            (Package { keywords: vec!["w".repeat(21)], ..complete.clone() }, "too long"),
-            (Package { categories: vec![], ..complete.clone() }, "categories"),
+            (PublishedPackage { description: None, ..complete.clone() }, "description"),
+            (PublishedPackage { license: Some(String::new()), ..complete.clone() }, "license"),
+            (PublishedPackage { readme: None, ..complete.clone() }, "readme"),
+            (PublishedPackage { rust_version: None, ..complete.clone() }, "rust-version"),
+            (PublishedPackage { keywords: vec![], ..complete.clone() }, "keywords"),
+            (
+                PublishedPackage { keywords: vec!["azure".into(); 6], ..complete.clone() },
+                "keywords",
+            ),
+            (PublishedPackage { keywords: vec!["w".repeat(21)], ..complete.clone() }, "too long"),
+            (PublishedPackage { categories: vec![], ..complete.clone() }, "categories"),
             (depends(dependency("bench", Some("../bench"))), "bench, which is not published"),
         ] {
             let faults = metadata_faults(&package, &published);

@@ -1,4 +1,5 @@
-//! Checks of the documents: links lead somewhere, pages can be found, figures that stand twice agree.
+//! Checks of the documents: the targets of links, pages without a link to them, figures that two pages
+//! show.
 
 use std::{
     collections::BTreeSet,
@@ -167,7 +168,7 @@ fn is_request(line: &str) -> bool {
     line.starts_with("| C") || line.starts_with("| Q")
 }
 
-/// Finds decisions without status, date or a place in the index.
+/// Finds decisions without status, date or an entry in the index.
 fn decision_faults(folder: &Path) -> anyhow::Result<Vec<String>> {
     let index = read(&folder.join("README.md"))?;
     let mut faults = Vec::new();
@@ -213,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn a_figure_that_is_another_on_the_page_of_costs_is_told() {
+    fn a_figure_that_differs_from_the_page_of_costs_is_a_fault() {
         let ids = || (1..=4).map(|n| format!("C{n}")).chain((1..=6).map(|n| format!("Q{n}")));
         let rows = |end: &str| ids().map(|id| format!("| {id} | what {end} |")).collect::<Vec<_>>();
         let readme = rows("| route | function | 1 | 1.00").join("\n");

@@ -1,7 +1,7 @@
-//! Removes each domain in turn from what is committed, and checks that the rest builds and passes its
-//! tests: so no shared code needs a domain, and no domain another.
+//! Removes each domain in turn from a work tree at HEAD, and checks that the rest builds and passes its
+//! tests: so no shared code needs a domain, and no domain needs another.
 //!
-//! What belongs to a domain is derived from its folder in `src/`:
+//! The parts of a domain are derived from its folder in `src/`:
 //!
 //! - its functions: those that its sources name, and their rows in the queries of the alerts;
 //! - its containers: those that its sources open;
@@ -23,7 +23,7 @@ use crate::tree::{Tree, run};
 
 /// Removes the domain with this name, or each in turn.
 pub(crate) fn domains(only: Option<&str>) -> anyhow::Result<()> {
-    let tree = Tree::of_head()?;
+    let tree = Tree::at_head()?;
     let app = fs::read_to_string(tree.path.join("src/lib.rs"))?;
     let names = app.lines().filter_map(|line| line.trim().strip_prefix(".domain("));
     let names: Vec<&str> = names.filter_map(|line| line.strip_suffix("::domain)")).collect();
@@ -35,7 +35,7 @@ pub(crate) fn domains(only: Option<&str>) -> anyhow::Result<()> {
             |arguments: &[&str]| run(Command::new("git").arg("-C").arg(&tree.path).args(arguments));
         git(&["checkout", "--quiet", "--force", "HEAD"])?;
         let left = remove(&tree.path, name).with_context(|| format!("removing {name}"))?;
-        eprintln!("Without {name}: {} files of tests stay", left.tests);
+        eprintln!("Without {name}: {} files of tests remain", left.tests);
         let outcome = build_and_test(&tree, &left);
         git(&["checkout", "--quiet", "--force", "HEAD"])?;
         outcome.with_context(|| format!("without {name}"))?;
@@ -44,7 +44,7 @@ pub(crate) fn domains(only: Option<&str>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What is left without a domain.
+/// The rest without a domain.
 struct Left {
     tests: usize,
     /// The crates that import the domain, by their names.
@@ -71,10 +71,10 @@ fn remove(root: &Path, name: &str) -> anyhow::Result<Left> {
     let text = all_text(&sources)?;
     let functions = functions(root, &text)?;
     let containers: BTreeSet<&str> = between(&text, ".container(\"", "\"").collect();
-    let mut marks: Vec<String> = vec![format!("{name}::"), format!("tributary::{name}")];
-    marks.extend(routes(&text).into_iter().map(|route| format!("/api/{route}")));
+    let mut needles: Vec<String> = vec![format!("{name}::"), format!("tributary::{name}")];
+    needles.extend(routes(&text).into_iter().map(|route| format!("/api/{route}")));
     let names = functions.iter().map(String::as_str).chain(containers.iter().copied());
-    marks.extend(names.map(|name| format!("\"{name}\"")));
+    needles.extend(names.map(|name| format!("\"{name}\"")));
 
     fs::remove_dir_all(&sources)?;
     let lines = [format!("pub mod {name};"), format!(".domain({name}::domain)")];
@@ -86,12 +86,12 @@ fn remove(root: &Path, name: &str) -> anyhow::Result<Left> {
         }
     }
     remove_containers(&root.join("infra/containers.json"), &containers)?;
-    let tests = remove_tests(&root.join("tests/it"), name, &marks)?;
+    let tests = remove_tests(&root.join("tests/it"), name, &needles)?;
     let tools = tools(root, name)?;
     Ok(Left { tests, tools })
 }
 
-/// The functions that the sources of a domain name.
+/// Returns the functions that the sources of a domain name.
 fn functions(root: &Path, sources: &str) -> anyhow::Result<BTreeSet<String>> {
     let mut names = BTreeSet::new();
     for folder in fs::read_dir(root.join("functions"))? {
@@ -103,7 +103,7 @@ fn functions(root: &Path, sources: &str) -> anyhow::Result<BTreeSet<String>> {
     Ok(names)
 }
 
-/// The first parts of a domain's routes behind `/api/`: `posts`.
+/// Returns the first parts of a domain's routes behind `/api/`: `posts`.
 fn routes(sources: &str) -> BTreeSet<&str> {
     let routes = between(sources, "\"/api/", "\"");
     routes.filter_map(|route| route.split('/').next()).collect()
@@ -116,8 +116,8 @@ fn remove_containers(file: &Path, ids: &BTreeSet<&str>) -> anyhow::Result<()> {
     Ok(fs::write(file, serde_json::to_string_pretty(&json)?)?)
 }
 
-/// Removes the tests of a domain and all that use them; returns how many files are left.
-fn remove_tests(root: &Path, name: &str, marks: &[String]) -> anyhow::Result<usize> {
+/// Removes the tests of a domain and all that use them; returns the number of the remaining files.
+fn remove_tests(root: &Path, name: &str, needles: &[String]) -> anyhow::Result<usize> {
     let mut modules: Vec<TestModule> = Vec::new();
     let folder = root.join(name);
     if folder.exists() {
@@ -130,9 +130,9 @@ fn remove_tests(root: &Path, name: &str, marks: &[String]) -> anyhow::Result<usi
         let mut removed = false;
         for file in &files {
             let Ok(text) = fs::read_to_string(file) else { continue };
-            let is_marked = marks.iter().any(|mark| has(&text, mark));
+            let is_named = needles.iter().any(|needle| has(&text, needle));
             let is_user = |module: &TestModule| module.is_used_by(root, file, &text);
-            if is_marked || modules.iter().any(is_user) {
+            if is_named || modules.iter().any(is_user) {
                 modules.push(remove_module(file)?);
                 removed = true;
             }
@@ -143,7 +143,7 @@ fn remove_tests(root: &Path, name: &str, marks: &[String]) -> anyhow::Result<usi
     }
 }
 
-/// A module of the tests that was removed: the folder of its parent, and its name.
+/// A removed module of the tests: the folder of its parent, and its name.
 struct TestModule {
     parent: PathBuf,
     name: String,
@@ -171,7 +171,7 @@ fn imports(text: &str, base: &str, module: &str) -> bool {
         || imports.any(|import| import.split(|c| !is_word(c)).any(|word| word == module))
 }
 
-/// The two files that every test needs.
+/// Returns true for the two files that every test needs.
 fn is_shared(file: &Path) -> bool {
     file.ends_with("main.rs") || file.ends_with("world.rs")
 }
@@ -194,7 +194,7 @@ fn remove_module(file: &Path) -> anyhow::Result<TestModule> {
     Ok(TestModule { parent, name })
 }
 
-/// The crates that import the domain.
+/// Returns the crates that import the domain.
 fn tools(root: &Path, name: &str) -> anyhow::Result<Vec<String>> {
     let mut tools = Vec::new();
     for folder in fs::read_dir(root.join("tools"))? {
@@ -210,9 +210,9 @@ fn tools(root: &Path, name: &str) -> anyhow::Result<Vec<String>> {
     Ok(tools)
 }
 
-/// Returns true if `text` has the mark as a word of its own.
-fn has(text: &str, mark: &str) -> bool {
-    text.match_indices(mark).any(|(at, _)| {
+/// Returns true if `text` has the name as a word of its own.
+fn has(text: &str, needle: &str) -> bool {
+    text.match_indices(needle).any(|(at, _)| {
         let before = text[..at].chars().next_back();
         before.is_none_or(|c| !c.is_alphanumeric() && c != '_')
     })
@@ -235,7 +235,7 @@ fn all_text(folder: &Path) -> anyhow::Result<String> {
     Ok(texts?.join("\n"))
 }
 
-/// The Rust sources of a folder.
+/// Adds the Rust sources of a folder.
 fn files_of(folder: &Path, files: &mut Vec<PathBuf>) -> anyhow::Result<()> {
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
@@ -254,7 +254,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_module_of_the_crate_is_told_from_one_of_the_library() {
+    fn a_module_of_the_crate_differs_from_one_of_the_library() {
         for user in ["use crate::process::x;", "use crate::{a, process};", "crate::process::x()"] {
             assert!(imports(user, "crate", "process"), "{user}");
         }

@@ -1,7 +1,7 @@
-//! Takes each guard of `guards.toml` out, one at a time, and sees its tests fail.
+//! Removes each guard of `guards.toml`, one at a time, and sees its tests fail.
 //!
-//! It works on what is committed, in a work tree of its own below the target directory, so it
-//! touches no file of yours and needs no tidying up when it is interrupted.
+//! It works in a work tree at HEAD below the target directory, so it touches no file of yours, and an
+//! interruption leaves nothing to tidy up.
 
 use std::{
     collections::BTreeSet,
@@ -16,9 +16,9 @@ use serde::Deserialize;
 use crate::tree::{Tree, run};
 
 /// The guards, beside this crate's manifest.
-const FILE: &str = "tools/xtask/guards.toml";
-/// The page that shows them.
-const PAGE: &str = "docs/guards.md";
+const GUARDS_FILE: &str = "tools/xtask/guards.toml";
+/// The page with their table.
+const GUARDS_PAGE: &str = "docs/guards.md";
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -26,34 +26,34 @@ struct Guards {
     guard: Vec<Guard>,
 }
 
-/// A line of code that keeps something true, and the tests that fail without it.
+/// A line of code that keeps an invariant, and the tests that fail without it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Guard {
     name: String,
-    /// What it is that goes wrong without it.
+    /// The effect of its absence.
     without: String,
     file: PathBuf,
     /// The guard: a piece of text that is in the file once.
     text: String,
-    /// What takes its place.
+    /// The text in its place.
     instead: String,
     /// The names of the tests, as `cargo test` takes them.
     tests: Vec<String>,
 }
 
-/// Takes out each guard whose name contains one of the filters; all where there is none.
+/// Removes each guard whose name contains one of the filters; all guards without a filter.
 pub(crate) fn guards(filters: &[String]) -> anyhow::Result<()> {
     let guards = read()?;
     for filter in filters {
         let is_there = guards.iter().any(|guard| guard.name.contains(filter));
-        ensure!(is_there, "no guard of {FILE} has a name with {filter:?} in it");
+        ensure!(is_there, "no guard of {GUARDS_FILE} has a name with {filter:?} in it");
     }
     let is_chosen = |guard: &&Guard| {
         filters.is_empty() || filters.iter().any(|filter| guard.name.contains(filter))
     };
     let guards: Vec<_> = guards.iter().filter(is_chosen).collect();
-    let tree = Tree::of_head()?;
+    let tree = Tree::at_head()?;
     eprintln!("With every guard in its place:");
     for suite in &SUITES {
         let tests: BTreeSet<&str> = guards.iter().flat_map(|guard| guard.tests_in(suite)).collect();
@@ -68,11 +68,11 @@ pub(crate) fn guards(filters: &[String]) -> anyhow::Result<()> {
         idle += usize::from(!held);
         println!("{} {}", if held { "held   " } else { "NOT HELD" }, guard.name);
     }
-    ensure!(idle == 0, "{idle} guards can be taken out and a test of theirs still passes");
+    ensure!(idle == 0, "{idle} guards can be removed and a test of theirs still passes");
     Ok(())
 }
 
-/// Sees that the table fits the code, and that `docs/guards.md` shows it.
+/// Checks that the table fits the code, and that `docs/guards.md` shows it.
 pub(crate) fn check() -> anyhow::Result<()> {
     let guards = read()?;
     for guard in &guards {
@@ -81,15 +81,18 @@ pub(crate) fn check() -> anyhow::Result<()> {
             ensure!(guard.suite(test).has(test), "{}: there is no test {test}", guard.name);
         }
     }
-    let page = fs::read_to_string(PAGE).context(PAGE)?;
+    let page = fs::read_to_string(GUARDS_PAGE).context(GUARDS_PAGE)?;
     let table = table(&guards);
-    ensure!(page.contains(&table), "{PAGE} does not show the table of {FILE}:\n\n{table}");
+    ensure!(
+        page.contains(&table),
+        "{GUARDS_PAGE} does not show the table of {GUARDS_FILE}:\n\n{table}"
+    );
     Ok(())
 }
 
 fn read() -> anyhow::Result<Vec<Guard>> {
-    let text = fs::read_to_string(FILE).context("run this in the workspace's root")?;
-    Ok(toml::from_str::<Guards>(&text).context(FILE)?.guard)
+    let text = fs::read_to_string(GUARDS_FILE).context("run this in the workspace's root")?;
+    Ok(toml::from_str::<Guards>(&text).context(GUARDS_FILE)?.guard)
 }
 
 fn table(guards: &[Guard]) -> String {
@@ -101,7 +104,7 @@ fn table(guards: &[Guard]) -> String {
     table
 }
 
-/// The guard's file without the guard.
+/// Returns the guard's file without the guard.
 fn without(guard: &Guard, tree: &Path) -> anyhow::Result<String> {
     let Guard { name, file, text, instead, .. } = guard;
     let source = fs::read_to_string(tree.join(file)).with_context(|| file.display().to_string())?;
@@ -111,14 +114,14 @@ fn without(guard: &Guard, tree: &Path) -> anyhow::Result<String> {
 }
 
 impl Guard {
-    /// The suite that has one of the tests.
+    /// Returns the suite of one of the tests.
     fn suite(&self, test: &str) -> &'static Suite {
         let of = |suite: &&Suite| suite.sources.iter().any(|start| self.file.starts_with(start));
         let own = if FRAMEWORK.has(test) { &FRAMEWORK } else { &APP };
         SUITES.iter().find(of).unwrap_or(own)
     }
 
-    /// The tests that a suite has.
+    /// Returns the tests in a suite.
     fn tests_in(&self, suite: &Suite) -> Vec<&str> {
         let is_in = |test: &&str| self.suite(test).tests == suite.tests;
         self.tests.iter().map(String::as_str).filter(is_in).collect()
@@ -127,8 +130,8 @@ impl Guard {
 
 /// Tests that are built into one binary.
 struct Suite {
-    /// How the paths of what they hold start. The tests of all other code, which is of the framework, are
-    /// in the suites of the framework and of the app.
+    /// The prefixes of the files whose guards it tests. The tests of all other files, which are of the
+    /// framework, are in the suites of the framework and of the app.
     sources: &'static [&'static str],
     package: &'static str,
     target: &'static str,
@@ -150,7 +153,7 @@ const FRAMEWORK: Suite = Suite {
 };
 
 impl Suite {
-    /// The file of a test.
+    /// Returns the file of a test.
     fn file(&self, test: &str) -> String {
         let modules = test.rsplit_once("::").map_or(test, |(modules, _)| modules);
         format!("{}/{}.rs", self.tests, modules.replace("::", "/"))
@@ -194,7 +197,7 @@ const SUITES: [Suite; 6] = [
 ];
 
 impl Tree {
-    /// Takes a guard out, and tells whether all of its tests fail then.
+    /// Removes a guard, and returns true if all of its tests fail then.
     fn without(&self, guard: &Guard) -> anyhow::Result<bool> {
         let file = self.path.join(&guard.file);
         let source = fs::read_to_string(&file)?;
@@ -212,7 +215,7 @@ impl Tree {
         all_failed.with_context(|| guard.name.clone())
     }
 
-    /// Runs these tests, and gives the names of those that fail.
+    /// Runs these tests, and returns the names of those that fail.
     fn failing(&self, suite: &Suite, tests: &[&str]) -> anyhow::Result<Vec<String>> {
         let cargo = || {
             let mut cargo = Command::new(env!("CARGO"));

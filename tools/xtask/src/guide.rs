@@ -1,5 +1,5 @@
-//! Follows `docs/adding-a-function.md` to the letter: applies its blocks to what is committed, in a
-//! work tree of its own, and runs the checks.
+//! Follows `docs/adding-a-function.md` to the letter: applies its blocks in a work tree at HEAD, and
+//! runs the checks.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -13,33 +13,34 @@ use crate::tree::{Tree, run};
 
 const PAGE: &str = "docs/adding-a-function.md";
 
-/// How many files a section may touch, tests and documents included, besides those that a chore writes.
-const MOST: [(&str, usize); 4] =
+/// The number of files that a section may touch, tests and documents included, besides those that a
+/// chore writes.
+const MAX_FILES: [(&str, usize); 4] =
     [("A field", 1), ("An operation", 4), ("A projection", 7), ("A domain of your own", 8)];
 
 /// One step of the page.
 #[derive(Debug, PartialEq, Eq)]
-struct Step {
+struct GuideStep {
     section: String,
-    /// The file that is changed; of a command, none.
+    /// The changed file; none for a command.
     file: String,
-    change: Change,
+    change: FileChange,
 }
 
 #[derive(Debug, PartialEq, Eq)]
-enum Change {
+enum FileChange {
     New(String),
     Replace {
         text: String,
         by: String,
     },
-    /// A chore of xtask, which writes what is generated.
+    /// A chore of xtask, which writes generated files.
     Run(String),
 }
 
-/// Applies the page and runs the checks; with `keep`, leaves the tree as the page makes it.
+/// Applies the page and runs the checks; with `keep`, leaves the tree after the page.
 pub(crate) fn guide(keep: bool) -> anyhow::Result<()> {
-    let tree = Tree::of_head()?;
+    let tree = Tree::at_head()?;
     let page = fs::read_to_string(PAGE).context("run this in the workspace's root")?;
     let steps = steps(&page)?;
     let mut files: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
@@ -49,7 +50,7 @@ pub(crate) fn guide(keep: bool) -> anyhow::Result<()> {
             files.entry(&step.section).or_default().insert(&step.file);
         }
     }
-    for (section, most) in MOST {
+    for (section, most) in MAX_FILES {
         let touched = files.get(section).map_or(0, BTreeSet::len);
         println!("{section}: {touched} files");
         ensure!((1..=most).contains(&touched), "{section} touches {touched} files, not {most}");
@@ -75,24 +76,24 @@ pub(crate) fn guide(keep: bool) -> anyhow::Result<()> {
     cargo(&[&["test", "--package", "tributary", "--test", "it", "--"], &stories[..]].concat())
 }
 
-impl Step {
+impl GuideStep {
     fn apply(&self, tree: &Tree) -> anyhow::Result<()> {
         let path = tree.path.join(&self.file);
         match &self.change {
-            Change::New(text) => {
+            FileChange::New(text) => {
                 ensure!(!path.exists(), "{} is there already", self.file);
                 if let Some(folder) = path.parent() {
                     fs::create_dir_all(folder)?;
                 }
                 fs::write(&path, text)?;
             }
-            Change::Replace { text, by } => {
+            FileChange::Replace { text, by } => {
                 let source = fs::read_to_string(&path).with_context(|| self.file.clone())?;
                 let times = source.matches(text.as_str()).count();
                 ensure!(times == 1, "{} has this {times} times, not once:\n{text}", self.file);
                 fs::write(&path, source.replace(text.as_str(), by))?;
             }
-            Change::Run(command) => {
+            FileChange::Run(command) => {
                 let chore = command.trim().strip_prefix("cargo xtask ");
                 let chore = chore.with_context(|| format!("{command} is no chore of xtask"))?;
                 let mut cargo = Command::new(env!("CARGO"));
@@ -105,10 +106,12 @@ impl Step {
     }
 }
 
-/// The steps of a page: "New file `a`:" and a block, "In `a`, replace:" and a block, "by:" and a
-/// block, "Run:" and a chore of xtask. Other blocks change nothing.
-fn steps(page: &str) -> anyhow::Result<Vec<Step>> {
-    let (mut steps, mut section, mut said) = (Vec::new(), String::new(), "");
+/// Returns the steps of a page: "New file `a`:" and a block, "In `a`, replace:" and a block, "by:" and
+/// a block, "Run:" and a chore of xtask. Other blocks change nothing.
+fn steps(page: &str) -> anyhow::Result<Vec<GuideStep>> {
+    let mut steps = Vec::new();
+    let mut section = String::new();
+    let mut said = "";
     let mut replaced: Option<(String, String)> = None;
     let mut lines = page.lines();
     while let Some(line) = lines.next() {
@@ -131,13 +134,17 @@ fn steps(page: &str) -> anyhow::Result<Vec<Step>> {
         let section = section.clone();
         if said == "by:" {
             let (file, text) = replaced.take().context("by: comes after replace:")?;
-            steps.push(Step { section, file, change: Change::Replace { text, by: block } });
+            steps.push(GuideStep {
+                section,
+                file,
+                change: FileChange::Replace { text, by: block },
+            });
         } else if said.ends_with(", replace:") {
             replaced = Some((file, block));
         } else if said.contains("New file `") {
-            steps.push(Step { section, file, change: Change::New(block) });
+            steps.push(GuideStep { section, file, change: FileChange::New(block) });
         } else if said.ends_with("Run:") {
-            steps.push(Step { section, file: String::new(), change: Change::Run(block) });
+            steps.push(GuideStep { section, file: String::new(), change: FileChange::Run(block) });
         }
     }
     Ok(steps)
@@ -148,13 +155,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_page_is_taken_apart() -> anyhow::Result<()> {
+    fn a_page_is_split_into_steps() -> anyhow::Result<()> {
         let page = "## One\nWords. In `a.rs`, replace:\n\n```rust\nold\n```\n\nby:\n\n```rust\nnew\n\
                     ```\n\nNew file `b.rs`:\n\n```rust\nall\n```\n\nRun:\n\n```sh\ncargo\n```\n\nSo:\n\n```sh\nno\n```\n";
-        let step = |file: &str, change| Step { section: "One".into(), file: file.into(), change };
-        let replace = Change::Replace { text: "old\n".into(), by: "new\n".into() };
-        let new = Change::New("all\n".into());
-        let run = Change::Run("cargo\n".into());
+        let step =
+            |file: &str, change| GuideStep { section: "One".into(), file: file.into(), change };
+        let replace = FileChange::Replace { text: "old\n".into(), by: "new\n".into() };
+        let new = FileChange::New("all\n".into());
+        let run = FileChange::Run("cargo\n".into());
         assert_eq!(steps(page)?, [step("a.rs", replace), step("b.rs", new), step("", run)]);
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! A stand-in for the Functions host that runs while a chore asks it.
+//! A stand-in for the Functions host that runs for a chore.
 
 use std::{
     io::{BufRead, BufReader},
@@ -8,7 +8,7 @@ use std::{
 use anyhow::Context;
 use serde::Deserialize;
 
-/// The line that `cargo local` prints when everything is up.
+/// The line of `cargo local` as soon as everything is ready.
 #[derive(Deserialize)]
 struct Ready {
     api: String,
@@ -24,7 +24,7 @@ impl Local {
         Self::start(Command::new(env!("CARGO")).args(demo))
     }
 
-    /// Starts it and waits until everything is up; returns the address of the API, too.
+    /// Starts it and waits until everything is ready; also returns the address of the API.
     pub(crate) fn start(command: &mut Command) -> anyhow::Result<(Self, String)> {
         let mut local = command
             .stdout(Stdio::piped())

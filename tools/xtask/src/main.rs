@@ -1,12 +1,4 @@
-//! Chores of the workspace: `cargo xtask check` before a commit, `cargo xtask tour` to see that the
-//! README's tour is as it says, `cargo xtask chaos` and `cargo xtask rename` for the long runs of
-//! `docs/chaos.md` and `docs/renames.md`, `cargo xtask bench` for `docs/performance.md`,
-//! `cargo xtask guards` to see that each guard of `docs/guards.md` is needed, `cargo xtask domains` to
-//! see that each domain can be removed, `cargo xtask guide` to follow `docs/adding-a-function.md`,
-//! `cargo xtask functions` for the files of the Functions host, `cargo xtask api` to hold the app against
-//! its OpenAPI document, `cargo xtask circles` to see that no crate has a circle of files,
-//! `cargo xtask words` to see that texts have the project's words, `cargo xtask crates` to see that each published crate is complete, `cargo xtask package` for what is
-//! deployed.
+//! Chores of the workspace: `cargo xtask --help` lists them.
 
 mod alerts;
 mod api_page;
@@ -39,7 +31,7 @@ use clap::Parser;
 #[derive(Parser)]
 enum Task {
     /// Formatting, lints and documentation, with warnings as errors; guards and links of the docs;
-    /// circles and layers; published crates; and the tests that say what a function lacks.
+    /// circles and layers; words; published crates; and the tests for missing parts of functions.
     Check {
         /// Leaves out the tests, which `cargo test` runs, too.
         #[arg(long)]
@@ -52,10 +44,10 @@ enum Task {
     /// Finds words that the project avoids, noun clauses that open doc comments, repeated names of types,
     /// gaps of the glossary and long pages.
     Words(words::WordOptions),
-    /// Finds what crates that are published lack: metadata, README, licences; files that are missing in
-    /// the package or should not be there.
+    /// Finds faults of published crates: metadata, README, licences; missing files of the package, and
+    /// surplus ones.
     Crates,
-    /// Runs the commands of the README's tour and compares their answers with those shown there.
+    /// Runs the commands of the README's tour and compares their answers with the README's.
     Tour {
         /// Address of a fresh `cargo local --demo` that runs already: http://localhost:7071/api.
         /// Otherwise one is started.
@@ -63,13 +55,13 @@ enum Task {
         api: Option<String>,
     },
     /// Builds the handler for Azure and writes target/functionapp and target/functionapp.zip.
-    Package(package::Options),
-    /// Takes each guard of docs/guards.md out of what is committed, and sees its tests fail.
+    Package(package::PackageOptions),
+    /// Removes each guard of docs/guards.md in a work tree at HEAD, and sees its tests fail.
     Guards {
-        /// Only those with one of these in their name.
+        /// Only the guards whose name contains one of these.
         filters: Vec<String>,
     },
-    /// Removes each domain in turn from what is committed, and checks that the rest builds and passes
+    /// Removes each domain in turn in a work tree at HEAD, and checks that the rest builds and passes
     /// its tests.
     Domains {
         /// Only this one.
@@ -77,21 +69,21 @@ enum Task {
     },
     /// Follows docs/adding-a-function.md to the letter, in a work tree of its own.
     Guide {
-        /// Only applies the page, and leaves the tree for you to look at.
+        /// Only applies the page, and keeps the tree.
         #[arg(long)]
         keep: bool,
     },
-    /// Sends what schemathesis makes of the OpenAPI document to the app: no answer may be a 5xx, or another
-    /// than the document says.
+    /// Sends the requests that schemathesis generates from the OpenAPI document to the app: no answer
+    /// may be a 5xx, or differ from the document.
     Api {
-        /// How long requests are sent.
+        /// The time for which requests are sent.
         #[arg(long, value_name = "N", default_value_t = 60)]
         seconds: u32,
     },
     /// Creates an app with `cargo tributary new` from the packages of the crates, tests it and uses it.
     NewApp {
-        /// Also package it with `cargo tributary package`, which builds all again for Azure: some 9 minutes.
-        /// It needs what `cargo xtask package --install-tools` installs.
+        /// Also packages it with `cargo tributary package`, which rebuilds all for Azure: some 9
+        /// minutes. It needs the tools of `cargo xtask package --install-tools`.
         #[arg(long)]
         package: bool,
     },
@@ -102,7 +94,8 @@ enum Task {
         #[arg(long)]
         check: bool,
     },
-    /// Measures what requests cost, and holds it against the tables of docs/costs.md and docs/webstore.md.
+    /// Measures the costs of requests, and compares them with the tables of docs/costs.md and
+    /// docs/webstore.md.
     Costs {
         /// Writes the tables, and the figures of the README.
         #[arg(long)]
@@ -111,21 +104,21 @@ enum Task {
     /// Random commands under chaos, compared with a reference model; `--help` is its own.
     #[command(disable_help_flag = true)]
     Chaos {
-        /// What the simulator takes: `cargo xtask chaos --help`.
+        /// Arguments of the simulator: `cargo xtask chaos --help`.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
     /// Renames a user with many items and kills the handler meanwhile; `--help` is its own.
     #[command(disable_help_flag = true)]
     Rename {
-        /// What the simulator takes: `cargo xtask rename --help`.
+        /// Arguments of the simulator: `cargo xtask rename --help`.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
     /// Measures the handler; `--write` puts the tables into the docs; `--help` is its own.
     #[command(disable_help_flag = true)]
     Bench {
-        /// What the bench takes: `cargo xtask bench --help`.
+        /// Arguments of the bench: `cargo xtask bench --help`.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
@@ -183,13 +176,13 @@ fn check(with_tests: bool) -> anyhow::Result<()> {
     if !with_tests {
         return Ok(());
     }
-    // Not `--package`: so it shares one build with `cargo test`.
-    cargo(&[&["test", "--test", "it", "--"], COMPLETE].concat())
+    // Not `--package`: this shares one build with `cargo test`.
+    cargo(&[&["test", "--test", "it", "--"], COMPLETENESS_TESTS].concat())
 }
 
 fn functions(check: bool) -> anyhow::Result<()> {
     let check_only: &[&str] = if check { &["--check"] } else { &[] };
-    // Not `--package`: so it shares one build with `cargo local`.
+    // Not `--package`: this shares one build with `cargo local`.
     let run = ["run", "--quiet", "--bin", "tributary", "--", "functions"];
     cargo(&[&run[..], check_only].concat())?;
     alerts::alerts(check)?;
@@ -204,14 +197,15 @@ fn costs(write: bool) -> anyhow::Result<()> {
         command.env("UPDATE_BUDGETS", "1");
     }
     let status = command.args(tests).status().context("cargo cannot be started")?;
-    ensure!(status.success(), "some requests cost another sum; the tests say which");
+    ensure!(status.success(), "the costs of some requests differ; the tests name them");
     if write { docs::write_costs() } else { Ok(()) }
 }
 
-/// The tests that say what a function or a container lacks: folder, row, budget, story, index.
-const COMPLETE: &[&str] = &["complete::", "functions::", "access::", "costs", "infra::", "secrets"];
+/// The tests for missing parts of a function or a container: folder, row, budget, story, index.
+const COMPLETENESS_TESTS: &[&str] =
+    &["complete::", "functions::", "access::", "costs", "infra::", "secrets"];
 
-/// Sees that all files are formatted. `cargo fmt` does not know those that a macro finds
+/// Checks that all files are formatted. `cargo fmt` does not know those that a macro finds
 /// (`tests/it/blog/mod.rs`).
 fn formatted() -> anyhow::Result<()> {
     cargo(&["fmt", "--all", "--check"])?;
@@ -235,7 +229,7 @@ fn beside_handler(program: &str, arguments: &[String]) -> anyhow::Result<()> {
     cargo(&[&run[..], &arguments].concat())
 }
 
-/// Both in one build, and the program finds the handler beside itself.
+/// Builds the handler and a program in one build: the program expects the handler beside itself.
 fn build_beside_handler(program: &str) -> anyhow::Result<()> {
     cargo(&["build", "--release", "--bin", "tributary", "--bin", program])
 }

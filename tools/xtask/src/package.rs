@@ -7,13 +7,13 @@ use anyhow::{Context, ensure};
 use clap::Args;
 use tributary_package::BuildOptions;
 
-/// What the folder may have at most: an instance loads it before it answers its first request.
+/// The size of the folder at most: an instance loads it before it answers its first request.
 const MAX_BYTES: u64 = 24_000_000;
 
 #[derive(Args)]
-pub(crate) struct Options {
-    /// Install what is missing: the compiler's target with rustup, and cargo-zigbuild with zig
-    /// from PyPI into target/tools.
+pub(crate) struct PackageOptions {
+    /// Install missing tools: the compiler's target with rustup, and cargo-zigbuild with zig from PyPI
+    /// into target/tools.
     #[arg(long)]
     install_tools: bool,
 
@@ -23,7 +23,7 @@ pub(crate) struct Options {
     verify: bool,
 }
 
-pub(crate) fn package(options: &Options) -> anyhow::Result<()> {
+pub(crate) fn package(options: &PackageOptions) -> anyhow::Result<()> {
     let root = &Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let profile = "deployed".to_owned();
     let build = BuildOptions { profile, install_tools: options.install_tools };
@@ -48,8 +48,8 @@ fn verify(zip: &Path) -> anyhow::Result<()> {
         .output()
         .context("cargo cannot be started")?;
     let text = String::from_utf8_lossy(&output.stdout);
-    ensure!(output.status.success(), "the package does not do its work:\n{text}");
-    // A test that was renamed would pass by not being there.
+    ensure!(output.status.success(), "the test of the package failed:\n{text}");
+    // A renamed test would pass without running.
     ensure!(text.contains("1 passed"), "there is no test {test}");
     println!("target/functionapp.zip  runs under the local host");
     Ok(())

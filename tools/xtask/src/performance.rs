@@ -1,4 +1,4 @@
-//! Runs a benchmark, and writes its tables into the pages that have them when asked to.
+//! Runs a benchmark, and on request writes its tables into the pages.
 //!
 //! A table belongs to the command in the block of shell commands before it, and to the table of the
 //! output that has the same header.
@@ -10,20 +10,20 @@ use std::{
 
 use anyhow::{Context, ensure};
 
-/// The pages that the tables go into.
+/// The pages with tables.
 const PAGES: [&str; 2] = ["docs/performance.md", "docs/security.md"];
 
-/// What asks for it. The bench itself does not know it.
-const WRITE: &str = "--write";
+/// The argument that asks for it, which the bench does not have.
+const WRITE_ARGUMENT: &str = "--write";
 
-/// Runs the bench with these arguments; with `--write` among them, its tables go into the pages.
+/// Runs the bench with these arguments; with `--write` among them, writes its tables into the pages.
 pub(crate) fn bench(arguments: &[String]) -> anyhow::Result<()> {
     let program = "tributary-bench";
-    if !arguments.iter().any(|argument| argument == WRITE) {
+    if !arguments.iter().any(|argument| argument == WRITE_ARGUMENT) {
         return crate::beside_handler(program, arguments);
     }
     let arguments: Vec<String> =
-        arguments.iter().filter(|argument| *argument != WRITE).cloned().collect();
+        arguments.iter().filter(|argument| *argument != WRITE_ARGUMENT).cloned().collect();
     let command = format!("cargo xtask bench {}", arguments.join(" "));
     let mut pages = Vec::new();
     for name in PAGES {
@@ -51,8 +51,8 @@ pub(crate) fn bench(arguments: &[String]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Returns the page with the tables of an output in the place of those that a command has there, and
-/// how many were replaced.
+/// Returns the page with the tables of an output in the place of those of a command, and the number of
+/// replaced tables.
 fn with_tables(page: &str, command: &str, printed: &str) -> (String, usize) {
     let printed: Vec<&str> = printed.lines().collect();
     let lines: Vec<&str> = page.lines().collect();
@@ -76,7 +76,7 @@ fn with_tables(page: &str, command: &str, printed: &str) -> (String, usize) {
     (out.join("\n") + "\n", replaced)
 }
 
-/// Returns from which line to which the tables of a command stand: from its block to the next block.
+/// Returns the ranges of lines in which a command's tables may be: from its block to the next block.
 fn places<'a>(page: &'a str, command: &'a str) -> impl Iterator<Item = (usize, usize)> + 'a {
     let blocks: Vec<usize> = page
         .lines()
@@ -119,7 +119,7 @@ cargo xtask bench load --more
 ";
 
     #[test]
-    fn a_table_is_replaced_where_the_command_stands_and_nowhere_else() {
+    fn only_the_table_after_its_command_is_replaced() {
         let printed = "4 s each\n\n| a | b |\n| - | - |\n| new | 3 |\n| newer | 4 |\n\n| c |\n";
         let (page, replaced) = with_tables(PAGE, "cargo xtask bench load", printed);
         assert_eq!(replaced, 1);
@@ -134,7 +134,7 @@ cargo xtask bench load --more
     }
 
     #[test]
-    fn a_command_that_the_page_does_not_have_has_no_place() {
+    fn a_command_that_the_page_lacks_has_no_range() {
         assert_eq!(places(PAGE, "cargo xtask bench").count(), 0);
     }
 }

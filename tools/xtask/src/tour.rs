@@ -1,6 +1,6 @@
-//! The README's tour: runs its commands and compares their answers with those that the README shows.
+//! The README's tour: runs its commands and compares their answers with the README's.
 //!
-//! Each `sh` block of the section "A tour" is followed by a block that shows its answers: `json` has one
+//! Each `sh` block of the section "A tour" is followed by a block with its answers: `json` has one
 //! document for each command; `http` has the status line and some headers, and after an empty line the
 //! body, if there is one. UUIDs and times of the answers may differ, and so may the order of fields.
 
@@ -14,10 +14,10 @@ use serde_json::Value;
 
 use crate::local::Local;
 
-/// How often a step that waits for the change feed is asked again.
-const ATTEMPTS: u32 = 10;
+/// The number of attempts of a step that waits for the change feed.
+const MAX_ATTEMPTS: u32 = 10;
 
-/// Runs the tour against `api`, or else against a `cargo local --demo` of its own.
+/// Runs the tour against `api`, or else against a new `cargo local --demo`.
 pub(crate) fn tour(api: Option<String>) -> anyhow::Result<()> {
     let readme = fs::read_to_string("README.md").context("run this in the workspace's root")?;
     let steps = steps(&readme)?;
@@ -31,7 +31,7 @@ pub(crate) fn tour(api: Option<String>) -> anyhow::Result<()> {
         let script = step.script.replace("localhost:7071/api", api.trim_end_matches('/'));
         eprintln!("{script}");
         // Only reads follow a pause, so they can be repeated.
-        let mut attempts = if script.starts_with("sleep ") { ATTEMPTS } else { 1 };
+        let mut attempts = if script.starts_with("sleep ") { MAX_ATTEMPTS } else { 1 };
         loop {
             let output = run(&script)?;
             eprintln!("{output}");
@@ -56,8 +56,8 @@ fn run(script: &str) -> anyhow::Result<String> {
     Ok(String::from_utf8_lossy(&output.stdout).replace('\r', ""))
 }
 
-/// A block of commands and the block that shows their answers.
-struct Step<'a> {
+/// A block of commands and the block with their answers.
+struct TourStep<'a> {
     script: &'a str,
     shown: Shown<'a>,
 }
@@ -68,15 +68,15 @@ enum Shown<'a> {
     Http(&'a str),
 }
 
-fn steps(readme: &str) -> anyhow::Result<Vec<Step<'_>>> {
+fn steps(readme: &str) -> anyhow::Result<Vec<TourStep<'_>>> {
     let tour = readme.split("\n## ").find(|section| section.starts_with("A tour"));
     let tour = tour.context("README.md has no tour")?;
     // Every second piece is the inside of a block, which begins with its language.
     let blocks = tour.split("```").skip(1).step_by(2);
     let blocks: Vec<_> = blocks.filter_map(|block| block.split_once('\n')).collect();
     let steps = blocks.chunks(2).map(|pair| match pair {
-        [("sh", script), ("json", shown)] => Ok(Step { script, shown: Shown::Json(shown) }),
-        [("sh", script), ("http", shown)] => Ok(Step { script, shown: Shown::Http(shown) }),
+        [("sh", script), ("json", shown)] => Ok(TourStep { script, shown: Shown::Json(shown) }),
+        [("sh", script), ("http", shown)] => Ok(TourStep { script, shown: Shown::Http(shown) }),
         [(_, text), ..] => bail!("README.md does not show what this answers:\n{text}"),
         [] => bail!("an empty chunk"),
     });
@@ -99,7 +99,8 @@ fn compare(shown: Shown<'_>, answered: &str) -> anyhow::Result<()> {
             (shown_body, body)
         }
     };
-    let (shown, answered) = (documents(shown)?, documents(answered)?);
+    let shown = documents(shown)?;
+    let answered = documents(answered)?;
     ensure!(
         shown == answered,
         "README.md shows\n{}\nand the commands answered\n{}",
@@ -147,7 +148,7 @@ fn masked_line(line: &str) -> String {
     }
 }
 
-/// Returns what `text` is, where its value differs from run to run.
+/// Returns the kind of a text whose value differs from run to run.
 fn varying(text: &str) -> Option<&'static str> {
     let shape: String = text
         .chars()
@@ -183,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn another_value_another_field_and_a_missing_answer_are_told() {
+    fn another_value_another_field_and_a_missing_answer_are_errors() {
         for answered in [
             r#"{"id": "1c69076b-3548-535a-a6cb-b348dc73583d", "n": 2, "at": "2026-11-22T13:09:44.621Z"} {"id": "nell"}"#,
             r#"{"id": "1c69076b-3548-535a-a6cb-b348dc73583d", "at": "2026-11-22T13:09:44.621Z"} {"id": "nell"}"#,
@@ -196,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn the_headers_shown_are_compared_and_others_left_out() {
+    fn the_shown_headers_are_compared_and_no_others() {
         let shown =
             "HTTP/1.1 200 OK\netag: \"1c69076b-3548-535a-a6cb-b348dc73583d\"\n\n{\"n\": 1}\n";
         let answered = "HTTP/1.1 200 OK\ndate: today\netag: \"00000000-3548-535a-a6cb-b348dc73583d\"\n\n{\"n\":1}\n";
@@ -208,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn commands_whose_answers_are_not_shown_are_told() {
+    fn a_command_without_an_answer_is_an_error() {
         let readme =
             "# A\n\n## A tour\n\n```sh\none\n```\n\n```json\n1\n```\n\n```sh\ntwo\n```\n\n## B\n";
         let error = steps(readme).err().unwrap().to_string();

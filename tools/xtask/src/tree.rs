@@ -1,4 +1,4 @@
-//! A work tree below the target directory, for checks that change what is committed. It touches no file
+//! A work tree below the target directory, for checks that change committed files. It touches no file
 //! of the checkout, and an interruption leaves nothing to tidy up.
 
 use std::{
@@ -16,11 +16,11 @@ pub(crate) struct Tree {
 }
 
 impl Tree {
-    pub(crate) fn of_head() -> anyhow::Result<Self> {
+    pub(crate) fn at_head() -> anyhow::Result<Self> {
         let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from);
         let path = std::path::absolute(target)?.join("guards");
         // Apart from that of the checkout: cargo gives both trees' artefacts the same names, and would
-        // take one without a guard for one of the checkout.
+        // use one without a guard for the checkout.
         let target = path.join("target");
         let head = String::from_utf8(run(Command::new("git").args(["rev-parse", "HEAD"]))?.stdout)?;
         if path.join(".git").exists() {
@@ -41,7 +41,7 @@ impl Tree {
 
 pub(crate) fn run(command: &mut Command) -> anyhow::Result<Output> {
     let output = command.output().with_context(|| format!("{command:?}"))?;
-    // Failing tests are on stdout, what the compiler refuses on stderr.
+    // Failing tests are on stdout, errors of the compiler on stderr.
     let text = [String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr)];
     ensure!(output.status.success(), "{command:?} failed:\n{}", text.concat());
     Ok(output)

@@ -1,12 +1,13 @@
-//! Chaos: what Azure does now and then, at once and from a seed.
+//! Chaos: the occasional faults of Azure, often and from a seed.
 //!
-//! The Functions host delivers changes twice, late, and to two instances for a moment; the store
-//! throttles, loses answers and splits partitions; processes are killed. A [`Chaos`] decides when,
-//! and the endpoint and the host stand-in carry it out. `docs/chaos.md` says what each kind models.
+//! The Functions host delivers changes more than once, late, and to two instances for a moment; the
+//! store throttles, loses answers and splits partitions; processes are killed. A [`Chaos`] decides
+//! about each fault, and the endpoint and the stand-in for the host carry it out. `docs/chaos.md`
+//! describes the faults that each kind models.
 //!
-//! Every kind draws from a stream of random numbers of its own, so the same seed gives each kind
-//! the same decisions whatever the other kinds do. Which request or batch meets a decision depends
-//! on the machine's scheduling all the same, as soon as several are under way.
+//! Every kind draws from a stream of random numbers of its own. So the same seed gives each kind the
+//! same decisions, independent of the other kinds. As soon as several requests or batches are under
+//! way, the machine's scheduling still decides which of them meets a decision.
 
 mod random;
 mod spec;
@@ -25,10 +26,10 @@ pub use spec::{ChaosSpec, SpecError};
 /// A kind of chaos.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Kind {
-    /// A batch is delivered again, at once or much later.
+pub enum ChaosKind {
+    /// A duplicate delivery of a batch, at once or much later.
     Duplicates,
-    /// Documents of other logical partitions overtake each other, and so do batches of others.
+    /// Documents of other logical partitions overtake each other, and so do batches of other leases.
     Reorder,
     /// A batch is in flight in two handlers at once.
     Overlap,
@@ -40,27 +41,27 @@ pub enum Kind {
     LostAnswer,
     /// A physical partition becomes two.
     Split,
-    /// A read sees what a replica has that is behind.
+    /// A read sees the state of a replica that lags.
     Stale,
     /// The host sends a request without a body several times.
     Repeat,
 }
 
 /// All kinds, in the order of `--help` and of the summary.
-const KINDS: [Kind; 9] = [
-    Kind::Duplicates,
-    Kind::Reorder,
-    Kind::Overlap,
-    Kind::Crash,
-    Kind::Throttle,
-    Kind::LostAnswer,
-    Kind::Split,
-    Kind::Stale,
-    Kind::Repeat,
+const KINDS: [ChaosKind; 9] = [
+    ChaosKind::Duplicates,
+    ChaosKind::Reorder,
+    ChaosKind::Overlap,
+    ChaosKind::Crash,
+    ChaosKind::Throttle,
+    ChaosKind::LostAnswer,
+    ChaosKind::Split,
+    ChaosKind::Stale,
+    ChaosKind::Repeat,
 ];
 
-impl Kind {
-    /// The name on the command line.
+impl ChaosKind {
+    /// Returns the name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Duplicates => "duplicates",
@@ -78,10 +79,10 @@ impl Kind {
 
 /// A source of chaos. A clone is another handle to the same one.
 #[derive(Clone, Debug)]
-pub struct Chaos(Arc<State>);
+pub struct Chaos(Arc<ChaosState>);
 
 #[derive(Debug)]
-struct State {
+struct ChaosState {
     spec: ChaosSpec,
     stopped: AtomicBool,
     streams: [Mutex<Random>; KINDS.len()],
@@ -90,11 +91,11 @@ struct State {
 }
 
 impl Chaos {
-    /// Chaos as the specification asks for, decided by a seed.
+    /// Creates chaos of a specification, decided by a seed.
     pub fn new(spec: ChaosSpec, seed: u64) -> Self {
         let streams = KINDS.map(|kind| Mutex::new(Random::stream(seed, kind as u64)));
         let injected = KINDS.map(|_| AtomicU64::new(0));
-        Self(Arc::new(State {
+        Self(Arc::new(ChaosState {
             spec,
             stopped: AtomicBool::new(false),
             streams,
@@ -103,12 +104,12 @@ impl Chaos {
         }))
     }
 
-    /// What was asked for.
+    /// Returns the specification.
     pub fn spec(&self) -> &ChaosSpec {
         &self.0.spec
     }
 
-    /// From now on nothing goes wrong any more.
+    /// Stops all faults.
     pub fn stop(&self) {
         self.0.stopped.store(true, Ordering::Relaxed);
     }
@@ -118,19 +119,20 @@ impl Chaos {
         self.0.stopped.store(false, Ordering::Relaxed);
     }
 
-    /// How often each kind was injected.
-    pub fn injected(&self) -> Vec<(Kind, u64)> {
-        let count = |kind: Kind| (kind, self.0.injected[kind as usize].load(Ordering::Relaxed));
+    /// Returns the number of faults of each kind.
+    pub fn injected(&self) -> Vec<(ChaosKind, u64)> {
+        let count =
+            |kind: ChaosKind| (kind, self.0.injected[kind as usize].load(Ordering::Relaxed));
         KINDS.into_iter().map(count).collect()
     }
 
-    /// How many reads were sent to replicas that lag. [`Kind::Stale`] counts those of them whose
-    /// answer was another than the newest, which takes a write just before.
+    /// Returns the number of reads that were sent to replicas that lag. [`ChaosKind::Stale`] counts those of
+    /// them whose answer was not the newest state, which needs a write just before.
     pub fn reads_of_replicas(&self) -> u64 {
         self.0.reads_of_replicas.load(Ordering::Relaxed)
     }
 
-    /// The table of what was injected.
+    /// Returns the table of the injected faults.
     pub fn summary(&self) -> String {
         let mut table = String::from("Chaos, injected:\n");
         for (kind, count) in self.injected() {
@@ -140,8 +142,8 @@ impl Chaos {
         table
     }
 
-    /// Decides whether a kind happens now. If so, the answer decides the rest of it.
-    pub(crate) fn roll(&self, kind: Kind) -> Option<Random> {
+    /// Decides whether a fault happens now. If so, the returned numbers decide its details.
+    pub(crate) fn roll(&self, kind: ChaosKind) -> Option<Random> {
         if self.0.stopped.load(Ordering::Relaxed) {
             return None;
         }
@@ -149,28 +151,28 @@ impl Chaos {
         stream.chance(self.0.spec.probability(kind)).then(|| stream.fork())
     }
 
-    /// Random numbers for a kind that does not happen by probability.
-    pub(crate) fn fork(&self, kind: Kind) -> Random {
+    /// Returns random numbers for a kind that does not happen by probability.
+    pub(crate) fn fork(&self, kind: ChaosKind) -> Random {
         self.stream(kind).fork()
     }
 
-    /// Whether [`Chaos::stop`] was called.
+    /// Returns true after [`Chaos::stop`].
     pub(crate) fn is_stopped(&self) -> bool {
         self.0.stopped.load(Ordering::Relaxed)
     }
 
-    /// Counts a read that is sent to replicas that lag.
+    /// Counts a read that is sent to a replica that lags.
     pub(crate) fn note_read_of_replica(&self) {
         self.0.reads_of_replicas.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Counts what was injected, with a line at debug level: `RUST_LOG=tributary_local::chaos=debug`.
-    pub(crate) fn note(&self, kind: Kind, what: impl std::fmt::Display) {
+    /// Counts a fault, and logs it at debug level: `RUST_LOG=tributary_local::chaos=debug`.
+    pub(crate) fn note(&self, kind: ChaosKind, what: impl std::fmt::Display) {
         self.0.injected[kind as usize].fetch_add(1, Ordering::Relaxed);
         tracing::debug!(target: "tributary_local::chaos", "{}: {what}", kind.name());
     }
 
-    fn stream(&self, kind: Kind) -> std::sync::MutexGuard<'_, Random> {
+    fn stream(&self, kind: ChaosKind) -> std::sync::MutexGuard<'_, Random> {
         self.0.streams[kind as usize].lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,6 +1,6 @@
 //! Random numbers from a seed: the same on every machine and in every version.
 
-/// The generator SplitMix64: small, fast, and good enough to decide what goes wrong.
+/// The generator SplitMix64: small, fast, and good enough to decide about faults.
 ///
 /// Source: Steele, Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014.
 #[derive(Clone, Debug)]
@@ -9,14 +9,14 @@ pub struct Random(u64);
 const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
 impl Random {
-    /// One of the independent streams of a seed.
+    /// Creates one of the independent streams of a seed.
     pub fn stream(seed: u64, number: u64) -> Self {
         let mut one = Self(seed);
         one.0 = one.next() ^ number.wrapping_mul(STEP);
         Self(one.next())
     }
 
-    /// Numbers that do not depend on how many are drawn from this stream later.
+    /// Creates a stream that does not depend on the number of later draws from this one.
     pub fn fork(&mut self) -> Self {
         Self(self.next())
     }
@@ -29,19 +29,19 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// A number from 0 to `end` - 1; 0 when `end` is 0.
+    /// Returns a number from 0 to `end` - 1; 0 when `end` is 0.
     pub fn below(&mut self, end: u64) -> u64 {
         // The bias is below end / 2^64.
         let wide = u128::from(self.next()) * u128::from(end);
         u64::try_from(wide >> 64).unwrap_or(0)
     }
 
-    /// An index of a list of this length; 0 for an empty one.
+    /// Returns an index of a list of this length; 0 for an empty one.
     pub fn index(&mut self, length: usize) -> usize {
         usize::try_from(self.below(length as u64)).unwrap_or(0)
     }
 
-    /// True with this probability.
+    /// Returns true with this probability.
     pub fn chance(&mut self, probability: f64) -> bool {
         #[expect(clippy::cast_precision_loss, reason = "53 bits are exact")]
         let unit = (self.next() >> 11) as f64 / (1_u64 << 53) as f64;
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chance_comes_about_as_often_as_it_should() {
+    fn a_chance_is_met_as_often_as_its_probability_says() {
         let mut random = Random::stream(1, 1);
         let hits = (0..10_000).filter(|_| random.chance(0.2)).count();
         assert!((1_800..2_200).contains(&hits), "{hits}");

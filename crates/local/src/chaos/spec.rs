@@ -1,32 +1,32 @@
-//! What `--chaos` asks for.
+//! The specification of `--chaos`.
 
 use std::str::FromStr;
 
-use super::{KINDS, Kind};
+use super::{ChaosKind, KINDS};
 
-/// How often each kind of chaos happens; never, unless said.
+/// The probability of each kind of chaos; zero by default.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ChaosSpec {
-    /// The probabilities, by kind; that of [`Kind::Split`] is not used.
+    /// The probabilities, by kind; that of [`ChaosKind::Split`] is not used.
     probabilities: [f64; KINDS.len()],
     splits: u32,
 }
 
-/// What is wrong with the text of a [`ChaosSpec`], in one sentence.
+/// A fault in the text of a [`ChaosSpec`], as one sentence.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct SpecError(String);
 
-/// The most partitions that are split: each makes all later queries slower.
-const MOST_SPLITS: u32 = 100;
+/// The number of partitions that are split at most: each split makes all later queries slower.
+const MAX_SPLITS: u32 = 100;
 
 impl ChaosSpec {
-    /// How likely a kind is each time that it could happen.
-    pub fn probability(&self, kind: Kind) -> f64 {
+    /// Returns the probability of a kind each time that it could happen.
+    pub fn probability(&self, kind: ChaosKind) -> f64 {
         self.probabilities[kind as usize]
     }
 
-    /// How many physical partitions are split in all.
+    /// Returns the number of physical partitions to split in all.
     pub fn splits(&self) -> u32 {
         self.splits
     }
@@ -43,16 +43,17 @@ impl FromStr for ChaosSpec {
             let (name, value) = part.split_once('=').ok_or_else(|| {
                 SpecError(format!("{part:?} must be a kind and a number, such as throttle=0.05"))
             })?;
-            let (name, value) = (name.trim(), value.trim());
+            let name = name.trim();
+            let value = value.trim();
             let kind = KINDS.into_iter().find(|kind| kind.name() == name).ok_or_else(|| {
-                let names = KINDS.map(Kind::name).join(", ");
+                let names = KINDS.map(ChaosKind::name).join(", ");
                 SpecError(format!("there is no kind {name:?} of chaos, only {names}"))
             })?;
             if seen.contains(&kind) {
                 return Err(SpecError(format!("{name} is given twice")));
             }
             seen.push(kind);
-            if kind == Kind::Split {
+            if kind == ChaosKind::Split {
                 spec.splits = splits(value)?;
             } else {
                 spec.probabilities[kind as usize] = probability(name, value)?;
@@ -69,9 +70,9 @@ fn probability(name: &str, value: &str) -> Result<f64, SpecError> {
 }
 
 fn splits(value: &str) -> Result<u32, SpecError> {
-    value.parse().ok().filter(|number| *number <= MOST_SPLITS).ok_or_else(|| {
+    value.parse().ok().filter(|number| *number <= MAX_SPLITS).ok_or_else(|| {
         SpecError(format!(
-            "split must be a number of partitions to split in all, 0 to {MOST_SPLITS}, not {value:?}"
+            "split must be a number of partitions to split in all, 0 to {MAX_SPLITS}, not {value:?}"
         ))
     })
 }
@@ -87,21 +88,21 @@ mod tests {
         let spec: ChaosSpec = text.parse().unwrap();
         assert_eq!(spec.splits(), 3);
         for (kind, probability) in [
-            (Kind::Duplicates, 0.2),
-            (Kind::Reorder, 1.0),
-            (Kind::Overlap, 0.1),
-            (Kind::Crash, 0.01),
-            (Kind::Throttle, 0.0),
-            (Kind::LostAnswer, 0.02),
-            (Kind::Stale, 0.3),
-            (Kind::Repeat, 0.4),
+            (ChaosKind::Duplicates, 0.2),
+            (ChaosKind::Reorder, 1.0),
+            (ChaosKind::Overlap, 0.1),
+            (ChaosKind::Crash, 0.01),
+            (ChaosKind::Throttle, 0.0),
+            (ChaosKind::LostAnswer, 0.02),
+            (ChaosKind::Stale, 0.3),
+            (ChaosKind::Repeat, 0.4),
         ] {
             assert!((spec.probability(kind) - probability).abs() < 1e-9, "{kind:?}");
         }
     }
 
     #[test]
-    fn what_is_wrong_is_said_in_one_sentence_that_names_it() {
+    fn an_error_is_one_sentence_that_names_the_fault() {
         for (text, named) in [
             ("", "such as throttle=0.05"),
             ("crash", "such as throttle=0.05"),

@@ -7,15 +7,16 @@ use clap::Parser;
 
 /// Run the function app on this machine: no account, no Docker, no Core Tools.
 ///
-/// Builds the handler, starts a Cosmos DB endpoint in memory, makes the containers of
-/// infra/containers.json, stages the app in target/functionapp-local (which `func start
-/// --script-root` takes too) and runs it under a stand-in for the Functions host.
+/// Builds the handler, starts a Cosmos DB endpoint in memory, creates the containers of
+/// infra/containers.json, stages the app in target/functionapp-local (which `func start --script-root`
+/// takes too) and runs it under a stand-in for the Functions host.
 ///
-/// Logs go to stderr. stdout gets one line of JSON when everything is up. Ctrl-C ends everything.
+/// Logs go to stderr. stdout gets one line of JSON as soon as everything is ready. Ctrl-C ends
+/// everything.
 #[derive(Debug, Parser)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own for the user")]
 #[command(bin_name = "cargo local", version)]
-pub(crate) struct Cli {
+pub(crate) struct LocalCli {
     /// Port of the HTTP functions on 127.0.0.1; 0 picks a free one.
     #[arg(long, value_name = "PORT", default_value_t = 7071)]
     pub port: u16,
@@ -28,7 +29,7 @@ pub(crate) struct Cli {
     #[arg(long, value_name = "CONNECTION STRING", conflicts_with = "cosmos_port")]
     pub cosmos: Option<String>,
 
-    /// Start only the Cosmos DB endpoint, with its containers. With --cosmos: make the containers
+    /// Start only the Cosmos DB endpoint, with its containers. With --cosmos: create the containers
     /// there and end.
     #[arg(long, conflicts_with = "demo")]
     pub cosmos_only: bool,
@@ -37,8 +38,8 @@ pub(crate) struct Cli {
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub partitions: u32,
 
-    /// What the endpoint says that requests cost: an estimate of what Azure charges, or what the
-    /// SDK's emulator does, where each page of a query costs 1.
+    /// Charges that the endpoint reports: an estimate of Azure's, or those of the SDK's emulator, where
+    /// each page of a query costs 1.
     #[arg(long, value_enum, default_value_t, conflicts_with = "cosmos")]
     pub charge: Charges,
 
@@ -46,28 +47,28 @@ pub(crate) struct Cli {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub feed_poll_ms: Option<u64>,
 
-    /// Load small readable data sets through the API: src/<domain>/demo.json of these domains, or
-    /// of all. Again and again adds nothing twice.
+    /// Load small readable data sets through the API: src/<domain>/demo.json of these domains, or of
+    /// all. A second load adds nothing.
     #[arg(long, value_name = "DOMAIN", num_args = 0..)]
     pub demo: Option<Vec<String>>,
 
-    /// Let things go wrong that go wrong in Azure now and then: kinds with probabilities, such as
+    /// Inject faults that Azure has now and then: kinds with probabilities, such as
     /// duplicates=0.2,reorder=0.2,overlap=0.1,crash=0.01,throttle=0.05,lost-answer=0.02,stale=0.1,
-    /// repeat=0.05, and split=N for partitions to split in all. docs/chaos.md says what each does.
+    /// repeat=0.05, and split=N for partitions to split in all. docs/chaos.md describes each kind.
     #[arg(long, value_name = "KIND=P,…", conflicts_with = "cosmos")]
     pub chaos: Option<ChaosSpec>,
 
-    /// What --chaos decides with: the same number gives the same decisions.
+    /// Seed of --chaos: the same number gives the same decisions.
     #[arg(long, value_name = "N", requires = "chaos", default_value_t = 1)]
     pub seed: u64,
 
-    /// Build again after each change of a file, and go on with the new handler: store, data and
-    /// positions in the change feeds stay. Requests in flight are finished, and others wait. What
-    /// does not build is shown, and the app runs on as it was.
+    /// Build again after each change of a file, and continue with the new handler: store, data and
+    /// positions in the change feeds stay. Requests in flight are finished, and others wait. After a
+    /// failed build the app keeps running.
     #[arg(long, conflicts_with = "cosmos_only")]
     pub watch: bool,
 
-    /// Print every line: of the handler, and of each invocation with its id.
+    /// Print every line of the handler, and a line for each invocation with its id.
     #[arg(long, short)]
     pub verbose: bool,
 
@@ -79,8 +80,8 @@ pub(crate) struct Cli {
     #[arg(long)]
     pub enable_auth: bool,
 
-    /// Folder of the app, instead of the workspace's root. Without a Cargo.toml it is taken as
-    /// staged already, the executable included.
+    /// Folder of the app, instead of the workspace's root. A folder without a Cargo.toml must be staged
+    /// already, with the executable.
     #[arg(long, value_name = "DIR")]
     pub app: Option<PathBuf>,
 }

@@ -1,4 +1,4 @@
-//! The app and its host: what is read, built, staged and started.
+//! The app and its host: its files, its build, its stage and its start.
 
 use std::{
     collections::BTreeMap,
@@ -11,25 +11,27 @@ use anyhow::Context as _;
 use azure_data_cosmos_driver::models::ConnectionString;
 use tributary_package::{AppLayout, function_folders};
 
-use super::{cli::Cli, launcher, project::Project};
+use super::{cli::LocalCli, launcher, project::Project};
 use crate::{
     chaos::Chaos,
     cosmos::{self, ContainersFile, CosmosEndpoint, EndpointOptions, RunningServer},
-    host::{self, AuthLevel, Console, FunctionApp, Host, HostOptions, Keys, Settings, Trigger},
+    host::{
+        self, AuthLevel, Console, FunctionApp, FunctionTrigger, Host, HostOptions, Keys, Settings,
+    },
 };
 
-/// The setting with the database's name, and what it is without the setting.
-const DATABASE: (&str, &str) = ("CosmosDatabase", "tributary");
+/// The setting with the database's name, and its default.
+const DATABASE_SETTING: (&str, &str) = ("CosmosDatabase", "tributary");
 /// The definition of the containers.
 const CONTAINERS: &str = "infra/containers.json";
 /// The connection that the handler reads; triggers may name others.
-const CONNECTION: &str = "CosmosConnection";
+const CONNECTION_SETTING: &str = "CosmosConnection";
 
-/// An app that is started on one store, as often as its files change.
+/// An app that is started on one store, after each change of its files.
 pub(super) struct Launch {
     pub(super) root: PathBuf,
-    pub(super) cli: Cli,
-    pub(super) store: Store,
+    pub(super) cli: LocalCli,
+    pub(super) store: CosmosAccount,
     pub(super) keys: Option<Keys>,
     pub(super) chaos: Option<Chaos>,
     pub(super) console: Console,
@@ -64,7 +66,7 @@ impl Launch {
         Ok(AppFiles { app, settings, texts })
     }
 
-    /// Makes the containers of the app that are not there.
+    /// Creates the containers of the app that do not exist yet.
     pub(super) async fn provision(&self) -> anyhow::Result<()> {
         let file = self.root.join(CONTAINERS);
         if !file.is_file() {
@@ -72,11 +74,11 @@ impl Launch {
         }
         let containers = ContainersFile::read(&file)?;
         let settings = read_settings(&self.root)?;
-        let database = settings.get(DATABASE.0).unwrap_or(DATABASE.1);
+        let database = settings.get(DATABASE_SETTING.0).unwrap_or(DATABASE_SETTING.1);
         self.store.provision(database, &containers).await
     }
 
-    /// Returns the Cargo project of the app; `None` where there is nothing to build.
+    /// Returns the Cargo project of the app; `None` if there is nothing to build.
     pub(super) async fn project(&self) -> anyhow::Result<Option<Project>> {
         if !self.root.join("Cargo.toml").is_file() {
             return Ok(None);
@@ -98,8 +100,8 @@ impl Launch {
         project.build(&name, self.cli.release).await
     }
 
-    /// Puts the executable and the files of the host into the folder that is run, and returns the folder:
-    /// the app's own where there is nothing to build.
+    /// Puts the executable and the files of the host into the folder to run, and returns the folder:
+    /// the app's own if there is nothing to build.
     pub(super) fn stage(
         &self,
         files: &AppFiles,
@@ -110,7 +112,7 @@ impl Launch {
             return Ok(self.root.clone());
         };
         let folder = project.target.join("functionapp-local");
-        // A setting may have overridden what the file says.
+        // A setting may have overridden the value of the file.
         let executable = files.app.host().executable.clone();
         let layout = AppLayout { executable, ..AppLayout::read(&self.root)? };
         tributary_package::stage(&layout, built, &folder)?;
@@ -135,9 +137,9 @@ impl Launch {
             console.warn(warning);
         }
         warn_of_missing_settings(&app, &settings, console);
-        settings.set_connection(CONNECTION, &store.connection);
+        settings.set_connection(CONNECTION_SETTING, &store.connection);
         for function in app.functions() {
-            if let Trigger::Cosmos(trigger) = &function.trigger {
+            if let FunctionTrigger::Cosmos(trigger) = &function.trigger {
                 settings.set_connection(&trigger.connection, &store.connection);
                 settings.set_connection(&trigger.lease_connection, &store.connection);
             }
@@ -157,7 +159,7 @@ impl Launch {
     }
 }
 
-/// `local.settings.json`, or the example for it; the environment wins, as with Core Tools.
+/// Reads `local.settings.json`, or the example for it; the environment wins, as with Core Tools.
 fn read_settings(root: &Path) -> anyhow::Result<Settings> {
     let settings = settings_file(root).map(|path| Settings::read(&path)).transpose()?;
     Ok(settings.unwrap_or_default().overridden_by(std::env::vars()))
@@ -168,31 +170,31 @@ fn settings_file(root: &Path) -> Option<PathBuf> {
     files.iter().map(|file| root.join(file)).find(|path| path.is_file())
 }
 
-/// Core Tools refuses to start without these, so say it before someone tries.
+/// Warns of settings without which Core Tools refuses to start.
 fn warn_of_missing_settings(app: &FunctionApp, settings: &Settings, console: &Console) {
     if settings.get("FUNCTIONS_WORKER_RUNTIME") != Some("custom") {
         console.warn(
             "local.settings.json: FUNCTIONS_WORKER_RUNTIME must be \"custom\" for func start",
         );
     }
-    let http = |trigger: &Trigger| matches!(trigger, Trigger::Http(_));
+    let http = |trigger: &FunctionTrigger| matches!(trigger, FunctionTrigger::Http(_));
     let storage = settings.iter().any(|(name, _)| name.starts_with("AzureWebJobsStorage"));
     if !storage && !app.functions().iter().all(|function| http(&function.trigger)) {
         console.warn("local.settings.json: AzureWebJobsStorage is missing: func start asks for it");
     }
 }
 
-/// The Cosmos DB account in use: an own endpoint, or the one of `--cosmos`.
-pub(super) struct Store {
+/// The Cosmos DB account in use: an own endpoint, or that of `--cosmos`.
+pub(super) struct CosmosAccount {
     pub(super) connection: String,
     url: String,
-    /// It ends when it is dropped.
+    /// It ends on drop.
     pub(super) own: Option<(CosmosEndpoint, RunningServer)>,
 }
 
-impl Store {
+impl CosmosAccount {
     /// Starts an endpoint, or takes the account of `--cosmos`.
-    pub(super) async fn start(cli: &Cli, chaos: Option<Chaos>) -> anyhow::Result<Self> {
+    pub(super) async fn start(cli: &LocalCli, chaos: Option<Chaos>) -> anyhow::Result<Self> {
         if let Some(connection) = &cli.cosmos {
             let parsed: ConnectionString = connection
                 .parse()
@@ -201,7 +203,8 @@ impl Store {
             let url = parsed.account_endpoint().to_owned();
             return Ok(Self { connection: connection.clone(), url, own: None });
         }
-        let (partitions, charges) = (cli.partitions, cli.charge);
+        let partitions = cli.partitions;
+        let charges = cli.charge;
         let options = EndpointOptions { partitions, charges, chaos, ..EndpointOptions::default() };
         let endpoint = CosmosEndpoint::in_process(options)?;
         let server = endpoint.serve(cli.cosmos_port).await?;
@@ -212,12 +215,12 @@ impl Store {
         })
     }
 
-    /// The address of the account.
+    /// Returns the address of the account.
     pub(super) fn url(&self) -> &str {
         &self.url
     }
 
-    /// Makes the containers that are not there.
+    /// Creates the containers that do not exist yet.
     async fn provision(&self, database: &str, containers: &ContainersFile) -> anyhow::Result<()> {
         if let Some((endpoint, _)) = &self.own {
             endpoint.provision(database, containers).await?;
@@ -234,7 +237,7 @@ fn print_functions(app: &FunctionApp, host: &Host, keys: Option<&Keys>, console:
     console.heading("\nFunctions:\n");
     for function in app.functions() {
         let what = match &function.trigger {
-            Trigger::Http(http) => {
+            FunctionTrigger::Http(http) => {
                 let methods: Vec<_> = http.methods.iter().map(http::Method::as_str).collect();
                 let methods = methods.join(",");
                 let locked = keys.is_some() && http.auth_level != AuthLevel::Anonymous;
@@ -243,10 +246,10 @@ fn print_functions(app: &FunctionApp, host: &Host, keys: Option<&Keys>, console:
                 let methods = if methods.is_empty() { methods } else { format!("[{methods}] ") };
                 format!("{methods}{}/{route}{lock}", host.url())
             }
-            Trigger::Cosmos(trigger) => {
+            FunctionTrigger::Cosmos(trigger) => {
                 format!("cosmosDBTrigger on {}/{}", trigger.database, trigger.container)
             }
-            Trigger::Timer(timer) => format!("timerTrigger at {}", timer.schedule.as_str()),
+            FunctionTrigger::Timer(timer) => format!("timerTrigger at {}", timer.schedule.as_str()),
         };
         console.plain(&format!("\t{}: {what}", function.name));
     }

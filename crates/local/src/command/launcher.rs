@@ -1,25 +1,25 @@
-//! Becomes another program that ends together with `cargo local`, even when that one is killed
-//! and cannot clean up (Linux only: elsewhere a killed `cargo local` leaves its handler).
+//! A launcher that becomes another program and ends together with `cargo local`, even if that is killed
+//! and cannot clean up. This works on Linux only: elsewhere a killed `cargo local` leaves its handler.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-const ARGUMENT: &str = "--become";
+const BECOME_ARGUMENT: &str = "--become";
 
-/// The words that make this binary the launcher of a program. The build may have replaced its
-/// file meanwhile, so the path is the one that the system keeps for the running program.
+/// Returns the command that makes this binary the launcher of a program. A build may have replaced the
+/// binary's file meanwhile, so the path is the system's link to the running program.
 pub(crate) fn words() -> Option<Vec<PathBuf>> {
-    cfg!(target_os = "linux").then(|| vec!["/proc/self/exe".into(), ARGUMENT.into()])
+    cfg!(target_os = "linux").then(|| vec!["/proc/self/exe".into(), BECOME_ARGUMENT.into()])
 }
 
-/// The program and its arguments, when this process is a launcher.
+/// Returns the program and its arguments if this process is a launcher.
 pub(crate) fn requested() -> Option<Vec<OsString>> {
     let mut words = std::env::args_os().skip(1);
-    (words.next()? == ARGUMENT).then(|| words.collect())
+    (words.next()? == BECOME_ARGUMENT).then(|| words.collect())
 }
 
-/// Replaces this process by the program; returns only when that failed.
+/// Replaces this process by the program; returns only if that fails.
 #[cfg(target_os = "linux")]
 pub(crate) fn become_program(words: &[OsString]) -> ExitCode {
     use std::os::unix::process::CommandExt as _;
@@ -36,7 +36,7 @@ pub(crate) fn become_program(words: &[OsString]) -> ExitCode {
     ExitCode::FAILURE
 }
 
-/// Elsewhere nothing asks for it.
+/// Never called: only Linux has the launcher.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn become_program(_words: &[OsString]) -> ExitCode {
     ExitCode::FAILURE

@@ -24,13 +24,13 @@ use std::process::ExitCode;
 use clap::Parser as _;
 use tracing_subscriber::{EnvFilter, filter::LevelFilter};
 
-/// Reads the arguments of the process, builds the app, starts a local Cosmos DB endpoint and runs the app
-/// under a stand-in for the Functions host. `--help` says more.
+/// Reads the arguments of the process, builds the app, starts a local Cosmos DB endpoint and runs the
+/// app under a stand-in for the Functions host. `--help` has the options.
 pub fn main() -> ExitCode {
     if let Some(words) = launcher::requested() {
         return launcher::become_program(&words);
     }
-    let cli = cli::Cli::parse();
+    let cli = cli::LocalCli::parse();
     log();
     let runtime = match tokio::runtime::Runtime::new() {
         Ok(runtime) => runtime,
@@ -42,7 +42,7 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// What the libraries say, on stderr as far as `RUST_LOG` asks for it:
+/// Writes the lines of the libraries to stderr, as `RUST_LOG` selects them:
 /// `RUST_LOG=tributary_local::chaos=debug` gives a line for each fault of `--chaos`.
 fn log() {
     let filter = EnvFilter::builder().with_default_directive(LevelFilter::OFF.into());

@@ -1,4 +1,4 @@
-//! The Cargo project of the app, and how its handler is built.
+//! The Cargo project of the app, and the build of its handler.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -11,48 +11,48 @@ use tokio::process::Command;
 /// The package in the app's folder.
 #[derive(Debug)]
 pub(crate) struct Project {
-    /// Where `Cargo.toml` is.
+    /// Folder of `Cargo.toml`.
     pub root: PathBuf,
-    /// Where Cargo builds.
+    /// Cargo's target directory.
     pub target: PathBuf,
     /// The folders of the packages.
     pub packages: Vec<PathBuf>,
-    this: Option<Target>,
+    this: Option<CargoTarget>,
 }
 
 #[derive(Deserialize)]
-struct Metadata {
-    packages: Vec<Package>,
+struct CargoMetadata {
+    packages: Vec<CargoPackage>,
     target_directory: PathBuf,
 }
 
 #[derive(Deserialize)]
-struct Package {
+struct CargoPackage {
     manifest_path: PathBuf,
-    targets: Vec<Target>,
+    targets: Vec<CargoTarget>,
 }
 
 /// A line of `cargo build --message-format=json`.
 #[derive(Deserialize)]
 struct Message {
     executable: Option<PathBuf>,
-    target: Option<Target>,
+    target: Option<CargoTarget>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Target {
+struct CargoTarget {
     name: String,
     kind: Vec<String>,
 }
 
-impl Target {
+impl CargoTarget {
     fn is(&self, kind: &str) -> bool {
         self.kind.iter().any(|one| one == kind)
     }
 }
 
 impl Project {
-    /// The root of the workspace that `cargo local` was started in.
+    /// Returns the root of the workspace in which `cargo local` was started.
     pub(crate) async fn find_root() -> anyhow::Result<PathBuf> {
         let output = Command::new(cargo())
             .args(["locate-project", "--workspace", "--message-format", "plain"])
@@ -81,7 +81,7 @@ impl Project {
         if !output.status.success() {
             bail!("{} cannot be read by cargo", root.join("Cargo.toml").display());
         }
-        let metadata: Metadata =
+        let metadata: CargoMetadata =
             serde_json::from_slice(&output.stdout).context("cargo metadata has another shape")?;
         let folders = metadata.packages.iter().filter_map(|package| package.manifest_path.parent());
         let packages = folders.map(Path::to_owned).collect();
@@ -92,13 +92,13 @@ impl Project {
         Ok(Self { root: root.to_owned(), target: metadata.target_directory, packages, this })
     }
 
-    /// Builds the handler and gives the path of the executable `name`.
+    /// Builds the handler and returns the path of the executable `name`.
     pub(crate) async fn build(&self, name: &str, release: bool) -> anyhow::Result<PathBuf> {
         let mut command = Command::new(cargo());
-        // Without `-p`, so that the features are those of all default members together.
+        // Without `-p`, so that the build has the features of all default members.
         command.args(["build", "--message-format=json-render-diagnostics", "--bin", name]);
-        // Where the project has this program, too, both are built in one go: so they share one set of
-        // features, and nothing is built twice.
+        // If the project has this program too, one build makes both: they share one set of features,
+        // and nothing is built twice.
         if let Some(this) = &self.this {
             command.args([if this.is("bin") { "--bin" } else { "--example" }, &this.name]);
         }
@@ -116,7 +116,7 @@ impl Project {
             .wait_with_output()
             .await?;
         if !output.status.success() {
-            bail!("the handler does not build: see what the compiler says above");
+            bail!("the handler does not build: see the compiler's errors above");
         }
         output
             .stdout
@@ -136,13 +136,13 @@ impl Project {
     }
 }
 
-/// The name of this program.
+/// Returns the name of this program.
 fn this() -> Option<String> {
     let path = std::env::current_exe().ok()?;
     Some(path.file_stem()?.to_string_lossy().into_owned())
 }
 
-/// The cargo that started this process, so that the toolchain is the same.
+/// Returns the cargo that started this process, so that the toolchain is the same.
 fn cargo() -> OsString {
     std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
 }

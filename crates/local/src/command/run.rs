@@ -1,4 +1,4 @@
-//! What `cargo local` does, step by step.
+//! The steps of `cargo local`.
 
 use std::{io::Write as _, mem, time::Instant};
 
@@ -7,8 +7,8 @@ use serde::Serialize;
 use tributary_tools::Client;
 
 use super::{
-    cli::Cli,
-    launch::{Launch, Store},
+    cli::LocalCli,
+    launch::{CosmosAccount, Launch},
     project::Project,
     running_app::RunningApp,
     signals,
@@ -19,11 +19,11 @@ use crate::{
     host::{Console, Keys},
 };
 
-/// Runs until it is asked to end.
-pub(crate) async fn run(cli: Cli) -> anyhow::Result<()> {
+/// Runs the app until a signal ends it.
+pub(crate) async fn run(cli: LocalCli) -> anyhow::Result<()> {
     let console = if cli.verbose { Console::verbose() } else { Console::stderr() };
     let chaos = cli.chaos.clone().map(|spec| Chaos::new(spec, cli.seed));
-    // Whatever is under way is dropped when the signal comes, and dropping ends its processes.
+    // A signal drops all that is under way, and the drop ends its processes.
     let ended = tokio::select! {
         ended = steps(cli, chaos.clone(), console.clone()) => ended,
         signal = signals::asked_to_end() => signal.context("Ctrl-C cannot be waited for"),
@@ -34,15 +34,15 @@ pub(crate) async fn run(cli: Cli) -> anyhow::Result<()> {
     ended
 }
 
-async fn steps(cli: Cli, chaos: Option<Chaos>, console: Console) -> anyhow::Result<()> {
+async fn steps(cli: LocalCli, chaos: Option<Chaos>, console: Console) -> anyhow::Result<()> {
     let root = match &cli.app {
         Some(root) => root.canonicalize().with_context(|| format!("--app {}", root.display()))?,
         None => Project::find_root().await?,
     };
-    // What is wrong with a data set is said before anything is built.
+    // A faulty data set is an error before anything is built.
     let demos = cli.demo.as_deref().map(|domains| Demo::read_all(&root, domains)).transpose()?;
     let demos = demos.unwrap_or_default();
-    let store = Store::start(&cli, chaos.clone()).await?;
+    let store = CosmosAccount::start(&cli, chaos.clone()).await?;
     console.info(&format!("Cosmos DB endpoint: {}", store.url()));
     let keys = cli.enable_auth.then(Keys::generate);
     let launch = Launch { root, cli, store, keys, chaos, console };
@@ -102,7 +102,7 @@ async fn watched(mut app: RunningApp, demos: &[Demo]) -> anyhow::Result<()> {
     }
 }
 
-/// Loads data sets, and says that the app is up.
+/// Loads data sets, and reports that the app is ready.
 async fn is_up(app: &RunningApp, demos: &[Demo]) -> anyhow::Result<()> {
     let Launch { store, keys, console, .. } = &app.launch;
     let url = app.url();
@@ -131,7 +131,7 @@ async fn load(
     Ok(())
 }
 
-/// The line on stdout, one for each time that everything is up.
+/// The line on stdout, one for each time that everything is ready.
 #[derive(Serialize)]
 struct Ready<'a> {
     event: &'a str,

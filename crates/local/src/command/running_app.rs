@@ -1,4 +1,4 @@
-//! An app that runs, and is updated when its files have changed.
+//! An app that runs, and is updated after each change of its files.
 
 use std::{fs, slice, time::SystemTime};
 
@@ -12,19 +12,19 @@ use crate::host::{HandlerError, Host};
 /// An app on its host, or before its first start.
 pub(super) struct RunningApp {
     pub(super) launch: Launch,
-    /// The Cargo project of the app; `None` where there is nothing to build.
+    /// The Cargo project of the app; `None` if there is nothing to build.
     project: Option<Project>,
     host: Option<Host>,
     /// The port of the first host, which each later one takes.
     port: u16,
     /// The files that the host has read.
     files: Option<AppFiles>,
-    /// When the executable of the handler was built.
+    /// The time of the build of the handler's executable.
     built_at: Option<SystemTime>,
 }
 
 impl RunningApp {
-    /// The app, before its first start.
+    /// Creates the app, before its first start.
     pub(super) async fn new(launch: Launch) -> anyhow::Result<Self> {
         let project = launch.project().await?;
         let port = launch.cli.port;
@@ -39,12 +39,12 @@ impl RunningApp {
         }
     }
 
-    /// Brings the app up to date with its files. Returns false if nothing has changed that runs.
+    /// Updates the app after a change of its files. Returns false if no running part has changed.
     ///
-    /// Cargo decides whether there is a new executable. It takes the place of the old one in the running
-    /// host, which finishes the requests in flight. The host starts again where a file of its own has
-    /// changed. The store stays in either case. After an error, the app runs on as it was, if it did and
-    /// the host did not have to start again.
+    /// Cargo decides whether there is a new executable. It replaces the old one in the running host,
+    /// which finishes the requests in flight. The host restarts if a file of its own has changed. The
+    /// store stays in either case. After an error, the app keeps running unless the host had to
+    /// restart.
     pub(super) async fn update(&mut self) -> anyhow::Result<bool> {
         let files = self.launch.read()?;
         let built = self.launch.build(&files, self.project.as_ref()).await?;
@@ -69,7 +69,7 @@ impl RunningApp {
         Ok(true)
     }
 
-    /// Returns where the HTTP functions are.
+    /// Returns the address of the HTTP functions.
     pub(super) fn url(&self) -> &str {
         self.host.as_ref().map_or("", Host::url)
     }

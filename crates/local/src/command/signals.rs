@@ -1,6 +1,6 @@
 //! The signals that end `cargo local`.
 
-/// Waits for Ctrl-C, or for what else asks a program to end.
+/// Waits for Ctrl-C, or for another signal that asks a program to end.
 #[cfg(unix)]
 pub(crate) async fn asked_to_end() -> std::io::Result<()> {
     use tokio::signal::unix::{SignalKind, signal};

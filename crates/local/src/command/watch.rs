@@ -13,10 +13,10 @@ use notify::{
 };
 use tokio::sync::mpsc;
 
-/// How long no file may change before a build begins: an editor writes several files.
-const QUIET: Duration = Duration::from_millis(50);
+/// The time without a change before a build begins: an editor writes several files.
+const QUIET_TIME: Duration = Duration::from_millis(50);
 
-/// The changes of an app's files, as they come.
+/// A stream of the changes of an app's files.
 pub(super) struct Changes {
     changed: mpsc::Receiver<()>,
     /// It watches until it is dropped.
@@ -24,7 +24,7 @@ pub(super) struct Changes {
 }
 
 impl Changes {
-    /// Begins to watch folders, without the one in which Cargo builds.
+    /// Begins to watch folders, without Cargo's target directory.
     pub(super) fn begin(folders: &[PathBuf], target: Option<&Path>) -> anyhow::Result<Self> {
         let (sender, changed) = mpsc::channel(1);
         let built = target.map(Path::to_owned);
@@ -33,7 +33,7 @@ impl Changes {
                 |path: &Path| built.as_ref().is_some_and(|built| path.starts_with(built));
             let is_source = |path: &PathBuf| !is_built(path);
             if event.is_ok_and(|event| is_change(event.kind) && event.paths.iter().any(is_source)) {
-                // One change that waits is enough.
+                // One waiting change is enough.
                 let _ = sender.try_send(());
             }
         })
@@ -51,12 +51,12 @@ impl Changes {
         Ok(Self { changed, _watcher: watcher })
     }
 
-    /// Waits for a change, and returns its time when no other file has changed for a moment. An error says
+    /// Waits for a change, and returns its time after a moment without another change. An error says
     /// that files are not watched any more.
     pub(super) async fn next(&mut self) -> anyhow::Result<Instant> {
         self.changed.recv().await.context("files are not watched any more")?;
         let first = Instant::now();
-        while let Ok(Some(())) = tokio::time::timeout(QUIET, self.changed.recv()).await {}
+        while let Ok(Some(())) = tokio::time::timeout(QUIET_TIME, self.changed.recv()).await {}
         Ok(first)
     }
 }

@@ -1,4 +1,4 @@
-//! The account itself: a backend, and the requests that this module sends to it on its own.
+//! The account: a backend, and the requests that this module sends to it for itself.
 
 use std::sync::Arc;
 
@@ -7,14 +7,14 @@ use azure_data_cosmos::CosmosError;
 
 use super::backend::{Backend, Region, Response};
 
-/// The one region that clients know.
+/// Name of the one region that clients know.
 pub(super) const REGION: &str = "East US";
 
-/// Where the backend believes itself to be. Requests are addressed to it whatever socket they
-/// came from, and the Rust SDK accepts plain HTTP for this host.
+/// Address that the backend takes for its own. All requests are addressed to it, from any socket. The
+/// Rust SDK accepts plain HTTP for this host.
 const BASE_URL: &str = "http://localhost:8081/";
 
-/// An account, without what the store adds to it.
+/// An account of a backend, without the additions of the store.
 #[derive(Clone, Debug)]
 pub(super) struct Account {
     pub(super) backend: Arc<dyn Backend>,
@@ -33,7 +33,7 @@ impl Account {
         Region { name: REGION.to_owned(), url: address.clone() }
     }
 
-    /// Makes a request of this module's own, for the resource at `path` (names, not yet encoded).
+    /// Creates a request of this module for the resource at `path` (names, not yet encoded).
     pub(super) fn request(&self, method: Method, path: &[&str]) -> Request {
         let mut url = self.base_url.clone();
         if let Ok(mut segments) = url.path_segments_mut() {
@@ -42,7 +42,7 @@ impl Account {
         Request::new(url, method)
     }
 
-    /// Asks the backend directly: nothing is counted or learned.
+    /// Sends a request to the backend directly. It is not counted, and nothing is learned from it.
     pub(super) async fn send(&self, request: &Request) -> Result<Response, CosmosError> {
         self.backend.send(request).await
     }

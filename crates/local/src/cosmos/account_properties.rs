@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 
 use super::{account::REGION, backend::Response};
 
-/// The limits of queries, as the service says them: JSON in a text. The .NET SDK refuses to query
-/// without, and plans a query on the client by them where it can.
+/// Returns the limits of queries as the service sends them: JSON in a text. The .NET SDK refuses to
+/// query without them, and plans a query on the client by them if it can.
 fn query_engine() -> Value {
     json!({
         "maxSqlQueryInputLength": 262_144,
@@ -31,9 +31,9 @@ fn query_engine() -> Value {
     })
 }
 
-/// The account of the emulator without the regions that stand for replicas, and with what it
-/// leaves out.
-pub(super) fn shown(mut response: Response) -> Response {
+/// Removes the regions that stand for replicas from the account of the emulator, and adds the
+/// properties that the emulator leaves out.
+pub(super) fn for_clients(mut response: Response) -> Response {
     let Ok(Value::Object(mut account)) = serde_json::from_slice(&response.body) else {
         return response;
     };

@@ -1,7 +1,7 @@
 //! The signature of a request with the account key.
 //!
-//! The key is no secret, but a client with a wrong key or none should learn of it here rather
-//! than in Azure. Source of the format:
+//! The key is no secret. But a client with a wrong key or without one should fail here rather than in
+//! Azure. Source of the format:
 //! <https://learn.microsoft.com/rest/api/cosmos-db/access-control-on-cosmosdb-resources>.
 
 use axum::http::{HeaderMap, Method, header};
@@ -10,11 +10,11 @@ use percent_encoding::percent_decode_str;
 
 use super::{WELL_KNOWN_KEY, rids};
 
-/// Why a request is not authorized, as the sentence of the answer.
+/// The reason why a request is not authorized, as the sentence of the answer.
 pub(super) type Refusal = &'static str;
 
-/// Checks that the request is signed with [`WELL_KNOWN_KEY`]. The age of the date is not
-/// checked, so a laptop that slept may go on.
+/// Checks that the request is signed with [`WELL_KNOWN_KEY`]. It does not check the age of the date, so
+/// a laptop that slept can continue.
 pub(super) fn check(method: &Method, path: &str, headers: &HeaderMap) -> Result<(), Refusal> {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let token = text(header::AUTHORIZATION.as_str()).ok_or(
@@ -35,7 +35,7 @@ pub(super) fn check(method: &Method, path: &str, headers: &HeaderMap) -> Result<
         "The request has no x-ms-date or date header, which the Authorization token covers.",
     )?;
 
-    // SDKs sign names as they are; some sign what they have put into the path.
+    // Some SDKs sign names as they are, others sign the encoded names of the path.
     let decoded = percent_decode_str(path).decode_utf8_lossy();
     let is_signed = [&*decoded, path].into_iter().any(|path| {
         let (resource_type, link) = resource(path);
@@ -58,7 +58,7 @@ pub(super) fn check(method: &Method, path: &str, headers: &HeaderMap) -> Result<
     }
 }
 
-/// The type and the link that are signed: a path with an even number of segments names a
+/// Returns the type and the link that are signed. A path with an even number of segments names a
 /// resource, one with an odd number the feed of its last segment below a resource.
 fn resource(path: &str) -> (&str, &str) {
     let path = path.trim_matches('/');
@@ -70,7 +70,7 @@ fn resource(path: &str) -> (&str, &str) {
     (resource_type, path)
 }
 
-/// What is signed of a link by `_rid`: that of the resource alone, in small letters.
+/// Returns the signed part of a link by `_rid`: that of the resource alone, in lower case.
 fn by_rid(link: &str) -> Option<String> {
     let ids: Vec<&str> = link.split('/').skip(1).step_by(2).collect();
     let last = ids.last().filter(|_| ids.iter().all(|id| rids::is_rid(id)))?;

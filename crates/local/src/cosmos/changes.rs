@@ -26,9 +26,9 @@ use time::{OffsetDateTime, format_description::well_known::Rfc2822};
 use super::{
     account::Account,
     backend::Response,
-    containers::{Container, Containers},
+    containers::{ContainerInfo, KnownContainers},
     operation::{ContainerPath, PARTITION_KEY},
-    pages::MOST_BYTES,
+    pages::MAX_PAGE_BYTES,
     replicas::Replicas,
     slices::{ITEM_COUNT, MAX_ITEM_COUNT, RANGE_ID},
 };
@@ -39,12 +39,12 @@ const ITEM_LSN: HeaderName = HeaderName::from_static("x-ms-item-lsn");
 const WIRE_FORMAT: HeaderName =
     HeaderName::from_static("x-ms-cosmos-changefeed-wire-format-version");
 
-/// The most items that one transaction writes.
-const LARGEST_BATCH: usize = 100;
+/// The number of items that one transaction writes at most.
+const MAX_BATCH_OPERATIONS: usize = 100;
 
-/// The emulator's continuation behind all items with an LSN.
+/// A continuation of the emulator behind all items up to an LSN.
 #[derive(Deserialize, Serialize)]
-struct Cursor {
+struct FeedCursor {
     kind: String,
     lsn: u64,
     epk: String,
@@ -62,7 +62,7 @@ struct Page<'a> {
 }
 
 /// An item of the feed, with its LSN in its text.
-struct Change {
+struct FeedChange {
     lsn: u64,
     text: Box<RawValue>,
 }
@@ -70,7 +70,7 @@ struct Change {
 /// Answers a page of the change feed.
 pub(super) async fn page(
     account: &Account,
-    containers: &Containers,
+    containers: &KnownContainers,
     replicas: &Replicas,
     path: &ContainerPath,
     request: &Request,
@@ -84,7 +84,8 @@ pub(super) async fn page(
     let limit = limit.filter(|limit| *limit > 0);
     let begin = feed.beginning(request).await?;
     // The rest of the last transaction may come behind the limit.
-    let wanted = limit.map_or(-1, |limit| i64::try_from(limit + LARGEST_BATCH).unwrap_or(-1));
+    let wanted =
+        limit.map_or(-1, |limit| i64::try_from(limit + MAX_BATCH_OPERATIONS).unwrap_or(-1));
     let mut response = account.send(&asked(request, begin.as_deref(), wanted)).await?;
     if header_of(&response, &RANGE_ID).is_none() {
         // Several physical partitions, or none: no number tells where the feed stands.
@@ -95,7 +96,7 @@ pub(super) async fn page(
         304 => {
             let cursor =
                 header_of(&response, &ETAG).and_then(|token| serde_json::from_str(token).ok());
-            if let Some(Cursor { lsn, .. }) = cursor {
+            if let Some(FeedCursor { lsn, .. }) = cursor {
                 response.headers.insert(ETAG, quoted(lsn));
             }
             Ok(response)
@@ -107,11 +108,11 @@ pub(super) async fn page(
 struct Feed<'a> {
     account: &'a Account,
     path: &'a ContainerPath,
-    container: &'a Container,
+    container: &'a ContainerInfo,
 }
 
 impl Feed<'_> {
-    /// The emulator's continuation that the page begins behind; `None` at the beginning.
+    /// Returns the emulator's continuation from which the page starts; `None` at the beginning.
     async fn beginning(&self, request: &Request) -> Result<Option<String>, CosmosError> {
         if let Some(given) = header(request, &IF_NONE_MATCH) {
             let number = given.trim_matches('"').parse().ok();
@@ -126,7 +127,7 @@ impl Feed<'_> {
         }
     }
 
-    /// The continuation behind the items that were written up to a time, in seconds since 1970.
+    /// Returns the continuation behind the items that were written up to a time, in seconds since 1970.
     async fn written_after(
         &self,
         since: i64,
@@ -144,7 +145,7 @@ impl Feed<'_> {
         Ok(self.lsn(last).await.map(behind))
     }
 
-    /// The LSN of an item.
+    /// Returns the LSN of an item.
     async fn lsn(&self, item: &Value) -> Option<u64> {
         let mut read = self.account.request(Method::Get, &self.path.item(item["id"].as_str()?));
         let value = |path: &String| item.pointer(path).cloned().unwrap_or_else(|| json!({}));
@@ -154,13 +155,13 @@ impl Feed<'_> {
         header_of(&response, &ITEM_LSN)?.parse().ok()
     }
 
-    /// The answer with so many items of the emulator's, with their LSNs.
+    /// Returns the answer with the first `limit` items of the emulator's answer and their LSNs.
     async fn write(&self, mut response: Response, limit: usize) -> Result<Response, CosmosError> {
         let body = std::mem::take(&mut response.body);
         let page: Page<'_> = serde_json::from_slice(&body).map_err(malformed)?;
-        let mut changes = Vec::<Change>::new();
+        let mut changes = Vec::<FeedChange>::new();
         let mut bytes = 0;
-        // Where the items of the last transaction begin, and how many bytes come before.
+        // The start of the last transaction's items, and the number of bytes before it.
         let mut last = (0, 0);
         for document in &page.documents {
             let change = self.change(document, changes.last()).await?;
@@ -171,7 +172,7 @@ impl Feed<'_> {
                 last = (changes.len(), bytes);
             }
             bytes += change.text.get().len();
-            if bytes > MOST_BYTES && last.0 > 0 {
+            if bytes > MAX_PAGE_BYTES && last.0 > 0 {
                 changes.truncate(last.0);
                 break;
             }
@@ -190,8 +191,8 @@ impl Feed<'_> {
     async fn change(
         &self,
         document: &RawValue,
-        before: Option<&Change>,
-    ) -> Result<Change, CosmosError> {
+        before: Option<&FeedChange>,
+    ) -> Result<FeedChange, CosmosError> {
         #[derive(Deserialize, Serialize)]
         struct Envelope<'a> {
             #[serde(borrow)]
@@ -201,7 +202,7 @@ impl Feed<'_> {
         let envelope: Option<Envelope<'_>> = serde_json::from_str(document.get()).ok();
         let current = envelope.as_ref().map_or(document, |envelope| envelope.current);
         let item: Value = serde_json::from_str(current.get()).map_err(malformed)?;
-        // An item that has just expired has none any more.
+        // An item that has just expired has no LSN any more.
         let lsn = self.lsn(&item).await.or(before.map(|before| before.lsn)).unwrap_or(0);
         let text = match envelope {
             Some(mut envelope) => {
@@ -210,11 +211,11 @@ impl Feed<'_> {
             }
             None => current.get().replacen('{', &format!("{{\"_lsn\":{lsn},"), 1),
         };
-        Ok(Change { lsn, text: RawValue::from_string(text).map_err(malformed)? })
+        Ok(FeedChange { lsn, text: RawValue::from_string(text).map_err(malformed)? })
     }
 }
 
-/// The request for so many items behind a continuation of the emulator's.
+/// Returns the request for `limit` items behind a continuation of the emulator.
 fn asked(request: &Request, behind: Option<&str>, limit: i64) -> Request {
     let mut asked = Request::new(request.url().clone(), request.method());
     *asked.headers_mut() = request.headers().clone();
@@ -226,10 +227,11 @@ fn asked(request: &Request, behind: Option<&str>, limit: i64) -> Request {
     asked
 }
 
-/// The emulator's continuation behind all items with this LSN.
+/// Returns the emulator's continuation behind all items with this LSN.
 fn behind(lsn: u64) -> String {
-    // No key is as high as this one.
-    let (kind, epk) = ("change_feed_cursor_v1", "FF");
+    // All keys are lower than this one.
+    let kind = "change_feed_cursor_v1";
+    let epk = "FF";
     json!({"kind": kind, "lsn": lsn, "epk": epk, "id": ""}).to_string()
 }
 

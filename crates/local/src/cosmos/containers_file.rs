@@ -8,13 +8,13 @@ use serde_json::Value;
 
 use super::{EndpointError, resource_shape};
 
-/// The containers of a file: `{"containers": […]}`, each what ARM takes as `properties.resource` of
-/// a container.
+/// The containers of a file: `{"containers": […]}`, each as ARM takes it in `properties.resource` of a
+/// container.
 ///
-/// The SDK reads the same JSON, but it accepts a misspelt key in silence and the container is
-/// then not what was meant, so the text is checked strictly here. Beyond the keys, three things
-/// are asked for: version 2 of the partition key written out, no `conflictResolutionPolicy`
-/// (the SDK cannot read what ARM takes there), and no null in place of a key left out.
+/// The SDK reads the same JSON, but accepts a misspelt key in silence and then creates another
+/// container. So the text is checked strictly here. Besides the keys, three rules hold: version 2 of
+/// the partition key is written out; there is no `conflictResolutionPolicy` (the SDK cannot read ARM's
+/// form of it); and there is no null in place of an omitted key.
 #[derive(Clone, Debug)]
 pub struct ContainersFile {
     containers: Vec<ContainerProperties>,
@@ -63,7 +63,7 @@ impl ContainersFile {
         Self::parse(&text)
     }
 
-    /// The containers in the order of the file.
+    /// Returns the containers in the order of the file.
     pub fn containers(&self) -> &[ContainerProperties] {
         &self.containers
     }

@@ -1,8 +1,8 @@
-//! New containers with the number of physical partitions that the endpoint was asked for.
+//! New containers with the number of physical partitions that the endpoint has as an option.
 //!
-//! The emulator makes four for every container that comes over its REST API. Its internal hook
-//! takes a number, but no properties: a container is made by `Backend::create_container` and then
-//! replaced by itself with all properties.
+//! The emulator makes four for every container that comes over its REST API. Its internal hook takes a
+//! number, but no properties. So `Backend::create_container` makes a container, and then the container
+//! is replaced by itself with all properties.
 
 use azure_core::http::{
     Method, Request,
@@ -20,8 +20,8 @@ use super::{
 
 const THROUGHPUT: HeaderName = HeaderName::from_static("x-ms-offer-throughput");
 
-/// Makes the container of `request`. Whatever is wrong with the request is left for the backend
-/// to refuse. The caller makes sure that no other container is made meanwhile.
+/// Creates the container of `request`. The backend refuses a faulty request. The caller makes sure that
+/// no other container is created meanwhile.
 pub(super) async fn create_container(
     account: &Account,
     partitions: u32,
@@ -62,8 +62,8 @@ pub(super) async fn create_container(
     Ok(response)
 }
 
-/// The definition of a container; `None` when the request is malformed, or has unique keys: those can
-/// only be given at creation, so such a container has the backend's own number of partitions.
+/// Returns the definition of a container. Returns `None` for a malformed request and for unique keys,
+/// which can only be set at creation: such a container has the backend's own number of partitions.
 fn definition(request: &Request) -> Option<Value> {
     let definition: Value = serde_json::from_slice(&body_of(request)).ok()?;
     definition.get("uniqueKeyPolicy").is_none().then_some(definition)

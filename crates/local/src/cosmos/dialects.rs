@@ -1,13 +1,13 @@
-//! What some SDKs send and the service accepts, in the form that the emulator accepts.
+//! Requests of some SDKs that the service accepts, in the form that the emulator accepts.
 
 use azure_core::http::{Request, Url};
 
 use super::{
-    operation::{Operation, RequestKind},
+    operation::{RequestKind, StoreOperation},
     written::body_of,
 };
 
-/// The Python SDK ends its paths with a slash.
+/// Removes the slash with which the Python SDK ends its paths.
 pub(super) fn strip_trailing_slash(url: &mut Url) {
     let path = url.path().trim_end_matches('/');
     if path.len() < url.path().len() {
@@ -16,9 +16,9 @@ pub(super) fn strip_trailing_slash(url: &mut Url) {
     }
 }
 
-/// The JavaScript SDK sends a patch without condition as the bare array of its operations.
-pub(super) fn wrap_bare_patch(operation: &Operation, request: &mut Request) {
-    let is_patch = matches!(operation, Operation::Data { kind: RequestKind::Patch, .. });
+/// Wraps the bare array of operations that the JavaScript SDK sends as a patch without a condition.
+pub(super) fn wrap_bare_patch(operation: &StoreOperation, request: &mut Request) {
+    let is_patch = matches!(operation, StoreOperation::Data { kind: RequestKind::Patch, .. });
     if !is_patch {
         return;
     }

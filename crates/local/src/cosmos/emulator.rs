@@ -1,6 +1,6 @@
-//! The emulator that the Rust SDK's team tests the SDK with, as a [`Backend`].
+//! The emulator with which the team of the Rust SDK tests the SDK, as a [`Backend`].
 //!
-//! Its interface is internal to the SDK and changes without notice: this file is the only place of the
+//! Its interface is internal to the SDK and changes without notice. This file is the only one of the
 //! workspace that names its types.
 
 use std::{sync::Arc, time::Duration};
@@ -26,8 +26,8 @@ pub(super) struct Emulator {
 }
 
 impl Emulator {
-    /// Creates an account with these regions. Writes go to the first one, and from there to the
-    /// others at once or, while one is paused, into a queue that does not fill up.
+    /// Creates an account with these regions. Writes go to the first one, and from there to the others
+    /// at once. While a region is paused, they wait in a queue without a bound.
     pub(super) fn new(regions: &[Region]) -> Result<Self, CosmosError> {
         let replication =
             ReplicationConfig::immediate().with_max_buffered_replications(usize::MAX - 1);
@@ -72,13 +72,13 @@ impl Backend for Emulator {
     }
 
     fn partitions(&self, path: &ContainerPath) -> Vec<u32> {
-        // All partitions have all of no parents.
+        // The children of no parents are all partitions.
         self.store.child_partition_ids(&path.database, &path.container, &[])
     }
 
     fn split(&self, path: &ContainerPath, partition: u32, locked: Duration) {
         let ContainerPath { database, container } = path;
-        // By storage, or through the middle when there is only one logical partition.
+        // A split by storage, or in the middle if there is only one logical partition.
         let by_storage =
             self.store.split_partition_by_storage(database, container, partition, locked);
         if by_storage.is_err() {

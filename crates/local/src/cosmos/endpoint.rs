@@ -1,4 +1,4 @@
-//! The handle that others hold.
+//! The public handle of the endpoint.
 
 use std::{
     sync::{
@@ -15,24 +15,24 @@ use azure_data_cosmos::{
 use super::{
     Charges, ContainersFile, EndpointError, Fault, FrozenReplica, Hold, RequestKind, RunningServer,
     StoreRequest, WELL_KNOWN_KEY, account::REGION, in_process, provision, replicas, server,
-    store::Store,
+    store::EndpointStore,
 };
 use crate::chaos::Chaos;
 
-/// How the endpoint behaves.
+/// Options of the endpoint.
 #[derive(Clone, Debug)]
 pub struct EndpointOptions {
     /// Physical partitions of a new container, 1 to 1,000.
     pub partitions: u32,
-    /// How often items whose time to live is over are removed; `None` only when
-    /// [`CosmosEndpoint::expire_items`] is called.
+    /// The interval at which expired items are removed; with `None` only
+    /// [`CosmosEndpoint::expire_items`] removes them.
     pub expiry_interval: Option<Duration>,
     /// Keeps a list of all data-plane requests for [`CosmosEndpoint::requests`]. The list grows
     /// without bound, so this is for tests.
     pub keep_requests: bool,
-    /// Where the charges of requests come from.
+    /// Source of the charges of requests.
     pub charges: Charges,
-    /// Throttles, loses answers, reads from stale replicas and splits partitions by chance.
+    /// Throttles requests, loses answers, reads from stale replicas and splits partitions at random.
     pub chaos: Option<Chaos>,
 }
 
@@ -52,7 +52,7 @@ impl Default for EndpointOptions {
 /// lives as long as a handle, a server or a client's runtime does.
 #[derive(Clone, Debug)]
 pub struct CosmosEndpoint {
-    store: Arc<Store>,
+    store: Arc<EndpointStore>,
     expiry: Arc<ExpiryTask>,
 }
 
@@ -63,11 +63,11 @@ struct ExpiryTask {
 }
 
 impl CosmosEndpoint {
-    /// Makes an empty account in this process, without a socket.
+    /// Creates an empty account in this process, without a socket.
     ///
     /// # Errors
     ///
-    /// [`EndpointError::Option`] when an option is out of its range.
+    /// [`EndpointError::Option`] if an option is out of its range.
     pub fn in_process(options: EndpointOptions) -> Result<Self, EndpointError> {
         let EndpointOptions { partitions, expiry_interval, keep_requests, charges, chaos } =
             options;
@@ -76,7 +76,7 @@ impl CosmosEndpoint {
                 "a container has 1 to 1,000 physical partitions, not {partitions}"
             )));
         }
-        let store = Store::new(partitions, keep_requests, chaos, charges)
+        let store = EndpointStore::new(partitions, keep_requests, chaos, charges)
             .map_err(EndpointError::cosmos("the in-memory Cosmos DB account cannot be made"))?;
         Ok(Self {
             store: Arc::new(store),
@@ -87,7 +87,7 @@ impl CosmosEndpoint {
         })
     }
 
-    /// Serves HTTP/1.1 and HTTP/2 (with prior knowledge) on `127.0.0.1:port` until the answer is
+    /// Serves HTTP/1.1 and HTTP/2 (with prior knowledge) on `127.0.0.1:port` until the server is
     /// stopped or dropped; 0 picks a free port.
     ///
     /// # Errors
@@ -99,12 +99,12 @@ impl CosmosEndpoint {
         Ok(server)
     }
 
-    /// A runtime for `CosmosClient::builder().with_runtime(..)`: a client with it and with
+    /// Creates a runtime for `CosmosClient::builder().with_runtime(..)`. A client with it and with
     /// [`CosmosEndpoint::account`] reaches this account without a socket.
     ///
     /// # Errors
     ///
-    /// [`EndpointError::Cosmos`] when the SDK cannot make a runtime.
+    /// [`EndpointError::Cosmos`] if the SDK cannot create a runtime.
     pub async fn runtime(&self) -> Result<CosmosRuntime, EndpointError> {
         self.start_expiry();
         in_process::runtime(Arc::clone(&self.store)).await.map_err(EndpointError::cosmos(
@@ -112,7 +112,7 @@ impl CosmosEndpoint {
         ))
     }
 
-    /// The account's address and key, for clients that use [`CosmosEndpoint::runtime`].
+    /// Returns the account's address and key, for clients that use [`CosmosEndpoint::runtime`].
     pub fn account(&self) -> AccountReference {
         AccountReference::with_authentication_key(
             AccountEndpoint::from(self.store.base_url().clone()),
@@ -120,11 +120,11 @@ impl CosmosEndpoint {
         )
     }
 
-    /// A client of its own for this account, without a socket.
+    /// Creates a client for this account, without a socket.
     ///
     /// # Errors
     ///
-    /// [`EndpointError::Cosmos`] when the SDK cannot make a client.
+    /// [`EndpointError::Cosmos`] if the SDK cannot create a client.
     pub async fn client(&self) -> Result<CosmosClient, EndpointError> {
         let routing = RoutingStrategy::PreferredRegions(vec![REGION.into()]);
         CosmosClient::builder()
@@ -136,11 +136,11 @@ impl CosmosEndpoint {
             ))
     }
 
-    /// Makes the database and the containers, those that are not there.
+    /// Creates the database and the containers that do not exist yet.
     ///
     /// # Errors
     ///
-    /// As [`provision()`](super::provision()).
+    /// Those of [`provision()`](super::provision()).
     pub async fn provision(
         &self,
         database: &str,
@@ -149,62 +149,63 @@ impl CosmosEndpoint {
         provision::provision(&self.client().await?, database, containers).await
     }
 
-    /// Number of data-plane requests since the start: reads and writes of items, batches, pages
-    /// of queries and of the change feed. Metadata (account, containers, partition key ranges,
+    /// Returns the number of data-plane requests since the start: reads and writes of items, batches,
+    /// pages of queries and of the change feed. Metadata (account, containers, partition key ranges,
     /// query plans) and this endpoint's own requests do not count.
     pub fn request_count(&self) -> usize {
         self.store.requests.count()
     }
 
-    /// The data-plane requests since the start, oldest first; empty unless
+    /// Returns the data-plane requests since the start, oldest first; none unless
     /// [`EndpointOptions::keep_requests`] is set.
     pub fn requests(&self) -> Vec<StoreRequest> {
         self.requests_since(0)
     }
 
-    /// The data-plane requests since [`CosmosEndpoint::request_count`] was `mark`; empty unless
-    /// [`EndpointOptions::keep_requests`] is set.
-    pub fn requests_since(&self, mark: usize) -> Vec<StoreRequest> {
-        self.store.requests.since(mark)
+    /// Returns the data-plane requests after the first `n_before`, a number of
+    /// [`CosmosEndpoint::request_count`]; none unless [`EndpointOptions::keep_requests`] is set.
+    pub fn requests_since(&self, n_before: usize) -> Vec<StoreRequest> {
+        self.store.requests.since(n_before)
     }
 
-    /// The data-plane requests that are kept, which are then kept no longer; empty unless
-    /// [`EndpointOptions::keep_requests`] is set.
+    /// Takes the data-plane requests out of the list; none unless [`EndpointOptions::keep_requests`] is
+    /// set.
     pub fn take_requests(&self) -> Vec<StoreRequest> {
         self.store.requests.take()
     }
 
-    /// Lets the next `times` requests of a kind to a container meet a fault, for tests.
+    /// Makes the next `times` requests of a kind to a container fail with a fault, for tests.
     pub fn inject(&self, fault: Fault, kind: RequestKind, container: &str, times: usize) {
         self.store.faults.add(fault, kind, container, times);
     }
 
-    /// Holds the next request of a kind to a container back, for tests that let something happen in
-    /// the middle of an operation.
+    /// Holds back the next request of a kind to a container, for tests of interleavings.
     pub fn hold(&self, kind: RequestKind, container: &str) -> Hold {
         self.store.holds.add(kind, container)
     }
 
-    /// Freezes a container as it is now, for clients that do not know better: until the answer is
-    /// dropped, point reads and queries of it see this state. A request sees the newest state
-    /// when its session token names a newer write to that physical partition, so a client always
-    /// sees its own writes, or when it asks for the latest committed state. Writes act on the
-    /// newest state, with their preconditions, and so does the change feed.
+    /// Freezes the present state of a container for reads: until the returned value is dropped, point
+    /// reads and queries see this state.
+    ///
+    /// A request sees the newest state if its session token names a newer write to that physical
+    /// partition, so a client always sees its own writes. It also sees the newest state if it asks for
+    /// the latest committed state. Writes act on the newest state, with their preconditions, and so
+    /// does the change feed.
     ///
     /// # Panics
     ///
-    /// When a physical partition splits at this moment, as chaos may want.
+    /// If a physical partition splits at this moment, which chaos can cause.
     pub fn freeze_replica(&self, container: &str) -> FrozenReplica {
         replicas::freeze(&self.store.replicas, container)
     }
 
-    /// Removes the items whose time to live is over at `now`, and tells how many. A test gives a
-    /// time to come instead of waiting for it.
+    /// Removes the items whose time to live ends before `now`, and returns their number. A test passes
+    /// a later time instead of waiting for it.
     pub async fn expire_items(&self, now: SystemTime) -> usize {
         self.store.expire_items(now).await
     }
 
-    /// Starts the removal of items that are over, once. It ends with the account.
+    /// Starts the task that removes expired items, once. It ends with the account.
     fn start_expiry(&self) {
         let Some(interval) = self.expiry.interval else {
             return;

@@ -1,4 +1,4 @@
-//! What can go wrong around the endpoint, in sentences for the person at the terminal.
+//! Errors of the endpoint, in sentences for the person at the terminal.
 
 use std::io;
 
@@ -12,15 +12,15 @@ pub enum EndpointError {
          another port for the Cosmos DB endpoint (0 picks a free one)"
     )]
     PortInUse {
-        /// The port that was asked for.
+        /// The requested port.
         port: u16,
     },
     /// The port cannot be opened for another reason.
     #[error("cannot listen on 127.0.0.1:{port} for the Cosmos DB endpoint")]
     Listen {
-        /// The port that was asked for.
+        /// The requested port.
         port: u16,
-        /// What the operating system answered.
+        /// Error of the operating system.
         source: io::Error,
     },
     /// An option is out of its range.
@@ -29,29 +29,29 @@ pub enum EndpointError {
     /// The file of containers cannot be read.
     #[error("cannot read the containers file {path}")]
     ReadFile {
-        /// The path as it was given.
+        /// The path of the option.
         path: String,
-        /// What the operating system answered.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// The text of the containers file is not what the endpoint accepts.
+    /// The text of the containers file breaks a rule.
     #[error("containers file: {0}")]
     Containers(String),
-    /// A database or container exists, but is another one than asked for.
+    /// A database or container exists with other properties.
     #[error("{0}")]
     Exists(String),
     /// A request to Cosmos DB failed.
     #[error("{doing}")]
     Cosmos {
-        /// What was being done, as a sentence.
+        /// The failed operation, as a sentence.
         doing: String,
-        /// What the SDK reported.
+        /// Error of the SDK.
         source: azure_data_cosmos::CosmosError,
     },
 }
 
 impl EndpointError {
-    /// Wraps an error of the SDK with what was being done.
+    /// Adds the failed operation to an error of the SDK.
     pub(super) fn cosmos(
         doing: impl Into<String>,
     ) -> impl FnOnce(azure_data_cosmos::CosmosError) -> Self {

@@ -1,13 +1,13 @@
-//! Time to live: items that are over go away, by an ordinary delete on the emulator.
+//! Time to live: an ordinary delete on the emulator removes each expired item.
 //!
-//! Scanning containers for such items would cost hundreds of milliseconds a second with 100,000
-//! items. So the expiry learns from the writes as they pass: an item with a time to live gets an
-//! entry in a schedule, and a sweep looks only at the entries that are due. An entry is a hint:
-//! the sweep reads the item, and deletes it only when it is over and with the ETag that it read,
-//! so a write in between keeps the item.
+//! A scan of the containers for such items would cost hundreds of milliseconds a second with 100,000
+//! items. So the expiry learns from the writes as they pass: an item with a time to live gets an entry
+//! in a schedule, and a sweep looks only at the entries that are due. An entry is a hint: the sweep
+//! reads the item, and deletes it only if it has expired and with the ETag that it read. So a write in
+//! between keeps the item.
 //!
-//! The rules are the service's: an item's `ttl` counts only in a container that has `defaultTtl`;
-//! `-1` means never; the time runs from the last write, `_ts`, in whole seconds.
+//! The rules are the service's: an item's `ttl` counts only in a container that has `defaultTtl`; `-1`
+//! means never; the time runs from the last write, `_ts`, in whole seconds.
 //! Source: <https://learn.microsoft.com/azure/cosmos-db/time-to-live>.
 
 use std::{
@@ -28,18 +28,18 @@ use super::{
     account::Account,
     operation::{ContainerPath, PARTITION_KEY, RequestKind},
     replicas::Replicas,
-    written::{Ttl, Written, body_of, lifetime, written_items},
+    written::{Ttl, WrittenItem, body_of, lifetime, written_items},
 };
 
-/// The schedule of the items that will be over.
+/// The schedule of the items that will expire.
 #[derive(Debug, Default)]
 pub(super) struct Expiry {
-    schedule: Mutex<Schedule>,
+    schedule: Mutex<ExpirySchedule>,
 }
 
 /// One entry for each item, in two orders: by time and by item.
 #[derive(Debug, Default)]
-struct Schedule {
+struct ExpirySchedule {
     /// `defaultTtl` of the containers that have one.
     containers: HashMap<ContainerPath, i64>,
     by_time: BTreeSet<(u64, ItemKey)>,
@@ -59,11 +59,11 @@ impl Expiry {
     pub(super) fn container_written(&self, database: &str, request: &Request) {
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
-        struct Container {
+        struct ContainerTtl {
             id: String,
             default_ttl: Option<i64>,
         }
-        let Ok(container) = serde_json::from_slice::<Container>(&body_of(request)) else {
+        let Ok(container) = serde_json::from_slice::<ContainerTtl>(&body_of(request)) else {
             return;
         };
         let path = ContainerPath { database: database.to_owned(), container: container.id };
@@ -74,7 +74,7 @@ impl Expiry {
         };
     }
 
-    /// Drops all that is known of the containers that are gone.
+    /// Drops the schedules of the containers that were deleted.
     pub(super) fn forget(&self, gone: impl Fn(&ContainerPath) -> bool) {
         let mut schedule = self.schedule();
         schedule.containers.retain(|container, _| !gone(container));
@@ -82,7 +82,7 @@ impl Expiry {
         schedule.by_time.retain(|(_, item)| !gone(&item.container));
     }
 
-    /// Learns from a write that is about to happen. A write that fails leaves an entry that
+    /// Adds an entry for each item of a write that is about to happen. The entry of a write that fails
     /// does no harm.
     pub(super) fn learn(
         &self,
@@ -99,7 +99,7 @@ impl Expiry {
             return;
         };
         let now = now.duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_secs());
-        for Written { id, ttl } in written_items(kind, item, request) {
+        for WrittenItem { id, ttl } in written_items(kind, item, request) {
             let lifetime = match ttl {
                 Ttl::Property(ttl) => lifetime(ttl.as_ref(), default_ttl),
                 Ttl::Unknown => Some(0),
@@ -115,18 +115,18 @@ impl Expiry {
         }
     }
 
-    /// Deletes what is over at `now` (seconds since 1970), and tells how many items that were.
+    /// Deletes the items that have expired at `now` (seconds since 1970), and returns their number.
     pub(super) async fn sweep(&self, account: &Account, replicas: &Replicas, now: u64) -> usize {
         let due = self.schedule().take_due(now);
         let mut deleted = 0;
         for item in due {
-            // The emulator answers without waiting, so many deletes would keep others out.
+            // The emulator answers without waiting, so many deletes would starve other tasks.
             tokio::task::yield_now().await;
             match self.expire(account, replicas, &item, now).await {
                 Ok(true) => deleted += 1,
                 Ok(false) => {}
                 Err(error) => {
-                    tracing::warn!(%error, "an item that is over could not be deleted; the next sweep tries again");
+                    tracing::warn!(%error, "an expired item could not be deleted; the next sweep retries it");
                     self.schedule().put(item, now);
                 }
             }
@@ -134,7 +134,7 @@ impl Expiry {
         deleted
     }
 
-    /// Deletes one item if it is over, and otherwise puts it back for its time.
+    /// Deletes an item if it has expired, and otherwise schedules it for its time.
     async fn expire(
         &self,
         account: &Account,
@@ -176,12 +176,12 @@ impl Expiry {
         Ok(account.send(&delete).await?.status == 204)
     }
 
-    fn schedule(&self) -> MutexGuard<'_, Schedule> {
+    fn schedule(&self) -> MutexGuard<'_, ExpirySchedule> {
         self.schedule.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Schedule {
+impl ExpirySchedule {
     fn put(&mut self, item: ItemKey, over_at: u64) {
         if let Some(before) = self.by_item.insert(item.clone(), over_at) {
             self.by_time.remove(&(before, item.clone()));

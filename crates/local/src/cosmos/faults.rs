@@ -1,4 +1,4 @@
-//! Faults: what the service does now and then, because a test asks for it, or by chance.
+//! Faults of the service, requested by a test or drawn at random.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -8,70 +8,70 @@ use azure_core::{
 };
 
 use super::{backend::Response, operation::RequestKind};
-use crate::chaos::{Chaos, Kind, Random};
+use crate::chaos::{Chaos, ChaosKind, Random};
 
-/// What goes wrong with a data-plane request.
+/// A fault of a data-plane request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// The request is not carried out and answered with this status: 429 (throttled), 449 (a
-    /// concurrent write), 503 (unavailable).
+    /// The request is not carried out and answered with this status: 429 (throttled), 449 (a concurrent
+    /// write), 503 (unavailable).
     Refused(u16),
     /// As [`Fault::Refused`], with a status and a sub-status: 403 and 1014 (a logical partition is
     /// full), 404 and 1002 or 1003 (the session or the container is not available here).
     RefusedWith(u16, u16),
-    /// The request is carried out, and answered with 408 as if it had timed out: who sent it
-    /// cannot know.
+    /// The request is carried out, and answered with 408 as if it had timed out: the client cannot
+    /// know.
     AnswerLost,
 }
 
-/// The faults that are still to come, and where more come from.
+/// The pending faults, and the source of random ones.
 #[derive(Debug)]
 pub(super) struct Faults {
     pending: Mutex<Vec<Pending>>,
     chaos: Option<Chaos>,
 }
 
-/// A fault that a request meets.
+/// The fault of one request.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Met {
+pub(super) struct RequestFault {
     pub(super) fault: Fault,
     retry_after_ms: u64,
 }
 
 #[derive(Debug)]
 struct Pending {
-    met: Met,
+    met: RequestFault,
     kind: RequestKind,
     container: String,
     times: usize,
     by_chance: bool,
 }
 
-/// How long the store asks to wait when it throttles by chance, at most, in milliseconds.
-const MOST_RETRY_AFTER_MS: u64 = 40;
-/// One in so many throttled requests begins a burst: the SDK gives up on the longest of them.
-const BURSTS: f64 = 0.05;
-/// How many requests of one kind to one container a burst throttles, at most.
-const LONGEST_BURST: usize = 40;
+/// The longest wait, in milliseconds, that the store asks for when it throttles at random.
+const MAX_RETRY_AFTER_MS: u64 = 40;
+/// The share of throttled requests that begin a burst. The SDK gives up on the longest bursts.
+const BURST_PROBABILITY: f64 = 0.05;
+/// The number of requests of one kind to one container that a burst throttles at most.
+const MAX_BURST_REQUESTS: usize = 40;
 
 impl Faults {
     pub(super) fn new(chaos: Option<Chaos>) -> Self {
         Self { pending: Mutex::default(), chaos }
     }
 
-    /// Lets requests meet a fault that a test asks for.
+    /// Adds a fault for the next `times` requests, for a test.
     pub(super) fn add(&self, fault: Fault, kind: RequestKind, container: &str, times: usize) {
-        let met = Met { fault, retry_after_ms: 1 };
+        let met = RequestFault { fault, retry_after_ms: 1 };
         let container = container.to_owned();
         self.push(Pending { met, kind, container, times, by_chance: false });
     }
 
-    /// The fault that this request meets, if any.
-    pub(super) fn take(&self, kind: RequestKind, container: &str) -> Option<Met> {
+    /// Returns the fault of this request, if it has one.
+    pub(super) fn take(&self, kind: RequestKind, container: &str) -> Option<RequestFault> {
         self.asked_for(kind, container).or_else(|| self.by_chance(kind, container))
     }
 
-    fn asked_for(&self, kind: RequestKind, container: &str) -> Option<Met> {
+    fn asked_for(&self, kind: RequestKind, container: &str) -> Option<RequestFault> {
         let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
         if self.chaos.as_ref().is_some_and(Chaos::is_stopped) {
             pending.retain(|one| !one.by_chance);
@@ -87,14 +87,14 @@ impl Faults {
         Some(met)
     }
 
-    fn by_chance(&self, kind: RequestKind, container: &str) -> Option<Met> {
+    fn by_chance(&self, kind: RequestKind, container: &str) -> Option<RequestFault> {
         let chaos = self.chaos.as_ref()?;
-        if let Some(mut random) = chaos.roll(Kind::Throttle) {
+        if let Some(mut random) = chaos.roll(ChaosKind::Throttle) {
             return Some(self.throttle(chaos, &mut random, kind, container));
         }
-        if kind.is_write() && chaos.roll(Kind::LostAnswer).is_some() {
-            chaos.note(Kind::LostAnswer, format_args!("{kind:?} in {container}"));
-            return Some(Met { fault: Fault::AnswerLost, retry_after_ms: 1 });
+        if kind.is_write() && chaos.roll(ChaosKind::LostAnswer).is_some() {
+            chaos.note(ChaosKind::LostAnswer, format_args!("{kind:?} in {container}"));
+            return Some(RequestFault { fault: Fault::AnswerLost, retry_after_ms: 1 });
         }
         None
     }
@@ -105,12 +105,13 @@ impl Faults {
         random: &mut Random,
         kind: RequestKind,
         container: &str,
-    ) -> Met {
-        let retry_after_ms = 1 + random.below(MOST_RETRY_AFTER_MS);
-        let met = Met { fault: Fault::Refused(429), retry_after_ms };
-        let more = if random.chance(BURSTS) { random.index(LONGEST_BURST) } else { 0 };
+    ) -> RequestFault {
+        let retry_after_ms = 1 + random.below(MAX_RETRY_AFTER_MS);
+        let met = RequestFault { fault: Fault::Refused(429), retry_after_ms };
+        let more =
+            if random.chance(BURST_PROBABILITY) { random.index(MAX_BURST_REQUESTS) } else { 0 };
         chaos.note(
-            Kind::Throttle,
+            ChaosKind::Throttle,
             format_args!(
                 "{kind:?} in {container}, and {more} more; retry after {retry_after_ms} ms"
             ),
@@ -127,8 +128,8 @@ impl Faults {
     }
 }
 
-impl Met {
-    /// The answer to a request that failed.
+impl RequestFault {
+    /// Returns the answer to a request that failed.
     pub(super) fn answer(self) -> Response {
         let (status, sub_status) = match self.fault {
             Fault::Refused(status) => (status, None),

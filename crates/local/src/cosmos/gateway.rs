@@ -1,4 +1,4 @@
-//! From an HTTP request to the store's and back.
+//! Conversion of an HTTP request into a request to the store, and of its answer.
 
 use std::{panic::AssertUnwindSafe, sync::Arc};
 
@@ -14,25 +14,25 @@ use bytes::{Bytes, BytesMut};
 use futures::FutureExt;
 use http_body_util::BodyExt;
 
-use super::{authorization, backend::Response as StoreResponse, store::Store};
+use super::{authorization, backend::Response as StoreResponse, store::EndpointStore};
 
 /// The largest body that is accepted, in bytes: an item or a batch has at most 2 MB
 /// (<https://learn.microsoft.com/azure/cosmos-db/concepts-limits#per-item-limits>), and the
 /// store refuses those above that itself.
 const MAX_BODY_BYTES: usize = 4 * 1024 * 1024;
 
-/// What is read of a larger body before the answer, in bytes: a client that is still sending
+/// The number of bytes of a larger body that are read before the answer: a client that is still sending
 /// would otherwise see a reset connection in place of the 413.
 const MAX_DISCARDED_BYTES: usize = 64 * 1024 * 1024;
 
 #[derive(Clone)]
 struct Gateway {
-    store: Arc<Store>,
-    /// The address that clients are told to use, with a trailing slash.
+    store: Arc<EndpointStore>,
+    /// The address that the account tells clients, with a trailing slash.
     advertised: Arc<str>,
 }
 
-pub(super) fn router(store: Arc<Store>, advertised: String) -> Router {
+pub(super) fn router(store: Arc<EndpointStore>, advertised: String) -> Router {
     Router::new().fallback(answer).with_state(Gateway { store, advertised: advertised.into() })
 }
 
@@ -92,7 +92,7 @@ impl Gateway {
         Ok(core)
     }
 
-    /// The account's properties, with the address of this server in place of the store's own.
+    /// Replaces the store's address in the account's properties by that of this server.
     fn account(&self, mut response: StoreResponse) -> Response {
         let text = String::from_utf8_lossy(&response.body)
             .replace(self.store.base_url().as_str(), &self.advertised);
@@ -145,7 +145,7 @@ fn into_http(response: StoreResponse) -> Response {
     http
 }
 
-/// An error in the shape of the service.
+/// Returns an error in the form of the service.
 fn refuse(status: StatusCode, code: &str, message: &str) -> Response {
     let body = serde_json::json!({ "code": code, "message": message });
     let headers = [(header::CONTENT_TYPE, "application/json")];

@@ -1,4 +1,4 @@
-//! Requests that a test holds back, to let something happen in the middle of an operation.
+//! Requests that a test holds back, so that something else happens in the middle of an operation.
 
 use std::{
     sync::{Mutex, PoisonError},
@@ -9,35 +9,34 @@ use tokio::{sync::oneshot, time::timeout};
 
 use super::operation::RequestKind;
 
-/// How long a request may take to arrive; on a busy machine a command takes seconds.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// The longest wait for a request. On a loaded machine a command takes seconds.
+const MAX_ARRIVAL_WAIT: Duration = Duration::from_secs(30);
 
-/// A request that is held back on its way to the store, from when it arrives until this is
-/// released or dropped.
+/// A request that is held back on its way to the store, until this value is released or dropped.
 #[derive(Debug)]
 pub struct Hold {
     arrived: oneshot::Receiver<()>,
-    /// Dropping it lets the request go on.
+    /// Its drop releases the request.
     _released: oneshot::Sender<()>,
 }
 
 impl Hold {
-    /// Waits until the request is there.
+    /// Waits until the request arrives.
     ///
     /// # Panics
     ///
-    /// When none comes within 30 seconds: a test that waits in vain is to fail and not to hang.
+    /// If no request arrives within 30 seconds, so that the test fails instead of hanging.
     pub async fn arrived(&mut self) {
-        // An error within means that the account is gone, and with it whoever waits.
-        let waited = timeout(PATIENCE, &mut self.arrived).await;
-        assert!(waited.is_ok(), "the request that was to be held back has not come");
+        // An inner error means that the account was dropped, and all requests with it.
+        let waited = timeout(MAX_ARRIVAL_WAIT, &mut self.arrived).await;
+        assert!(waited.is_ok(), "no request arrived that could be held back");
     }
 
-    /// Lets the request go on.
+    /// Releases the request.
     pub fn release(self) {}
 }
 
-/// The requests that are to be held back.
+/// The pending holds.
 #[derive(Debug, Default)]
 pub(super) struct Holds(Mutex<Vec<Pending>>);
 
@@ -50,7 +49,7 @@ struct Pending {
 }
 
 impl Holds {
-    /// Holds the next request of a kind to a container back.
+    /// Holds back the next request of a kind to a container.
     pub(super) fn add(&self, kind: RequestKind, container: &str) -> Hold {
         let (arrive, arrived) = oneshot::channel();
         let (release, released) = oneshot::channel();
@@ -60,7 +59,7 @@ impl Holds {
         Hold { arrived, _released: release }
     }
 
-    /// Waits if this request is to be held back.
+    /// Waits while this request is held back.
     pub(super) async fn wait(&self, kind: RequestKind, container: &str) {
         if let Some(Pending { arrived, released, .. }) = self.take(kind, container) {
             let _ = arrived.send(());

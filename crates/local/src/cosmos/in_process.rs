@@ -15,19 +15,19 @@ use azure_data_cosmos_driver::{
     },
 };
 
-use super::store::Store;
+use super::store::EndpointStore;
 
-/// A runtime for `CosmosClient::builder().with_runtime(..)` that ends in `store`.
-pub(super) async fn runtime(store: Arc<Store>) -> Result<CosmosRuntime, CosmosError> {
+/// Creates a runtime for `CosmosClient::builder().with_runtime(..)` that sends its requests to `store`.
+pub(super) async fn runtime(store: Arc<EndpointStore>) -> Result<CosmosRuntime, CosmosError> {
     let driver = CosmosDriverRuntimeBuilder::new()
         .with_mock_http_client_factory(Arc::new(Transport { store }));
     CosmosRuntimeBuilder::from(driver).build().await
 }
 
-/// Both the factory that the SDK asks for and the one client that it makes.
+/// The factory that the SDK asks for, and the one client that it makes.
 #[derive(Clone, Debug)]
 struct Transport {
-    store: Arc<Store>,
+    store: Arc<EndpointStore>,
 }
 
 impl HttpClientFactory for Transport {

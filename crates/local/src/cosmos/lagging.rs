@@ -1,8 +1,8 @@
-//! Replicas that lag by chance.
+//! Replicas that lag at random.
 //!
-//! Each has the state of a moment that is up to so long ago, and then that of another moment. The
-//! shortest lags matter most: a client that writes often has tokens of just now, and only a state
-//! between its last write and another client's is one that it may see.
+//! Each replica shows the state of a past moment for a while, and then that of another moment. The
+//! shortest lags matter most: a client that writes often has recent session tokens, so it can see only
+//! a state between its last write and another client's.
 
 use std::{
     sync::{
@@ -15,18 +15,18 @@ use std::{
 use azure_core::http::Url;
 
 use super::backend::{Backend, Region};
-use crate::chaos::{Chaos, Kind, Random};
+use crate::chaos::{Chaos, ChaosKind, Random};
 
-/// How far each of the replicas is behind, at most, in milliseconds.
-const MOST_BEHIND_MS: [u64; 4] = [20, 100, 500, 2_000];
+/// The lag of each replica at most, in milliseconds.
+const MAX_LAG_MS: [u64; 4] = [20, 100, 500, 2_000];
 
-/// The replicas that lag by chance.
+/// The replicas that lag at random.
 #[derive(Debug)]
 pub(super) struct Lagging {
     chaos: Chaos,
     replicas: Vec<Lag>,
     moments: Mutex<Moments>,
-    /// How many splits of partitions are under way: a split begins with what one region knows.
+    /// The number of splits under way: a split begins with the data of one region.
     caught_up: AtomicUsize,
 }
 
@@ -39,22 +39,22 @@ struct Lag {
 #[derive(Debug)]
 struct Moments {
     random: Random,
-    /// For each replica the moment that it shows, and until when it does.
+    /// For each replica the moment that it shows, and the end of that state.
     of: Vec<(Instant, Instant)>,
 }
 
 impl Lagging {
-    /// The replicas of an account with this address, when chaos asks for any.
-    pub(super) fn of(chaos: Option<&Chaos>, base_url: &Url) -> Option<Self> {
-        let chaos = chaos.filter(|chaos| chaos.spec().probability(Kind::Stale) > 0.0)?.clone();
+    /// Creates the replicas of an account with this address, if chaos asks for stale reads.
+    pub(super) fn from_chaos(chaos: Option<&Chaos>, base_url: &Url) -> Option<Self> {
+        let chaos = chaos.filter(|chaos| chaos.spec().probability(ChaosKind::Stale) > 0.0)?.clone();
         let lag = |(number, most_ms)| {
             let replica = Region::replica(&format!("Replica {number}"), base_url)?;
             Some(Lag { replica, most_ms })
         };
-        let replicas: Vec<_> = MOST_BEHIND_MS.into_iter().enumerate().filter_map(lag).collect();
+        let replicas: Vec<_> = MAX_LAG_MS.into_iter().enumerate().filter_map(lag).collect();
         let now = Instant::now();
         let moments =
-            Moments { random: chaos.fork(Kind::Stale), of: vec![(now, now); replicas.len()] };
+            Moments { random: chaos.fork(ChaosKind::Stale), of: vec![(now, now); replicas.len()] };
         let moments = Mutex::new(moments);
         Some(Self { chaos, replicas, moments, caught_up: AtomicUsize::new(0) })
     }
@@ -63,12 +63,12 @@ impl Lagging {
         &self.chaos
     }
 
-    /// All of them.
+    /// Returns all replicas.
     pub(super) fn replicas(&self) -> impl Iterator<Item = &Region> {
         self.replicas.iter().map(|lag| &lag.replica)
     }
 
-    /// Whether a replica is to show another moment.
+    /// Returns true if a replica is due to show another moment.
     pub(super) fn is_due(&self) -> bool {
         let now = Instant::now();
         !self.chaos.is_stopped()
@@ -76,7 +76,7 @@ impl Lagging {
             && self.moments().of.iter().any(|(_, until)| *until <= now)
     }
 
-    /// Lets each replica that is due show the present moment. The caller keeps writes out.
+    /// Lets each replica that is due show the present moment. The caller holds back writes.
     pub(super) fn refresh(&self, backend: &dyn Backend) {
         if self.caught_up.load(Ordering::SeqCst) > 0 {
             return;
@@ -93,9 +93,11 @@ impl Lagging {
         }
     }
 
-    /// The replicas that a read sees, when chaos wants it to: the one that is most behind first.
+    /// Returns the replicas that a read may see, if chaos decides so: the one with the longest lag
+    /// first.
     pub(super) fn roll(&self) -> Vec<Region> {
-        if self.caught_up.load(Ordering::SeqCst) > 0 || self.chaos.roll(Kind::Stale).is_none() {
+        if self.caught_up.load(Ordering::SeqCst) > 0 || self.chaos.roll(ChaosKind::Stale).is_none()
+        {
             return Vec::new();
         }
         let moments = self.moments();
@@ -105,7 +107,7 @@ impl Lagging {
         order.into_iter().map(|(_, replica)| replica.clone()).collect()
     }
 
-    /// Lets all replicas have all writes, also those to come. The caller keeps writes out.
+    /// Delivers all writes to all replicas, also those to come. The caller holds back writes.
     pub(super) fn catch_up(&self, backend: &dyn Backend) {
         self.caught_up.fetch_add(1, Ordering::SeqCst);
         for replica in self.replicas() {

@@ -22,7 +22,7 @@
 //! # Both ways in behave the same
 //!
 //! A request from a socket ([`CosmosEndpoint::serve`]) and one from a client in the process
-//! ([`CosmosEndpoint::runtime`]) meet at one point, `Store::execute`. What this module adds to
+//! ([`CosmosEndpoint::runtime`]) meet at one point, `EndpointStore::execute`. What this module adds to
 //! the emulator sits below that point: physical partitions of new containers, time to live, the
 //! count of requests, their charges. Only what belongs to a socket is left to the server: the signature of a
 //! request, the bound of a body, the advertised address.

@@ -1,4 +1,4 @@
-//! What a request asks for, read from its method, path and headers.
+//! The operation of a request, read from its method, path and headers.
 //!
 //! The routes are those of the REST API:
 //! <https://learn.microsoft.com/rest/api/cosmos-db/resource-uri-syntax-for-rest>.
@@ -16,7 +16,7 @@ pub(super) const PARTITION_KEY: HeaderName =
     HeaderName::from_static("x-ms-documentdb-partitionkey");
 pub(super) const PRIORITY_LEVEL: HeaderName = HeaderName::from_static("x-ms-cosmos-priority-level");
 
-/// The kind of a data-plane request: what a request-unit bill is made of.
+/// The kind of a data-plane request, by which a bill of request units is split.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum RequestKind {
@@ -43,14 +43,14 @@ pub enum RequestKind {
 }
 
 impl RequestKind {
-    /// Whether it changes items.
+    /// Returns true for a kind that changes items.
     pub(super) fn is_write(self) -> bool {
         use RequestKind::{Batch, Create, Delete, Patch, Replace, Upsert};
         matches!(self, Create | Upsert | Replace | Patch | Delete | Batch)
     }
 }
 
-/// A container, by names as they are after percent-decoding.
+/// The path of a container, with decoded names.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct ContainerPath {
     pub(super) database: String,
@@ -58,27 +58,27 @@ pub(super) struct ContainerPath {
 }
 
 impl ContainerPath {
-    /// The segments of the path of an item in this container.
+    /// Returns the segments of the path of an item in this container.
     pub(super) fn item<'a>(&'a self, id: &'a str) -> [&'a str; 6] {
         ["dbs", &self.database, "colls", &self.container, "docs", id]
     }
 }
 
-/// What a request asks for, as far as this module treats it differently.
+/// The operation of a request, as far as this module treats operations differently.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Operation {
+pub(super) enum StoreOperation {
     Data {
         kind: RequestKind,
         container: ContainerPath,
         item: Option<String>,
     },
     Containers(ContainersChange),
-    /// Metadata that the emulator answers alone: the account, reads of databases and
-    /// containers, partition key ranges, query plans, offers; and what it refuses.
+    /// Metadata that the emulator answers alone: the account, reads of databases and containers,
+    /// partition key ranges, query plans, offers; also all that it refuses.
     Metadata,
 }
 
-/// A change of what containers there are, or of one's properties.
+/// A change of the set of containers, or of the properties of one.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum ContainersChange {
     Create { database: String },
@@ -87,8 +87,8 @@ pub(super) enum ContainersChange {
     DeleteDatabase { database: String },
 }
 
-impl Operation {
-    pub(super) fn of(request: &Request) -> Self {
+impl StoreOperation {
+    pub(super) fn from_request(request: &Request) -> Self {
         let segments: Vec<String> = request
             .url()
             .path()
@@ -151,7 +151,7 @@ fn data_kind(method: Method, names_an_item: bool, request: &Request) -> Option<R
     Some(kind)
 }
 
-/// Whether a request is for one logical partition.
+/// Returns true if a request is for one logical partition.
 pub(super) fn names_partition_key(request: &Request) -> bool {
     request.headers().get_optional_str(&PARTITION_KEY).is_some_and(|key| key != "[]")
 }

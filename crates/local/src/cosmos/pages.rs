@@ -15,8 +15,8 @@ use super::{
     slices::{self, MAX_ITEM_COUNT},
 };
 
-/// The most bytes of items on a page, but for an item that is larger on its own.
-pub(super) const MOST_BYTES: usize = 4 * 1024 * 1024;
+/// The bytes of the items on a page at most, unless one item is larger.
+pub(super) const MAX_PAGE_BYTES: usize = 4 * 1024 * 1024;
 
 /// Answers a page of a query or of all items.
 pub(super) async fn page(
@@ -29,7 +29,7 @@ pub(super) async fn page(
     let Some(fitting) = fitting(&response) else {
         return Ok(response);
     };
-    // The emulator makes the continuation, so it has to end the page itself.
+    // The emulator makes the continuation, so the emulator has to end the page.
     let mut shorter = Request::new(request.url().clone(), request.method());
     *shorter.headers_mut() = request.headers().clone();
     shorter.set_body(request.body().clone());
@@ -49,9 +49,9 @@ async fn read(
     }
 }
 
-/// How many items of a page fit on it; `None` when all do.
+/// Returns the number of items that fit on the page; `None` if all do.
 fn fitting(response: &Response) -> Option<usize> {
-    if response.status != 200 || response.body.len() <= MOST_BYTES {
+    if response.status != 200 || response.body.len() <= MAX_PAGE_BYTES {
         return None;
     }
     let sizes = sizes(&response.body)?;
@@ -59,17 +59,17 @@ fn fitting(response: &Response) -> Option<usize> {
     (fitting < sizes.len()).then_some(fitting)
 }
 
-/// How many of the items of these sizes fit on a page: one does in any case.
+/// Counts the items of these sizes that fit on a page: at least one does.
 fn count_fitting(sizes: &[usize]) -> usize {
     let mut bytes = 0;
     let fits = |size: &&usize| {
         bytes += **size;
-        bytes <= MOST_BYTES
+        bytes <= MAX_PAGE_BYTES
     };
     sizes.iter().take_while(fits).count().max(1)
 }
 
-/// The sizes of the items of a page as text, whatever form it has.
+/// Returns the sizes of the items of a page as text, for both forms of the body.
 fn sizes(body: &[u8]) -> Option<Vec<usize>> {
     #[derive(Deserialize)]
     struct Page<'a> {
@@ -87,13 +87,13 @@ fn sizes(body: &[u8]) -> Option<Vec<usize>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{MOST_BYTES, count_fitting};
+    use super::{MAX_PAGE_BYTES, count_fitting};
 
     #[test]
     fn a_page_has_as_much_as_fits_and_one_item_at_least() {
-        assert_eq!(count_fitting(&[MOST_BYTES, 1]), 1);
-        assert_eq!(count_fitting(&[MOST_BYTES + 1, 1]), 1);
-        assert_eq!(count_fitting(&[MOST_BYTES - 1, 1, 1]), 2);
-        assert_eq!(count_fitting(&[1, MOST_BYTES]), 1);
+        assert_eq!(count_fitting(&[MAX_PAGE_BYTES, 1]), 1);
+        assert_eq!(count_fitting(&[MAX_PAGE_BYTES + 1, 1]), 1);
+        assert_eq!(count_fitting(&[MAX_PAGE_BYTES - 1, 1, 1]), 2);
+        assert_eq!(count_fitting(&[1, MAX_PAGE_BYTES]), 1);
     }
 }

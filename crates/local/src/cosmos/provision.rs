@@ -1,4 +1,4 @@
-//! Databases and containers, through the control plane of any endpoint that takes a key.
+//! Databases and containers, created through the control plane of any endpoint that accepts a key.
 
 use azure_data_cosmos::{CosmosClient, CosmosError, DatabaseClient, models::ContainerProperties};
 
@@ -6,15 +6,15 @@ use super::{ContainersFile, EndpointError};
 
 const CONFLICT: u16 = 409;
 
-/// Makes the database and the containers, those that are not there. What is there is kept, and
-/// checked for its partition key only.
+/// Creates the database and the containers that do not exist yet. An existing container is kept, and
+/// only its partition key is checked.
 ///
-/// In Azure, Bicep makes them instead: with Microsoft Entra ID the data plane cannot.
+/// In Azure, Bicep creates them instead: with Microsoft Entra ID the data plane cannot.
 ///
 /// # Errors
 ///
-/// [`EndpointError::Exists`] when a container is there with another partition key, and
-/// [`EndpointError::Cosmos`] when a request fails.
+/// [`EndpointError::Exists`] if a container exists with another partition key, and
+/// [`EndpointError::Cosmos`] if a request fails.
 pub async fn provision(
     client: &CosmosClient,
     database: &str,
@@ -48,7 +48,7 @@ async fn provision_container(
         Err(_) => {}
     }
 
-    let cannot_read = format!("the container '{id}' is there but cannot be read");
+    let cannot_read = format!("the container '{id}' exists but cannot be read");
     let found = async {
         let client = database.container_client(id.clone(), None).await?;
         client.read(None).await?.into_model()

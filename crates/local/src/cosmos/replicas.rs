@@ -1,14 +1,14 @@
-//! Replicas that are behind: reads that see the state of some time ago.
+//! Replicas that lag: reads that see a past state.
 //!
-//! Azure keeps several replicas of a physical partition. With Session consistency a read asks one
-//! of them, and accepts what it has unless the request's session token names a newer write of that
-//! partition. A client knows only the tokens of its own requests, so it may miss what another
-//! client has just written. Source: <https://learn.microsoft.com/azure/cosmos-db/consistency-levels>.
+//! Azure keeps several replicas of a physical partition. With Session consistency a read asks one of
+//! them, and accepts its state unless the request's session token names a newer write of that
+//! partition. A client knows only the tokens of its own requests, so it can miss the last write of
+//! another client. Source: <https://learn.microsoft.com/azure/cosmos-db/consistency-levels>.
 //!
-//! Here a replica is a second region of the backend, which the account does not show. The writes
-//! go to it in their order, and stay in its queue while it is paused. A read is sent to it first;
-//! where its session token asks for more, the backend refuses it with 404 and sub-status 1002,
-//! and the newest state answers. Writes, their preconditions, and the change feed know no replica.
+//! Here a replica is a second region of the backend, which the account does not show. Writes go to it
+//! in their order, and wait in its queue while it is paused. A read is sent to it first. If the session
+//! token asks for more, the backend refuses the read with 404 and sub-status 1002, and the newest state
+//! answers. Writes, their preconditions, and the change feed use no replica.
 
 use std::{
     sync::{
@@ -35,11 +35,11 @@ const CONSISTENCY_LEVEL: HeaderName = HeaderName::from_static("x-ms-consistency-
 const SESSION_TOKEN: HeaderName = HeaderName::from_static("x-ms-session-token");
 const SUB_STATUS: HeaderName = HeaderName::from_static("x-ms-substatus");
 
-/// The number of the region that clients know, in session tokens.
+/// The number of the one region in session tokens.
 const REGION_ID: u64 = 0;
 
-/// How long a freeze waits for the writes under way: they do not wait for anything.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// The longest wait of a freeze for the writes under way, which never wait themselves.
+const MAX_FREEZE_WAIT: Duration = Duration::from_secs(5);
 
 /// The replicas of an account.
 #[derive(Debug)]
@@ -48,7 +48,7 @@ pub(super) struct Replicas {
     frozen: Mutex<Vec<Frozen>>,
     n_frozen: AtomicUsize,
     lagging: Option<Arc<Lagging>>,
-    /// Shared by the writes, so that no replica shows half of a batch.
+    /// Writes share it, so that no replica shows half of a batch.
     writes: RwLock<()>,
 }
 
@@ -58,7 +58,7 @@ struct Frozen {
     replica: Region,
 }
 
-/// A replica of one container that gets no more writes, until this is dropped.
+/// A replica of one container that gets no writes until this value is dropped.
 #[derive(Debug)]
 pub struct FrozenReplica {
     replicas: Arc<Replicas>,
@@ -72,7 +72,7 @@ impl Drop for FrozenReplica {
 }
 
 impl Region {
-    /// A replica of the account with this address.
+    /// Creates a replica of the account with this address.
     pub(super) fn replica(name: &str, base_url: &Url) -> Option<Self> {
         let mut url = base_url.clone();
         let host = format!("{}.localhost", name.replace(' ', "-").to_lowercase());
@@ -80,7 +80,7 @@ impl Region {
         Some(Self { name: name.to_owned(), url })
     }
 
-    /// The request, addressed to this region.
+    /// Returns the request, addressed to this region.
     pub(super) fn request(&self, request: &Request) -> Request {
         let mut url = self.url.clone();
         url.set_path(request.url().path());
@@ -103,18 +103,18 @@ impl Replicas {
         }
     }
 
-    /// Held while a write is carried out.
+    /// Returns a guard that a write holds while it is carried out.
     pub(super) async fn write(&self) -> RwLockReadGuard<'_, ()> {
         self.writes.read().await
     }
 
-    /// Held while no write may be carried out.
+    /// Returns a guard that keeps out all writes.
     pub(super) async fn alone(&self) -> RwLockWriteGuard<'_, ()> {
         self.writes.write().await
     }
 
-    /// The replicas that a request may see, the one that is most behind first.
-    pub(super) async fn of(
+    /// Returns the replicas that a request may see, the one with the longest lag first.
+    pub(super) async fn candidates(
         &self,
         kind: RequestKind,
         container: &str,
@@ -144,8 +144,8 @@ impl Replicas {
         Candidates { replicas: lagging.roll(), by_chance: Some(lagging.chaos()) }
     }
 
-    /// Lets the replicas that lag by chance have all writes until the answer's second part is
-    /// dropped; no write happens until its first part is.
+    /// Delivers all writes to the replicas that lag at random, until the second part of the result is
+    /// dropped. No write happens until its first part is dropped.
     pub(super) async fn catch_up(&self) -> (RwLockWriteGuard<'_, ()>, Option<CaughtUp>) {
         let alone = self.alone().await;
         let caught_up = self.lagging.as_ref().map(|lagging| {
@@ -167,17 +167,17 @@ impl Replicas {
     }
 }
 
-/// Freezes a replica of a container as it is now.
+/// Freezes a replica of a container in its present state.
 #[expect(clippy::expect_used, reason = "a test whose premise fails is to fail")]
 pub(super) fn freeze(replicas: &Arc<Replicas>, container: &str) -> FrozenReplica {
-    // Not awaited, so that a test can freeze between two lines. A write does not wait for
-    // anything while it has the lock.
+    // Not awaited, so that a test can freeze between two lines. A write never waits while it has the
+    // lock.
     let began = Instant::now();
     let _alone = loop {
         if let Ok(alone) = replicas.writes.try_write() {
             break alone;
         }
-        assert!(began.elapsed() < PATIENCE, "a write does not end, so nothing is frozen");
+        assert!(began.elapsed() < MAX_FREEZE_WAIT, "a write does not end, so nothing is frozen");
         std::thread::yield_now();
     };
     let number = replicas.n_frozen.fetch_add(1, Ordering::Relaxed);
@@ -193,7 +193,7 @@ pub(super) fn freeze(replicas: &Arc<Replicas>, container: &str) -> FrozenReplica
     FrozenReplica { replicas: Arc::clone(replicas), replica }
 }
 
-/// Keeps the replicas caught up until it is dropped.
+/// A guard that keeps the replicas caught up until it is dropped.
 #[derive(Debug)]
 pub(super) struct CaughtUp(Arc<Lagging>);
 
@@ -207,11 +207,11 @@ impl Drop for CaughtUp {
 #[derive(Debug, Default)]
 pub(super) struct Candidates<'a> {
     pub(super) replicas: Vec<Region>,
-    /// Set when chaos has chosen them.
+    /// Set if chaos has chosen them.
     pub(super) by_chance: Option<&'a Chaos>,
 }
 
-/// Whether the request asks for the latest committed state.
+/// Returns true if the request asks for the latest committed state.
 pub(super) fn demands_newest(request: &Request) -> bool {
     let is = |name: &HeaderName, wanted: &[&str]| {
         let value = request.headers().get_optional_str(name);
@@ -221,7 +221,7 @@ pub(super) fn demands_newest(request: &Request) -> bool {
         || is(&CONSISTENCY_LEVEL, &["Strong", "BoundedStaleness"])
 }
 
-/// Whether a replica's answer is one that a client gets: others are asked of the newest state.
+/// Returns true for a replica's answer that the client may get. Otherwise the newest state answers.
 pub(super) fn is_usable(response: &Response) -> bool {
     let sub_status = response.headers.get_optional_str(&SUB_STATUS);
     match response.status {
@@ -231,7 +231,7 @@ pub(super) fn is_usable(response: &Response) -> bool {
     }
 }
 
-/// Names the account's one region in the session token of a replica's answer.
+/// Replaces the replica by the account's one region in the session token of an answer.
 pub(super) fn hide_replica(response: &mut Response) {
     let Some(tokens) = response.headers.get_optional_str(&SESSION_TOKEN) else {
         return;
@@ -239,7 +239,8 @@ pub(super) fn hide_replica(response: &mut Response) {
     let of_region = |token: &str| {
         // `<partition>:<version>#<LSN>#<region>=<LSN>`
         let mut parts = token.splitn(3, '#');
-        let (version, lsn) = (parts.next()?, parts.next()?);
+        let version = parts.next()?;
+        let lsn = parts.next()?;
         Some(format!("{version}#{lsn}#{REGION_ID}={lsn}"))
     };
     let tokens: Option<Vec<_>> = tokens.split(',').map(of_region).collect();

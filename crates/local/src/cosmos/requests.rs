@@ -1,4 +1,4 @@
-//! The count of the data-plane requests: what an API request costs, in store requests.
+//! The log of the data-plane requests, which counts the store requests of an API request.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -21,27 +21,27 @@ const REQUEST_CHARGE: HeaderName = HeaderName::from_static("x-ms-request-charge"
 pub struct StoreRequest {
     /// The HTTP method.
     pub method: &'static str,
-    /// What it did.
+    /// The kind of the request.
     pub kind: RequestKind,
     /// The database's name.
     pub database: String,
     /// The container's name.
     pub container: String,
-    /// Whether it named a partition key, so that it touched one logical partition only.
+    /// True if it named a partition key, and so touched one logical partition only.
     pub names_partition_key: bool,
-    /// The partition key that it named, as JSON.
+    /// The partition key, as JSON.
     pub partition_key: Option<String>,
-    /// Whether it was sent with low priority.
+    /// True if it was sent with low priority.
     pub low_priority: bool,
     /// The size of its body.
     pub bytes: usize,
     /// The text of a query.
     pub query: Option<String>,
-    /// What came of it; `None` while it is under way, or when its answer was lost.
+    /// The answer; `None` while the request is under way, or if the answer was lost.
     pub answer: Option<StoreAnswer>,
 }
 
-/// What the store did for a request.
+/// The work of the store for a request.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct StoreAnswer {
@@ -49,14 +49,14 @@ pub struct StoreAnswer {
     pub status: u16,
     /// The physical partition that answered, where it was a single one.
     pub physical_partition: Option<String>,
-    /// Items that a read, a query or a feed has loaded, whatever became of them; `None` when the
-    /// endpoint charges as the emulator does, and so does not look.
+    /// Items that a read, a query or a feed has loaded, with those that it did not return; `None` if
+    /// the endpoint charges as the emulator does, and so does not count them.
     pub items_loaded: Option<u32>,
     /// Items in the answer.
     pub items_returned: u32,
     /// The size of its body.
     pub bytes: usize,
-    /// What was charged.
+    /// The charge.
     pub request_units: f64,
 }
 
@@ -105,34 +105,34 @@ impl StoreAnswer {
     }
 }
 
-/// Counts always; keeps the requests themselves only when asked to, since a list would grow for
-/// as long as the endpoint runs.
+/// The count of all requests, and the requests themselves if they are kept: the list grows for as long
+/// as the endpoint runs.
 #[derive(Debug)]
 pub(super) struct RequestLog {
-    state: Mutex<State>,
+    state: Mutex<LogState>,
 }
 
 #[derive(Debug)]
-struct State {
+struct LogState {
     count: usize,
-    /// How many requests came before the first of the list.
+    /// The number of requests before the first one of the list.
     taken: usize,
     list: Option<Vec<StoreRequest>>,
 }
 
-/// The place of a request in the log.
+/// The index of a request in the log.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place(usize);
+pub(super) struct LogIndex(usize);
 
 impl RequestLog {
     pub(super) fn new(keep_list: bool) -> Self {
         let list = keep_list.then(Vec::new);
-        Self { state: Mutex::new(State { count: 0, taken: 0, list }) }
+        Self { state: Mutex::new(LogState { count: 0, taken: 0, list }) }
     }
 
-    pub(super) fn add(&self, request: impl FnOnce() -> StoreRequest) -> Place {
+    pub(super) fn add(&self, request: impl FnOnce() -> StoreRequest) -> LogIndex {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let place = Place(state.count);
+        let place = LogIndex(state.count);
         state.count += 1;
         if let Some(list) = &mut state.list {
             list.push(request());
@@ -140,8 +140,8 @@ impl RequestLog {
         place
     }
 
-    /// Notes the answer to a request, unless that was taken meanwhile.
-    pub(super) fn answered(&self, Place(place): Place, answer: impl FnOnce() -> StoreAnswer) {
+    /// Stores the answer to a request, unless the request was taken meanwhile.
+    pub(super) fn answered(&self, LogIndex(place): LogIndex, answer: impl FnOnce() -> StoreAnswer) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let index = place.checked_sub(state.taken);
         let list = state.list.as_deref_mut().unwrap_or_default();
@@ -154,14 +154,14 @@ impl RequestLog {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).count
     }
 
-    /// The requests after the first `mark`; none when the list is not kept.
-    pub(super) fn since(&self, mark: usize) -> Vec<StoreRequest> {
+    /// Returns the requests after the first `n_before`; none if the list is not kept.
+    pub(super) fn since(&self, n_before: usize) -> Vec<StoreRequest> {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let list = state.list.as_deref().unwrap_or_default();
-        list.get(mark.saturating_sub(state.taken)..).unwrap_or_default().to_vec()
+        list.get(n_before.saturating_sub(state.taken)..).unwrap_or_default().to_vec()
     }
 
-    /// The requests that are kept, which are then kept no longer.
+    /// Takes the requests out of the list.
     pub(super) fn take(&self) -> Vec<StoreRequest> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.taken = state.count;

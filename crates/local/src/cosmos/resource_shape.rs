@@ -1,8 +1,9 @@
-//! The keys that a container in `containers.json` may have, and nothing besides.
+//! The keys that a container in `containers.json` may have.
 //!
-//! Source: <https://learn.microsoft.com/azure/templates/microsoft.documentdb/databaseaccounts/sqldatabases/containers>.
-//! Left out are the parts of it that the project does not use (vectors, full text, spatial
-//! indexes, computed properties, conflict resolution). To allow one, add its key here.
+//! Source:
+//! <https://learn.microsoft.com/azure/templates/microsoft.documentdb/databaseaccounts/sqldatabases/containers>.
+//! It lacks the keys that the project does not use (vectors, full text, spatial indexes, computed
+//! properties, conflict resolution). To allow one, add its key here.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -22,7 +23,7 @@ pub(super) fn check(container: &Value) -> Result<(), String> {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Resource {
     id: String,
-    partition_key: PartitionKey,
+    partition_key: PartitionKeyShape,
     default_ttl: Option<i64>,
     indexing_policy: Option<IndexingPolicy>,
     unique_key_policy: Option<UniqueKeyPolicy>,
@@ -30,7 +31,7 @@ struct Resource {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct PartitionKey {
+struct PartitionKeyShape {
     paths: Vec<String>,
     kind: PartitionKeyKind,
     version: u8,

@@ -1,5 +1,5 @@
-//! Addresses by `_rid`: SDKs may name a database, a container or an item by the id that the store
-//! has given it. The .NET SDK reads the partition key ranges that way before every point read.
+//! Addresses by `_rid`: an SDK may name a database, a container or an item by the id that the store has
+//! assigned. The .NET SDK reads the partition key ranges that way before every point read.
 
 use azure_core::{
     base64,
@@ -15,13 +15,15 @@ const IS_QUERY: HeaderName = HeaderName::from_static("x-ms-documentdb-isquery");
 const CONTENT_TYPE: HeaderName = HeaderName::from_static("content-type");
 
 /// The lengths of the ids of databases, containers and items, in bytes.
-const OF_DATABASE: usize = 4;
-const OF_CONTAINER: usize = 8;
-const OF_ITEM: usize = 16;
+const DATABASE_RID_BYTES: usize = 4;
+const CONTAINER_RID_BYTES: usize = 8;
+const ITEM_RID_BYTES: usize = 16;
 
-/// Whether a segment of a path has the form of a `_rid`.
+/// Returns true if a segment of a path has the form of a `_rid`.
 pub(super) fn is_rid(segment: &str) -> bool {
-    [OF_DATABASE, OF_CONTAINER, OF_ITEM].iter().any(|bytes| is_rid_of(segment, *bytes))
+    [DATABASE_RID_BYTES, CONTAINER_RID_BYTES, ITEM_RID_BYTES]
+        .iter()
+        .any(|bytes| is_rid_of(segment, *bytes))
 }
 
 fn is_rid_of(segment: &str, bytes: usize) -> bool {
@@ -30,8 +32,8 @@ fn is_rid_of(segment: &str, bytes: usize) -> bool {
         && base64::decode(segment.replace('-', "/")).is_ok_and(|decoded| decoded.len() == bytes)
 }
 
-/// Puts names into the address of a request in the place of `_rid`s. What has a name of this form
-/// keeps it, and what is not found is left for the emulator to miss.
+/// Replaces the `_rid`s in the address of a request by names. A name of this form stays, and the
+/// emulator answers 404 for an unknown `_rid`.
 pub(super) async fn replace_by_names(account: &Account, request: &mut Request) {
     let Some(names) = names(account, request).await else {
         return;
@@ -41,10 +43,10 @@ pub(super) async fn replace_by_names(account: &Account, request: &mut Request) {
     }
 }
 
-/// The segments of the address with names; `None` when there is nothing to replace.
+/// Returns the segments of the address with names; `None` if there is no `_rid` to replace.
 async fn names(account: &Account, request: &Request) -> Option<Vec<String>> {
     let mut segments = decoded(request.url());
-    let is_database = matches!(&segments[..], [dbs, database, ..] if dbs == "dbs" && is_rid_of(database, OF_DATABASE));
+    let is_database = matches!(&segments[..], [dbs, database, ..] if dbs == "dbs" && is_rid_of(database, DATABASE_RID_BYTES));
     if !is_database {
         return None;
     }
@@ -54,12 +56,12 @@ async fn names(account: &Account, request: &Request) -> Option<Vec<String>> {
     }
     segments[1] = name(account, &["dbs"], "Databases", &segments[1]).await?;
     let names_container = segments.len() > 3 && segments[2] == "colls";
-    if names_container && is_rid_of(&segments[3], OF_CONTAINER) {
+    if names_container && is_rid_of(&segments[3], CONTAINER_RID_BYTES) {
         let all = ["dbs", &segments[1], "colls"];
         segments[3] = name(account, &all, "DocumentCollections", &segments[3]).await?;
     }
     let names_item = segments.len() == 6 && segments[4] == "docs";
-    if names_item && is_rid_of(&segments[5], OF_ITEM) {
+    if names_item && is_rid_of(&segments[5], ITEM_RID_BYTES) {
         segments[5] = item(account, &segments, request).await?;
     }
     Some(segments)
@@ -70,21 +72,21 @@ fn decoded(url: &Url) -> Vec<String> {
     segments.map(|one| percent_decode_str(one).decode_utf8_lossy().into_owned()).collect()
 }
 
-/// The name of the database or container with this `_rid`.
+/// Finds the name of the database or container with this `_rid`.
 async fn name(account: &Account, all: &[&str], list: &str, rid: &str) -> Option<String> {
     #[derive(Deserialize)]
-    struct Named {
+    struct NamedResource {
         id: String,
         #[serde(rename = "_rid")]
         rid: String,
     }
     let response = account.send(&account.request(Method::Get, all)).await.ok()?;
     let mut body: Value = serde_json::from_slice(&response.body).ok()?;
-    let all: Vec<Named> = serde_json::from_value(body.get_mut(list)?.take()).ok()?;
+    let all: Vec<NamedResource> = serde_json::from_value(body.get_mut(list)?.take()).ok()?;
     all.into_iter().find(|one| one.rid == rid).map(|one| one.id)
 }
 
-/// The id of the item with this `_rid` in the logical partition of the request.
+/// Finds the id of the item with this `_rid` in the logical partition of the request.
 async fn item(account: &Account, segments: &[String], request: &Request) -> Option<String> {
     let partition_key = request.headers().get_optional_string(&PARTITION_KEY)?;
     let items: Vec<&str> = segments[..5].iter().map(String::as_str).collect();
@@ -105,7 +107,7 @@ mod tests {
     use super::is_rid;
 
     #[test]
-    fn only_what_the_store_may_have_given_is_taken_for_a_rid() {
+    fn only_an_id_of_the_stores_form_is_a_rid() {
         for rid in ["AAAAAg==", "qr0OAA==", "AAAAEIAAAAE=", "AAAAAYAAADQWAAAAAAAAAA==", "-r0OAA=="]
         {
             assert!(is_rid(rid), "{rid}");

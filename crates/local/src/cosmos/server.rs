@@ -1,4 +1,4 @@
-//! The way into the store from a socket: HTTP/1.1 and HTTP/2 on the loopback interface.
+//! Access to the store through a socket: HTTP/1.1 and HTTP/2 on the loopback interface.
 
 use std::{
     io,
@@ -11,10 +11,10 @@ use axum::serve::ListenerExt;
 use azure_data_cosmos::{AccountEndpoint, AccountReference};
 use tokio::{net::TcpListener, sync::oneshot, task::JoinHandle, time::timeout};
 
-use super::{EndpointError, WELL_KNOWN_KEY, gateway, store::Store};
+use super::{EndpointError, WELL_KNOWN_KEY, gateway, store::EndpointStore};
 
-/// How long requests under way may take to end when the server stops.
-const GRACE: Duration = Duration::from_secs(2);
+/// The time that requests under way have to end when the server stops.
+const STOP_GRACE: Duration = Duration::from_secs(2);
 
 /// A server that runs until it is stopped or dropped.
 #[derive(Debug)]
@@ -25,17 +25,17 @@ pub struct RunningServer {
 }
 
 impl RunningServer {
-    /// The account endpoint, such as `http://127.0.0.1:8081/`.
+    /// Returns the account endpoint, such as `http://127.0.0.1:8081/`.
     pub fn url(&self) -> String {
         url_of(self.address)
     }
 
-    /// The connection string, as the setting of a Functions trigger or an SDK takes it.
+    /// Returns the connection string for the setting of a Functions trigger or an SDK.
     pub fn connection_string(&self) -> String {
         format!("AccountEndpoint={};AccountKey={WELL_KNOWN_KEY};", self.url())
     }
 
-    /// The address and key for a Rust client that connects over the socket.
+    /// Returns the address and key for a Rust client that connects over the socket.
     ///
     /// # Errors
     ///
@@ -47,17 +47,20 @@ impl RunningServer {
         Ok(AccountReference::with_authentication_key(url, WELL_KNOWN_KEY))
     }
 
-    /// Stops listening, lets requests under way end for two seconds, and closes the connections.
+    /// Stops listening, gives requests under way two seconds to end, and closes the connections.
     pub async fn stop(self) {
         let Self { shutdown, mut task, .. } = self;
         drop(shutdown);
-        if timeout(GRACE, &mut task).await.is_err() {
+        if timeout(STOP_GRACE, &mut task).await.is_err() {
             task.abort();
         }
     }
 }
 
-pub(super) async fn serve(store: Arc<Store>, port: u16) -> Result<RunningServer, EndpointError> {
+pub(super) async fn serve(
+    store: Arc<EndpointStore>,
+    port: u16,
+) -> Result<RunningServer, EndpointError> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await.map_err(|source| {
         match source.kind() {
             io::ErrorKind::AddrInUse => EndpointError::PortInUse { port },

@@ -1,12 +1,12 @@
-//! Pages of queries over many logical partitions, without going through all items for each.
+//! Pages of queries over many logical partitions, without a scan of all items for each page.
 //!
-//! The emulator copies every item in the scope of a query before it looks at the first, and does so
-//! for each page. A page needs few of them. So it is asked for slices of the key range, in order and
-//! each wider than the one before, until the page is full: going through all pages then costs about
-//! what going through all items once does.
+//! The emulator copies every item in the scope of a query before it looks at the first, and repeats
+//! that for each page. A page needs few items. So the emulator is asked for slices of the key range, in
+//! order and each wider than the one before, until the page is full. All pages together then cost about
+//! as much as one scan of all items.
 //!
-//! Only where the emulator pages by a position in the key range, which is where the order of the
-//! result is that of the range and each item stands for itself.
+//! This holds only if the emulator pages by a position in the key range. Then the order of the result
+//! is that of the range, and each item stands for itself.
 
 use azure_core::{
     Bytes,
@@ -31,20 +31,22 @@ pub(super) const RANGE_START: HeaderName = HeaderName::from_static("x-ms-start-e
 pub(super) const ITEM_COUNT: HeaderName = HeaderName::from_static("x-ms-item-count");
 const RANGE_END: HeaderName = HeaderName::from_static("x-ms-end-epk");
 const KEY_TYPE: HeaderName = HeaderName::from_static("x-ms-read-key-type");
-const FORMATS: HeaderName = HeaderName::from_static("x-ms-cosmos-supported-serialization-formats");
+const SUPPORTED_FORMATS: HeaderName =
+    HeaderName::from_static("x-ms-cosmos-supported-serialization-formats");
 
-/// Where the keys end: they are hashes of 126 bits.
-const END: u128 = 1 << 126;
+/// The end of the keys, which are hashes of 126 bits.
+const KEY_RANGE_END: u128 = 1 << 126;
 
-/// How wide the first slice of a page is.
-const FIRST: u128 = END / 256;
+/// The width of the first slice of a page.
+const FIRST_SLICE_WIDTH: u128 = KEY_RANGE_END / 256;
 
-/// How much wider each slice is than the one before.
-const WIDER: u128 = 4;
+/// The factor by which each slice is wider than the one before.
+const SLICE_GROWTH: u128 = 4;
 
 /// Words of queries whose pages are not positions in the key range, or whose result is not made of
-/// single items. Where one of them only stands in a text, nothing is lost but time.
-const WHOLE: [&str; 14] = [
+/// single items. A query that has one of them only in a text is read without slices, which only takes
+/// longer.
+const UNSLICED_WORDS: [&str; 14] = [
     "TOP", "DISTINCT", "JOIN", "IN", "GROUP", "ORDER", "OFFSET", "COUNT", "SUM", "AVG", "MIN",
     "MAX", "EXISTS", "ARRAY",
 ];
@@ -55,7 +57,7 @@ pub(super) async fn query(
     container: &ContainerPath,
     request: &Request,
 ) -> Result<Response, CosmosError> {
-    let Some(mut scan) = Scan::of(account, container, request).await else {
+    let Some(mut scan) = Scan::from_request(account, container, request).await else {
         return account.send(request).await;
     };
     let mut page = Vec::new();
@@ -75,30 +77,30 @@ pub(super) async fn query(
     }
 }
 
-/// What is left to read for a page.
+/// The unread part of a page.
 struct Scan {
-    /// How many items the page lacks.
+    /// The number of items that the page lacks.
     missing: u32,
-    /// Where the next slice begins.
+    /// The start of the next slice.
     start: u128,
     width: u128,
     end: Bound,
-    /// The position that the page begins behind.
+    /// The position behind which the page begins.
     continuation: Option<String>,
 }
 
-/// Where a range ends.
+/// The end of a range.
 #[derive(Clone)]
 struct Bound {
     key: u128,
-    /// As the request had it.
+    /// The header of the request.
     header: Option<String>,
 }
 
 /// A part of the key range.
 struct Slice {
     start: u128,
-    /// `None` where it ends with the range of the request.
+    /// `None` if the slice ends with the range of the request.
     end: Option<u128>,
     last: Option<String>,
     limit: u32,
@@ -106,8 +108,12 @@ struct Slice {
 }
 
 impl Scan {
-    /// `None` when the emulator has to answer the request as it is.
-    async fn of(account: &Account, container: &ContainerPath, request: &Request) -> Option<Self> {
+    /// Creates a scan; `None` if the emulator has to answer the request unchanged.
+    async fn from_request(
+        account: &Account,
+        container: &ContainerPath,
+        request: &Request,
+    ) -> Option<Self> {
         let header = |name: &HeaderName| request.headers().get_optional_str(name);
         let missing = header(&MAX_ITEM_COUNT)?.parse().ok().filter(|&limit| limit > 0)?;
         let body: Value = parse(request).filter(|_| !names_partition_key(request))?;
@@ -116,7 +122,7 @@ impl Scan {
         }
         let (mut start, mut end) = match header(&RANGE_ID) {
             Some(id) => bounds(account, container, id).await?,
-            None => (0, END),
+            None => (0, KEY_RANGE_END),
         };
         if let Some(epk) = header(&RANGE_START) {
             start = start.max(key(epk)?);
@@ -131,7 +137,7 @@ impl Scan {
             start = start.max(key(&position.epk)?);
         }
         let end = Bound { key: end, header: last };
-        Some(Self { missing, start, width: FIRST, end, continuation })
+        Some(Self { missing, start, width: FIRST_SLICE_WIDTH, end, continuation })
     }
 
     fn slice(&mut self) -> Slice {
@@ -148,7 +154,7 @@ impl Scan {
     fn read(&mut self, slice: &Slice, items: u32) {
         self.missing = self.missing.saturating_sub(items);
         self.start = slice.end.unwrap_or(self.end.key);
-        self.width = self.width.saturating_mul(WIDER);
+        self.width = self.width.saturating_mul(SLICE_GROWTH);
     }
 }
 
@@ -157,7 +163,7 @@ impl Slice {
         let mut request = Request::new(whole.url().clone(), whole.method());
         *request.headers_mut() = whole.headers().clone();
         // The parts of a page are joined as text.
-        request.headers_mut().remove(FORMATS);
+        request.headers_mut().remove(SUPPORTED_FORMATS);
         request.headers_mut().remove(CONTINUATION);
         request.insert_header(KEY_TYPE, "EffectivePartitionKeyRange");
         request.insert_header(MAX_ITEM_COUNT, self.limit.to_string());
@@ -172,15 +178,16 @@ impl Slice {
         request
     }
 
-    /// The position behind the slice; `None` when nothing comes after it.
+    /// Returns the position behind the slice; `None` at the end of the range.
     fn after(&self) -> Option<String> {
         // No id is empty, so the first item with this key is behind it.
-        let position = Position { kind: KIND.into(), epk: epk(self.end?), id: String::new() };
+        let position =
+            Position { kind: CURSOR_KIND.into(), epk: epk(self.end?), id: String::new() };
         serde_json::to_string(&position).ok()
     }
 }
 
-/// The emulator's continuation token of such queries.
+/// The emulator's continuation of such queries.
 #[derive(Deserialize, Serialize)]
 struct Position {
     kind: String,
@@ -188,10 +195,10 @@ struct Position {
     id: String,
 }
 
-const KIND: &str = "document_feed_cursor_v1";
+const CURSOR_KIND: &str = "document_feed_cursor_v1";
 
-/// Whether the result has the items in the order of their keys, each for itself: `SELECT … FROM c`,
-/// with a filter or without.
+/// Returns true if the result has the items in the order of their keys, each for itself: `SELECT … FROM
+/// c`, with a filter or without.
 fn stands_for_itself(query: &str) -> bool {
     let is_word = |c: char| c.is_alphanumeric() || "_.@$[]\"".contains(c);
     let words: Vec<_> = query.split(|c| !is_word(c)).filter(|word| !word.is_empty()).collect();
@@ -206,14 +213,14 @@ fn stands_for_itself(query: &str) -> bool {
         [] => false,
     };
     // A subquery is a second SELECT.
-    is_root && n("SELECT") == 1 && n("FROM") == 1 && WHOLE.iter().all(|word| n(word) == 0)
+    is_root && n("SELECT") == 1 && n("FROM") == 1 && UNSLICED_WORDS.iter().all(|word| n(word) == 0)
 }
 
 fn is_name(word: &str) -> bool {
     word.chars().all(|c| c.is_alphanumeric() || c == '_')
 }
 
-/// The range of a physical partition.
+/// Returns the range of a physical partition.
 async fn bounds(account: &Account, container: &ContainerPath, id: &str) -> Option<(u128, u128)> {
     #[derive(Deserialize)]
     #[serde(rename_all = "PascalCase")]
@@ -235,11 +242,11 @@ async fn bounds(account: &Account, container: &ContainerPath, id: &str) -> Optio
     Some((key(&range.min_inclusive)?, key(&range.max_exclusive)?))
 }
 
-/// The first 128 bits of a key. Keys of another length are cut or filled up, which moves the border
-/// between two slices and nothing else.
+/// Returns the first 128 bits of a key. A key of another length is cut or padded, which only moves the
+/// border between two slices.
 fn key(hex: &str) -> Option<u128> {
     let digits: String = hex.chars().chain(std::iter::repeat('0')).take(32).collect();
-    u128::from_str_radix(&digits, 16).ok().map(|key| key.min(END))
+    u128::from_str_radix(&digits, 16).ok().map(|key| key.min(KEY_RANGE_END))
 }
 
 fn epk(key: u128) -> String {
@@ -250,7 +257,7 @@ fn header<'a>(response: &'a Response, name: &HeaderName) -> Option<&'a str> {
     response.headers.get_optional_str(name)
 }
 
-/// One answer from those of a page's slices.
+/// Joins the answers of a page's slices.
 fn join(mut page: Vec<Response>, position: Option<String>) -> Result<Response, CosmosError> {
     #[derive(Deserialize, Serialize)]
     struct Items<'a> {

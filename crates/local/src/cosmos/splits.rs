@@ -6,15 +6,15 @@ use std::{
 };
 
 use super::{backend::Backend, operation::ContainerPath, replicas::Replicas};
-use crate::chaos::{Chaos, Kind, Random};
+use crate::chaos::{Chaos, ChaosKind, Random};
 
-/// A split comes after at most this many writes to the account since the one before.
-const MOST_WRITES: u64 = 2_000;
-/// How long a partition answers 410 while it splits, at most, in milliseconds. In Azure it takes
-/// much longer, but most of it goes on in the background.
-const MOST_LOCKED_MS: u64 = 100;
+/// The number of writes to the account from one split to the next at most.
+const MAX_WRITES_BETWEEN_SPLITS: u64 = 2_000;
+/// The time, in milliseconds, for which a partition answers 410 while it splits, at most. In Azure a
+/// split takes much longer, but most of it in the background.
+const MAX_LOCKED_MS: u64 = 100;
 
-/// Decides when which partition splits.
+/// The time and the partition of each split.
 #[derive(Debug)]
 pub(super) struct Splits {
     chaos: Chaos,
@@ -30,13 +30,16 @@ struct Next {
 
 impl Splits {
     pub(super) fn new(chaos: Chaos) -> Self {
-        let mut random = chaos.fork(Kind::Split);
-        let next =
-            Next { left: chaos.spec().splits(), writes: 1 + random.below(MOST_WRITES), random };
+        let mut random = chaos.fork(ChaosKind::Split);
+        let next = Next {
+            left: chaos.spec().splits(),
+            writes: 1 + random.below(MAX_WRITES_BETWEEN_SPLITS),
+            random,
+        };
         Self { chaos, next: Mutex::new(next) }
     }
 
-    /// Counts a write; when a split is due, a partition of the container written to splits.
+    /// Counts a write. If a split is due, a partition of the written container splits.
     pub(super) async fn after_write(
         &self,
         backend: &Arc<dyn Backend>,
@@ -50,20 +53,21 @@ impl Splits {
         let Some(&partition) = partitions.get(random.index(partitions.len())) else {
             return;
         };
-        let locked = Duration::from_millis(random.below(MOST_LOCKED_MS));
-        // The backend takes what any region knows for the beginning of the new partitions.
+        let locked = Duration::from_millis(random.below(MAX_LOCKED_MS));
+        // The backend copies the data of any region into the new partitions.
         let (alone, caught_up) = replicas.catch_up().await;
         backend.split(path, partition, locked);
         drop(alone);
         if let Some(caught_up) = caught_up {
-            let (backend, path) = (Arc::clone(backend), path.clone());
+            let backend = Arc::clone(backend);
+            let path = path.clone();
             tokio::spawn(async move {
                 backend.split_done(&path, partition).await;
                 drop(caught_up);
             });
         }
         self.chaos.note(
-            Kind::Split,
+            ChaosKind::Split,
             format_args!(
                 "partition {partition} of {}, locked for {} ms",
                 path.container,
@@ -81,7 +85,7 @@ impl Splits {
         if next.writes > 0 {
             return None;
         }
-        next.writes = 1 + next.random.below(MOST_WRITES);
+        next.writes = 1 + next.random.below(MAX_WRITES_BETWEEN_SPLITS);
         if next.left == 0 {
             return None;
         }

@@ -1,4 +1,4 @@
-//! The store: a backend and what this module adds to it.
+//! The store: a backend with the additions of this module.
 
 use std::{
     sync::Arc,
@@ -16,7 +16,7 @@ use super::{
     backend::Response,
     changes,
     charge::{Charges, Ledger},
-    containers::Containers,
+    containers::KnownContainers,
     create_container,
     dialects::{strip_trailing_slash, wrap_bare_patch},
     emulator::Emulator,
@@ -24,7 +24,7 @@ use super::{
     faults::{Fault, Faults},
     holds::Holds,
     lagging::Lagging,
-    operation::{ContainerPath, ContainersChange, Operation, RequestKind},
+    operation::{ContainerPath, ContainersChange, RequestKind, StoreOperation},
     pages,
     replicas::{self, Replicas},
     requests::{RequestLog, StoreAnswer, StoreRequest},
@@ -33,28 +33,28 @@ use super::{
     splits::Splits,
     written::body_of,
 };
-use crate::chaos::{Chaos, Kind};
+use crate::chaos::{Chaos, ChaosKind};
 
 /// The in-memory account.
 #[derive(Debug)]
-pub(super) struct Store {
+pub(super) struct EndpointStore {
     pub(super) requests: RequestLog,
     pub(super) faults: Faults,
     pub(super) holds: Holds,
     pub(super) replicas: Arc<Replicas>,
     account: Account,
-    containers: Containers,
-    /// How many physical partitions a new container gets.
+    containers: KnownContainers,
+    /// The number of physical partitions of a new container.
     partitions: u32,
     expiry: Expiry,
-    /// What requests cost; without it they cost what the emulator says.
+    /// The charges of requests; without it the emulator's charges stay.
     ledger: Option<Ledger>,
     splits: Option<Splits>,
-    /// Held while a container is made, replaced or deleted: making one takes several steps.
+    /// Held while a container is created, replaced or deleted: a creation takes several steps.
     control_plane: Mutex<()>,
 }
 
-impl Store {
+impl EndpointStore {
     pub(super) fn new(
         partitions: u32,
         keep_requests: bool,
@@ -62,13 +62,13 @@ impl Store {
         charges: Charges,
     ) -> Result<Self, CosmosError> {
         let base_url = Account::address()?;
-        let lagging = Lagging::of(chaos.as_ref(), &base_url);
+        let lagging = Lagging::from_chaos(chaos.as_ref(), &base_url);
         let mut regions = vec![Account::region(&base_url)];
         regions.extend(lagging.iter().flat_map(Lagging::replicas).cloned());
         let account = Account { backend: Arc::new(Emulator::new(&regions)?), base_url };
         Ok(Self {
             replicas: Arc::new(Replicas::new(account.clone(), lagging)),
-            containers: Containers::of(account.clone()),
+            containers: KnownContainers::new(account.clone()),
             account,
             requests: RequestLog::new(keep_requests),
             partitions,
@@ -81,19 +81,19 @@ impl Store {
         })
     }
 
-    /// The address that every request given to [`Store::execute`] carries.
+    /// Returns the address of every request to [`EndpointStore::execute`].
     pub(super) fn base_url(&self) -> &Url {
         &self.account.base_url
     }
 
-    /// Answers a client's request. All clients come through here, from a socket or not.
+    /// Answers a client's request, from a socket or from this process.
     pub(super) async fn execute(&self, mut request: Request) -> Result<Response, CosmosError> {
         strip_trailing_slash(request.url_mut());
         rids::replace_by_names(&self.account, &mut request).await;
-        let operation = Operation::of(&request);
+        let operation = StoreOperation::from_request(&request);
         wrap_bare_patch(&operation, &mut request);
         let mut response = match operation {
-            Operation::Data { kind, container, item } => {
+            StoreOperation::Data { kind, container, item } => {
                 let place = self.requests.add(|| StoreRequest::new(kind, &container, &request));
                 self.holds.wait(kind, &container.container).await;
                 let mut response = self.execute_data(kind, &container, item, &request).await?;
@@ -101,20 +101,20 @@ impl Store {
                 self.requests.answered(place, || StoreAnswer::new(kind, &response));
                 response
             }
-            Operation::Containers(change) => self.change_containers(change, &request).await?,
-            Operation::Metadata if request.url().path() == "/" => {
-                account_properties::shown(self.account.send(&request).await?)
+            StoreOperation::Containers(change) => self.change_containers(change, &request).await?,
+            StoreOperation::Metadata if request.url().path() == "/" => {
+                account_properties::for_clients(self.account.send(&request).await?)
             }
-            Operation::Metadata => self.account.send(&request).await?,
+            StoreOperation::Metadata => self.account.send(&request).await?,
         };
         if response.status == 304 && response.headers.get_optional_str(&ITEM_COUNT).is_none() {
-            // The .NET SDK reads it also where there is nothing new.
+            // The .NET SDK reads it also when there are no changes.
             response.headers.insert(ITEM_COUNT, "0");
         }
         Ok(response)
     }
 
-    /// Answers a request of the data plane, with the faults that it is to meet.
+    /// Answers a request of the data plane, or fails with its fault.
     async fn execute_data(
         &self,
         kind: RequestKind,
@@ -143,8 +143,8 @@ impl Store {
         met.map_or(response, |met| Ok(met.answer()))
     }
 
-    /// Answers a read from a replica that is behind, where there is one that the request accepts,
-    /// and otherwise from the newest state.
+    /// Answers a read from a replica that lags, if the request accepts one, and otherwise from the
+    /// newest state.
     async fn read(
         &self,
         kind: RequestKind,
@@ -152,7 +152,7 @@ impl Store {
         item: Option<&str>,
         request: &Request,
     ) -> Result<Response, CosmosError> {
-        let candidates = self.replicas.of(kind, &container.container, request).await;
+        let candidates = self.replicas.candidates(kind, &container.container, request).await;
         if let (Some(chaos), [_, ..]) = (candidates.by_chance, &candidates.replicas[..]) {
             chaos.note_read_of_replica();
         }
@@ -167,7 +167,7 @@ impl Store {
                 let newest = self.answer(kind, container, request).await?;
                 if (newest.status, &newest.body) != (response.status, &response.body) {
                     chaos.note(
-                        Kind::Stale,
+                        ChaosKind::Stale,
                         format_args!("{kind:?} in {} at {}", container.container, replica.name),
                     );
                 }
@@ -177,7 +177,7 @@ impl Store {
         self.charged(kind, container, item, request).await
     }
 
-    /// Has the backend answer a data-plane request, and says what it costs.
+    /// Sends a data-plane request to the backend, and adds the charge to the answer.
     async fn charged(
         &self,
         kind: RequestKind,
@@ -245,13 +245,13 @@ impl Store {
         }
     }
 
-    /// Deletes the items whose time to live is over at `now`, and tells how many.
+    /// Deletes the items that have expired at `now`, and returns their number.
     pub(super) async fn expire_items(&self, now: SystemTime) -> usize {
         let now = now.duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_secs());
         self.expiry.sweep(&self.account, &self.replicas, now).await
     }
 
-    /// Has the backend answer a data-plane request.
+    /// Sends a data-plane request to the backend.
     async fn answer(
         &self,
         kind: RequestKind,
@@ -271,7 +271,7 @@ impl Store {
     }
 }
 
-/// The id in the body of a request that makes or replaces a container.
+/// Returns the id in the body of a request that creates or replaces a container.
 fn written_id(request: &Request) -> Option<String> {
     let body: Value = serde_json::from_slice(&body_of(request)).ok()?;
     body.get("id")?.as_str().map(str::to_owned)

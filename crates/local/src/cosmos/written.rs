@@ -1,4 +1,4 @@
-//! What a write says about time to live.
+//! The time to live in a write.
 
 use azure_core::{Bytes, http::Request};
 use azure_data_cosmos_driver::binary_json;
@@ -7,31 +7,31 @@ use serde_json::Value;
 
 use super::operation::RequestKind;
 
-/// An item of a write, with its `ttl` as it stands.
-pub(super) struct Written {
+/// A written item, with its unparsed `ttl`.
+pub(super) struct WrittenItem {
     pub(super) id: String,
     pub(super) ttl: Ttl,
 }
 
-/// What is known of an item's time to live before the write has happened.
+/// The time to live of an item, as far as it is known before the write.
 pub(super) enum Ttl {
     /// Its property `ttl`, if it has one.
     Property(Option<Value>),
-    /// A patch may set it or not: only the item will tell.
+    /// A patch may set it or not: only a read of the item shows it.
     Unknown,
 }
 
-/// The items that a data-plane request writes; none when it does not write or is malformed.
+/// Returns the items that a data-plane request writes; none if it does not write or is malformed.
 pub(super) fn written_items(
     kind: RequestKind,
     item: Option<String>,
     request: &Request,
-) -> Vec<Written> {
+) -> Vec<WrittenItem> {
     let one = match kind {
         RequestKind::Create | RequestKind::Upsert | RequestKind::Replace => {
-            parse::<Item>(request).and_then(|body| body.written(item))
+            parse::<ItemBody>(request).and_then(|body| body.written(item))
         }
-        RequestKind::Patch => item.map(|id| Written { id, ttl: Ttl::Unknown }),
+        RequestKind::Patch => item.map(|id| WrittenItem { id, ttl: Ttl::Unknown }),
         RequestKind::Batch => return written_by_batch(request),
         RequestKind::Delete
         | RequestKind::Read
@@ -42,36 +42,36 @@ pub(super) fn written_items(
     one.into_iter().collect()
 }
 
-/// How long an item lives after its last write, in seconds; `None` is for ever. Without a usable
-/// `ttl` of its own an item follows the container.
+/// Returns the time that an item lives after its last write, in seconds; `None` is for ever. Without a
+/// usable `ttl` of its own an item follows the container.
 pub(super) fn lifetime(ttl: Option<&Value>, default_ttl: i64) -> Option<u64> {
     let own = ttl.and_then(Value::as_i64);
     u64::try_from(own.unwrap_or(default_ttl)).ok()
 }
 
-/// The body of a request; the SDKs' requests are complete in memory.
+/// Returns the body of a request; the SDKs' requests are complete in memory.
 pub(super) fn body_of(request: &Request) -> Bytes {
     Bytes::from(request.body())
 }
 
 #[derive(Deserialize)]
-struct Item {
+struct ItemBody {
     id: Option<String>,
     ttl: Option<Value>,
 }
 
-impl Item {
-    fn written(self, id: Option<String>) -> Option<Written> {
-        Some(Written { id: self.id.or(id)?, ttl: Ttl::Property(self.ttl) })
+impl ItemBody {
+    fn written(self, id: Option<String>) -> Option<WrittenItem> {
+        Some(WrittenItem { id: self.id.or(id)?, ttl: Ttl::Property(self.ttl) })
     }
 }
 
-fn written_by_batch(request: &Request) -> Vec<Written> {
+fn written_by_batch(request: &Request) -> Vec<WrittenItem> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct BatchOperation {
         id: Option<String>,
-        resource_body: Option<Item>,
+        resource_body: Option<ItemBody>,
     }
     parse::<Vec<BatchOperation>>(request)
         .unwrap_or_default()

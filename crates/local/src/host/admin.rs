@@ -1,4 +1,4 @@
-//! `/admin`: the status of the host, and a function that is run by hand.
+//! `/admin`: the status of the host, and manual runs of functions.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -10,15 +10,16 @@ use serde_json::{Value, json};
 use time::OffsetDateTime;
 
 use super::console::Console;
-use super::function::{Function, Trigger};
+use super::function::{Function, FunctionTrigger};
 use super::invoke::{self, Invoker, Retrying};
 use super::wire::{self, Attempt, TimerStatus};
 
-/// Starts the function with the request's `{"input": "<text>"}` and does not wait for its end.
-/// For a Cosmos DB trigger the text is the JSON array of documents. It is tried once.
+/// Starts the function with the request's `{"input": "<text>"}` and does not wait for its end. For a
+/// Cosmos DB trigger the text is the JSON array of documents. There is one attempt.
 ///
 /// # Errors
-/// The status and the reason when the input cannot be read.
+///
+/// The status and the reason if the input cannot be read.
 pub(super) fn run(
     function: &Function,
     body: &[u8],
@@ -33,8 +34,8 @@ pub(super) fn run(
     };
     let text = input.get("input").and_then(Value::as_str);
     let job = match &function.trigger {
-        Trigger::Http(_) => return Err(bad("this is an HTTP function: call its URL")),
-        Trigger::Cosmos(_) => {
+        FunctionTrigger::Http(_) => return Err(bad("this is an HTTP function: call its URL")),
+        FunctionTrigger::Cosmos(_) => {
             let documents = text
                 .and_then(|text| serde_json::from_str::<Vec<Value>>(text).ok())
                 .ok_or_else(|| bad("input must be the text of a JSON array of documents"))?;
@@ -42,7 +43,7 @@ pub(super) fn run(
                 wire::page(function, &documents).map_err(|error| bad(&error.to_string()))?,
             )
         }
-        Trigger::Timer(timer) => {
+        FunctionTrigger::Timer(timer) => {
             let next = timer.schedule.next(OffsetDateTime::now_utc());
             let last = timer.last_run.get();
             let status = TimerStatus { last, next, is_past_due: false };
@@ -65,14 +66,14 @@ pub(super) fn run(
     Ok(StatusCode::ACCEPTED)
 }
 
-/// `GET /admin/host/status`.
+/// The answer to `GET /admin/host/status`.
 pub(super) struct HostStatus {
     instance_id: String,
     started: Instant,
 }
 
 impl HostStatus {
-    /// The status of a host that starts now.
+    /// Creates the status of a host that starts now.
     pub(super) fn new() -> Self {
         Self { instance_id: uuid::Uuid::new_v4().simple().to_string(), started: Instant::now() }
     }

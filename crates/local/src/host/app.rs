@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use tributary_package::function_folders;
 
 use super::duration::parse_time_span;
-use super::function::{Function, Trigger};
+use super::function::{Function, FunctionTrigger};
 use super::json::{ConfigError, Node, read_json};
 use super::newtonsoft::DateParsing;
 use super::routes::Template;
@@ -20,13 +20,13 @@ pub struct FunctionApp {
     host: HostJson,
     functions: Vec<Function>,
     disabled: Vec<String>,
-    /// HTTP functions that a setting turns off: their routes stay.
+    /// HTTP functions that a setting disables: their routes stay.
     closed: Vec<Function>,
     has_homepage: bool,
     warnings: Vec<String>,
 }
 
-/// What `host.json` says to this stand-in.
+/// The values of `host.json` that this stand-in uses.
 #[derive(Debug, Clone)]
 pub struct HostJson {
     /// `customHandler.description.defaultExecutablePath`, relative to the app folder.
@@ -35,20 +35,21 @@ pub struct HostJson {
     pub working_directory: String,
     /// `customHandler.description.arguments`.
     pub arguments: Vec<String>,
-    /// `extensions.http.routePrefix`; `api` unless said.
+    /// `extensions.http.routePrefix`; `api` by default.
     pub route_prefix: String,
-    /// `functionTimeout`; 30 minutes unless said; `None` for no limit.
+    /// `functionTimeout`; 30 minutes by default; `None` for no limit.
     pub function_timeout: Option<Duration>,
     /// `extensions.cosmosDB.serializerSettings.dateParseHandling`.
     pub dates: DateParsing,
 }
 
 impl FunctionApp {
-    /// Reads a folder: `host.json`, and the functions in child folders (as staged and deployed)
-    /// or in `functions/` (as in a project).
+    /// Reads a folder: `host.json`, and the functions in child folders (as staged and deployed) or in
+    /// `functions/` (as in a project).
     ///
     /// # Errors
-    /// Every fault of every file, each a sentence that names file and field.
+    ///
+    /// Every fault of every file, as a sentence that names file and field.
     pub fn load(root: &Path, settings: &Settings) -> Result<Self, ConfigError> {
         let mut problems = Vec::new();
         let mut warnings = Vec::new();
@@ -78,48 +79,48 @@ impl FunctionApp {
         match host {
             Ok(host) if problems.is_empty() => {
                 for function in &mut functions {
-                    if let Trigger::Cosmos(trigger) = &mut function.trigger {
+                    if let FunctionTrigger::Cosmos(trigger) = &mut function.trigger {
                         trigger.dates = host.dates;
                     }
                 }
                 Ok(Self { host, functions, disabled, closed, has_homepage, warnings })
             }
-            _ => Err(ConfigError::all(problems)),
+            _ => Err(ConfigError::from_problems(problems)),
         }
     }
 
-    /// The functions that are not disabled, by name.
+    /// Returns the functions that are not disabled, by name.
     pub fn functions(&self) -> &[Function] {
         &self.functions
     }
 
-    /// The function of a name, whatever the case.
+    /// Returns the function of a name, in either case.
     pub fn function(&self, name: &str) -> Option<&Function> {
         self.functions.iter().find(|function| function.name.eq_ignore_ascii_case(name))
     }
 
-    /// The functions that `disabled` or a setting turns off. `disabled` does nothing for an HTTP
+    /// Returns the functions that `disabled` or a setting disables. `disabled` has no effect on an HTTP
     /// function, as in the host.
     pub fn disabled(&self) -> &[String] {
         &self.disabled
     }
 
-    /// The HTTP functions that a setting turns off. Their routes answer 404.
+    /// Returns the HTTP functions that a setting disables. Their routes answer 404.
     pub(super) fn closed(&self) -> &[Function] {
         &self.closed
     }
 
-    /// `/` is a page, and no empty answer.
+    /// Returns true if `/` is a page instead of an empty answer.
     pub(super) fn has_homepage(&self) -> bool {
         self.has_homepage
     }
 
-    /// What the real host would pass over in silence, and should be known.
+    /// Returns warnings of settings that the real host ignores in silence.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
 
-    /// What `host.json` says.
+    /// Returns the values of `host.json`.
     pub fn host(&self) -> &HostJson {
         &self.host
     }
@@ -156,7 +157,7 @@ impl HostJson {
         if executable.starts_with("./") {
             return Err(description.error(
                 "defaultExecutablePath",
-                "must not begin with ./: Core Tools marks only a file of exactly that name as \
+                "must not begin with ./: Core Tools makes only a file of exactly that name \
                  executable",
             ));
         }
@@ -177,7 +178,7 @@ impl HostJson {
         })
     }
 
-    /// The whole template of an HTTP function's route.
+    /// Returns the whole template of an HTTP function's route.
     pub fn full_route(&self, route: &str) -> String {
         if self.route_prefix.is_empty() {
             route.to_owned()
@@ -230,7 +231,7 @@ fn load_function(
     if !is_function_name(name) {
         return Err(root.error(
             "(the folder's name)",
-            "must be a letter and then at most 127 letters, digits, _ or -, and not `host`",
+            "must be a letter and at most 127 letters, digits, _ or -, and not `host`",
         ));
     }
     let others = std::fs::read_dir(folder).map_or(0, |entries| entries.count().saturating_sub(1));
@@ -238,15 +239,15 @@ fn load_function(
         let fault = "has one other file beside it, which the host takes for its script";
         warnings.push(root.sentence("(the folder)", fault));
     }
-    // On Linux a setting's name has no dots.
+    // On Linux the names of settings have no dots.
     let names = [format!("AzureWebJobs.{name}.Disabled"), format!("AzureWebJobs_{name}_Disabled")];
     let switched_off = names.iter().any(|name| settings.is_true(name));
     let disabled = root.boolean("disabled")? == Some(true);
-    let is_http = |function: &Function| matches!(function.trigger, Trigger::Http(_));
+    let is_http = |function: &Function| matches!(function.trigger, FunctionTrigger::Http(_));
     if !switched_off && !disabled {
         return Function::read(name, &root, settings, warnings).map(Loaded::Enabled);
     }
-    // What is wrong with a function that is off keeps no app from starting.
+    // Faults of a disabled function do not keep the app from starting.
     let function = Function::read(name, &root, settings, &mut Vec::new()).ok().filter(is_http);
     Ok(match function {
         Some(function) if !switched_off => Loaded::Enabled(function),
@@ -257,7 +258,7 @@ fn load_function(
 /// A function as its settings have it.
 enum Loaded {
     Enabled(Function),
-    /// With the function, when it is one whose route stays.
+    /// The function is present if its route stays.
     Disabled(Option<Function>),
 }
 
@@ -269,12 +270,12 @@ fn is_function_name(name: &str) -> bool {
         && !name.eq_ignore_ascii_case("host")
 }
 
-/// Two triggers with the same lease items take each other's changes, so each sees only some.
+/// Returns warnings of triggers with the same lease items: each sees only a part of the changes.
 fn shared_leases(functions: &[Function]) -> Vec<String> {
     let mut owners = BTreeMap::new();
     let mut problems = Vec::new();
     for function in functions {
-        let Trigger::Cosmos(trigger) = &function.trigger else {
+        let FunctionTrigger::Cosmos(trigger) = &function.trigger else {
             continue;
         };
         let place = (

@@ -1,4 +1,4 @@
-//! An app whose handler is built already, for programs that run it themselves.
+//! An app with a handler that is built already, for programs that run it themselves.
 
 use std::{
     env, io,
@@ -8,32 +8,32 @@ use std::{
 
 use super::{ConfigError, FunctionApp, HandlerOptions, Settings};
 
-/// An app, and the executable that was built beside the program that asks for it.
+/// An app, and the executable that was built beside the running program.
 #[derive(Debug, Clone)]
 pub struct BuiltApp {
     /// The folder of `host.json`.
     pub root: PathBuf,
     /// The folder of the executable.
     pub folder: PathBuf,
-    /// What the handler gets as environment variables.
+    /// The environment variables of the handler.
     pub settings: Settings,
     /// The functions.
     pub functions: FunctionApp,
 }
 
-/// Why there is no app.
+/// An error of [`BuiltApp::load`].
 #[derive(Debug, thiserror::Error)]
 pub enum BuiltAppError {
-    /// A file of the app is not as it should be.
+    /// A file of the app has a fault.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// The system does not tell where this program is.
+    /// The system does not know the path of this program.
     #[error("this program has no path: {0}")]
     NoPath(#[from] io::Error),
 }
 
 impl BuiltApp {
-    /// The app in `root` with the settings of its `local.settings.json.example`, on a store. Its
+    /// Loads the app in `root` with the settings of its `local.settings.json.example`, on a store. Its
     /// handler logs warnings only. As everywhere, environment variables win over settings and
     /// `host.json`.
     pub fn load(root: &Path, connection: &str) -> Result<Self, BuiltAppError> {
@@ -47,7 +47,7 @@ impl BuiltApp {
         Ok(Self { root: root.to_owned(), folder, settings, functions })
     }
 
-    /// How to start a handler without a host.
+    /// Returns the options of a handler without a host.
     pub fn handler(&self) -> HandlerOptions {
         HandlerOptions {
             executable: self.executable(),
@@ -59,7 +59,7 @@ impl BuiltApp {
         }
     }
 
-    /// The handler's executable.
+    /// Returns the path of the handler's executable.
     pub fn executable(&self) -> PathBuf {
         self.folder
             .join(&self.functions.host().executable)

@@ -1,4 +1,4 @@
-//! From a trigger's `connection` to a Cosmos DB client.
+//! Cosmos DB clients of a trigger's `connection`.
 
 use azure_data_cosmos::options::{BinaryEncodingOptions, Region};
 use azure_data_cosmos::{AccountEndpoint, AccountReference, CosmosClient, RoutingStrategy};
@@ -6,10 +6,11 @@ use azure_data_cosmos_driver::models::ConnectionString;
 
 use super::settings::Settings;
 
-/// A client for the account that a setting's connection string names.
+/// Creates a client for the account that a setting's connection string names.
 ///
 /// # Errors
-/// What is wrong, as the end of a sentence; never the connection string itself.
+///
+/// The fault, as the end of a sentence; never the connection string itself.
 pub(super) async fn client(settings: &Settings, name: &str) -> Result<CosmosClient, String> {
     match settings.get(name) {
         Some(text) => connect(text).await,
@@ -21,10 +22,11 @@ pub(super) async fn client(settings: &Settings, name: &str) -> Result<CosmosClie
     }
 }
 
-/// A client for the account of a connection string.
+/// Creates a client for the account of a connection string.
 ///
 /// # Errors
-/// What is wrong, as the end of a sentence; never the connection string itself.
+///
+/// The fault, as the end of a sentence; never the connection string itself.
 pub async fn connect(connection_string: &str) -> Result<CosmosClient, String> {
     let parsed: ConnectionString = connection_string
         .parse()
@@ -34,7 +36,7 @@ pub async fn connect(connection_string: &str) -> Result<CosmosClient, String> {
         .parse()
         .map_err(|_| "its AccountEndpoint is not a URL".to_owned())?;
     let account = AccountReference::with_authentication_key(endpoint, parsed.account_key().clone());
-    // The Docker emulator does not know the binary encoding, and here it saves nothing.
+    // The Docker emulator lacks the binary encoding, which saves nothing here.
     let text = BinaryEncodingOptions::new().with_enabled(false);
     CosmosClient::builder()
         .with_binary_encoding_options(text)

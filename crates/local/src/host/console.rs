@@ -1,4 +1,4 @@
-//! The console: one line for a request, one for a batch, and whatever went wrong.
+//! The console: one line for a request, one for a batch, and every error.
 //!
 //! | line | without `-v` | with `-v` |
 //! | --- | --- | --- |
@@ -17,8 +17,8 @@ use clap::builder::styling::{AnsiColor, Style};
 use time::OffsetDateTime;
 use time::macros::format_description;
 
-/// Where the host's lines go: to stderr, in colours only on a terminal and without `NO_COLOR`, or
-/// into memory.
+/// The output of the host's lines: stderr, in colours only on a terminal and without `NO_COLOR`, or
+/// memory.
 #[derive(Debug, Clone, Default)]
 pub struct Console {
     kept: Option<Arc<Mutex<Vec<String>>>>,
@@ -27,7 +27,7 @@ pub struct Console {
     hushed: Arc<AtomicBool>,
 }
 
-/// An invocation that ended, or a request.
+/// A request or an invocation that has ended.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Ended<'a> {
     pub(super) function: &'a str,
@@ -47,7 +47,7 @@ impl Console {
         Self { verbose: true, ..Self::default() }
     }
 
-    /// Creates a console whose lines go nowhere.
+    /// Creates a console without an output.
     pub fn silent() -> Self {
         Self { quiet: true, ..Self::default() }
     }
@@ -65,8 +65,8 @@ impl Console {
             .unwrap_or_default()
     }
 
-    /// Leaves out what is routine, successful invocations and the handler's own lines, for as
-    /// long as something else is to be read.
+    /// Leaves out routine lines (successful invocations and the handler's own lines) while the user
+    /// should read something else.
     pub fn hush(&self, hushed: bool) {
         self.hushed.store(hushed, Ordering::Relaxed);
     }
@@ -99,27 +99,27 @@ impl Console {
         self.write(AnsiColor::Yellow.on_default(), text);
     }
 
-    /// Prints something that went on.
+    /// Prints a piece of information.
     pub fn info(&self, text: &str) {
         self.write(Style::new(), &stamped(text));
     }
 
-    /// Prints something that was done.
+    /// Prints a success.
     pub fn success(&self, text: &str) {
         self.write(AnsiColor::Green.on_default(), &stamped(text));
     }
 
-    /// Prints something to look at.
+    /// Prints a warning.
     pub fn warn(&self, text: &str) {
         self.write(AnsiColor::Yellow.on_default(), &stamped(text));
     }
 
-    /// Prints something that failed.
+    /// Prints an error.
     pub fn error(&self, text: &str) {
         self.write(AnsiColor::Red.on_default(), &stamped(text));
     }
 
-    /// Prints the line of a request (`GET /api/feed`) that was answered.
+    /// Prints the line of an answered request (`GET /api/feed`).
     pub(super) fn answered(
         &self,
         ended: Ended<'_>,
@@ -143,8 +143,8 @@ impl Console {
         }
     }
 
-    /// Prints the line of an invocation that succeeded. `what` it was about: `2 documents`; `done`
-    /// is what the handler says that it did, nothing when it is empty.
+    /// Prints the line of an invocation that succeeded. `what` is its subject: `2 documents`; `done` is
+    /// the handler's description of its work, empty if there was none.
     pub(super) fn succeeded(&self, ended: Ended<'_>, what: &str, done: Option<&str>) {
         if self.is_hushed() {
             return;
@@ -152,7 +152,8 @@ impl Console {
         if self.verbose {
             return self.success(&ended.as_core_tools("Succeeded", what));
         }
-        let (function, ms) = (ended.function, ended.duration.as_millis());
+        let function = ended.function;
+        let ms = ended.duration.as_millis();
         match done {
             Some("") => {}
             Some(done) => self.info(&format!("{function}: {what}, {done} in {ms} ms")),
@@ -160,7 +161,7 @@ impl Console {
         }
     }
 
-    /// Prints the line of a request or an invocation that failed, and why.
+    /// Prints the line of a failed request or invocation, with the reason.
     pub(super) fn failed(&self, ended: Ended<'_>, reason: &str) {
         self.error(&ended.as_core_tools("Failed", reason));
     }
@@ -188,8 +189,8 @@ impl Ended<'_> {
     }
 }
 
-/// Returns true for a log line of level info or below, in either format of the `custom-handler`
-/// crate. Any other line has a reason that its author knows.
+/// Returns true for a log line of level info or below, in either format of the `custom-handler` crate.
+/// A line without a level is never routine.
 fn is_routine(line: &str) -> bool {
     let level = if line.starts_with('{') {
         let line: serde_json::Value = serde_json::from_str(line).unwrap_or_default();
@@ -236,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn a_console_that_is_not_verbose_has_a_line_for_what_was_done() {
+    fn a_console_that_is_not_verbose_has_a_line_for_each_batch_with_work() {
         let console = Console { verbose: false, ..Console::kept() };
         let duration = Duration::from_millis(7);
         let ended = Ended { function: "HomeFeed", id: "one", duration };

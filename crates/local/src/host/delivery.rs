@@ -1,4 +1,4 @@
-//! From documents to invocations.
+//! The delivery of documents as invocations.
 
 use std::sync::Arc;
 
@@ -6,18 +6,18 @@ use super::disturbance::Crashing;
 use super::feed_error::FeedError;
 use super::feed_options::FeedOptions;
 use super::function::Function;
-use super::invoke::{self, Invoker, Outcome, Retrying};
+use super::invoke::{self, InvocationOutcome, Invoker, Retrying};
 use super::wire;
 
 /// Documents as the trigger has read them.
-pub(super) struct Batch {
+pub(super) struct DocumentBatch {
     /// Their text.
     pub page: String,
-    /// How many they are.
+    /// Their number.
     pub count: usize,
 }
 
-/// The way of a function's batches to its handler.
+/// The delivery of a function's batches to its handler.
 #[derive(Clone)]
 pub(super) struct Delivery {
     pub(super) function: Function,
@@ -29,14 +29,14 @@ impl Delivery {
     /// Delivers a batch until it is applied or lost.
     pub(super) async fn deliver(
         &self,
-        batch: &Batch,
+        batch: &DocumentBatch,
         give_up_after: Option<i64>,
     ) -> Result<usize, FeedError> {
         let Self { function, options, .. } = self;
         let count = batch.count;
         match self.invoke(self.invoker.as_ref(), batch, give_up_after).await {
-            Outcome::Succeeded => Ok(count),
-            Outcome::Failed(failure) => {
+            InvocationOutcome::Succeeded => Ok(count),
+            InvocationOutcome::Failed(failure) => {
                 options.console.error(&format!(
                     "LOST: {count} changes for {}: {failure}. No retry is left, so the host \
                      checkpoints and goes on; give function.json a retry with maxRetryCount -1",
@@ -44,7 +44,7 @@ impl Delivery {
                 ));
                 Ok(0)
             }
-            Outcome::GivenUp(failure) => Err(FeedError::BatchFailed {
+            InvocationOutcome::GivenUp(failure) => Err(FeedError::BatchFailed {
                 function: function.name.clone(),
                 attempts: give_up_after.unwrap_or_default(),
                 failure,
@@ -52,8 +52,8 @@ impl Delivery {
         }
     }
 
-    /// Delivers a batch to the second instance, which has no lease and does not try again.
-    pub(super) async fn deliver_once(&self, batch: &Batch) {
+    /// Delivers a batch to the second instance, which has no lease and does not retry.
+    pub(super) async fn deliver_once(&self, batch: &DocumentBatch) {
         let second = self.options.second_invoker.as_ref().unwrap_or(&self.invoker);
         self.invoke(second.as_ref(), batch, Some(1)).await;
     }
@@ -61,12 +61,12 @@ impl Delivery {
     async fn invoke(
         &self,
         invoker: &dyn Invoker,
-        batch: &Batch,
+        batch: &DocumentBatch,
         give_up_after: Option<i64>,
-    ) -> Outcome {
+    ) -> InvocationOutcome {
         let Self { function, options, .. } = self;
         let crashing = options.chaos.as_ref().map(|chaos| Crashing { invoker, chaos });
-        let Batch { page, count } = batch;
+        let DocumentBatch { page, count } = batch;
         invoke::run(
             crashing.as_ref().map_or(invoker, |crashing| crashing),
             function,

@@ -1,9 +1,9 @@
-//! What chaos does to the deliveries of one lease.
+//! Chaos in the deliveries of one lease.
 //!
-//! It never does what the change feed would not: a document changes its place only among those of
-//! other logical partitions, a batch is held back only while batches of other leases go on, and
-//! the lease is checkpointed only after a delivery that succeeded. What comes again, at once or
-//! late, comes from a second instance that took the lease over for a moment, or had it before.
+//! Chaos never does more than the change feed does. A document changes its place only among those of
+//! other logical partitions. A batch is held back only while batches of other leases go on. The lease
+//! is checkpointed only after a successful delivery. A duplicate delivery, at once or late, models a
+//! second instance that took the lease over for a moment, or had it before.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
@@ -13,20 +13,21 @@ use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use serde_json::Value;
 
-use super::failure::Failure;
+use super::failure::InvocationFailure;
 use super::invoke::{InvocationResult, Invoker};
-use crate::chaos::{Chaos, Kind, Random};
+use crate::chaos::{Chaos, ChaosKind, Random};
 
-/// How long a batch is held back, at most, in milliseconds.
-const MOST_HELD_BACK_MS: u64 = 150;
-/// How long after a batch or a request began the handler is killed, at most, in milliseconds.
-pub(super) const LATEST_CRASH_MS: u64 = 20;
-/// After how many steps of its lease a batch comes again, at most; a step is a read of the feed.
-const MOST_STEPS: u64 = 60;
-/// How many batches of a lease wait to come again, at most.
-const MOST_WAITING: usize = 16;
+/// The time in milliseconds for which a batch is held back at most.
+const MAX_HELD_BACK_MS: u64 = 150;
+/// The time in milliseconds from the start of a batch or a request to a kill of the handler, at most.
+pub(super) const MAX_CRASH_DELAY_MS: u64 = 20;
+/// The number of steps of its lease after which a duplicate is due, at most; a step is a read
+/// of the feed.
+const MAX_DUPLICATE_STEPS: u64 = 60;
+/// The number of waiting duplicates of a lease at most.
+const MAX_WAITING_BATCHES: usize = 16;
 
-/// The batches of a lease that will come again.
+/// The pending duplicates of a lease.
 #[derive(Debug, Default)]
 pub(super) struct Disturbance {
     waiting: VecDeque<Waiting>,
@@ -39,7 +40,7 @@ struct Waiting {
 }
 
 impl Disturbance {
-    /// One read of the feed has passed: the batches that come again now.
+    /// Counts a read of the feed, and returns the batches whose duplicate delivery is due.
     pub(super) fn due(&mut self, chaos: &Chaos) -> Vec<Vec<Value>> {
         if chaos.is_stopped() {
             self.waiting.clear();
@@ -55,44 +56,44 @@ impl Disturbance {
         }
         for documents in &due {
             let count = documents.len();
-            chaos.note(Kind::Duplicates, format_args!("{count} documents again, late"));
+            chaos.note(ChaosKind::Duplicates, format_args!("{count} documents again, late"));
         }
         due
     }
 
-    /// Whether a batch that was delivered comes again at once; or keeps it for later.
+    /// Returns true if a delivered batch has a duplicate delivery at once; may also keep it for later.
     pub(super) fn comes_again(&mut self, chaos: &Chaos, documents: &[Value]) -> bool {
-        let Some(mut random) = chaos.roll(Kind::Duplicates) else {
+        let Some(mut random) = chaos.roll(ChaosKind::Duplicates) else {
             return false;
         };
         let count = documents.len();
-        if random.chance(0.5) || self.waiting.len() == MOST_WAITING {
-            chaos.note(Kind::Duplicates, format_args!("{count} documents again, at once"));
+        if random.chance(0.5) || self.waiting.len() == MAX_WAITING_BATCHES {
+            chaos.note(ChaosKind::Duplicates, format_args!("{count} documents again, at once"));
             return true;
         }
-        let steps = 1 + random.below(MOST_STEPS);
+        let steps = 1 + random.below(MAX_DUPLICATE_STEPS);
         self.waiting.push_back(Waiting { steps, documents: documents.to_vec() });
         false
     }
 }
 
-/// Lets documents of other logical partitions overtake each other, and batches of other leases
-/// overtake this one.
+/// Lets documents of other logical partitions overtake each other, and batches of other leases overtake
+/// this one.
 pub(super) async fn reorder(chaos: &Chaos, key_paths: &[String], documents: &mut Vec<Value>) {
-    let Some(mut random) = chaos.roll(Kind::Reorder) else {
+    let Some(mut random) = chaos.roll(ChaosKind::Reorder) else {
         return;
     };
-    let held_back = Duration::from_millis(random.below(MOST_HELD_BACK_MS));
+    let held_back = Duration::from_millis(random.below(MAX_HELD_BACK_MS));
     let count = documents.len();
     *documents = interleaved(std::mem::take(documents), key_paths, &mut random);
     chaos.note(
-        Kind::Reorder,
+        ChaosKind::Reorder,
         format_args!("{count} documents, held back for {} ms", held_back.as_millis()),
     );
     tokio::time::sleep(held_back).await;
 }
 
-/// The documents in a random order, in which those of one logical partition keep theirs.
+/// Returns the documents in a random order that keeps the order of those of one logical partition.
 fn interleaved(documents: Vec<Value>, key_paths: &[String], random: &mut Random) -> Vec<Value> {
     let key = |document: &Value| -> String {
         let values = key_paths.iter().map(|path| document.pointer(path).unwrap_or(&Value::Null));
@@ -108,14 +109,14 @@ fn interleaved(documents: Vec<Value>, key_paths: &[String], random: &mut Random)
     order.iter().filter_map(next).collect()
 }
 
-/// How long after the first instance the second begins with the same batch, when it does.
+/// Returns the time after which a second instance begins with the same batch, if batches overlap.
 pub(super) fn overlap(chaos: &Chaos) -> Option<Duration> {
-    let mut random = chaos.roll(Kind::Overlap)?;
-    chaos.note(Kind::Overlap, "a batch in two handlers");
-    Some(Duration::from_millis(random.below(LATEST_CRASH_MS)))
+    let mut random = chaos.roll(ChaosKind::Overlap)?;
+    chaos.note(ChaosKind::Overlap, "a batch in two handlers");
+    Some(Duration::from_millis(random.below(MAX_CRASH_DELAY_MS)))
 }
 
-/// An invoker whose handler is killed in the middle of an invocation now and then.
+/// An invoker whose handler is killed at random in the middle of an invocation.
 pub(super) struct Crashing<'a> {
     pub(super) invoker: &'a dyn Invoker,
     pub(super) chaos: &'a Chaos,
@@ -130,17 +131,17 @@ impl Invoker for Crashing<'_> {
     ) -> BoxFuture<'a, InvocationResult> {
         async move {
             let invocation = self.invoker.invoke(function, invocation_id, body);
-            let Some(mut random) = self.chaos.roll(Kind::Crash) else {
+            let Some(mut random) = self.chaos.roll(ChaosKind::Crash) else {
                 return invocation.await;
             };
-            let after = Duration::from_millis(random.below(LATEST_CRASH_MS));
+            let after = Duration::from_millis(random.below(MAX_CRASH_DELAY_MS));
             if let Ok(result) = tokio::time::timeout(after, invocation).await {
                 return result;
             }
             self.invoker.crash();
             let after_ms = after.as_millis();
-            self.chaos.note(Kind::Crash, format_args!("{function} after {after_ms} ms"));
-            Err(Failure::Unreachable("it was killed on purpose".to_owned()))
+            self.chaos.note(ChaosKind::Crash, format_args!("{function} after {after_ms} ms"));
+            Err(InvocationFailure::Unreachable("it was killed on purpose".to_owned()))
         }
         .boxed()
     }

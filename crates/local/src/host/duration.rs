@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
-/// Reads `hh:mm:ss`, with days before and a fraction after if wanted: `1.02:03:04.5`.
+/// Reads `hh:mm:ss`, optionally with days before and a fraction after: `1.02:03:04.5`.
 pub(super) fn parse_time_span(text: &str) -> Option<Duration> {
     let mut parts = text.split(':');
-    let (hours, minutes, seconds) = (parts.next()?, parts.next()?, parts.next()?);
+    let hours = parts.next()?;
+    let minutes = parts.next()?;
+    let seconds = parts.next()?;
     if parts.next().is_some() {
         return None;
     }

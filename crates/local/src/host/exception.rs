@@ -1,19 +1,19 @@
-//! The exception of a failed attempt, as the host hands it over with the retry.
+//! The exception of a failed attempt, as the host sends it with the retry.
 //!
-//! Its two stack traces make the body some 3.5 KB longer. Frames and line numbers here are of the
-//! usual kind and length, not those of a certain version.
+//! Its two stack traces add some 3.5 KB to the body. Frames and line numbers here have the usual form
+//! and length, not those of a certain version.
 
 use serde_json::{Value, json};
 
-use super::failure::Failure;
+use super::failure::InvocationFailure;
 
 /// .NET's `COR_E_EXCEPTION`.
 const HRESULT: i64 = -2_146_233_088;
 
 /// Returns the exception of an attempt of the function's invocation `id` that ended with `failure`.
-pub(super) fn exception(function: &str, id: &str, failure: &Failure) -> Value {
+pub(super) fn exception(function: &str, id: &str, failure: &InvocationFailure) -> Value {
     let status = match failure {
-        Failure::Status(status) => Some(*status),
+        InvocationFailure::Status(status) => Some(*status),
         _ => None,
     };
     let message = match status {

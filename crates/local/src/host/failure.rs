@@ -1,12 +1,12 @@
 //! Failures of an invocation.
 
-/// Why an invocation failed.
+/// The reason why an invocation failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Failure {
-    /// No answer came.
+pub enum InvocationFailure {
+    /// There was no answer.
     #[error("the handler did not answer: {0}")]
     Unreachable(String),
-    /// The answer was not a 2xx; the host throws its logs away.
+    /// The answer was not a 2xx; the host drops its logs.
     #[error("the handler answered {0}")]
     Status(u16),
     /// A 2xx with another content type.
@@ -18,10 +18,10 @@ pub enum Failure {
          functionTimeout and then kill the handler; answer {{\"Outputs\":{{}},\"Logs\":[]}}"
     )]
     Hang(u16),
-    /// A 2xx whose body is not the answer of an invocation.
+    /// A 2xx whose body is not that of an invocation.
     #[error("the handler answered {0} with a body that is not an invocation's answer: {1}")]
     Body(u16, String),
-    /// `functionTimeout` was over, so the host killed the handler.
+    /// `functionTimeout` passed, so the host killed the handler.
     #[error("the invocation took longer than functionTimeout, so the handler was killed")]
     TimedOut,
 }

@@ -1,8 +1,8 @@
-//! The pump of one `cosmosDBTrigger`: from the change feed into invocations.
+//! The pump of one `cosmosDBTrigger`, from the change feed into invocations.
 //!
-//! One worker for each lease, so one batch is in flight for each physical partition. The
-//! checkpoint is written only after the batch was applied, or when the real host would have lost
-//! it: a failure without a retry left.
+//! Each lease has a worker, so one batch is in flight for each physical partition. The worker writes
+//! the checkpoint only after the batch is applied, or after a failure without a remaining retry, by
+//! which the real host loses the batch.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -18,13 +18,13 @@ use super::delivery::Delivery;
 use super::disturbance::Disturbance;
 use super::feed_error::FeedError;
 use super::feed_options::FeedOptions;
-use super::function::{CosmosTrigger, Function, Trigger};
+use super::function::{CosmosTrigger, Function, FunctionTrigger};
 use super::invoke::Invoker;
 use super::lease::Leases;
 use super::monitored::{feed_ranges, key_paths, pages};
 use super::worker::Worker;
 
-/// Pumps one `cosmosDBTrigger`.
+/// The pump of one `cosmosDBTrigger`.
 #[derive(Clone)]
 pub struct FeedPump {
     client: CosmosClient,
@@ -33,28 +33,29 @@ pub struct FeedPump {
     owner: String,
 }
 
-/// How often the pump looks for partitions that were split.
+/// The interval at which the pump looks for partitions that have split.
 const TOPOLOGY_INTERVAL: Duration = Duration::from_secs(5);
 /// The pause after an error of the store.
 const ERROR_DELAY: Duration = Duration::from_secs(1);
-/// The SDK has asked often enough for a partition that splits.
+/// The SDK has used up its retries on a partition that splits.
 const SPLIT_RETRIES_EXHAUSTED: SubStatusCode = SubStatusCode::new(20206);
-/// The pause of a drain while a partition splits, and for how long it waits at most.
+/// The pause of a drain while a partition splits, and the longest wait for it.
 const SPLIT_DELAY: Duration = Duration::from_millis(20);
-const LONGEST_SPLIT: Duration = Duration::from_secs(20);
+const MAX_SPLIT_WAIT: Duration = Duration::from_secs(20);
 
 impl FeedPump {
-    /// A pump for a function with a `cosmosDBTrigger`.
+    /// Creates a pump for a function with a `cosmosDBTrigger`.
     ///
     /// # Errors
-    /// When the function has another trigger.
+    ///
+    /// If the function has another trigger.
     pub fn new(
         client: CosmosClient,
         function: &Function,
         invoker: Arc<dyn Invoker>,
         options: FeedOptions,
     ) -> Result<Self, FeedError> {
-        let Trigger::Cosmos(trigger) = &function.trigger else {
+        let FunctionTrigger::Cosmos(trigger) = &function.trigger else {
             return Err(FeedError::NoCosmosTrigger(function.name.clone()));
         };
         Ok(Self {
@@ -65,15 +66,15 @@ impl FeedPump {
         })
     }
 
-    /// Delivers changes until `stop`. Errors of the store are printed, and then it goes on. When it
-    /// returns, nothing of it is under way any more: it invokes no handler and writes no lease.
+    /// Delivers changes until `stop`. It prints errors of the store and continues. After its return
+    /// nothing of it is under way: it invokes no handler and writes no lease.
     pub async fn run(&self, stop: CancellationToken) {
         let console = &self.delivery.options.console;
         let mut last_error = String::new();
         while !stop.is_cancelled() {
             let Err(error) = self.run_until_split(&stop).await else { continue };
             let text = format!("{}: {}", self.delivery.function.name, chain(&error));
-            // The same error each second would hide all else.
+            // A repetition each second would hide all other lines.
             if text != last_error {
                 console.error(&text);
                 last_error = text;
@@ -89,19 +90,21 @@ impl FeedPump {
         }
     }
 
-    /// One pass for tests: delivers everything that is pending, until every partition is quiet.
-    /// Returns how many documents were delivered, those of lost batches not included.
+    /// Delivers all pending changes, for tests, until every partition is quiet. Returns the number of
+    /// delivered documents, without those of lost batches.
     ///
     /// # Errors
-    /// When the store refuses, a batch failed [`FeedOptions::drain_attempts`] times, or a page cannot
-    /// be read. The other partitions are drained all the same.
+    ///
+    /// If the store refuses a request, a batch fails [`FeedOptions::drain_attempts`] times, or a page
+    /// cannot be read. The other partitions are drained all the same.
     pub async fn drain(&self) -> Result<usize, FeedError> {
-        let (began, delivered) = (Instant::now(), AtomicUsize::new(0));
+        let began = Instant::now();
+        let delivered = AtomicUsize::new(0);
         loop {
             match self.drain_until_split(&delivered).await {
                 Err(FeedError::Split) => {}
                 Err(FeedError::Store(error))
-                    if is_splitting(&error) && began.elapsed() < LONGEST_SPLIT =>
+                    if is_splitting(&error) && began.elapsed() < MAX_SPLIT_WAIT =>
                 {
                     tokio::time::sleep(SPLIT_DELAY).await;
                 }
@@ -116,7 +119,7 @@ impl FeedPump {
             while let Some(count) = worker.step(Some(self.delivery.options.drain_attempts)).await? {
                 delivered.fetch_add(count, Ordering::Relaxed);
             }
-            // A read that met a split may have asked one of the children only, and found nothing.
+            // A read during a split may have asked only one of the children, and found no changes.
             if *feed_ranges(&worker.container).await? != *worker.topology {
                 return Err(FeedError::Split);
             }
@@ -125,7 +128,7 @@ impl FeedPump {
         future::join_all(workers).await.into_iter().collect()
     }
 
-    /// Ends when the physical partitions changed, at `stop`, or with an error.
+    /// Runs until the physical partitions change, until `stop`, or until an error.
     async fn run_until_split(&self, stop: &CancellationToken) -> Result<(), FeedError> {
         let workers = tokio::select! {
             () = stop.cancelled() => return Ok(()),
@@ -143,10 +146,10 @@ impl FeedPump {
                 () = stop.cancelled() => break Ok(()),
                 Some(ended) = running.join_next() => match ended {
                     Ok(ended) => break ended,
-                    // It panicked.
+                    // The worker panicked.
                     Err(_) => break Ok(()),
                 },
-                // A partition without changes notices nothing by itself.
+                // A partition without changes does not notice a split by itself.
                 () = tokio::time::sleep(TOPOLOGY_INTERVAL) => {
                     if let Some((container, topology)) = &look {
                         match feed_ranges(container).await {
@@ -163,17 +166,17 @@ impl FeedPump {
             let finished = async { while running.join_next().await.is_some() {} };
             tokio::select! {
                 () = finished => return Ok(()),
-                // A batch that fails is tried again and again, whatever has become of the handler.
+                // A failing batch is retried until `stop`, in any state of the handler.
                 () = stop.cancelled() => {}
             }
         }
-        // An invocation in flight comes again. A worker that is aborted may still be at a write in
-        // another thread: the lease would change under who takes it next.
+        // An invocation in flight is redelivered. An aborted worker may still be writing in another
+        // thread: the lease would change under its next owner.
         running.shutdown().await;
         ended
     }
 
-    /// A worker for each lease.
+    /// Returns a worker for each lease.
     async fn workers(&self) -> Result<Vec<Worker>, FeedError> {
         let (container, leases) = self.open().await?;
         let topology: Arc<[FeedRange]> = feed_ranges(&container).await?.into();
@@ -199,7 +202,8 @@ impl FeedPump {
     }
 
     async fn open(&self) -> Result<(ContainerClient, Leases), FeedError> {
-        let (database, name) = (&self.trigger.database, &self.trigger.container);
+        let database = &self.trigger.database;
+        let name = &self.trigger.container;
         let container = self
             .client
             .database_client(database)
@@ -216,12 +220,12 @@ impl FeedPump {
     }
 }
 
-/// Whether the partition that was asked is about to be two others.
+/// Returns true if the partition is about to split.
 fn is_splitting(error: &CosmosError) -> bool {
     u16::from(error.status()) == 410 || error.status().sub_status() == Some(SPLIT_RETRIES_EXHAUSTED)
 }
 
-/// An error with its sources.
+/// Returns the text of an error with its sources.
 fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();

@@ -2,29 +2,29 @@
 
 use azure_data_cosmos::CosmosError;
 
-use super::failure::Failure;
+use super::failure::InvocationFailure;
 use super::newtonsoft;
 
-/// Why a pump cannot go on.
+/// The reason why a pump ends.
 #[derive(Debug, thiserror::Error)]
 pub enum FeedError {
     /// The function has another trigger.
     #[error("{0} has no cosmosDBTrigger, so there is no change feed to pump")]
     NoCosmosTrigger(String),
-    /// A container that the trigger names cannot be opened.
+    /// A container of the trigger cannot be opened.
     #[error("the container {container} of the database {database} cannot be opened")]
     Container {
         /// The database.
         database: String,
         /// The container.
         container: String,
-        /// Why.
+        /// Error of the SDK.
         source: CosmosError,
     },
     /// Another host wrote the lease.
     #[error("the lease {0} was taken by another host")]
     LeaseLost(String),
-    /// A physical partition has split, so the leases have to be taken anew.
+    /// A physical partition has split, so the leases have to be acquired again.
     #[error("a physical partition has split")]
     Split,
     /// A batch failed in [`FeedPump::drain`](super::FeedPump::drain).
@@ -32,12 +32,12 @@ pub enum FeedError {
     BatchFailed {
         /// The function.
         function: String,
-        /// How often.
+        /// Number of attempts.
         attempts: i64,
-        /// Why the last attempt failed.
-        failure: Failure,
+        /// Failure of the last attempt.
+        failure: InvocationFailure,
     },
-    /// The trigger cannot read a page: it does so again and again, and calls no handler.
+    /// The trigger cannot read a page: it retries the page for ever, and calls no handler.
     #[error(
         "{function}: Lease {lease} encountered an unhandled user exception during processing: \
          {exception}"
@@ -45,13 +45,13 @@ pub enum FeedError {
     PageNotRead {
         /// The function.
         function: String,
-        /// The lease whose page it is.
+        /// The lease of the page.
         lease: String,
-        /// What the reader throws.
+        /// The exception of the reader.
         exception: newtonsoft::Exception,
     },
     /// A lease or a token cannot be read or written as JSON.
-    #[error("a lease is not as expected")]
+    #[error("a lease has an unexpected form")]
     Json(#[from] serde_json::Error),
     /// The store refused a request.
     #[error("the store refused a request of the trigger")]
@@ -60,7 +60,8 @@ pub enum FeedError {
 
 impl FeedError {
     pub(super) fn container(database: &str, container: &str, source: CosmosError) -> Self {
-        let (database, container) = (database.to_owned(), container.to_owned());
+        let database = database.to_owned();
+        let container = container.to_owned();
         Self::Container { database, container, source }
     }
 }

@@ -9,23 +9,23 @@ use super::console::Console;
 use super::invoke::Invoker;
 use crate::chaos::Chaos;
 
-/// How a pump works.
+/// Options of a pump.
 #[derive(Clone)]
 pub struct FeedOptions {
     /// The pause after an empty read, instead of the function's `feedPollDelay`.
     pub poll_delay: Option<Duration>,
-    /// The retry policy's pauses are multiplied by it; less than 1 for tests.
+    /// The factor of the retry policy's pauses; less than 1 for tests.
     pub retry_scale: f64,
-    /// After so many failed attempts of one batch [`FeedPump::drain`](super::FeedPump::drain) ends with an error, also
-    /// when the policy would go on for ever.
+    /// The number of failed attempts of one batch after which
+    /// [`FeedPump::drain`](super::FeedPump::drain) ends with an error, also under an endless policy.
     pub drain_attempts: i64,
-    /// Where a line for each invocation goes.
+    /// The console with a line for each invocation.
     pub console: Console,
-    /// The account of the leases when it is another one.
+    /// The account of the leases, if it is another one.
     pub lease_client: Option<CosmosClient>,
-    /// Delivers twice, late, in another order, to two instances, and kills the handler.
+    /// Delivers duplicates, late, in another order, to two instances, and kills the handler.
     pub chaos: Option<Chaos>,
-    /// The second instance for `chaos`; the first plays both when there is none.
+    /// The second instance for `chaos`; without it the first plays both.
     pub second_invoker: Option<Arc<dyn Invoker>>,
 }
 

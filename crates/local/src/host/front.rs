@@ -1,4 +1,4 @@
-//! What answers on the host's port: the HTTP functions, a page at `/`, and `/admin`.
+//! The host's port: the HTTP functions, a page at `/`, and `/admin`.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use custom_handler::answer_after_body;
 use super::admin::{self, HostStatus};
 use super::app::FunctionApp;
 use super::console::Console;
-use super::function::{AuthLevel, Function, Trigger};
+use super::function::{AuthLevel, Function, FunctionTrigger};
 use super::host_options::HostOptions;
 use super::invoke::{HandlerClient, Invoker};
 use super::json::ConfigError;
@@ -22,9 +22,9 @@ use super::proxy::Proxy;
 use super::request_host;
 use super::request_path;
 use super::routes::RouteTable;
-use crate::chaos::{Chaos, Kind};
+use crate::chaos::{Chaos, ChaosKind};
 
-/// What answers on the host's port.
+/// The service on the host's port.
 pub(super) struct Front {
     app: FunctionApp,
     routes: RouteTable<HttpTarget>,
@@ -40,15 +40,15 @@ pub(super) struct Front {
 struct HttpTarget {
     function: String,
     auth_level: AuthLevel,
-    /// A setting turns the function off.
+    /// True if a setting disables the function.
     is_closed: bool,
 }
 
-/// The most that `/admin/functions/<name>` takes.
-const ADMIN_BODY_LIMIT: usize = 100 * 1024 * 1024;
+/// The number of bytes that `/admin/functions/<name>` takes at most.
+const MAX_ADMIN_BODY_BYTES: usize = 100 * 1024 * 1024;
 
 /// The longest request line: method, target and version.
-const MOST_LINE_BYTES: usize = 8 * 1024;
+const MAX_LINE_BYTES: usize = 8 * 1024;
 
 impl Front {
     pub(super) fn new(
@@ -62,9 +62,10 @@ impl Front {
         let open = app.functions().iter().map(|function| (function, false));
         let closed = app.closed().iter().map(|function| (function, true));
         for (Function { name, trigger, .. }, is_closed) in open.chain(closed) {
-            if let Trigger::Http(http) = trigger {
+            if let FunctionTrigger::Http(http) = trigger {
                 let template = app.host().template(&http.route)?;
-                let (function, auth_level) = (name.clone(), http.auth_level);
+                let function = name.clone();
+                let auth_level = http.auth_level;
                 let target = HttpTarget { function, auth_level, is_closed };
                 routes.insert(name, template, http.methods.clone(), target);
             }
@@ -74,19 +75,20 @@ impl Front {
         Ok(Self { app, routes, handlers, client, invoker, keys, console, chaos, status })
     }
 
-    /// The handler that answers a request: when instances overlap, now and then the other one.
+    /// Returns the handler of a request: if instances overlap, sometimes the second one.
     fn handler(&self) -> &HandlerWatch {
-        let overlaps = self.chaos.as_ref().is_some_and(|chaos| chaos.roll(Kind::Overlap).is_some());
+        let overlaps =
+            self.chaos.as_ref().is_some_and(|chaos| chaos.roll(ChaosKind::Overlap).is_some());
         &self.handlers[usize::from(overlaps) % self.handlers.len()]
     }
 
-    /// The highest level that a request opens: without keys, every one.
+    /// Returns the highest level that a request opens: without keys, every level.
     fn level(&self, request: &Request) -> AuthLevel {
         let level = |keys: &Keys| keys.level(request.headers(), request.uri());
         self.keys.as_ref().map_or(AuthLevel::Admin, level)
     }
 
-    /// `/admin/<what>`.
+    /// Answers `/admin/<what>`.
     async fn admin(&self, what: &str, request: Request) -> Response {
         let function = match what.split_once('/') {
             Some(("functions", name)) => Some(name),
@@ -114,7 +116,7 @@ impl Front {
         if request.method() != Method::POST {
             return StatusCode::METHOD_NOT_ALLOWED.into_response();
         }
-        let Ok(body) = to_bytes(request.into_body(), ADMIN_BODY_LIMIT).await else {
+        let Ok(body) = to_bytes(request.into_body(), MAX_ADMIN_BODY_BYTES).await else {
             return StatusCode::PAYLOAD_TOO_LARGE.into_response();
         };
         admin::run(function, &body, self.invoker.clone(), self.console.clone()).into_response()
@@ -130,7 +132,7 @@ impl Front {
     }
 }
 
-/// The host, too, reads a body to its end before it answers.
+/// Answers a request. Like the host, it reads the body to its end before it answers.
 pub(super) async fn serve(State(front): State<Arc<Front>>, request: Request) -> Response {
     answer_after_body(request, |request| answer(front, request)).await
 }
@@ -157,7 +159,7 @@ async fn served(front: Arc<Front>, mut request: Request, path: &str) -> Response
         let is_root = path == "/" && request.method() != Method::CONNECT;
         return if is_root { front.homepage() } else { empty(StatusCode::NOT_FOUND) };
     };
-    // The route stays, so no other function takes the request.
+    // The route stays, so the request reaches no other function.
     if target.is_closed {
         return empty(StatusCode::NOT_FOUND);
     }
@@ -173,15 +175,16 @@ fn empty(status: StatusCode) -> Response {
     (status, Body::empty()).into_response()
 }
 
-/// The decoded path of a request, or the status with which the host refuses it before it looks for a
-/// function.
+/// Returns the decoded path of a request, or the status with which the host refuses it before it looks
+/// for a function.
 fn accepted(request: &Request) -> Result<String, StatusCode> {
     let uri = request.uri();
     let n_bytes = request.method().as_str().len() + uri.to_string().len() + " HTTP/1.1\r\n".len();
-    if n_bytes > MOST_LINE_BYTES {
+    if n_bytes > MAX_LINE_BYTES {
         return Err(StatusCode::URI_TOO_LONG);
     }
-    let (version, headers) = (request.version(), request.headers());
+    let version = request.version();
+    let headers = request.headers();
     let is_http_1 = version <= Version::HTTP_11;
     if is_http_1 && !request_host::is_valid(request.method(), uri, version, headers) {
         return Err(StatusCode::BAD_REQUEST);
@@ -189,14 +192,14 @@ fn accepted(request: &Request) -> Result<String, StatusCode> {
     if !uri.path().is_ascii() || !uri.query().unwrap_or_default().is_ascii() {
         return Err(StatusCode::BAD_REQUEST);
     }
-    // Recorded of a GET of HTTP/1.0, the only version that may do without.
+    // Recorded for a GET of HTTP/1.0, the only version that does not need a host.
     if is_http_1 && !headers.contains_key(header::HOST) && request.body().is_end_stream() {
         return Err(StatusCode::INTERNAL_SERVER_ERROR);
     }
     request_path::decoded(uri.path()).map_err(|_| StatusCode::BAD_REQUEST)
 }
 
-/// A refusal, after which the host closes the connection.
+/// Returns a refusal, after which the host closes the connection.
 fn refused(status: StatusCode, version: Version) -> Response {
     let mut response = empty(status);
     if version < Version::HTTP_2 {
@@ -229,6 +232,6 @@ fn normalise(request: &mut Request, path: &str) {
     }
 }
 
-/// Small letters will do for these.
+/// Methods that are accepted in lower case too.
 const STANDARD_METHODS: [&str; 9] =
     ["GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH"];

@@ -1,4 +1,4 @@
-//! A function and what starts it.
+//! A function and its trigger.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -14,17 +14,17 @@ use super::newtonsoft::DateParsing;
 pub struct Function {
     /// The folder's name.
     pub name: String,
-    /// The name of the trigger's binding, under which the data come.
+    /// Name of the trigger's binding, under which the data arrive.
     pub binding: String,
-    /// What starts it.
-    pub trigger: Trigger,
-    /// What happens after a failure; `None` loses a failed batch.
+    /// Its trigger.
+    pub trigger: FunctionTrigger,
+    /// Policy after a failure; with `None` a failed batch is lost.
     pub retry: Option<RetryPolicy>,
 }
 
-/// What starts a function.
+/// The trigger of a function.
 #[derive(Debug, Clone)]
-pub enum Trigger {
+pub enum FunctionTrigger {
     /// A request.
     Http(HttpTrigger),
     /// Changes of a container.
@@ -40,7 +40,7 @@ pub struct HttpTrigger {
     pub route: String,
     /// The methods; empty for all.
     pub methods: Vec<Method>,
-    /// Which key a caller needs.
+    /// The key that a caller needs.
     pub auth_level: AuthLevel,
 }
 
@@ -58,33 +58,33 @@ pub enum AuthLevel {
 /// A `cosmosDBTrigger` of the extension's version 4.
 #[derive(Debug, Clone)]
 pub struct CosmosTrigger {
-    /// The setting that names the account.
+    /// Name of the setting with the account.
     pub connection: String,
     /// The database of the monitored container.
     pub database: String,
     /// The monitored container.
     pub container: String,
-    /// The setting that names the account of the leases.
+    /// Name of the setting with the account of the leases.
     pub lease_connection: String,
     /// The database of the lease container.
     pub lease_database: String,
     /// The lease container.
     pub lease_container: String,
-    /// What this function's lease items begin with.
+    /// The prefix of this function's lease items.
     pub lease_prefix: String,
-    /// Creates the lease container when it is not there.
+    /// Creates the lease container if it does not exist.
     pub create_lease_container: bool,
-    /// The most documents of one invocation; 100 unless said, as the service's pages.
+    /// Documents of one invocation at most; 100 by default, as the service's pages.
     pub max_items_per_invocation: u32,
-    /// The pause after an empty read; 5 s unless said.
+    /// The pause after an empty read; 5 s by default.
     pub feed_poll_delay: Duration,
-    /// Where to start without leases.
+    /// The start without leases.
     pub start: FeedStart,
-    /// What `host.json` says of strings that look like dates.
+    /// The rule of `host.json` for strings that look like dates.
     pub dates: DateParsing,
 }
 
-/// Where a trigger starts that has no leases yet.
+/// The start of a trigger that has no leases yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FeedStart {
     /// With the next change; the default.
@@ -98,22 +98,22 @@ pub enum FeedStart {
 /// A `timerTrigger`.
 #[derive(Debug, Clone)]
 pub struct TimerTrigger {
-    /// When it runs.
+    /// Its schedule.
     pub schedule: Schedule,
     /// Also runs it when the host starts.
     pub run_on_startup: bool,
-    /// Keeps the times of the last and next run; true unless said.
+    /// Keeps the times of the last and next run; true by default.
     pub use_monitor: bool,
     /// The last run, which all clones share.
     pub last_run: LastRun,
 }
 
-/// When a timer function ran last; kept in memory, not in storage as the real host does.
+/// The last run of a timer function; kept in memory, not in storage as the real host does.
 #[derive(Debug, Clone, Default)]
 pub struct LastRun(Arc<Mutex<Option<OffsetDateTime>>>);
 
 impl LastRun {
-    /// The last run of this host.
+    /// Returns the last run of this host.
     pub fn get(&self) -> Option<OffsetDateTime> {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -124,7 +124,7 @@ impl LastRun {
 }
 
 impl TimerTrigger {
-    /// Whether the host keeps a status: not for a schedule shorter than a minute.
+    /// Returns true if the host keeps a status, which it does not for a schedule shorter than a minute.
     pub(super) fn has_status(&self) -> bool {
         let first = self.schedule.next(OffsetDateTime::now_utc());
         let second = first.and_then(|first| self.schedule.next(first));
@@ -136,7 +136,7 @@ impl TimerTrigger {
 /// The `retry` of `function.json`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RetryPolicy {
-    /// How often a failed invocation is tried again; -1 for ever.
+    /// The number of retries of a failed invocation; -1 for ever.
     pub max_retry_count: i64,
     /// The first pause.
     pub minimum: Duration,
@@ -145,7 +145,7 @@ pub struct RetryPolicy {
 }
 
 impl RetryPolicy {
-    /// The pause before retry `count` (from 0), or `None` when there is none left.
+    /// Returns the pause before retry `count` (from 0), or `None` after the last retry.
     pub fn delay(&self, count: i64) -> Option<Duration> {
         if self.max_retry_count >= 0 && count >= self.max_retry_count {
             return None;

@@ -1,4 +1,4 @@
-//! Reads a `function.json`, with messages that name file and field.
+//! The reader of `function.json`, with messages that name file and field.
 
 use std::time::Duration;
 
@@ -7,8 +7,8 @@ use time::OffsetDateTime;
 
 use super::duration::parse_time_span;
 use super::function::{
-    AuthLevel, CosmosTrigger, FeedStart, Function, HttpTrigger, LastRun, RetryPolicy, TimerTrigger,
-    Trigger,
+    AuthLevel, CosmosTrigger, FeedStart, Function, FunctionTrigger, HttpTrigger, LastRun,
+    RetryPolicy, TimerTrigger,
 };
 use super::json::{ConfigError, Node};
 use super::ncrontab::Schedule;
@@ -16,7 +16,7 @@ use super::newtonsoft::DateParsing;
 use super::routes::Template;
 use super::settings::Settings;
 
-/// Names of the trigger's fields in the extension's version 4; others are ignored there silently.
+/// Names of the trigger's fields in the extension's version 4, which ignores all others in silence.
 const COSMOS_FIELDS: &[&str] = &[
     "type",
     "direction",
@@ -42,7 +42,7 @@ const COSMOS_FIELDS: &[&str] = &[
     "changeFeedMode",
 ];
 
-/// What version 3 of the extension called them.
+/// Their names in version 3 of the extension.
 const COSMOS_V3_FIELDS: &[(&str, &str)] = &[
     ("connectionStringSetting", "connection"),
     ("collectionName", "containerName"),
@@ -54,8 +54,8 @@ const COSMOS_V3_FIELDS: &[(&str, &str)] = &[
 ];
 
 impl Function {
-    /// Reads the root object of a `function.json`; `warnings` gets what only the real host would
-    /// pass over in silence.
+    /// Reads the root object of a `function.json`, and adds faults that the real host ignores in
+    /// silence to `warnings`.
     pub(super) fn read(
         name: &str,
         root: &Node<'_>,
@@ -84,7 +84,7 @@ impl Function {
         let binding = trigger.required("name", "the data of an invocation come under it")?;
         let retry = root.object("retry")?.map(|node| read_retry(&node)).transpose()?;
         let trigger = match kind.to_ascii_lowercase().as_str() {
-            "httptrigger" => Trigger::Http(read_http(name, trigger, &bindings)?),
+            "httptrigger" => FunctionTrigger::Http(read_http(name, trigger, &bindings)?),
             "cosmosdbtrigger" => {
                 if retry.is_none() {
                     warnings.push(root.sentence(
@@ -92,9 +92,9 @@ impl Function {
                         "is missing: a batch that fails is logged, checkpointed and so lost",
                     ));
                 }
-                Trigger::Cosmos(read_cosmos(trigger, settings, warnings)?)
+                FunctionTrigger::Cosmos(read_cosmos(trigger, settings, warnings)?)
             }
-            "timertrigger" => Trigger::Timer(read_timer(trigger, settings)?),
+            "timertrigger" => FunctionTrigger::Timer(read_timer(trigger, settings)?),
             _ => {
                 return Err(trigger.error(
                     "type",
@@ -234,7 +234,7 @@ fn read_retry(node: &Node<'_>) -> Result<RetryPolicy, ConfigError> {
         .integer("maxRetryCount")?
         .ok_or_else(|| node.error("maxRetryCount", "is missing: -1 tries for ever"))?;
     let span = |field: &str| {
-        let text = node.required(field, "it is the pause between two tries, as hh:mm:ss")?;
+        let text = node.required(field, "it is the pause between two attempts, as hh:mm:ss")?;
         parse_time_span(text).ok_or_else(|| node.error(field, "must be a time span hh:mm:ss"))
     };
     let (minimum, maximum) = match node.required("strategy", "it says how long to wait")? {

@@ -7,32 +7,32 @@ use super::console::Console;
 use super::keys::Keys;
 use crate::chaos::Chaos;
 
-/// How the host runs an app.
+/// Options of a host.
 #[derive(Debug, Clone)]
 pub struct HostOptions {
-    /// The folder that the handler's executable and working directory are relative to.
+    /// The base of the handler's executable and working directory.
     pub root: PathBuf,
     /// The port of the HTTP functions on 127.0.0.1; 0 picks a free one.
     pub port: u16,
-    /// Asks callers for these keys; `None` asks for none, as Core Tools does.
+    /// The keys that callers need; with `None` they need none, as with Core Tools.
     pub keys: Option<Keys>,
-    /// Instead of every trigger's `feedPollDelay`.
+    /// The pause after an empty read, instead of every trigger's `feedPollDelay`.
     pub poll_delay: Option<Duration>,
-    /// The retry policies' pauses are multiplied by it; 1 but for tests.
+    /// The factor of the retry policies' pauses; 1 except for tests.
     pub retry_scale: f64,
-    /// How long the handler may take to answer; the host waits 30 s.
+    /// The time for the handler's first answer; the host waits 30 s.
     pub start_timeout: Duration,
     /// See [`HandlerOptions::launcher`](super::HandlerOptions::launcher).
     pub launcher: Option<Vec<PathBuf>>,
-    /// Where the lines go.
+    /// The console of the host.
     pub console: Console,
-    /// What goes wrong with deliveries; when batches overlap, a second handler runs too, and when
-    /// reads are stale, one that serves some of the triggers alone, as each does in Azure.
+    /// Faults of deliveries. If batches overlap, a second handler runs too. If reads are stale, a
+    /// further handler serves some of the triggers alone, as each does in Azure.
     pub chaos: Option<Chaos>,
 }
 
 impl HostOptions {
-    /// The real host's behaviour for the app in `root`, on a free port.
+    /// Returns the real host's behaviour for the app in `root`, on a free port.
     pub fn new(root: impl Into<PathBuf>) -> Self {
         Self {
             root: root.into(),

@@ -1,4 +1,4 @@
-//! Running one invocation, by HTTP or in the process, with the function's retry policy.
+//! Invocations over HTTP or in the process, with the function's retry policy.
 
 use std::time::{Duration, Instant};
 
@@ -14,14 +14,14 @@ use hyper_util::rt::TokioExecutor;
 use tower::ServiceExt as _;
 
 use super::console::{Console, Ended};
-use super::failure::Failure;
+use super::failure::InvocationFailure;
 use super::function::Function;
-use super::wire::{self, Answer, Attempt};
+use super::wire::{self, Attempt, InvocationAnswer};
 
-/// What came of one attempt.
-pub type InvocationResult = Result<Answer, Failure>;
+/// The result of one attempt.
+pub type InvocationResult = Result<InvocationAnswer, InvocationFailure>;
 
-/// Something that runs an invocation: the handler's process over HTTP, or a router in process.
+/// An invoker: the handler's process over HTTP, or a router in this process.
 pub trait Invoker: Send + Sync {
     /// Runs one attempt of an invocation.
     fn invoke<'a>(
@@ -31,12 +31,12 @@ pub trait Invoker: Send + Sync {
         body: Bytes,
     ) -> BoxFuture<'a, InvocationResult>;
 
-    /// Kills the handler and all that it has under way. In process there is nothing to kill:
-    /// dropping an invocation ends it where it waits.
+    /// Kills the handler with all that it has under way. In this process there is no handler to kill: a
+    /// drop ends an invocation where it waits.
     fn crash(&self) {}
 }
 
-/// The client that requests to the handler go through.
+/// The client of requests to the handler.
 pub(super) type HandlerClient = Client<HttpConnector, Body>;
 
 pub(super) fn handler_client() -> HandlerClient {
@@ -45,7 +45,7 @@ pub(super) fn handler_client() -> HandlerClient {
     Client::builder(TokioExecutor::new()).build(connector)
 }
 
-/// Invokes a handler that listens at a URL.
+/// An invoker of a handler that listens at a URL.
 #[derive(Debug, Clone)]
 pub struct HttpInvoker {
     url: String,
@@ -53,7 +53,7 @@ pub struct HttpInvoker {
 }
 
 impl HttpInvoker {
-    /// A handler at `url`, such as `http://127.0.0.1:41235`.
+    /// Creates an invoker of the handler at `url`, such as `http://127.0.0.1:41235`.
     pub fn new(url: impl Into<String>) -> Self {
         Self::with_client(url, handler_client())
     }
@@ -83,7 +83,7 @@ impl Invoker for HttpInvoker {
     }
 }
 
-/// Invokes a router in this process.
+/// An invoker of a router in this process.
 #[derive(Debug, Clone)]
 pub struct RouterInvoker(pub axum::Router);
 
@@ -110,7 +110,7 @@ fn request(
     function: &str,
     invocation_id: &str,
     body: Bytes,
-) -> Result<Request<Body>, Failure> {
+) -> Result<Request<Body>, InvocationFailure> {
     Request::post(format!("{url}/{function}"))
         .header(header::CONTENT_TYPE, wire::CONTENT_TYPE)
         .header(header::USER_AGENT, wire::USER_AGENT)
@@ -125,14 +125,14 @@ fn read(parts: &http::response::Parts, body: &[u8]) -> InvocationResult {
     let content_type = content_type.and_then(|value| value.to_str().ok()).unwrap_or_default();
     let answer = wire::read_answer(parts.status.as_u16(), content_type, body)?;
     let done = parts.headers.get(wire::DONE).and_then(|value| value.to_str().ok());
-    Ok(Answer { done: done.map(str::to_owned), ..answer })
+    Ok(InvocationAnswer { done: done.map(str::to_owned), ..answer })
 }
 
-fn unreachable(error: &(dyn std::error::Error + 'static)) -> Failure {
-    Failure::Unreachable(chain(error))
+fn unreachable(error: &(dyn std::error::Error + 'static)) -> InvocationFailure {
+    InvocationFailure::Unreachable(chain(error))
 }
 
-/// An error with its causes.
+/// Joins the texts of an error and its causes.
 pub(super) fn chain(error: &(dyn std::error::Error + 'static)) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
@@ -143,26 +143,26 @@ pub(super) fn chain(error: &(dyn std::error::Error + 'static)) -> String {
     text
 }
 
-/// How an invocation with its retries ended.
+/// The outcome of an invocation with its retries.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Outcome {
+pub(super) enum InvocationOutcome {
     Succeeded,
-    /// There is no retry left, so what it was about is lost.
-    Failed(Failure),
-    /// It was given up before its retries were used up.
-    GivenUp(Failure),
+    /// No retry is left, so its input is lost.
+    Failed(InvocationFailure),
+    /// It was abandoned before its last retry.
+    GivenUp(InvocationFailure),
 }
 
-/// How to try again.
+/// The rules of retries.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Retrying {
-    /// The policy's pauses are multiplied by it; 1 but for tests.
+    /// The factor of the policy's pauses; 1 except for tests.
     pub scale: f64,
-    /// Give up after so many attempts, whatever the policy says.
+    /// The number of attempts after which it is abandoned, under any policy.
     pub give_up_after: Option<i64>,
 }
 
-/// Runs an invocation until it succeeds or its retry policy ends: the same id each time.
+/// Runs an invocation until it succeeds or its retry policy ends, under the same id each time.
 pub(super) async fn run(
     invoker: &dyn Invoker,
     function: &Function,
@@ -170,7 +170,7 @@ pub(super) async fn run(
     retrying: Retrying,
     console: &Console,
     note: &str,
-) -> Outcome {
+) -> InvocationOutcome {
     let id = uuid::Uuid::new_v4().to_string();
     let mut attempt = Attempt { invocation_id: id.clone(), ..Attempt::default() };
     loop {
@@ -183,7 +183,7 @@ pub(super) async fn run(
                 for line in &answer.logs {
                     console.log(line);
                 }
-                return Outcome::Succeeded;
+                return InvocationOutcome::Succeeded;
             }
             Err(failure) => failure,
         };
@@ -191,11 +191,11 @@ pub(super) async fn run(
         let Some(delay) =
             function.retry.as_ref().and_then(|policy| policy.delay(attempt.retry_count))
         else {
-            return Outcome::Failed(failure);
+            return InvocationOutcome::Failed(failure);
         };
         attempt.retry_count += 1;
         if retrying.give_up_after.is_some_and(|most| attempt.retry_count >= most) {
-            return Outcome::GivenUp(failure);
+            return InvocationOutcome::GivenUp(failure);
         }
         attempt.failure = Some(failure);
         tokio::time::sleep(scaled(delay, retrying.scale)).await;

@@ -1,11 +1,11 @@
-//! Reading the JSON files of an app with messages that name the file and the field.
+//! The reader of an app's JSON files, with messages that name the file and the field.
 
 use std::fmt;
 use std::path::Path;
 
 use serde_json::{Map, Value};
 
-/// What is wrong with the files of an app, one sentence for each fault.
+/// The faults in the files of an app, one sentence for each.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigError {
     problems: Vec<String>,
@@ -16,11 +16,11 @@ impl ConfigError {
         Self { problems: vec![problem.into()] }
     }
 
-    pub(super) fn all(problems: Vec<String>) -> Self {
+    pub(super) fn from_problems(problems: Vec<String>) -> Self {
         Self { problems }
     }
 
-    /// The faults, each a sentence that names file and field.
+    /// Returns the faults, each a sentence that names file and field.
     pub fn problems(&self) -> &[String] {
         &self.problems
     }
@@ -34,7 +34,7 @@ impl fmt::Display for ConfigError {
 
 impl std::error::Error for ConfigError {}
 
-/// Reads a JSON file; gives the short name for messages as well.
+/// Reads a JSON file; also returns its short name for messages.
 pub(super) fn read_json(path: &Path) -> Result<(String, Value), ConfigError> {
     let file = short_name(path);
     let text = std::fs::read_to_string(path)
@@ -45,7 +45,7 @@ pub(super) fn read_json(path: &Path) -> Result<(String, Value), ConfigError> {
     Ok((file, json))
 }
 
-/// An object inside a file, and where it is.
+/// An object in a file, with its path.
 #[derive(Debug, Clone)]
 pub(super) struct Node<'a> {
     file: &'a str,
@@ -58,12 +58,12 @@ impl<'a> Node<'a> {
         Self { file, path: String::new(), fields: json.as_object() }
     }
 
-    /// A fault of this object's field.
+    /// Returns a fault of this object's field.
     pub(super) fn error(&self, field: &str, fault: &str) -> ConfigError {
         ConfigError::new(self.sentence(field, fault))
     }
 
-    /// `file: path.field fault`.
+    /// Formats `file: path.field fault`.
     pub(super) fn sentence(&self, field: &str, fault: &str) -> String {
         format!("{}: {} {fault}", self.file, self.place(field))
     }
@@ -76,7 +76,7 @@ impl<'a> Node<'a> {
         self.typed(field, "a string", Value::as_str)
     }
 
-    /// A string that must be there; `reason` says what goes wrong without it.
+    /// Returns a string that must exist; `reason` is the effect of its absence.
     pub(super) fn required(&self, field: &str, reason: &str) -> Result<&'a str, ConfigError> {
         match self.string(field)? {
             Some(text) if !text.is_empty() => Ok(text),
@@ -101,7 +101,7 @@ impl<'a> Node<'a> {
         }))
     }
 
-    /// The objects of a list.
+    /// Returns the objects of a list.
     pub(super) fn objects(&self, field: &str) -> Result<Vec<Node<'a>>, ConfigError> {
         let items = self.typed(field, "a list", Value::as_array)?.map_or(&[][..], Vec::as_slice);
         let node = |(index, item): (usize, &'a Value)| {
@@ -114,7 +114,7 @@ impl<'a> Node<'a> {
         items.iter().enumerate().map(node).collect()
     }
 
-    /// The strings of a list; `None` when the field is not there.
+    /// Returns the strings of a list; `None` if the field does not exist.
     pub(super) fn strings(&self, field: &str) -> Result<Option<Vec<&'a str>>, ConfigError> {
         let Some(items) = self.typed(field, "a list", Value::as_array)? else {
             return Ok(None);
@@ -148,7 +148,7 @@ impl<'a> Node<'a> {
     }
 }
 
-/// `functions/HomeFeed/function.json`: the last folders are enough to find the file.
+/// Returns `functions/HomeFeed/function.json`: the last folders are enough to find the file.
 fn short_name(path: &Path) -> String {
     let parts: Vec<_> = path.iter().map(|part| part.to_string_lossy()).collect();
     let kept = match parts.as_slice() {

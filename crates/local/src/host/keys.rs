@@ -1,4 +1,4 @@
-//! The keys of HTTP functions, made anew for each run.
+//! The keys of HTTP functions, new for each run.
 
 use http::{HeaderMap, Uri};
 
@@ -9,12 +9,12 @@ use super::function::AuthLevel;
 pub struct Keys {
     /// Opens functions with `authLevel` `function`.
     pub function: String,
-    /// Opens everything, `admin` too.
+    /// Opens everything, also `admin`.
     pub master: String,
 }
 
 impl Keys {
-    /// New random keys.
+    /// Creates random keys.
     pub fn generate() -> Self {
         let key = || format!("{}{}", uuid::Uuid::new_v4().simple(), uuid::Uuid::new_v4().simple());
         Self { function: key(), master: key() }
@@ -41,7 +41,7 @@ impl std::fmt::Debug for Keys {
     }
 }
 
-/// The `code` of the query; keys are hexadecimal, so nothing in them is escaped.
+/// Returns the `code` of the query; keys are hexadecimal, so it has no escapes.
 fn code(uri: &Uri) -> Option<&str> {
     uri.query()?.split('&').find_map(|pair| {
         let (name, value) = pair.split_once('=')?;

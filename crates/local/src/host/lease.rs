@@ -1,8 +1,8 @@
-//! Lease items: how far each range of the change feed is delivered.
+//! Lease items: the delivered position of each range of the change feed.
 //!
-//! One item for each physical partition, in the lease container, written under If-Match. A host
-//! that starts takes over the leases of its function at once, whoever had them; the one that lost
-//! a lease notices at its next checkpoint. Leases do not expire here.
+//! Each physical partition has an item in the lease container, written under If-Match. A host that
+//! starts takes over the leases of its function at once, from any owner. The former owner notices that
+//! at its next checkpoint. Leases do not expire here.
 
 use azure_core::http::Etag;
 use azure_data_cosmos::feed::FeedRange;
@@ -18,26 +18,26 @@ use time::format_description::well_known::Rfc3339;
 use super::feed_error::FeedError;
 use super::function::CosmosTrigger;
 
-/// How often a lease is taken that others have written meanwhile.
-const ATTEMPTS: u32 = 10;
+/// The number of attempts to acquire a lease that another host has written meanwhile.
+const MAX_ACQUIRE_ATTEMPTS: u32 = 10;
 
 /// A lease item as it is stored.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct LeaseItem {
     /// `<prefix><database>_<container>..<range>`.
     pub id: String,
-    /// The host that has it.
+    /// The owner.
     pub owner: String,
-    /// The range of effective partition keys that it is about.
+    /// Its range of effective partition keys.
     #[serde(rename = "feedRange")]
     pub range: FeedRange,
     /// The SDK's continuation token after the last delivered batch.
     pub continuation: Option<String>,
-    /// When it was last written.
+    /// The time of the last write.
     pub timestamp: String,
 }
 
-/// A lease that this host has.
+/// A lease of this host.
 #[derive(Debug, Clone)]
 pub(super) struct Lease {
     pub item: LeaseItem,
@@ -90,9 +90,9 @@ impl Leases {
         })
     }
 
-    /// Takes a lease for each physical partition. After a split each child starts at its parent's
-    /// continuation, and the parent's lease goes when all its children have theirs. After a merge
-    /// the older, narrower leases stay.
+    /// Acquires a lease for each physical partition. After a split each child starts at its parent's
+    /// continuation, and the parent's lease is deleted as soon as all its children have theirs. After a
+    /// merge the older, narrower leases stay.
     pub(super) async fn acquire(&self, physical: &[FeedRange]) -> Result<Vec<Lease>, FeedError> {
         let stored = self.stored().await?;
         let mut taken = Vec::new();
@@ -115,7 +115,7 @@ impl Leases {
             let continuation = parent.and_then(|lease| lease.item.continuation.clone());
             taken.push(self.create(range.clone(), continuation).await?);
         }
-        // A parent that was split before is covered by children, whether made now or earlier.
+        // The children of a parent that was split before cover it, with new or earlier leases.
         replaced.extend(stored.iter().filter(|lease| {
             physical.iter().filter(|range| range.is_subset_of(&lease.item.range)).count() > 1
         }));
@@ -125,7 +125,7 @@ impl Leases {
         Ok(taken)
     }
 
-    /// Writes how far the lease's range is delivered.
+    /// Writes the delivered position of the lease's range.
     pub(super) async fn checkpoint(
         &self,
         lease: &mut Lease,
@@ -138,7 +138,7 @@ impl Leases {
     async fn stored(&self) -> Result<Vec<Lease>, FeedError> {
         let query = Query::from("SELECT * FROM c WHERE STARTSWITH(c.id, @prefix)")
             .with_parameter("@prefix", &self.prefix)?;
-        // By itself, the SDK refuses a query of more than 100 physical partitions.
+        // By default the SDK refuses a query of more than 100 physical partitions.
         let feed = FeedOptions::default().with_max_fan_out(u32::MAX);
         let options = QueryOptions::default().with_feed_options(feed);
         let stored: Vec<StoredLease> = self
@@ -159,8 +159,8 @@ impl Leases {
             let id = lease.item.id.clone();
             lease.item.owner.clone_from(&self.owner);
             match self.replace(&mut lease).await {
-                // Its last owner has written it, or it was read from a replica that is behind.
-                Err(error @ FeedError::LeaseLost(_)) if attempt < ATTEMPTS => {
+                // Its last owner has written it, or a replica that lags was read.
+                Err(error @ FeedError::LeaseLost(_)) if attempt < MAX_ACQUIRE_ATTEMPTS => {
                     lease = self.read(&id).await?.ok_or(error)?;
                     attempt += 1;
                 }
@@ -175,7 +175,8 @@ impl Leases {
         range: FeedRange,
         continuation: Option<String>,
     ) -> Result<Lease, FeedError> {
-        let (min, max) = (range.min_inclusive().to_hex(), range.max_exclusive().to_hex());
+        let min = range.min_inclusive().to_hex();
+        let max = range.max_exclusive().to_hex();
         let item = LeaseItem {
             id: format!("{}{min}-{max}", self.prefix),
             owner: self.owner.clone(),
@@ -203,8 +204,8 @@ impl Leases {
         }
     }
 
-    /// The lease item if it is as this host wanted it. Then the answer to the write was lost, and
-    /// the SDK has repeated it on its own.
+    /// Returns the lease item if it has the wanted state. Then the answer to the write was lost, and
+    /// the SDK has repeated the write.
     async fn written(&self, wanted: &LeaseItem) -> Result<Option<Lease>, FeedError> {
         let stored = self.read(&wanted.id).await?;
         Ok(stored.filter(|Lease { item, .. }| {

@@ -1,4 +1,4 @@
-//! The host's port: answers to HTTP/1.0, too, have a status line of HTTP/1.1.
+//! The host's port, which answers HTTP/1.0 too with a status line of HTTP/1.1.
 //!
 //! Kestrel answers so. hyper answers in the version of the request, and always writes the status line
 //! first. The connection of such a request is closed after its answer, so each connection has at most
@@ -13,8 +13,8 @@ use axum::serve::Listener;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 
-const OLD_VERSION: &[u8] = b"HTTP/1.0";
-const VERSION: &[u8] = b"HTTP/1.1";
+const HTTP_1_0: &[u8] = b"HTTP/1.0";
+const HTTP_1_1: &[u8] = b"HTTP/1.1";
 
 /// A listener whose connections answer in HTTP/1.1.
 pub(super) struct HostListener(pub(super) TcpListener);
@@ -39,12 +39,12 @@ pub(super) struct Connection {
     version: FirstVersion,
 }
 
-/// How far the version of the first answer is.
+/// The state of the first answer's version.
 #[derive(Clone, Copy)]
 enum FirstVersion {
-    /// Nothing was written yet.
+    /// No byte was written yet.
     Unknown,
-    /// The version is replaced, and so many of its bytes were written.
+    /// The version is replaced, and this number of its bytes was written.
     Replaced(usize),
     /// It was written.
     Written,
@@ -67,16 +67,16 @@ impl AsyncWrite for Connection {
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         if let FirstVersion::Unknown = self.version {
-            let is_old = bytes.starts_with(OLD_VERSION);
+            let is_old = bytes.starts_with(HTTP_1_0);
             self.version = if is_old { FirstVersion::Replaced(0) } else { FirstVersion::Written };
         }
         let FirstVersion::Replaced(n_written) = self.version else {
             return Pin::new(&mut self.stream).poll_write(context, bytes);
         };
-        let rest = VERSION.get(n_written..).unwrap_or_default();
+        let rest = HTTP_1_1.get(n_written..).unwrap_or_default();
         let n_more = ready!(Pin::new(&mut self.stream).poll_write(context, rest))?;
         let n_written = n_written + n_more;
-        let is_done = n_written == VERSION.len();
+        let is_done = n_written == HTTP_1_1.len();
         self.version =
             if is_done { FirstVersion::Written } else { FirstVersion::Replaced(n_written) };
         Poll::Ready(Ok(n_more))

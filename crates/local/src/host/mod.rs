@@ -92,12 +92,13 @@ pub use app::{FunctionApp, HostJson};
 pub use built_app::{BuiltApp, BuiltAppError};
 pub use connection::connect;
 pub use console::Console;
-pub use failure::Failure;
+pub use failure::InvocationFailure;
 pub use feed::FeedPump;
 pub use feed_error::FeedError;
 pub use feed_options::FeedOptions;
 pub use function::{
-    AuthLevel, CosmosTrigger, FeedStart, Function, HttpTrigger, RetryPolicy, TimerTrigger, Trigger,
+    AuthLevel, CosmosTrigger, FeedStart, Function, FunctionTrigger, HttpTrigger, RetryPolicy,
+    TimerTrigger,
 };
 pub use host_options::HostOptions;
 pub use invoke::{HttpInvoker, InvocationResult, Invoker, RouterInvoker};

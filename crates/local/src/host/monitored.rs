@@ -15,7 +15,7 @@ use super::lease::Lease;
 /// The pages of a change feed.
 pub(super) type Pages = ChangeFeedPageIterator<ChangeFeedItem<Value>>;
 
-/// The changes from a lease's position on.
+/// Returns the changes from a lease's position on.
 pub(super) async fn pages(
     container: &ContainerClient,
     trigger: &CosmosTrigger,
@@ -35,19 +35,19 @@ pub(super) async fn pages(
     Ok(container.query_change_feed::<Value>(scope, start, Some(options)).await?)
 }
 
-/// The physical partitions as they are now.
+/// Returns the present physical partitions.
 pub(super) async fn feed_ranges(container: &ContainerClient) -> Result<Vec<FeedRange>, FeedError> {
     let options = ReadFeedRangesOptions::default().with_force_refresh(true);
     Ok(container.read_feed_ranges(Some(options)).await?)
 }
 
-/// The JSON pointers to the values of the partition key.
+/// Returns the JSON pointers to the values of the partition key.
 pub(super) async fn key_paths(container: &ContainerClient) -> Result<Vec<String>, FeedError> {
     let properties = container.read(None).await?.into_model()?;
     Ok(properties.partition_key.paths().iter().map(ToString::to_string).collect())
 }
 
-/// The page size that `maxItemsPerInvocation` asks for.
+/// Returns the page size that `maxItemsPerInvocation` asks for.
 fn page_size(count: u32) -> MaxItemCountHint {
     std::num::NonZeroU32::new(count)
         .map_or(MaxItemCountHint::ServerDecides, MaxItemCountHint::Limit)

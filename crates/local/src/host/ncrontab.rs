@@ -1,8 +1,8 @@
 //! NCRONTAB, the cron dialect of timer triggers: six fields, seconds first, in UTC.
 //!
-//! Written here since cron crates accept more than NCRONTAB does (`L`, `W`, `#`, nicknames) and
-//! join day-of-month and day-of-week by "or"; NCRONTAB joins them by "and". A schedule that runs
-//! here must run in Azure.
+//! It is written here since cron crates accept more than NCRONTAB does (`L`, `W`, `#`, nicknames) and
+//! join day-of-month and day-of-week by "or"; NCRONTAB joins them by "and". A schedule that runs here
+//! must run in Azure.
 
 use time::{Date, Duration, Month, OffsetDateTime, Time};
 
@@ -28,7 +28,8 @@ impl Schedule {
     /// Reads `second minute hour day month weekday`; five fields mean second 0, as in the host.
     ///
     /// # Errors
-    /// What is wrong, as the end of a sentence that begins with the field's name.
+    ///
+    /// The fault, as the end of a sentence that begins with the field's name.
     pub fn parse(text: &str) -> Result<Self, String> {
         if text.contains(':') {
             return Err(format!(
@@ -63,7 +64,7 @@ impl Schedule {
         })
     }
 
-    /// The next time after `after`, in UTC; `None` when there is none, as for 30 February.
+    /// Returns the next time after `after`, in UTC; `None` if there is none, as for 30 February.
     pub fn next(&self, after: OffsetDateTime) -> Option<OffsetDateTime> {
         let after = after.to_offset(time::UtcOffset::UTC);
         let start = after.replace_nanosecond(0).ok()?.checked_add(Duration::SECOND)?;
@@ -81,7 +82,7 @@ impl Schedule {
         None
     }
 
-    /// The expression as it was written.
+    /// Returns the expression as it was written.
     pub fn as_str(&self) -> &str {
         &self.text
     }
@@ -115,7 +116,7 @@ fn month_number(month: Month) -> u8 {
     month.into()
 }
 
-/// A list of `*`, `n`, `a-b`, each with `/step`, as a set of bits.
+/// Reads a list of `*`, `n`, `a-b`, each with `/step`, as a set of bits.
 fn field(text: &str, low: u32, high: u32, names: &[&str]) -> Option<u64> {
     text.split(',').try_fold(0, |set, part| Some(set | span(part, low, high, names)?))
 }
@@ -142,7 +143,7 @@ fn span(part: &str, low: u32, high: u32, names: &[&str]) -> Option<u64> {
 }
 
 fn value(text: &str, low: u32, names: &[&str]) -> Option<u32> {
-    // NCrontab takes any name that begins with the three letters: `Monday`, `JAN`.
+    // NCrontab accepts any name that begins with the three characters: `Monday`, `JAN`.
     let short: String = text.chars().take(3).flat_map(char::to_lowercase).collect();
     match names.iter().position(|name| *name == short) {
         Some(index) => u32::try_from(index).ok().map(|index| index + low),

@@ -1,9 +1,9 @@
-//! What Newtonsoft's JSON reader and writer do to documents on their way through the trigger.
+//! The effect of Newtonsoft's JSON reader and writer on documents of a trigger.
 //!
-//! With date parsing, a string that looks like an ISO 8601 time or is `/Date(…)/` becomes a
-//! `DateTime` and is written anew. Numbers with a fraction or an exponent go through `double`. Some
-//! documents make the reader throw ([`Exception`]). `tests/recorded/trigger-texts.json` has what the
-//! real trigger made of such documents.
+//! With date parsing, a string that looks like an ISO 8601 time or is `/Date(…)/` becomes a `DateTime`
+//! and is written again. Numbers with a fraction or an exponent go through `double`. Some documents
+//! make the reader throw ([`Exception`]). `tests/recorded/trigger-texts.json` has the real trigger's
+//! texts of such documents.
 
 mod date;
 
@@ -11,7 +11,7 @@ use serde_json::Value;
 
 pub use date::rewritten_date;
 
-/// The deepest nesting that the reader takes.
+/// The deepest nesting that the reader accepts.
 const MAX_DEPTH: usize = 64;
 
 /// `extensions.cosmosDB.serializerSettings.dateParseHandling` of `host.json`.
@@ -24,7 +24,7 @@ pub enum DateParsing {
     None,
 }
 
-/// What the reader throws before the handler is called.
+/// An exception of the reader, thrown before the handler is called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Exception {
     /// A date that .NET's `DateTime` cannot represent, such as `/Date(500000000000000)/`.
@@ -38,20 +38,22 @@ pub enum Exception {
     TooDeep,
 }
 
-/// Returns the text that the trigger makes of a page of documents.
+/// Returns the trigger's text of a page of documents.
 ///
 /// # Errors
-/// When one of the documents makes the reader throw.
+///
+/// If one of the documents makes the reader throw.
 pub fn write_page(documents: &[Value], dates: DateParsing) -> Result<String, Exception> {
     let mut writer = Writer { text: String::new(), dates };
     writer.array(documents, 1)?;
     Ok(writer.text)
 }
 
-/// Returns the text that the trigger makes of one value.
+/// Returns the trigger's text of one value.
 ///
 /// # Errors
-/// When it makes the reader throw.
+///
+/// If it makes the reader throw.
 pub fn write(value: &Value, dates: DateParsing) -> Result<String, Exception> {
     let mut writer = Writer { text: String::new(), dates };
     writer.value(value, 0)?;
@@ -117,7 +119,7 @@ impl Writer {
     }
 }
 
-/// A JSON string literal. Newtonsoft escapes three line ends that JSON need not.
+/// Returns a JSON string literal. Newtonsoft escapes three line ends for which JSON needs no escape.
 pub(super) fn quoted(text: &str) -> String {
     let mut literal = Value::String(text.to_owned()).to_string();
     for (char, escape) in [('\u{85}', "\\u0085"), ('\u{2028}', "\\u2028"), ('\u{2029}', "\\u2029")]
@@ -129,8 +131,8 @@ pub(super) fn quoted(text: &str) -> String {
     literal
 }
 
-/// .NET's shortest text that reads back as the same double, with a decimal point or an exponent:
-/// `1E+20`, `1E-05`, `2.0`.
+/// Returns .NET's shortest text that reads back as the same double, with a decimal point or an
+/// exponent: `1E+20`, `1E-05`, `2.0`.
 fn double_text(double: f64) -> String {
     let scientific = format!("{double:E}");
     let (mantissa, exponent) = scientific.split_once('E').unwrap_or((&scientific, "0"));

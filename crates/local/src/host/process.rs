@@ -1,8 +1,9 @@
 //! The handler's process, as the host keeps it running.
 //!
-//! It gets every app setting and the port to listen on, is ready when anything answers `GET /`,
-//! is started again at once and on the same port after a crash, and given up after three errors with less than 30
-//! minutes between them. It runs in a process group of its own, which is killed whole at the end.
+//! It gets every app setting and the port to listen on, and is ready at the first answer to `GET /`.
+//! After a crash it is restarted at once and on the same port, and abandoned after three errors with
+//! less than 30 minutes between them. It runs in a process group of its own, which is killed whole at
+//! the end.
 
 use std::collections::VecDeque;
 use std::net::TcpListener;
@@ -21,32 +22,32 @@ use super::console::Console;
 use super::settings::Settings;
 
 /// The ports that a handler may get: none of those that the system gives to outgoing connections (Linux
-/// from 32,768 on, others from 49,152). The handler is started again on its port, which a connection of
-/// any process could have got meanwhile.
-const PORTS: Range<u16> = 20_000..32_768;
+/// from 32,768 on, others from 49,152). The handler is restarted on its port, which a connection of any
+/// process could have taken meanwhile.
+const HANDLER_PORTS: Range<u16> = 20_000..32_768;
 
-/// What to run, and how.
+/// The program of a handler, and its environment.
 #[derive(Debug, Clone)]
 pub struct HandlerOptions {
     /// The executable.
     pub executable: PathBuf,
     /// Its arguments.
     pub arguments: Vec<String>,
-    /// Where it runs.
+    /// Its working directory.
     pub working_directory: PathBuf,
-    /// They become its environment variables.
+    /// Its environment variables.
     pub settings: Settings,
-    /// A program that is given the executable and its arguments and becomes it, after it asked
-    /// the system to kill it together with its parent. `None` starts the executable itself.
+    /// A program that is given the executable and its arguments and becomes it, after it asked the
+    /// system to kill it together with its parent. `None` starts the executable itself.
     pub launcher: Option<Vec<PathBuf>>,
-    /// How long it may take until `GET /` is answered; the host waits 30 s.
+    /// The time for the first answer to `GET /`; the host waits 30 s.
     pub start_timeout: Duration,
 }
 
-/// Why the handler does not run.
+/// The reason why the handler does not run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum HandlerError {
-    /// The executable cannot be started at all.
+    /// The executable cannot be started.
     #[error("the handler {0} cannot be started: {1}")]
     Spawn(String, String),
     /// No free port.
@@ -71,37 +72,37 @@ pub struct HandlerProcess {
     supervisor: JoinHandle<()>,
 }
 
-/// Why the handler is killed.
+/// The reason for a kill of the handler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kill {
     /// An invocation took longer than `functionTimeout`.
     TimedOut,
-    /// On purpose: not an error of the handler.
+    /// A fault of chaos or of a test, no error of the handler.
     OnPurpose,
     /// Its executable was replaced. It may finish the requests in flight first.
     Replaced,
 }
 
-/// What the handler is doing.
+/// The state of the handler.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HandlerState {
     /// It was started and does not answer yet.
     Starting,
     /// It answers at this URL.
     Ready(String),
-    /// It will not be started again.
+    /// It is not restarted.
     Failed(HandlerError),
 }
 
-/// How many errors stop the host.
-const MOST_ERRORS: usize = 3;
-/// An error counts together with the one before when less time is between them.
+/// The number of errors that stop the host.
+const MAX_ERRORS: usize = 3;
+/// An error counts together with the one before if less time is between them.
 const ERROR_INTERVAL: Duration = Duration::from_mins(30);
-/// How often `GET /` is asked.
+/// The interval between two requests `GET /`.
 const READY_INTERVAL: Duration = Duration::from_millis(25);
-/// How long a handler whose executable was replaced may take to finish the requests in flight.
+/// The time in which a replaced handler has to finish the requests in flight.
 const REPLACE_GRACE: Duration = Duration::from_secs(10);
-/// With this code the handler asks to be started again.
+/// The exit code with which the handler asks for a restart.
 const INTENDED_RESTART: i32 = 200;
 
 impl HandlerProcess {
@@ -117,12 +118,12 @@ impl HandlerProcess {
         Self { state, kill, supervisor }
     }
 
-    /// A view of the handler's state that outlives this value.
+    /// Returns a view of the handler's state that outlives this value.
     pub fn watch(&self) -> HandlerWatch {
         HandlerWatch { state: self.state.clone(), kill: self.kill.clone() }
     }
 
-    /// Kills the handler and all its children, as the host does: no signal to end by itself.
+    /// Kills the handler and all its children, as the host does, without a signal to end by itself.
     pub async fn stop(mut self) {
         self.supervisor.abort();
         // An aborted task has dropped the child, which kills its group.
@@ -136,7 +137,7 @@ impl Drop for HandlerProcess {
     }
 }
 
-/// Follows the handler's state.
+/// A view of the handler's state.
 #[derive(Debug, Clone)]
 pub struct HandlerWatch {
     state: watch::Receiver<HandlerState>,
@@ -144,10 +145,11 @@ pub struct HandlerWatch {
 }
 
 impl HandlerWatch {
-    /// The handler's URL, as soon as it is ready.
+    /// Returns the handler's URL, as soon as it is ready.
     ///
     /// # Errors
-    /// When it failed for good.
+    ///
+    /// If it has failed for good.
     pub async fn url(&self) -> Result<String, HandlerError> {
         let mut state = self.state.clone();
         let settled = state.wait_for(|state| *state != HandlerState::Starting).await;
@@ -158,7 +160,7 @@ impl HandlerWatch {
         }
     }
 
-    /// Waits until the handler failed for good.
+    /// Waits until the handler has failed for good.
     pub async fn failed(&self) -> HandlerError {
         let mut state = self.state.clone();
         let failed = state.wait_for(|state| matches!(state, HandlerState::Failed(_))).await;
@@ -168,14 +170,14 @@ impl HandlerWatch {
         }
     }
 
-    /// Kills the process, and with it every invocation in flight; it is started again. Three
-    /// such errors stop the host.
+    /// Kills the process, and with it every invocation in flight. The process is restarted. Three such
+    /// errors stop the host.
     pub fn kill(&self) {
-        // A kill that is already under way is enough.
+        // A kill under way is enough.
         let _ = self.kill.try_send(Kill::TimedOut);
     }
 
-    /// Kills the process on purpose, as often as you like.
+    /// Kills the process on purpose, any number of times.
     pub fn crash(&self) {
         let _ = self.kill.try_send(Kill::OnPurpose);
     }
@@ -188,7 +190,7 @@ impl HandlerWatch {
     pub async fn replace(&self) -> Result<String, HandlerError> {
         let mut state = self.state.clone();
         state.mark_unchanged();
-        // The supervisor has ended when nothing receives.
+        // After the supervisor's end there is no receiver.
         if self.kill.send(Kill::Replaced).await.is_ok() {
             let _ = state.changed().await;
         }
@@ -244,7 +246,7 @@ impl Supervisor {
                 errors.clear();
             }
             errors.push_back(Instant::now());
-            if errors.len() >= MOST_ERRORS {
+            if errors.len() >= MAX_ERRORS {
                 return HandlerError::ThreeErrors(what);
             }
             self.console.error(&format!("The handler {what}; starting it again"));
@@ -268,17 +270,17 @@ impl Supervisor {
             Some(kill) = self.killed.recv() => kill,
         };
         if kill == Kill::Replaced {
-            // New requests wait from now on.
+            // New requests wait from here on.
             self.state.send_replace(HandlerState::Starting);
             group.ask_to_end();
-            // One that does not end by itself is killed with its group.
+            // A handler that does not end by itself is killed with its group.
             let _ = tokio::time::timeout(REPLACE_GRACE, group.wait()).await;
         }
         Ok(End::Killed(kill))
     }
 }
 
-/// A child with its own process group, killed whole when dropped.
+/// A child with its own process group, which is killed whole on drop.
 struct ProcessGroup {
     child: Child,
     id: Option<u32>,
@@ -295,7 +297,7 @@ impl ProcessGroup {
             .args(&words[1..])
             .args(&options.arguments)
             .current_dir(&options.working_directory)
-            // As Core Tools do; a setting of the app goes before it.
+            // As Core Tools do; a setting of the app wins.
             .env("AZURE_FUNCTIONS_ENVIRONMENT", "Development")
             .envs(options.settings.iter())
             .env("FUNCTIONS_CUSTOMHANDLER_PORT", port.to_string())
@@ -314,7 +316,7 @@ impl ProcessGroup {
             forward(stdout, console.clone(), Console::handler);
         }
         if let Some(stderr) = child.stderr.take() {
-            // The host logs these lines as errors, or as warnings when they say so.
+            // The host logs these lines as errors, or as warnings if they begin so.
             forward(stderr, console.clone(), |console, line| {
                 let text = format!("handler ! {line}");
                 if line.to_ascii_lowercase().contains("warn") {
@@ -332,12 +334,12 @@ impl ProcessGroup {
         status.map_err(|error| HandlerError::Spawn(self.name.clone(), error.to_string()))
     }
 
-    /// Asks the handler to finish what it has in flight and to end. Where there are no signals, it ends at
-    /// once.
+    /// Asks the handler to finish its requests in flight and to end. On systems without signals it ends
+    /// at once.
     fn ask_to_end(&mut self) {
         #[cfg(unix)]
         if let Some(process) = self.process() {
-            // It fails only when the process is gone.
+            // It fails only if the process has ended.
             let _ = rustix::process::kill_process(process, rustix::process::Signal::TERM);
         }
         #[cfg(not(unix))]
@@ -354,13 +356,13 @@ impl Drop for ProcessGroup {
     fn drop(&mut self) {
         #[cfg(unix)]
         if let Some(group) = self.process() {
-            // It fails only when no process of the group is left.
+            // It fails only if the group has no process.
             let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
         }
-        // Elsewhere this ends the handler itself.
+        // Other systems have no groups: this ends the handler alone.
         let _ = self.child.start_kill();
-        // It is gone in no time, and is fetched here, so that it leaves no entry in the process
-        // table when this process ends next.
+        // The process ends at once. It is reaped here, so that it leaves no entry in the process table
+        // when this process ends next.
         for _ in 0..100 {
             if !matches!(self.child.try_wait(), Ok(None)) {
                 break;
@@ -397,13 +399,13 @@ async fn wait_for_answer(url: &str) {
 
 /// Returns a free port, the first one from a random one on.
 fn free_port() -> std::io::Result<u16> {
-    let offset = Uuid::new_v4().as_u128() % PORTS.len() as u128;
-    let random = PORTS.start + u16::try_from(offset).unwrap_or_default();
+    let offset = Uuid::new_v4().as_u128() % HANDLER_PORTS.len() as u128;
+    let random = HANDLER_PORTS.start + u16::try_from(offset).unwrap_or_default();
     let bind = |port: u16| TcpListener::bind(("127.0.0.1", port));
-    let mut ports = (random..PORTS.end).chain(PORTS.start..random);
+    let mut ports = (random..HANDLER_PORTS.end).chain(HANDLER_PORTS.start..random);
     match ports.find(|port| bind(*port).is_ok()) {
         Some(port) => Ok(port),
-        // All are in use: then the system chooses.
+        // All are in use: the system chooses one.
         None => Ok(bind(0)?.local_addr()?.port()),
     }
 }
@@ -421,8 +423,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_outgoing_connection_can_take_the_port_of_a_handler_that_is_started_again() {
+    fn no_outgoing_connection_can_take_the_port_of_a_restarted_handler() {
         let port = free_port().unwrap();
-        assert!(PORTS.contains(&port), "{port}");
+        assert!(HANDLER_PORTS.contains(&port), "{port}");
     }
 }

@@ -1,11 +1,10 @@
-//! Hands a request through to the handler, and repeats it as the host does when the connection
-//! breaks.
+//! The proxy of requests to the handler, with the host's repetitions after a broken connection.
 //!
 //! The host makes ten attempts with pauses of 50 to 250 ms, 1.9 s in all. Within an attempt its HTTP
-//! client sends a request again up to three times at once, but no `POST`. So a request without a
-//! body reaches a handler that breaks every connection 40 times, as a `POST` 10 times, always under
-//! one invocation id. A body can be sent only once. Whatever the failure, the answer is a 500 with
-//! an empty body.
+//! client repeats a request up to three times at once, but no `POST`. So a handler that breaks every
+//! connection receives a request without a body 40 times, and a `POST` 10 times, always under one
+//! invocation id. A body can be sent only once. After any failure, the answer is a 500 with an empty
+//! body.
 
 use std::convert::Infallible;
 use std::time::{Duration, Instant};
@@ -20,35 +19,35 @@ use futures::{StreamExt as _, TryStreamExt as _, stream};
 use hyper_util::client::legacy::Error;
 
 use super::console::{Console, Ended};
-use super::disturbance::LATEST_CRASH_MS;
+use super::disturbance::MAX_CRASH_DELAY_MS;
 use super::invoke::{HandlerClient, chain};
 use super::process::HandlerWatch;
 use super::repeat;
 use super::request_body::RequestBody;
 use super::request_host;
 use super::wire;
-use crate::chaos::{Chaos, Kind};
+use crate::chaos::{Chaos, ChaosKind};
 
-/// How long the handler may take until it begins to answer.
+/// The time in which the handler must begin to answer.
 const ACTIVITY_TIMEOUT: Duration = Duration::from_mins(4);
-/// How often the host tries to get an answer.
-const ATTEMPTS: usize = 10;
-/// How often the host's HTTP client sends a request within an attempt, unless it is a `POST`.
-const SENT_PER_ATTEMPT: usize = 4;
+/// The number of the host's attempts to get an answer.
+const MAX_ATTEMPTS: usize = 10;
+/// The number of requests that the host's HTTP client sends within an attempt, unless it is a `POST`.
+const SENDS_PER_ATTEMPT: usize = 4;
 /// The pause after the first attempt. It doubles after each one.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 /// The longest pause.
-const LONGEST_PAUSE: Duration = Duration::from_millis(250);
+const MAX_PAUSE: Duration = Duration::from_millis(250);
 
-/// The host's name for an invocation id, beside [`wire::INVOCATION_ID`].
+/// The host's name of an invocation id, beside [`wire::INVOCATION_ID`].
 const MS_INVOCATION_ID: HeaderName = HeaderName::from_static("x-ms-invocation-id");
-/// What an answer says that the store charged for it.
+/// The charge of the store in an answer.
 const REQUEST_CHARGE: HeaderName = HeaderName::from_static("x-ms-request-charge");
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
 const FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 
-/// These belong to one connection and are not handed on (RFC 9110, section 7.6.1).
+/// Headers of one connection, which are not forwarded (RFC 9110, section 7.6.1).
 const HOP_BY_HOP: [HeaderName; 7] = [
     header::CONNECTION,
     header::PROXY_AUTHENTICATE,
@@ -59,7 +58,7 @@ const HOP_BY_HOP: [HeaderName; 7] = [
     header::UPGRADE,
 ];
 
-/// The way to a handler.
+/// A proxy to one handler.
 pub(super) struct Proxy<'a> {
     pub(super) handler: &'a HandlerWatch,
     pub(super) client: &'a HandlerClient,
@@ -68,7 +67,7 @@ pub(super) struct Proxy<'a> {
 }
 
 impl Proxy<'_> {
-    /// Runs an HTTP function by handing its request to the handler, bodies streamed both ways.
+    /// Runs an HTTP function by forwarding its request to the handler, bodies streamed both ways.
     pub(super) async fn forward(&self, function: &str, request: Request) -> Response {
         let id = uuid::Uuid::new_v4().to_string();
         let started = Instant::now();
@@ -99,7 +98,8 @@ impl Proxy<'_> {
         let (mut head, body) = request.into_parts();
         prepare(&mut head, &url, id)?;
         let body = RequestBody::new(body);
-        let (head, body) = (&head, &body);
+        let head = &head;
+        let body = &body;
         let deliver = || async move {
             tokio::select! {
                 answer = self.deliver(head, body) => answer,
@@ -117,33 +117,34 @@ impl Proxy<'_> {
         answer
     }
 
-    /// Kills the handler in the middle of the request, if chaos wants it. The request is sent again, or
-    /// it is not, as after any other crash.
+    /// Kills the handler in the middle of the request, if chaos decides so. The request is repeated or
+    /// not, as after any other crash.
     async fn crashes(&self, head: &Parts) -> Infallible {
         if let Some(chaos) = self.chaos
-            && let Some(mut random) = chaos.roll(Kind::Crash)
+            && let Some(mut random) = chaos.roll(ChaosKind::Crash)
         {
-            let after = Duration::from_millis(random.below(LATEST_CRASH_MS));
+            let after = Duration::from_millis(random.below(MAX_CRASH_DELAY_MS));
             tokio::time::sleep(after).await;
             self.handler.crash();
-            let (what, after_ms) = (head.uri.path(), after.as_millis());
-            chaos.note(Kind::Crash, format_args!("{what} after {after_ms} ms"));
+            let what = head.uri.path();
+            let after_ms = after.as_millis();
+            chaos.note(ChaosKind::Crash, format_args!("{what} after {after_ms} ms"));
         }
         std::future::pending().await
     }
 
-    /// Sends the request until there is an answer, as often as the host does.
+    /// Sends the request until there is an answer, with the host's attempts.
     async fn deliver(&self, head: &Parts, body: &RequestBody) -> Result<Response, String> {
-        let sent_per_attempt = if head.method == Method::POST { 1 } else { SENT_PER_ATTEMPT };
+        let sent_per_attempt = if head.method == Method::POST { 1 } else { SENDS_PER_ATTEMPT };
         let mut pause = FIRST_PAUSE;
         let mut reason = String::new();
-        for attempt in 0..ATTEMPTS {
+        for attempt in 0..MAX_ATTEMPTS {
             if attempt > 0 {
                 tokio::time::sleep(pause).await;
-                pause = (pause * 2).min(LONGEST_PAUSE);
+                pause = (pause * 2).min(MAX_PAUSE);
             }
             for _ in 0..sent_per_attempt {
-                // The host makes its other attempts without the body too, and none gets anywhere.
+                // The host makes its other attempts without the body too, and all fail.
                 let Some(sending) = body.to_send() else {
                     return Err(reason);
                 };
@@ -157,7 +158,7 @@ impl Proxy<'_> {
                     }
                     Err(error) => {
                         reason = format!("the handler did not answer: {}", chain(&error));
-                        if nobody_listens(&error) {
+                        if is_refused(&error) {
                             break;
                         }
                     }
@@ -168,17 +169,17 @@ impl Proxy<'_> {
     }
 }
 
-fn nobody_listens(error: &Error) -> bool {
+fn is_refused(error: &Error) -> bool {
     error.is_connect()
 }
 
-/// Makes the head of the request to the handler out of that of the caller's request.
+/// Turns the head of the caller's request into that of the request to the handler.
 fn prepare(head: &mut Parts, url: &str, id: &str) -> Result<(), String> {
     let path = head.uri.path_and_query().map_or("/", |path| path.as_str());
     let target: Uri = format!("{url}{path}").parse().map_err(|_| "not a URL".to_owned())?;
-    let host = request_host::of(&head.uri, &head.headers);
+    let host = request_host::effective_host(&head.uri, &head.headers);
     remove_hop_by_hop(&mut head.headers);
-    // A caller's own values of these are thrown away: nobody can forge an invocation id.
+    // A caller's own values of these are dropped, so an invocation id cannot be forged.
     let id = HeaderValue::from_str(id).map_err(|error| error.to_string())?;
     let version = HeaderValue::from_static(wire::HOST_VERSION_VALUE);
     let own = [
@@ -200,17 +201,17 @@ fn prepare(head: &mut Parts, url: &str, id: &str) -> Result<(), String> {
     }
     head.uri = target;
     head.version = axum::http::Version::HTTP_11;
-    // What the server knows of the caller's connection is of no use to the client.
+    // The server's data about the caller's connection are useless to the client.
     head.extensions.clear();
     Ok(())
 }
 
-/// Makes the answer to the caller out of that of the handler.
+/// Turns the handler's answer into the answer to the caller.
 async fn answered(request: &Parts, response: Response) -> Result<Response, String> {
     let (mut head, body) = response.into_parts();
     remove_hop_by_hop(&mut head.headers);
     let body = if request.method == Method::HEAD {
-        // An empty body would be given a length that is not that of the answer to a GET.
+        // An empty body would get a length, which differs from that of the answer to a GET.
         Body::from_stream(stream::empty::<Result<Bytes, Infallible>>())
     } else {
         begun(body).await.map_err(|error| format!("the answer broke off: {error}"))?

@@ -1,8 +1,8 @@
 //! A request's body on its way to the handler.
 //!
-//! The host sends the head first, then the body in the pieces in which the caller sends it, and
-//! reads no answer before the body was sent. So a handler that answers and closes early breaks the
-//! host's copy, and the caller gets a 500.
+//! The host sends the head first, then the body in the caller's pieces, and reads no answer before the
+//! whole body was sent. So a handler that answers and closes early breaks the host's copy, and the
+//! caller gets a 500.
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,16 +13,16 @@ use axum::body::{Body, Bytes, HttpBody};
 use http_body::{Frame, SizeHint};
 use tokio::time::Sleep;
 
-/// How long after the head the body follows. In Azure, two processes and a network are between.
+/// The time from the head to the body. In Azure, two processes and a network are between.
 const BEHIND_HEAD: Duration = Duration::from_millis(1);
 
-/// A body that is sent once at most. `None` is no body, and can be sent as often as needed.
+/// A body that is sent once at most. `None` is no body, and can be sent any number of times.
 #[derive(Debug)]
-pub(super) struct RequestBody(Option<Arc<Mutex<State>>>);
+pub(super) struct RequestBody(Option<Arc<Mutex<BodyState>>>);
 
 #[derive(Debug)]
-struct State {
-    /// `None` when it is no longer wanted.
+struct BodyState {
+    /// `None` after the body was abandoned.
     body: Option<Body>,
     begun: bool,
     sent: bool,
@@ -33,7 +33,7 @@ impl RequestBody {
         if body.is_end_stream() {
             return Self(None);
         }
-        let state = State { body: Some(body), begun: false, sent: false };
+        let state = BodyState { body: Some(body), begun: false, sent: false };
         Self(Some(Arc::new(Mutex::new(state))))
     }
 
@@ -41,7 +41,7 @@ impl RequestBody {
         self.0.is_none()
     }
 
-    /// The body to send; `None` when its sending was begun before.
+    /// Returns the body to send; `None` if its sending has begun before.
     pub(super) fn to_send(&self) -> Option<Body> {
         let Some(state) = &self.0 else {
             return Some(Body::empty());
@@ -56,26 +56,26 @@ impl RequestBody {
         })
     }
 
-    /// The body was sent to its end.
+    /// Returns true after the body was sent to its end.
     pub(super) fn is_sent(&self) -> bool {
         self.0.as_ref().is_none_or(|state| lock(state).sent)
     }
 
-    /// Sends no more of it.
+    /// Stops the sending.
     pub(super) fn abandon(&self) {
         let body = self.0.as_ref().and_then(|state| lock(state).body.take());
         drop(body);
     }
 }
 
-fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
+fn lock(state: &Mutex<BodyState>) -> MutexGuard<'_, BodyState> {
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 struct Sending {
     size: SizeHint,
     pause: Option<Pin<Box<Sleep>>>,
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<BodyState>>,
 }
 
 impl HttpBody for Sending {
@@ -86,7 +86,7 @@ impl HttpBody for Sending {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        // There is a connection, and the head goes first.
+        // The connection exists, and the head goes first.
         lock(&self.state).begun = true;
         if let Some(pause) = self.pause.as_mut() {
             ready!(pause.as_mut().poll(context));
@@ -107,5 +107,5 @@ impl HttpBody for Sending {
 }
 
 #[derive(Debug, thiserror::Error)]
-#[error("the body is not wanted any more")]
+#[error("the body was abandoned")]
 struct Abandoned;

@@ -4,8 +4,8 @@ use axum::http::{HeaderMap, HeaderValue, Method, Uri, Version, header};
 
 /// Returns true if the host's server accepts the `Host` headers of an HTTP/1 request.
 ///
-/// HTTP/1.1 asks for exactly one, HTTP/1.0 for one at most. A target that names an authority itself
-/// asks for the same one in the header.
+/// HTTP/1.1 asks for exactly one, HTTP/1.0 for one at most. A target with an authority asks for the
+/// same one in the header.
 pub(super) fn is_valid(
     method: &Method,
     target: &Uri,
@@ -23,12 +23,12 @@ pub(super) fn is_valid(
 }
 
 /// Returns the `Host` of a request: that of a target with an authority, otherwise the header's.
-pub(super) fn of(target: &Uri, headers: &HeaderMap) -> Option<HeaderValue> {
+pub(super) fn effective_host(target: &Uri, headers: &HeaderMap) -> Option<HeaderValue> {
     let authority = target.authority().and_then(|name| HeaderValue::from_str(name.as_str()).ok());
     authority.or_else(|| headers.get(header::HOST).cloned())
 }
 
-/// Returns true if the target names no other authority than the header. Port 80 may be left out.
+/// Returns true if the target has no other authority than the header. Port 80 may be omitted.
 fn is_of(method: &Method, target: &Uri, host: &str) -> bool {
     let Some(authority) = target.authority() else {
         return true;

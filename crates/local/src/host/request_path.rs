@@ -1,12 +1,12 @@
 //! The path of a request: as the host's server reads it, and as its proxy writes it again. The query
-//! goes through the proxy alone.
+//! passes through the proxy alone.
 
-/// The path holds an escaped NUL, which the host answers with 400.
+/// An error: the path holds an escaped NUL, which the host answers with 400.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct HasNul;
 
-/// Decodes escapes, and then takes dot segments out. An escaped slash stays escaped, and so does what
-/// is no UTF-8.
+/// Decodes escapes, and then removes dot segments. An escaped slash stays escaped, and so does invalid
+/// UTF-8.
 pub(super) fn decoded(path: &str) -> Result<String, HasNul> {
     let mut decoded = String::with_capacity(path.len());
     let mut rest = path;
@@ -22,7 +22,7 @@ pub(super) fn decoded(path: &str) -> Result<String, HasNul> {
     Ok(without_dots(&decoded))
 }
 
-/// The character that a text begins with, when it is escaped there.
+/// Returns the escaped character at the start of a text.
 fn escaped_char(text: &str) -> Option<char> {
     let mut bytes = [0; 4];
     let mut escapes = text.as_bytes().chunks(3);
@@ -33,7 +33,7 @@ fn escaped_char(text: &str) -> Option<char> {
         bytes[n_bytes - 1] = hex_byte(hex)?;
         match std::str::from_utf8(&bytes[..n_bytes]) {
             Ok(character) => return character.chars().next(),
-            // More bytes can still make it one.
+            // Further bytes can still complete it.
             Err(error) if error.error_len().is_none() => {}
             Err(_) => return None,
         }
@@ -49,7 +49,7 @@ fn hex_byte(text: &[u8]) -> Option<u8> {
     Some(digit(*high)? << 4 | digit(*low)?)
 }
 
-/// Takes `.` and `..` out (RFC 3986, section 5.2.4).
+/// Removes `.` and `..` (RFC 3986, section 5.2.4).
 fn without_dots(path: &str) -> String {
     let mut kept: Vec<&str> = Vec::new();
     let mut segments = path.strip_prefix('/').unwrap_or(path).split('/').peekable();
@@ -71,7 +71,8 @@ fn without_dots(path: &str) -> String {
     format!("/{}", kept.join("/"))
 }
 
-/// Escapes all but what a path may hold. A percent sign is escaped too, so `%2F` becomes `%252F`.
+/// Escapes all characters that a path may not hold. A percent sign is escaped too, so `%2F` becomes
+/// `%252F`.
 pub(super) fn encoded(path: &str) -> String {
     let mut encoded = String::with_capacity(path.len());
     for byte in path.bytes() {
@@ -84,7 +85,8 @@ pub(super) fn encoded(path: &str) -> String {
     encoded
 }
 
-/// Escapes all but what a query may hold. Escapes stay, and so `%25zz` is written as `%zz` is.
+/// Escapes all characters that a query may not hold. Escapes stay, and so `%25zz` is written as `%zz`
+/// is.
 pub(super) fn encoded_query(query: &str) -> String {
     let mut encoded = String::with_capacity(query.len());
     for (index, byte) in query.bytes().enumerate() {
@@ -138,11 +140,11 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_a_path_that_reads_the_same_again(text in "(/[^/\0]{0,8}){1,5}") {
+        fn a_written_path_reads_as_the_same_path(text in "(/[^/\0]{0,8}){1,5}") {
             let read = decoded(&text).unwrap();
             let written = encoded(&read);
             prop_assert!(written.parse::<http::Uri>().is_ok(), "{written}");
-            // Only an escape that was left alone is escaped once more.
+            // Only an escape that stayed is escaped once more.
             prop_assert_eq!(decoded(&written).unwrap(), read);
         }
     }

@@ -1,8 +1,8 @@
-//! Route templates, and which function a request belongs to.
+//! Route templates, and the function of a request.
 //!
-//! The host takes the route that fits in path and method. Of several, the one with a literal before
-//! the one with a parameter, before a catch-all, at the first segment where they differ (ASP.NET's
-//! inbound precedence). Of equal ones, the first by the functions' names (ordinal, whatever the case).
+//! The host takes a route that matches path and method. Of several, a literal wins over a parameter,
+//! and a parameter over a catch-all, at the first segment where they differ (ASP.NET's inbound
+//! precedence). Of equal ones, the first by the functions' names wins (ordinal, in either case).
 
 use http::Method;
 
@@ -33,7 +33,8 @@ impl Template {
     /// Reads a template.
     ///
     /// # Errors
-    /// What is wrong, as the end of a sentence that begins with the field's name.
+    ///
+    /// The fault, as the end of a sentence that begins with the field's name.
     pub fn parse(template: &str) -> Result<Self, String> {
         if template.starts_with('/') || template.starts_with('~') {
             return Err(format!("is {template:?}: a route must not begin with / or ~"));
@@ -51,7 +52,7 @@ impl Template {
         Ok(Self { segments })
     }
 
-    /// A decoded path fits the template; letters of literals match in either case.
+    /// Returns true if a decoded path matches the template; literals match in either case.
     pub fn matches(&self, path: &str) -> bool {
         let path = path.strip_prefix('/').unwrap_or(path);
         let path = path.strip_suffix('/').unwrap_or(path);
@@ -78,7 +79,7 @@ impl Template {
         texts.is_empty()
     }
 
-    /// One digit for each segment; the lowest template is the best match.
+    /// Returns one digit for each segment; the lowest template is the best match.
     fn precedence(&self) -> Vec<u8> {
         let digit = |segment: &Segment| match segment {
             Segment::Literal(_) => 1,
@@ -187,7 +188,7 @@ impl<T> RouteTable<T> {
         self.routes.insert(place, Route { order, template, methods, target });
     }
 
-    /// The first function that takes the request.
+    /// Returns the first function that matches the request.
     pub fn find(&self, method: &Method, path: &str) -> Option<&T> {
         self.routes
             .iter()

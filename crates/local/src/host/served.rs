@@ -1,7 +1,7 @@
-//! The functions that the handler says it serves, beside the folders that the host calls them by.
+//! The functions that the handler claims to serve, compared with the folders of the app.
 //!
-//! The `custom-handler` crate names them in a header of its answer to `GET /`, which the Functions
-//! host asks too and does not read.
+//! The `custom-handler` crate names them in a header of its answer to `GET /`, which the Functions host
+//! requests too and does not read.
 
 use std::collections::BTreeSet;
 
@@ -9,17 +9,17 @@ use super::app::FunctionApp;
 use super::invoke::HandlerClient;
 
 /// The header with the names of the functions, separated by commas.
-const FUNCTIONS: &str = "x-custom-handler-functions";
+const FUNCTIONS_HEADER: &str = "x-custom-handler-functions";
 
-/// Asks the handler; `None` when it does not say.
+/// Asks the handler; returns `None` if its answer lacks the header.
 pub(super) async fn ask(client: &HandlerClient, url: &str) -> Option<BTreeSet<String>> {
     let response = client.get(url.parse().ok()?).await.ok()?;
-    let names = response.headers().get(FUNCTIONS)?.to_str().ok()?;
+    let names = response.headers().get(FUNCTIONS_HEADER)?.to_str().ok()?;
     Some(names.split(',').filter(|name| !name.is_empty()).map(str::to_owned).collect())
 }
 
-/// Returns what is wrong, a sentence each: the handler answers and the host never calls it, or the
-/// other way round.
+/// Returns the differences, a sentence each: functions that the host never calls, and functions that
+/// the handler does not serve.
 pub(super) fn mismatches(app: &FunctionApp, served: &BTreeSet<String>) -> Vec<String> {
     let enabled = app.functions().iter().map(|function| &function.name);
     let folders: BTreeSet<&String> = enabled.chain(app.disabled()).collect();

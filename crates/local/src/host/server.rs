@@ -18,12 +18,12 @@ use tokio_util::task::AbortOnDropHandle;
 use super::app::FunctionApp;
 use super::connection;
 use super::console::Console;
-use super::failure::Failure;
+use super::failure::InvocationFailure;
 use super::feed::FeedPump;
 use super::feed_error::FeedError;
 use super::feed_options::FeedOptions;
 use super::front::{Front, serve};
-use super::function::{CosmosTrigger, Trigger};
+use super::function::{CosmosTrigger, FunctionTrigger};
 use super::host_options::HostOptions;
 use super::invoke::{HandlerClient, HttpInvoker, InvocationResult, Invoker, handler_client};
 use super::json::ConfigError;
@@ -32,15 +32,15 @@ use super::process::{HandlerError, HandlerOptions, HandlerProcess, HandlerWatch}
 use super::served;
 use super::settings::Settings;
 use super::timer;
-use crate::chaos::{Chaos, Kind};
+use crate::chaos::{Chaos, ChaosKind};
 
-/// How long connections may take to end when the host stops. Their handlers have ended before.
+/// The time in which connections have to end when the host stops. Their handlers have ended before.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Why the host does not run.
+/// The reason why the host does not run.
 #[derive(Debug, thiserror::Error)]
 pub enum HostError {
-    /// The app's files are wrong.
+    /// The app's files have faults.
     #[error(transparent)]
     Config(#[from] ConfigError),
     /// Another program listens on the port.
@@ -57,12 +57,12 @@ pub enum HostError {
     /// A trigger's account cannot be reached.
     #[error("the setting {0} does not lead to a Cosmos DB account: {1}")]
     Connection(String, String),
-    /// A pump cannot be made.
+    /// A pump cannot be created.
     #[error(transparent)]
     Feed(#[from] FeedError),
 }
 
-/// A running host. Dropping it ends everything, the handler included.
+/// A running host. Its drop ends everything, the handler included.
 #[derive(Debug)]
 pub struct Host {
     url: String,
@@ -72,9 +72,9 @@ pub struct Host {
     app: FunctionApp,
     console: Console,
     stop: CancellationToken,
-    /// They end at `stop`, each with what it has under way.
+    /// They end at `stop`, after the work under way.
     triggers: JoinSet<()>,
-    /// It ends at `stop`, when its connections have ended, or when it is dropped.
+    /// It ends at `stop`, after its connections, or on drop.
     front: AbortOnDropHandle<()>,
 }
 
@@ -82,13 +82,14 @@ impl Host {
     /// Starts an app and waits until its handler is ready.
     ///
     /// # Errors
-    /// When the port is in use, the handler does not come up, or a trigger has no account.
+    ///
+    /// If the port is in use, the handler does not become ready, or a trigger has no account.
     pub async fn start(
         app: FunctionApp,
         settings: &Settings,
         options: HostOptions,
     ) -> Result<Self, HostError> {
-        // The port first: a second `cargo local` should not run a handler before it fails.
+        // The port first: a second `cargo local` should fail before it runs a handler.
         let listener = listen(options.port).await?;
         let address =
             listener.local_addr().map_err(|error| HostError::Port(options.port, error))?;
@@ -104,9 +105,9 @@ impl Host {
                 }
             }
         }
-        let overlaps = |chaos: &Chaos| chaos.spec().probability(Kind::Overlap) > 0.0;
+        let overlaps = |chaos: &Chaos| chaos.spec().probability(ChaosKind::Overlap) > 0.0;
         let instances = if options.chaos.as_ref().is_some_and(overlaps) { 2 } else { 1 };
-        let is_stale = |chaos: &Chaos| chaos.spec().probability(Kind::Stale) > 0.0;
+        let is_stale = |chaos: &Chaos| chaos.spec().probability(ChaosKind::Stale) > 0.0;
         let apart = usize::from(options.chaos.as_ref().is_some_and(is_stale));
         let handlers: Vec<_> = (0..instances + apart)
             .map(|_| {
@@ -158,19 +159,19 @@ impl Host {
         self.port
     }
 
-    /// Where the HTTP functions are: `http://127.0.0.1:7071`.
+    /// Returns the address of the HTTP functions: `http://127.0.0.1:7071`.
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// Waits until a handler failed for good.
+    /// Waits until a handler has failed for good.
     pub async fn failed(&self) -> HandlerError {
         let failures = self.watches.iter().map(|watch| watch.failed().boxed());
         futures::future::select_all(failures).await.0
     }
 
-    /// Waits until all handlers are ready, and for `life` longer, and kills them on purpose; `false`
-    /// when one has failed for good.
+    /// Waits until all handlers are ready, and for `life` longer, and kills them on purpose; returns
+    /// false if one has failed for good.
     pub async fn crash_after(&self, life: Duration) -> bool {
         for watch in &self.watches {
             if watch.url().await.is_err() {
@@ -198,7 +199,7 @@ impl Host {
         Ok(())
     }
 
-    /// Ends everything and leaves no process. Batches in flight come again at the next start.
+    /// Ends everything and leaves no process. Batches in flight are redelivered at the next start.
     pub async fn stop(mut self) {
         self.stop.cancel();
         for handler in self.handlers {
@@ -209,8 +210,8 @@ impl Host {
     }
 }
 
-/// Warns of functions that only the handler has, or only the app's folder. All handlers are alike, so one is
-/// asked.
+/// Warns of functions that only the handler has, or only the app's folder. All handlers are alike, so
+/// one is asked.
 async fn warn_of_mismatches(
     app: &FunctionApp,
     client: &HandlerClient,
@@ -235,7 +236,7 @@ async fn listen(port: u16) -> Result<TcpListener, HostError> {
 
 fn cosmos_functions(app: &FunctionApp) -> impl Iterator<Item = (&str, &CosmosTrigger)> {
     app.functions().iter().filter_map(|function| match &function.trigger {
-        Trigger::Cosmos(trigger) => Some((function.name.as_str(), trigger)),
+        FunctionTrigger::Cosmos(trigger) => Some((function.name.as_str(), trigger)),
         _ => None,
     })
 }
@@ -261,9 +262,9 @@ fn handler_options(
 /// The handlers that triggers invoke.
 struct Invokers {
     first: Arc<dyn Invoker>,
-    /// The one that batches are in flight in at the same time, when they overlap.
+    /// The second handler of batches that overlap.
     second: Option<Arc<dyn Invoker>>,
-    /// One that serves no requests, so that it has no session with their writes.
+    /// A handler without requests, so that it has no session with their writes.
     apart: Option<Arc<dyn Invoker>>,
 }
 
@@ -275,11 +276,11 @@ fn start_triggers(
     stop: &CancellationToken,
     tasks: &mut JoinSet<()>,
 ) -> Result<(), HostError> {
-    let mut random = options.chaos.as_ref().map(|chaos| chaos.fork(Kind::Stale));
+    let mut random = options.chaos.as_ref().map(|chaos| chaos.fork(ChaosKind::Stale));
     for function in app.functions() {
         match &function.trigger {
-            Trigger::Http(_) => {}
-            Trigger::Cosmos(trigger) => {
+            FunctionTrigger::Http(_) => {}
+            FunctionTrigger::Cosmos(trigger) => {
                 let Some(client) = clients.get(&trigger.connection) else {
                     continue;
                 };
@@ -299,9 +300,11 @@ fn start_triggers(
                 let stop = stop.clone();
                 tasks.spawn(async move { pump.run(stop).await });
             }
-            Trigger::Timer(timer) => {
-                let (function, timer) = (function.clone(), timer.clone());
-                let (invoker, console) = (invokers.first.clone(), options.console.clone());
+            FunctionTrigger::Timer(timer) => {
+                let function = function.clone();
+                let timer = timer.clone();
+                let invoker = invokers.first.clone();
+                let console = options.console.clone();
                 let stop = stop.clone();
                 tasks.spawn(async move {
                     let timer = timer::run(function, timer, invoker, console);
@@ -313,7 +316,7 @@ fn start_triggers(
     Ok(())
 }
 
-/// Invokes the handler wherever it listens now, and kills it after `functionTimeout`.
+/// An invoker that finds the handler's present address, and kills it after `functionTimeout`.
 struct HandlerInvoker {
     handler: HandlerWatch,
     client: HandlerClient,
@@ -329,7 +332,7 @@ impl Invoker for HandlerInvoker {
     ) -> BoxFuture<'a, InvocationResult> {
         async move {
             let url = self.handler.url().await;
-            let url = url.map_err(|error| Failure::Unreachable(error.to_string()))?;
+            let url = url.map_err(|error| InvocationFailure::Unreachable(error.to_string()))?;
             let invoker = HttpInvoker::with_client(url, self.client.clone());
             let invocation = invoker.invoke(function, invocation_id, body);
             let Some(timeout) = self.timeout else {
@@ -337,7 +340,7 @@ impl Invoker for HandlerInvoker {
             };
             tokio::time::timeout(timeout, invocation).await.unwrap_or_else(|_| {
                 self.handler.kill();
-                Err(Failure::TimedOut)
+                Err(InvocationFailure::TimedOut)
             })
         }
         .boxed()

@@ -1,4 +1,4 @@
-//! App settings: what `local.settings.json` holds and the handler gets as environment variables.
+//! App settings: the values of `local.settings.json`, and the handler's environment variables.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -18,7 +18,8 @@ impl Settings {
     /// Reads the `Values` of a `local.settings.json`.
     ///
     /// # Errors
-    /// When the file cannot be read, is encrypted, or a value is not a string.
+    ///
+    /// If the file cannot be read, is encrypted, or a value is not a string.
     pub fn read(path: &Path) -> Result<Self, ConfigError> {
         let (file, json) = read_json(path)?;
         let root = Node::root(&file, &json);
@@ -44,7 +45,7 @@ impl Settings {
         Ok(settings)
     }
 
-    /// Lets environment variables win over the settings, as Core Tools does, and takes those that
+    /// Lets environment variables win over the settings, as Core Tools does, and adds those that
     /// override a value of `host.json`.
     #[must_use]
     pub fn overridden_by(mut self, environment: impl Iterator<Item = (String, String)>) -> Self {
@@ -56,12 +57,12 @@ impl Settings {
         self
     }
 
-    /// The value of a setting.
+    /// Returns the value of a setting.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str)
     }
 
-    /// The setting is there, and is `true` or `1`.
+    /// Returns true if the setting exists and is `true` or `1`.
     pub(super) fn is_true(&self, name: &str) -> bool {
         self.get(name).is_some_and(|value| value == "1" || value.eq_ignore_ascii_case("true"))
     }
@@ -71,14 +72,14 @@ impl Settings {
         self.0.insert(name.into(), value.into());
     }
 
-    /// Points a connection at an account by its connection string, whatever it was before.
+    /// Replaces a connection in any form by a connection string.
     pub fn set_connection(&mut self, name: &str, connection_string: &str) {
         let identity = format!("{name}__");
         self.0.retain(|setting, _| !setting.starts_with(&identity));
         self.set(name, connection_string);
     }
 
-    /// All settings, by name.
+    /// Returns all settings, by name.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
     }
@@ -86,6 +87,7 @@ impl Settings {
     /// Replaces every `%Name%` in a binding's text by that setting.
     ///
     /// # Errors
+    ///
     /// The name of the first setting that does not exist.
     pub fn resolve(&self, text: &str) -> Result<String, String> {
         let mut resolved = String::with_capacity(text.len());

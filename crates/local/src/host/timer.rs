@@ -1,4 +1,4 @@
-//! Runs timer functions.
+//! The runs of timer functions.
 
 use std::time::Duration;
 
@@ -6,15 +6,15 @@ use time::OffsetDateTime;
 
 use super::console::Console;
 use super::function::{Function, TimerTrigger};
-use super::invoke::{self, Invoker, Outcome, Retrying};
+use super::invoke::{self, InvocationOutcome, Invoker, Retrying};
 use super::wire::{self, TimerStatus};
 
-/// The longest sleep: a laptop that was asleep must notice that the time has come.
-const LONGEST_SLEEP: Duration = Duration::from_secs(30);
+/// The longest sleep: a laptop that slept must notice a run that is due.
+const MAX_SLEEP: Duration = Duration::from_secs(30);
 /// A run that starts later than this is past due.
-const TOLERANCE: Duration = Duration::from_secs(1);
+const PAST_DUE_AFTER: Duration = Duration::from_secs(1);
 
-/// Runs a function on its schedule, for as long as it has times to come.
+/// Runs a function on its schedule until the schedule ends.
 pub(super) async fn run(
     function: Function,
     timer: TimerTrigger,
@@ -35,15 +35,15 @@ pub(super) async fn run(
             if left.is_zero() {
                 break;
             }
-            tokio::time::sleep(left.min(LONGEST_SLEEP)).await;
+            tokio::time::sleep(left.min(MAX_SLEEP)).await;
         }
         let late = OffsetDateTime::now_utc() - due;
         let next = timer.schedule.next(due);
-        let status = TimerStatus { last: last(), next, is_past_due: late > TOLERANCE };
+        let status = TimerStatus { last: last(), next, is_past_due: late > PAST_DUE_AFTER };
         run_once(&function, &timer, &status, invoker.as_ref(), &console).await;
         timer.last_run.set(due);
     }
-    console.warn(&format!("{}: its schedule has no time to come", function.name));
+    console.warn(&format!("{}: its schedule has no further run", function.name));
 }
 
 async fn run_once(
@@ -63,7 +63,7 @@ async fn run_once(
         "timer",
     )
     .await;
-    if let Outcome::Failed(failure) = outcome {
+    if let InvocationOutcome::Failed(failure) = outcome {
         console.error(&format!("{}: {failure}; it runs again when it is due", function.name));
     }
 }

@@ -1,27 +1,27 @@
-//! The body of an invocation and the answer to it; pure.
+//! The body of an invocation and the answer to it, as pure functions.
 //!
-//! The documents of a Cosmos DB trigger come encoded twice: `Data.<binding>` is a JSON string
-//! whose text is a JSON string literal whose text is the array.
+//! The documents of a Cosmos DB trigger are encoded twice: `Data.<binding>` is a JSON string whose text
+//! is a JSON string literal whose text is the array.
 
 use serde_json::{Value, json};
 use time::OffsetDateTime;
 use time::macros::format_description;
 
 use super::exception::exception;
-use super::failure::Failure;
-use super::function::{Function, RetryPolicy, Trigger};
+use super::failure::InvocationFailure;
+use super::function::{Function, FunctionTrigger, RetryPolicy};
 use super::newtonsoft::{DateParsing, Exception, quoted, write_page};
 
 /// The content type of an invocation.
 pub const CONTENT_TYPE: &str = "application/json; charset=utf-8";
 /// The header with the id of an invocation; a retry has the same one.
 pub const INVOCATION_ID: &str = "x-azure-functions-invocationid";
-/// The header of an answer in which the handler says what it did, for this console. The Functions
+/// The header of an answer with the handler's description of its work, for this console. The Functions
 /// host does not read it.
 pub const DONE: &str = "x-custom-handler-done";
 /// The header with the version of the host.
 pub const HOST_VERSION: &str = "x-azure-functions-hostversion";
-/// The version that this stand-in gives: that of the host which `tests/recorded/` is from.
+/// The version of this stand-in: that of the host from which `tests/recorded/` was recorded.
 pub const HOST_VERSION_VALUE: &str = "4.1037.0.0";
 
 /// The `User-Agent` of an invocation.
@@ -32,44 +32,45 @@ pub const USER_AGENT: &str = "Azure-Functions-Host/4.1037.0.0";
 pub struct Attempt {
     /// The id of the invocation; a retry has the same one.
     pub invocation_id: String,
-    /// How many retries there were before; 0 for the first attempt.
+    /// The number of retries before; 0 for the first attempt.
     pub retry_count: i64,
-    /// Why the attempt before failed.
-    pub failure: Option<Failure>,
+    /// The failure of the attempt before.
+    pub failure: Option<InvocationFailure>,
     /// The input of a call of `/admin/functions`.
     pub input: Option<String>,
 }
 
-/// When a timer ran and will run.
+/// The last and the next run of a timer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TimerStatus {
     /// The run before this one.
     pub last: Option<OffsetDateTime>,
     /// The run after this one.
     pub next: Option<OffsetDateTime>,
-    /// The host could not run it in time.
+    /// True if the host could not run it in time.
     pub is_past_due: bool,
 }
 
-/// Returns the text that the function's trigger makes of documents of the change feed.
+/// Returns the trigger's text of documents of the change feed.
 ///
 /// # Errors
-/// When one of them makes the trigger throw. The real trigger then reads the page again for ever and
-/// does not call the handler.
+///
+/// If one of them makes the trigger throw. The real trigger then rereads the page for ever and does not
+/// call the handler.
 pub fn page(function: &Function, documents: &[Value]) -> Result<String, Exception> {
     let dates = match &function.trigger {
-        Trigger::Cosmos(trigger) => trigger.dates,
-        Trigger::Http(_) | Trigger::Timer(_) => DateParsing::default(),
+        FunctionTrigger::Cosmos(trigger) => trigger.dates,
+        FunctionTrigger::Http(_) | FunctionTrigger::Timer(_) => DateParsing::default(),
     };
     write_page(documents, dates)
 }
 
-/// The body for a [`page`] of the change feed.
+/// Returns the body for a [`page`] of the change feed.
 pub fn documents(function: &Function, page: &str, attempt: &Attempt) -> String {
     body(function, &quoted(&quoted(page)), attempt)
 }
 
-/// The body for a run of a timer; `None` when the host does not keep its status.
+/// Returns the body for a run of a timer; `status` is `None` if the host keeps none.
 pub fn timer(function: &Function, status: Option<&TimerStatus>, attempt: &Attempt) -> String {
     let known = status.map(|status| {
         let last = status.last.unwrap_or(DOTNET_MINIMUM);
@@ -87,41 +88,46 @@ pub fn timer(function: &Function, status: Option<&TimerStatus>, attempt: &Attemp
     body(function, &data.to_string(), attempt)
 }
 
-/// What the handler answered.
+/// The answer of the handler.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Answer {
-    /// The log lines that it returned.
+pub struct InvocationAnswer {
+    /// The returned log lines.
     pub logs: Vec<String>,
-    /// What it says that it did; empty when there was nothing to do.
+    /// The handler's description of its work; empty if there was none.
     pub done: Option<String>,
 }
 
 /// Reads the handler's answer as the host does.
 ///
 /// # Errors
-/// When the host would take the invocation for failed, or would wait for ever.
-pub fn read_answer(status: u16, content_type: &str, body: &[u8]) -> Result<Answer, Failure> {
+///
+/// If the host would take the invocation for failed, or would wait for ever.
+pub fn read_answer(
+    status: u16,
+    content_type: &str,
+    body: &[u8],
+) -> Result<InvocationAnswer, InvocationFailure> {
     if !(200..300).contains(&status) {
-        return Err(Failure::Status(status));
+        return Err(InvocationFailure::Status(status));
     }
     let text = body.trim_ascii();
     if text.is_empty() || text == b"null" {
-        return Err(Failure::Hang(status));
+        return Err(InvocationFailure::Hang(status));
     }
     let essence = content_type.split(';').next().unwrap_or_default().trim();
     if !essence.eq_ignore_ascii_case("application/json") {
-        return Err(Failure::ContentType(status, content_type.to_owned()));
+        return Err(InvocationFailure::ContentType(status, content_type.to_owned()));
     }
-    let json: Value =
-        serde_json::from_slice(body).map_err(|error| Failure::Body(status, error.to_string()))?;
+    let json: Value = serde_json::from_slice(body)
+        .map_err(|error| InvocationFailure::Body(status, error.to_string()))?;
     let Some(fields) = json.as_object() else {
-        return Err(Failure::Body(status, "it is not an object".to_owned()));
+        return Err(InvocationFailure::Body(status, "it is not an object".to_owned()));
     };
     let field = |name: &str| {
         fields.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| value)
     };
     if field("Outputs").is_some_and(|outputs| !outputs.is_object() && !outputs.is_null()) {
-        return Err(Failure::Body(status, "Outputs is not an object".to_owned()));
+        return Err(InvocationFailure::Body(status, "Outputs is not an object".to_owned()));
     }
     let logs = match field("Logs") {
         None | Some(Value::Null) => Vec::new(),
@@ -129,9 +135,9 @@ pub fn read_answer(status: u16, content_type: &str, body: &[u8]) -> Result<Answe
             .iter()
             .map(|line| line.as_str().map_or_else(|| line.to_string(), str::to_owned))
             .collect(),
-        Some(_) => return Err(Failure::Body(status, "Logs is not a list".to_owned())),
+        Some(_) => return Err(InvocationFailure::Body(status, "Logs is not a list".to_owned())),
     };
-    Ok(Answer { logs, done: None })
+    Ok(InvocationAnswer { logs, done: None })
 }
 
 /// .NET's `DateTime.MinValue`.
@@ -164,7 +170,7 @@ fn retry_context(function: &Function, policy: &RetryPolicy, attempt: &Attempt) -
     })
 }
 
-/// A time as .NET writes one of the local kind, on a host whose local time is UTC.
+/// Formats a time as .NET writes one of the local kind, on a host whose local time is UTC.
 fn local(time: OffsetDateTime) -> String {
     dotnet(time) + "+00:00"
 }
@@ -173,7 +179,7 @@ fn utc_now() -> String {
     dotnet(OffsetDateTime::now_utc()) + "Z"
 }
 
-/// A time in ticks of 100 ns; .NET leaves out trailing zeros.
+/// Formats a time in ticks of 100 ns; .NET omits trailing zeros.
 fn dotnet(time: OffsetDateTime) -> String {
     let format =
         format_description!("[year]-[month]-[day]T[hour]:[minute]:[second].[subsecond digits:7]");

@@ -1,4 +1,4 @@
-//! Delivers the changes of one lease: one batch in flight, checkpointed after it.
+//! A worker delivers the changes of one lease: one batch in flight, and a checkpoint after it.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use futures::StreamExt as _;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use super::delivery::{Batch, Delivery};
+use super::delivery::{Delivery, DocumentBatch};
 use super::disturbance::{self, Disturbance};
 use super::feed_error::FeedError;
 use super::function::CosmosTrigger;
@@ -18,21 +18,21 @@ use super::lease::{Lease, Leases};
 use super::monitored::{Pages, feed_ranges, pages};
 use super::wire;
 
-/// An empty read costs at most a share of 1 in 10 of the time, since the in-memory store scans
-/// the whole container for it.
+/// The share of the time that empty reads may take, as 1 in 10: the in-memory store scans the whole
+/// container for each.
 const POLL_SHARE: u32 = 10;
 
-/// Delivers the changes of one lease.
+/// The worker of one lease.
 pub(super) struct Worker {
     pub(super) delivery: Delivery,
     pub(super) trigger: CosmosTrigger,
     pub(super) leases: Leases,
     pub(super) lease: Lease,
     pub(super) pages: Pages,
-    /// The monitored container, and its physical partitions when the leases were taken.
+    /// The monitored container, and its physical partitions when the leases were acquired.
     pub(super) container: ContainerClient,
     pub(super) topology: Arc<[FeedRange]>,
-    /// The JSON pointers to what makes the monitored container's partition key.
+    /// The JSON pointers to the values of the monitored container's partition key.
     pub(super) key_paths: Vec<String>,
     pub(super) disturbance: Disturbance,
 }
@@ -48,7 +48,7 @@ impl Worker {
             let started = Instant::now();
             let is_idle = match self.step(None).await {
                 Ok(delivered) => delivered.is_none(),
-                // The real trigger gives the lease back, and whoever takes it next reads this page.
+                // The real trigger gives the lease back, and its next owner reads this page.
                 Err(error @ FeedError::PageNotRead { .. }) => {
                     self.delivery.options.console.error(&error.to_string());
                     self.pages = pages(&self.container, &self.trigger, &self.lease).await?;
@@ -67,7 +67,7 @@ impl Worker {
         Ok(())
     }
 
-    /// Reads a page and delivers it: how many documents, or `None` when there is nothing new.
+    /// Reads a page and delivers it. Returns the number of documents, or `None` without changes.
     pub(super) async fn step(
         &mut self,
         give_up_after: Option<i64>,
@@ -85,14 +85,15 @@ impl Worker {
         if documents.is_empty() && !is_first {
             return Ok(None);
         }
-        // A page that was read while its partition split is not delivered: the position after it
-        // would be one in each child. The children go on from the last checkpoint instead, which
-        // is a position in the parent.
+        // A page that was read while its partition split is not delivered: the position after it would
+        // be one in each child. The children continue from the last checkpoint instead, which is a
+        // position in the parent.
         if *feed_ranges(&self.container).await? != *self.topology {
             return Err(FeedError::Split);
         }
         if documents.is_empty() {
-            // The first position is kept too, or a restart would skip what comes until then.
+            // The first position is checkpointed too: otherwise a restart would skip the changes until
+            // then.
             self.checkpoint().await?;
             return Ok(None);
         }
@@ -124,10 +125,10 @@ impl Worker {
     }
 
     /// Reads documents as the trigger does, before it calls the handler.
-    fn read(&self, documents: &[Value]) -> Result<Batch, FeedError> {
+    fn read(&self, documents: &[Value]) -> Result<DocumentBatch, FeedError> {
         let function = &self.delivery.function;
         match wire::page(function, documents) {
-            Ok(page) => Ok(Batch { page, count: documents.len() }),
+            Ok(page) => Ok(DocumentBatch { page, count: documents.len() }),
             Err(exception) => Err(FeedError::PageNotRead {
                 function: function.name.clone(),
                 lease: self.lease.item.id.clone(),
@@ -142,7 +143,7 @@ impl Worker {
     }
 }
 
-/// The documents of a page, each with its `_lsn`, which the feed gives beside it.
+/// Returns the documents of a page, each with its `_lsn`, which the feed gives beside it.
 fn documents(page: FeedPage<ChangeFeedItem<Value>>) -> Vec<Value> {
     page.into_items()
         .into_iter()

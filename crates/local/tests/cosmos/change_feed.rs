@@ -13,7 +13,7 @@ use tributary_local::cosmos::EndpointOptions;
 use crate::world::{World, options};
 
 #[tokio::test]
-async fn the_change_feed_starts_at_the_beginning_and_goes_on_from_its_continuation() {
+async fn the_change_feed_starts_at_the_beginning_and_continues() {
     let options = EndpointOptions { partitions: 3, ..options() };
     for world in World::both_ways(options).await {
         let posts = world.container("posts").await;
@@ -43,7 +43,7 @@ async fn write(posts: &ContainerClient, n: u32, version: u32) {
     posts.upsert_item(id.clone(), &id, item, None).await.unwrap();
 }
 
-/// Reads all there is now, as id and version.
+/// Reads all present changes, as id and version.
 async fn changes(
     posts: &ContainerClient,
     from: Option<ContinuationToken>,
@@ -61,7 +61,7 @@ async fn changes(
         .await
         .unwrap();
     let mut changes = BTreeSet::new();
-    // One empty page for each physical partition says that there is no more.
+    // One empty page of each physical partition ends the read.
     let mut n_empty = 0;
     while n_empty < 3 {
         let page = pages.try_next().await.unwrap().unwrap();

@@ -33,8 +33,8 @@ async fn a_write_costs_by_what_the_container_indexes() {
                 charges.push(said(written.headers()));
             }
         }
-        // The id and the time of the last write. In `posts` also that two named paths have no
-        // value, and three composite indexes; in `leases` all that the item has.
+        // The id and the time of the last write. In `posts` also that two named paths have no value,
+        // and three composite indexes; in `leases` all properties of the item.
         assert_eq!(charges, ["7.15", "6.15", "7.15", "8.15"], "{}", world.way);
     }
 }
@@ -76,7 +76,7 @@ async fn a_batch_costs_the_sum_of_its_operations() {
 }
 
 #[tokio::test]
-async fn a_query_costs_by_the_items_that_it_loads_whatever_it_shows_of_them() {
+async fn a_query_costs_by_the_items_that_it_loads_not_by_those_that_it_returns() {
     for world in World::both_ways(options()).await {
         let posts = filled(&world, 10, 4_000).await;
         let by_type = "WHERE c.type = 'post' ORDER BY c.creationDate";
@@ -135,8 +135,9 @@ async fn a_query_in_all_partitions_begins_in_each() {
     }
 }
 
-/// The Rust SDK asks each physical partition for a page. The SDKs for Python and JavaScript first ask all at
-/// once, which the service refuses, and then each: here the first request is answered, at the price of all.
+/// The Rust SDK asks each physical partition for a page. The SDKs for Python and JavaScript first ask
+/// all at once, which the service refuses, and then each: here the first request is answered, at the
+/// price of all.
 #[tokio::test]
 async fn the_first_items_in_an_order_cost_each_physical_partition_its_own_first_items() {
     let [_, world] = World::both_ways(EndpointOptions { partitions: 4, ..options() }).await;
@@ -147,9 +148,9 @@ async fn the_first_items_in_an_order_cost_each_physical_partition_its_own_first_
         posts.create_item(id.clone(), &id, item, None).await.unwrap();
     }
     let text = "SELECT TOP 5 * FROM c ORDER BY c.creationDate DESC";
-    let mark = world.endpoint.request_count();
+    let n_before = world.endpoint.request_count();
     charges(&posts, text, FeedScope::full_container(), NonZeroU32::new(5)).await;
-    let by_each = world.endpoint.requests_since(mark);
+    let by_each = world.endpoint.requests_since(n_before);
 
     let headers = [
         ("x-ms-documentdb-isquery", "true"),
@@ -157,11 +158,11 @@ async fn the_first_items_in_an_order_cost_each_physical_partition_its_own_first_
         ("content-type", "application/query+json"),
     ];
     let body = json!({ "query": text }).to_string();
-    let mark = world.endpoint.request_count();
+    let n_before = world.endpoint.request_count();
     let path = "/dbs/tributary/colls/posts/docs";
     let server = world.server().unwrap();
     raw::send(server, "POST", path, &headers, body.as_bytes()).await.expect(200);
-    let at_once = world.endpoint.requests_since(mark);
+    let at_once = world.endpoint.requests_since(n_before);
 
     assert_eq!((by_each.len(), at_once.len()), (4, 1));
     let answers = |sent: &[StoreRequest]| {
@@ -192,7 +193,7 @@ async fn a_page_of_the_change_feed_costs_what_its_items_cost_to_read() {
 }
 
 #[tokio::test]
-async fn what_is_refused_after_a_look_costs_the_look() {
+async fn a_refused_request_costs_its_point_read() {
     for world in World::both_ways(options()).await {
         let posts = filled(&world, 1, 100).await;
         let refused: [CosmosError; 2] = [
@@ -210,7 +211,7 @@ async fn what_is_refused_after_a_look_costs_the_look() {
 }
 
 #[tokio::test]
-async fn the_emulator_s_own_charges_can_be_had() {
+async fn the_emulators_own_charges_are_an_option() {
     for world in World::both_ways(EndpointOptions { charges: Charges::Emulator, ..options() }).await
     {
         let posts = filled(&world, 10, 100).await;
@@ -219,7 +220,7 @@ async fn the_emulator_s_own_charges_can_be_had() {
     }
 }
 
-/// `posts` with items in one logical partition.
+/// Fills `posts` with items in one logical partition.
 async fn filled(world: &World, n_items: u32, n_bytes: usize) -> ContainerClient {
     let posts = world.container("posts").await;
     for n in 0..n_items {
@@ -236,7 +237,7 @@ async fn query(posts: &ContainerClient, text: &str, page: Option<NonZeroU32>) ->
     charges(posts, text, FeedScope::partition("1"), page).await
 }
 
-/// The sum over the pages of a query.
+/// Returns the sum over the pages of a query.
 async fn charges(
     posts: &ContainerClient,
     text: &str,
@@ -256,7 +257,7 @@ async fn charges(
     sum
 }
 
-/// A charge as the header says it.
+/// Returns the charge in the header.
 fn said(headers: &ResponseHeaders) -> String {
     format!("{:.2}", charge(headers))
 }

@@ -61,7 +61,7 @@ fn the_version_of_the_partition_key_must_be_written_out() {
 }
 
 #[test]
-fn what_is_no_list_of_containers_is_refused() {
+fn a_file_without_a_list_of_containers_is_refused() {
     let other_key = r#"{ "containers": [], "container": [] }"#;
     for text in ["", "{}", "[]", r#"{ "containers": [1] }"#, r#"{ "containers": [{}] }"#, other_key]
     {

@@ -1,4 +1,4 @@
-//! What the .NET SDK and the Functions trigger need, as raw requests: there is no .NET here.
+//! The needs of the .NET SDK and of the Functions trigger, as raw requests: there is no .NET here.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use crate::{
     world::options,
 };
 
-/// What the SDK sent to servers that it worked with, and what they answered.
+/// The SDK's requests to servers that it worked with, and their answers.
 const RECORDED: &str = include_str!("../recorded/dotnet.json");
 
 const FEED: (&str, &str) = ("a-im", "Incremental Feed");
@@ -36,7 +36,7 @@ struct Recorded {
     body: Option<String>,
 }
 
-/// A server with the databases and containers of the recording.
+/// Starts a server with the databases and containers of the recording.
 async fn server(partitions: u32) -> RunningServer {
     let options = EndpointOptions { partitions, ..options() };
     let server = CosmosEndpoint::in_process(options).unwrap().serve(0).await.unwrap();
@@ -67,7 +67,7 @@ async fn create(server: &RunningServer, id: &str, pad: usize) -> Answer {
     post(server, "/dbs/d/colls/q/docs", &[(KEY, r#"["p"]"#)], &item).await.expect(201)
 }
 
-/// A page of the change feed of the only physical partition.
+/// Reads a page of the change feed of the only physical partition.
 async fn feed(server: &RunningServer, headers: &[(&str, &str)]) -> Answer {
     let headers = [&[FEED, (RANGE, "0")], headers].concat();
     send(server, "GET", "/dbs/d/colls/q/docs", &headers, b"").await
@@ -83,7 +83,7 @@ fn ids(answer: &Answer) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn what_the_sdk_sent_elsewhere_is_answered_as_it_was_there() {
+async fn the_recorded_requests_of_the_sdk_get_the_recorded_answers() {
     let server = server(1).await;
     for id in ["a", "b"] {
         create(&server, id, 0).await;
@@ -100,7 +100,7 @@ async fn what_the_sdk_sent_elsewhere_is_answered_as_it_was_there() {
         post(&server, "/dbs/db1/colls/c1/docs", &[(KEY, r#"["p1"]"#)], &item).await.expect(201);
     }
 
-    // What the SDK takes over from the answer before it does so here.
+    // The values that the SDK copies from the recorded answer, and those of the answer here.
     let mut taken: HashMap<(&str, String), String> = HashMap::new();
     for one in serde_json::from_str::<Vec<Exchange>>(RECORDED).unwrap() {
         let Exchange { name, method, mut path, mut headers, body, answer: recorded } = one;
@@ -108,7 +108,7 @@ async fn what_the_sdk_sent_elsewhere_is_answered_as_it_was_there() {
         for (theirs, ours) in &rids {
             path = path.replace(theirs, ours);
         }
-        // A key that lies in another physical partition there lies in the only one here.
+        // A key of another physical partition there is in the only one here.
         headers.entry(RANGE.to_owned()).and_modify(|range| "0".clone_into(range));
         let container = path.split('/').take(5).collect::<Vec<_>>().join("/");
         let replaced = [("x-ms-session-token", &container), ("x-ms-continuation", &container)];
@@ -160,14 +160,14 @@ async fn what_the_sdk_sent_elsewhere_is_answered_as_it_was_there() {
     }
 }
 
-/// The ETag of an item as it is now.
+/// Returns the present ETag of an item.
 async fn etag_of(server: &RunningServer, path: &str, headers: &HashMap<String, String>) -> String {
     let answer = send(server, "GET", path, &[(KEY, &headers[KEY])], b"").await.expect(200);
     answer.header("etag").unwrap().to_owned()
 }
 
-/// Whether an answer has what the recorded one has: the status, the form of headers that the SDK
-/// reads, and the properties of the body.
+/// Checks that an answer matches the recorded one: the status, the form of headers that the SDK reads,
+/// and the properties of the body.
 #[track_caller]
 fn same(name: &str, answer: &Answer, recorded: &Recorded) {
     assert_eq!(answer.status, recorded.status, "{name}: {answer:?}");
@@ -193,7 +193,7 @@ fn same(name: &str, answer: &Answer, recorded: &Recorded) {
     has(name, &answer.body, &theirs);
 }
 
-/// Whether a value has the properties of another, and items where it has some.
+/// Checks that a value has the properties of another, and items if the other has some.
 #[track_caller]
 fn has(name: &str, ours: &Value, theirs: &Value) {
     for (key, value) in theirs.as_object().into_iter().flatten() {
@@ -247,7 +247,7 @@ async fn answers_name_their_container_so_that_session_tokens_are_kept() {
 }
 
 #[tokio::test]
-async fn items_of_the_change_feed_tell_their_lsn_and_a_page_ends_between_transactions() {
+async fn items_of_the_change_feed_have_an_lsn_and_a_page_ends_between_transactions() {
     let server = server(1).await;
     create(&server, "a", 0).await;
     let batch: Vec<_> = ["b", "c", "d"]
@@ -276,7 +276,7 @@ async fn items_of_the_change_feed_tell_their_lsn_and_a_page_ends_between_transac
 }
 
 #[tokio::test]
-async fn a_feed_from_now_or_from_a_time_has_nothing_older() {
+async fn a_feed_from_now_or_from_a_time_has_no_older_change() {
     let server = server(1).await;
     create(&server, "old", 0).await;
     let now = feed(&server, &[("if-none-match", "*")]).await.expect(304);

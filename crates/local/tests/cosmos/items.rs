@@ -67,7 +67,7 @@ async fn a_replace_with_an_old_etag_is_refused() {
 }
 
 #[tokio::test]
-async fn a_batch_happens_as_a_whole_or_not_at_all() {
+async fn a_batch_is_applied_as_a_whole_or_not_at_all() {
     for world in World::both_ways(options()).await {
         let posts = world.container("posts").await;
         let parent = posts

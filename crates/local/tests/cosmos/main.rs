@@ -1,5 +1,5 @@
-//! The local Cosmos DB endpoint through its front doors: the real SDK over TCP and in process,
-//! and raw HTTP where an SDK would not go.
+//! The local Cosmos DB endpoint, through the real SDK over TCP and in process, and through raw HTTP for
+//! requests that no SDK sends.
 
 #![expect(
     clippy::unwrap_used,

@@ -5,7 +5,7 @@ use tributary_local::cosmos::{
 use crate::world::{CONTAINERS, DATABASE, World, comment, options};
 
 #[tokio::test]
-async fn provisioning_twice_keeps_what_is_there() {
+async fn a_second_provisioning_keeps_the_items() {
     let containers = ContainersFile::parse(CONTAINERS).unwrap();
     for world in World::both_ways(options()).await {
         let posts = world.container("posts").await;
@@ -24,7 +24,7 @@ async fn provisioning_twice_keeps_what_is_there() {
 }
 
 #[tokio::test]
-async fn a_container_with_another_partition_key_is_not_taken_for_the_wanted_one() {
+async fn an_existing_container_with_another_partition_key_is_an_error() {
     let other = r#"{ "containers": [{ "id": "posts",
         "partitionKey": { "paths": ["/blogId"], "kind": "Hash", "version": 2 } }] }"#;
     let other = ContainersFile::parse(other).unwrap();

@@ -128,7 +128,7 @@ async fn pages_over_many_logical_partitions_have_each_item_once() {
         for page_size in [1, 5, 12, 24, 1_000] {
             let limit = MaxItemCountHint::Limit(NonZeroU32::new(page_size).unwrap());
             let pages = all(Some(QueryOptions::default().with_max_item_count(limit))).await;
-            // Of each physical partition only the last page may lack something.
+            // Only the last page of each physical partition may have fewer items.
             let short = pages.iter().filter(|page| page.items().len() < page_size as usize);
             assert!(short.count() <= 3, "pages of {page_size} items, {}", world.way);
             assert_eq!(items(pages), whole, "pages of {page_size} items, {}", world.way);

@@ -1,4 +1,4 @@
-//! Requests as they go over the wire, for what no SDK here sends.
+//! Raw requests, for cases that no SDK here sends.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -17,7 +17,7 @@ pub(crate) const DEADLINE: Duration = Duration::from_secs(20);
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
-    /// By names in small letters.
+    /// By names in lower case.
     pub(crate) headers: BTreeMap<String, String>,
     pub(crate) body: Value,
     pub(crate) bytes: usize,
@@ -34,7 +34,7 @@ impl Answer {
         self.headers.get(name).map(String::as_str)
     }
 
-    /// The items of a page.
+    /// Returns the items of a page.
     pub(crate) fn items(&self) -> &[Value] {
         self.body["Documents"].as_array().map(Vec::as_slice).unwrap_or_default()
     }
@@ -77,7 +77,7 @@ fn head(method: &str, path: &str, token: &str, headers: &[(&str, &str)]) -> Stri
     format!("{method} {path} HTTP/1.1\r\n{token}{}", headers.concat())
 }
 
-/// The headers that sign a request, for an address by names.
+/// Returns the headers that sign a request, for an address by names.
 pub(crate) fn token(method: &str, path: &str, key: &str) -> String {
     let (kind, link) = resource(path);
     signed(method, kind, link, key)
@@ -94,14 +94,15 @@ fn resource(path: &str) -> (&str, &str) {
 
 fn signed(method: &str, kind: &str, link: &str, key: &str) -> String {
     let date = "Sat, 21 Nov 2026 12:00:00 GMT";
-    let (method, lower_date) = (method.to_lowercase(), date.to_lowercase());
+    let method = method.to_lowercase();
+    let lower_date = date.to_lowercase();
     let payload = format!("{method}\n{kind}\n{link}\n{lower_date}\n\n");
     let signature = hmac_sha256(&payload, &Secret::new(key.to_owned())).unwrap();
     let signature = signature.replace('+', "%2B").replace('=', "%3D");
     format!("x-ms-date: {date}\r\nauthorization: type%3Dmaster%26ver%3D1.0%26sig%3D{signature}\r\n")
 }
 
-/// One request of HTTP/1.1 on a connection of its own.
+/// Sends one request of HTTP/1.1 on a connection of its own.
 pub(crate) async fn exchange(server: &RunningServer, head: &str, body: &[u8]) -> Answer {
     let length = body.len();
     let head = format!("{head}host: x\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n");
@@ -116,6 +117,7 @@ pub(crate) async fn exchange(server: &RunningServer, head: &str, body: &[u8]) ->
     let status = lines.next().unwrap().split(' ').nth(1).unwrap().parse().unwrap();
     let headers = lines.filter_map(|line| line.split_once(": "));
     let headers = headers.map(|(name, value)| (name.to_lowercase(), value.to_owned())).collect();
-    let (bytes, body) = (body.len(), serde_json::from_str(body).unwrap_or_default());
+    let bytes = body.len();
+    let body = serde_json::from_str(body).unwrap_or_default();
     Answer { status, headers, body, bytes }
 }

@@ -1,4 +1,4 @@
-//! Reads that see what a replica has that is behind.
+//! Reads of a replica that lags.
 
 use azure_data_cosmos::{
     FeedScope, Query, TransactionalBatch,
@@ -11,13 +11,13 @@ use azure_data_cosmos::{
 use futures::TryStreamExt;
 use serde_json::{Value, json};
 use tributary_local::{
-    chaos::{Chaos, Kind},
+    chaos::{Chaos, ChaosKind},
     cosmos::{EndpointOptions, Fault, RequestKind},
 };
 
 use crate::world::{World, comment, etag, options, status};
 
-/// How often the item `c1` was liked, as a point read and a query see it.
+/// Returns the number of likes of the item `c1`, as a point read and a query see it.
 async fn likes(posts: &ContainerClient) -> [Option<u64>; 2] {
     let read = posts.read_item("p1", "c1", None).await.ok();
     let read = read.and_then(|read| read.into_model::<Value>().unwrap()["likes"].as_u64());
@@ -99,7 +99,7 @@ async fn a_write_acts_on_the_newest_state_of_a_frozen_container() {
 }
 
 #[tokio::test]
-async fn only_the_container_that_was_frozen_is_behind() {
+async fn only_the_frozen_container_lags() {
     for world in World::both_ways(options()).await {
         let _frozen = world.endpoint.freeze_replica("users");
         let writer = world.container("posts").await;
@@ -141,13 +141,13 @@ async fn chaos_shows_older_states_to_other_clients_but_never_half_of_a_batch() {
         }
         assert!(behind > 0, "{way}: no read was behind");
     }
-    let injected = chaos.injected().into_iter().find(|(kind, _)| *kind == Kind::Stale);
+    let injected = chaos.injected().into_iter().find(|(kind, _)| *kind == ChaosKind::Stale);
     assert!(injected.is_some_and(|(_, times)| times > 0));
 }
 
 #[tokio::test]
 async fn a_fault_with_a_sub_status_reaches_the_client() {
-    // The SDK itself says 503 where no replica has the session after its retries.
+    // The SDK itself says 503 if no replica has the session after its retries.
     let cases = [
         ("posts", (403, 1014), (403, 1014)),
         ("users", (404, 1002), (503, 20_310)),

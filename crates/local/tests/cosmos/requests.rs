@@ -12,7 +12,7 @@ async fn each_data_request_counts_once_and_metadata_does_not() {
         assert_eq!(world.endpoint.request_count(), 0, "{}", world.way);
 
         posts.create_item("p1", "c1", comment("c1"), None).await.unwrap();
-        let mark = world.endpoint.request_count();
+        let n_before = world.endpoint.request_count();
         posts.read_item("p1", "c1", None).await.unwrap();
         assert_eq!(status(posts.read_item("p1", "none", None).await), 404);
         let _: Vec<Value> = posts
@@ -26,7 +26,7 @@ async fn each_data_request_counts_once_and_metadata_does_not() {
         posts.execute_transactional_batch(batch, None).await.unwrap();
         posts.delete_item("p1", "c2", None).await.unwrap();
 
-        let requests = world.endpoint.requests_since(mark);
+        let requests = world.endpoint.requests_since(n_before);
         let kinds: Vec<RequestKind> = requests.iter().map(|request| request.kind).collect();
         assert_eq!(
             kinds,
@@ -46,13 +46,13 @@ async fn each_data_request_counts_once_and_metadata_does_not() {
                 .iter()
                 .all(|request| request.container == "posts" && request.names_partition_key)
         );
-        assert_eq!(world.endpoint.request_count(), mark + 5, "{}", world.way);
-        assert_eq!(world.endpoint.requests().len(), mark + 5);
+        assert_eq!(world.endpoint.request_count(), n_before + 5, "{}", world.way);
+        assert_eq!(world.endpoint.requests().len(), n_before + 5);
     }
 }
 
 #[tokio::test]
-async fn without_being_asked_for_the_list_stays_empty() {
+async fn the_list_of_requests_stays_empty_without_its_option() {
     let options = EndpointOptions { keep_requests: false, ..options() };
     for world in World::both_ways(options).await {
         let posts = world.container("posts").await;
@@ -62,18 +62,18 @@ async fn without_being_asked_for_the_list_stays_empty() {
     }
 }
 
-/// What a query for all of something in a scope did, request by request.
+/// Runs a query for a whole scope, and returns the answers of the store, request by request.
 async fn query(world: &World, text: &str, scope: FeedScope) -> Vec<StoreAnswer> {
-    let mark = world.endpoint.request_count();
+    let n_before = world.endpoint.request_count();
     let posts = world.container("posts").await;
     let pages = posts.query_items(text, scope, None).await.unwrap();
     let _: Vec<Value> = pages.try_collect().await.unwrap();
-    let requests = world.endpoint.requests_since(mark);
+    let requests = world.endpoint.requests_since(n_before);
     requests.into_iter().map(|request| request.answer.unwrap()).collect()
 }
 
 #[tokio::test]
-async fn a_request_says_what_the_store_did_for_it() {
+async fn a_kept_request_has_the_work_of_the_store() {
     let options = EndpointOptions { partitions: 3, ..options() };
     for world in World::both_ways(options).await {
         let posts = world.container("posts").await;
@@ -109,7 +109,7 @@ async fn a_request_says_what_the_store_did_for_it() {
 }
 
 #[tokio::test]
-async fn what_was_not_found_out_is_not_told() {
+async fn a_request_without_a_charge_model_has_no_loaded_items() {
     let options = EndpointOptions { charges: Charges::Emulator, ..options() };
     for world in World::both_ways(options).await {
         let posts = world.container("posts").await;
@@ -125,16 +125,16 @@ async fn what_was_not_found_out_is_not_told() {
 }
 
 #[tokio::test]
-async fn requests_that_were_taken_are_kept_no_longer_and_count_on() {
+async fn taken_requests_leave_the_list_and_still_count() {
     for world in World::both_ways(options()).await {
         let posts = world.container("posts").await;
         posts.create_item("p1", "c1", comment("c1"), None).await.unwrap();
         assert_eq!(world.endpoint.take_requests().len(), 1);
         assert!(world.endpoint.requests().is_empty());
-        let mark = world.endpoint.request_count();
+        let n_before = world.endpoint.request_count();
         posts.read_item("p1", "c1", None).await.unwrap();
-        assert_eq!(mark, 1);
-        let since = world.endpoint.requests_since(mark);
+        assert_eq!(n_before, 1);
+        let since = world.endpoint.requests_since(n_before);
         assert_eq!(since.len(), 1, "{}", world.way);
         assert_eq!(since[0].kind, RequestKind::Read);
         assert!(since[0].answer.is_some());

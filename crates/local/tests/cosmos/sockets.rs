@@ -68,7 +68,7 @@ async fn a_body_above_the_bound_is_too_large() {
 }
 
 #[tokio::test]
-async fn nonsense_is_refused_and_the_endpoint_goes_on() {
+async fn nonsense_is_refused_and_the_endpoint_keeps_running() {
     let server = endpoint().serve(0).await.unwrap();
     for (method, path, body) in [
         ("POST", "/dbs", "{"),
@@ -104,7 +104,7 @@ async fn a_server_that_is_stopped_or_dropped_frees_its_port() {
     let endpoint = endpoint();
     let stopped = endpoint.serve(0).await.unwrap();
     let address_stopped = address(&stopped);
-    // An idle connection must not keep the server up.
+    // An idle connection must not keep the server running.
     let _idle = TcpStream::connect(&address_stopped).await.unwrap();
     timeout(DEADLINE, stopped.stop()).await.unwrap();
     assert!(TcpStream::connect(&address_stopped).await.is_err());

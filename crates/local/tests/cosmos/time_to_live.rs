@@ -13,7 +13,7 @@ use tributary_local::cosmos::EndpointOptions;
 use crate::world::{DATABASE, World, etag, options, status};
 
 #[tokio::test]
-async fn an_item_lives_as_long_as_its_ttl_says() {
+async fn an_item_lives_as_long_as_its_ttl() {
     for world in World::both_ways(options()).await {
         let posts = world.container("posts").await;
         create(&posts, "short", Some(10)).await;
@@ -56,7 +56,7 @@ async fn an_item_without_ttl_follows_the_container() {
 }
 
 #[tokio::test]
-async fn a_container_that_is_made_anew_has_the_ttl_of_its_new_properties() {
+async fn a_recreated_container_has_the_ttl_of_its_new_properties() {
     for world in World::both_ways(options()).await {
         let database = world.client.database_client(DATABASE);
         for (ttl, left) in [(TimeToLive::Seconds(5), 0), (TimeToLive::Forever, 1)] {
@@ -75,7 +75,7 @@ async fn a_container_that_is_made_anew_has_the_ttl_of_its_new_properties() {
 }
 
 #[tokio::test]
-async fn a_write_gives_an_item_its_time_anew_or_takes_the_ttl_away() {
+async fn a_write_restarts_the_time_of_an_item_or_removes_its_ttl() {
     for world in World::both_ways(options()).await {
         let posts = world.container("posts").await;
         create(&posts, "kept", Some(5)).await;
@@ -126,7 +126,7 @@ async fn a_batch_gives_items_a_ttl_too() {
 }
 
 #[tokio::test]
-async fn items_that_are_over_go_away_by_themselves() {
+async fn expired_items_are_removed_without_a_request() {
     let options = EndpointOptions { expiry_interval: Some(Duration::from_millis(50)), ..options() };
     for world in World::both_ways(options).await {
         let posts = world.container("posts").await;
@@ -141,7 +141,7 @@ async fn items_that_are_over_go_away_by_themselves() {
     }
 }
 
-/// An item may be a second older than it says, since `_ts` has whole seconds.
+/// Returns the time after so many seconds, and one more: `_ts` has whole seconds.
 fn after(seconds: u64) -> SystemTime {
     SystemTime::now() + Duration::from_secs(seconds)
 }

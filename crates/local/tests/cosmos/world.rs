@@ -1,4 +1,4 @@
-//! What each test builds for itself.
+//! The account and the client of each test.
 
 use azure_data_cosmos::{
     CosmosClient, CosmosError, RoutingStrategy, clients::ContainerClient, models::ItemResponse,
@@ -9,7 +9,7 @@ use tributary_local::cosmos::{ContainersFile, CosmosEndpoint, EndpointOptions, R
 pub(crate) const CONTAINERS: &str = include_str!("../../../../infra/containers.json");
 pub(crate) const DATABASE: &str = "tributary";
 
-/// An endpoint of its own with the project's containers, and a client that reaches it one way.
+/// An endpoint with the project's containers, and a client over one of the two ways.
 pub(crate) struct World {
     pub(crate) way: &'static str,
     pub(crate) endpoint: CosmosEndpoint,
@@ -18,7 +18,7 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// The same world twice: with a client in the process and with one over TCP.
+    /// Creates the same world twice: with a client in the process and with one over TCP.
     pub(crate) async fn both_ways(options: EndpointOptions) -> [Self; 2] {
         let endpoint = endpoint(options.clone()).await;
         let in_process = Self {
@@ -46,7 +46,7 @@ impl World {
         self.server.as_ref()
     }
 
-    /// The same world with a client of its own, which has no session with what was before.
+    /// Returns the same world with a new client, which has no session with earlier writes.
     pub(crate) async fn another_client(self) -> Self {
         let client = match &self.server {
             None => self.endpoint.client().await.unwrap(),
@@ -56,7 +56,7 @@ impl World {
     }
 }
 
-/// Options for a test: nothing expires by itself, and requests are listed.
+/// Returns options for a test: items never expire by themselves, and requests are kept.
 pub(crate) fn options() -> EndpointOptions {
     EndpointOptions { expiry_interval: None, keep_requests: true, ..EndpointOptions::default() }
 }
@@ -75,7 +75,7 @@ pub(crate) async fn client_of(server: &RunningServer) -> CosmosClient {
         .unwrap()
 }
 
-/// A comment of the post `p1` in the container `posts`.
+/// Returns a comment of the post `p1` in the container `posts`.
 pub(crate) fn comment(id: &str) -> Value {
     json!({ "id": id, "postId": "p1", "type": "comment" })
 }

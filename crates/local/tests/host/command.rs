@@ -12,7 +12,7 @@ use tributary_local::cosmos::{CosmosEndpoint, EndpointOptions};
 use crate::http::get;
 use crate::support::{Folder, cosmos_function, eventually, host_json, http_function, staged};
 
-/// A running `cargo local` and what it wrote to stdout.
+/// A running `cargo local` and its output on stdout.
 struct Running {
     child: Child,
     stdout: BufReader<std::process::ChildStdout>,
@@ -49,7 +49,8 @@ impl Running {
         let id = self.child.id().to_string();
         assert!(Command::new("kill").args([signal, &id]).status().unwrap().success());
         self.child.wait().unwrap();
-        let (mut stdout, mut stderr) = (String::new(), String::new());
+        let mut stdout = String::new();
+        let mut stderr = String::new();
         self.stdout.read_to_string(&mut stdout).unwrap();
         self.stderr.read_to_string(&mut stderr).unwrap();
         (stdout, stderr)
@@ -69,7 +70,7 @@ fn command(app: &Folder, arguments: &[&str]) -> Command {
     command
 }
 
-/// Runs to the end: the exit code, stdout and stderr.
+/// Runs the command to its end: the exit code, stdout and stderr.
 fn finished(app: &Folder, arguments: &[&str]) -> (Option<i32>, String, String) {
     let output = command(app, arguments).output().unwrap();
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
@@ -198,7 +199,7 @@ async fn cosmos_only_makes_the_containers_of_an_account_and_ends() {
         client.database_client("tributary").container_client("posts", None).await.map(|_| ())
     };
     container().await.unwrap_err();
-    // Again and again, since nobody remembers whether it was done.
+    // Twice, since a repetition must change nothing.
     for _ in 0..2 {
         let mut command = command(&app, &["--cosmos-only", "--cosmos", &connection]);
         let output = tokio::task::spawn_blocking(move || command.output()).await.unwrap().unwrap();
@@ -224,7 +225,7 @@ fn a_port_in_use_is_one_clear_sentence() {
 }
 
 #[test]
-fn a_handler_that_does_not_come_up_ends_the_command() {
+fn a_handler_that_never_listens_ends_the_command() {
     let app = app();
     app.write("local.settings.json", &serde_json::json!({ "Values": { "ECHO_EXIT": "7" } }));
     let (code, stdout, stderr) = finished(&app, &FREE_PORTS);
@@ -273,7 +274,7 @@ async fn a_project_is_built_staged_and_run() {
     std::fs::write(app.path().join("Cargo.toml"), manifest).unwrap();
     std::fs::create_dir(app.path().join("src")).unwrap();
     std::fs::write(app.path().join("src/main.rs"), SMALL_HANDLER).unwrap();
-    // Twice: the second time the stage is there already.
+    // Twice: the second run finds the stage of the first one.
     for _ in 0..2 {
         let mut running = Running::start(&app, &FREE_PORTS);
         let api = running.ready()["api"].as_str().unwrap().to_owned();
@@ -325,7 +326,7 @@ async fn another_endpoint_can_be_used() {
 }
 
 #[test]
-fn settings_that_core_tools_asks_for_are_missed() {
+fn missing_settings_of_core_tools_are_warned_of() {
     let app = staged(&[("Copies", cosmos_function())]);
     let mut values = serde_json::json!({ "CosmosDatabase": "test", "ECHO_EXIT": "7" });
     app.write("local.settings.json", &serde_json::json!({ "Values": values }));
@@ -349,7 +350,8 @@ fn a_bad_file_is_named() {
     assert!(stderr.contains("error: Bad/function.json: bindings must hold"), "{stderr}");
 }
 
-/// What `cargo local` prints on stderr while a key is missing once and a request is answered.
+/// Returns the output of `cargo local` on stderr for one request without a key and one that is
+/// answered.
 async fn printed(arguments: &[&str]) -> (String, String) {
     let app = staged(&[
         ("Change", http_function("api/change", &["get", "post"], "function")),
@@ -390,7 +392,7 @@ async fn a_verbose_console_has_the_lines_of_core_tools() {
 }
 
 #[tokio::test]
-async fn a_function_that_the_handler_or_the_host_does_not_know_is_warned_of() {
+async fn a_function_that_only_the_handler_or_only_the_host_has_is_warned_of() {
     let app = staged(&[
         ("Rest", http_function("api/{*path}", &[], "anonymous")),
         ("Left", http_function("api/left", &[], "anonymous")),
@@ -411,7 +413,7 @@ async fn a_function_that_the_handler_or_the_host_does_not_know_is_warned_of() {
 }
 
 #[test]
-fn a_demo_that_is_not_there_is_one_clear_sentence() {
+fn a_missing_demo_is_one_clear_sentence() {
     let app = app();
     for (arguments, named) in [
         (&["--demo"][..], "error: --demo: there is no src/*/demo.json in "),
@@ -437,7 +439,7 @@ fn chaos_that_does_not_exist_is_one_clear_sentence() {
 }
 
 #[tokio::test]
-async fn what_chaos_injected_is_summed_up_at_the_end() {
+async fn the_faults_of_chaos_are_summed_up_at_the_end() {
     let app = app();
     let mut child = command(&app, &FREE_PORTS)
         .args(["--chaos", "throttle=0.5,split=1", "--seed", "7"])

@@ -1,8 +1,8 @@
-//! What the host says about an app's files.
+//! Messages of the host about an app's files.
 
 use serde_json::{Value, json};
 use tributary_local::host::newtonsoft::DateParsing;
-use tributary_local::host::{FeedStart, FunctionApp, Settings, Trigger};
+use tributary_local::host::{FeedStart, FunctionApp, FunctionTrigger, Settings};
 
 use crate::support::{Folder, cosmos_function, host_json, http_function, settings};
 
@@ -12,7 +12,7 @@ fn load(host: &Value, name: &str, function: &Value) -> Result<FunctionApp, Strin
     FunctionApp::load(folder.path(), &settings()).map_err(|error| error.to_string())
 }
 
-/// A change to a trigger's binding, or to the whole file with a path such as `/retry/strategy`.
+/// Changes a trigger's binding, or the whole file with a path such as `/retry/strategy`.
 fn changed(mut json: Value, path: &str, value: Value) -> Value {
     let path = if path.starts_with('/') { path.to_owned() } else { format!("/bindings/0/{path}") };
     let (parent, field) = path.rsplit_once('/').unwrap();
@@ -132,7 +132,7 @@ fn a_fault_names_file_and_field() {
     }
 }
 
-/// The settings of the Cosmos DB extension with a `dateParseHandling`.
+/// Returns the settings of the Cosmos DB extension with a `dateParseHandling`.
 fn dates(handling: &str) -> Value {
     json!({ "serializerSettings": { "dateParseHandling": handling } })
 }
@@ -151,7 +151,7 @@ fn host_json_and_its_override_say_how_dates_are_read() {
         }
         let app = FunctionApp::load(folder.path(), &settings).unwrap();
         match &app.functions()[0].trigger {
-            Trigger::Cosmos(trigger) => trigger.dates,
+            FunctionTrigger::Cosmos(trigger) => trigger.dates,
             other => panic!("{other:?}"),
         }
     };
@@ -179,7 +179,7 @@ fn a_fault_of_host_json_names_the_field() {
         ),
         (
             description("./app"),
-            "customHandler.description.defaultExecutablePath must not begin with ./: Core Tools marks only a file of exactly that name as executable",
+            "customHandler.description.defaultExecutablePath must not begin with ./: Core Tools makes only a file of exactly that name executable",
         ),
         (
             changed(host_json(), "/customHandler/enableProxyingHttpRequest", Value::Null),
@@ -201,7 +201,7 @@ fn a_fault_of_host_json_names_the_field() {
 }
 
 #[test]
-fn all_faults_of_all_files_come_at_once() {
+fn all_faults_of_all_files_are_reported_at_once() {
     let folder = Folder::new();
     folder
         .write("host.json", &json!({}))
@@ -222,7 +222,7 @@ fn unreadable_files_are_named() {
 }
 
 #[test]
-fn what_the_real_host_ignores_in_silence_is_a_warning() {
+fn a_field_that_the_real_host_ignores_is_a_warning() {
     let mut function = changed(cosmos_function(), "leaseContainerPrefixx", json!("x"));
     function.as_object_mut().unwrap().remove("retry");
     let app = load(&host_json(), "Some", &function).unwrap();
@@ -278,7 +278,9 @@ fn settings_fill_in_expressions_and_override_host_json() {
     let folder = Folder::new();
     folder.write("host.json", &host_json()).write("A/function.json", &cosmos_function());
     let app = FunctionApp::load(folder.path(), &settings).unwrap();
-    let Trigger::Cosmos(trigger) = &app.functions()[0].trigger else { panic!("no trigger") };
+    let FunctionTrigger::Cosmos(trigger) = &app.functions()[0].trigger else {
+        panic!("no trigger")
+    };
     assert_eq!((trigger.database.as_str(), trigger.lease_database.as_str()), ("blog", "blog"));
     assert_eq!(trigger.start, FeedStart::Beginning);
     assert_eq!(app.host().function_timeout.unwrap().as_secs(), 7);
@@ -286,7 +288,7 @@ fn settings_fill_in_expressions_and_override_host_json() {
 }
 
 #[test]
-fn a_disabled_function_is_left_out() {
+fn a_disabled_function_is_not_loaded() {
     let folder = Folder::new();
     let disabled = changed(cosmos_function(), "/disabled", json!(true));
     folder
@@ -321,9 +323,9 @@ fn local_settings_are_strings_and_the_environment_wins() {
     }
 }
 
-/// The files of this repository, as they are.
+/// The files of this repository are valid.
 #[test]
-fn the_app_of_this_workspace_is_sound() {
+fn the_app_of_this_workspace_is_valid() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let settings = Settings::read(&root.join("local.settings.json.example")).unwrap();
     let app = FunctionApp::load(&root, &settings).unwrap();

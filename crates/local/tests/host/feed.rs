@@ -78,11 +78,11 @@ async fn a_batch_has_at_most_max_items_per_invocation() {
 }
 
 #[tokio::test]
-async fn a_failed_batch_comes_again_with_the_same_id_and_a_retry_context() {
+async fn a_failed_batch_is_retried_with_the_same_id_and_a_retry_context() {
     let store = Store::new(1).await;
     store.put("p1", json!({})).await;
     let handler = Handler::default();
-    handler.then(&[Reply::Failure, Reply::Failure]);
+    handler.then(&[Reply::InvocationFailure, Reply::InvocationFailure]);
     let pump = store.pump(&function(&cosmos_function()), &handler, feed_options());
 
     assert_eq!(pump.drain().await.unwrap(), 1);
@@ -99,28 +99,28 @@ async fn a_failed_batch_comes_again_with_the_same_id_and_a_retry_context() {
 }
 
 #[tokio::test]
-async fn nothing_is_checkpointed_before_it_succeeded() {
+async fn only_a_successful_batch_is_checkpointed() {
     let store = Store::new(1).await;
     store.put("p1", json!({})).await;
     let handler = Handler::default();
-    handler.then(&[Reply::Failure; 5]);
+    handler.then(&[Reply::InvocationFailure; 5]);
     let function = function(&cosmos_function());
     let error = store.pump(&function, &handler, feed_options()).drain().await.unwrap_err();
 
     assert!(error.to_string().contains("failed 5 times"), "{error}");
     assert_eq!(leases(&store).await[0]["continuation"], Value::Null);
-    // Another host starts where this one did not get on.
+    // Another host starts where this one stopped.
     assert_eq!(store.pump(&function, &handler, feed_options()).drain().await.unwrap(), 1);
 }
 
 #[tokio::test]
-async fn without_a_retry_policy_a_failed_batch_is_lost_aloud() {
+async fn without_a_retry_policy_a_failed_batch_is_lost_with_an_error() {
     let store = Store::new(1).await;
     store.put("p1", json!({})).await;
     let mut json = cosmos_function();
     json.as_object_mut().unwrap().remove("retry");
     let handler = Handler::default();
-    handler.then(&[Reply::Failure]);
+    handler.then(&[Reply::InvocationFailure]);
     let options = feed_options();
     let pump = store.pump(&function(&json), &handler, options.clone());
 
@@ -138,7 +138,7 @@ async fn a_finite_retry_policy_that_runs_out_loses_the_batch() {
     let mut json = cosmos_function();
     json["retry"]["maxRetryCount"] = 2.into();
     let handler = Handler::default();
-    handler.then(&[Reply::Failure; 3]);
+    handler.then(&[Reply::InvocationFailure; 3]);
     let pump = store.pump(&function(&json), &handler, feed_options());
 
     assert_eq!(pump.drain().await.unwrap(), 0);
@@ -164,7 +164,7 @@ async fn an_empty_success_is_reported_as_the_hang_that_it_would_be() {
 }
 
 #[tokio::test]
-async fn a_new_host_goes_on_where_the_last_one_stopped() {
+async fn a_new_host_continues_from_the_checkpoint_of_the_last_one() {
     let store = Store::new(2).await;
     for number in 0..10 {
         store.put(&format!("old{number}"), json!({})).await;
@@ -180,7 +180,7 @@ async fn a_new_host_goes_on_where_the_last_one_stopped() {
 }
 
 #[tokio::test]
-async fn a_trigger_that_starts_now_skips_what_was_before() {
+async fn a_trigger_that_starts_now_skips_older_changes() {
     let store = Store::new(1).await;
     store.put("before", json!({})).await;
     let mut json = cosmos_function();
@@ -189,13 +189,13 @@ async fn a_trigger_that_starts_now_skips_what_was_before() {
     let handler = Handler::default();
     assert_eq!(store.pump(&function, &handler, feed_options()).drain().await.unwrap(), 0);
     store.put("after", json!({})).await;
-    // A new pump: the position was kept although nothing was delivered.
+    // A new pump: the position was kept although there was no delivery.
     store.pump(&function, &handler, feed_options()).drain().await.unwrap();
     assert_eq!(all_ids(&handler.received()), ["after"]);
 }
 
 #[tokio::test]
-async fn two_functions_on_one_container_each_see_everything() {
+async fn two_functions_on_one_container_each_see_all_changes() {
     let store = Store::new(2).await;
     store.put("p1", json!({})).await;
     let mut other = cosmos_function();
@@ -222,7 +222,7 @@ async fn a_missing_lease_container_is_named() {
 }
 
 #[tokio::test]
-async fn a_running_pump_delivers_what_is_written_later_and_ends_when_told() {
+async fn a_running_pump_delivers_later_writes_and_ends_when_told() {
     let store = Store::new(2).await;
     let handler = Handler::default();
     let options = FeedOptions { poll_delay: Some(Duration::from_millis(5)), ..feed_options() };
@@ -251,7 +251,7 @@ async fn a_lost_answer_to_a_checkpoint_is_not_taken_for_a_lost_lease() {
     let handler = Handler::default();
     let pump = store.pump(&function(&cosmos_function()), &handler, feed_options());
     for (number, kind) in [RequestKind::Create, RequestKind::Replace].into_iter().enumerate() {
-        // The lease is made with the first document, and then replaced.
+        // The lease is created with the first document, and then replaced.
         store.put(&format!("p{number}"), json!({})).await;
         store.endpoint.inject(Fault::AnswerLost, kind, "leases", 1);
         assert_eq!(pump.drain().await.unwrap(), 1, "{kind:?}");
@@ -286,7 +286,7 @@ async fn the_host_that_starts_last_takes_the_leases() {
     running.await.unwrap();
 }
 
-/// A value that is nested too deep, with any setting.
+/// Returns a value that is nested too deep for any setting.
 fn deep() -> Value {
     (0..63).fold(json!("deep"), |inside, _| json!([inside]))
 }
@@ -315,7 +315,7 @@ async fn a_page_that_the_trigger_cannot_read_stops_its_partition_only() {
         assert!(!ids.is_empty() && ids.len() < 20, "{ids:?}");
         assert!(!ids.contains("bad"));
 
-        // When the text is gone, the partition goes on where it stood.
+        // Without the text, the partition continues from its position.
         store.put("bad", json!({ "title": "good" })).await;
         let left = pump.drain().await.unwrap();
         assert_eq!(ids.len() + left, 21);
@@ -323,7 +323,7 @@ async fn a_page_that_the_trigger_cannot_read_stops_its_partition_only() {
 }
 
 #[tokio::test]
-async fn a_running_trigger_reads_such_a_page_again_and_again() {
+async fn a_running_trigger_rereads_an_unreadable_page() {
     let store = Store::new(4).await;
     store.put("bad", json!({ "title": deep() })).await;
     let handler = Handler::default();
@@ -357,7 +357,7 @@ async fn a_running_trigger_reads_such_a_page_again_and_again() {
     tokio::time::timeout(Duration::from_secs(5), running).await.unwrap().unwrap();
 }
 
-/// A handler that holds its thread, as a write to the store in this process does.
+/// A handler that blocks its thread, as a write to the store in this process does.
 #[derive(Default)]
 struct Busy {
     begun: AtomicUsize,
@@ -373,10 +373,10 @@ impl Invoker for Busy {
     }
 }
 
-// What is only aborted goes on in its thread until it waits for something: a worker that wrote its
-// checkpoint then took the lease from the next pump.
+// An aborted task continues in its thread until it waits: a worker that wrote its checkpoint then took
+// the lease from the next pump.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_pump_that_was_stopped_has_nothing_under_way() {
+async fn a_stopped_pump_has_no_work_under_way() {
     let store = Store::new(1).await;
     store.put("p1", json!({})).await;
     let busy = Arc::new(Busy::default());
@@ -395,14 +395,14 @@ async fn a_pump_that_was_stopped_has_nothing_under_way() {
 }
 
 #[tokio::test]
-async fn a_lease_is_taken_whoever_writes_it_meanwhile() {
+async fn a_lease_is_acquired_while_its_owner_writes_it() {
     let store = Store::new(1).await;
     store.put("p1", json!({})).await;
     let handler = Handler::default();
     let function = function(&cosmos_function());
     store.pump(&function, &handler, feed_options()).drain().await.unwrap();
     store.put("p2", json!({})).await;
-    // The lease is read as it was, and its owner has written it since.
+    // The lease is read in its old state, and its owner has written it since.
     let behind = store.endpoint.freeze_replica("leases");
     let mut lease = leases(&store).await.remove(0);
     lease["timestamp"] = "later".into();

@@ -39,7 +39,7 @@ pub(crate) async fn send(
     answer(&client, request).await.unwrap()
 }
 
-/// `None` when nobody answers.
+/// Sends a request; `None` without an answer.
 pub(crate) async fn try_get(url: &str) -> Option<Answer> {
     let client = Client::builder(TokioExecutor::new()).build_http();
     answer(&client, Request::get(url).body(Full::default()).unwrap()).await
@@ -74,7 +74,7 @@ pub(crate) async fn start(
     (Host::start(app, settings, options).await.unwrap(), console)
 }
 
-/// An app with one route for all, a timer that is never due, and no change feed.
+/// Returns an app with one route for all, a timer that is never due, and no change feed.
 fn app() -> Folder {
     let timer = json!({ "bindings": [{ "type": "timerTrigger", "direction": "in",
         "name": "timer", "schedule": "0 0 0 1 1 *" }] });
@@ -89,7 +89,7 @@ fn app() -> Folder {
 }
 
 #[tokio::test]
-async fn a_request_goes_through_unchanged() {
+async fn a_request_reaches_the_handler_unchanged() {
     let app = app();
     let (host, console) = start(&app, &settings(), None).await;
     let url = format!("{}/api/rest/a%2Fb/c?x=1&x=2&y=%20", host.url());
@@ -139,7 +139,7 @@ async fn no_route_is_a_404_with_an_empty_body() {
 }
 
 #[tokio::test]
-async fn the_root_is_a_page_until_a_setting_turns_it_off() {
+async fn the_root_is_a_page_unless_a_setting_disables_it() {
     let app = app();
     for (value, status) in [("false", StatusCode::OK), ("true", StatusCode::NO_CONTENT)] {
         let mut settings = settings();
@@ -152,7 +152,7 @@ async fn the_root_is_a_page_until_a_setting_turns_it_off() {
 }
 
 #[tokio::test]
-async fn a_function_that_a_setting_turns_off_answers_404_and_nobody_takes_its_place() {
+async fn a_disabled_http_function_answers_404_and_keeps_its_route() {
     let app = app();
     app.write("Change/function.json", &http_function("api/rest/change", &["get"], "function"));
     for name in ["AzureWebJobs.Change.Disabled", "AzureWebJobs_Change_Disabled"] {
@@ -162,7 +162,7 @@ async fn a_function_that_a_setting_turns_off_answers_404_and_nobody_takes_its_pl
         let url = format!("{}/api/rest/change", host.url());
         let answer = get(&url).await;
         assert_eq!((answer.status, answer.text.as_str()), (StatusCode::NOT_FOUND, ""));
-        // Another method is that of another function.
+        // Another method belongs to another function.
         let answer = send(Method::DELETE, &url, &[], "").await;
         assert_eq!(answer.status, StatusCode::IM_A_TEAPOT);
         host.stop().await;
@@ -199,8 +199,10 @@ async fn keys_are_asked_for_only_with_enable_auth() {
 
     let keys = Keys::generate();
     let (host, _) = start(&app, &settings(), Some(keys.clone())).await;
-    let (open, locked) = (StatusCode::IM_A_TEAPOT, StatusCode::UNAUTHORIZED);
-    let (function, master) = (keys.function.as_str(), keys.master.as_str());
+    let open = StatusCode::IM_A_TEAPOT;
+    let locked = StatusCode::UNAUTHORIZED;
+    let function = keys.function.as_str();
+    let master = keys.master.as_str();
     let cases = [
         ("api/rest/x", None, None, open),
         ("api/change", None, None, locked),
@@ -226,7 +228,7 @@ async fn keys_are_asked_for_only_with_enable_auth() {
 }
 
 #[tokio::test]
-async fn admin_runs_a_function_by_hand() {
+async fn admin_runs_a_function_on_request() {
     let app = app();
     let (host, console) = start(&app, &settings(), None).await;
     let admin = |name: &str| format!("{}/admin/functions/{name}", host.url());
@@ -250,7 +252,7 @@ async fn admin_runs_a_function_by_hand() {
 }
 
 #[tokio::test]
-async fn a_timer_runs_at_the_start_when_it_says_so() {
+async fn a_timer_with_run_on_startup_runs_at_the_start() {
     let timer = json!({ "bindings": [{ "type": "timerTrigger", "direction": "in",
         "name": "timer", "schedule": "0 0 0 1 1 *", "runOnStartup": true }] });
     let app = staged(&[
@@ -288,7 +290,7 @@ async fn a_timer_runs_when_it_is_due() {
 }
 
 #[tokio::test]
-async fn changes_reach_the_handlers_process() {
+async fn changes_reach_the_process_of_the_handler() {
     let store = crate::support::Store::new(2).await;
     let server = store.endpoint.serve(0).await.unwrap();
     let mut settings = settings();
@@ -307,7 +309,7 @@ async fn changes_reach_the_handlers_process() {
         let control = json!({ "reply": reply, "times": 1 });
         post(&format!("{}/api/control", host.url()), &control).await;
         store.put(reply, json!({})).await;
-        eventually("the change is delivered twice", async || {
+        eventually("the change is delivered and retried", async || {
             let recorded = get(&format!("{}/api/recorded", host.url())).await.json();
             let quoted = format!("\\\\\\\"id\\\\\\\":\\\\\\\"{reply}\\\\\\\"");
             let seen = recorded.as_array().unwrap().iter();
@@ -317,7 +319,7 @@ async fn changes_reach_the_handlers_process() {
         })
         .await;
     }
-    // By hand, the text of an array does the same.
+    // A manual run with the text of an array has the same effect.
     let url = format!("{}/admin/functions/Copies", host.url());
     let input = json!({ "input": "[{\"id\":\"by-hand\"}]" });
     assert_eq!(post(&url, &input).await.status, StatusCode::ACCEPTED);

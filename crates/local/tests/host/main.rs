@@ -1,4 +1,4 @@
-//! The stand-in for the Functions host, entered as a function app and its users enter it.
+//! The stand-in for the Functions host, through its function app and its HTTP port.
 
 #![expect(clippy::unwrap_used, reason = "a helper of a test fails the test")]
 

@@ -1,4 +1,4 @@
-//! What happens to documents on their way through the trigger.
+//! The rewriting of documents on their way through the trigger.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use tributary_local::host::newtonsoft::{
     DateParsing, Exception, rewritten_date, write, write_page,
 };
 
-/// What a string becomes, which does not throw.
+/// Returns the text for a string that does not throw.
 fn rewritten(text: &str) -> Option<String> {
     rewritten_date(text).unwrap()
 }
@@ -16,7 +16,7 @@ fn written(value: &Value) -> String {
 }
 
 #[test]
-fn a_string_that_looks_like_a_date_is_written_anew() {
+fn a_string_that_looks_like_a_date_is_rewritten() {
     let cases = [
         ("2026-11-21T09:25:54.120Z", Some("2026-11-21T09:25:54.12Z")),
         ("2026-11-21T09:25:54.000Z", Some("2026-11-21T09:25:54Z")),
@@ -35,7 +35,7 @@ fn a_string_that_looks_like_a_date_is_written_anew() {
         ("2026-11-21T09:25:54:30", Some("2026-11-21T09:25:54")),
         ("2026-11-21T09:25:5430", Some("2026-11-21T09:25:54")),
         ("2026-11-21T09:25:54.123456789", Some("2026-11-21T09:25:54.1234567")),
-        // What an offset moves out of range stops at the end of the range.
+        // A time that an offset moves out of range stops at the end of the range.
         ("0001-01-01T00:00:00+02:00", Some("0001-01-01T00:00:00+00:00")),
         ("9999-12-31T23:59:59-02:00", Some("9999-12-31T23:59:59.9999999+00:00")),
         ("/Date(0)/", Some("1970-01-01T00:00:00Z")),
@@ -120,7 +120,7 @@ fn numbers_with_a_fraction_or_an_exponent_go_through_double() {
 }
 
 #[test]
-fn all_else_stays() {
+fn other_values_stay() {
     let document = json!({
         "id": "a\"b\\c\n", "list": [1, true, null, "ü"], "2026-11-21T09:25:54.120Z": "x",
     });
@@ -130,17 +130,17 @@ fn all_else_stays() {
 
 proptest! {
     #[test]
-    fn no_string_makes_it_fail(text in "(/Date\\()?\\PC{0,45}(\\)/)?") {
+    fn no_string_makes_the_rewriting_fail(text in "(/Date\\()?\\PC{0,45}(\\)/)?") {
         let _ = rewritten_date(&text);
     }
 
     #[test]
-    fn something_close_to_a_time_makes_it_fail_neither(text in "[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{0,9})?([Zz]|[+-][0-9]{2}:?[0-9]{0,2})?") {
+    fn no_string_close_to_a_time_makes_the_rewriting_fail(text in "[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{0,9})?([Zz]|[+-][0-9]{2}:?[0-9]{0,2})?") {
         let _ = rewritten_date(&text);
     }
 
     #[test]
-    fn writing_a_time_anew_twice_is_writing_it_once(
+    fn a_rewritten_time_stays_when_it_is_rewritten(
         text in "20[0-9]{2}-0[1-9]-[12][0-8]T[01][0-9]:[0-5][0-9]:[0-5][0-9]([.][0-9]{1,7})?(Z|[+-]0[0-9]:[0-5][0-9])?"
     ) {
         let once = rewritten(&text).unwrap();

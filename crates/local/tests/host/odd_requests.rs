@@ -91,7 +91,7 @@ async fn raw_bytes_beyond_ascii_in_a_target_are_a_400_and_are_not_delivered() {
 }
 
 #[tokio::test]
-async fn a_query_keeps_its_escapes_and_what_is_no_escape_becomes_one() {
+async fn a_query_keeps_its_escapes_and_other_percent_signs_are_escaped() {
     let recorder = Recorder::start(&functions()).await;
     for (query, seen) in [
         ("a=%25zz", "a=%25zz"),
@@ -124,7 +124,7 @@ async fn a_request_of_http_1_0_is_answered_in_1_1_and_its_body_is_delivered() {
 }
 
 #[tokio::test]
-async fn what_a_caller_says_of_the_way_of_its_request_is_not_passed_on() {
+async fn forwarding_headers_of_a_caller_are_not_passed_on() {
     let recorder = Recorder::start(&functions()).await;
     let headers = [("Forwarded", "for=9.9.9.9;host=evil"), ("X-Forwarded-For", "9.9.9.9")];
     recorder.send("GET /api/a", &headers, "").await;

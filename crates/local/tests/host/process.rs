@@ -26,7 +26,7 @@ fn set(name: &str, value: &str) -> Settings {
 
 async fn start_error(app: &Folder, settings: &Settings, port: u16) -> HostError {
     let loaded = FunctionApp::load(app.path(), settings).unwrap();
-    // Only a handler that never listens must not be waited for that long.
+    // Only a handler that never listens gets a short timeout.
     let silent = settings.get("ECHO_SILENT").is_some();
     let start_timeout = Duration::from_millis(if silent { 300 } else { 30_000 });
     let options = HostOptions {
@@ -55,7 +55,7 @@ fn is_running(process: &str) -> bool {
 }
 
 #[tokio::test]
-async fn a_crashed_handler_is_started_again_at_once() {
+async fn a_crashed_handler_is_restarted_at_once() {
     let app = app();
     let (host, console) = start(&app, &settings(), None).await;
     let first = process(&host).await.unwrap();
@@ -120,7 +120,7 @@ async fn a_replaced_handler_finishes_its_request_and_requests_that_arrive_meanwh
 }
 
 #[tokio::test]
-async fn exit_code_200_is_an_intended_restart_that_counts_for_nothing() {
+async fn exit_code_200_is_a_restart_that_does_not_count_as_an_error() {
     let app = app();
     let (host, _) = start(&app, &settings(), None).await;
     for _ in 0..4 {
@@ -144,7 +144,7 @@ async fn exit_code_0_ends_the_host() {
 }
 
 #[tokio::test]
-async fn a_handler_that_does_not_come_up_is_a_clear_error() {
+async fn a_handler_that_never_listens_is_a_clear_error() {
     let app = app();
     let error = start_error(&app, &set("ECHO_EXIT", "7"), 0).await.to_string();
     assert!(error.contains("failed three times") && error.contains("exit code 7"), "{error}");

@@ -1,4 +1,4 @@
-//! What the real host sent, replayed: `tests/recorded/` has it.
+//! Requests of the real host, recorded in `tests/recorded/` and replayed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -24,12 +24,12 @@ fn text<'a>(value: &'a Value, field: &str) -> &'a str {
     value[field].as_str().unwrap()
 }
 
-/// The fields of an object, as they are written.
+/// Returns the fields of an object in their written form.
 fn fields(object: &str) -> BTreeMap<String, Box<RawValue>> {
     serde_json::from_str(object).unwrap()
 }
 
-/// One function, which a host with this `host.json` has.
+/// Returns the function of a host with this `host.json`.
 fn function_of(host: &Value, function: &Value) -> Function {
     let folder = Folder::new();
     folder.write("host.json", host).write("functions/Feed/function.json", function);
@@ -67,7 +67,7 @@ async fn every_item_gets_the_text_that_the_real_trigger_gave_it() {
     }
 }
 
-/// Starts a host with the functions of the record and lets it send what the record has.
+/// Starts a host with the functions of the record and triggers the invocations of the record.
 async fn invocations() -> Vec<Value> {
     let store = Store::new(1).await;
     let server = store.endpoint.serve(0).await.unwrap();
@@ -112,7 +112,7 @@ async fn invocations() -> Vec<Value> {
     sent
 }
 
-/// The headers as a map; the port, the ids and the lengths are different each time.
+/// Returns the headers as a map; the port, the ids and the lengths differ each time.
 fn headers(recorded: &Value) -> BTreeMap<String, String> {
     let lines = recorded["headers"].as_array().unwrap().iter();
     let lines = lines.map(|line| line.as_str().unwrap().split_once(": ").unwrap());
@@ -120,12 +120,12 @@ fn headers(recorded: &Value) -> BTreeMap<String, String> {
     lines.map(header).collect()
 }
 
-/// What is different with every invocation is replaced by its kind.
+/// Replaces values that differ with every invocation by their kind.
 fn masked(value: &Value) -> Value {
     match value {
         Value::String(text) => match OffsetDateTime::parse(text, &Rfc3339) {
             Ok(time) if time.year() > 1 => {
-                // .NET leaves out trailing zeros, and a point with nothing behind it.
+                // .NET omits trailing zeros, and a point without digits behind it.
                 let (_, zone) = text.split_at(text.find(['Z', '+']).unwrap());
                 let digits = text.trim_end_matches(zone);
                 assert!(!digits.contains('.') || !digits.ends_with(['0', '.']), "{text}");
@@ -142,7 +142,7 @@ fn masked(value: &Value) -> Value {
     }
 }
 
-/// Cuts the stack traces of `sent` where those of the record are cut.
+/// Cuts the stack traces of `sent` at the length of those of the record.
 fn cut_like(sent: &mut Value, recorded: &Value) {
     match (sent, recorded) {
         (Value::String(sent), Value::String(recorded)) => {
@@ -161,7 +161,7 @@ fn cut_like(sent: &mut Value, recorded: &Value) {
     }
 }
 
-/// Takes the documents out of the body.
+/// Takes the document out of the body.
 fn take_document(body: &mut Value) -> Option<Value> {
     let text = body["Data"]["documents"].take();
     let page: String = serde_json::from_str(text.as_str()?).unwrap();
@@ -189,8 +189,8 @@ async fn every_invocation_has_the_headers_and_the_body_that_the_real_host_sent()
 
         let mut expected: Value = serde_json::from_str(text(recorded, "body")).unwrap();
         let mut body = sent["body"].clone();
-        let (document, expected_document) =
-            (take_document(&mut body), take_document(&mut expected));
+        let document = take_document(&mut body);
+        let expected_document = take_document(&mut expected);
         let shape = |document: Option<Value>| -> Option<BTreeSet<String>> {
             Some(document?.as_object()?.keys().cloned().collect())
         };

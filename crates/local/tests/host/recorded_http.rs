@@ -1,4 +1,4 @@
-//! Every case of `recorded/host-http.json`: what the real host sent and answered, request by request.
+//! Every case of `recorded/host-http.json`: the requests and answers of the real host.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -68,7 +68,7 @@ fn functions() -> Vec<(&'static str, Value)> {
     ]
 }
 
-/// What stands for a value that differs from run to run.
+/// Placeholders of values that differ from run to run.
 struct Names {
     keys: Keys,
     host: String,
@@ -80,7 +80,7 @@ impl Names {
             .replace("{master key}", &self.keys.master)
     }
 
-    /// What the handler saw, as the recording writes it.
+    /// Returns the handler's request in the form of the recording.
     fn seen(&self, delivery: &Delivery) -> (String, Vec<String>, String) {
         let id = delivery.header("x-azure-functions-invocationid").to_owned();
         let own = |line: &String| match line.split_once(": ") {
@@ -135,7 +135,7 @@ impl Names {
     }
 }
 
-/// What is not as it was recorded, in sentences.
+/// Returns the differences from the recording, in sentences.
 fn differences(case: &Case, names: &Names, answer: &Answer, seen: &[Delivery]) -> Vec<String> {
     let mut differences = Vec::new();
     let mut differ = |what: &str, expected: String, got: String| {
@@ -162,7 +162,7 @@ fn differences(case: &Case, names: &Names, answer: &Answer, seen: &[Delivery]) -
     differences
 }
 
-/// The names in the table of `docs/local.md`.
+/// Returns the names in the table of `docs/local.md`.
 fn known_to_differ() -> Vec<String> {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/local.md");
     let page = std::fs::read_to_string(page).unwrap();
@@ -172,7 +172,7 @@ fn known_to_differ() -> Vec<String> {
 }
 
 #[tokio::test]
-async fn every_recorded_request_is_handed_on_and_answered_as_by_the_host() {
+async fn every_recorded_request_is_forwarded_and_answered_as_by_the_host() {
     let text = include_str!("../recorded/host-http.json");
     let Recorded { cases } = serde_json::from_str(text).unwrap();
     assert_eq!(cases.len(), 70);

@@ -1,4 +1,4 @@
-//! A host whose handler writes every request down, and a client that writes requests by hand.
+//! A host whose handler records every request, and a client that sends raw requests.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -17,7 +17,7 @@ pub(crate) struct Recorder {
     folder: Folder,
 }
 
-/// What the handler got.
+/// A request to the handler.
 #[derive(Debug, Clone, Deserialize)]
 pub(crate) struct Delivery {
     pub(crate) line: String,
@@ -51,12 +51,12 @@ impl Recorder {
         Self { host, folder }
     }
 
-    /// How the handler answers from now on.
+    /// Sets the answer of the handler.
     pub(crate) fn answers(&self, answer: &Value) {
         std::fs::write(self.file("answer"), answer.to_string()).unwrap();
     }
 
-    /// What the handler got since the last call.
+    /// Returns the handler's requests since the last call.
     pub(crate) fn deliveries(&self) -> Vec<Delivery> {
         let text = std::fs::read_to_string(self.file("deliveries")).unwrap_or_default();
         let _ = std::fs::remove_file(self.file("deliveries"));
@@ -67,7 +67,7 @@ impl Recorder {
         self.folder.path().join(name)
     }
 
-    /// `127.0.0.1:<port>`.
+    /// Returns `127.0.0.1:<port>`.
     pub(crate) fn address(&self) -> &str {
         self.host.url().trim_start_matches("http://")
     }
@@ -133,12 +133,12 @@ impl Delivery {
     }
 }
 
-/// An answer as it came over the wire, the body without its chunks.
+/// An answer in its wire form, the body without its chunks.
 #[derive(Debug)]
 pub(crate) struct Answer {
     /// `HTTP/1.1 200 OK`.
     pub(crate) line: String,
-    /// `name: value`, names in small letters, sorted.
+    /// `name: value`, names in lower case, sorted.
     pub(crate) headers: Vec<String>,
     pub(crate) body: String,
 }
@@ -166,7 +166,7 @@ async fn read(stream: &mut TcpStream, is_head: bool) -> Answer {
     }
 }
 
-/// An answer when it is all there.
+/// Parses an answer as soon as it is complete.
 fn parse(bytes: &[u8], is_head: bool, ended: bool) -> Option<Answer> {
     let text = String::from_utf8_lossy(bytes);
     let text = text.trim_start_matches("HTTP/1.1 100 Continue\r\n\r\n");
@@ -192,7 +192,7 @@ fn parse(bytes: &[u8], is_head: bool, ended: bool) -> Option<Answer> {
     Some(answer)
 }
 
-/// The text of a chunked body, when its last chunk is there.
+/// Returns the text of a chunked body, as soon as its last chunk has arrived.
 pub(crate) fn unchunked(mut text: &str) -> Option<String> {
     let mut body = String::new();
     loop {

@@ -1,4 +1,4 @@
-//! Connections to the handler that break: what the host repeats, and what it answers.
+//! Connections to the handler that break: the repetitions of the host, and its answers.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use futures::future::join_all;
 use serde_json::json;
 use std::sync::{Arc, Mutex};
 use tower::ServiceExt as _;
-use tributary_local::chaos::{Chaos, Kind};
+use tributary_local::chaos::{Chaos, ChaosKind};
 use tributary_local::host::{HostOptions, repeating};
 
 use crate::recorder::{Delivery, Recorder};
@@ -109,8 +109,8 @@ async fn chaos_repeats_requests_without_a_body_and_answers_once() {
     recorder.send("POST /api/body", &[], "{}").await;
     let bodies: Vec<String> = recorder.deliveries().into_iter().map(|one| one.body).collect();
     assert_eq!(bodies, ["{}"]);
-    let repeated = chaos.injected().into_iter().find(|(kind, _)| *kind == Kind::Repeat);
-    assert_eq!(repeated, Some((Kind::Repeat, 30)));
+    let repeated = chaos.injected().into_iter().find(|(kind, _)| *kind == ChaosKind::Repeat);
+    assert_eq!(repeated, Some((ChaosKind::Repeat, 30)));
     recorder.host.stop().await;
 }
 

@@ -1,4 +1,4 @@
-//! Which function a request belongs to.
+//! The function of a request.
 
 use axum::http::Method;
 use tributary_local::host::routes::{RouteTable, Template};
@@ -52,7 +52,7 @@ fn a_template_that_cannot_be_read_is_refused() {
 }
 
 #[test]
-fn of_the_routes_that_fit_in_path_and_method_the_most_literal_wins_and_then_the_first_name() {
+fn of_the_matching_routes_the_most_literal_wins_and_then_the_first_name() {
     let mut table = RouteTable::default();
     let mut add = |name: &'static str, route: &str, methods: &[Method]| {
         table.insert(name, Template::parse(route).unwrap(), methods.to_vec(), name);
@@ -65,7 +65,7 @@ fn of_the_routes_that_fit_in_path_and_method_the_most_literal_wins_and_then_the_
 
     let find = |method: Method, path: &str| table.find(&method, path).copied();
     assert_eq!(find(Method::DELETE, "/api/posts/p1"), Some("DeletePost"));
-    // Whatever the order of the names, a literal is a better match than a parameter.
+    // A literal is a better match than a parameter, in any order of the names.
     assert_eq!(find(Method::GET, "/api/posts/special"), Some("Special"));
     assert_eq!(find(Method::GET, "/api/posts/p1"), Some("getPost"));
     assert_eq!(find(Method::POST, "/api/posts/special"), Some("Special"));

@@ -1,4 +1,4 @@
-//! Physical partitions that split while a trigger is at work.
+//! Physical partitions that split while a trigger reads them.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -35,8 +35,8 @@ fn ids(received: &[Received]) -> BTreeSet<String> {
     received.iter().flat_map(Received::ids).collect()
 }
 
-/// An account with a monitored container of one physical partition. The endpoint cannot split when
-/// it is told to, so these tests use the emulator below it.
+/// An account with a monitored container of one physical partition. The endpoint has no command for a
+/// split, so these tests use the emulator below it.
 struct Account {
     store: Arc<EmulatorStore>,
     client: CosmosClient,
@@ -96,7 +96,7 @@ impl Account {
 }
 
 #[tokio::test]
-async fn children_go_on_at_their_parents_position() {
+async fn children_continue_from_the_position_of_their_parent() {
     let account = Account::new().await;
     let handler = Handler::default();
     let pump = || account.pump(&cosmos_function(), RouterInvoker(handler.router()));
@@ -112,7 +112,7 @@ async fn children_go_on_at_their_parents_position() {
     assert_eq!(pump().drain().await.unwrap(), 0);
 }
 
-/// Splits the partition in the middle of the first invocation.
+/// An invoker that splits the partition in the middle of the first invocation.
 #[derive(Clone)]
 struct SplitsFirst {
     handler: Handler,
@@ -151,7 +151,7 @@ async fn a_page_read_across_a_split_is_left_to_the_children() {
 }
 
 #[tokio::test]
-async fn what_only_one_child_has_is_delivered_in_the_same_drain() {
+async fn a_change_of_only_one_child_is_delivered_in_the_same_drain() {
     for key in ["a", "b", "c", "d", "e", "f"] {
         let account = Arc::new(Account::new().await);
         let mut json = cosmos_function();
@@ -168,7 +168,7 @@ async fn what_only_one_child_has_is_delivered_in_the_same_drain() {
     }
 }
 
-/// Never answers; tells when it is asked.
+/// An invoker that never answers, and notifies of each invocation.
 struct Holds(Arc<Notify>);
 
 impl Invoker for Holds {
@@ -179,10 +179,11 @@ impl Invoker for Holds {
 }
 
 #[tokio::test]
-async fn a_trigger_that_has_met_a_split_stops_though_its_handler_does_not_answer() {
+async fn a_trigger_stops_after_a_split_though_its_handler_does_not_answer() {
     let account = Account::new().await;
     write(&account.posts, "before").await;
-    let (asked, stop) = (Arc::new(Notify::new()), CancellationToken::new());
+    let asked = Arc::new(Notify::new());
+    let stop = CancellationToken::new();
     let pump = account.pump(&cosmos_function(), Holds(asked.clone()));
     let running = tokio::spawn({
         let stop = stop.clone();
@@ -190,7 +191,7 @@ async fn a_trigger_that_has_met_a_split_stops_though_its_handler_does_not_answer
     });
     asked.notified().await;
     account.split().await;
-    // It looks for splits every 5 seconds.
+    // The trigger looks for splits every 5 seconds.
     tokio::time::sleep(Duration::from_secs(6)).await;
     stop.cancel();
     tokio::time::timeout(Duration::from_secs(10), running).await.unwrap().unwrap();

@@ -1,4 +1,4 @@
-//! What the tests share: app folders, documents, waiting for a condition.
+//! Helpers of the tests: app folders, documents, waiting for a condition.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -16,7 +16,7 @@ use tributary_local::host::{
     Console, FeedOptions, FeedPump, Function, FunctionApp, RouterInvoker, Settings,
 };
 
-/// A folder that goes with its value.
+/// A folder that is deleted on drop.
 pub(crate) struct Folder(PathBuf);
 
 impl Folder {
@@ -83,7 +83,7 @@ pub(crate) fn settings() -> Settings {
     [("CosmosDatabase", "test")].into_iter().collect()
 }
 
-/// One function, read as the host reads it.
+/// Reads one function as the host does.
 pub(crate) fn function(json: &Value) -> Function {
     let folder = Folder::new();
     folder.write("host.json", &host_json()).write("functions/Copies/function.json", json);
@@ -136,12 +136,12 @@ impl Store {
     }
 }
 
-/// Options for tests: no real pauses, lines kept.
+/// Returns options for tests: no real pauses, lines kept.
 pub(crate) fn feed_options() -> FeedOptions {
     FeedOptions { retry_scale: 0.0, console: Console::kept(), ..FeedOptions::default() }
 }
 
-/// What a handler got.
+/// An invocation of a handler.
 #[derive(Debug, Clone)]
 pub(crate) struct Received {
     pub(crate) function: String,
@@ -150,13 +150,13 @@ pub(crate) struct Received {
 }
 
 impl Received {
-    /// The text of the page, decoded twice as the host encodes it.
+    /// Returns the text of the page, decoded twice as the host encodes it.
     pub(crate) fn page(&self) -> String {
         let once = self.body["Data"]["documents"].as_str().unwrap();
         serde_json::from_str(once).unwrap()
     }
 
-    /// The documents.
+    /// Returns the documents.
     pub(crate) fn documents(&self) -> Vec<Value> {
         serde_json::from_str(&self.page()).unwrap()
     }
@@ -176,12 +176,12 @@ pub(crate) struct Handler {
 
 #[derive(Clone, Copy)]
 pub(crate) enum Reply {
-    Failure,
+    InvocationFailure,
     Empty,
 }
 
 impl Handler {
-    /// The next answers, the last one first.
+    /// Sets the next answers, the last one first.
     pub(crate) fn then(&self, replies: &[Reply]) {
         self.answers.lock().unwrap().extend_from_slice(replies);
     }
@@ -205,7 +205,7 @@ async fn invoke(
     let id = headers["x-azure-functions-invocationid"].to_str().unwrap().to_owned();
     handler.received.lock().unwrap().push(Received { function, id, body });
     match handler.answers.lock().unwrap().pop() {
-        Some(Reply::Failure) => (StatusCode::INTERNAL_SERVER_ERROR, "no").into_response(),
+        Some(Reply::InvocationFailure) => (StatusCode::INTERNAL_SERVER_ERROR, "no").into_response(),
         Some(Reply::Empty) => StatusCode::OK.into_response(),
         None => {
             Json(json!({ "Outputs": {}, "Logs": ["done"], "ReturnValue": null })).into_response()
@@ -213,7 +213,7 @@ async fn invoke(
     }
 }
 
-/// Waits until a condition gives something; fails after 20 s.
+/// Waits until a condition returns a value; fails after 20 s.
 pub(crate) async fn eventually<T>(what: &str, mut condition: impl AsyncFnMut() -> Option<T>) -> T {
     let deadline = Instant::now() + Duration::from_secs(20);
     loop {
@@ -225,12 +225,12 @@ pub(crate) async fn eventually<T>(what: &str, mut condition: impl AsyncFnMut() -
     }
 }
 
-/// The handler of `examples/echo_handler.rs`.
+/// Returns the path of `examples/echo_handler.rs`.
 pub(crate) fn echo_handler() -> PathBuf {
     built("echo_handler")
 }
 
-/// A handler of `examples/`, built by `cargo test` or now.
+/// Returns the path of a handler of `examples/`, built by `cargo test` or now.
 fn built(name: &str) -> PathBuf {
     let test = std::env::current_exe().unwrap();
     let profile = test.parent().unwrap().parent().unwrap();
@@ -246,7 +246,7 @@ fn built(name: &str) -> PathBuf {
     example
 }
 
-/// A staged app whose handler is the echo handler.
+/// Creates a staged app whose handler is the echo handler.
 pub(crate) fn staged(functions: &[(&str, Value)]) -> Folder {
     let folder = Folder::new();
     folder.write("host.json", &host_json());
@@ -257,10 +257,11 @@ pub(crate) fn staged(functions: &[(&str, Value)]) -> Folder {
     folder
 }
 
-/// Puts a handler of `examples/` into an app. A copy that is being written cannot be run, and a test
-/// that starts a process meanwhile keeps it open: so it is a link where there are links.
+/// Puts a handler of `examples/` into an app. It is a link if the system has links: a copy that is
+/// being written cannot be run, and a test that starts a process meanwhile keeps it open.
 pub(crate) fn place(name: &str, folder: &Folder) {
-    let (from, to) = (built(name), folder.path().join(name));
+    let from = built(name);
+    let to = folder.path().join(name);
     #[cfg(unix)]
     std::os::unix::fs::symlink(from, to).unwrap();
     #[cfg(not(unix))]

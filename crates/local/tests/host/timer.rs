@@ -9,7 +9,7 @@ fn time(text: &str) -> OffsetDateTime {
 }
 
 #[test]
-fn the_next_time_is_as_ncrontab_says() {
+fn the_next_time_follows_ncrontab() {
     let saturday = "2026-11-21T09:25:54.5Z";
     let cases = [
         ("*/5 * * * * *", saturday, "2026-11-21T09:25:55Z"),
@@ -23,7 +23,7 @@ fn the_next_time_is_as_ncrontab_says() {
         ("0 30 9 * * Mon-Fri", saturday, "2026-11-23T09:30:00Z"),
         ("0 0 0 * * 0", saturday, "2026-11-22T00:00:00Z"),
         ("0 0 0 1 Jan *", saturday, "2027-01-01T00:00:00Z"),
-        // Both must fit: a Friday that is the 13th.
+        // Both must match: a Friday that is the 13th.
         ("0 0 0 13 * FRI", saturday, "2027-08-13T00:00:00Z"),
         ("0 0 0 29 2 *", saturday, "2028-02-29T00:00:00Z"),
         // Five fields have second 0.
@@ -44,7 +44,7 @@ fn a_day_that_never_comes_has_no_next_time() {
 }
 
 #[test]
-fn what_ncrontab_does_not_have_is_refused() {
+fn a_field_that_ncrontab_lacks_is_refused() {
     let bad = [
         "",
         "* * * *",

@@ -2,12 +2,12 @@
 
 use serde_json::{Value, json};
 use time::macros::datetime;
-use tributary_local::host::Failure;
+use tributary_local::host::InvocationFailure;
 use tributary_local::host::wire::{self, Attempt, TimerStatus, read_answer};
 
 use crate::support::{cosmos_function, function};
 
-/// The parts that change with every invocation are cut out.
+/// Cuts out the parts that change with every invocation.
 fn fixed(body: &str) -> String {
     let mut json: Value = serde_json::from_str(body).unwrap();
     let sys = json["Metadata"]["sys"].as_object_mut().unwrap();
@@ -48,15 +48,18 @@ fn only_a_2xx_with_a_json_object_is_a_success() {
     assert_eq!(answer.logs, ["a", "1"]);
     assert_eq!(read_answer(202, json, b"{}").unwrap().logs.len(), 0);
 
-    assert_eq!(read_answer(500, json, good), Err(Failure::Status(500)));
-    assert_eq!(read_answer(302, json, good), Err(Failure::Status(302)));
+    assert_eq!(read_answer(500, json, good), Err(InvocationFailure::Status(500)));
+    assert_eq!(read_answer(302, json, good), Err(InvocationFailure::Status(302)));
     for empty in [&b""[..], b" \n", b"null", b" null "] {
-        assert_eq!(read_answer(200, json, empty), Err(Failure::Hang(200)));
+        assert_eq!(read_answer(200, json, empty), Err(InvocationFailure::Hang(200)));
     }
-    assert_eq!(read_answer(204, "", b""), Err(Failure::Hang(204)));
+    assert_eq!(read_answer(204, "", b""), Err(InvocationFailure::Hang(204)));
     let text = "text/plain".to_owned();
-    assert_eq!(read_answer(200, "text/plain", good), Err(Failure::ContentType(200, text)));
+    assert_eq!(
+        read_answer(200, "text/plain", good),
+        Err(InvocationFailure::ContentType(200, text))
+    );
     for bad in [&b"[]"[..], b"{", b"\"x\"", br#"{"Outputs":1}"#, br#"{"Logs":"x"}"#] {
-        assert!(matches!(read_answer(200, json, bad), Err(Failure::Body(200, _))));
+        assert!(matches!(read_answer(200, json, bad), Err(InvocationFailure::Body(200, _))));
     }
 }

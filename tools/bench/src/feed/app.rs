@@ -20,35 +20,35 @@ use tributary_local::{
 };
 use tributary_tools::{Call, Client};
 
-use super::blog::{Blog, USERS, user_id};
+use super::blog::{FeedPosts, USERS, user_id};
 
 const DATABASE: &str = "tributary";
 
-/// How long a line of the handler's log may take.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// The longest wait for a line of the handler's log.
+const LOG_LINE_DEADLINE: Duration = Duration::from_secs(10);
 
-pub(super) struct App {
+pub(super) struct FeedApp {
     pub(super) url: String,
-    pub(super) blog: Blog,
+    pub(super) blog: FeedPosts,
     built: BuiltApp,
     client: CosmosClient,
     http: Client,
     log: Console,
-    /// How many lines of the log have been read.
+    /// The number of lines of the log that were read.
     read: AtomicUsize,
-    /// Both end when they are dropped.
+    /// Both end on drop.
     _handler: HandlerProcess,
     _server: RunningServer,
 }
 
-/// What changes have cost.
+/// The cost of changes.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Cost {
+pub(super) struct FeedCost {
     pub(super) requests: f64,
     pub(super) request_units: f64,
 }
 
-impl App {
+impl FeedApp {
     /// Starts a handler on an empty account.
     pub(super) async fn start(partitions: u32) -> anyhow::Result<Self> {
         let options = EndpointOptions { partitions, ..EndpointOptions::default() };
@@ -70,7 +70,7 @@ impl App {
         Ok(Self {
             http: Client::new(&url)?,
             url,
-            blog: Blog::open(&client.database_client(DATABASE)).await?,
+            blog: FeedPosts::open(&client.database_client(DATABASE)).await?,
             built,
             client,
             log,
@@ -80,12 +80,12 @@ impl App {
         })
     }
 
-    /// Makes the users.
+    /// Creates the users.
     pub(super) async fn users(&self) -> anyhow::Result<()> {
         self.name_users("Author", 201).await
     }
 
-    /// Gives each user another name.
+    /// Renames each user.
     pub(super) async fn rename_users(&self) -> anyhow::Result<()> {
         self.name_users("Writer", 200).await
     }
@@ -101,7 +101,7 @@ impl App {
         try_join_all(puts).await.map(drop)
     }
 
-    /// Sends a request of the API, and gives status and body of the answer.
+    /// Sends a request of the API, and returns status and body of the answer.
     pub(super) async fn send(
         &self,
         method: &str,
@@ -112,12 +112,12 @@ impl App {
         Ok((reply.status.as_u16(), reply.json()))
     }
 
-    /// A pump for a projection.
+    /// Returns a pump for a projection.
     pub(super) fn pump(&self, function: &str) -> anyhow::Result<FeedPump> {
         self.pump_into(function, Arc::new(HttpInvoker::new(&*self.url)), None)
     }
 
-    /// A pump that delivers to `invoker`.
+    /// Returns a pump that delivers to `invoker`.
     pub(super) fn pump_into(
         &self,
         function: &str,
@@ -130,8 +130,12 @@ impl App {
         Ok(FeedPump::new(self.client.clone(), function, invoker, options)?)
     }
 
-    /// What the functions say in the log that changes have cost, since it was last asked.
-    pub(super) async fn cost(&self, functions: &[&str], changes: usize) -> anyhow::Result<Cost> {
+    /// Returns the cost of changes in the functions' log lines since the last call.
+    pub(super) async fn cost(
+        &self,
+        functions: &[&str],
+        changes: usize,
+    ) -> anyhow::Result<FeedCost> {
         let begin = Instant::now();
         loop {
             let lines = self.log.lines();
@@ -142,7 +146,8 @@ impl App {
                     let of_these = functions.iter().any(|function| line["function"] == *function);
                     (of_these && line["message"] == "Applied a batch of changes").then_some(line)
                 });
-            let (mut cost, mut delivered) = (Cost::default(), 0);
+            let mut cost = FeedCost::default();
+            let mut delivered = 0;
             for batch in batches {
                 delivered += batch["delivered"].as_u64().unwrap_or(0);
                 cost.requests += batch["store.requests"].as_f64().unwrap_or(0.0);
@@ -153,15 +158,14 @@ impl App {
                 return Ok(cost);
             }
             ensure!(
-                begin.elapsed() < PATIENCE,
+                begin.elapsed() < LOG_LINE_DEADLINE,
                 "the log of {functions:?} tells of {delivered} changes instead of {changes}"
             );
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     }
 
-    /// Fails unless all copies are right, as `tributary audit` sees them, and nothing is a dead
-    /// letter.
+    /// Fails unless all copies are right by `tributary audit`, and there is no dead letter.
     pub(super) async fn check(&self) -> anyhow::Result<()> {
         let (status, letters) = self.send("GET", "/api/dead-letters", &Value::Null).await?;
         ensure!(
@@ -178,7 +182,7 @@ impl App {
             .context("the audit cannot be started")?;
         ensure!(
             output.status.success(),
-            "the copies are not right:\n{}{}",
+            "the audit has findings:\n{}{}",
             String::from_utf8_lossy(&output.stdout),
             String::from_utf8_lossy(&output.stderr)
         );

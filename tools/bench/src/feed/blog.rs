@@ -1,4 +1,4 @@
-//! Posts and likes, written as the commands do, past the app.
+//! Posts and likes, written in the form of the commands, past the app.
 
 use std::ops::Range;
 
@@ -6,15 +6,15 @@ use azure_data_cosmos::{DatabaseClient, TransactionalBatch, clients::ContainerCl
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 use serde_json::{Value, json};
 
-/// Each has written as many posts as the others, and likes as many.
+/// The users. Each has written as many posts as the others, and liked as many.
 pub(super) const USERS: usize = 20;
 
-/// How many posts are written at a time.
-const WRITERS: usize = 16;
+/// The number of posts that are written at a time.
+const N_WRITERS: usize = 16;
 
-pub(super) struct Blog(ContainerClient);
+pub(super) struct FeedPosts(ContainerClient);
 
-impl Blog {
+impl FeedPosts {
     pub(super) async fn open(database: &DatabaseClient) -> anyhow::Result<Self> {
         Ok(Self(database.container_client("posts", None).await?))
     }
@@ -23,20 +23,20 @@ impl Blog {
         self.write(numbers, |n| vec![post(n, 0)]).await
     }
 
-    /// Each post gets a like.
+    /// Adds a like to each post.
     pub(super) async fn like_posts(&self, numbers: Range<usize>) -> anyhow::Result<()> {
         self.write(numbers, |n| vec![post(n, 1), like(n)]).await
     }
 
-    /// Leaves the marks of deleted posts.
+    /// Writes the tombstones of deleted posts.
     pub(super) async fn delete_posts(&self, numbers: Range<usize>) -> anyhow::Result<()> {
-        let mark = |n| {
+        let tombstone = |n| {
             json!({
                 "type": "deletedPost", "id": post_id(n), "postId": post_id(n),
                 "userId": user_id(n % USERS), "version": 10, "ttl": 30 * 24 * 60 * 60,
             })
         };
-        self.write(numbers, |n| vec![mark(n)]).await
+        self.write(numbers, |n| vec![tombstone(n)]).await
     }
 
     async fn write(
@@ -56,7 +56,7 @@ impl Blog {
                 Ok(())
             }
         });
-        stream::iter(writes).buffer_unordered(WRITERS).try_collect().await
+        stream::iter(writes).buffer_unordered(N_WRITERS).try_collect().await
     }
 }
 
@@ -68,7 +68,7 @@ pub(super) fn post_id(n: usize) -> String {
     format!("post-{n:06}")
 }
 
-/// A post of some 1 KB, with so many likes.
+/// Returns a post of some 1 KB, with a number of likes.
 fn post(n: usize, likes: usize) -> Value {
     json!({
         "type": "post", "id": post_id(n), "postId": post_id(n), "userId": user_id(n % USERS),
@@ -78,7 +78,7 @@ fn post(n: usize, likes: usize) -> Value {
     })
 }
 
-/// The like of the post by the user after its author.
+/// Returns the like of the post by the user after its author.
 fn like(n: usize) -> Value {
     let user = (n + 1) % USERS;
     json!({
@@ -89,6 +89,8 @@ fn like(n: usize) -> Value {
 }
 
 fn date(n: usize) -> String {
-    let (hour, minute, second) = (n / 3_600 % 24, n / 60 % 60, n % 60);
+    let hour = n / 3_600 % 24;
+    let minute = n / 60 % 60;
+    let second = n % 60;
     format!("2026-01-01T{hour:02}:{minute:02}:{second:02}.000Z")
 }

@@ -1,4 +1,4 @@
-//! How long after its write a change is in the copies, under a steady load.
+//! The lag from a write to its copies, under a steady load.
 
 use std::{
     collections::HashMap,
@@ -16,20 +16,20 @@ use tributary_local::host::{HttpInvoker, InvocationResult, Invoker};
 
 use super::{
     ALL, OF_POSTS,
-    app::App,
+    app::FeedApp,
     blog::{USERS, post_id, user_id},
     drain,
 };
 use tributary_tools::{Sorted, Table};
 
-/// Posts that are there before, and get comments and likes.
-const POSTS: usize = 200;
+/// The posts that exist before, and get comments and likes.
+const N_POSTS: usize = 200;
 
-/// How long the pump waits after an empty read: as the functions have it, and less.
+/// The pause of the pump after an empty read: that of the functions, and a shorter one.
 const POLL_DELAYS: [Option<Duration>; 2] = [None, Some(Duration::from_millis(50))];
 
-/// How long the last changes may take.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// The longest wait for the last changes.
+const APPLY_DEADLINE: Duration = Duration::from_secs(30);
 
 /// Measures the lag of the projections that read `posts`.
 pub(super) async fn lag(rate: u32, seconds: u32) -> anyhow::Result<Table> {
@@ -54,9 +54,9 @@ async fn under_load(
     seconds: u32,
     poll_delay: Option<Duration>,
 ) -> anyhow::Result<Vec<Vec<Duration>>> {
-    let app = Arc::new(App::start(1).await?);
+    let app = Arc::new(FeedApp::start(1).await?);
     app.users().await?;
-    app.blog.write_posts(0..POSTS).await?;
+    app.blog.write_posts(0..N_POSTS).await?;
     drain(&app, &ALL).await?;
 
     let stop = CancellationToken::new();
@@ -75,15 +75,16 @@ async fn under_load(
     let mut writes = JoinSet::new();
     for n in 0..(rate * seconds) as usize {
         ticks.tick().await;
-        let (app, watches) = (app.clone(), watches.clone());
+        let app = app.clone();
+        let watches = watches.clone();
         writes.spawn(async move { write(&app, n, &watches).await });
     }
     while let Some(written) = writes.join_next().await {
         written??;
     }
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + APPLY_DEADLINE;
     while watches.iter().any(|watch| watch.lock().waits()) {
-        ensure!(Instant::now() < deadline, "some writes never came to a projection");
+        ensure!(Instant::now() < deadline, "some writes never reached a projection");
         time::sleep(Duration::from_millis(20)).await;
     }
     stop.cancel();
@@ -93,10 +94,11 @@ async fn under_load(
     Ok(watches.iter().map(|watch| std::mem::take(&mut watch.lock().lags)).collect())
 }
 
-/// A post, or a comment on or a like of one that is there: two of five each.
-async fn write(app: &App, n: usize, watches: &[Arc<Watch>]) -> anyhow::Result<()> {
+/// Writes a post, or a comment or like of an existing one: two of five each.
+async fn write(app: &FeedApp, n: usize, watches: &[Arc<Watch>]) -> anyhow::Result<()> {
     let user = user_id(n % USERS);
-    let (post, user_of_like) = (post_id(n * 7 % POSTS), user_id(n / 3 % USERS));
+    let post = post_id(n * 7 % N_POSTS);
+    let user_of_like = user_id(n / 3 % USERS);
     let (post, answer) = match n % 5 {
         0 => {
             let body = json!({"userId": user, "title": "New", "content": "A text."});
@@ -120,38 +122,38 @@ async fn write(app: &App, n: usize, watches: &[Arc<Watch>]) -> anyhow::Result<()
             }
             Ok(())
         }
-        // Liked before: nothing was written.
+        // Liked before: no write.
         (200, _) => Ok(()),
         (status, answer) => bail!("a write was answered with {status}: {answer}"),
     }
 }
 
-/// What was written, and what one projection has got.
+/// The writes, and the changes that one projection has applied.
 #[derive(Default)]
-struct Watch(Mutex<Seen>);
+struct Watch(Mutex<WatchState>);
 
 #[derive(Default)]
-struct Seen {
-    posts: HashMap<String, Post>,
+struct WatchState {
+    posts: HashMap<String, PostVersions>,
     lags: Vec<Duration>,
 }
 
-/// A post: versions are told apart by how many comments and likes it has.
+/// A post, whose versions differ by the sum of their comments and likes.
 #[derive(Default)]
-struct Post {
+struct PostVersions {
     written: u64,
     applied: Option<u64>,
-    /// Those that were written and not applied yet, and when.
+    /// The written versions that are not applied yet, and their times.
     waiting: Vec<(u64, Instant)>,
 }
 
 impl Watch {
-    fn lock(&self) -> MutexGuard<'_, Seen> {
+    fn lock(&self) -> MutexGuard<'_, WatchState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Seen {
+impl WatchState {
     fn waits(&self) -> bool {
         self.posts.values().any(|post| !post.waiting.is_empty())
     }
@@ -159,7 +161,7 @@ impl Seen {
     fn written(&mut self, id: &str, is_reaction: bool) {
         let post = self.posts.entry(id.to_owned()).or_default();
         post.written += u64::from(is_reaction);
-        // It may have been faster than the answer.
+        // The delivery may have been earlier than the answer.
         if post.applied.is_some_and(|applied| applied >= post.written) {
             self.lags.push(Duration::ZERO);
         } else {
@@ -182,7 +184,7 @@ impl Seen {
     }
 }
 
-/// Delivers, and notes what was applied.
+/// An invoker that delivers, and records the applied changes.
 struct Watched {
     inner: HttpInvoker,
     watch: Arc<Watch>,
@@ -211,7 +213,7 @@ impl Invoker for Watched {
     }
 }
 
-/// The documents of an invocation, which are encoded twice.
+/// Returns the documents of an invocation, which are encoded twice.
 fn documents(body: &Bytes) -> Vec<Value> {
     let body: Value = serde_json::from_slice(body).unwrap_or_default();
     let text = body["Data"]["documents"].as_str().unwrap_or_default();

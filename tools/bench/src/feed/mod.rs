@@ -1,4 +1,4 @@
-//! `cargo xtask bench feed`: the projections, on the real pump of the host's stand-in and the real
+//! `cargo xtask bench feed`: the projections, with the pump of the stand-in for the host and the real
 //! handler.
 
 mod app;
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use futures::future::try_join_all;
 use tributary_local::host::FeedPump;
 
-use self::app::{App, Cost};
+use self::app::{FeedApp, FeedCost};
 use crate::machine;
 use tributary_tools::{
     Table,
@@ -22,17 +22,17 @@ const OF_POSTS: [&str; 3] = ["PostCopiesInUsers", "HomeFeed", "PostsIntegrity"];
 const OF_USERS: &str = "UsernamesInPosts";
 const ALL: [&str; 4] = ["UsernamesInPosts", "PostCopiesInUsers", "HomeFeed", "PostsIntegrity"];
 
-/// Numbers of physical partitions that are compared.
+/// Numbers of physical partitions to compare.
 const PARTITIONS: [u32; 4] = [1, 2, 4, 8];
 
-/// What is measured.
+/// The size of the measurement.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Options {
-    /// How many posts there are; at least 200.
+pub(crate) struct FeedBenchOptions {
+    /// The number of posts; at least 200.
     #[arg(long, value_name = "N", default_value_t = 1_000)]
     posts: usize,
 
-    /// How long the steady load lasts, in seconds; 0 leaves it out.
+    /// The time of the steady load, in seconds; 0 skips it.
     #[arg(long, value_name = "S", default_value_t = 10)]
     seconds: u32,
 
@@ -40,12 +40,12 @@ pub(crate) struct Options {
     #[arg(long, value_name = "N", default_value_t = 50)]
     rate: u32,
 
-    /// Leaves out the comparison of numbers of physical partitions.
+    /// Skips the comparison of numbers of physical partitions.
     #[arg(long)]
     no_partitions: bool,
 }
 
-pub(crate) async fn run(options: &Options) -> anyhow::Result<()> {
+pub(crate) async fn run(options: &FeedBenchOptions) -> anyhow::Result<()> {
     anyhow::ensure!(options.posts >= 200, "--posts must be at least 200");
     anyhow::ensure!((1..=1_000).contains(&options.rate), "--rate must be between 1 and 1,000");
     let mut table = Table::new([
@@ -58,10 +58,7 @@ pub(crate) async fn run(options: &Options) -> anyhow::Result<()> {
     ]);
     each_by_itself(options, &mut table).await?;
     all_together(options, &mut table).await?;
-    println!(
-        "Changes that wait; each projection by itself, then all at once; {}\n",
-        machine::line()
-    );
+    println!("Pending changes; each projection by itself, then all at once; {}\n", machine::line());
     println!("{table}");
     if !options.no_partitions {
         println!("New posts, changes a second by the number of physical partitions\n");
@@ -74,9 +71,9 @@ pub(crate) async fn run(options: &Options) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// One projection at a time, on everything that can happen to a post.
-async fn each_by_itself(options: &Options, table: &mut Table) -> anyhow::Result<()> {
-    let app = App::start(1).await?;
+/// Measures one projection at a time, on each kind of change of a post.
+async fn each_by_itself(options: &FeedBenchOptions, table: &mut Table) -> anyhow::Result<()> {
+    let app = FeedApp::start(1).await?;
     app.users().await?;
     let n = options.posts;
     app.blog.write_posts(0..n).await?;
@@ -86,7 +83,8 @@ async fn each_by_itself(options: &Options, table: &mut Table) -> anyhow::Result<
     app.rename_users().await?;
     let (changes, took) = drain(&app, &[OF_USERS]).await?;
     let cost = app.cost(&[OF_USERS], changes).await?;
-    // Few users, many items: each post has its author's name, and its like another's.
+    // Few users with many items: each post has its author's name, and its like the name of another
+    // user.
     row(table, "names on posts and likes of renamed users", OF_USERS, 2 * n, took, cost);
     measure(&app, "posts and likes under a new name", &OF_POSTS, table).await?;
     app.blog.delete_posts(n - 100..n).await?;
@@ -95,15 +93,15 @@ async fn each_by_itself(options: &Options, table: &mut Table) -> anyhow::Result<
     app.check().await
 }
 
-/// All projections at the same time, as they are in an instance.
-async fn all_together(options: &Options, table: &mut Table) -> anyhow::Result<()> {
-    let app = App::start(1).await?;
+/// Measures all projections at the same time, as they run in an instance.
+async fn all_together(options: &FeedBenchOptions, table: &mut Table) -> anyhow::Result<()> {
+    let app = FeedApp::start(1).await?;
     app.users().await?;
     drain(&app, &ALL).await?;
     app.blog.write_posts(0..options.posts).await?;
     let (changes, took) = drain(&app, &OF_POSTS).await?;
     let cost = app.cost(&OF_POSTS, changes).await?;
-    // Each change goes through all three.
+    // Each change passes through all three.
     row(table, "new posts", "all three", changes / OF_POSTS.len(), took, cost);
     app.blog.like_posts(0..options.posts).await?;
     let (changes, took) = drain(&app, &OF_POSTS).await?;
@@ -114,10 +112,10 @@ async fn all_together(options: &Options, table: &mut Table) -> anyhow::Result<()
     app.check().await
 }
 
-async fn partitions(options: &Options) -> anyhow::Result<Table> {
+async fn partitions(options: &FeedBenchOptions) -> anyhow::Result<Table> {
     let mut table = Table::new(["physical partitions", OF_POSTS[0], OF_POSTS[1], OF_POSTS[2]]);
     for partitions in PARTITIONS {
-        let app = App::start(partitions).await?;
+        let app = FeedApp::start(partitions).await?;
         app.users().await?;
         app.blog.write_posts(0..options.posts).await?;
         let mut row = vec![partitions.to_string()];
@@ -133,7 +131,7 @@ async fn partitions(options: &Options) -> anyhow::Result<Table> {
 }
 
 async fn measure(
-    app: &App,
+    app: &FeedApp,
     what: &str,
     functions: &[&str],
     table: &mut Table,
@@ -152,7 +150,7 @@ fn row(
     projection: &str,
     changes: usize,
     took: Duration,
-    cost: Cost,
+    cost: FeedCost,
 ) {
     eprintln!("{what}, {projection}: {} changes a second", rate(changes, took));
     table.row([
@@ -165,8 +163,8 @@ fn row(
     ]);
 }
 
-/// Delivers all that waits, and tells how many changes there were and how long it took.
-async fn drain(app: &App, functions: &[&str]) -> anyhow::Result<(usize, Duration)> {
+/// Delivers all pending changes, and returns their number and the time.
+async fn drain(app: &FeedApp, functions: &[&str]) -> anyhow::Result<(usize, Duration)> {
     let begin = Instant::now();
     let mut changes = 0;
     loop {
@@ -174,7 +172,7 @@ async fn drain(app: &App, functions: &[&str]) -> anyhow::Result<(usize, Duration
         let pumps: Vec<_> = pumps.collect::<anyhow::Result<_>>()?;
         let more: usize = try_join_all(pumps.iter().map(FeedPump::drain)).await?.iter().sum();
         changes += more;
-        // What one has written may be a change for another.
+        // A write of one projection may be a change for another.
         if more == 0 || functions.len() == 1 {
             return Ok((changes, begin.elapsed()));
         }

@@ -15,14 +15,14 @@ use crate::{
     world::{POSTS, READERS, USERS, comment, like, post},
 };
 
-/// What clients send.
+/// The requests of clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(super) enum Workload {
     /// Queries: 40 % a post (Q2), 20 % a user (Q1), 10 % each of Q3, Q4, Q5 and Q6.
     Reads,
-    /// 80 % queries as above and 20 % commands: a post is edited (C2), liked or no longer liked (C4),
-    /// commented on (C3) or the comment deleted. What is added is taken away again, so that the
-    /// store stays as large as it is.
+    /// 80 % queries as above and 20 % commands: a post is edited (C2), liked or unliked (C4), commented
+    /// on (C3) or the comment deleted. Each addition is removed later, so that the store keeps its
+    /// size.
     Mixed,
 }
 
@@ -35,9 +35,9 @@ impl fmt::Display for Workload {
     }
 }
 
-/// What clients have met.
+/// The counts of clients.
 #[derive(Debug, Default)]
-pub(super) struct Tally {
+pub(super) struct LoadTally {
     pub(super) durations: Vec<Duration>,
     /// Request units in all.
     pub(super) charge: f64,
@@ -45,8 +45,8 @@ pub(super) struct Tally {
     pub(super) refused: usize,
 }
 
-impl Tally {
-    /// Both together.
+impl LoadTally {
+    /// Adds two counts.
     pub(super) fn plus(mut self, other: Self) -> Self {
         self.durations.extend(other.durations);
         self.charge += other.charge;
@@ -56,17 +56,17 @@ impl Tally {
 }
 
 /// A client with its own user.
-pub(super) struct Client {
+pub(super) struct LoadClient {
     connection: Connection,
     workload: Workload,
     random: Random,
     user: String,
-    /// The path of a like, and of a comment, that it has made and not taken away yet.
+    /// The paths of a like and of a comment that the client has added and not removed yet.
     like: Option<String>,
     comment: Option<String>,
 }
 
-impl Client {
+impl LoadClient {
     pub(super) fn new(
         address: SocketAddr,
         workload: Workload,
@@ -82,9 +82,13 @@ impl Client {
         })
     }
 
-    /// Sends requests while `go_on` says so of their number, and takes away what it has left.
-    pub(super) async fn work(mut self, go_on: &impl Fn(usize) -> bool) -> anyhow::Result<Tally> {
-        let mut tally = Tally::default();
+    /// Sends requests while `go_on` returns true for their number, and then removes its remaining
+    /// items.
+    pub(super) async fn work(
+        mut self,
+        go_on: &impl Fn(usize) -> bool,
+    ) -> anyhow::Result<LoadTally> {
+        let mut tally = LoadTally::default();
         while go_on(tally.durations.len()) {
             let call = self.next();
             let begin = Instant::now();
@@ -92,7 +96,7 @@ impl Client {
             tally.durations.push(begin.elapsed());
             tally.charge += reply.charge();
             tally.refused += usize::from(!reply.status.is_success());
-            // What was created is taken away later; a like again has no place of its own.
+            // A new item is removed later; a repeated like has no location.
             if let Some(place) = reply.location() {
                 let made = if is_comment(&call) { &mut self.comment } else { &mut self.like };
                 *made = Some(place.to_owned());

@@ -1,7 +1,7 @@
-//! Requests a second at saturation, what each costs, and the memory that stays.
+//! Requests a second at saturation, the cost of each, and the growth of the memory.
 //!
-//! The handler, the local endpoint and the clients share the processors, so the requests a second
-//! are those of all three together. The processor time of the handler for a request is its own.
+//! The handler, the local endpoint and the clients share the processors, so the requests a second are
+//! those of all three together. The processor time for a request is the handler's own.
 
 mod client;
 
@@ -13,26 +13,26 @@ use std::{
 use anyhow::ensure;
 use futures::future::try_join_all;
 
-use self::client::{Client, Tally, Workload};
-use crate::{handler::Handler, machine, world::World};
+use self::client::{LoadClient, LoadTally, Workload};
+use crate::{handler::MeasuredHandler, machine, world::BenchWorld};
 use tributary_tools::{
     Sorted, Table,
     figures::{mebibytes, milliseconds, thousands},
     slope,
 };
 
-/// How long, how many, and which build.
+/// The size of the measurement, and the build.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Options {
-    /// How long each number of clients is kept up, in seconds.
+pub(crate) struct LoadOptions {
+    /// The time for each number of clients, in seconds.
     #[arg(long, value_name = "S", default_value_t = 4)]
     seconds: u64,
 
-    /// How many requests the memory is watched over.
+    /// The number of requests over which the memory is sampled.
     #[arg(long, value_name = "N", default_value_t = 96_000)]
     requests: usize,
 
-    /// What is sent while the memory is watched.
+    /// The requests while the memory is sampled.
     #[arg(long, default_value = "mixed")]
     watched: Workload,
 
@@ -42,17 +42,21 @@ pub(crate) struct Options {
 }
 
 /// Clients at the same time, each with a connection of its own.
-const CLIENTS: [usize; 4] = [1, 8, 32, 64];
-/// How many there are while the memory is watched.
-const WATCHED: usize = 32;
-/// How often the memory is looked at.
-const LOOKS: usize = 10;
+const CLIENT_COUNTS: [usize; 4] = [1, 8, 32, 64];
+/// The number of clients while the memory is sampled.
+const WATCHED_CLIENTS: usize = 32;
+/// The number of samples of the memory.
+const MEMORY_SAMPLES: usize = 10;
 
-pub(crate) async fn run(options: &Options) -> anyhow::Result<()> {
-    ensure!(options.requests >= LOOKS * WATCHED, "--requests must be at least {}", LOOKS * WATCHED);
-    let world = World::with_blog().await?;
+pub(crate) async fn run(options: &LoadOptions) -> anyhow::Result<()> {
+    ensure!(
+        options.requests >= MEMORY_SAMPLES * WATCHED_CLIENTS,
+        "--requests must be at least {}",
+        MEMORY_SAMPLES * WATCHED_CLIENTS
+    );
+    let world = BenchWorld::with_blog().await?;
     let executable = options.handler.clone().unwrap_or_else(|| world.app.executable());
-    let start = || Handler::start(&world.app, &executable, |_| ());
+    let start = || MeasuredHandler::start(&world.app, &executable, |_| ());
 
     let mut handler = start()?;
     handler.ready().await?;
@@ -63,15 +67,15 @@ pub(crate) async fn run(options: &Options) -> anyhow::Result<()> {
     let mut handler = start()?;
     handler.ready().await?;
     let (memory, growth) = memory(&handler, options).await?;
-    println!("{WATCHED} clients, {}\n\n{memory}", options.watched);
+    println!("{WATCHED_CLIENTS} clients, {}\n\n{memory}", options.watched);
     if let Some(growth) = growth {
         println!("Growth after the first tenth: {growth:.1} bytes a request");
     }
     handler.stop().await
 }
 
-/// Both workloads at each number of clients.
-async fn rates(handler: &Handler, duration: Duration) -> anyhow::Result<Table> {
+/// Measures both workloads at each number of clients.
+async fn rates(handler: &MeasuredHandler, duration: Duration) -> anyhow::Result<Table> {
     let mut table = Table::new([
         "workload",
         "clients",
@@ -83,14 +87,17 @@ async fn rates(handler: &Handler, duration: Duration) -> anyhow::Result<Table> {
         "not 2xx",
     ]);
     for workload in [Workload::Reads, Workload::Mixed] {
-        for clients in CLIENTS {
+        for clients in CLIENT_COUNTS {
             eprintln!("{workload}, {clients} clients");
-            let (begin, cpu) = (Instant::now(), handler.process.cpu_time()?);
+            let begin = Instant::now();
+            let cpu = handler.process.cpu_time()?;
             let tally = work(handler, workload, clients, |_| begin.elapsed() < duration).await?;
-            let (took, cpu) = (begin.elapsed(), handler.process.cpu_time_since(cpu)?);
+            let took = begin.elapsed();
+            let cpu = handler.process.cpu_time_since(cpu)?;
             let count = tally.durations.len();
             #[expect(clippy::cast_precision_loss, reason = "counts are small")]
-            let (requests, refused) = (count.max(1) as f64, tally.refused);
+            let requests = count.max(1) as f64;
+            let refused = tally.refused;
             let sorted = Sorted::from(tally.durations);
             table.row([
                 workload.to_string(),
@@ -107,27 +114,32 @@ async fn rates(handler: &Handler, duration: Duration) -> anyhow::Result<Table> {
     Ok(table)
 }
 
-/// The memory after each tenth of so many requests, and its growth in bytes a request after the
+/// Returns the memory after each tenth of the requests, and its growth in bytes a request after the
 /// first tenth, which fills caches and the allocator's arenas.
-async fn memory(handler: &Handler, options: &Options) -> anyhow::Result<(Table, Option<f64>)> {
+async fn memory(
+    handler: &MeasuredHandler,
+    options: &LoadOptions,
+) -> anyhow::Result<(Table, Option<f64>)> {
     let columns = ["requests", "requests/s", "RSS, MiB", "PSS, MiB", "handler's CPU each, µs"];
     let mut table = Table::new(columns);
     let mut points = Vec::new();
-    for look in 0..=LOOKS {
-        let (begin, cpu) = (Instant::now(), handler.process.cpu_time()?);
-        let share = if look == 0 { 0 } else { options.requests / LOOKS / WATCHED };
-        let tally = work(handler, options.watched, WATCHED, |sent| sent < share).await?;
-        let (took, cpu) = (begin.elapsed(), handler.process.cpu_time_since(cpu)?);
+    for look in 0..=MEMORY_SAMPLES {
+        let begin = Instant::now();
+        let cpu = handler.process.cpu_time()?;
+        let share = if look == 0 { 0 } else { options.requests / MEMORY_SAMPLES / WATCHED_CLIENTS };
+        let tally = work(handler, options.watched, WATCHED_CLIENTS, |sent| sent < share).await?;
+        let took = begin.elapsed();
+        let cpu = handler.process.cpu_time_since(cpu)?;
         let memory = handler.process.memory()?;
-        eprintln!("{look}/{LOOKS}: {} MiB", mebibytes(memory.resident));
-        let total = share * WATCHED * look;
+        eprintln!("{look}/{MEMORY_SAMPLES}: {} MiB", mebibytes(memory.resident));
+        let total = share * WATCHED_CLIENTS * look;
         #[expect(clippy::cast_precision_loss, reason = "exact up to 2^53")]
-        let (count, sent, bytes) =
-            (tally.durations.len() as f64, total as f64, (memory.resident * 1_024) as f64);
+        let [count, sent, bytes] =
+            [tally.durations.len() as f64, total as f64, (memory.resident * 1_024) as f64];
         if look > 0 {
             points.push((sent, bytes));
         }
-        // The first look is before the first request.
+        // The first sample is before the first request.
         let each = (look > 0).then(|| cpu.as_secs_f64() * 1e6 / count.max(1.0));
         table.row([
             thousands(total),
@@ -140,17 +152,17 @@ async fn memory(handler: &Handler, options: &Options) -> anyhow::Result<(Table, 
     Ok((table, slope(&points)))
 }
 
-/// Lets so many clients send one request after the other for as long as `go_on` says of the number
-/// that a client has sent.
+/// Lets a number of clients send one request after the other while `go_on` returns true for the number
+/// of requests of a client.
 async fn work(
-    handler: &Handler,
+    handler: &MeasuredHandler,
     workload: Workload,
     clients: usize,
     go_on: impl Fn(usize) -> bool,
-) -> anyhow::Result<Tally> {
+) -> anyhow::Result<LoadTally> {
     let go_on = &go_on;
     let all = (0..clients)
-        .map(async |number| Client::new(handler.address, workload, number)?.work(go_on).await);
+        .map(async |number| LoadClient::new(handler.address, workload, number)?.work(go_on).await);
     let tallies = try_join_all(all).await?;
-    Ok(tallies.into_iter().fold(Tally::default(), Tally::plus))
+    Ok(tallies.into_iter().fold(LoadTally::default(), LoadTally::plus))
 }

@@ -1,4 +1,4 @@
-//! A store whose items are as large as the API accepts them, and as many as a page shows and more.
+//! A store whose items are as large as the API accepts them, and more of them than a page shows.
 
 use std::{path::Path, time::Duration};
 
@@ -9,25 +9,25 @@ use tributary_functions::values::Timestamp;
 use tributary_tools::Call;
 
 use crate::{
-    handler::Handler,
+    handler::MeasuredHandler,
     http::Connection,
-    world::{World, send_all},
+    world::{BenchWorld, send_all},
 };
 
-/// More than a page has, and more than the feed.
-pub(super) const MANY: usize = 120;
-/// Products of an order, and tags of a product: the most.
-pub(super) const PARTS: usize = 50;
+/// More items than a page and than the feed.
+pub(super) const MORE_THAN_A_PAGE: usize = 120;
+/// Products of an order, and tags of a product, at most.
+pub(super) const MAX_PARTS: usize = 50;
 /// Providers of news, and the months in which each published.
 pub(super) const PROVIDERS: usize = 20;
 const MONTHS: usize = 72;
 /// Posts of 512 KiB: one with all comments and likes, the others to be edited and deleted.
 pub(super) const LARGE_POSTS: usize = 4;
 /// Items that no projection can read. Each is a dead letter of every projection of its container.
-const POISONED: usize = 34;
+const N_POISONED: usize = 34;
 const MONTH: Duration = Duration::from_hours(30 * 24);
 
-/// Ids that requests need, and that the store has given out.
+/// Ids that requests need, and that the store has assigned.
 pub(super) struct Data {
     pub(super) now: Timestamp,
     pub(super) comments: Vec<String>,
@@ -39,16 +39,17 @@ pub(super) struct Data {
 
 impl Data {
     /// Fills the store through the API, with all copies, and reads the ids.
-    pub(super) async fn make(world: &World, executable: &Path) -> anyhow::Result<Self> {
+    pub(super) async fn make(world: &BenchWorld, executable: &Path) -> anyhow::Result<Self> {
         let now = Timestamp::now();
-        let mut handler = Handler::start(&world.app, executable, |_| ())?;
+        let mut handler = MeasuredHandler::start(&world.app, executable, |_| ())?;
         let connection = handler.ready().await?;
         for (what, step) in steps(now) {
             eprintln!("Making {what}: {} requests", step.len());
             send_all(&handler, step).await?;
         }
-        for number in 0..POISONED {
-            let (id, raw) = (id("poisoned", number), "x".repeat(500_000));
+        for number in 0..N_POISONED {
+            let id = id("poisoned", number);
+            let raw = "x".repeat(500_000);
             let item = json!({"id": id, "postId": id, "type": "poem", "raw": raw});
             world.write("posts", &id, &item).await?;
         }
@@ -84,7 +85,7 @@ async fn ids(connection: &Connection, path: &str, field: &str) -> anyhow::Result
 }
 
 fn steps(now: Timestamp) -> Vec<(&'static str, Vec<Call>)> {
-    let numbers = 0..MANY;
+    let numbers = 0..MORE_THAN_A_PAGE;
     let put = |path: String, body: Value| Call::new(Method::PUT, path).json(body);
     let product = |category: usize, number: usize| {
         put(product_path(category, number), product_body(number, "Product"))
@@ -108,7 +109,7 @@ fn steps(now: Timestamp) -> Vec<(&'static str, Vec<Call>)> {
             numbers
                 .clone()
                 .map(|n| product(0, n))
-                .chain((1..PARTS).map(|n| product(n, n)))
+                .chain((1..MAX_PARTS).map(|n| product(n, n)))
                 .collect(),
         ),
         ("customers", numbers.clone().map(|n| put(customer_path(n), customer_body(n))).collect()),
@@ -118,22 +119,22 @@ fn steps(now: Timestamp) -> Vec<(&'static str, Vec<Call>)> {
     ]
 }
 
-/// A text of so many characters that take four bytes each.
+/// Returns a text of characters that take four bytes each.
 pub(super) fn wide(characters: usize) -> String {
     "\u{1f409}".repeat(characters)
 }
 
-/// A text of so many characters that JSON writes with six bytes each.
+/// Returns a text of characters that JSON writes with six bytes each.
 fn control(characters: usize) -> String {
     "\u{1}".repeat(characters)
 }
 
-/// A text that is as large as possible in the store (odd numbers), or as JSON (even ones).
+/// Returns a text that is as large as possible in the store (odd numbers), or as JSON (even ones).
 fn largest(number: usize, characters: usize) -> String {
     if number.is_multiple_of(2) { control(characters) } else { wide(characters) }
 }
 
-/// An id of 128 characters.
+/// Returns an id of 128 characters.
 pub(super) fn id(kind: &str, number: usize) -> String {
     format!("{kind}{number:0>width$}", width = 128 - kind.len())
 }
@@ -154,8 +155,8 @@ pub(super) fn post_path(post: &str) -> String {
     format!("/api/posts/{post}")
 }
 
-/// A post with the largest summary: 199 characters that JSON writes with six bytes each, and one
-/// grapheme cluster that takes the rest of the 8 KiB.
+/// Returns a post with the largest summary: 199 characters that JSON writes with six bytes each, and
+/// one grapheme cluster that takes the rest of the 8 KiB.
 fn post_body(number: usize) -> Value {
     let content = format!("{number}{}e{}end", control(196), "\u{301}".repeat(3_990));
     json!({"userId": id("u", 0), "title": control(200), "content": content})
@@ -187,7 +188,7 @@ pub(super) fn product_path(category: usize, number: usize) -> String {
 }
 
 pub(super) fn product_body(number: usize, name: &str) -> Value {
-    let tags: Vec<String> = (0..PARTS).map(|n| id("l", n)).collect();
+    let tags: Vec<String> = (0..MAX_PARTS).map(|n| id("l", n)).collect();
     json!({
         "sku": control(64),
         "name": format!("{name} {number:0>4}{}", control(180)),
@@ -215,11 +216,11 @@ pub(super) fn customer_body(number: usize) -> Value {
     })
 }
 
-/// An order of products of as many categories.
+/// Returns an order of products of as many categories.
 pub(super) fn order(customer: usize) -> Call {
     let line =
         |n: usize| json!({"productId": id("p", n), "categoryId": id("l", n), "quantity": 1_000});
-    let lines: Vec<Value> = (0..PARTS).map(line).collect();
+    let lines: Vec<Value> = (0..MAX_PARTS).map(line).collect();
     Call::new(Method::POST, format!("{}/orders", customer_path(customer)))
         .json(json!({"items": lines}))
 }
@@ -228,9 +229,9 @@ pub(super) fn post_news(item: Value) -> Call {
     Call::new(Method::POST, "/api/news/items").json(item)
 }
 
-/// An item at all limits, some hours old.
+/// Returns an item at all limits, some hours old.
 pub(super) fn large_news_item(now: Timestamp, number: usize) -> Value {
-    let tags: Vec<String> = (0..PARTS).map(|n| format!("{n:0>4}{}", wide(96))).collect();
+    let tags: Vec<String> = (0..MAX_PARTS).map(|n| format!("{n:0>4}{}", wide(96))).collect();
     let url = format!("https://p0.example/{number:0>6}");
     let hours = u64::try_from(number).unwrap_or_default() + 1;
     json!({
@@ -244,7 +245,7 @@ pub(super) fn large_news_item(now: Timestamp, number: usize) -> Value {
     })
 }
 
-/// An ordinary item of a provider, so many months old.
+/// Returns an ordinary item of a provider, some months old.
 pub(super) fn news_item(now: Timestamp, provider: usize, months: usize, number: usize) -> Value {
     let age = MONTH * u32::try_from(months).unwrap_or(u32::MAX);
     json!({
@@ -262,7 +263,7 @@ pub(super) fn batch(items: &[Value]) -> Call {
     Call::new(Method::POST, "/api/news/items/batch").json(json!({"items": items}))
 }
 
-/// Some items of each month of a provider.
+/// Returns some items of each month of a provider.
 fn old_news(now: Timestamp, provider: usize) -> Call {
     let items: Vec<Value> =
         (0..MONTHS * 2).map(|n| news_item(now, provider, n / 2, n % 2)).collect();

@@ -1,4 +1,4 @@
-//! Requests on a handler, one at a time, and what each took.
+//! Requests on a handler, one at a time, with the cost of each.
 
 use std::path::Path;
 
@@ -12,14 +12,14 @@ use tokio::{
 use tributary_local::host::BuiltApp;
 use tributary_tools::Call;
 
-use crate::{handler::Handler, http::Connection};
+use crate::{handler::MeasuredHandler, http::Connection};
 
-/// How long the line of a request may take after its answer.
+/// The longest wait for the log line of a request after its answer.
 const LINE_DEADLINE: Duration = Duration::from_secs(20);
 
 /// A handler whose requests are measured.
 pub(super) struct Measure {
-    handler: Handler,
+    handler: MeasuredHandler,
     connection: Connection,
     lines: UnboundedReceiver<Value>,
     /// The resident memory before the first request.
@@ -27,9 +27,9 @@ pub(super) struct Measure {
     n_sent: usize,
 }
 
-/// What a request took.
+/// The cost of a request.
 #[derive(Debug)]
-pub(super) struct Measured {
+pub(super) struct RequestCost {
     pub(super) status: StatusCode,
     pub(super) store_requests: u64,
     pub(super) request_units: f64,
@@ -42,9 +42,9 @@ impl Measure {
     /// Starts a handler.
     pub(super) async fn start(app: &BuiltApp, executable: &Path) -> anyhow::Result<Self> {
         let (sender, lines) = unbounded_channel();
-        let mut handler = Handler::start(app, executable, move |line| {
+        let mut handler = MeasuredHandler::start(app, executable, move |line| {
             if let Ok(line) = serde_json::from_slice::<Value>(line) {
-                // The receiver goes last.
+                // The receiver is dropped at the end.
                 let _ = sender.send(line);
             }
         })?;
@@ -54,12 +54,12 @@ impl Measure {
     }
 
     /// Sends a request and waits for its answer and its line.
-    pub(super) async fn request(&mut self, call: &Call) -> anyhow::Result<Measured> {
+    pub(super) async fn request(&mut self, call: &Call) -> anyhow::Result<RequestCost> {
         self.n_sent += 1;
         let id = format!("worst-{}", self.n_sent);
         let reply = self.connection.send(call, &id).await?;
         let line = self.line(&id).await?;
-        Ok(Measured {
+        Ok(RequestCost {
             status: reply.status,
             store_requests: line["store.requests"].as_u64().unwrap_or_default(),
             request_units: line["request_charge_ru"].as_f64().unwrap_or_default(),
@@ -81,7 +81,7 @@ impl Measure {
         timeout(LINE_DEADLINE, line).await.context("the handler wrote no line of a request")?
     }
 
-    /// Ends the handler, and returns by how much it was larger than before the first request, at most.
+    /// Ends the handler, and returns the growth of its memory since before the first request, at most.
     pub(super) async fn stop(self) -> anyhow::Result<u64> {
         let most_kib = self.handler.process.peak()?.saturating_sub(self.idle_kib);
         self.handler.stop().await?;

@@ -25,15 +25,15 @@ use tributary_tools::{
 
 use self::{
     data::Data,
-    measured::{Measure, Measured},
-    requests::Candidate,
+    measured::{Measure, RequestCost},
+    requests::CostlyRequest,
 };
-use crate::{machine, world::World};
+use crate::{machine, world::BenchWorld};
 
-/// How much, and which build.
+/// The functions, and the build.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Options {
-    /// Only these functions; without it all.
+pub(crate) struct WorstOptions {
+    /// The functions to measure; without it all.
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     functions: Vec<String>,
 
@@ -46,18 +46,18 @@ pub(crate) struct Options {
     handler: Option<PathBuf>,
 }
 
-/// The most memory that one request may add to the process, in MiB: what all large requests may
-/// reserve together (`Admission__MemoryMiB`), and as much again for what the allocator keeps.
+/// The memory that one request may add to the process, in MiB: the reservation of all large requests
+/// together (`Admission__MemoryMiB`), and as much again for memory that the allocator keeps.
 const MAX_MEMORY_MIB: u64 = 64;
 
 /// Cursors of a list that are followed and forged.
 const MAX_CURSORS: usize = 4;
 
-/// The most that requests of a function took, each figure by itself.
+/// The maximum of each figure over the requests of a function.
 #[derive(Default)]
 struct Worst {
     accepted: usize,
-    /// Those that were refused before the store was asked.
+    /// The number of requests that were refused before a store request.
     refused: usize,
     failed: Vec<String>,
     store_requests: u64,
@@ -69,15 +69,15 @@ struct Worst {
     dearest: String,
 }
 
-pub(crate) async fn run(options: &Options) -> anyhow::Result<()> {
-    let world = World::with_partitions(4).await?;
+pub(crate) async fn run(options: &WorstOptions) -> anyhow::Result<()> {
+    let world = BenchWorld::with_partitions(4).await?;
     let executable = options.handler.clone().unwrap_or_else(|| world.app.executable());
     let data = Data::make(&world, &executable).await?;
     let mut functions = requests::functions()?;
     let is_wanted = |name| options.functions.iter().any(|one| one == name);
     functions.retain(|function| options.functions.is_empty() || is_wanted(function.name));
     let mut functions: Vec<_> = functions.into_iter().enumerate().collect();
-    // Queries first and parents last, since deletes take away what others ask for.
+    // Queries first and parents last, since deletes remove the items of other requests.
     functions.sort_by_key(|(_, function)| (order(&function.method), Reverse(function.route.len())));
 
     let mut table = Table::new([
@@ -156,14 +156,16 @@ fn order(method: &Method) -> usize {
     [Method::GET, Method::PUT, Method::POST].iter().position(|one| one == method).unwrap_or(3)
 }
 
-/// Sends the requests of a function, one after the other, and then those with the cursors that they
-/// were answered with.
+/// Sends the requests of a function, one after the other, and then those with the cursors of their
+/// answers.
 async fn worst_of(
     measure: &mut Measure,
-    mut candidates: Vec<Candidate>,
+    mut candidates: Vec<CostlyRequest>,
     verbose: bool,
 ) -> anyhow::Result<Worst> {
-    let (mut worst, mut cursors, mut next) = (Worst::default(), 0, 0);
+    let mut worst = Worst::default();
+    let mut cursors = 0;
+    let mut next = 0;
     while let Some(candidate) = candidates.get(next).cloned() {
         next += 1;
         let measured = measure.request(&candidate.call).await?;
@@ -180,7 +182,7 @@ async fn worst_of(
 }
 
 impl Worst {
-    fn add(&mut self, candidate: &Candidate, measured: &Measured) {
+    fn add(&mut self, candidate: &CostlyRequest, measured: &RequestCost) {
         if measured.status.is_server_error() && measured.status != StatusCode::INSUFFICIENT_STORAGE
         {
             self.failed.push(format!("{} was answered {}", candidate.what, measured.status));

@@ -1,4 +1,4 @@
-//! The generator: for each function, requests that may be dear.
+//! The generator: for each function, the requests that may be expensive.
 
 use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
 use http::Method;
@@ -7,25 +7,25 @@ use tributary_functions::http::HttpFunction;
 use tributary_tools::Call;
 
 use super::data::{
-    Data, MANY, PROVIDERS, batch, comment, customer_body, customer_path, id, label, label_path,
-    large_news_item, large_post, large_post_body, like_path, news_item, order, post_news,
-    post_path, product_body, product_path, user_body, user_path, wide,
+    Data, MORE_THAN_A_PAGE, PROVIDERS, batch, comment, customer_body, customer_path, id, label,
+    label_path, large_news_item, large_post, large_post_body, like_path, news_item, order,
+    post_news, post_path, product_body, product_path, user_body, user_path, wide,
 };
 
-/// A request, and what is special in it.
+/// A request, and its special property.
 #[derive(Clone)]
-pub(super) struct Candidate {
+pub(super) struct CostlyRequest {
     pub(super) what: String,
     pub(super) call: Call,
 }
 
-/// Returns all functions of the app. No store is asked for them.
+/// Returns all functions of the app, without a store request.
 pub(super) fn functions() -> anyhow::Result<Vec<HttpFunction>> {
     Ok(tributary::program().describe()?.http_functions().cloned().collect())
 }
 
-/// Returns settings with which a function has more to do than with the defaults: what runs may move is
-/// younger, and nothing holds them back.
+/// Returns settings with which a function has more work than with the defaults: runs move younger
+/// items, and have no pace.
 pub(super) fn settings(function: &str) -> &'static [(&'static str, &'static str)] {
     const NO_PACE: (&str, &str) = ("Background__RequestUnitsPerSecond", "0");
     match function {
@@ -35,8 +35,8 @@ pub(super) fn settings(function: &str) -> &'static [(&'static str, &'static str)
     }
 }
 
-/// Returns requests of a function, or nothing for a function that is not known here.
-pub(super) fn candidates(data: &Data, function: &str) -> Option<Vec<Candidate>> {
+/// Returns the requests of a function, or `None` for a function that is unknown here.
+pub(super) fn candidates(data: &Data, function: &str) -> Option<Vec<CostlyRequest>> {
     let large = post_path(&large_post(0));
     let customer = customer_path(0);
     let pages = || vec![String::new(), "1".to_owned(), "100".to_owned()];
@@ -85,12 +85,16 @@ pub(super) fn candidates(data: &Data, function: &str) -> Option<Vec<Candidate>> 
     })
 }
 
-fn commands(data: &Data, function: &str) -> Option<Vec<Candidate>> {
+fn commands(data: &Data, function: &str) -> Option<Vec<CostlyRequest>> {
     Some(match function {
-        "CreateUser" => vec![post("the longest name", "/api/users".into(), user_body(MANY + 1))],
+        "CreateUser" => {
+            vec![post("the longest name", "/api/users".into(), user_body(MORE_THAN_A_PAGE + 1))]
+        }
         "PutUser" => {
-            let new = put("a new user", user_path(MANY + 2), user_body(MANY + 2));
-            let renamed = |n| put("a rename, again and again", user_path(0), user_body(MANY + n));
+            let new =
+                put("a new user", user_path(MORE_THAN_A_PAGE + 2), user_body(MORE_THAN_A_PAGE + 2));
+            let renamed =
+                |n| put("a repeated rename", user_path(0), user_body(MORE_THAN_A_PAGE + n));
             [vec![new], (10..18).map(renamed).collect()].concat()
         }
         "CreatePost" => vec![post("a post of 512 KiB", "/api/posts".into(), large_post_body())],
@@ -120,21 +124,29 @@ fn commands(data: &Data, function: &str) -> Option<Vec<Candidate>> {
     })
 }
 
-fn shop_commands(data: &Data, function: &str) -> Option<Vec<Candidate>> {
+fn shop_commands(data: &Data, function: &str) -> Option<Vec<CostlyRequest>> {
     Some(match function {
         "PutCategory" | "PutTag" => {
             let kind = if function == "PutTag" { "tags" } else { "categories" };
-            let new = put("a new name", label_path(kind, MANY + 1), label(MANY + 1));
-            vec![new, put("a rename", label_path(kind, 0), label(MANY + 2))]
+            let new = put(
+                "a new name",
+                label_path(kind, MORE_THAN_A_PAGE + 1),
+                label(MORE_THAN_A_PAGE + 1),
+            );
+            vec![new, put("a rename", label_path(kind, 0), label(MORE_THAN_A_PAGE + 2))]
         }
         "DeleteCategory" | "DeleteTag" => {
             let kind = if function == "DeleteTag" { "tags" } else { "categories" };
             let used = delete("in use by 120 products", label_path(kind, 0));
-            vec![used, delete("not in use", label_path(kind, MANY - 1))]
+            vec![used, delete("not in use", label_path(kind, MORE_THAN_A_PAGE - 1))]
         }
         "PutProduct" => {
             let all = "the longest texts and 50 tags";
-            let new = put(all, product_path(0, MANY + 1), product_body(MANY + 1, "New"));
+            let new = put(
+                all,
+                product_path(0, MORE_THAN_A_PAGE + 1),
+                product_body(MORE_THAN_A_PAGE + 1, "New"),
+            );
             vec![new, put(all, product_path(0, 0), product_body(0, "Edited"))]
         }
         "MoveProduct" => {
@@ -147,8 +159,9 @@ fn shop_commands(data: &Data, function: &str) -> Option<Vec<Candidate>> {
         }
         "PutCustomer" => {
             let all = "10 addresses of the longest texts";
-            let new = put(all, customer_path(MANY + 1), customer_body(MANY + 1));
-            vec![new, put(all, customer_path(0), customer_body(MANY + 2))]
+            let new =
+                put(all, customer_path(MORE_THAN_A_PAGE + 1), customer_body(MORE_THAN_A_PAGE + 1));
+            vec![new, put(all, customer_path(0), customer_body(MORE_THAN_A_PAGE + 2))]
         }
         "PutPassword" => {
             let body = json!({"password": wide(128)});
@@ -171,7 +184,7 @@ fn shop_commands(data: &Data, function: &str) -> Option<Vec<Candidate>> {
     })
 }
 
-fn other_commands(data: &Data, function: &str) -> Option<Vec<Candidate>> {
+fn other_commands(data: &Data, function: &str) -> Option<Vec<CostlyRequest>> {
     Some(match function {
         "PostNewsItem" => {
             let new = post_news(large_news_item(data.now, 100_000));
@@ -194,14 +207,14 @@ fn other_commands(data: &Data, function: &str) -> Option<Vec<Candidate>> {
     })
 }
 
-/// Returns requests with the next cursor of a list, and with cursors in which a number or a text of
-/// the key is another one.
-pub(super) fn with_cursors(candidate: &Candidate, cursor: &str) -> Vec<Candidate> {
+/// Returns requests with the next cursor of a list, and with cursors in which one number or text of the
+/// key is replaced.
+pub(super) fn with_cursors(candidate: &CostlyRequest, cursor: &str) -> Vec<CostlyRequest> {
     let separator = if candidate.call.path.contains('?') { '&' } else { '?' };
     if candidate.call.path.contains("cursor=") {
         return Vec::new();
     }
-    let with = |what: &str, cursor: &str| Candidate {
+    let with = |what: &str, cursor: &str| CostlyRequest {
         what: format!("{} {what}", candidate.what),
         call: Call::get(format!("{}{separator}cursor={cursor}", candidate.call.path)),
     };
@@ -255,7 +268,7 @@ fn leaves(value: &Value, pointer: &str) -> Vec<String> {
 }
 
 /// Returns lists of news with all combinations of window, provider, limit and words.
-fn news_lists(data: &Data, path: &str, words: &[&str]) -> Vec<Candidate> {
+fn news_lists(data: &Data, path: &str, words: &[&str]) -> Vec<CostlyRequest> {
     let windows = [
         "",
         "days=1",
@@ -276,7 +289,7 @@ fn news_lists(data: &Data, path: &str, words: &[&str]) -> Vec<Candidate> {
             ("provider", texts(&["", "p0"])),
             ("limit", texts(&["1", "100"])),
         ];
-        for Candidate { call, .. } in combined(path, &parameters) {
+        for CostlyRequest { call, .. } in combined(path, &parameters) {
             let separator = if window.is_empty() { "" } else { "&" };
             lists.push(query(format!("{}{separator}{window}", call.path)));
         }
@@ -285,8 +298,8 @@ fn news_lists(data: &Data, path: &str, words: &[&str]) -> Vec<Candidate> {
 }
 
 /// Returns batches of 500: of one partition, of as many as possible, of as many bytes as possible, and
-/// again with other dates, so that every item moves.
-fn batches(data: &Data) -> Vec<Candidate> {
+/// repeated with other dates, so that every item moves.
+fn batches(data: &Data) -> Vec<CostlyRequest> {
     let now = data.now;
     let spread = |months: usize| -> Vec<Value> {
         let item = |n| {
@@ -317,36 +330,36 @@ fn dead_letter(data: &Data, number: usize) -> Option<String> {
     Some(format!("/api/dead-letters/{}", data.dead_letters.get(number)?))
 }
 
-/// Returns a run that has something to do, by [`settings`], and one after it.
-fn runs(path: &str) -> Vec<Candidate> {
+/// Returns a run with work, by [`settings`], and one after it.
+fn runs(path: &str) -> Vec<CostlyRequest> {
     let run = |what| candidate(what, Call::new(Method::POST, path));
     vec![run("everything due, at no pace"), run("again")]
 }
 
-fn put(what: &str, path: String, body: Value) -> Candidate {
+fn put(what: &str, path: String, body: Value) -> CostlyRequest {
     candidate(what, Call::new(Method::PUT, path).json(body))
 }
 
-fn post(what: &str, path: String, body: Value) -> Candidate {
+fn post(what: &str, path: String, body: Value) -> CostlyRequest {
     candidate(what, Call::new(Method::POST, path).json(body))
 }
 
-fn delete(what: &str, path: String) -> Candidate {
+fn delete(what: &str, path: String) -> CostlyRequest {
     candidate(what, Call::new(Method::DELETE, path))
 }
 
-fn candidate(what: &str, call: Call) -> Candidate {
-    Candidate { what: what.to_owned(), call }
+fn candidate(what: &str, call: Call) -> CostlyRequest {
+    CostlyRequest { what: what.to_owned(), call }
 }
 
-/// A query that its parameters describe.
-fn query(path: String) -> Candidate {
+/// Returns a query that its parameters describe.
+fn query(path: String) -> CostlyRequest {
     let what = path.split_once('?').map_or("without parameters", |(_, query)| query).to_owned();
-    Candidate { what: format!("`{what}`"), call: Call::get(path) }
+    CostlyRequest { what: format!("`{what}`"), call: Call::get(path) }
 }
 
-/// Returns queries with every combination of values. An empty value leaves its parameter out.
-fn combined(path: &str, parameters: &[(&str, Vec<String>)]) -> Vec<Candidate> {
+/// Returns queries with every combination of values. An empty value omits its parameter.
+fn combined(path: &str, parameters: &[(&str, Vec<String>)]) -> Vec<CostlyRequest> {
     let mut paths = vec![path.to_owned()];
     for (name, values) in parameters {
         let with = |path: &String| -> Vec<String> {

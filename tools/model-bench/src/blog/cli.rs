@@ -1,24 +1,24 @@
-//! The options.
+//! The options of the blog's models.
 
 use std::{fmt::Write as _, time::Duration};
 
 use clap::Args;
 
-use super::{data::Shape, request::Version};
-use crate::{measure::Effort, output::Output};
+use super::{data::BlogShape, request::ModelVersion};
+use crate::{measure::Effort, output::OutputOptions};
 
 /// Density of a sweep: all comments and likes take almost ten times as long to load.
 const DENSITY_OF_A_SWEEP: f64 = 0.1;
 
-// The help's first lines are those of the command.
+// The help begins with the lines of the command.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct BlogCli {
-    /// Users who write posts, 5 to 50 each. There are always at least 100 who comment and like.
+    /// Users that write posts, 5 to 50 each. At least 100 users comment and like.
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) users: u32,
 
-    /// Repeats all with so many users, and shows what grows; the comments and likes are a tenth of
-    /// the article's then, unless --density says otherwise.
+    /// Repeats all with these numbers of users, and shows the growth; the comments and likes are a
+    /// tenth of the article's then, without --density.
     #[arg(long, value_name = "N,N,…", value_delimiter = ',', conflicts_with_all = ["users", "keep"], value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) sweep: Vec<u32>,
 
@@ -31,44 +31,44 @@ pub(crate) struct BlogCli {
     pub(crate) seed: u64,
 
     /// Measures only these models.
-    #[arg(long, value_name = "V,V", value_delimiter = ',', ignore_case = true, default_values_t = Version::ALL)]
-    pub(crate) models: Vec<Version>,
+    #[arg(long, value_name = "V,V", value_delimiter = ',', ignore_case = true, default_values_t = ModelVersion::ALL)]
+    pub(crate) models: Vec<ModelVersion>,
 
-    /// The most requests of each kind.
+    /// The number of requests of each kind, at most.
     #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) requests: u32,
 
-    /// After so many seconds no further request of a kind begins; the column RUNS says how many
-    /// there were.
+    /// The seconds after which no further request of a kind begins; the column RUNS has the number of
+    /// requests.
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=20))]
     pub(crate) seconds: u32,
 
-    /// One physical partition for each so many users. In Azure a partition takes 50 GB: this is
-    /// that split, scaled down.
+    /// The users for each physical partition. In Azure a partition takes 50 GB: this is that split,
+    /// scaled down.
     #[arg(long, value_name = "N", default_value_t = 25, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) users_per_partition: u32,
 
-    /// Physical partitions of each container, however many users there are.
+    /// Physical partitions of each container, for any number of users.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000))]
     pub(crate) partitions: Option<u32>,
 
     /// Measures an account or another emulator instead: AccountEndpoint=…;AccountKey=…. The databases
-    /// model-bench-v1, -v2 and -v3 are made there, and deleted in the end.
+    /// model-bench-v1, -v2 and -v3 are created there, and deleted in the end.
     #[arg(long, value_name = "CONNECTION", conflicts_with_all = ["partitions", "users_per_partition"])]
     pub(crate) cosmos: Option<String>,
 
-    /// Leaves the databases of --cosmos there.
+    /// Keeps the databases of --cosmos.
     #[arg(long, requires = "cosmos")]
     pub(crate) keep: bool,
 
     #[command(flatten)]
-    pub(crate) output: Output,
+    pub(crate) output: OutputOptions,
 }
 
 impl BlogCli {
-    /// The data sets to measure.
-    pub(super) fn shapes(&self) -> Vec<Shape> {
-        let shape = |users, density| Shape { users, seed: self.seed, density };
+    /// Returns the data sets to measure.
+    pub(super) fn shapes(&self) -> Vec<BlogShape> {
+        let shape = |users, density| BlogShape { users, seed: self.seed, density };
         if self.sweep.is_empty() {
             return vec![shape(self.users, self.density.unwrap_or(1.0))];
         }
@@ -79,7 +79,7 @@ impl BlogCli {
         sizes.into_iter().map(|users| shape(users, density)).collect()
     }
 
-    /// How many physical partitions the containers for so many users have.
+    /// Returns the number of physical partitions of the containers for a number of users.
     pub(super) fn partitions_for(&self, users: u32) -> u32 {
         let scaled = users.div_ceil(self.users_per_partition.max(1)).min(1_000);
         self.partitions.unwrap_or(scaled)
@@ -92,7 +92,7 @@ impl BlogCli {
         }
     }
 
-    /// The command that measures the same again, without the account's key.
+    /// Returns the command that repeats the measurement, without the account's key.
     pub(super) fn command(&self) -> String {
         let mut command = "cargo run --release -p model-bench --".to_owned();
         let mut option = |name: &str, value: &dyn std::fmt::Display| {
@@ -108,7 +108,7 @@ impl BlogCli {
             option("density", &density);
         }
         option("seed", &self.seed);
-        if self.models != Version::ALL {
+        if self.models != ModelVersion::ALL {
             let models: Vec<String> = self.models.iter().map(ToString::to_string).collect();
             option("models", &models.join(","));
         }
@@ -133,11 +133,11 @@ mod tests {
     use clap::Parser;
 
     use super::BlogCli;
-    use crate::cli::Cli;
+    use crate::cli::ModelCli;
 
     fn parse(options: &str) -> Result<BlogCli, clap::Error> {
         let options = ["model-bench"].into_iter().chain(options.split_whitespace());
-        Ok(Cli::try_parse_from(options)?.blog)
+        Ok(ModelCli::try_parse_from(options)?.blog)
     }
 
     #[test]

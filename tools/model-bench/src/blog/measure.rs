@@ -6,39 +6,39 @@ use tributary::blog::model::Username;
 use tributary_local::cosmos::StoreRequest;
 
 use super::{
-    calls::{Call, Calls, VISITORS},
+    calls::{BlogCall, Calls, VISITORS},
     data::DataSet,
     models::Model,
-    request::{Request, Version},
+    request::{BlogRequest, ModelVersion},
 };
 use crate::{
-    measure::{Asked, Effort, Measured, measure},
-    progress::Progress,
+    measure::{Asked, Effort, RequestMeans, measure},
+    progress::ProgressLine,
     store::Database,
 };
 
-/// What a request took in a model.
+/// The cost of a request in a model.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct Row {
-    pub(crate) request: Request,
-    pub(crate) model: Version,
+pub(crate) struct BlogRow {
+    pub(crate) request: BlogRequest,
+    pub(crate) model: ModelVersion,
     #[serde(flatten)]
-    pub(crate) measured: Measured,
+    pub(crate) measured: RequestMeans,
 }
 
-/// Measures the ten requests, queries first, while nothing is new.
+/// Measures the ten requests, queries first, before the commands add items.
 pub(crate) async fn measure_all<M: Model>(
     model: &M,
     database: &Database,
     data: &DataSet,
     effort: Effort,
-    mut progress: Progress,
-) -> anyhow::Result<Vec<Row>> {
+    mut progress: ProgressLine,
+) -> anyhow::Result<Vec<BlogRow>> {
     let mut visitors = Vec::new();
     for n in 0..VISITORS {
         visitors.push(model.create_user(&Username::parse(format!("visitor-{n}"))?).await?);
     }
-    let mut requests = Request::ALL;
+    let mut requests = BlogRequest::ALL;
     requests.sort_by_key(|request| request.is_command());
     let mut rows = Vec::new();
     for request in requests {
@@ -46,7 +46,7 @@ pub(crate) async fn measure_all<M: Model>(
         let mut asked = OneKind { model, database, data, calls };
         let measured = measure(&mut asked, effort).await;
         let measured = measured.with_context(|| format!("{request} of {}", M::VERSION))?;
-        rows.push(Row { request, model: M::VERSION, measured });
+        rows.push(BlogRow { request, model: M::VERSION, measured });
         progress.add(1);
     }
     rows.sort_by_key(|row| row.request);
@@ -61,9 +61,9 @@ struct OneKind<'a, M> {
 }
 
 impl<M: Model> Asked for OneKind<'_, M> {
-    type Call = Call;
+    type Call = BlogCall;
 
-    /// A query has its container looked up, and the product remembers the names of all visitors.
+    /// The SDK reads the container of a query once, and the product caches the names of all visitors.
     fn n_before(&self) -> usize {
         if self.calls.request().is_command() { VISITORS } else { 1 }
     }
@@ -72,11 +72,11 @@ impl<M: Model> Asked for OneKind<'_, M> {
         self.calls.most()
     }
 
-    async fn next(&mut self) -> anyhow::Result<Call> {
+    async fn next(&mut self) -> anyhow::Result<BlogCall> {
         self.calls.next()
     }
 
-    async fn ask(&self, call: &Call) -> anyhow::Result<()> {
+    async fn ask(&self, call: &BlogCall) -> anyhow::Result<()> {
         call.ask(self.model).await
     }
 
@@ -84,7 +84,7 @@ impl<M: Model> Asked for OneKind<'_, M> {
         self.database.take_requests()
     }
 
-    /// Those of the posts: no other container is asked without a partition key.
+    /// Those of the posts: only their container has queries without a partition key.
     fn logical_partitions(&self, _: &str) -> usize {
         self.data.posts.len()
     }

@@ -1,5 +1,5 @@
-//! The data models V1, V2 and V3 of the blog: ten requests, what each takes in each model, and what
-//! the seed article says. `docs/models.md` tells how to read it.
+//! The data models V1, V2 and V3 of the blog: ten requests, their cost in each model, and the figures
+//! of the seed article. `docs/models.md` explains the results.
 
 mod cli;
 mod data;

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 /// A request of the seed article, in the order of its tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub(crate) enum Request {
+pub(crate) enum BlogRequest {
     C1,
     Q1,
     C2,
@@ -19,14 +19,14 @@ pub(crate) enum Request {
     Q6,
 }
 
-impl Request {
-    /// All of them.
+impl BlogRequest {
+    /// All requests.
     pub(crate) const ALL: [Self; 10] = {
-        use Request::{C1, C2, C3, C4, Q1, Q2, Q3, Q4, Q5, Q6};
+        use BlogRequest::{C1, C2, C3, C4, Q1, Q2, Q3, Q4, Q5, Q6};
         [C1, Q1, C2, Q2, Q3, C3, Q4, C4, Q5, Q6]
     };
 
-    /// What it is for.
+    /// Returns the purpose of the request.
     pub(crate) fn title(self) -> &'static str {
         match self {
             Self::C1 => "create a user",
@@ -42,13 +42,13 @@ impl Request {
         }
     }
 
-    /// Whether it writes.
+    /// Returns true if the request writes.
     pub(crate) fn is_command(self) -> bool {
         matches!(self, Self::C1 | Self::C2 | Self::C3 | Self::C4)
     }
 }
 
-impl fmt::Display for Request {
+impl fmt::Display for BlogRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(self, f)
     }
@@ -56,17 +56,17 @@ impl fmt::Display for Request {
 
 /// A model of the seed article.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, clap::ValueEnum)]
-pub(crate) enum Version {
+pub(crate) enum ModelVersion {
     V1,
     V2,
     V3,
 }
 
-impl Version {
-    /// All of them.
+impl ModelVersion {
+    /// All models.
     pub(crate) const ALL: [Self; 3] = [Self::V1, Self::V2, Self::V3];
 
-    /// The database that it is given.
+    /// Returns the name of its database.
     pub(crate) fn database(self) -> &'static str {
         match self {
             Self::V1 => "model-bench-v1",
@@ -76,7 +76,7 @@ impl Version {
     }
 }
 
-impl fmt::Display for Version {
+impl fmt::Display for ModelVersion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(self, f)
     }

@@ -4,51 +4,52 @@ use std::{sync::Arc, time::Instant};
 
 use super::{
     cli::BlogCli,
-    data::{DataSet, Shape},
+    data::{BlogShape, DataSet},
     load::load,
     measure::measure_all,
     models::{Model, V1, V2, V3},
-    report::{Report, Size},
-    request::{Request, Version},
+    report::{BlogMeasurements, BlogReport},
+    request::{BlogRequest, ModelVersion},
 };
-use crate::{progress::Progress, report::Machine, store::Store};
+use crate::{progress::ProgressLine, report::Machine, store::ModelStore};
 
-/// Measures what the options ask for.
-pub(crate) async fn run(cli: &BlogCli, store: &Store) -> anyhow::Result<Report> {
+/// Runs the measurements of the options.
+pub(crate) async fn run(cli: &BlogCli, store: &ModelStore) -> anyhow::Result<BlogReport> {
     let mut sizes = Vec::new();
     for shape in cli.shapes() {
         let data = Arc::new(DataSet::generate(shape)?);
         let mut size = size(cli, shape, &data);
-        for version in Version::ALL {
+        for version in ModelVersion::ALL {
             if cli.models.contains(&version) {
                 match version {
-                    Version::V1 => model::<V1>(cli, store, &data, &mut size).await?,
-                    Version::V2 => model::<V2>(cli, store, &data, &mut size).await?,
-                    Version::V3 => model::<V3>(cli, store, &data, &mut size).await?,
+                    ModelVersion::V1 => model::<V1>(cli, store, &data, &mut size).await?,
+                    ModelVersion::V2 => model::<V2>(cli, store, &data, &mut size).await?,
+                    ModelVersion::V3 => model::<V3>(cli, store, &data, &mut size).await?,
                 }
             }
         }
         sizes.push(size);
     }
-    Ok(Report { command: cli.command(), machine: Machine::this(), seed: cli.seed, sizes })
+    Ok(BlogReport { command: cli.command(), machine: Machine::this(), seed: cli.seed, sizes })
 }
 
-/// Loads a model, measures it, and gives its memory or its databases back.
+/// Loads a model, measures it, and frees its memory or deletes its databases.
 async fn model<M: Model + 'static>(
     cli: &BlogCli,
-    store: &Store,
+    store: &ModelStore,
     data: &Arc<DataSet>,
-    size: &mut Size,
+    size: &mut BlogMeasurements,
 ) -> anyhow::Result<()> {
-    let (begin, partitions) = (Instant::now(), cli.partitions_for(size.users));
+    let begin = Instant::now();
+    let partitions = cli.partitions_for(size.users);
     let database = store.make(M::VERSION.database(), &M::containers()?, partitions).await?;
     let model = M::new(&database.cosmos)?;
     let what = |doing: &str| format!("{doing} {} with {} users", M::VERSION, size.users);
-    let progress = Progress::new(what("Loading the posts of"), size.posts);
+    let progress = ProgressLine::new(what("Loading the posts of"), size.posts);
     load(&model, &database, data, progress).await?;
     size.load_seconds.push(begin.elapsed().as_secs_f64());
 
-    let progress = Progress::new(what("Measuring"), Request::ALL.len() as u64);
+    let progress = ProgressLine::new(what("Measuring"), BlogRequest::ALL.len() as u64);
     let rows = measure_all(&model, &database, data, cli.effort(), progress).await?;
     size.rows.extend(rows);
     if !cli.keep {
@@ -57,9 +58,9 @@ async fn model<M: Model + 'static>(
     Ok(())
 }
 
-fn size(cli: &BlogCli, shape: Shape, data: &DataSet) -> Size {
+fn size(cli: &BlogCli, shape: BlogShape, data: &DataSet) -> BlogMeasurements {
     let (comments, likes) = data.reactions();
-    Size {
+    BlogMeasurements {
         users: shape.users,
         density: shape.density,
         posts: data.posts.len() as u64,

@@ -1,4 +1,4 @@
-//! The models on the local endpoint: that they answer alike, and that what is measured is told.
+//! The models on the local endpoint: equal answers, and complete reports.
 
 use std::{sync::Arc, time::Duration};
 
@@ -12,37 +12,37 @@ use tributary_tools::html::page::check_page;
 
 use super::{
     cli::BlogCli,
-    data::{DataSet, PostPlan, Shape},
+    data::{BlogShape, DataSet, PostPlan},
     load::load,
-    models::{Like, Model, User, V1, V2, V3},
-    report::{Report, Size},
-    request::{Request, Version},
+    models::{Like, Model, ModelUser, V1, V2, V3},
+    report::{BlogMeasurements, BlogReport},
+    request::{BlogRequest, ModelVersion},
     run::run,
 };
 use crate::{
-    cli::Cli,
-    progress::Progress,
+    cli::ModelCli,
+    progress::ProgressLine,
     report::Forms,
-    store::{Database, Store},
+    store::{Database, ModelStore},
 };
 
 fn data(users: u32, density: f64) -> Arc<DataSet> {
-    Arc::new(DataSet::generate(Shape { users, seed: 5, density }).unwrap())
+    Arc::new(DataSet::generate(BlogShape { users, seed: 5, density }).unwrap())
 }
 
-/// A model with the data set in it, on two physical partitions.
+/// Returns a model with the data set in it, on two physical partitions.
 async fn loaded<M: Model + 'static>(data: &Arc<DataSet>) -> (M, Database) {
     let database =
-        Store::Local.make(M::VERSION.database(), &M::containers().unwrap(), 2).await.unwrap();
+        ModelStore::Local.make(M::VERSION.database(), &M::containers().unwrap(), 2).await.unwrap();
     let model = M::new(&database.cosmos).unwrap();
-    load(&model, &database, data, Progress::new("Loading".into(), 0)).await.unwrap();
+    load(&model, &database, data, ProgressLine::new("Loading".into(), 0)).await.unwrap();
     (model, database)
 }
 
-/// What a model answers to every query that there is about some users and posts.
+/// The answers of a model to every query about some users and posts.
 #[derive(Debug, PartialEq)]
 struct Answers {
-    users: Vec<User>,
+    users: Vec<ModelUser>,
     posts: Vec<PublicPost>,
     posts_of_users: Vec<Vec<PublicPost>>,
     comments: Vec<Vec<PublicComment>>,
@@ -74,7 +74,7 @@ impl Answers {
         answers
     }
 
-    /// Against the data set itself: three models could be wrong alike.
+    /// Compares with the data set itself: three models could be equally wrong.
     fn check(&self, data: &DataSet) {
         for (post, plan) in self.posts.iter().zip(data.posts.iter().step_by(7)) {
             let (title, content) = data.text_of(plan);
@@ -110,9 +110,10 @@ async fn the_three_models_answer_alike() {
     assert_eq!(after, after_commands(&v3, &data).await);
 }
 
-/// What a model shows of what it was told: a user, a post, two comments and a like.
+/// Returns a model's answers after commands: a user, a post, two comments and a like.
 async fn after_commands<M: Model>(model: &M, data: &DataSet) -> Vec<String> {
-    let (ann, old) = (&data.users[0], data.posts[0].id.as_str());
+    let ann = &data.users[0];
+    let old = data.posts[0].id.as_str();
     let before = model.get_post(old).await.unwrap();
     let name = Username::parse("Visitor".to_owned()).unwrap();
     let visitor = model.create_user(&name).await.unwrap();
@@ -153,7 +154,7 @@ impl Listener for Kept {
 
 #[tokio::test]
 async fn what_is_loaded_into_v3_is_what_the_product_would_have() {
-    // More posts than the feed holds.
+    // More posts than fit into the feed.
     let mut data_sets = (1..).map(|users| data(users, 0.03));
     let data = data_sets.find(|data| data.posts.len() > 100).unwrap();
     let (_, database) = loaded::<V3>(&data).await;
@@ -168,9 +169,10 @@ async fn what_is_loaded_into_v3_is_what_the_product_would_have() {
     assert_eq!(summary.items, items);
 }
 
-async fn measured(options: &str) -> (BlogCli, Report) {
-    let cli = Cli::parse_from(["model-bench"].into_iter().chain(options.split_whitespace())).blog;
-    let report = run(&cli, &Store::Local).await.unwrap();
+async fn measured(options: &str) -> (BlogCli, BlogReport) {
+    let cli =
+        ModelCli::parse_from(["model-bench"].into_iter().chain(options.split_whitespace())).blog;
+    let report = run(&cli, &ModelStore::Local).await.unwrap();
     (cli, report)
 }
 
@@ -179,25 +181,27 @@ async fn v3_stays_flat_where_v1_grows() {
     let options = "--sweep 1,3 --density 0.05 --users-per-partition 1 --requests 1 --models v1,v3";
     let (_, report) = measured(options).await;
     let [small, large] = report.sizes.as_slice() else { panic!("{report:?}") };
-    for request in Request::ALL {
-        let at = |size: &Size, model| {
+    for request in BlogRequest::ALL {
+        let at = |size: &BlogMeasurements, model| {
             let row = size.row(request, model).unwrap();
             (row.measured.store_requests, row.measured.seen.unwrap().physical_partitions)
         };
-        let (before, after) = (at(small, Version::V3), at(large, Version::V3));
+        let before = at(small, ModelVersion::V3);
+        let after = at(large, ModelVersion::V3);
         assert!((before.0 - after.0).abs() < 1e-9, "{request}: {before:?}, {after:?}");
-        // What is measured of one user or post at a time may be in the same partition by chance.
+        // The measured users and posts may be in the same partition by chance.
         assert!(after.1 <= 2.0, "{request}: {after:?}");
-        if matches!(request, Request::Q3 | Request::Q6) {
-            let (before, after) = (at(small, Version::V1), at(large, Version::V1));
+        if matches!(request, BlogRequest::Q3 | BlogRequest::Q6) {
+            let before = at(small, ModelVersion::V1);
+            let after = at(large, ModelVersion::V1);
             assert!(after.0 > before.0 && after.1 > before.1, "{request}: {before:?}, {after:?}");
-            let rows = [small, large].map(|size| size.row(request, Version::V1).unwrap());
+            let rows = [small, large].map(|size| size.row(request, ModelVersion::V1).unwrap());
             let [few, many] = rows.map(|row| row.measured.seen.unwrap().logical_partitions);
             assert!(many > few);
         }
-        if request == Request::Q6 {
+        if request == BlogRequest::Q6 {
             let units = |model| large.row(request, model).unwrap().measured.request_units;
-            assert!(units(Version::V1) > 10.0 * units(Version::V3));
+            assert!(units(ModelVersion::V1) > 10.0 * units(ModelVersion::V3));
         }
     }
 }
@@ -208,7 +212,7 @@ async fn the_report_tells_all_and_needs_nothing_from_elsewhere() {
     let folder = std::env::temp_dir().join(format!("model-bench-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let [html, json] = ["report.html", "report.json"].map(|name| folder.join(name));
-    let cli = Cli::parse_from([
+    let cli = ModelCli::parse_from([
         "model-bench".as_ref(),
         "--markdown".as_ref(),
         "--html".as_ref(),

@@ -1,10 +1,10 @@
-//! The architectures, and which partition keys they have.
+//! The architectures, and their partition keys.
 
 use std::fmt;
 
 use serde::Serialize;
 
-use super::keys::Keys;
+use super::keys::KeyStrategy;
 
 /// An architecture of the guide, with its partition keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, clap::ValueEnum)]
@@ -24,7 +24,7 @@ pub(super) enum Architecture {
     Unseparated,
 }
 
-/// Which containers there are.
+/// The containers of an architecture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Layout {
     HotWarm,
@@ -33,7 +33,7 @@ pub(super) enum Layout {
 }
 
 impl Architecture {
-    /// All of them.
+    /// All architectures.
     pub(super) const ALL: [Self; 6] = [
         Self::HotWarm,
         Self::HotWarmMonthly,
@@ -43,7 +43,7 @@ impl Architecture {
         Self::Unseparated,
     ];
 
-    /// Its name in the report.
+    /// Returns its name in the report.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::HotWarm => "hot/warm",
@@ -55,7 +55,7 @@ impl Architecture {
         }
     }
 
-    /// What it is.
+    /// Returns its description.
     pub(super) fn title(self) -> &'static str {
         match self {
             Self::HotWarm => "hot and warm, keys provider_month and provider_quarter",
@@ -75,20 +75,20 @@ impl Architecture {
         }
     }
 
-    pub(super) fn keys(self) -> Keys {
+    pub(super) fn keys(self) -> KeyStrategy {
         match self {
-            Self::HotWarm | Self::One | Self::Yearly => Keys::Hybrid,
-            Self::HotWarmMonthly | Self::OneMonthly => Keys::Monthly,
-            Self::Unseparated => Keys::Id,
+            Self::HotWarm | Self::One | Self::Yearly => KeyStrategy::Hybrid,
+            Self::HotWarmMonthly | Self::OneMonthly => KeyStrategy::Monthly,
+            Self::Unseparated => KeyStrategy::Id,
         }
     }
 
-    /// Whether items move from one container to another.
+    /// Returns true if items move from one container to another.
     pub(super) fn migrates(self) -> bool {
         self.layout() == Layout::HotWarm
     }
 
-    /// The one collection with the same keys, that a migration has to pay off against.
+    /// Returns the one collection with the same keys, which a migration has to outperform.
     pub(super) fn without_migration(self) -> Option<Self> {
         match self {
             Self::HotWarm => Some(Self::One),

@@ -1,4 +1,4 @@
-//! What each shape asks, and of which items: left to chance, and the same for all architectures.
+//! The requests of each shape, and their items: chosen at random, and the same for all architectures.
 
 use std::collections::BTreeMap;
 
@@ -9,44 +9,44 @@ use tributary_local::{
 };
 
 use super::{
-    Window,
+    TimeWindow,
     data::{DataSet, FeedItem, RARE_WORD},
     router::{Ask, Feeds},
-    shape::Shape,
+    shape::RequestShape,
     writes::MIGRATED_AT_ONCE,
 };
 use crate::measure::Asked;
 
 /// Items of a page.
-pub(super) const PAGE: u32 = 20;
-/// Items that "all providers" reads, five pages. The guide reads by 100.
-const NEWEST: u32 = 100;
+pub(super) const PAGE_ITEMS: u32 = 20;
+/// The items that "all providers" reads, five pages. The guide reads by 100.
+const NEWEST_ITEMS: u32 = 100;
 
 /// The days of the windows.
-pub(super) const WEEK: i64 = 7;
-pub(super) const MONTH: i64 = 30;
-pub(super) const QUARTER: i64 = 92;
-pub(super) const YEAR: i64 = 365;
+pub(super) const WEEK_DAYS: i64 = 7;
+pub(super) const MONTH_DAYS: i64 = 30;
+pub(super) const QUARTER_DAYS: i64 = 92;
+pub(super) const YEAR_DAYS: i64 = 365;
 
 /// One shape of requests to one architecture.
 pub(super) struct Calls<'a> {
-    shape: Shape,
+    shape: RequestShape,
     feeds: &'a Feeds,
     data: &'a DataSet,
     random: Random,
-    /// How many items that are not in the data set were made.
+    /// The number of created items that are not in the data set.
     made: usize,
     /// Request units of each step of the migration, in all its runs.
     pub(super) by_step: BTreeMap<&'static str, f64>,
-    /// How many items these runs were about.
+    /// The number of items of these runs.
     pub(super) n_noted: u32,
 }
 
-/// A request with what it is about.
-pub(super) enum Call<'a> {
+/// A request with its subjects.
+pub(super) enum FeedCall<'a> {
     Page(Ask<'a>),
-    Scan(Window),
-    Counts(Window),
+    Scan(TimeWindow),
+    Counts(TimeWindow),
     Read(String, String),
     Put(Box<FeedItem>),
     PutAll(Vec<FeedItem>),
@@ -54,14 +54,14 @@ pub(super) enum Call<'a> {
 }
 
 impl<'a> Calls<'a> {
-    pub(super) fn new(shape: Shape, feeds: &'a Feeds, data: &'a DataSet) -> Self {
+    pub(super) fn new(shape: RequestShape, feeds: &'a Feeds, data: &'a DataSet) -> Self {
         let random = Random::stream(data.shape.seed, 100 + shape as u64);
-        // Each shape has its own numbers, so that no item is made twice.
+        // Each shape has its own numbers, so that no item is created twice.
         let made = shape as usize * 10_000_000;
         Self { shape, feeds, data, random, made, by_step: BTreeMap::new(), n_noted: 0 }
     }
 
-    /// New items of the ten minutes before a moment.
+    /// Returns new items of the ten minutes before a moment.
     fn new_items(&mut self, count: u32, before: i64) -> anyhow::Result<Vec<FeedItem>> {
         let mut items = Vec::new();
         for _ in 0..count {
@@ -74,20 +74,20 @@ impl<'a> Calls<'a> {
     }
 
     fn newest(&self, days: i64) -> Ask<'a> {
-        let window = Window::days_before(self.data.shape.now, days);
-        Ask { window, provider: None, word: None, limit: PAGE, page_size: PAGE }
+        let window = TimeWindow::days_before(self.data.shape.now, days);
+        Ask { window, provider: None, word: None, limit: PAGE_ITEMS, page_size: PAGE_ITEMS }
     }
 
     fn of_provider(&mut self, has_high_volume: bool) -> Ask<'a> {
         let providers = self.data.providers(has_high_volume);
         let provider = providers.start + self.random.index(providers.len());
-        Ask { provider: Some(self.data.provider(provider)), ..self.newest(MONTH) }
+        Ask { provider: Some(self.data.provider(provider)), ..self.newest(MONTH_DAYS) }
     }
 
-    /// Any item of the last days, or of all when there are none.
+    /// Returns any item of the last days, or of all if there are none.
     fn any_item(&mut self, days: Option<i64>) -> anyhow::Result<FeedItem> {
         let days = days.unwrap_or(i64::from(self.data.shape.months) * 31);
-        let window = Window::days_before(self.data.shape.now, days);
+        let window = TimeWindow::days_before(self.data.shape.now, days);
         let count = self.data.of_window(window).count();
         let nth = self.random.index(count);
         let plan = self.data.of_window(window).nth(nth).context("there are no items")?;
@@ -96,62 +96,66 @@ impl<'a> Calls<'a> {
 }
 
 impl<'a> Asked for Calls<'a> {
-    type Call = Call<'a>;
+    type Call = FeedCall<'a>;
 
-    /// A write needs nothing that the queries before it have not looked up.
+    /// A write needs only the lookups of the queries before it.
     fn n_before(&self) -> usize {
-        usize::from(self.shape < Shape::Post)
+        usize::from(self.shape < RequestShape::Post)
     }
 
     fn items(&self) -> u32 {
         match self.shape {
-            Shape::Bulk => self.data.shape.bulk,
-            Shape::Migrate => MIGRATED_AT_ONCE,
+            RequestShape::Bulk => self.data.shape.bulk,
+            RequestShape::Migrate => MIGRATED_AT_ONCE,
             _ => 1,
         }
     }
 
-    async fn next(&mut self) -> anyhow::Result<Call<'a>> {
+    async fn next(&mut self) -> anyhow::Result<FeedCall<'a>> {
         let now = self.data.shape.now;
         Ok(match self.shape {
-            Shape::Recent => Call::Page(self.newest(WEEK)),
-            Shape::ProviderHigh => Call::Page(self.of_provider(true)),
-            Shape::ProviderOther => Call::Page(self.of_provider(false)),
-            Shape::Search => Call::Page(Ask { word: Some(RARE_WORD), ..self.newest(QUARTER) }),
-            Shape::SearchScan => Call::Scan(Window::days_before(now, QUARTER)),
-            Shape::AllProviders => Call::Page(Ask { limit: NEWEST, ..self.newest(MONTH) }),
-            Shape::Analytics => Call::Counts(Window::days_before(now, YEAR)),
-            Shape::Item => {
+            RequestShape::Recent => FeedCall::Page(self.newest(WEEK_DAYS)),
+            RequestShape::ProviderHigh => FeedCall::Page(self.of_provider(true)),
+            RequestShape::ProviderOther => FeedCall::Page(self.of_provider(false)),
+            RequestShape::Search => {
+                FeedCall::Page(Ask { word: Some(RARE_WORD), ..self.newest(QUARTER_DAYS) })
+            }
+            RequestShape::SearchScan => FeedCall::Scan(TimeWindow::days_before(now, QUARTER_DAYS)),
+            RequestShape::AllProviders => {
+                FeedCall::Page(Ask { limit: NEWEST_ITEMS, ..self.newest(MONTH_DAYS) })
+            }
+            RequestShape::Analytics => FeedCall::Counts(TimeWindow::days_before(now, YEAR_DAYS)),
+            RequestShape::Item => {
                 let item = self.any_item(None)?;
-                Call::Read(item.partition_key, item.id)
+                FeedCall::Read(item.partition_key, item.id)
             }
-            Shape::Post => {
+            RequestShape::Post => {
                 let item = self.new_items(1, now)?.pop().context("an item was made")?;
-                Call::Put(Box::new(item))
+                FeedCall::Put(Box::new(item))
             }
-            Shape::Repost => {
-                let mut item = self.any_item(Some(WEEK))?;
+            RequestShape::Repost => {
+                let mut item = self.any_item(Some(WEEK_DAYS))?;
                 item.title = format!("{}, edited {}", item.title, self.random.below(1_000_000));
-                Call::Put(Box::new(item))
+                FeedCall::Put(Box::new(item))
             }
-            Shape::Bulk => Call::PutAll(self.new_items(self.data.shape.bulk, now)?),
-            Shape::Migrate => {
+            RequestShape::Bulk => FeedCall::PutAll(self.new_items(self.data.shape.bulk, now)?),
+            RequestShape::Migrate => {
                 let items = self.new_items(MIGRATED_AT_ONCE, self.feeds.threshold())?;
                 self.feeds.put_unmigrated(&items).await?;
-                Call::Migrate
+                FeedCall::Migrate
             }
         })
     }
 
-    async fn ask(&self, call: &Call<'a>) -> anyhow::Result<()> {
+    async fn ask(&self, call: &FeedCall<'a>) -> anyhow::Result<()> {
         match call {
-            Call::Page(ask) => drop(self.feeds.page(ask).await?),
-            Call::Scan(window) => drop(self.feeds.looked_at(*window).await?),
-            Call::Counts(window) => drop(self.feeds.counts(*window).await?),
-            Call::Read(key, id) => drop(self.feeds.read(key, id).await?),
-            Call::Put(item) => self.feeds.put(item).await?,
-            Call::PutAll(items) => self.feeds.put_all(items).await?,
-            Call::Migrate => {
+            FeedCall::Page(ask) => drop(self.feeds.page(ask).await?),
+            FeedCall::Scan(window) => drop(self.feeds.looked_at(*window).await?),
+            FeedCall::Counts(window) => drop(self.feeds.counts(*window).await?),
+            FeedCall::Read(key, id) => drop(self.feeds.read(key, id).await?),
+            FeedCall::Put(item) => self.feeds.put(item).await?,
+            FeedCall::PutAll(items) => self.feeds.put_all(items).await?,
+            FeedCall::Migrate => {
                 let migrated = self.feeds.migrate().await?;
                 ensure!(migrated == MIGRATED_AT_ONCE as usize, "{migrated} items were migrated");
             }
@@ -168,7 +172,7 @@ impl<'a> Asked for Calls<'a> {
     }
 
     fn note(&mut self, requests: &[StoreRequest]) {
-        if self.shape != Shape::Migrate {
+        if self.shape != RequestShape::Migrate {
             return;
         }
         self.n_noted += MIGRATED_AT_ONCE;

@@ -1,25 +1,24 @@
-//! The options.
+//! The options of the feeds.
 
 use std::{fmt::Write as _, time::Duration};
 
 use clap::Args;
 
-use super::{architecture::Architecture, containers::midnight, data::Shape};
-use crate::{measure::Effort, output::Output};
+use super::{architecture::Architecture, containers::midnight, data::FeedsShape};
+use crate::{measure::Effort, output::OutputOptions};
 
 /// Measures the partitioning guide's four architectures for news feeds: the queries of its table
 /// "Performance characteristics" and the writes, beside its estimates.
 ///
-/// Each container gets a local Cosmos DB endpoint in this process: its request units are modelled,
-/// its latencies are those of an emulator that scans. docs/feeds-architectures.md tells how to read
-/// the numbers.
+/// Each container gets a local Cosmos DB endpoint in this process: its request units are modelled, its
+/// latencies are those of an emulator that scans. docs/feeds-architectures.md explains the numbers.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct FeedsCli {
     /// Items of the longest time; a shorter one has its share.
     #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = clap::value_parser!(u32).range(100..=1_000_000))]
     pub(super) items: u32,
 
-    /// Months of data; with several, each is measured.
+    /// Months of data; each of several is measured.
     #[arg(long, value_name = "N,N,…", value_delimiter = ',', default_values_t = [12, 24], value_parser = clap::value_parser!(u32).range(1..=120))]
     pub(super) months: Vec<u32>,
 
@@ -27,11 +26,11 @@ pub(crate) struct FeedsCli {
     #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(6..=10_000))]
     pub(super) providers: u32,
 
-    /// The date at whose beginning, in UTC, all is asked.
+    /// The date of the requests, which are sent at its beginning, in UTC.
     #[arg(long, value_name = "DATE", default_value = "2026-11-16", value_parser = date)]
     pub(super) now: Date,
 
-    /// Items of a bulk request. 500 are the most that `POST /api/news/items/batch` takes.
+    /// Items of a bulk request. `POST /api/news/items/batch` takes 500 at most.
     #[arg(long, value_name = "N", default_value_t = 500, value_parser = clap::value_parser!(u32).range(1..=500))]
     pub(super) bulk: u32,
 
@@ -43,24 +42,24 @@ pub(crate) struct FeedsCli {
     #[arg(long, value_name = "NAME,NAME", value_delimiter = ',', default_values_t = Architecture::ALL)]
     pub(super) architectures: Vec<Architecture>,
 
-    /// The most requests of each shape.
+    /// The number of requests of each shape, at most.
     #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     pub(super) requests: u32,
 
-    /// After so many seconds no further request of a shape begins.
+    /// The seconds after which no further request of a shape begins.
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=20))]
     pub(super) seconds: u32,
 
-    /// One physical partition for each so many items of a container. In Azure a partition takes
-    /// 50 GB: this is that split, scaled down.
+    /// The items of a container for each physical partition. In Azure a partition takes 50 GB: this is
+    /// that split, scaled down.
     #[arg(long, value_name = "N", default_value_t = 1_250, value_parser = clap::value_parser!(u32).range(10..))]
     pub(super) items_per_partition: u32,
 
     #[command(flatten)]
-    pub(crate) output: Output,
+    pub(crate) output: OutputOptions,
 }
 
-/// A date, and when it begins in seconds since 1970.
+/// A date, and its beginning in seconds since 1970.
 #[derive(Clone, Debug)]
 pub(super) struct Date {
     text: String,
@@ -69,19 +68,19 @@ pub(super) struct Date {
 
 fn date(text: &str) -> Result<Date, String> {
     let seconds = midnight(text).map_err(|error| error.to_string())?;
-    // Enough room for the months before it.
+    // It leaves room for the months before it.
     let years = seconds >= midnight("1985-01-01").unwrap_or(0);
     if years { Ok(Date { text: text.to_owned(), seconds }) } else { Err("is too early".into()) }
 }
 
 impl FeedsCli {
-    /// The data sets to measure, the smallest first.
-    pub(super) fn shapes(&self) -> Vec<Shape> {
+    /// Returns the data sets to measure, the smallest first.
+    pub(super) fn shapes(&self) -> Vec<FeedsShape> {
         let mut months = self.months.clone();
         months.sort_unstable();
         months.dedup();
         let longest = months.last().copied().unwrap_or(1).max(1);
-        let shape = |months: u32| Shape {
+        let shape = |months: u32| FeedsShape {
             items: (self.items * months).div_ceil(longest) as usize,
             months,
             providers: self.providers,
@@ -99,7 +98,7 @@ impl FeedsCli {
         }
     }
 
-    /// The command that measures the same again.
+    /// Returns the command that repeats the measurement.
     pub(super) fn command(&self) -> String {
         fn list<T: ToString>(values: &[T]) -> String {
             values.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
@@ -131,11 +130,11 @@ mod tests {
     use clap::Parser;
 
     use super::*;
-    use crate::cli::{Cli, OtherFamily};
+    use crate::cli::{ModelCli, OtherFamily};
 
     fn parse(options: &str) -> Result<FeedsCli, clap::Error> {
         let options = ["model-bench", "feeds"].into_iter().chain(options.split_whitespace());
-        match Cli::try_parse_from(options)?.other {
+        match ModelCli::try_parse_from(options)?.other {
             Some(OtherFamily::Feeds(cli)) => Ok(cli),
             None => unreachable!("the subcommand was given"),
         }
@@ -177,6 +176,6 @@ mod tests {
             assert!(parse(options).is_err(), "{options}");
         }
         let both = ["model-bench", "--users", "5", "feeds"];
-        assert!(Cli::try_parse_from(both).is_err());
+        assert!(ModelCli::try_parse_from(both).is_err());
     }
 }

@@ -1,4 +1,4 @@
-//! The containers of an architecture, newest items first, and what is in each.
+//! The containers of an architecture, newest items first, and their items.
 
 use anyhow::Context;
 use serde_json::{Value, json};
@@ -6,31 +6,32 @@ use time::OffsetDateTime;
 use tributary_local::cosmos::ContainersFile;
 
 use super::{
-    MIGRATION_AGE, Window,
+    MIGRATION_AGE, TimeWindow,
     architecture::{Architecture, Layout},
     keys::moment,
 };
 
 /// TTL of the hot container as the last resort, in seconds. The guide: 45 days.
-const TTL_OF_HOT: i64 = 45 * super::DAY;
+const TTL_OF_HOT: i64 = 45 * super::DAY_SECONDS;
 
-/// A container that is to be made.
+/// A container to create.
 #[derive(Clone, Debug)]
 pub(super) struct Plan {
     pub(super) id: &'static str,
     definition: Value,
-    /// When its items were published.
-    pub(super) span: Window,
+    /// The range of its items' publication.
+    pub(super) span: TimeWindow,
 }
 
-/// The containers for data that is published from a moment on.
+/// Returns the containers for data that is published from a moment on.
 pub(super) fn plans(architecture: Architecture, oldest: i64, now: i64) -> Vec<Plan> {
     let threshold = now - MIGRATION_AGE;
-    let all = Window { from: i64::MIN, to: i64::MAX };
+    let all = TimeWindow { from: i64::MIN, to: i64::MAX };
     match architecture.layout() {
         Layout::One => vec![plan("feeds", all, &full_index(), None)],
         Layout::HotWarm => {
-            let (hot, warm) = (Window { from: threshold, ..all }, Window { to: threshold, ..all });
+            let hot = TimeWindow { from: threshold, ..all };
+            let warm = TimeWindow { to: threshold, ..all };
             vec![
                 plan("feeds_current", hot, &full_index(), Some(TTL_OF_HOT)),
                 plan("feeds_historical", warm, &selective_index(), None),
@@ -47,14 +48,14 @@ pub(super) fn plans(architecture: Architecture, oldest: i64, now: i64) -> Vec<Pl
 }
 
 impl Plan {
-    /// The definition of this container alone.
+    /// Returns the definition of this container alone.
     pub(super) fn file(&self) -> anyhow::Result<ContainersFile> {
         let file = json!({ "containers": [self.definition] });
         Ok(ContainersFile::parse(&file.to_string())?)
     }
 }
 
-fn plan(id: &'static str, span: Window, index: &Value, ttl: Option<i64>) -> Plan {
+fn plan(id: &'static str, span: TimeWindow, index: &Value, ttl: Option<i64>) -> Plan {
     let mut definition = json!({
         "id": id,
         "partitionKey": { "paths": ["/partitionKey"], "kind": "Hash", "version": 2 },
@@ -66,8 +67,8 @@ fn plan(id: &'static str, span: Window, index: &Value, ttl: Option<i64>) -> Plan
     Plan { id, definition, span }
 }
 
-/// The guide's policy ("Container Configuration" of its appendix): all but the content and the raw
-/// metadata, and both composite indexes.
+/// Returns the guide's policy ("Container Configuration" of its appendix): all but the content and the
+/// raw metadata, and both composite indexes.
 fn full_index() -> Value {
     json!({
         "automatic": true,
@@ -87,7 +88,7 @@ fn full_index() -> Value {
     })
 }
 
-/// Only what the queries look up.
+/// Returns a policy with only the properties that the queries filter by.
 fn selective_index() -> Value {
     json!({
         "automatic": true,
@@ -106,18 +107,18 @@ fn selective_index() -> Value {
     })
 }
 
-fn span_of(year: i32) -> Window {
+fn span_of(year: i32) -> TimeWindow {
     let start = |year: i32| {
         let date = time::Date::from_calendar_date(year, time::Month::January, 1);
         date.map(|date| date.midnight().assume_utc().unix_timestamp())
     };
-    Window {
+    TimeWindow {
         from: start(year).unwrap_or(i64::MIN),
         to: start(year.saturating_add(1)).unwrap_or(i64::MAX),
     }
 }
 
-/// A container's id lives as long as the process does; there are as many as there are years.
+/// Returns a container's id, which lives as long as the process; there are as many as there are years.
 fn name_of(year: i32) -> &'static str {
     format!("feeds_{year}").leak()
 }

@@ -1,5 +1,5 @@
 //! The data set: items of some providers, evenly over the months before a moment. The same seed always
-//! gives the same data; texts are made when they are asked for.
+//! gives the same data; texts are generated on demand.
 
 use anyhow::{Context, ensure};
 use serde::{Deserialize, Serialize};
@@ -8,24 +8,24 @@ use tributary_functions::values::Timestamp;
 use tributary_local::chaos::Random;
 use uuid::Uuid;
 
-use super::{DAY, Window, keys::Provider};
-use crate::text::Text;
+use super::{DAY_SECONDS, TimeWindow, keys::Provider};
+use crate::text::TextPool;
 
 /// The guide's providers of high volume. They publish half of all items.
 const HIGH_VOLUME: [&str; 5] = ["reuters", "ap", "bbc", "cnn", "bloomberg"];
 const SHARE_OF_HIGH_VOLUME: f64 = 0.5;
 
-/// A word that no other text has, for searches, and how many items of 92 days have it: fewer than a
-/// page, so that every architecture has to look at all items of the range.
+/// A word that no other text has, for searches, and the number of items of 92 days that have it: fewer
+/// than a page, so that every architecture has to look at all items of the range.
 pub(super) const RARE_WORD: &str = "solstice";
-const RARE: usize = 12;
+const RARE_ITEMS: usize = 12;
 
 /// 365.25 days are twelve months.
 const SECONDS_OF_A_MONTH: i64 = 2_629_800;
 
-/// How large a data set is to be.
+/// The size of a data set.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Shape {
+pub(super) struct FeedsShape {
     pub(super) items: usize,
     pub(super) months: u32,
     pub(super) providers: u32,
@@ -36,18 +36,18 @@ pub(super) struct Shape {
     pub(super) bulk: u32,
 }
 
-/// An item, but for its texts.
+/// An item without its texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ItemPlan {
-    /// Its number, of which all that is left to chance is made.
+    /// Its number, the seed of all its random values.
     pub(super) number: usize,
     /// The index of its provider.
     pub(super) provider: usize,
-    /// When it was published, in seconds since 1970.
+    /// The time of its publication, in seconds since 1970.
     pub(super) published: i64,
 }
 
-/// An item as it is stored, without what the store adds.
+/// An item in its stored form, without the store's own properties.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct FeedItem {
@@ -61,7 +61,7 @@ pub(super) struct FeedItem {
     source_url: String,
     tags: Vec<String>,
     metadata: Value,
-    /// Marks of the migration, in the hot container only.
+    /// Flags of the migration, in the hot container only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) migrated: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -74,15 +74,15 @@ pub(super) struct DataSet {
     providers: Vec<String>,
     /// Oldest first.
     pub(super) items: Vec<ItemPlan>,
-    pub(super) shape: Shape,
-    /// Every so many items have the rare word.
+    pub(super) shape: FeedsShape,
+    /// The distance between two items with the rare word.
     rare: usize,
-    text: Text,
+    text: TextPool,
 }
 
 impl DataSet {
-    /// Makes a data set.
-    pub(super) fn generate(shape: Shape) -> anyhow::Result<Self> {
+    /// Generates a data set.
+    pub(super) fn generate(shape: FeedsShape) -> anyhow::Result<Self> {
         ensure!(shape.providers as usize > HIGH_VOLUME.len(), "there are too few providers");
         let others = HIGH_VOLUME.len()..shape.providers as usize;
         let others = others.map(|n| format!("provider-{n:02}"));
@@ -103,9 +103,9 @@ impl DataSet {
                 published: shape.now - span + slot * step + within,
             });
         }
-        let in_range = usize::try_from(92 * DAY / step)?;
-        let text = Text::new(Random::stream(shape.seed, 1));
-        Ok(Self { providers, items, shape, rare: in_range.div_ceil(RARE).max(1), text })
+        let in_range = usize::try_from(92 * DAY_SECONDS / step)?;
+        let text = TextPool::new(Random::stream(shape.seed, 1));
+        Ok(Self { providers, items, shape, rare: in_range.div_ceil(RARE_ITEMS).max(1), text })
     }
 
     pub(super) fn provider(&self, index: usize) -> Provider<'_> {
@@ -113,19 +113,19 @@ impl DataSet {
         Provider { id, has_high_volume: index < HIGH_VOLUME.len() }
     }
 
-    /// The indexes of the providers of high volume, or of the others.
+    /// Returns the indexes of the providers of high volume, or of the others.
     pub(super) fn providers(&self, of_high_volume: bool) -> std::ops::Range<usize> {
         if of_high_volume { 0..HIGH_VOLUME.len() } else { HIGH_VOLUME.len()..self.providers.len() }
     }
 
-    /// The items of a window, newest first.
-    pub(super) fn of_window(&self, window: Window) -> impl Iterator<Item = &ItemPlan> {
+    /// Returns the items of a window, newest first.
+    pub(super) fn of_window(&self, window: TimeWindow) -> impl Iterator<Item = &ItemPlan> {
         let start = self.items.partition_point(|item| item.published < window.from);
         let end = self.items.partition_point(|item| item.published < window.to);
         self.items.get(start..end).unwrap_or_default().iter().rev()
     }
 
-    /// The plan of one more item, number `n` of those that are not in the data set.
+    /// Returns the plan of one more item, number `n` of those that are not in the data set.
     pub(super) fn another(&self, n: usize, published: i64) -> ItemPlan {
         let number = self.items.len() + n;
         let mut random = self.random_of(number);
@@ -133,19 +133,19 @@ impl DataSet {
         ItemPlan { number, provider, published }
     }
 
-    /// The id of an item, derived from its provider and source.
+    /// Returns the id of an item, derived from its provider and source.
     pub(super) fn id_of(&self, plan: &ItemPlan) -> String {
         let provider = self.provider(plan.provider).id;
         let name = format!("{provider}\n{}", source(provider, plan.number));
         Uuid::new_v5(&Uuid::NAMESPACE_URL, name.as_bytes()).to_string()
     }
 
-    /// Whether an item has the rare word.
+    /// Returns true if an item has the rare word.
     pub(super) fn has_rare_word(&self, plan: &ItemPlan) -> bool {
         plan.number < self.items.len() && plan.number.is_multiple_of(self.rare)
     }
 
-    /// An item with its texts: about 1.5 KB of content, 2.3 KB in all.
+    /// Returns an item with its texts: about 1.5 KB of content, 2.3 KB in all.
     pub(super) fn item(&self, plan: &ItemPlan, partition_key: String) -> anyhow::Result<FeedItem> {
         let provider = self.provider(plan.provider).id;
         let mut random = self.random_of(plan.number).fork();

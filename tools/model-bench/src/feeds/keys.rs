@@ -6,11 +6,11 @@ use tributary_partitioning::{
     period::{Granularity, Period},
 };
 
-use super::Window;
+use super::TimeWindow;
 
 /// A strategy of the guide's appendix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Keys {
+pub(super) enum KeyStrategy {
     /// Option 2: `reuters_2026-11` for providers of high volume, `provider-07_2026-Q4` for others.
     Hybrid,
     /// Option 1: `2026-11`.
@@ -19,7 +19,7 @@ pub(super) enum Keys {
     Id,
 }
 
-/// Who published an item.
+/// The provider of an item.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Provider<'a> {
     pub(super) id: &'a str,
@@ -36,8 +36,8 @@ impl Provider<'_> {
     }
 }
 
-impl Keys {
-    /// The key of an item.
+impl KeyStrategy {
+    /// Returns the key of an item.
     pub(super) fn of_item(self, id: &str, provider: Provider<'_>, published: i64) -> String {
         match self {
             Self::Hybrid => provider.key(provider.granularity().period(moment(published))),
@@ -46,12 +46,12 @@ impl Keys {
         }
     }
 
-    /// The keys of all items of a window, newest first; `None` where they cannot be told, so that a
-    /// query goes to the whole container.
+    /// Returns the keys of all items of a window, newest first; `None` if they are unknown, so that a
+    /// query reads the whole container.
     pub(super) fn of_window(
         self,
         provider: Option<Provider<'_>>,
-        window: Window,
+        window: TimeWindow,
     ) -> Option<Vec<String>> {
         let periods = |granularity: Granularity| {
             granularity.periods(moment(window.from)..moment(window.to)).rev()
@@ -67,19 +67,20 @@ impl Keys {
         }
     }
 
-    /// When the items of a partition were published, as its key tells; `None` where it does not.
-    pub(super) fn window_of(self, key: &str) -> Option<Window> {
+    /// Returns the range of publication of a partition's items by its key; `None` if the key does not
+    /// have it.
+    pub(super) fn window_of(self, key: &str) -> Option<TimeWindow> {
         let period: Period = match self {
             Self::Hybrid => parts::split(key)?.last()?.parse().ok()?,
             Self::Monthly => key.parse().ok()?,
             Self::Id => return None,
         };
         let seconds = OffsetDateTime::unix_timestamp;
-        Some(Window { from: seconds(period.start()), to: seconds(period.end()) })
+        Some(TimeWindow { from: seconds(period.start()), to: seconds(period.end()) })
     }
 }
 
-/// A moment of the years that the data can be of.
+/// Returns a moment of the years that the data can have.
 pub(super) fn moment(seconds: i64) -> OffsetDateTime {
     OffsetDateTime::from_unix_timestamp(seconds).unwrap_or(OffsetDateTime::UNIX_EPOCH)
 }

@@ -1,5 +1,5 @@
-//! The partitioning guide's four architectures for news feeds: its query shapes and the writes, what
-//! each takes in each architecture, and what the guide estimates.
+//! The partitioning guide's four architectures for news feeds: its query shapes and the writes, their
+//! cost in each architecture, and the guide's estimates.
 
 mod architecture;
 mod data;
@@ -22,26 +22,26 @@ mod tests;
 pub(crate) use self::{cli::FeedsCli, run::run};
 
 /// Seconds of a day.
-const DAY: i64 = 24 * 60 * 60;
-/// When an item is migrated, in seconds. The guide: 30 days.
-const MIGRATION_AGE: i64 = 30 * DAY;
-/// How long a marked item stays in the hot container, in seconds. The guide: a day.
-const EXPIRY_OF_MIGRATED: i64 = DAY;
+const DAY_SECONDS: i64 = 24 * 60 * 60;
+/// The age at which an item is migrated, in seconds. The guide: 30 days.
+const MIGRATION_AGE: i64 = 30 * DAY_SECONDS;
+/// The time that a migrated item stays in the hot container, in seconds. The guide: a day.
+const EXPIRY_OF_MIGRATED: i64 = DAY_SECONDS;
 
 /// A range of publication, in seconds since 1970: from inclusive, to exclusive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Window {
+struct TimeWindow {
     from: i64,
     to: i64,
 }
 
-impl Window {
-    /// The days before a moment.
+impl TimeWindow {
+    /// Returns the days before a moment.
     fn days_before(now: i64, days: i64) -> Self {
-        Self { from: now - days * DAY, to: now }
+        Self { from: now - days * DAY_SECONDS, to: now }
     }
 
-    /// What two ranges have in common; `None` where that is nothing.
+    /// Returns the intersection of two ranges; `None` if it is empty.
     fn and(self, other: Self) -> Option<Self> {
         let both = Self { from: self.from.max(other.from), to: self.to.min(other.to) };
         (both.from < both.to).then_some(both)

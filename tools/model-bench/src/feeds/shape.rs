@@ -1,4 +1,4 @@
-//! What is asked, and what the guide says of it.
+//! The shapes of requests, and the guide's figures of them.
 
 use serde::Serialize;
 
@@ -7,7 +7,7 @@ use super::architecture::Architecture;
 /// A query shape or a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum Shape {
+pub(super) enum RequestShape {
     Recent,
     ProviderHigh,
     ProviderOther,
@@ -33,8 +33,8 @@ pub(super) struct Published {
     pub(super) to: f64,
 }
 
-impl Shape {
-    /// All of them: queries first, while nothing is new.
+impl RequestShape {
+    /// All shapes: queries first, before the writes add items.
     pub(super) const ALL: [Self; 12] = [
         Self::Recent,
         Self::ProviderHigh,
@@ -50,7 +50,7 @@ impl Shape {
         Self::Migrate,
     ];
 
-    /// What it is.
+    /// Returns its description.
     pub(super) fn title(self) -> &'static str {
         match self {
             Self::Recent => "recent, 7 days",
@@ -68,12 +68,12 @@ impl Shape {
         }
     }
 
-    /// Whether an architecture has it.
+    /// Returns true if an architecture has it.
     pub(super) fn is_of(self, architecture: Architecture) -> bool {
         self != Self::Migrate || architecture.migrates()
     }
 
-    /// What the guide estimates.
+    /// Returns the guide's estimate.
     pub(super) fn published(self) -> Option<Published> {
         let (pattern, partitions, request_units, from, to) = match self {
             Self::Recent => ("Recent feeds (7 days)", "1-2", "10-50", 10.0, 50.0),

@@ -1,5 +1,5 @@
-//! The architectures on the local endpoint: that they answer alike, that a migration loses nothing and
-//! doubles nothing, and that what is measured is told.
+//! The architectures on the local endpoint: equal answers, a migration without losses and duplicates,
+//! and complete reports.
 
 use std::sync::Arc;
 
@@ -8,25 +8,26 @@ use proptest::prelude::*;
 use tributary_tools::html::page::check_page;
 
 use super::{
-    DAY, FeedsCli, MIGRATION_AGE, Window,
+    DAY_SECONDS, FeedsCli, MIGRATION_AGE, TimeWindow,
     architecture::Architecture,
-    calls::{MONTH, PAGE, QUARTER, WEEK, YEAR},
+    calls::{MONTH_DAYS, PAGE_ITEMS, QUARTER_DAYS, WEEK_DAYS, YEAR_DAYS},
     containers::midnight,
-    data::{DataSet, RARE_WORD, Shape as Data},
-    keys::{Keys, Provider},
-    report::{Report, Size},
+    data::{DataSet, FeedsShape as Data, RARE_WORD},
+    keys::{KeyStrategy, Provider},
+    report::{FeedsMeasurements, FeedsReport},
     router::{Ask, Feeds},
     run::{load, run},
-    shape::Shape,
+    shape::RequestShape,
     writes::MIGRATED_AT_ONCE,
 };
 use crate::{
-    cli::{Cli, OtherFamily},
-    progress::Progress,
+    cli::{ModelCli, OtherFamily},
+    progress::ProgressLine,
     report::Forms,
 };
 
-/// The beginning of a quarter: windows go over the ends of months, quarters and, with 12 months, a year.
+/// Returns a data set that ends at the beginning of a quarter: windows include the ends of months,
+/// quarters and, with 12 months, a year.
 fn data(items: usize) -> Arc<DataSet> {
     let now = midnight("2026-10-05").unwrap();
     Arc::new(
@@ -37,11 +38,11 @@ fn data(items: usize) -> Arc<DataSet> {
 
 async fn loaded(architecture: Architecture, data: &Arc<DataSet>) -> Arc<Feeds> {
     let feeds = Arc::new(Feeds::make(architecture, data, 150).await.unwrap());
-    load(&feeds, data, Progress::new("Loading".into(), 0)).await.unwrap();
+    load(&feeds, data, ProgressLine::new("Loading".into(), 0)).await.unwrap();
     feeds
 }
 
-/// What the data set has for a query.
+/// Returns the data set's answer to a query.
 fn expected(data: &DataSet, ask: &Ask<'_>) -> Vec<String> {
     let items = data.of_window(ask.window).filter(|plan| {
         ask.provider.is_none_or(|provider| provider.id == data.provider(plan.provider).id)
@@ -54,17 +55,19 @@ fn expected(data: &DataSet, ask: &Ask<'_>) -> Vec<String> {
 async fn all_architectures_answer_with_what_was_stored_newest_first() {
     let data = data(600);
     let now = data.shape.now;
-    let window = |days| Window::days_before(now, days);
+    let window = |days| TimeWindow::days_before(now, days);
     let some = |window, provider, word, limit| Ask { window, provider, word, limit, page_size: 20 };
-    let over_the_age =
-        Window { from: now - MIGRATION_AGE - 3 * DAY, to: now - MIGRATION_AGE + 3 * DAY };
+    let over_the_age = TimeWindow {
+        from: now - MIGRATION_AGE - 3 * DAY_SECONDS,
+        to: now - MIGRATION_AGE + 3 * DAY_SECONDS,
+    };
     let asks = [
-        some(window(WEEK), None, None, PAGE),
-        some(window(MONTH), Some(data.provider(0)), None, PAGE),
-        some(window(MONTH), Some(data.provider(7)), None, PAGE),
-        some(window(QUARTER), None, Some(RARE_WORD), PAGE),
-        some(window(YEAR), None, None, 100),
-        some(window(YEAR), Some(data.provider(6)), None, 1_000),
+        some(window(WEEK_DAYS), None, None, PAGE_ITEMS),
+        some(window(MONTH_DAYS), Some(data.provider(0)), None, PAGE_ITEMS),
+        some(window(MONTH_DAYS), Some(data.provider(7)), None, PAGE_ITEMS),
+        some(window(QUARTER_DAYS), None, Some(RARE_WORD), PAGE_ITEMS),
+        some(window(YEAR_DAYS), None, None, 100),
+        some(window(YEAR_DAYS), Some(data.provider(6)), None, 1_000),
         some(over_the_age, None, None, 1_000),
     ];
     for architecture in Architecture::ALL {
@@ -75,12 +78,12 @@ async fn all_architectures_answer_with_what_was_stored_newest_first() {
             assert_eq!(found, expected(&data, ask), "{architecture}: {ask:?}");
             assert!(!found.is_empty());
         }
-        let counts = feeds.counts(window(YEAR)).await.unwrap();
-        let all = data.of_window(window(YEAR)).count();
+        let counts = feeds.counts(window(YEAR_DAYS)).await.unwrap();
+        let all = data.of_window(window(YEAR_DAYS)).count();
         assert_eq!((counts.len(), counts.values().sum::<u64>()), (8, all as u64));
         assert_eq!(
-            feeds.looked_at(window(QUARTER)).await.unwrap(),
-            data.of_window(window(QUARTER)).count()
+            feeds.looked_at(window(QUARTER_DAYS)).await.unwrap(),
+            data.of_window(window(QUARTER_DAYS)).count()
         );
         for plan in data.items.iter().step_by(30) {
             let item = feeds.item(&data, plan).unwrap();
@@ -94,13 +97,13 @@ async fn all_architectures_answer_with_what_was_stored_newest_first() {
 async fn writes_are_found_wherever_they_went_and_a_repost_is_no_second_item() {
     let data = data(60);
     let now = data.shape.now;
-    let all = Window { from: now - 13 * YEAR * DAY / 12, to: now };
+    let all = TimeWindow { from: now - 13 * YEAR_DAYS * DAY_SECONDS / 12, to: now };
     for architecture in Architecture::ALL {
         let feeds = loaded(architecture, &data).await;
         // Two of each container, and many of one partition.
         let ages = [1, 2, 40, 41, 300, 301].into_iter().chain(3..=40);
         let plans: Vec<_> =
-            ages.enumerate().map(|(n, age)| data.another(n, now - age * DAY / 4)).collect();
+            ages.enumerate().map(|(n, age)| data.another(n, now - age * DAY_SECONDS / 4)).collect();
         let items: Vec<_> = plans.iter().map(|plan| feeds.item(&data, plan).unwrap()).collect();
         feeds.put(&items[0]).await.unwrap();
         feeds.put_all(&items).await.unwrap();
@@ -116,13 +119,13 @@ async fn a_migrated_item_is_returned_once_before_and_after() {
     for architecture in [Architecture::HotWarm, Architecture::HotWarmMonthly] {
         let feeds = loaded(architecture, &data).await;
         let (hot, warm) = feeds.hot_and_warm().unwrap();
-        // As many as a run finds, and one more.
+        // As many as a run migrates, and one more.
         let new: Vec<_> = (0..=MIGRATED_AT_ONCE as usize)
             .map(|n| data.another(n, feeds.threshold() - 1 - i64::try_from(n).unwrap()))
             .map(|plan| feeds.item(&data, &plan).unwrap())
             .collect();
         feeds.put_unmigrated(&new).await.unwrap();
-        let whole = Window { from: data.shape.now - 400 * DAY, to: data.shape.now };
+        let whole = TimeWindow { from: data.shape.now - 400 * DAY_SECONDS, to: data.shape.now };
         let count = async || feeds.counts(whole).await.unwrap().values().sum::<u64>();
         let before = count().await;
 
@@ -131,7 +134,8 @@ async fn a_migrated_item_is_returned_once_before_and_after() {
         assert_eq!(feeds.migrate().await.unwrap(), 0);
         assert_eq!(count().await, before + 101);
         for item in &new {
-            let (key, id) = (&item.partition_key, &item.id);
+            let key = &item.partition_key;
+            let id = &item.id;
             assert!(hot.read::<serde_json::Value>(key, id).await.unwrap().is_none());
             let copy = warm.read::<serde_json::Value>(key, id).await.unwrap().unwrap().item;
             assert!(copy.get("migrated").is_none() && copy.get("ttl").is_none(), "{copy}");
@@ -140,18 +144,18 @@ async fn a_migrated_item_is_returned_once_before_and_after() {
 }
 
 proptest! {
-    /// A query visits the partition of each item that it asks for.
+    /// A query visits the partition of each of its items.
     #[test]
     fn the_partitions_of_a_window_have_all_its_items(
-        from in 0_i64..2_000_000_000, length in 1_i64..200 * DAY, within in 0.0..1.0_f64,
+        from in 0_i64..2_000_000_000, length in 1_i64..200 * DAY_SECONDS, within in 0.0..1.0_f64,
         id in ".{1,12}", has_high_volume in any::<bool>(),
     ) {
-        let window = Window { from, to: from + length };
+        let window = TimeWindow { from, to: from + length };
         #[expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "days")]
         let published = from + (length as f64 * within) as i64;
         let provider = Provider { id: &id, has_high_volume };
         for (keys, asked) in [
-            (Keys::Hybrid, Some(provider)), (Keys::Monthly, None), (Keys::Monthly, Some(provider)),
+            (KeyStrategy::Hybrid, Some(provider)), (KeyStrategy::Monthly, None), (KeyStrategy::Monthly, Some(provider)),
         ] {
             let key = keys.of_item("item", provider, published);
             let visited = keys.of_window(asked, window).unwrap();
@@ -159,14 +163,14 @@ proptest! {
             let of_key = keys.window_of(&key).unwrap();
             prop_assert!(of_key.contains(published));
         }
-        prop_assert_eq!(Keys::Hybrid.of_window(None, window), None);
-        prop_assert_eq!(Keys::Id.of_window(Some(provider), window), None);
+        prop_assert_eq!(KeyStrategy::Hybrid.of_window(None, window), None);
+        prop_assert_eq!(KeyStrategy::Id.of_window(Some(provider), window), None);
     }
 }
 
-async fn measured(options: &str) -> (FeedsCli, Report) {
+async fn measured(options: &str) -> (FeedsCli, FeedsReport) {
     let options = ["model-bench", "feeds"].into_iter().chain(options.split_whitespace());
-    let Some(OtherFamily::Feeds(cli)) = Cli::parse_from(options).other else { unreachable!() };
+    let Some(OtherFamily::Feeds(cli)) = ModelCli::parse_from(options).other else { unreachable!() };
     let report = run(&cli).await.unwrap();
     (cli, report)
 }
@@ -177,29 +181,32 @@ async fn what_names_its_partition_stays_flat_and_what_does_not_grows() {
         "--items 400 --providers 8 --months 12,24 --items-per-partition 50 --bulk 40 --requests 1";
     let (_, report) = measured(options).await;
     let [small, large] = report.sizes.as_slice() else { panic!("{report:?}") };
-    let units = |size: &Size, shape, of| size.row(shape, of).unwrap().request_units;
-    let seen = |size: &Size, shape, of| size.row(shape, of).unwrap().seen.unwrap();
+    let units = |size: &FeedsMeasurements, shape, of| size.row(shape, of).unwrap().request_units;
+    let seen = |size: &FeedsMeasurements, shape, of| size.row(shape, of).unwrap().seen.unwrap();
     #[expect(clippy::cast_possible_truncation, reason = "a handful")]
     let physical = |shape, of| {
         [small, large].map(|size| seen(size, shape, of).physical_partitions.round() as i64)
     };
 
     for of in [Architecture::OneMonthly, Architecture::HotWarmMonthly, Architecture::HotWarm] {
-        assert_eq!(physical(Shape::Recent, of), [1, 1], "{of}");
+        assert_eq!(physical(RequestShape::Recent, of), [1, 1], "{of}");
     }
     for of in [Architecture::One, Architecture::Unseparated] {
-        assert_eq!(physical(Shape::Recent, of), [4, 8], "{of}");
-        assert!(units(large, Shape::Recent, of) > 1.5 * units(small, Shape::Recent, of), "{of}");
+        assert_eq!(physical(RequestShape::Recent, of), [4, 8], "{of}");
+        assert!(
+            units(large, RequestShape::Recent, of) > 1.5 * units(small, RequestShape::Recent, of),
+            "{of}"
+        );
     }
     for of in [Architecture::One, Architecture::HotWarm, Architecture::Yearly] {
-        for shape in [Shape::ProviderHigh, Shape::ProviderOther] {
+        for shape in [RequestShape::ProviderHigh, RequestShape::ProviderOther] {
             assert!(seen(small, shape, of).logical_partitions <= 2.0, "{of}");
             assert!(seen(large, shape, of).logical_partitions <= 2.0, "{of}");
         }
     }
-    // The item is found by its key, wherever it is.
+    // The item is found by its key, in any container.
     for of in Architecture::ALL {
-        assert!(units(large, Shape::Item, of) < 2.2, "{of}");
+        assert!(units(large, RequestShape::Item, of) < 2.2, "{of}");
     }
 
     // A migration costs more than the post, and the sum of its steps.
@@ -208,14 +215,14 @@ async fn what_names_its_partition_stays_flat_and_what_does_not_grows() {
             steps.keys().copied().collect::<Vec<_>>(),
             ["copy", "expire", "find", "mark", "verify"]
         );
-        let whole = units(large, Shape::Migrate, *of);
+        let whole = units(large, RequestShape::Migrate, *of);
         assert!((steps.values().sum::<f64>() - whole).abs() < 0.1, "{steps:?}, {whole}");
-        assert!(whole > units(large, Shape::Post, *of));
+        assert!(whole > units(large, RequestShape::Post, *of));
     }
     assert_eq!(large.migrations.len(), 2);
 
     // A bulk request: a transaction for each partition, and one for each item without any in common.
-    let requests = |of| large.row(Shape::Bulk, of).unwrap().store_requests;
+    let requests = |of| large.row(RequestShape::Bulk, of).unwrap().store_requests;
     assert!((requests(Architecture::OneMonthly) - 1.0 / 40.0).abs() < 1e-9);
     assert!((requests(Architecture::Unseparated) - 1.0).abs() < 1e-9);
     assert!(requests(Architecture::One) < 0.7);

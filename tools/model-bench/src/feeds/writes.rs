@@ -9,17 +9,17 @@ use tributary_functions::cosmos::{ETag, Query, Stored, Transaction};
 use super::{
     EXPIRY_OF_MIGRATED,
     data::FeedItem,
-    keys::{Keys, Provider},
+    keys::{KeyStrategy, Provider},
     router::{Feeds, scope, text},
 };
 
-/// The most operations of a transactional batch (service limit).
-const OPERATIONS: usize = 100;
-/// How many items a run of the migration finds. The guide: pages of 100.
+/// The operations of a transactional batch at most (service limit).
+const MAX_BATCH_OPERATIONS: usize = 100;
+/// The number of items that a run of the migration finds. The guide: pages of 100.
 pub(super) const MIGRATED_AT_ONCE: u32 = 100;
 
 impl Feeds {
-    /// Writes an item, new or again.
+    /// Writes a new item or a repeated one.
     pub(super) async fn put(&self, item: &FeedItem) -> anyhow::Result<()> {
         let place = self.place(item.published_date.unix_seconds())?;
         Ok(place.upsert(&item.partition_key, &item.id, item).await?)
@@ -33,7 +33,7 @@ impl Feeds {
             groups.entry((place.id(), &item.partition_key)).or_default().push(item);
         }
         for ((_, key), group) in groups {
-            for part in group.chunks(OPERATIONS) {
+            for part in group.chunks(MAX_BATCH_OPERATIONS) {
                 let first = part.first().context("a part has an item")?;
                 let place = self.place(first.published_date.unix_seconds())?;
                 if let [single] = part {
@@ -50,7 +50,8 @@ impl Feeds {
         Ok(())
     }
 
-    /// Puts items that are past the age limit into the hot container, as they are before a migration.
+    /// Writes items that are past the age limit into the hot container, in their form before a
+    /// migration.
     pub(super) async fn put_unmigrated(&self, items: &[FeedItem]) -> anyhow::Result<()> {
         let (hot, _) = self.hot_and_warm()?;
         for item in items {
@@ -59,9 +60,9 @@ impl Feeds {
         Ok(())
     }
 
-    /// One run of the migration: finds items past the age limit, copies each, verifies the copy, marks
-    /// the hot one if it is still the version copied, and does what its TTL does a day later, which
-    /// costs what a delete costs. Returns how many.
+    /// Runs the migration once: finds items past the age limit, copies each, verifies the copy, and
+    /// flags the hot one if it is still the copied version. Then it deletes that one, as its TTL does a
+    /// day later at the same price. Returns the number of items.
     pub(super) async fn migrate(&self) -> anyhow::Result<usize> {
         let (hot, warm) = self.hot_and_warm()?;
         let month = self.partition_at_threshold();
@@ -71,10 +72,11 @@ impl Feeds {
             let etag = value.get("_etag").and_then(Value::as_str).context("no ETag")?;
             let etag = ETag::from(etag.to_owned());
             let mut item: FeedItem = serde_json::from_value(value.clone())?;
-            let (key, id) = (item.partition_key.clone(), item.id.clone());
+            let key = item.partition_key.clone();
+            let id = item.id.clone();
             warm.create(&key, &id, &item).await?;
             let copy: Option<Stored<FeedItem>> = warm.read(&key, &id).await?;
-            copy.context("the copy is not there")?;
+            copy.context("the copy does not exist")?;
             (item.migrated, item.ttl) = (Some(true), Some(EXPIRY_OF_MIGRATED));
             let marked = hot.replace(&key, &id, &item, &etag).await?;
             hot.delete(&key, &id, &marked).await?;
@@ -91,11 +93,11 @@ impl Feeds {
         Ok(query.with_parameter("@threshold", text(self.threshold())?)?)
     }
 
-    /// The month that items pass the age limit in; a hybrid key needs the provider, too, and the hot
-    /// container is asked as a whole.
+    /// Returns the month in which items pass the age limit; a hybrid key needs the provider, too, and
+    /// the query then reads all of the hot container.
     fn partition_at_threshold(&self) -> Option<String> {
         let nobody = Provider { id: "", has_high_volume: false };
-        let month = || Keys::Monthly.of_item("", nobody, self.threshold() - 1);
-        (self.keys == Keys::Monthly).then(month)
+        let month = || KeyStrategy::Monthly.of_item("", nobody, self.threshold() - 1);
+        (self.keys == KeyStrategy::Monthly).then(month)
     }
 }

@@ -1,11 +1,11 @@
 //! The columns of all tables.
 
-use crate::measure::{Measured, Seen};
+use crate::measure::{RequestMeans, StoreMeans};
 
-/// One of the things that were measured; `None` where it cannot be known.
-pub(crate) type Quantity = fn(&Measured) -> Option<f64>;
+/// A measured quantity; `None` if it is unknown.
+pub(crate) type Quantity = fn(&RequestMeans) -> Option<f64>;
 
-/// What was measured of each request, with its head.
+/// The measured quantities of each request, with their heads.
 pub(crate) const MEASURED: [(&str, Quantity); 7] = [
     ("STORE REQUESTS", |row| Some(row.store_requests)),
     ("LOGICAL PARTITIONS", logical_partitions),
@@ -16,19 +16,19 @@ pub(crate) const MEASURED: [(&str, Quantity); 7] = [
     ("RECEIVED", |row| of_store(row, |seen| seen.bytes_received.round())),
 ];
 
-pub(crate) fn logical_partitions(row: &Measured) -> Option<f64> {
+pub(crate) fn logical_partitions(row: &RequestMeans) -> Option<f64> {
     of_store(row, |seen| seen.logical_partitions)
 }
 
-pub(crate) fn physical_partitions(row: &Measured) -> Option<f64> {
+pub(crate) fn physical_partitions(row: &RequestMeans) -> Option<f64> {
     of_store(row, |seen| seen.physical_partitions)
 }
 
-fn of_store(row: &Measured, of: fn(&Seen) -> f64) -> Option<f64> {
+fn of_store(row: &RequestMeans, of: fn(&StoreMeans) -> f64) -> Option<f64> {
     row.seen.as_ref().map(of)
 }
 
-/// A count, or the mean of counts; `-` where it cannot be known.
+/// Formats a count, or the mean of counts; `-` if it is unknown.
 pub(crate) fn number(value: Option<f64>) -> String {
     match value {
         None => "-".to_owned(),

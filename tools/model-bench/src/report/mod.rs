@@ -1,4 +1,4 @@
-//! What both families of models report alike: the machine, and the columns.
+//! The common part of the reports of both families of models: the machine, and the columns.
 
 pub(crate) mod columns;
 
@@ -7,9 +7,9 @@ use std::{fs, io::Write, num::NonZero, path::Path, thread};
 use anyhow::Context;
 use serde::Serialize;
 
-use crate::output::Output;
+use crate::output::OutputOptions;
 
-/// Where it was measured.
+/// The machine of a measurement.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Machine {
     processors: usize,
@@ -19,7 +19,7 @@ pub(crate) struct Machine {
 }
 
 impl Machine {
-    /// This one.
+    /// Returns this machine.
     pub(crate) fn this() -> Self {
         let cpu_info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         let model = cpu_info.lines().find_map(|line| line.strip_prefix("model name"));
@@ -41,19 +41,19 @@ impl Machine {
 
 /// A report of a family of models in all its forms.
 pub(crate) trait Forms {
-    /// The tables for a terminal.
+    /// Returns the tables for a terminal.
     fn text(&self) -> String;
-    /// The tables as they are in the docs, with the command and the machine.
+    /// Returns the tables in the form of the docs, with the command and the machine.
     fn markdown(&self) -> String;
-    /// All numbers.
+    /// Returns all numbers.
     fn json(&self) -> serde_json::Value;
-    /// One HTML file with charts.
+    /// Returns one HTML file with charts.
     fn html(&self) -> String;
 
-    /// Writes the report to where the options say.
-    fn write(&self, output: &Output) -> anyhow::Result<()> {
+    /// Writes the report to the outputs of the options.
+    fn write(&self, output: &OutputOptions) -> anyhow::Result<()> {
         let text = if output.markdown { self.markdown() } else { self.text() };
-        // Leaves the colours out where they are not wanted.
+        // The stream removes the colours if the output has none.
         let mut out = anstream::stdout().lock();
         out.write_all(text.as_bytes()).context("the tables cannot be written")?;
         if let Some(path) = &output.json {

@@ -1,4 +1,4 @@
-//! After quiet: every query answers as the model does.
+//! The comparison of every query with the model, after quiet.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -11,26 +11,26 @@ use super::{
 };
 use crate::{Api, comparison::Comparison};
 
-/// How many posts the feed shows, and how much of a content a short post.
-const FEED: usize = 100;
-const SUMMARY: usize = 200;
+/// The number of posts in the feed, and the length of a content in a short post.
+const FEED_POSTS: usize = 100;
+const SUMMARY_CHARS: usize = 200;
 
-/// Asks Q1 to Q6 about everything and gives what differs from the model, a sentence each.
+/// Sends Q1 to Q6 for all items and returns the differences from the model, a sentence each.
 pub(super) async fn check(api: &dyn Api, model: &Blog) -> Vec<String> {
-    let mut check = Check { model, it: Comparison::new(api) };
+    let mut check = BlogCheck { model, it: Comparison::new(api) };
     check.users().await;
     let posts = check.posts().await;
     check.copies(&posts).await;
     check.it.end()
 }
 
-struct Check<'a> {
+struct BlogCheck<'a> {
     model: &'a Blog,
     it: Comparison<'a>,
 }
 
-impl Check<'_> {
-    /// Q1: everybody has the name that was acknowledged last, and nobody another's.
+impl BlogCheck<'_> {
+    /// Q1: every user has its last acknowledged name, and no two users have one name.
     async fn users(&mut self) {
         let mut keys: HashMap<String, usize> = HashMap::new();
         for (number, user) in self.model.users.iter().enumerate() {
@@ -49,7 +49,7 @@ impl Check<'_> {
         }
     }
 
-    /// Q2, Q4, Q5: the posts with their comments and likes; gives the posts as they are shown.
+    /// Q2, Q4, Q5: the posts with their comments and likes. Returns the posts of the answers.
     async fn posts(&mut self) -> Vec<Value> {
         let mut all = Vec::new();
         for (number, post) in self.model.posts.iter().enumerate() {
@@ -59,11 +59,11 @@ impl Check<'_> {
                 (None, None) => continue,
                 (Some(text), Some(shown)) => (text, shown),
                 (Some(_), None) => {
-                    self.it.differs(format!("{what} was acknowledged and is lost"));
+                    self.it.differs(format!("{what} was acknowledged and is missing"));
                     continue;
                 }
                 (None, Some(_)) => {
-                    self.it.differs(format!("{what} was deleted and is there"));
+                    self.it.differs(format!("{what} was deleted and exists"));
                     continue;
                 }
             };
@@ -107,7 +107,7 @@ impl Check<'_> {
         self.reactions(&what, "userId", &list, &likes.collect());
     }
 
-    /// All reactions that must be there are, and no others than those that may.
+    /// Checks that all certain reactions exist, and only possible ones.
     fn reactions(
         &mut self,
         what: &str,
@@ -119,11 +119,11 @@ impl Check<'_> {
         for item in list {
             let id = item[key].as_str().unwrap_or_default();
             if !seen.insert(id) {
-                self.it.differs(format!("{id} is twice among the {what}"));
+                self.it.differs(format!("{id} is listed twice among the {what}"));
             }
             match expected.get(id) {
                 None | Some((Presence::Absent, _)) => {
-                    self.it.differs(format!("{id} is among the {what}, and should not"));
+                    self.it.differs(format!("{id} is among the {what}, but must not"));
                 }
                 Some((_, (user, content))) => {
                     self.it.same(
@@ -144,7 +144,7 @@ impl Check<'_> {
         }
         for (id, (presence, _)) in expected {
             if *presence == Presence::Present && !seen.contains(id.as_str()) {
-                self.it.differs(format!("{id} was acknowledged, and is not among the {what}"));
+                self.it.differs(format!("{id} was acknowledged, but is not among the {what}"));
             }
         }
     }
@@ -166,14 +166,15 @@ impl Check<'_> {
         }
         let feed = self.it.get("/api/feed?limit=100").await.unwrap_or_default();
         let feed = feed["items"].as_array().cloned().unwrap_or_default();
-        let mut expected: Vec<Value> = newest.iter().take(FEED).map(|post| short(post)).collect();
+        let mut expected: Vec<Value> =
+            newest.iter().take(FEED_POSTS).map(|post| short(post)).collect();
         if expected.len() - feed.len().min(expected.len()) <= self.model.poisoned {
             expected.truncate(feed.len());
         }
         self.same_list("the feed", &feed, &expected);
     }
 
-    /// A copied name is that of its user.
+    /// Checks that a copied name is that of its user.
     fn name(&mut self, what: &str, item: &Value) {
         let id = text(item, "userId");
         let number = id.strip_prefix('u').and_then(|number| number.parse::<usize>().ok());
@@ -207,12 +208,12 @@ impl Check<'_> {
     }
 }
 
-/// The short form of a post.
+/// Returns the short form of a post.
 fn short(post: &Value) -> Value {
     let mut short = post.clone();
     let content = text(post, "content");
     // All contents of the simulator are ASCII.
-    if let Some((kept, cut)) = content.split_at_checked(SUMMARY)
+    if let Some((kept, cut)) = content.split_at_checked(SUMMARY_CHARS)
         && !cut.is_empty()
     {
         short["content"] = format!("{kept}…").into();

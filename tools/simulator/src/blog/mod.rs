@@ -1,9 +1,8 @@
 //! The blog: users, posts, comments and likes.
 //!
-//! Each client has users and posts of its own, so it knows exactly what they are; but all of them
-//! comment on and like the posts of all, so counts, edits and deletes of one post meet each other.
-//! Where a reaction meets the deletion of its post either may have been first, and the model allows
-//! both.
+//! Each client has users and posts of its own, so it knows their exact state. But all clients comment
+//! on and like the posts of all, so counts, edits and deletes of one post meet each other. If a
+//! reaction meets the deletion of its post, either may have been first, and the model allows both.
 
 mod check;
 mod operation;
@@ -24,57 +23,57 @@ use serde_json::Value;
 use tributary_local::chaos::Random;
 use tributary_tools::Call;
 
-pub use operation::{Operation, Size};
-pub use reservation::Reservation;
+pub use operation::{BlogOperation, BlogSize};
+pub use reservation::NameReservation;
 
 use crate::{Api, Reply, Workload, oldest};
 use operation::user_id;
-use posts::{Post, Text, Turns};
-use reactions::{Comment, Reaction};
-use users::User;
+use posts::{PostState, PostText, Turns};
+use reactions::{Comment, ReactionState};
+use users::UserState;
 
 /// The reference model of the blog.
 #[derive(Debug)]
 pub struct Blog {
-    size: Size,
-    /// How far a read may be behind.
+    size: BlogSize,
+    /// The longest lag of a read.
     behind: Duration,
-    /// How many items that no list shows may take a place in the feed.
+    /// The number of items that no list shows but that may take a slot in the feed.
     poisoned: usize,
-    /// Counts beginnings and ends of operations.
+    /// A counter of beginnings and ends of operations.
     clock: u64,
-    users: Vec<User>,
-    posts: Vec<Post>,
+    users: Vec<UserState>,
+    posts: Vec<PostState>,
     comments: Vec<Comment>,
     comments_of: Vec<Vec<usize>>,
-    likes: HashMap<(usize, usize), Reaction>,
-    /// Who ever wanted a name: a name that nobody else wanted is free.
+    likes: HashMap<(usize, usize), ReactionState>,
+    /// The users that ever wanted a name: a name that no other user wanted is free.
     wanted: HashMap<String, HashSet<usize>>,
 }
 
-/// What an operation found when it began.
+/// The state at the beginning of an operation.
 #[derive(Debug)]
-pub struct Begun {
+pub struct BlogStart {
     clock: u64,
     /// The oldest state that a read may see.
     oldest: Instant,
     turns: Turns,
     deletes: Turns,
     post_id: String,
-    /// The other user that had the wanted name, and was not about to change it.
+    /// The other user that had the wanted name, unless that user was changing it.
     holder: Option<usize>,
 }
 
 impl Blog {
-    /// An empty blog, whose reads may be so far behind.
-    pub fn new(size: Size, behind: Duration) -> Self {
+    /// Creates an empty blog whose reads lag up to `behind`.
+    pub fn new(size: BlogSize, behind: Duration) -> Self {
         Self {
             size,
             behind,
             poisoned: 0,
             clock: 0,
-            users: vec![User::default(); size.clients * size.users],
-            posts: vec![Post::default(); size.clients * size.posts],
+            users: vec![UserState::default(); size.clients * size.users],
+            posts: vec![PostState::default(); size.clients * size.posts],
             comments: Vec::new(),
             comments_of: vec![Vec::new(); size.clients],
             likes: HashMap::new(),
@@ -82,13 +81,13 @@ impl Blog {
         }
     }
 
-    /// The same blog in containers with so many poisoned items.
+    /// Returns the same blog in containers with `poisoned` unreadable items.
     #[must_use]
     pub fn beside(self, poisoned: usize) -> Self {
         Self { poisoned, ..self }
     }
 
-    /// The id of a post.
+    /// Returns the id of a post.
     fn post_id(&self, post: usize) -> String {
         let deleted = if self.size.reuse_ids { 0 } else { self.posts[post].deletes.done };
         format!("p{post}-{deleted}")
@@ -107,7 +106,8 @@ impl Blog {
     }
 
     fn new_comment(&mut self, post: usize, user: usize, content: String) -> usize {
-        let (reaction, post_id) = (Reaction::default(), self.post_id(post));
+        let reaction = ReactionState::default();
+        let post_id = self.post_id(post);
         self.comments.push(Comment { post, user, content, id: None, post_id, reaction });
         self.comments.len() - 1
     }
@@ -117,32 +117,32 @@ impl Blog {
         own.get(random.index(own.len())).copied()
     }
 
-    fn post_of(&self, operation: &Operation) -> Option<usize> {
+    fn post_of(&self, operation: &BlogOperation) -> Option<usize> {
         match operation {
-            Operation::PutUser { .. } | Operation::GetUser { .. } => None,
-            Operation::PutPost { post, .. }
-            | Operation::DeletePost { post }
-            | Operation::GetPost { post }
-            | Operation::Like { post, .. }
-            | Operation::Unlike { post, .. }
-            | Operation::GetLike { post, .. } => Some(*post),
-            Operation::PutComment { comment }
-            | Operation::DeleteComment { comment }
-            | Operation::GetComment { comment } => Some(self.comments[*comment].post),
+            BlogOperation::PutUser { .. } | BlogOperation::GetUser { .. } => None,
+            BlogOperation::PutPost { post, .. }
+            | BlogOperation::DeletePost { post }
+            | BlogOperation::GetPost { post }
+            | BlogOperation::Like { post, .. }
+            | BlogOperation::Unlike { post, .. }
+            | BlogOperation::GetLike { post, .. } => Some(*post),
+            BlogOperation::PutComment { comment }
+            | BlogOperation::DeleteComment { comment }
+            | BlogOperation::GetComment { comment } => Some(self.comments[*comment].post),
         }
     }
 }
 
 impl Workload for Blog {
-    type Operation = Operation;
-    type Begun = Begun;
+    type Operation = BlogOperation;
+    type Start = BlogStart;
 
     fn clients(&self) -> usize {
         self.size.clients
     }
 
-    fn next(&mut self, client: usize, random: &mut Random) -> Operation {
-        Operation::random(client, self, random)
+    fn next(&mut self, client: usize, random: &mut Random) -> BlogOperation {
+        BlogOperation::random(client, self, random)
     }
 
     fn copies(&self) -> &'static [(&'static str, &'static str)] {
@@ -152,13 +152,13 @@ impl Workload for Blog {
         ]
     }
 
-    fn call(&self, operation: &Operation) -> Call {
+    fn call(&self, operation: &BlogOperation) -> Call {
         operation.call(self)
     }
 
-    fn begin(&mut self, operation: &Operation) -> Begun {
+    fn begin(&mut self, operation: &BlogOperation) -> BlogStart {
         self.clock += 1;
-        let mut begun = Begun {
+        let mut start = BlogStart {
             clock: self.clock,
             oldest: oldest(Instant::now(), self.behind),
             turns: Turns::default(),
@@ -167,18 +167,18 @@ impl Workload for Blog {
             holder: None,
         };
         match operation {
-            Operation::PutUser { user, name } => {
+            BlogOperation::PutUser { user, name } => {
                 let key = name.to_lowercase();
-                begun.holder = self.holder(&key, *user);
+                start.holder = self.holder(&key, *user);
                 self.wanted.entry(key).or_default().insert(*user);
                 let user = &mut self.users[*user];
                 (user.changed, user.changing) = (self.clock, true);
             }
-            Operation::PutPost { post, .. } => {
+            BlogOperation::PutPost { post, .. } => {
                 let post = &mut self.posts[*post];
                 post.turns.begun += u64::from(post.text.is_none());
             }
-            Operation::DeletePost { post } => {
+            BlogOperation::DeletePost { post } => {
                 let post = &mut self.posts[*post];
                 post.turns.begun += 1;
                 post.deletes.begun += 1;
@@ -187,14 +187,14 @@ impl Workload for Blog {
             _ => {}
         }
         if let Some(post) = self.post_of(operation) {
-            (begun.turns, begun.deletes) = (self.posts[post].turns, self.posts[post].deletes);
-            begun.post_id = self.post_id(post);
+            (start.turns, start.deletes) = (self.posts[post].turns, self.posts[post].deletes);
+            start.post_id = self.post_id(post);
         }
-        begun
+        start
     }
 
-    fn was_killed(&mut self, operation: &Operation, times: usize) {
-        if let Operation::PutUser { user, .. } = operation {
+    fn was_killed(&mut self, operation: &BlogOperation, times: usize) {
+        if let BlogOperation::PutUser { user, .. } = operation {
             self.users[*user].killed += times;
         }
     }
@@ -202,16 +202,18 @@ impl Workload for Blog {
     fn finish(
         &mut self,
         client: usize,
-        operation: &Operation,
-        begun: &Begun,
+        operation: &BlogOperation,
+        start: &BlogStart,
         reply: &Reply,
         repeated: bool,
     ) -> bool {
         self.clock += 1;
         match operation {
-            Operation::PutUser { user, name } => self.user_put(*user, name, begun, reply, repeated),
-            Operation::PutPost { post, author, title, content } => {
-                let text = Text {
+            BlogOperation::PutUser { user, name } => {
+                self.user_put(*user, name, start, reply, repeated)
+            }
+            BlogOperation::PutPost { post, author, title, content } => {
+                let text = PostText {
                     author: *author,
                     title: title.clone(),
                     content: content.clone(),
@@ -219,37 +221,41 @@ impl Workload for Blog {
                 };
                 self.post_put(*post, text, reply, repeated)
             }
-            Operation::DeletePost { post } => self.post_deleted(*post, reply, repeated),
-            Operation::PutComment { comment } => self.comment_put(client, *comment, begun, reply),
-            Operation::Like { post, user } => self.liked(*post, *user, begun, reply, repeated),
-            Operation::DeleteComment { .. }
-            | Operation::Unlike { .. }
-            | Operation::GetComment { .. }
-            | Operation::GetLike { .. } => self.reaction_asked(operation, begun, reply, repeated),
-            Operation::GetUser { user } => self.user_shown(*user, begun, reply),
-            Operation::GetPost { post } => self.post_shown(*post, begun, reply),
+            BlogOperation::DeletePost { post } => self.post_deleted(*post, reply, repeated),
+            BlogOperation::PutComment { comment } => {
+                self.comment_put(client, *comment, start, reply)
+            }
+            BlogOperation::Like { post, user } => self.liked(*post, *user, start, reply, repeated),
+            BlogOperation::DeleteComment { .. }
+            | BlogOperation::Unlike { .. }
+            | BlogOperation::GetComment { .. }
+            | BlogOperation::GetLike { .. } => {
+                self.reaction_asked(operation, start, reply, repeated)
+            }
+            BlogOperation::GetUser { user } => self.user_shown(*user, start, reply),
+            BlogOperation::GetPost { post } => self.post_shown(*post, start, reply),
         }
     }
 
-    fn known(&self, operation: &Operation) -> String {
+    fn known(&self, operation: &BlogOperation) -> String {
         match operation {
-            Operation::PutUser { user, .. } | Operation::GetUser { user } => {
+            BlogOperation::PutUser { user, .. } | BlogOperation::GetUser { user } => {
                 format!("{} {:?}", user_id(*user), self.users[*user])
             }
-            Operation::PutComment { comment }
-            | Operation::DeleteComment { comment }
-            | Operation::GetComment { comment } => {
+            BlogOperation::PutComment { comment }
+            | BlogOperation::DeleteComment { comment }
+            | BlogOperation::GetComment { comment } => {
                 let comment = &self.comments[*comment];
                 format!("{comment:?} {:?}", self.posts[comment.post])
             }
-            Operation::Like { post, user }
-            | Operation::Unlike { post, user }
-            | Operation::GetLike { post, user } => {
+            BlogOperation::Like { post, user }
+            | BlogOperation::Unlike { post, user }
+            | BlogOperation::GetLike { post, user } => {
                 format!("{:?} {:?}", self.likes.get(&(*post, *user)), self.posts[*post])
             }
-            Operation::PutPost { post, .. }
-            | Operation::DeletePost { post }
-            | Operation::GetPost { post } => format!("{:?}", self.posts[*post]),
+            BlogOperation::PutPost { post, .. }
+            | BlogOperation::DeletePost { post }
+            | BlogOperation::GetPost { post } => format!("{:?}", self.posts[*post]),
         }
     }
 
@@ -278,29 +284,30 @@ mod tests {
         Reply::new(status, &HeaderMap::new(), body.to_string().as_bytes())
     }
 
-    /// Whether each answer to the operation is right for a model whose one user was created, and
-    /// then renamed a moment ago, and whose one post was liked by it and then deleted.
-    fn judged(behind: Duration, operation: &Operation, answers: &[(u16, Value)]) -> Vec<bool> {
-        let size = Size { clients: 1, users: 1, posts: 1, reuse_ids: true };
+    /// Judges each answer to the operation, for a model whose one user was created and then renamed a
+    /// moment ago, and liked the one post, which was then deleted.
+    fn judged(behind: Duration, operation: &BlogOperation, answers: &[(u16, Value)]) -> Vec<bool> {
+        let size = BlogSize { clients: 1, users: 1, posts: 1, reuse_ids: true };
         let mut model = Blog::new(size, behind);
-        let mut done = |operation: &Operation, status: u16, body: &Value| {
-            let begun = model.begin(operation);
-            model.finish(0, operation, &begun, &reply(status, body), false)
+        let mut done = |operation: &BlogOperation, status: u16, body: &Value| {
+            let start = model.begin(operation);
+            model.finish(0, operation, &start, &reply(status, body), false)
         };
         for (name, status) in [("One", 201), ("Two", 200)] {
-            let named = Operation::PutUser { user: 0, name: name.to_owned() };
+            let named = BlogOperation::PutUser { user: 0, name: name.to_owned() };
             assert!(done(&named, status, &json!({ "username": name })));
         }
-        let (title, content) = ("T".to_owned(), "C".to_owned());
-        let post = Operation::PutPost { post: 0, author: 0, title, content };
+        let title = "T".to_owned();
+        let content = "C".to_owned();
+        let post = BlogOperation::PutPost { post: 0, author: 0, title, content };
         assert!(done(&post, 201, &json!({ "title": "T", "content": "C" })));
-        assert!(done(&Operation::Like { post: 0, user: 0 }, 201, &Value::Null));
-        assert!(done(&Operation::DeletePost { post: 0 }, 204, &Value::Null));
+        assert!(done(&BlogOperation::Like { post: 0, user: 0 }, 201, &Value::Null));
+        assert!(done(&BlogOperation::DeletePost { post: 0 }, 204, &Value::Null));
         answers.iter().map(|(status, body)| done(operation, *status, body)).collect()
     }
 
     #[test]
-    fn a_query_may_be_as_far_behind_as_its_replica_and_no_further() {
+    fn a_query_may_lag_as_much_as_its_replica_and_no_more() {
         let of_user = [
             (200, json!({ "username": "Two" })),
             (200, json!({ "username": "One" })),
@@ -313,9 +320,9 @@ mod tests {
             (200, json!({ "title": "T", "content": "D" })),
         ];
         let of_like = [(404, Value::Null), (200, Value::Null), (204, Value::Null)];
-        let user = Operation::GetUser { user: 0 };
-        let post = Operation::GetPost { post: 0 };
-        let like = Operation::GetLike { post: 0, user: 0 };
+        let user = BlogOperation::GetUser { user: 0 };
+        let post = BlogOperation::GetPost { post: 0 };
+        let like = BlogOperation::GetLike { post: 0, user: 0 };
 
         let far = Duration::from_mins(1);
         assert_eq!(judged(far, &user, &of_user), [true, true, false, false]);
@@ -328,13 +335,17 @@ mod tests {
     }
 
     #[test]
-    fn a_command_may_not_be_behind() {
+    fn a_command_may_not_lag() {
         let far = Duration::from_mins(1);
-        let (title, content) = ("T".to_owned(), "D".to_owned());
-        let created = Operation::PutPost { post: 0, author: 0, title, content };
+        let title = "T".to_owned();
+        let content = "D".to_owned();
+        let created = BlogOperation::PutPost { post: 0, author: 0, title, content };
         assert_eq!(judged(far, &created, &[(200, json!({"title": "T", "content": "D"}))]), [false]);
-        let unliked = Operation::Unlike { post: 0, user: 0 };
+        let unliked = BlogOperation::Unlike { post: 0, user: 0 };
         assert_eq!(judged(far, &unliked, &[(200, Value::Null)]), [false]);
-        assert_eq!(judged(far, &Operation::DeletePost { post: 0 }, &[(204, Value::Null)]), [false]);
+        assert_eq!(
+            judged(far, &BlogOperation::DeletePost { post: 0 }, &[(204, Value::Null)]),
+            [false]
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! The operations that a client does.
+//! The operations of a client.
 
 use http::Method;
 use serde_json::json;
@@ -7,26 +7,26 @@ use tributary_tools::Call;
 
 use super::Blog;
 
-/// How many of everything there are.
+/// The numbers of clients and items.
 #[derive(Clone, Copy, Debug)]
-pub struct Size {
-    /// Clients at work at the same time.
+pub struct BlogSize {
+    /// Clients that work at the same time.
     pub clients: usize,
     /// Users of each client.
     pub users: usize,
     /// Posts of each client. More than 100 in all let posts fall out of the feed.
     pub posts: usize,
-    /// Whether a post that follows a deleted one gets its id, and not a new one.
+    /// True if a post that follows a deleted one gets its id instead of a new one.
     pub reuse_ids: bool,
 }
 
-/// Names that all users fight for: fewer would only be conflicts.
-const NAMES: usize = 120;
+/// The number of names that all users compete for: fewer would only cause conflicts.
+const N_NAMES: usize = 120;
 
 /// One operation of a client. Numbers are those of users, posts and comments in the [`Blog`].
 #[derive(Clone, Debug)]
 #[expect(missing_docs, reason = "the names say it")]
-pub enum Operation {
+pub enum BlogOperation {
     PutUser { user: usize, name: String },
     PutPost { post: usize, author: usize, title: String, content: String },
     DeletePost { post: usize },
@@ -40,7 +40,7 @@ pub enum Operation {
     GetLike { post: usize, user: usize },
 }
 
-impl Size {
+impl BlogSize {
     fn own_user(self, client: usize, random: &mut Random) -> usize {
         client * self.users + random.index(self.users)
     }
@@ -51,14 +51,14 @@ impl Size {
 
     fn any_post(self, random: &mut Random) -> usize {
         let posts = self.clients * self.posts;
-        // Half of all reactions meet on a few posts.
+        // Half of all reactions go to a few posts.
         let some = if random.chance(0.5) { posts.min(5) } else { posts };
         random.index(some)
     }
 }
 
-impl Operation {
-    /// The next operation of a client.
+impl BlogOperation {
+    /// Returns the next operation of a client.
     pub(super) fn random(client: usize, model: &mut Blog, random: &mut Random) -> Self {
         let size = model.size;
         let user = size.own_user(client, random);
@@ -89,7 +89,7 @@ impl Operation {
         }
     }
 
-    /// The request.
+    /// Returns the request.
     pub(super) fn call(&self, model: &Blog) -> Call {
         match self {
             Self::PutUser { user, name } => {
@@ -119,7 +119,7 @@ impl Operation {
     }
 }
 
-/// The id of a user.
+/// Returns the id of a user.
 pub(super) fn user_id(user: usize) -> String {
     format!("u{user}")
 }
@@ -140,15 +140,15 @@ const DATES: [&str; 8] = [
     "9999-12-31T24:00:00Z",
 ];
 
-/// One number in ten is a text that looks like a date.
+/// Returns a text that looks like a date for one number in ten.
 fn date(number: u64) -> Option<String> {
     let n = usize::try_from(number / 10).unwrap_or(0) % DATES.len();
     number.is_multiple_of(10).then(|| DATES[n].to_owned())
 }
 
-/// A name in one of three spellings of which only one may be taken at a time.
+/// Returns a name in one of three spellings, of which only one may be reserved at a time.
 fn name(random: &mut Random) -> String {
-    let number = random.index(NAMES);
+    let number = random.index(N_NAMES);
     let name = date(number as u64).unwrap_or_else(|| format!("Name {number}"));
     match random.below(3) {
         0 => name.to_uppercase(),
@@ -161,10 +161,10 @@ fn title(number: u64) -> String {
     date(number).unwrap_or_else(|| format!("Title {number}"))
 }
 
-/// A content that is longer than a summary now and then.
+/// Returns a content, which for some numbers is longer than a summary.
 fn content(number: u64) -> String {
     let times = usize::try_from(number % 50).unwrap_or(0) + 1;
-    // Not the numbers of the titles that look like dates.
+    // The offset keeps these apart from the numbers of titles that look like dates.
     date(number + 5).unwrap_or_else(|| format!("{number} ").repeat(times).trim_end().to_owned())
 }
 

@@ -1,17 +1,17 @@
-//! Posts: the text of each, and how often it was created and deleted.
+//! Posts: the text of each, and the number of its creations and deletions.
 
 use std::time::Instant;
 
 use serde_json::Value;
 
-use super::{Begun, Blog, reactions::Presence};
+use super::{Blog, BlogStart, reactions::Presence};
 use crate::{Recent, Reply};
 
 #[derive(Debug, Clone, Default)]
-pub(super) struct Post {
-    pub(super) text: Option<Text>,
-    pub(super) former: Recent<Option<Text>>,
-    /// How often it was created or deleted, begun and done; and only deleted.
+pub(super) struct PostState {
+    pub(super) text: Option<PostText>,
+    pub(super) former: Recent<Option<PostText>>,
+    /// The creations and deletions, begun and done; and the deletions alone.
     pub(super) turns: Turns,
     pub(super) deletes: Turns,
     pub(super) delete_began: u64,
@@ -24,7 +24,7 @@ pub(super) struct Turns {
 }
 
 #[derive(Debug, Clone)]
-pub(super) struct Text {
+pub(super) struct PostText {
     pub(super) author: usize,
     pub(super) title: String,
     pub(super) content: String,
@@ -35,7 +35,7 @@ impl Blog {
     pub(super) fn post_put(
         &mut self,
         number: usize,
-        text: Text,
+        text: PostText,
         reply: &Reply,
         repeated: bool,
     ) -> bool {
@@ -68,7 +68,7 @@ impl Blog {
         let existed = text.is_some();
         post.former.push(text);
         let began = post.delete_began;
-        // What was known before it began is gone with the post.
+        // The state of its comments is unknown without the post.
         let comments = self.comments.iter_mut().filter(|comment| comment.post == number);
         let likes = self.likes.iter_mut().filter(|((post, _), _)| *post == number);
         let reactions = comments.map(|comment| &mut comment.reaction);
@@ -85,10 +85,10 @@ impl Blog {
         }
     }
 
-    /// Returns true if the answer shows the post as it is, or as it was not long ago.
-    pub(super) fn post_shown(&self, post: usize, begun: &Begun, reply: &Reply) -> bool {
-        let Post { text, former, .. } = &self.posts[post];
-        let shown = |text: &Option<Text>| match text {
+    /// Returns true if the answer shows the present state of the post, or a recent one.
+    pub(super) fn post_shown(&self, post: usize, start: &BlogStart, reply: &Reply) -> bool {
+        let PostState { text, former, .. } = &self.posts[post];
+        let shown = |text: &Option<PostText>| match text {
             Some(text) => {
                 reply.status == 200
                     && reply.body["title"] == *text.title
@@ -96,13 +96,13 @@ impl Blog {
             }
             None => reply.status == 404,
         };
-        let mut former = former.since(begun.oldest).filter(|text| text.is_some());
+        let mut former = former.since(start.oldest).filter(|text| text.is_some());
         shown(text) || former.any(shown)
     }
 
-    /// Whether the post was neither created nor deleted since the operation began.
-    pub(super) fn is_stable(&self, post: usize, begun: &Begun) -> bool {
-        let Turns { begun: started, done } = begun.turns;
+    /// Returns true if the post was neither created nor deleted since the operation began.
+    pub(super) fn is_stable(&self, post: usize, start: &BlogStart) -> bool {
+        let Turns { begun: started, done } = start.turns;
         started == done && self.posts[post].turns.begun == started
     }
 }

@@ -1,4 +1,4 @@
-//! Names that are reserved for a user who does not use them.
+//! Names that are reserved for a user that does not have them.
 
 use std::collections::HashMap;
 
@@ -8,9 +8,9 @@ use serde_json::Value;
 use super::{Blog, operation::user_id};
 use crate::items;
 
-/// A name and the user for whom it is reserved.
+/// A name and the user that reserved it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reservation {
+pub struct NameReservation {
     /// In lower case.
     pub name: String,
     /// The id of the user.
@@ -18,14 +18,14 @@ pub struct Reservation {
 }
 
 impl Blog {
-    /// What no killed handler explains of reservations that nobody uses, a sentence each.
+    /// Returns the leaked reservations of names that no killed handler explains, a sentence each.
     ///
-    /// A handler that is killed while it gives a user a name leaves one reservation at most: of the
-    /// new name when it came no further, or of the old one. So the user once asked for the name and
-    /// does not have it, and no user has left more than there were kills.
-    pub fn unexplained_reservations(&self, left: &[Reservation]) -> Vec<String> {
+    /// A handler that is killed while it renames a user leaves one reservation at most: of the new name
+    /// if it stopped before the rename, or of the old one. So the user once asked for the name and does
+    /// not have it, and no user has left more reservations than there were kills.
+    pub fn unexplained_reservations(&self, left: &[NameReservation]) -> Vec<String> {
         let mut kills: Vec<usize> = self.users.iter().map(|user| user.killed).collect();
-        let mut is_explained = |Reservation { name, owner }: &Reservation| {
+        let mut is_explained = |NameReservation { name, owner }: &NameReservation| {
             let Some(user) = (0..self.users.len()).find(|user| user_id(*user) == *owner) else {
                 return false;
             };
@@ -38,22 +38,25 @@ impl Blog {
             true
         };
         let unexplained = left.iter().filter(|reservation| !is_explained(reservation));
-        let sentence = |Reservation { name, owner }: &Reservation| {
-            format!("{name:?} is reserved for {owner}, who does not use it; no kill explains that")
+        let sentence = |NameReservation { name, owner }: &NameReservation| {
+            format!(
+                "{name:?} is reserved for {owner}, which does not use it; no kill explains that"
+            )
         };
         unexplained.map(sentence).collect()
     }
 }
 
-/// What no killed handler explains of the audit's findings. The audit may find reservations of names,
-/// and nothing else.
+/// Returns the findings of the audit that no killed handler explains. The audit may find reservations
+/// of names only.
 pub(super) async fn unexplained(
     blog: &Blog,
     database: &DatabaseClient,
     findings: &[Value],
 ) -> anyhow::Result<Vec<String>> {
     let owners = owners(database).await?;
-    let (mut left, mut unexplained) = (Vec::new(), Vec::new());
+    let mut left = Vec::new();
+    let mut unexplained = Vec::new();
     for finding in findings {
         let partition = finding["partitionKey"].as_str().unwrap_or_default();
         match owners.get(partition).filter(|_| finding["kind"] == "reservation-leaked") {
@@ -65,15 +68,15 @@ pub(super) async fn unexplained(
     Ok(unexplained)
 }
 
-/// The reservations of names, by their logical partitions.
-async fn owners(database: &DatabaseClient) -> anyhow::Result<HashMap<String, Reservation>> {
+/// Returns the reservations of names, by their logical partitions.
+async fn owners(database: &DatabaseClient) -> anyhow::Result<HashMap<String, NameReservation>> {
     let query = "SELECT * FROM c WHERE c.type = 'username'";
     let reservations = items(database, "users", query).await?;
     let text = |item: &Value, field: &str| item[field].as_str().unwrap_or_default().to_owned();
     let reservation = |item: &Value| {
         let partition = text(item, "userId");
         let name = partition.strip_prefix("username:").unwrap_or_default().to_owned();
-        (partition, Reservation { name, owner: text(item, "owner") })
+        (partition, NameReservation { name, owner: text(item, "owner") })
     };
     Ok(reservations.iter().map(reservation).collect())
 }
@@ -85,23 +88,23 @@ mod tests {
     use super::*;
     use crate::{
         Reply, Workload as _,
-        blog::{Operation, Size},
+        blog::{BlogOperation, BlogSize},
     };
 
-    fn reservation(name: &str, owner: &str) -> Reservation {
-        Reservation { name: name.into(), owner: owner.into() }
+    fn reservation(name: &str, owner: &str) -> NameReservation {
+        NameReservation { name: name.into(), owner: owner.into() }
     }
 
-    /// User 0 was given the names in turn, the last after so many kills.
+    /// Returns a model in which user 0 had the names in turn, the last after `kills` kills.
     fn model(names: &[&str], kills: usize) -> Blog {
-        let size = Size { clients: 1, users: 2, posts: 1, reuse_ids: true };
+        let size = BlogSize { clients: 1, users: 2, posts: 1, reuse_ids: true };
         let mut model = Blog::new(size, std::time::Duration::ZERO);
         for (n, name) in names.iter().enumerate() {
-            let operation = Operation::PutUser { user: 0, name: (*name).to_owned() };
-            let begun = model.begin(&operation);
+            let operation = BlogOperation::PutUser { user: 0, name: (*name).to_owned() };
+            let start = model.begin(&operation);
             let status = if n == 0 { 201 } else { 200 };
             let reply = Reply { status, body: json!({"username": name}), retry_after: None };
-            assert!(model.finish(0, &operation, &begun, &reply, false));
+            assert!(model.finish(0, &operation, &start, &reply, false));
             model.was_killed(&operation, if n + 1 == names.len() { kills } else { 0 });
         }
         model

@@ -1,16 +1,16 @@
-//! Users: who has which name.
+//! Users and their names.
 
-use super::{Begun, Blog};
+use super::{Blog, BlogStart};
 use crate::{Recent, Reply};
 
 #[derive(Debug, Clone, Default)]
-pub(super) struct User {
+pub(super) struct UserState {
     pub(super) name: Option<String>,
     pub(super) former: Recent<Option<String>>,
-    /// When the last change of the name began, and whether it is still under way.
+    /// The time at which the last change of the name began, and true while it is under way.
     pub(super) changed: u64,
     pub(super) changing: bool,
-    /// How often a handler was killed that was about to change the name.
+    /// The number of kills of handlers that were changing the name.
     pub(super) killed: usize,
 }
 
@@ -19,21 +19,21 @@ impl Blog {
         &mut self,
         user: usize,
         name: &str,
-        begun: &Begun,
+        start: &BlogStart,
         reply: &Reply,
         repeated: bool,
     ) -> bool {
         self.users[user].changing = false;
         let key = name.to_lowercase();
-        // Somebody had the name all the time.
-        let taken = begun.holder.is_some_and(|holder| {
-            self.users[holder].changed < begun.clock && self.holder(&key, user) == Some(holder)
+        // Another user had the name all the time.
+        let taken = start.holder.is_some_and(|holder| {
+            self.users[holder].changed < start.clock && self.holder(&key, user) == Some(holder)
         });
         let new = self.users[user].name.is_none();
         match reply.status {
             409 => taken || self.wanted[&key].len() > 1,
             200 | 201 => {
-                let User { name: current, former, .. } = &mut self.users[user];
+                let UserState { name: current, former, .. } = &mut self.users[user];
                 former.push(current.replace(name.to_owned()));
                 let created = reply.status == 201;
                 !taken && (created == new || (new && repeated)) && reply.body["username"] == name
@@ -42,21 +42,21 @@ impl Blog {
         }
     }
 
-    /// Returns true if the answer shows the user as it is, or as it was not long ago. What is not
-    /// found is confirmed, so a user that exists is found.
-    pub(super) fn user_shown(&self, user: usize, begun: &Begun, reply: &Reply) -> bool {
-        let User { name, former, .. } = &self.users[user];
+    /// Returns true if the answer shows the present state of the user, or a recent one. A 404 is
+    /// confirmed by the newest state, so an existing user is found.
+    pub(super) fn user_shown(&self, user: usize, start: &BlogStart, reply: &Reply) -> bool {
+        let UserState { name, former, .. } = &self.users[user];
         let shown = |name: &Option<String>| match name {
             Some(name) => reply.status == 200 && reply.body["username"] == **name,
             None => reply.status == 404,
         };
-        let mut former = former.since(begun.oldest).filter(|name| name.is_some());
+        let mut former = former.since(start.oldest).filter(|name| name.is_some());
         shown(name) || former.any(shown)
     }
 
-    /// The other user that has a name and is not about to change it.
+    /// Returns the other user that has a name and is not changing it.
     pub(super) fn holder(&self, key: &str, except: usize) -> Option<usize> {
-        let has = |user: &User| {
+        let has = |user: &UserState| {
             !user.changing && user.name.as_ref().is_some_and(|name| name.to_lowercase() == key)
         };
         let mut users = self.users.iter().enumerate();

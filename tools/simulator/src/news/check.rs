@@ -1,22 +1,24 @@
-//! After quiet: what is due is migrated, and every item is where it is sought, once.
+//! The comparison after quiet: all due items are migrated, and every item is found, once.
 
 use http::Method;
 use serde_json::Value;
 use tributary_tools::Call;
 
-use super::{News, Text, Window, items::number_of, operation::LONGEST, text::PROVIDERS};
+use super::{
+    ItemText, ListWindow, News, items::number_of, operation::MAX_WINDOW_DAYS, text::PROVIDERS,
+};
 use crate::{Api, Reply, comparison::Comparison};
 
-/// How often a run may leave something for the next one.
-const MOST_RUNS: usize = 50;
+/// The number of runs of the migration or the archive at most.
+const MAX_RUNS: usize = 50;
 
-/// How many days of lists are compared: a little less than the archive may begin at.
-const LISTED: i64 = 4 * 90;
+/// The days of lists that are compared: a little less than the age of the archive.
+const LISTED_DAYS: i64 = 4 * 90;
 
-/// Asks every query about everything and gives what differs from the model, a sentence each.
+/// Sends every query for all items and returns the differences from the model, a sentence each.
 pub(super) async fn check(api: &dyn Api, model: &News) -> Vec<String> {
-    let mut check = Check { model, it: Comparison::new(api) };
-    // Before and after: how the migration stands must make no difference.
+    let mut check = NewsCheck { model, it: Comparison::new(api) };
+    // Before and after the migration, which must make no difference.
     check.lists().await;
     check.items().await;
     for path in ["/api/news/migrate", "/api/news/archive"] {
@@ -27,17 +29,17 @@ pub(super) async fn check(api: &dyn Api, model: &News) -> Vec<String> {
     check.it.end()
 }
 
-struct Check<'a> {
+struct NewsCheck<'a> {
     model: &'a News,
     it: Comparison<'a>,
 }
 
-impl Check<'_> {
-    /// What is due is done by some runs, without a failure but those of poisoned items. The runs end when
-    /// nothing is due, or nothing but those is moved any more.
+impl NewsCheck<'_> {
+    /// Runs the migration or the archive until no item is due, or only poisoned ones. The only failures
+    /// are those of poisoned items.
     async fn runs(&mut self, api: &dyn Api, path: &str) {
         let may_fail = self.model.size.poisoned;
-        for _ in 0..MOST_RUNS {
+        for _ in 0..MAX_RUNS {
             match api.send(Call::new(Method::POST, path)).await {
                 Some(Reply { status: 200, body, .. })
                     if body["failed"].as_u64().is_some_and(|failed| failed <= may_fail) =>
@@ -52,20 +54,20 @@ impl Check<'_> {
                 other => return self.it.differs(format!("POST {path} was answered {other:?}")),
             }
         }
-        self.it.differs(format!("POST {path} does not come to its end"));
+        self.it.differs(format!("POST {path} does not end"));
     }
 
-    /// Each item is in the lists of all and of its provider, once, as it was posted last.
+    /// Checks that each item is in the lists of all and of its provider, once, in its last version.
     async fn lists(&mut self) {
         let now = self.model.days_ago(0);
         let providers = (0..PROVIDERS.len()).map(Some).chain([None]);
         for provider in providers {
             let mut shown: Vec<Vec<Value>> = vec![Vec::new(); self.model.items.len()];
-            let since = self.model.days_ago(LISTED);
+            let since = self.model.days_ago(LISTED_DAYS);
             let mut to = now;
             while to > since {
-                let from = (to - time::Duration::days(LONGEST - 2)).max(since);
-                let window = Window::of(provider, from..to, 100);
+                let from = (to - time::Duration::days(MAX_WINDOW_DAYS - 2)).max(since);
+                let window = ListWindow::new(provider, from..to, 100);
                 let path = window.path("/api/news/items?");
                 for item in self.it.list(&path).await {
                     match number_of(&item).and_then(|number| shown.get_mut(number)) {
@@ -77,7 +79,8 @@ impl Check<'_> {
             }
             for (number, shown) in shown.iter().enumerate() {
                 let is_of_list = provider.is_none_or(|it| it == number % PROVIDERS.len());
-                let is_listed = |text: &Text| (since..now).contains(&text.published) && is_of_list;
+                let is_listed =
+                    |text: &ItemText| (since..now).contains(&text.published) && is_of_list;
                 let versions = self.model.items[number].now();
                 let right = match shown.as_slice() {
                     [] => versions.iter().any(|text| !text.is_some_and(is_listed)),
@@ -97,7 +100,7 @@ impl Check<'_> {
         }
     }
 
-    /// Each item is read by its id, wherever it is.
+    /// Checks that each item is read by its id.
     async fn items(&mut self) {
         for (number, item) in self.model.items.iter().enumerate() {
             let Some(path) = item.path() else { continue };
@@ -109,7 +112,7 @@ impl Check<'_> {
                 None => item.is_uncertain(),
             };
             if !right {
-                self.it.differs(format!("{path} is {shown:?}, and should be {item:?}"));
+                self.it.differs(format!("{path} is {shown:?} instead of {item:?}"));
             }
         }
     }

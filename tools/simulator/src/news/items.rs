@@ -1,4 +1,4 @@
-//! Items: what each of them may be, and which answers are right.
+//! Items: the possible states of each, and the right answers.
 
 use std::collections::BTreeSet;
 
@@ -6,35 +6,35 @@ use serde_json::Value;
 use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 
 use super::{
-    Begun, News, Window, listed,
-    text::{PROVIDERS, Text},
+    ListWindow, News, NewsStart, listed,
+    text::{ItemText, PROVIDERS},
 };
 use crate::{Recent, Reply};
 
 #[derive(Clone, Debug, Default)]
-pub(super) struct Item {
-    /// What it was when a post of it was acknowledged for the last time.
-    text: Option<Text>,
-    /// What a batch that failed may have made of it since.
-    maybe: Vec<Text>,
-    former: Recent<Option<Text>>,
+pub(super) struct ItemState {
+    /// Its state after its last acknowledged post.
+    text: Option<ItemText>,
+    /// The states that failed batches may have given it since.
+    maybe: Vec<ItemText>,
+    former: Recent<Option<ItemText>>,
     /// Its path, by the last answer to a post.
     path: Option<String>,
 }
 
-impl Item {
-    /// Returns everything that a read may show it as.
-    fn versions(&self, begun: &Begun) -> Vec<Option<&Text>> {
-        let former = self.former.since(begun.0).map(Option::as_ref);
+impl ItemState {
+    /// Returns all versions that a read may show.
+    fn versions(&self, start: &NewsStart) -> Vec<Option<&ItemText>> {
+        let former = self.former.since(start.0).map(Option::as_ref);
         self.now().into_iter().chain(former).collect()
     }
 
-    /// Returns everything that it may be.
-    pub(super) fn now(&self) -> Vec<Option<&Text>> {
+    /// Returns all versions that it may have.
+    pub(super) fn now(&self) -> Vec<Option<&ItemText>> {
         std::iter::once(self.text.as_ref()).chain(self.maybe.iter().map(Some)).collect()
     }
 
-    /// Returns when it was published, if that is known for certain.
+    /// Returns the date of its publication, if that is certain.
     pub(super) fn published(&self) -> Option<OffsetDateTime> {
         let text = self.text.as_ref().filter(|_| self.maybe.is_empty());
         text.map(|text| text.published)
@@ -49,7 +49,7 @@ impl Item {
         self.path.as_deref()
     }
 
-    fn is(&mut self, text: Text) {
+    fn is(&mut self, text: ItemText) {
         self.maybe.clear();
         self.former.push(self.text.replace(text));
     }
@@ -59,7 +59,7 @@ impl News {
     pub(super) fn item_posted(
         &mut self,
         number: usize,
-        text: &Text,
+        text: &ItemText,
         reply: &Reply,
         again: bool,
     ) -> bool {
@@ -73,7 +73,7 @@ impl News {
 
     pub(super) fn items_posted(
         &mut self,
-        posts: &[(usize, Text)],
+        posts: &[(usize, ItemText)],
         reply: &Reply,
         again: bool,
     ) -> bool {
@@ -86,7 +86,7 @@ impl News {
         for ((number, text), outcome) in posts.iter().zip(outcomes) {
             let status = outcome["status"].as_u64().unwrap_or(0);
             if matches!(status, 429 | 503) {
-                // As for a single post, the outcome is not known.
+                // As for a single post, the outcome is unknown.
                 self.items[*number].maybe.push(text.clone());
                 continue;
             }
@@ -100,7 +100,7 @@ impl News {
         right && reply.body["succeeded"] == succeeded
     }
 
-    /// Returns true if this is the right status of an item that is stored.
+    /// Returns true if this is the right status of a stored item.
     fn was_stored(&self, number: usize, status: u64, again: bool) -> bool {
         let item = &self.items[number];
         match status {
@@ -110,14 +110,14 @@ impl News {
         }
     }
 
-    pub(super) fn item_shown(&self, number: usize, begun: &Begun, reply: &Reply) -> bool {
+    pub(super) fn item_shown(&self, number: usize, start: &NewsStart, reply: &Reply) -> bool {
         let item = &self.items[number];
         match reply.status {
             200 => {
-                let mut versions = item.versions(begun).into_iter().flatten();
+                let mut versions = item.versions(start).into_iter().flatten();
                 versions.any(|text| text.is_shown(number, &reply.body))
             }
-            // It may have moved.
+            // A relocation may have moved it.
             404 => item.is_uncertain(),
             _ => false,
         }
@@ -126,8 +126,8 @@ impl News {
     pub(super) fn item_found(
         &self,
         number: usize,
-        window: &Window,
-        begun: &Begun,
+        window: &ListWindow,
+        start: &NewsStart,
         reply: &Reply,
     ) -> bool {
         reply.status == 200
@@ -136,17 +136,17 @@ impl News {
                 number,
                 window.covered(last_of(window, reply)),
                 listed(&reply.body),
-                begun,
+                start,
             )
     }
 
-    /// Returns true if a page is right: sorted, nothing twice, and all items of the client are in it as
-    /// they should be. The next page of the list is asked for next.
+    /// Returns true if a page is right: it is sorted, has no duplicate, and has all items of the client
+    /// in a possible state. The next page of the list becomes the client's next request.
     pub(super) fn page_shown(
         &mut self,
         client: usize,
-        window: &Window,
-        begun: &Begun,
+        window: &ListWindow,
+        start: &NewsStart,
         reply: &Reply,
     ) -> bool {
         let shown = listed(&reply.body);
@@ -165,7 +165,7 @@ impl News {
         let missed: Vec<_> = self
             .own(client)
             .filter(|&number| window.provider.is_none_or(|it| it == number % PROVIDERS.len()))
-            .filter(|&number| !self.is_in(number, covered.clone(), shown, begun))
+            .filter(|&number| !self.is_in(number, covered.clone(), shown, start))
             .collect();
         self.pages[client] = cursor.zip(last).map(|(cursor, last)| window.after(cursor, last));
         let are_in = missed.is_empty();
@@ -176,18 +176,17 @@ impl News {
     }
 
     /// Returns true if an item is shown once where one of its versions is in the range, and is not
-    /// shown where one is not. What ends the page is in it, too.
+    /// shown where none is. The range includes the last item of the page.
     ///
-    /// While replicas are behind, an item with another date may be gone from where it was and not yet
-    /// be where it is.
+    /// While replicas lag, an item with another date may be missing from both its old and its new list.
     fn is_in(
         &self,
         number: usize,
         covered: std::ops::Range<OffsetDateTime>,
         shown: &[Value],
-        begun: &Begun,
+        start: &NewsStart,
     ) -> bool {
-        let versions = self.items[number].versions(begun);
+        let versions = self.items[number].versions(start);
         let mut of_item = shown.iter().filter(|shown| number_of(shown) == Some(number));
         match (of_item.next(), of_item.next()) {
             (Some(shown), None) => {
@@ -205,13 +204,14 @@ impl News {
     }
 }
 
-/// The number of an item, by its address.
+/// Returns the number of an item, by its address.
 pub(super) fn number_of(shown: &Value) -> Option<usize> {
     shown["sourceUrl"].as_str()?.rsplit('/').next()?.parse().ok()
 }
 
 fn path_of(shown: &Value) -> Option<String> {
-    let (key, id) = (shown["partitionKey"].as_str()?, shown["id"].as_str()?);
+    let key = shown["partitionKey"].as_str()?;
+    let id = shown["id"].as_str()?;
     Some(format!("/api/news/items/{key}/{id}"))
 }
 
@@ -219,9 +219,9 @@ fn date_of(shown: &Value) -> Option<OffsetDateTime> {
     OffsetDateTime::parse(shown["publishedDate"].as_str()?, &Rfc3339).ok()
 }
 
-/// Returns the date up to which a page that is not the last has everything: that of its last item. A
+/// Returns the date up to which a page that is not the last has all items: that of its last item. A
 /// page may be short, and even empty.
-fn last_of(window: &Window, reply: &Reply) -> Option<OffsetDateTime> {
+fn last_of(window: &ListWindow, reply: &Reply) -> Option<OffsetDateTime> {
     reply.body["nextCursor"].as_str()?;
     let last = listed(&reply.body).iter().filter_map(date_of).next_back();
     Some(last.unwrap_or(window.covered(None).end))

@@ -1,13 +1,13 @@
-//! The news: items of a few providers, which crawlers post, edit and move by their dates while time
-//! passes, and the migration and the archive take what has become old.
+//! The news: items of a few providers. Crawlers post, edit and move them by their dates while time
+//! passes, and the migration and the archive move old ones.
 //!
-//! Each client has items of its own, which only it posts, so it knows exactly what they are. But all
-//! share providers, and so partitions, and all lists. Many items are published so long ago that they
-//! reach the age of the migration within the run: the clock of the app runs faster.
+//! Each client has items of its own, which only it posts, so it knows their exact state. But all
+//! clients share providers, and so partitions, and all lists. Many items are published so long ago that
+//! they reach the age of the migration within the run: the clock of the app runs faster.
 //!
-//! A handler that is killed may leave a move half made; then the same request is sent again. An item
-//! that a batch could not store may have been stored: it may be the former or the new one until its
-//! next post.
+//! A killed handler may leave an unfinished relocation; then the same request is retried. An item that
+//! a batch could not store may have been stored: until its next post it may have its former or its new
+//! state.
 
 mod check;
 mod items;
@@ -21,54 +21,54 @@ use serde_json::Value;
 use tributary_local::chaos::Random;
 use tributary_tools::Call;
 
-pub use operation::{Operation, Size, Window};
-pub use text::Text;
+pub use operation::{ListWindow, NewsOperation, NewsSize};
+pub use text::ItemText;
 
 use crate::{Api, Clock, Reply, Workload, oldest};
-use items::Item;
+use items::ItemState;
 
 /// The reference model of the news.
 #[derive(Debug)]
 pub struct News {
-    size: Size,
-    /// How far a read may be behind.
+    size: NewsSize,
+    /// The longest lag of a read.
     behind: Duration,
     clock: Clock,
-    items: Vec<Item>,
-    /// The list that each client is in the middle of.
-    pages: Vec<Option<Window>>,
-    /// The items that the last wrong page does not have as it should.
+    items: Vec<ItemState>,
+    /// The unfinished list of each client.
+    pages: Vec<Option<ListWindow>>,
+    /// The items that the last wrong page has in an impossible state.
     missed: Vec<usize>,
     posted: u64,
 }
 
-/// What an operation found when it began: the oldest state that a read may see.
+/// The state at the beginning of an operation: the oldest one that a read may see.
 #[derive(Debug)]
-pub struct Begun(Instant);
+pub struct NewsStart(Instant);
 
 impl News {
-    /// No items yet, under an app with this clock whose reads may be so far behind.
-    pub fn new(size: Size, clock: Clock, behind: Duration) -> Self {
+    /// Creates a model without items, of an app with this clock, whose reads lag up to `behind`.
+    pub fn new(size: NewsSize, clock: Clock, behind: Duration) -> Self {
         Self {
             size,
             behind,
             clock,
-            items: vec![Item::default(); size.clients * size.items],
+            items: vec![ItemState::default(); size.clients * size.items],
             pages: vec![None; size.clients],
             missed: Vec::new(),
             posted: 0,
         }
     }
 
-    /// The items of a client.
+    /// Returns the items of a client.
     fn own(&self, client: usize) -> std::ops::Range<usize> {
         client * self.size.items..(client + 1) * self.size.items
     }
 }
 
 impl Workload for News {
-    type Operation = Operation;
-    type Begun = Begun;
+    type Operation = NewsOperation;
+    type Start = NewsStart;
 
     fn clients(&self) -> usize {
         self.size.clients
@@ -83,51 +83,51 @@ impl Workload for News {
         ]
     }
 
-    fn next(&mut self, client: usize, random: &mut Random) -> Operation {
-        Operation::random(client, self, random)
+    fn next(&mut self, client: usize, random: &mut Random) -> NewsOperation {
+        NewsOperation::random(client, self, random)
     }
 
-    fn begin(&mut self, _: &Operation) -> Begun {
-        Begun(oldest(Instant::now(), self.behind))
+    fn begin(&mut self, _: &NewsOperation) -> NewsStart {
+        NewsStart(oldest(Instant::now(), self.behind))
     }
 
-    fn call(&self, operation: &Operation) -> Call {
+    fn call(&self, operation: &NewsOperation) -> Call {
         operation.call(self)
     }
 
     fn finish(
         &mut self,
         client: usize,
-        operation: &Operation,
-        begun: &Begun,
+        operation: &NewsOperation,
+        start: &NewsStart,
         reply: &Reply,
         repeated: bool,
     ) -> bool {
         match operation {
-            Operation::Post { item, text } => self.item_posted(*item, text, reply, repeated),
-            Operation::Batch { posts } => self.items_posted(posts, reply, repeated),
-            Operation::Get { item, .. } => self.item_shown(*item, begun, reply),
-            Operation::List { window } => self.page_shown(client, window, begun, reply),
-            Operation::Search { item, window } => self.item_found(*item, window, begun, reply),
-            Operation::Migrate | Operation::Archive => reply.status == 200,
+            NewsOperation::Post { item, text } => self.item_posted(*item, text, reply, repeated),
+            NewsOperation::Batch { posts } => self.items_posted(posts, reply, repeated),
+            NewsOperation::Get { item, .. } => self.item_shown(*item, start, reply),
+            NewsOperation::List { window } => self.page_shown(client, window, start, reply),
+            NewsOperation::Search { item, window } => self.item_found(*item, window, start, reply),
+            NewsOperation::Migrate | NewsOperation::Archive => reply.status == 200,
         }
     }
 
-    fn known(&self, operation: &Operation) -> String {
+    fn known(&self, operation: &NewsOperation) -> String {
         match operation {
-            Operation::Post { item, .. }
-            | Operation::Get { item, .. }
-            | Operation::Search { item, .. } => format!("{:?}", self.items[*item]),
-            Operation::Batch { posts } => {
+            NewsOperation::Post { item, .. }
+            | NewsOperation::Get { item, .. }
+            | NewsOperation::Search { item, .. } => format!("{:?}", self.items[*item]),
+            NewsOperation::Batch { posts } => {
                 let items: Vec<_> = posts.iter().map(|(item, _)| &self.items[*item]).collect();
                 format!("{items:?}")
             }
-            Operation::List { .. } => {
+            NewsOperation::List { .. } => {
                 let items: Vec<_> =
                     self.missed.iter().map(|item| (item, &self.items[*item])).collect();
-                format!("not as they should be: {items:?}")
+                format!("in an impossible state: {items:?}")
             }
-            Operation::Migrate | Operation::Archive => String::new(),
+            NewsOperation::Migrate | NewsOperation::Archive => String::new(),
         }
     }
 
@@ -136,7 +136,7 @@ impl Workload for News {
     }
 }
 
-/// The items of a list.
+/// Returns the items of a list.
 fn listed(body: &Value) -> &[Value] {
     body["items"].as_array().map_or(&[][..], Vec::as_slice)
 }

@@ -3,19 +3,19 @@
 use serde_json::{Value, json};
 use time::{OffsetDateTime, macros::format_description};
 
-/// The first is one of high volume.
+/// The providers, the first of them with a high volume.
 pub(super) const PROVIDERS: [&str; 3] = ["reuters", "gazette", "herald"];
 
-/// An item as its client has posted it.
+/// An item in the form that its client has posted.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Text {
+pub struct ItemText {
     /// The title, which no other version has.
     pub title: String,
-    /// When it was published: no other item was at this millisecond.
+    /// The date of its publication: no other item has this millisecond.
     pub published: OffsetDateTime,
 }
 
-impl Text {
+impl ItemText {
     pub(super) fn body(&self, item: usize) -> Value {
         json!({
             "feedProviderId": provider(item), "title": self.title, "content": "Some content.",
@@ -40,7 +40,7 @@ fn url(item: usize) -> String {
     format!("https://{}.example.com/{item}", provider(item))
 }
 
-/// A moment as the API writes it.
+/// Formats a moment as the API does.
 pub(super) fn text_of(moment: OffsetDateTime) -> String {
     let format =
         format_description!("[year]-[month]-[day]T[hour]:[minute]:[second].[subsecond digits:3]Z");

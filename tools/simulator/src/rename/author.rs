@@ -1,4 +1,4 @@
-//! The user who is renamed, and the many items.
+//! The renamed user, and its many items.
 
 use azure_data_cosmos::{DatabaseClient, Query};
 use futures::{StreamExt as _, TryStreamExt as _, stream};
@@ -8,24 +8,26 @@ use tributary_simulator::items as find;
 pub(super) const ANN: &str = "ann";
 pub(super) const BEFORE: &str = "Ann";
 pub(super) const AFTER: &str = "Anna";
-/// The other author: id and name, which stay.
+/// The other author, whose id and name stay.
 pub(super) const BOB: &str = "bob";
 
-/// How many of Ann's items are under one post.
-const UNDER_A_POST: usize = 10;
+/// The number of Ann's items under one post.
+const ITEMS_UNDER_A_POST: usize = 10;
 
-/// How many of the newest posts are in the feed.
-const FEED: usize = 100;
+/// The number of the newest posts in the feed.
+const FEED_POSTS: usize = 100;
 
-/// Writes the items as the commands leave them, past the app: a tenth of them under each post. Ann
-/// has written every second post; she likes all of them, and the rest are her comments.
+/// Writes the items in the form of the commands, past the app: a tenth of them under each post. Ann has
+/// written every second post; she likes all of them, and the remaining items are her comments.
 ///
 /// One by one: for a transaction the local store copies the whole physical partition.
 pub(super) async fn write_items(database: &DatabaseClient, items: usize) -> anyhow::Result<()> {
     let posts = database.container_client("posts", None).await?;
-    let written = (0..items.div_ceil(UNDER_A_POST)).flat_map(|number| {
-        let rest = items - number * UNDER_A_POST;
-        under_a_post(number, rest.min(UNDER_A_POST)).into_iter().map(move |item| (number, item))
+    let written = (0..items.div_ceil(ITEMS_UNDER_A_POST)).flat_map(|number| {
+        let rest = items - number * ITEMS_UNDER_A_POST;
+        under_a_post(number, rest.min(ITEMS_UNDER_A_POST))
+            .into_iter()
+            .map(move |item| (number, item))
     });
     let writes = written.map(async |(number, item)| {
         let id = item["id"].as_str().unwrap_or_default();
@@ -43,14 +45,16 @@ fn is_by_ann(number: usize) -> bool {
     number.is_multiple_of(2)
 }
 
-/// The items under a post, `of_ann` of them Ann's.
+/// Returns the items under a post, `of_ann` of them Ann's.
 fn under_a_post(number: usize, of_ann: usize) -> Vec<Value> {
     let post_id = post_id(number);
     let (author, name) = if is_by_ann(number) { (ANN, BEFORE) } else { (BOB, BOB) };
-    let (minute, second) = (number / 60 % 60, number % 60);
+    let minute = number / 60 % 60;
+    let second = number % 60;
     let date = format!("2026-01-01T{:02}:{minute:02}:{second:02}.000Z", number / 3600 % 24);
     let reactions = if is_by_ann(number) { of_ann - 1 } else { of_ann };
-    let (likes, comments) = (reactions.min(1), reactions.saturating_sub(1));
+    let likes = reactions.min(1);
+    let comments = reactions.saturating_sub(1);
     let post = json!({
         "type": "post", "id": post_id, "postId": post_id, "userId": author, "userUsername": name,
         "title": format!("Post {number}"), "content": "A text of some length. ".repeat(40),
@@ -72,7 +76,7 @@ fn under_a_post(number: usize, of_ann: usize) -> Vec<Value> {
     std::iter::once(post).chain(likes).chain((0..comments).map(comment)).collect()
 }
 
-/// Whether none of Ann's items has her old name.
+/// Returns true if none of Ann's items has her old name.
 pub(super) async fn is_renamed(database: &DatabaseClient) -> anyhow::Result<bool> {
     let query =
         Query::from("SELECT TOP 1 c.id FROM c WHERE c.userId = @userId AND c.usernameVersion < 2")
@@ -81,7 +85,7 @@ pub(super) async fn is_renamed(database: &DatabaseClient) -> anyhow::Result<bool
     Ok(old.is_empty())
 }
 
-/// What is wrong in `posts` and `dead-letters`.
+/// Returns the faults in `posts` and `dead-letters`.
 pub(super) async fn check_names(
     database: &DatabaseClient,
     items: usize,
@@ -96,22 +100,22 @@ pub(super) async fn check_names(
     Ok(wrong)
 }
 
-/// What is wrong with the copies of posts.
+/// Returns the faults of the copies of posts.
 pub(super) async fn check_copies(
     database: &DatabaseClient,
     items: usize,
 ) -> anyhow::Result<Vec<String>> {
-    let posts = items.div_ceil(UNDER_A_POST);
+    let posts = items.div_ceil(ITEMS_UNDER_A_POST);
     let query = "SELECT * FROM c WHERE c.type = 'post'";
     let in_users = find(database, "users", query).await?;
     let mut wrong = wrong_names("users", &in_users);
     compare(&mut wrong, "copies in users", in_users.len(), posts);
     compare(&mut wrong, "copies of Ann's posts", of_ann(&in_users), posts.div_ceil(2));
     let mut in_feed = find(database, "feed", query).await?;
-    // Its head is no post.
+    // The head of the feed is no post.
     in_feed.retain(|item| item["title"].is_string());
     wrong.extend(wrong_names("feed", &in_feed));
-    compare(&mut wrong, "posts in the feed", in_feed.len(), posts.min(FEED));
+    compare(&mut wrong, "posts in the feed", in_feed.len(), posts.min(FEED_POSTS));
     Ok(wrong)
 }
 

@@ -1,16 +1,16 @@
-//! How much memory a program has taken, as Linux counts it.
+//! The memory of a program, as Linux counts it.
 
 use std::{fs, path::Path, time::Duration};
 
 use tokio::time::sleep;
 
-/// The most physical memory of all processes that ran a program as children of this one.
+/// The peak of the physical memory of all child processes that run a program.
 #[derive(Debug, Default)]
 pub(super) struct Peak(Option<u64>);
 
 impl Peak {
-    /// Looks until it is dropped; a process that ends between two looks counts as it was at the
-    /// last one.
+    /// Samples the memory until the future is dropped; a process that ends between two samples counts
+    /// with the last one.
     pub(super) async fn watch(&mut self, executable: &Path) {
         loop {
             self.0 = self.0.max(peak_of_children(executable));
@@ -18,7 +18,7 @@ impl Peak {
         }
     }
 
-    /// `None` where the system does not tell.
+    /// Returns the peak; `None` if the system does not report it.
     pub(super) fn kibibytes(&self) -> Option<u64> {
         self.0
     }
@@ -36,7 +36,7 @@ fn peak_of_children(executable: &Path) -> Option<u64> {
         .max()
 }
 
-/// The number after a name in `/proc/<pid>/status`; see `man 5 proc_pid_status`.
+/// Returns the number after a name in `/proc/<pid>/status`; see `man 5 proc_pid_status`.
 fn field(status: &str, name: &str) -> Option<u64> {
     let line = status.lines().find_map(|line| line.strip_prefix(name))?;
     line.split_whitespace().next()?.parse().ok()

@@ -1,7 +1,7 @@
-//! `cargo xtask rename`: a user with many items is renamed, and the handler is killed again and
-//! again meanwhile; with `--delete`, a post with many likes is deleted instead; with `--domain
-//! webstore`, a category and a tag are renamed under chaos while prices are edited.
-//! `docs/renames.md` tells how to read its output.
+//! `cargo xtask rename`: a user with many items is renamed, and the handler is killed repeatedly
+//! meanwhile; with `--delete`, a post with many likes is deleted instead; with `--domain webstore`, a
+//! category and a tag are renamed under chaos while prices are edited. `docs/renames.md` explains its
+//! output.
 
 mod author;
 mod memory;
@@ -17,12 +17,13 @@ use clap::Parser;
 
 use crate::Domain;
 
-/// Renames a user with many posts, comments and likes, kills the handler again and again
-/// meanwhile, and compares every name afterwards. Or deletes a post with many likes.
+/// Renames a user with many posts, comments and likes, kills the handler repeatedly meanwhile, and
+/// compares every name afterwards. Or deletes a post with many likes.
 #[derive(Clone, Debug, Parser)]
 #[command(bin_name = "cargo xtask rename")]
-struct Cli {
-    /// Whose names: those of users, or those of a category and a tag while prices are edited.
+struct RenameCli {
+    /// The domain of the names: those of users, or those of a category and a tag while prices are
+    /// edited.
     #[arg(long, value_enum, default_value_t)]
     domain: Domain,
 
@@ -30,42 +31,42 @@ struct Cli {
     #[arg(long, conflicts_with = "alone")]
     delete: bool,
 
-    /// How many items the user has in `posts`: 20,000; or how many likes the post: 5,000, since the
-    /// local store looks at all of them for each step; at least 10. In the WebStore how many products
-    /// the category has, and the tag: 5,000, and at least 100.
+    /// The number of the user's items in `posts`: 20,000; or of the likes of the post: 5,000, since the
+    /// local store looks at all of them for each step; at least 10. In the WebStore the number of
+    /// products of the category, and of the tag: 5,000, and at least 100.
     #[arg(long, value_name = "N")]
     items: Option<usize>,
 
-    /// How long the handler lives, in milliseconds; 0 lets it live. A page of 5,000 products takes
-    /// the local store longer than one of a user's items: 2,000 are right for the WebStore.
+    /// The life of the handler, in milliseconds; 0 lets it live. A page of 5,000 products takes the
+    /// local store longer than one of a user's items: use 2,000 for the WebStore.
     #[arg(long, value_name = "MS", default_value_t = 300)]
     kill_every: u64,
 
-    /// What goes wrong in the WebStore besides, as for `cargo xtask chaos`.
+    /// Further faults in the WebStore, as for `cargo xtask chaos`.
     #[arg(long, value_name = "KIND=P,…")]
     chaos: Option<String>,
 
-    /// What decides when it does.
+    /// Seed of the faults.
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
 
-    /// What the rename may spend in a second; 0 is no limit.
+    /// The request units that the rename may spend in a second; 0 is no limit.
     #[arg(long, value_name = "RU", default_value_t = 0)]
     request_units: u32,
 
-    /// Leaves all other functions out: the rate and the memory of the rename by itself.
+    /// Disables all other functions: the rate and the memory of the rename by itself.
     #[arg(long)]
     alone: bool,
 
-    /// Shows what the host and the handler say.
+    /// Shows the lines of the host and the handler.
     #[arg(long)]
     verbose: bool,
 }
 
-/// The command, with the arguments after `rename`.
+/// Runs the command, with the arguments after `rename`.
 pub(crate) async fn main() -> ExitCode {
-    let cli = Cli::parse_from(std::env::args_os().skip(1));
-    // Dropping what is under way ends its processes.
+    let cli = RenameCli::parse_from(std::env::args_os().skip(1));
+    // A drop of the work under way ends its processes.
     let result = tokio::select! {
         result = run(&cli) => result,
         _ = tokio::signal::ctrl_c() => Err(anyhow::anyhow!("ended by Ctrl-C")),
@@ -80,8 +81,8 @@ pub(crate) async fn main() -> ExitCode {
     }
 }
 
-/// Runs what is asked for, shows its outcome, and tells whether it is right.
-async fn run(cli: &Cli) -> anyhow::Result<bool> {
+/// Runs the chosen scenario, shows its outcome, and returns true if it is right.
+async fn run(cli: &RenameCli) -> anyhow::Result<bool> {
     if cli.domain == Domain::WebStore {
         ensure!(!cli.delete, "--delete is about posts");
         let outcome = shop::run(cli).await?;

@@ -1,5 +1,5 @@
-//! The removal of what a deleted post has left, from the delete to a new post under its id. Somebody
-//! else deletes posts meanwhile, whose likes must not wait for those of the first.
+//! The removal of a deleted post's remains, from the delete to a new post under its id. Another client
+//! deletes posts meanwhile, whose likes must not wait for those of the first.
 
 use std::{
     cell::Cell,
@@ -19,7 +19,7 @@ use tributary_simulator::{Api as _, items};
 use tributary_tools::Call;
 
 use super::{
-    Cli,
+    RenameCli,
     author::{ANN, BEFORE, BOB},
     stage::{POSTS, Stage, Worked},
 };
@@ -30,19 +30,19 @@ const POST: &str = "post-with-many-likes";
 /// The id of the first like of each post.
 const LIKE: &str = "like:user-0";
 
-/// How many likes one transaction removes.
-const IN_A_TRANSACTION: usize = 50;
+/// The number of likes that one transaction removes.
+const LIKES_PER_TRANSACTION: usize = 50;
 
-/// How long the like of another deleted post may stay: a slice takes 15 seconds, and then comes the
-/// other post.
-const MOST_PATIENCE: Duration = Duration::from_secs(25);
+/// The longest time that the like of another deleted post may stay: a slice takes 15 seconds, and then
+/// the other post is next.
+const MAX_LIKE_WAIT: Duration = Duration::from_secs(25);
 
-/// What came of a removal.
-pub(super) struct Outcome {
+/// The outcome of a removal.
+pub(super) struct RemovalOutcome {
     likes: usize,
     worked: Worked,
     others: usize,
-    /// The longest that the like of another post has stayed.
+    /// The longest time that the like of another post has stayed.
     waited: Duration,
     divergences: Vec<String>,
 }
@@ -52,12 +52,12 @@ pub(super) struct Outcome {
 struct Others {
     deleted: usize,
     longest: Duration,
-    /// Since when the like of the last one waits.
+    /// The start of the wait for the like of the last one.
     waits: Option<Instant>,
 }
 
 /// Deletes a post with many likes.
-pub(super) async fn run(cli: &Cli) -> anyhow::Result<Outcome> {
+pub(super) async fn run(cli: &RenameCli) -> anyhow::Result<RemovalOutcome> {
     let likes = cli.items.unwrap_or(5_000);
     ensure!(likes >= 10, "--items must be at least 10");
     let write = async |database: &DatabaseClient| write_post(database, POST, ANN, likes).await;
@@ -76,8 +76,8 @@ pub(super) async fn run(cli: &Cli) -> anyhow::Result<Outcome> {
     let is_done = async |sent| {
         let query =
             format!("SELECT TOP 1 c.id FROM c WHERE c.postId = '{POST}' AND c.type = 'like'");
-        // Looking is work for the store, which goes through all likes: only when it can be done.
-        let may_be = sent >= likes / IN_A_TRANSACTION;
+        // A query costs the store time, since it reads all likes: only if the end is possible.
+        let may_be = sent >= likes / LIKES_PER_TRANSACTION;
         done.set(may_be && items(database, "posts", query.as_str()).await?.is_empty());
         Ok(done.get())
     };
@@ -88,12 +88,12 @@ pub(super) async fn run(cli: &Cli) -> anyhow::Result<Outcome> {
     };
     let waited = others.waited();
     let mut divergences = divergences(database, api).await?;
-    // A handler that is killed begins its slice anew.
-    if cli.kill_every == 0 && waited > MOST_PATIENCE {
+    // A killed handler restarts its slice.
+    if cli.kill_every == 0 && waited > MAX_LIKE_WAIT {
         divergences.push("the like of another deleted post stayed for too long".to_owned());
     }
     stage.host.stop().await;
-    Ok(Outcome { likes, worked, others: others.deleted, waited, divergences })
+    Ok(RemovalOutcome { likes, worked, others: others.deleted, waited, divergences })
 }
 
 fn delete(post_id: &str) -> Call {
@@ -101,8 +101,8 @@ fn delete(post_id: &str) -> Call {
 }
 
 impl Others {
-    /// Writes a post with a like, deletes it, waits until the like is gone, and begins anew until the
-    /// work is done. Returns only what has failed.
+    /// Writes a post with a like, deletes it, waits until the like is gone, and repeats that until the
+    /// work is done. Returns only after a failure.
     async fn come_and_go(&mut self, stage: &Stage, done: &Cell<bool>) -> anyhow::Error {
         while !done.get() {
             if let Err(error) = self.come_and_go_once(&stage.database, &stage.api).await {
@@ -135,13 +135,13 @@ impl Others {
         Ok(())
     }
 
-    /// The longest that a like has stayed, the last one included.
+    /// Returns the longest time that a like has stayed, the last one included.
     fn waited(&self) -> Duration {
         self.waits.map_or(self.longest, |since| self.longest.max(since.elapsed()))
     }
 }
 
-/// Writes a post and its likes as the commands leave them, past the app.
+/// Writes a post and its likes in the form of the commands, past the app.
 async fn write_post(
     database: &DatabaseClient,
     id: &str,
@@ -170,7 +170,7 @@ async fn write_post(
     stream::iter(writes).buffer_unordered(8).try_collect().await
 }
 
-/// What is wrong in the store, and with a new post under the id.
+/// Returns the faults in the store, and with a new post under the id.
 async fn divergences(database: &DatabaseClient, api: &HttpApi) -> anyhow::Result<Vec<String>> {
     let mut wrong = Vec::new();
     let query = format!("SELECT * FROM c WHERE c.postId = '{POST}'");
@@ -180,7 +180,7 @@ async fn divergences(database: &DatabaseClient, api: &HttpApi) -> anyhow::Result
     for container in ["users", "feed"] {
         let query = format!("SELECT * FROM c WHERE IS_DEFINED(c.title) AND c.userId = '{ANN}'");
         let copies = items(database, container, query.as_str()).await?;
-        wrong.extend(copies.iter().map(|copy| format!("{container}: a copy is left: {copy}")));
+        wrong.extend(copies.iter().map(|copy| format!("{container}: a copy remains: {copy}")));
     }
     let letters = items(database, "dead-letters", "SELECT * FROM c").await?;
     wrong.extend(letters.iter().map(|letter| format!("dead letter: {}", letter["reason"])));
@@ -193,13 +193,13 @@ async fn divergences(database: &DatabaseClient, api: &HttpApi) -> anyhow::Result
     Ok(wrong)
 }
 
-impl Outcome {
+impl RemovalOutcome {
     pub(super) fn is_right(&self) -> bool {
         self.divergences.is_empty()
     }
 }
 
-impl fmt::Display for Outcome {
+impl fmt::Display for RemovalOutcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Worked { kills, sent, .. } = &self.worked;
         write!(

@@ -7,23 +7,23 @@ use azure_data_cosmos::DatabaseClient;
 use tributary_local::cosmos::RequestKind;
 
 use super::{
-    Cli,
+    RenameCli,
     author::{self, AFTER, ANN, BEFORE, BOB},
     stage::{POSTS, Stage, Worked},
 };
 
-/// Replacements for each item must be fewer than this.
-const MOST_WRITES: f64 = 1.05;
+/// The number of replacements for each item must be less than this.
+const MAX_WRITES_PER_ITEM: f64 = 1.05;
 
-/// What came of a rename.
-pub(super) struct Outcome {
+/// The outcome of a rename.
+pub(super) struct RenameOutcome {
     items: usize,
     worked: Worked,
     divergences: Vec<String>,
 }
 
 /// Renames a user with many items.
-pub(super) async fn run(cli: &Cli) -> anyhow::Result<Outcome> {
+pub(super) async fn run(cli: &RenameCli) -> anyhow::Result<RenameOutcome> {
     let items = cli.items.unwrap_or(20_000);
     ensure!(items >= 10, "--items must be at least 10");
     let write = async |database: &DatabaseClient| author::write_items(database, items).await;
@@ -34,7 +34,7 @@ pub(super) async fn run(cli: &Cli) -> anyhow::Result<Outcome> {
     stage.quiet().await;
 
     let rename = async || stage.put_user(ANN, AFTER).await;
-    // Counting is work for the store: only when it can be done.
+    // A count costs the store time: only if the end is possible.
     let is_done = async |sent| Ok(sent >= items && author::is_renamed(database).await?);
     let worked = stage.work(RequestKind::Replace, rename, is_done).await?;
     let mut divergences = author::check_names(database, items).await?;
@@ -42,10 +42,10 @@ pub(super) async fn run(cli: &Cli) -> anyhow::Result<Outcome> {
         divergences.extend(author::check_copies(database, items).await?);
     }
     stage.host.stop().await;
-    Ok(Outcome { items, worked, divergences })
+    Ok(RenameOutcome { items, worked, divergences })
 }
 
-impl Outcome {
+impl RenameOutcome {
     fn writes_per_item(&self) -> f64 {
         #[expect(clippy::cast_precision_loss, reason = "far fewer than 2^53")]
         let ratio = self.worked.sent as f64 / self.items as f64;
@@ -53,11 +53,11 @@ impl Outcome {
     }
 
     pub(super) fn is_right(&self) -> bool {
-        self.divergences.is_empty() && self.writes_per_item() < MOST_WRITES
+        self.divergences.is_empty() && self.writes_per_item() < MAX_WRITES_PER_ITEM
     }
 }
 
-impl fmt::Display for Outcome {
+impl fmt::Display for RenameOutcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Worked { kills, sent, .. } = &self.worked;
         write!(

@@ -21,25 +21,25 @@ use http::Method;
 use serde_json::{Value, json};
 use tokio::time::sleep;
 use tributary_local::{
-    chaos::{Chaos, ChaosSpec, Kind, Random},
+    chaos::{Chaos, ChaosKind, ChaosSpec, Random},
     cosmos::RequestKind,
 };
 use tributary_simulator::items as find;
 use tributary_tools::Call;
 
 use super::{
-    Cli,
-    stage::{Stage, Subject, Worked},
+    RenameCli,
+    stage::{RunTarget, Stage, Worked},
 };
 
-/// What goes wrong unless `--chaos` says otherwise. The handlers are killed by `--kill-every`.
+/// The faults without `--chaos`. `--kill-every` kills the handlers.
 const CHAOS: &str =
     "duplicates=0.2,reorder=0.2,overlap=0.1,throttle=0.05,lost-answer=0.02,stale=0.2,split=3";
 
-const SUBJECT: Subject = Subject { container: "product", others: &["ProductsIntegrity"] };
+const SUBJECT: RunTarget = RunTarget { container: "product", others: &["ProductsIntegrity"] };
 
 /// The categories of the products with the tag. The first has as many products as have the tag.
-const CATEGORIES: usize = 100;
+const N_CATEGORIES: usize = 100;
 const TAG: &str = "sale";
 /// A tag of the same products, which is not renamed.
 const OTHER_TAG: &str = "new";
@@ -48,26 +48,26 @@ const BEFORE: &str = "Before";
 const AFTER: &str = "After";
 const FIRST_PRICE: u64 = 0;
 
-/// How many callers edit prices at the same time, and the pause of each between two edits.
-const EDITORS: usize = 4;
-const PAUSE: Duration = Duration::from_millis(25);
+/// The number of callers that edit prices at the same time, and the pause of each between two edits.
+const N_EDITORS: usize = 4;
+const EDIT_PAUSE: Duration = Duration::from_millis(25);
 
-/// What came of the renames.
-pub(super) struct Outcome {
+/// The outcome of the renames.
+pub(super) struct ShopOutcome {
     items: usize,
     edits: usize,
     worked: Worked,
-    injected: Vec<(Kind, u64)>,
+    injected: Vec<(ChaosKind, u64)>,
     divergences: Vec<String>,
 }
 
 /// Renames a category and a tag while prices are edited.
-pub(super) async fn run(cli: &Cli) -> anyhow::Result<Outcome> {
+pub(super) async fn run(cli: &RenameCli) -> anyhow::Result<ShopOutcome> {
     let items = cli.items.unwrap_or(5_000);
-    ensure!(items >= CATEGORIES && !cli.alone, "--items must be at least 100, without --alone");
+    ensure!(items >= N_CATEGORIES && !cli.alone, "--items must be at least 100, without --alone");
     let chaos: ChaosSpec = cli.chaos.as_deref().unwrap_or(CHAOS).parse()?;
     let chaos = Chaos::new(chaos, cli.seed);
-    let shop = Shop::of(items);
+    let shop = Shop::new(items);
     let write = async |database: &DatabaseClient| shop.write(database).await;
     let stage = Stage::start(cli, SUBJECT, Some(chaos.clone()), write).await?;
     stage.quiet().await;
@@ -91,53 +91,54 @@ pub(super) async fn run(cli: &Cli) -> anyhow::Result<Outcome> {
     let divergences = shop.check(database).await?;
     let edits = shop.edits.load(Ordering::Relaxed);
     stage.host.stop().await;
-    Ok(Outcome { items, edits, worked, injected: chaos.injected(), divergences })
+    Ok(ShopOutcome { items, edits, worked, injected: chaos.injected(), divergences })
 }
 
-/// The products and what they should cost.
+/// The products and their right prices.
 struct Shop {
-    products: Vec<Product>,
+    products: Vec<ShopProduct>,
     /// The prices that were acknowledged, by product.
     prices: Mutex<Vec<u64>>,
     edits: AtomicUsize,
     /// Editors at work.
     editors: AtomicUsize,
-    /// No more edits begin.
+    /// True if no more edits begin.
     is_closed: AtomicBool,
 }
 
-struct Product {
+struct ShopProduct {
     category: usize,
     id: String,
     is_tagged: bool,
 }
 
 impl Shop {
-    /// One in a hundred products of the first category has the tag, and all those of the others.
-    fn of(items: usize) -> Self {
-        let tagged = items / CATEGORIES;
+    /// Creates a shop in which one in a hundred products of the first category has the tag, and all
+    /// those of the others.
+    fn new(items: usize) -> Self {
+        let tagged = items / N_CATEGORIES;
         let of_category = |category: usize| {
             let count = if category == 0 { items } else { tagged };
-            (0..count).map(move |number| Product {
+            (0..count).map(move |number| ShopProduct {
                 category,
                 id: format!("p{number:05}"),
                 is_tagged: category > 0 || number < tagged,
             })
         };
-        let products: Vec<_> = (0..CATEGORIES).flat_map(of_category).collect();
+        let products: Vec<_> = (0..N_CATEGORIES).flat_map(of_category).collect();
         Self {
             prices: Mutex::new(vec![FIRST_PRICE; products.len()]),
             products,
             edits: AtomicUsize::new(0),
-            editors: AtomicUsize::new(EDITORS),
+            editors: AtomicUsize::new(N_EDITORS),
             is_closed: AtomicBool::new(false),
         }
     }
 
-    /// Writes everything as the commands leave it, past the app.
+    /// Writes all items in the form of the commands, past the app.
     async fn write(&self, database: &DatabaseClient) -> anyhow::Result<()> {
         let labels = database.container_client("productMeta", None).await?;
-        let categories = (0..CATEGORIES).map(|number| ("category", category_id(number)));
+        let categories = (0..N_CATEGORIES).map(|number| ("category", category_id(number)));
         for (kind, id) in categories.chain([("tag", TAG.into()), ("tag", OTHER_TAG.into())]) {
             let label = json!({
                 "state": "live", "type": kind, "id": id, "name": BEFORE, "sortName": BEFORE,
@@ -154,14 +155,15 @@ impl Shop {
         stream::iter(writes).buffer_unordered(8).try_collect().await
     }
 
-    /// Edits prices until the shop is closed. Each product has one editor, who knows its price.
+    /// Edits prices until the shop is closed. Each product has one editor, which knows its price.
     async fn edit(&self, stage: &Stage, seed: u64) -> anyhow::Result<()> {
-        let editors = (0..EDITORS).map(async |editor| {
+        let editors = (0..N_EDITORS).map(async |editor| {
             let mut random = Random::stream(seed, 2_000 + editor as u64);
             while !self.is_closed.load(Ordering::Relaxed) {
-                let among = self.products.len() / EDITORS;
-                let number = random.index(among) * EDITORS + editor;
-                let (product, price) = (&self.products[number], 1 + random.below(10_000));
+                let among = self.products.len() / N_EDITORS;
+                let number = random.index(among) * N_EDITORS + editor;
+                let product = &self.products[number];
+                let price = 1 + random.below(10_000);
                 let reply = stage.accepted(&product.put(price)).await?;
                 ensure!(
                     reply.status == 200 && reply.body["price"] == price,
@@ -171,7 +173,7 @@ impl Shop {
                 );
                 self.prices.lock().unwrap_or_else(PoisonError::into_inner)[number] = price;
                 self.edits.fetch_add(1, Ordering::Relaxed);
-                sleep(PAUSE).await;
+                sleep(EDIT_PAUSE).await;
             }
             self.editors.fetch_sub(1, Ordering::Relaxed);
             Ok(())
@@ -179,7 +181,7 @@ impl Shop {
         try_join_all(editors).await.map(drop)
     }
 
-    /// What is wrong in `product` and `dead-letters`.
+    /// Returns the faults in `product` and `dead-letters`.
     async fn check(&self, database: &DatabaseClient) -> anyhow::Result<Vec<String>> {
         let mut stored: HashMap<(String, String), Value> = HashMap::new();
         for item in find(database, "product", "SELECT * FROM c").await? {
@@ -200,15 +202,15 @@ impl Shop {
                 wrong.push(format!("should cost {price} under new names: {found}"));
             }
         }
-        wrong.extend(stored.values().map(|item| format!("nobody has written this: {item}")));
+        wrong.extend(stored.values().map(|item| format!("no command has written this: {item}")));
         let letters = find(database, "dead-letters", "SELECT * FROM c").await?;
         wrong.extend(letters.iter().map(|letter| format!("dead letter: {}", letter["reason"])));
         Ok(wrong)
     }
 }
 
-impl Product {
-    /// The tags, with this name and version of the one that is renamed.
+impl ShopProduct {
+    /// Returns the tags, with this name and version of the renamed one.
     fn tags(&self, (name, version): (&str, u64)) -> Value {
         let mut tags = vec![json!({ "id": OTHER_TAG, "name": BEFORE, "version": 1 })];
         if self.is_tagged {
@@ -217,7 +219,7 @@ impl Product {
         tags.into()
     }
 
-    /// The product as it is stored at first.
+    /// Returns the first state of the product.
     fn item(&self) -> Value {
         json!({
             "type": "product", "id": self.id, "categoryId": category_id(self.category),
@@ -228,7 +230,7 @@ impl Product {
         })
     }
 
-    /// The edit of the price.
+    /// Returns the request that edits the price.
     fn put(&self, price: u64) -> Call {
         let path = format!("{}/products/{}", category_path(self.category), self.id);
         let tags: &[&str] = if self.is_tagged { &[OTHER_TAG, TAG] } else { &[OTHER_TAG] };
@@ -245,7 +247,7 @@ fn category_path(category: usize) -> String {
     format!("/api/categories/{}", category_id(category))
 }
 
-/// Whether no product has an old name.
+/// Returns true if no product has an old name.
 async fn is_renamed(database: &DatabaseClient) -> anyhow::Result<bool> {
     let of_category =
         Query::from("SELECT TOP 1 c.id FROM c WHERE c.categoryId = @id AND c.categoryVersion < 2");
@@ -259,13 +261,13 @@ async fn is_renamed(database: &DatabaseClient) -> anyhow::Result<bool> {
     Ok(true)
 }
 
-impl Outcome {
+impl ShopOutcome {
     pub(super) fn is_right(&self) -> bool {
         self.divergences.is_empty() && self.edits > 0
     }
 }
 
-impl fmt::Display for Outcome {
+impl fmt::Display for ShopOutcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { items, edits, worked, injected, divergences } = self;
         let Worked { kills, sent, .. } = worked;

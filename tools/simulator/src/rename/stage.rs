@@ -1,4 +1,4 @@
-//! What a rename and a removal share: the store, the host, the killer, and the wait for the end.
+//! The store, the host and the kills of a rename and of a removal, and the wait for their end.
 
 use std::{
     future::pending,
@@ -19,14 +19,14 @@ use tributary_local::{
 use tributary_simulator::{Api as _, Reply};
 use tributary_tools::Call;
 
-use super::{Cli, memory::Peak};
+use super::{RenameCli, memory::Peak};
 use crate::handler::{self, HttpApi};
 
 const DATABASE: &str = "tributary";
 
-/// What a run is about.
+/// The container of a run.
 #[derive(Clone, Copy)]
-pub(super) struct Subject {
+pub(super) struct RunTarget {
     /// The container whose items are written in the background.
     pub(super) container: &'static str,
     /// The other functions that read a change feed of this domain.
@@ -34,21 +34,22 @@ pub(super) struct Subject {
 }
 
 /// The posts of the blog.
-pub(super) const POSTS: Subject =
-    Subject { container: "posts", others: &["PostCopiesInUsers", "HomeFeed", "PostsIntegrity"] };
+pub(super) const POSTS: RunTarget =
+    RunTarget { container: "posts", others: &["PostCopiesInUsers", "HomeFeed", "PostsIntegrity"] };
 
-/// When the app has had nothing to do for so long, it has nothing more to do.
-const QUIET: Duration = Duration::from_secs(2);
+/// The time without a request after which the app has no work left.
+const QUIET_TIME: Duration = Duration::from_secs(2);
 
-/// When nothing has got on for so long, it never will.
-const STUCK: Duration = Duration::from_mins(2);
+/// The time without progress after which the work is stuck.
+const STUCK_TIME: Duration = Duration::from_mins(2);
 
-/// Edits keep on beside a work that is stuck, so it has an end of its own.
-const LONGEST: Duration = Duration::from_mins(30);
+/// The longest time of a work. Edits continue beside a work that is stuck, so their requests do not end
+/// it.
+const MAX_WORK_TIME: Duration = Duration::from_mins(30);
 
-/// How long a caller waits before a command is sent again, and how often it is.
-const PATIENCE: Duration = Duration::from_millis(50);
-const MOST_TRIES: usize = 300;
+/// The pause of a caller before a retry, and the number of its attempts.
+const RETRY_PAUSE: Duration = Duration::from_millis(50);
+const MAX_ATTEMPTS: usize = 300;
 
 /// The store, the host and the handler of a run.
 pub(super) struct Stage {
@@ -56,30 +57,30 @@ pub(super) struct Stage {
     pub(super) database: DatabaseClient,
     pub(super) host: Host,
     pub(super) api: HttpApi,
-    subject: Subject,
+    subject: RunTarget,
     chaos: Option<Chaos>,
     executable: PathBuf,
     kill_every: Duration,
     _server: RunningServer,
 }
 
-/// What a long work in the background took.
+/// The cost of a long work in the background.
 pub(super) struct Worked {
     pub(super) duration: Duration,
-    /// How often the handler was killed meanwhile.
+    /// The number of kills of the handler meanwhile.
     pub(super) kills: usize,
-    /// How many requests of its kind it has sent, those that were refused included.
+    /// The number of its requests of its kind, those that were refused included.
     pub(super) sent: usize,
-    /// In KiB, the most of all handlers.
+    /// In KiB, the peak of all handlers.
     pub(super) peak_memory: Option<u64>,
 }
 
 impl Stage {
-    /// Starts the store, writes items to it, and starts the host then: its first batches are full,
-    /// and there are few of them. Chaos waits for the work.
+    /// Starts the store, writes items to it, and then starts the host: its first batches are full, and
+    /// there are few of them. Chaos waits for the work.
     pub(super) async fn start(
-        cli: &Cli,
-        subject: Subject,
+        cli: &RenameCli,
+        subject: RunTarget,
         chaos: Option<Chaos>,
         write: impl AsyncFnOnce(&DatabaseClient) -> anyhow::Result<()>,
     ) -> anyhow::Result<Self> {
@@ -98,7 +99,7 @@ impl Stage {
         write(&database).await?;
         let options = HostOptions {
             poll_delay: Some(Duration::from_millis(100)),
-            // Pauses of 2 to 60 ms: a handler that is killed every 300 ms is to be met at work.
+            // Pauses of 2 to 60 ms, so that a handler that is killed every 300 ms is killed at work.
             retry_scale: 0.001,
             console: if cli.verbose { Console::verbose() } else { Console::silent() },
             chaos: chaos.clone(),
@@ -121,7 +122,7 @@ impl Stage {
         })
     }
 
-    /// Signs a user up, or gives it another name.
+    /// Signs a user up, or renames it.
     pub(super) async fn put_user(&self, id: &str, name: &str) -> anyhow::Result<()> {
         let call = Call::new(Method::PUT, format!("/api/users/{id}"));
         let reply = self.api.send(call.json(json!({"username": name}))).await;
@@ -130,23 +131,23 @@ impl Stage {
         Ok(())
     }
 
-    /// Sends a command until its outcome is known, which is to be one of success.
+    /// Sends a command until its outcome is known, and fails unless it is a success.
     pub(super) async fn accepted(&self, call: &Call) -> anyhow::Result<Reply> {
-        for _ in 0..MOST_TRIES {
+        for _ in 0..MAX_ATTEMPTS {
             match self.api.send(call.clone()).await {
                 Some(reply) if matches!(reply.status, 200..=299) => return Ok(reply),
                 Some(reply) if !reply.is_unknown() => {
                     bail!("{call:?} was refused: {} {}", reply.status, reply.body)
                 }
-                _ => sleep(PATIENCE).await,
+                _ => sleep(RETRY_PAUSE).await,
             }
         }
         bail!("{call:?} never had a known outcome");
     }
 
-    /// Begins a work by a request and waits until it is done, while the handler is killed again and
-    /// again, under chaos if there is any. The work sends requests of a kind to the container of the
-    /// subject; it is stuck when no more of them come.
+    /// Begins a work by a request and waits until it is done, while the handler is killed repeatedly,
+    /// under chaos if there is any. The work sends requests of a kind to the container of the subject;
+    /// it is stuck as soon as these end.
     pub(super) async fn work(
         &self,
         kind: RequestKind,
@@ -157,7 +158,8 @@ impl Stage {
         self.chaos.iter().for_each(Chaos::resume);
         begin().await?;
         let began = Instant::now();
-        let (mut kills, mut peak) = (0, Peak::default());
+        let mut kills = 0;
+        let mut peak = Peak::default();
         tokio::select! {
             done = self.until_done(kind, before, is_done) => done?,
             () = self.kill(&mut kills) => {}
@@ -177,34 +179,35 @@ impl Stage {
         since: usize,
         is_done: impl AsyncFn(usize) -> anyhow::Result<bool>,
     ) -> anyhow::Result<()> {
-        let (began, mut progress) = (Instant::now(), (0, Instant::now()));
+        let began = Instant::now();
+        let mut progress = (0, Instant::now());
         loop {
             sleep(Duration::from_millis(200)).await;
             let sent = self.sent(kind, since);
             match is_done(sent).await {
                 Ok(true) => return Ok(()),
-                // Chaos refuses a look now and then.
+                // Chaos refuses some of these queries.
                 Err(error) if self.chaos.is_none() => return Err(error),
                 Ok(false) | Err(_) => {}
             }
-            ensure!(began.elapsed() < LONGEST, "the work does not end");
+            ensure!(began.elapsed() < MAX_WORK_TIME, "the work does not end");
             if sent > progress.0 {
                 progress = (sent, Instant::now());
             }
-            if progress.1.elapsed() >= STUCK {
+            if progress.1.elapsed() >= STUCK_TIME {
                 bail!("the work is stuck after {sent} requests");
             }
         }
     }
 
-    /// How many requests of a kind were sent to the container, those that were refused included.
+    /// Returns the number of requests of a kind to the container, those that were refused included.
     fn sent(&self, kind: RequestKind, since: usize) -> usize {
         let requests = self.endpoint.requests_since(since);
         let of_kind = requests.iter().filter(|request| request.kind == kind);
         of_kind.filter(|request| request.container == self.subject.container).count()
     }
 
-    /// Kills the handler each time that it has lived for so long.
+    /// Kills the handler each time that it has reached its life.
     async fn kill(&self, kills: &mut usize) {
         if self.kill_every.is_zero() {
             pending::<()>().await;
@@ -212,7 +215,7 @@ impl Stage {
         while self.host.crash_after(self.kill_every).await {
             *kills += 1;
         }
-        // The handler has failed for good, which the host tells.
+        // The handler has failed for good, which the host reports.
         pending::<()>().await;
     }
 
@@ -220,7 +223,7 @@ impl Stage {
     pub(super) async fn quiet(&self) {
         loop {
             let before = self.endpoint.request_count();
-            sleep(QUIET).await;
+            sleep(QUIET_TIME).await;
             let requests = self.endpoint.requests_since(before);
             if requests.iter().all(|request| request.kind == RequestKind::ChangeFeed) {
                 return;
@@ -230,7 +233,7 @@ impl Stage {
 }
 
 impl Worked {
-    /// The time, the memory and what is wrong, for the end of a line and the lines after it.
+    /// Returns the time, the memory and the divergences, for the end of a line and the lines after it.
     pub(super) fn in_words(&self, divergences: &[String]) -> String {
         let memory = self.peak_memory.map_or_else(
             || "memory unknown".to_owned(),
@@ -246,7 +249,7 @@ impl Worked {
     }
 }
 
-fn app(cli: &Cli, subject: Subject, connection: &str) -> anyhow::Result<BuiltApp> {
+fn app(cli: &RenameCli, subject: RunTarget, connection: &str) -> anyhow::Result<BuiltApp> {
     let mut app = handler::app(connection)?;
     app.settings.set("Background__RequestUnitsPerSecond", cli.request_units.to_string());
     if cli.alone {

@@ -1,4 +1,4 @@
-//! After quiet: every query answers as the model does.
+//! The comparison of every query with the model, after quiet.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,15 +6,15 @@ use serde_json::Value;
 
 use super::{
     Label, WebStore,
-    labels::Kind,
+    labels::LabelKind,
     operation::{customer_id, customer_path, product_id},
 };
 use crate::{Api, comparison::Comparison};
 
-/// Asks every query about everything and gives what differs from the model, a sentence each.
+/// Sends every query for all items and returns the differences from the model, a sentence each.
 pub(super) async fn check(api: &dyn Api, model: &WebStore) -> Vec<String> {
-    let mut check = Check { model, it: Comparison::new(api) };
-    for kind in [Kind::Category, Kind::Tag] {
+    let mut check = WebStoreCheck { model, it: Comparison::new(api) };
+    for kind in [LabelKind::Category, LabelKind::Tag] {
         check.labels(kind).await;
     }
     check.products().await;
@@ -23,15 +23,16 @@ pub(super) async fn check(api: &dyn Api, model: &WebStore) -> Vec<String> {
     check.it.end()
 }
 
-struct Check<'a> {
+struct WebStoreCheck<'a> {
     model: &'a WebStore,
     it: Comparison<'a>,
 }
 
-impl Check<'_> {
-    /// Each category and tag has the name that was acknowledged last, alone and in the list by name.
-    async fn labels(&mut self, kind: Kind) {
-        let all = if kind == Kind::Category { &self.model.categories } else { &self.model.tags };
+impl WebStoreCheck<'_> {
+    /// Checks that each category and tag has its last acknowledged name, alone and in the list by name.
+    async fn labels(&mut self, kind: LabelKind) {
+        let all =
+            if kind == LabelKind::Category { &self.model.categories } else { &self.model.tags };
         let mut expected = BTreeMap::new();
         for (number, named) in all.iter().enumerate() {
             let label = Label { kind, number };
@@ -40,7 +41,7 @@ impl Check<'_> {
             self.it.same(&format!("name of {}", label.id()), &name, &named.name.as_deref());
             expected.extend(named.name.clone().map(|name| (label.id(), name)));
         }
-        let path = if kind == Kind::Category { "/api/categories" } else { "/api/tags" };
+        let path = if kind == LabelKind::Category { "/api/categories" } else { "/api/tags" };
         let list = self.it.list(path).await;
         let names: Vec<_> = list.iter().map(|label| text(label, "name")).collect();
         self.is(&format!("{path} is sorted by name"), names.is_sorted());
@@ -51,16 +52,19 @@ impl Check<'_> {
         self.it.same(path, &shown, &expected);
     }
 
-    /// Each product is in its category and in no other, with its text, price, and the names that its
-    /// category and tags have now.
+    /// Checks that each product is in its category and in no other, with its text, price, and the
+    /// present names of its category and tags.
     async fn products(&mut self) {
         for (number, category) in self.model.categories.iter().enumerate() {
             let Some(name) = &category.name else { continue };
-            let label = Label { kind: Kind::Category, number };
+            let label = Label { kind: LabelKind::Category, number };
             let list = self.it.list(&format!("{}/products", label.path())).await;
             let ids: BTreeSet<_> =
                 list.iter().map(|product| text(product, "id").to_owned()).collect();
-            self.is(&format!("no product is twice in {}", label.id()), ids.len() == list.len());
+            self.is(
+                &format!("no product is listed twice in {}", label.id()),
+                ids.len() == list.len(),
+            );
             let names: Vec<_> = list.iter().map(|product| text(product, "name")).collect();
             self.is(&format!("{} is sorted by name", label.id()), names.is_sorted());
             let expected = (0..self.model.products.len())
@@ -83,7 +87,7 @@ impl Check<'_> {
             return;
         };
         if !text_of.is_shown(number, shown) {
-            self.it.differs(format!("{id}: {shown}, and should be {text_of:?}"));
+            self.it.differs(format!("{id}: {shown} instead of {text_of:?}"));
         }
         self.it.same(&format!("category's name of {id}"), &text(shown, "categoryName"), &category);
         for tag in shown["tags"].as_array().map_or(&[][..], Vec::as_slice) {
@@ -95,11 +99,12 @@ impl Check<'_> {
         }
     }
 
-    /// Each customer has its name, its orders as they were acknowledged, and as many as it counts.
+    /// Checks that each customer has its name, its orders as acknowledged, and their number.
     async fn customers(&mut self) {
         for (number, customer) in self.model.customers.iter().enumerate() {
             let Some(name) = &customer.name else { continue };
-            let (id, path) = (customer_id(number), customer_path(number));
+            let id = customer_id(number);
+            let path = customer_path(number);
             let shown = self.it.get(&path).await.unwrap_or_default();
             self.it.same(&format!("name of {id}"), &text(&shown, "firstName"), &name.as_str());
             let list = self.it.list(&format!("{path}/orders")).await;
@@ -114,17 +119,19 @@ impl Check<'_> {
             };
             let orders = self.model.orders.iter().filter(|order| order.customer == number);
             let expected: Vec<_> = orders.filter_map(|order| order.shown.clone()).collect();
-            let (shown, expected) = (by_id(&list), by_id(&expected));
+            let shown = by_id(&list);
+            let expected = by_id(&expected);
             for (order, expected) in &expected {
                 self.it.same(&format!("{order} of {id}"), &shown.get(order), &Some(expected));
             }
             for order in shown.keys().filter(|order| !expected.contains_key(*order)) {
-                self.it.differs(format!("{order} of {id} was deleted and is there"));
+                self.it.differs(format!("{order} of {id} was deleted and exists"));
             }
         }
     }
 
-    /// The query and the leaderboard show the same customers in the same order, with their counts.
+    /// Checks that the query and the leaderboard show the same customers in the same order, with their
+    /// counts.
     async fn top_customers(&mut self) {
         let mut expected: Vec<(usize, String)> = Vec::new();
         for (number, customer) in self.model.customers.iter().enumerate() {
@@ -157,7 +164,7 @@ impl Check<'_> {
 
     fn is(&mut self, what: &str, holds: bool) {
         if !holds {
-            self.it.differs(format!("it does not hold that {what}"));
+            self.it.differs(format!("it is not true that {what}"));
         }
     }
 }

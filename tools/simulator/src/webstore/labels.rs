@@ -2,13 +2,13 @@
 
 use crate::{Recent, Reply};
 
-use super::{Begun, WebStore};
+use super::{WebStore, WebStoreStart};
 
 /// A category or a tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Label {
-    /// Which of both.
-    pub kind: Kind,
+    /// A category or a tag.
+    pub kind: LabelKind,
     /// Its number among its kind.
     pub number: usize,
 }
@@ -16,17 +16,17 @@ pub struct Label {
 /// The kind of a label.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names say it")]
-pub enum Kind {
+pub enum LabelKind {
     Category,
     Tag,
 }
 
 #[derive(Debug, Clone, Default)]
-pub(super) struct Named {
+pub(super) struct LabelState {
     /// The name once it was acknowledged.
     pub(super) name: Option<String>,
     former: Recent<Option<String>>,
-    /// The label may be there already, though nothing was acknowledged.
+    /// True if the label may exist although no creation was acknowledged.
     begun: bool,
 }
 
@@ -34,51 +34,51 @@ impl Label {
     pub(super) fn id(self) -> String {
         let Self { kind, number } = self;
         match kind {
-            Kind::Category => format!("category-{number}"),
-            Kind::Tag => format!("tag-{number}"),
+            LabelKind::Category => format!("category-{number}"),
+            LabelKind::Tag => format!("tag-{number}"),
         }
     }
 
     pub(super) fn path(self) -> String {
         let list = match self.kind {
-            Kind::Category => "categories",
-            Kind::Tag => "tags",
+            LabelKind::Category => "categories",
+            LabelKind::Tag => "tags",
         };
         format!("/api/{list}/{}", self.id())
     }
 }
 
 impl WebStore {
-    pub(super) fn named(&self, label: Label) -> &Named {
+    pub(super) fn label_state(&self, label: Label) -> &LabelState {
         match label.kind {
-            Kind::Category => &self.categories[label.number],
-            Kind::Tag => &self.tags[label.number],
+            LabelKind::Category => &self.categories[label.number],
+            LabelKind::Tag => &self.tags[label.number],
         }
     }
 
-    pub(super) fn named_mut(&mut self, label: Label) -> &mut Named {
+    pub(super) fn label_state_mut(&mut self, label: Label) -> &mut LabelState {
         match label.kind {
-            Kind::Category => &mut self.categories[label.number],
-            Kind::Tag => &mut self.tags[label.number],
+            LabelKind::Category => &mut self.categories[label.number],
+            LabelKind::Tag => &mut self.tags[label.number],
         }
     }
 
     pub(super) fn is_missing(&self, label: Label) -> bool {
-        self.named(label).name.is_none()
+        self.label_state(label).name.is_none()
     }
 
     pub(super) fn label_begins(&mut self, label: Label) {
-        self.named_mut(label).begun = true;
+        self.label_state_mut(label).begun = true;
     }
 
-    /// Whether labels exist: `None` when one may or may not. No label is ever deleted.
+    /// Returns true if labels exist: `None` if that is unknown. No label is ever deleted.
     pub(super) fn exist(&self, labels: impl IntoIterator<Item = Label>) -> Option<bool> {
         let mut all = Some(true);
         for label in labels {
-            match self.named(label) {
-                Named { name: Some(_), .. } => {}
-                Named { begun: true, .. } => all = None,
-                Named { .. } => return Some(false),
+            match self.label_state(label) {
+                LabelState { name: Some(_), .. } => {}
+                LabelState { begun: true, .. } => all = None,
+                LabelState { .. } => return Some(false),
             }
         }
         all
@@ -91,7 +91,7 @@ impl WebStore {
         reply: &Reply,
         again: bool,
     ) -> bool {
-        let named = self.named_mut(label);
+        let named = self.label_state_mut(label);
         let is_new = named.name.is_none();
         named.former.push(named.name.replace(name.to_owned()));
         let status = match reply.status {
@@ -102,15 +102,15 @@ impl WebStore {
         status && reply.body["name"] == name && reply.body["id"] == label.id()
     }
 
-    /// Returns true if the answer shows the label as it is, or as it was not long ago. What is not
-    /// found is confirmed.
-    pub(super) fn label_shown(&self, label: Label, begun: &Begun, reply: &Reply) -> bool {
-        let Named { name, former, .. } = self.named(label);
+    /// Returns true if the answer shows the present state of the label, or a recent one. A 404 is
+    /// confirmed by the newest state.
+    pub(super) fn label_shown(&self, label: Label, start: &WebStoreStart, reply: &Reply) -> bool {
+        let LabelState { name, former, .. } = self.label_state(label);
         let shown = |name: &Option<String>| match name {
             Some(name) => reply.status == 200 && reply.body["name"] == **name,
             None => reply.status == 404,
         };
-        let mut former = former.since(begun.oldest).filter(|name| name.is_some());
+        let mut former = former.since(start.oldest).filter(|name| name.is_some());
         shown(name) || former.any(shown)
     }
 }

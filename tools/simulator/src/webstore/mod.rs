@@ -1,10 +1,10 @@
 //! The WebStore: categories, tags, products, customers and orders.
 //!
 //! Each client has labels (categories and tags), products and customers of its own, which only it
-//! changes, so it knows exactly what they are. But all of them put their products into the categories
-//! of all, tag them with the tags of all, and order for the customers of all: so renames meet
-//! creations, edits and moves of products that carry the name, and orders of one customer meet each
-//! other. Labels and customers are never deleted here.
+//! changes, so it knows their exact state. But all clients put their products into the categories of
+//! all, tag them with the tags of all, and order for the customers of all. So renames meet creations,
+//! edits and moves of products that carry the name, and orders of one customer meet each other. Labels
+//! and customers are never deleted here.
 //!
 //! An order may name another client's product, which may have moved meanwhile: then 404 is right.
 
@@ -20,50 +20,50 @@ use futures::{FutureExt as _, future::BoxFuture};
 use tributary_local::chaos::Random;
 use tributary_tools::Call;
 
-pub use labels::{Kind, Label};
-pub use operation::{Operation, ProductText, Size};
+pub use labels::{Label, LabelKind};
+pub use operation::{ProductText, WebStoreOperation, WebStoreSize};
 
 use crate::{Api, Reply, Workload, oldest};
-use labels::Named;
+use labels::LabelState;
 use orders::{Customer, Order};
-use products::Product;
+use products::ProductState;
 
 /// The reference model of the WebStore.
 #[derive(Debug)]
 pub struct WebStore {
-    size: Size,
-    /// How far a read may be behind.
+    size: WebStoreSize,
+    /// The longest lag of a read.
     behind: Duration,
-    categories: Vec<Named>,
-    tags: Vec<Named>,
-    products: Vec<Product>,
+    categories: Vec<LabelState>,
+    tags: Vec<LabelState>,
+    products: Vec<ProductState>,
     customers: Vec<Customer>,
     orders: Vec<Order>,
     orders_of: Vec<Vec<usize>>,
 }
 
-/// What an operation found when it began.
+/// The state at the beginning of an operation.
 #[derive(Debug)]
-pub struct Begun {
+pub struct WebStoreStart {
     /// The oldest state that a read may see.
     oldest: Instant,
-    /// Whether the labels that it names exist: `None` when one may or may not. One that did not may
-    /// have been created since.
+    /// True if the labels of the operation existed: `None` if that is unknown. One that did not exist
+    /// may have been created since.
     labels_exist: Option<bool>,
-    /// The same of its customer.
+    /// True if its customer existed: `None` if that is unknown.
     customer_exists: Option<bool>,
 }
 
 impl WebStore {
-    /// An empty shop, whose reads may be so far behind.
-    pub fn new(size: Size, behind: Duration) -> Self {
-        let Size { clients, customers, labels, products } = size;
+    /// Creates an empty shop whose reads lag up to `behind`.
+    pub fn new(size: WebStoreSize, behind: Duration) -> Self {
+        let WebStoreSize { clients, customers, labels, products } = size;
         Self {
             size,
             behind,
-            categories: vec![Named::default(); clients * labels],
-            tags: vec![Named::default(); clients * labels],
-            products: vec![Product::default(); clients * products],
+            categories: vec![LabelState::default(); clients * labels],
+            tags: vec![LabelState::default(); clients * labels],
+            products: vec![ProductState::default(); clients * products],
             customers: vec![Customer::default(); clients * customers],
             orders: Vec::new(),
             orders_of: vec![Vec::new(); clients],
@@ -72,90 +72,101 @@ impl WebStore {
 }
 
 impl Workload for WebStore {
-    type Operation = Operation;
-    type Begun = Begun;
+    type Operation = WebStoreOperation;
+    type Start = WebStoreStart;
 
     fn clients(&self) -> usize {
         self.size.clients
     }
 
-    fn next(&mut self, client: usize, random: &mut Random) -> Operation {
-        Operation::random(client, self, random)
+    fn next(&mut self, client: usize, random: &mut Random) -> WebStoreOperation {
+        WebStoreOperation::random(client, self, random)
     }
 
-    fn begin(&mut self, operation: &Operation) -> Begun {
+    fn begin(&mut self, operation: &WebStoreOperation) -> WebStoreStart {
         match operation {
-            Operation::PutLabel { label, .. } => self.label_begins(*label),
-            Operation::PutCustomer { customer, .. } => self.customer_begins(*customer),
+            WebStoreOperation::PutLabel { label, .. } => self.label_begins(*label),
+            WebStoreOperation::PutCustomer { customer, .. } => self.customer_begins(*customer),
             _ => {}
         }
         let labels_exist = match operation {
-            Operation::PutProduct { text, .. } => self.labels_of(text),
-            Operation::MoveProduct { to, .. } => {
-                self.exist([Label { kind: Kind::Category, number: *to }])
+            WebStoreOperation::PutProduct { text, .. } => self.labels_of(text),
+            WebStoreOperation::MoveProduct { to, .. } => {
+                self.exist([Label { kind: LabelKind::Category, number: *to }])
             }
             _ => None,
         };
         let customer_exists = match operation {
-            Operation::PutOrder { order } => self.customer_exists(self.orders[*order].customer),
+            WebStoreOperation::PutOrder { order } => {
+                self.customer_exists(self.orders[*order].customer)
+            }
             _ => None,
         };
         let oldest = oldest(Instant::now(), self.behind);
-        Begun { oldest, labels_exist, customer_exists }
+        WebStoreStart { oldest, labels_exist, customer_exists }
     }
 
-    fn call(&self, operation: &Operation) -> Call {
+    fn call(&self, operation: &WebStoreOperation) -> Call {
         operation.call(self)
     }
 
     fn finish(
         &mut self,
         client: usize,
-        operation: &Operation,
-        begun: &Begun,
+        operation: &WebStoreOperation,
+        start: &WebStoreStart,
         reply: &Reply,
         repeated: bool,
     ) -> bool {
         match operation {
-            Operation::PutLabel { label, name } => self.label_put(*label, name, reply, repeated),
-            Operation::GetLabel { label } => self.label_shown(*label, begun, reply),
-            Operation::PutProduct { product, text } => {
-                self.product_put(*product, text, begun, reply, repeated)
+            WebStoreOperation::PutLabel { label, name } => {
+                self.label_put(*label, name, reply, repeated)
             }
-            Operation::MoveProduct { product, to, .. } => {
-                self.product_moved(*product, *to, begun, reply)
+            WebStoreOperation::GetLabel { label } => self.label_shown(*label, start, reply),
+            WebStoreOperation::PutProduct { product, text } => {
+                self.product_put(*product, text, start, reply, repeated)
             }
-            Operation::DeleteProduct { product, .. } => {
+            WebStoreOperation::MoveProduct { product, to, .. } => {
+                self.product_moved(*product, *to, start, reply)
+            }
+            WebStoreOperation::DeleteProduct { product, .. } => {
                 self.product_deleted(*product, reply, repeated)
             }
-            Operation::GetProduct { product, category } => {
-                self.product_shown(*product, *category, begun, reply)
+            WebStoreOperation::GetProduct { product, category } => {
+                self.product_shown(*product, *category, start, reply)
             }
-            Operation::PutCustomer { customer, name } => {
+            WebStoreOperation::PutCustomer { customer, name } => {
                 self.customer_put(*customer, name, reply, repeated)
             }
-            Operation::GetCustomer { customer } => self.customer_shown(*customer, begun, reply),
-            Operation::PutOrder { order } => self.order_put(client, *order, begun, reply, repeated),
-            Operation::DeleteOrder { order } => self.order_deleted(*order, reply, repeated),
-            Operation::GetOrder { order } => self.order_shown(*order, begun, reply),
+            WebStoreOperation::GetCustomer { customer } => {
+                self.customer_shown(*customer, start, reply)
+            }
+            WebStoreOperation::PutOrder { order } => {
+                self.order_put(client, *order, start, reply, repeated)
+            }
+            WebStoreOperation::DeleteOrder { order } => self.order_deleted(*order, reply, repeated),
+            WebStoreOperation::GetOrder { order } => self.order_shown(*order, start, reply),
         }
     }
 
-    fn known(&self, operation: &Operation) -> String {
+    fn known(&self, operation: &WebStoreOperation) -> String {
         match operation {
-            Operation::PutLabel { label, .. } | Operation::GetLabel { label } => {
-                format!("{:?}", self.named(*label))
+            WebStoreOperation::PutLabel { label, .. } | WebStoreOperation::GetLabel { label } => {
+                format!("{:?}", self.label_state(*label))
             }
-            Operation::PutProduct { product, .. }
-            | Operation::MoveProduct { product, .. }
-            | Operation::DeleteProduct { product, .. }
-            | Operation::GetProduct { product, .. } => format!("{:?}", self.products[*product]),
-            Operation::PutCustomer { customer, .. } | Operation::GetCustomer { customer } => {
+            WebStoreOperation::PutProduct { product, .. }
+            | WebStoreOperation::MoveProduct { product, .. }
+            | WebStoreOperation::DeleteProduct { product, .. }
+            | WebStoreOperation::GetProduct { product, .. } => {
+                format!("{:?}", self.products[*product])
+            }
+            WebStoreOperation::PutCustomer { customer, .. }
+            | WebStoreOperation::GetCustomer { customer } => {
                 format!("{:?}", self.customers[*customer])
             }
-            Operation::PutOrder { order }
-            | Operation::DeleteOrder { order }
-            | Operation::GetOrder { order } => format!("{:?}", self.orders[*order]),
+            WebStoreOperation::PutOrder { order }
+            | WebStoreOperation::DeleteOrder { order }
+            | WebStoreOperation::GetOrder { order } => format!("{:?}", self.orders[*order]),
         }
     }
 
@@ -174,39 +185,39 @@ mod tests {
     struct Shop(WebStore);
 
     impl Shop {
-        /// One client with a category, a tag, a customer, and a product of 9.99.
+        /// Creates one client with a category, a tag, a customer, and a product of 9.99.
         fn new() -> Self {
-            let size = Size { clients: 1, customers: 1, labels: 1, products: 1 };
+            let size = WebStoreSize { clients: 1, customers: 1, labels: 1, products: 1 };
             let mut shop = Self(WebStore::new(size, Duration::ZERO));
-            for kind in [Kind::Category, Kind::Tag] {
+            for kind in [LabelKind::Category, LabelKind::Tag] {
                 let label = Label { kind, number: 0 };
-                let named = Operation::PutLabel { label, name: "Name".into() };
+                let named = WebStoreOperation::PutLabel { label, name: "Name".into() };
                 assert!(shop.ends(&named, 201, &json!({ "id": label.id(), "name": "Name" })));
             }
-            let signed_up = Operation::PutCustomer { customer: 0, name: "Ann".into() };
+            let signed_up = WebStoreOperation::PutCustomer { customer: 0, name: "Ann".into() };
             assert!(shop.ends(&signed_up, 201, &json!({ "firstName": "Ann" })));
             assert!(shop.ends(&priced(999), 201, &product(9.99)));
             shop
         }
 
-        /// Whether this is a right answer.
-        fn ends(&mut self, operation: &Operation, status: u16, body: &Value) -> bool {
-            let begun = self.0.begin(operation);
+        /// Returns true if this is a right answer.
+        fn ends(&mut self, operation: &WebStoreOperation, status: u16, body: &Value) -> bool {
+            let start = self.0.begin(operation);
             let status = StatusCode::from_u16(status).unwrap();
             let reply = Reply::new(status, &HeaderMap::new(), body.to_string().as_bytes());
-            self.0.finish(0, operation, &begun, &reply, false)
+            self.0.finish(0, operation, &start, &reply, false)
         }
 
-        /// An order of the product.
-        fn order(&mut self) -> Operation {
+        /// Returns an order of the product.
+        fn order(&mut self) -> WebStoreOperation {
             let mut random = Random::stream(1, 1);
-            Operation::PutOrder { order: self.0.new_order(0, 0, &mut random).unwrap() }
+            WebStoreOperation::PutOrder { order: self.0.new_order(0, 0, &mut random).unwrap() }
         }
     }
 
-    fn priced(price: u64) -> Operation {
+    fn priced(price: u64) -> WebStoreOperation {
         let text = ProductText { category: 0, name: "Bell".into(), price, tags: vec![0] };
-        Operation::PutProduct { product: 0, text }
+        WebStoreOperation::PutProduct { product: 0, text }
     }
 
     fn product(price: f64) -> Value {
@@ -214,7 +225,7 @@ mod tests {
                 "tags": [{ "id": "tag-0", "name": "Name" }] })
     }
 
-    /// The answer to the last order, with each line at a price in cents.
+    /// Returns the answer to the last order, with each line at a price in cents.
     fn ordered(shop: &Shop, price: u64, error_in_total: u64) -> Value {
         let mut body = shop.0.orders.last().unwrap().body();
         let mut total = error_in_total;
@@ -256,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn a_repeated_order_is_answered_as_the_first_time() {
+    fn a_repeated_order_gets_the_first_answer() {
         let mut shop = Shop::new();
         let order = shop.order();
         let body = ordered(&shop, 999, 0);
@@ -267,27 +278,27 @@ mod tests {
     }
 
     #[test]
-    fn what_was_deleted_is_not_there() {
+    fn a_deleted_product_is_a_404() {
         let mut shop = Shop::new();
         let order = shop.order();
         let body = ordered(&shop, 999, 0);
         assert!(shop.ends(&order, 201, &body));
-        let Operation::PutOrder { order } = order else { return };
-        assert!(shop.ends(&Operation::GetOrder { order }, 200, &body));
-        assert!(shop.ends(&Operation::DeleteOrder { order }, 204, &Value::Null));
-        assert!(!shop.ends(&Operation::GetOrder { order }, 200, &body));
+        let WebStoreOperation::PutOrder { order } = order else { return };
+        assert!(shop.ends(&WebStoreOperation::GetOrder { order }, 200, &body));
+        assert!(shop.ends(&WebStoreOperation::DeleteOrder { order }, 204, &Value::Null));
+        assert!(!shop.ends(&WebStoreOperation::GetOrder { order }, 200, &body));
         assert!(shop.ends(
-            &Operation::DeleteProduct { product: 0, category: 0 },
+            &WebStoreOperation::DeleteProduct { product: 0, category: 0 },
             204,
             &Value::Null
         ));
         assert!(!shop.ends(
-            &Operation::GetProduct { product: 0, category: 0 },
+            &WebStoreOperation::GetProduct { product: 0, category: 0 },
             200,
             &product(9.99)
         ));
         assert!(!shop.ends(
-            &Operation::DeleteProduct { product: 0, category: 0 },
+            &WebStoreOperation::DeleteProduct { product: 0, category: 0 },
             204,
             &Value::Null
         ));

@@ -1,4 +1,4 @@
-//! The operations that a client does.
+//! The operations of a client.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -7,13 +7,13 @@ use tributary_tools::Call;
 
 use super::{
     WebStore,
-    labels::{Kind, Label},
+    labels::{Label, LabelKind},
 };
 
-/// How many of everything there are.
+/// The numbers of clients and items.
 #[derive(Clone, Copy, Debug)]
-pub struct Size {
-    /// Clients at work at the same time.
+pub struct WebStoreSize {
+    /// Clients that work at the same time.
     pub clients: usize,
     /// Customers of each client. Every client orders for all of them.
     pub customers: usize,
@@ -27,7 +27,7 @@ pub struct Size {
 /// [`WebStore`].
 #[derive(Clone, Debug)]
 #[expect(missing_docs, reason = "the names say it")]
-pub enum Operation {
+pub enum WebStoreOperation {
     PutLabel { label: Label, name: String },
     GetLabel { label: Label },
     PutProduct { product: usize, text: ProductText },
@@ -41,7 +41,7 @@ pub enum Operation {
     GetOrder { order: usize },
 }
 
-/// A product, as its client wants it.
+/// A product as its client sends it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProductText {
     /// Its category.
@@ -54,19 +54,19 @@ pub struct ProductText {
     pub tags: Vec<usize>,
 }
 
-impl Size {
+impl WebStoreSize {
     fn own(self, each: usize, client: usize, random: &mut Random) -> usize {
         debug_assert!(client < self.clients);
         client * each + random.index(each)
     }
 }
 
-impl Operation {
-    /// The next operation of a client.
+impl WebStoreOperation {
+    /// Returns the next operation of a client.
     pub(super) fn random(client: usize, model: &mut WebStore, random: &mut Random) -> Self {
         let size = model.size;
         let own_label = Label {
-            kind: if random.chance(0.5) { Kind::Category } else { Kind::Tag },
+            kind: if random.chance(0.5) { LabelKind::Category } else { LabelKind::Tag },
             number: size.own(size.labels, client, random),
         };
         let own_customer = size.own(size.customers, client, random);
@@ -75,7 +75,7 @@ impl Operation {
         let category = random.index(size.clients * size.labels);
         let at = model.category_of(product);
         let number = random.below(1_000_000);
-        // Products, orders and their prices need what they name.
+        // Products, orders and their prices need the items that they name.
         if model.is_missing(own_label) {
             return Self::PutLabel { label: own_label, name: label_name(number) };
         }
@@ -108,7 +108,7 @@ impl Operation {
         }
     }
 
-    /// The request.
+    /// Returns the request.
     pub(super) fn call(&self, model: &WebStore) -> Call {
         match self {
             Self::PutLabel { label, name } => {
@@ -121,7 +121,7 @@ impl Operation {
             }
             Self::MoveProduct { product, from, to } => {
                 let path = format!("{}/move", product_path(*from, *product));
-                let to = Label { kind: Kind::Category, number: *to };
+                let to = Label { kind: LabelKind::Category, number: *to };
                 Call::new(Method::POST, path).json(json!({ "categoryId": to.id() }))
             }
             Self::DeleteProduct { product, category } => {
@@ -153,12 +153,17 @@ impl ProductText {
         let mut tags: Vec<_> = (0..random.index(4)).map(|_| random.index(labels)).collect();
         tags.sort_unstable();
         tags.dedup();
-        Self { category, name: format!("Product {number}"), price: random.below(10_000_000), tags }
+        Self {
+            category,
+            name: format!("ProductState {number}"),
+            price: random.below(10_000_000),
+            tags,
+        }
     }
 
     fn body(&self) -> Value {
         let tags: Vec<String> =
-            self.tags.iter().map(|&number| Label { kind: Kind::Tag, number }.id()).collect();
+            self.tags.iter().map(|&number| Label { kind: LabelKind::Tag, number }.id()).collect();
         json!({ "sku": "SKU-1", "name": self.name, "price": money(self.price), "tagIds": tags })
     }
 }
@@ -167,13 +172,13 @@ fn label_name(number: u64) -> String {
     format!("Label {number}")
 }
 
-/// An amount as JSON.
+/// Returns an amount as JSON.
 fn money(cents: u64) -> Value {
     let text = format!("{}.{:02}", cents / 100, cents % 100);
     serde_json::from_str(&text).unwrap_or_default()
 }
 
-/// The cents of an amount in JSON.
+/// Returns the cents of an amount in JSON.
 pub(super) fn cents(amount: &Value) -> Option<u64> {
     // Far below 2^53 cents, so the nearest whole number is the exact one.
     let cents = (amount.as_f64()? * 100.0).round();
@@ -186,7 +191,7 @@ pub(super) fn product_id(product: usize) -> String {
 }
 
 pub(super) fn product_path(category: usize, product: usize) -> String {
-    let category = Label { kind: Kind::Category, number: category };
+    let category = Label { kind: LabelKind::Category, number: category };
     format!("{}/products/{}", category.path(), product_id(product))
 }
 
@@ -203,7 +208,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn amounts_come_back_as_they_were() {
+    fn amounts_survive_a_round_trip() {
         for amount in [0, 1, 10, 99, 1_234_567, 99_999_999] {
             assert_eq!(cents(&money(amount)), Some(amount));
         }

@@ -4,28 +4,28 @@ use serde_json::{Value, json};
 use tributary_local::chaos::Random;
 
 use super::{
-    Begun, Label, WebStore,
-    labels::Kind,
+    Label, WebStore, WebStoreStart,
+    labels::LabelKind,
     operation::{cents, customer_path, product_id},
 };
 use crate::{Recent, Reply};
 
 #[derive(Debug, Clone, Default)]
 pub(super) struct Customer {
-    /// The first name once it was acknowledged.
+    /// The first name after it was acknowledged.
     pub(super) name: Option<String>,
     former: Recent<Option<String>>,
     begun: bool,
 }
 
-/// An order. Only the client that made it asks for it again or deletes it.
+/// An order. Only the client that created it repeats or deletes it.
 #[derive(Debug, Clone)]
 pub(super) struct Order {
     pub(super) customer: usize,
     lines: Vec<Line>,
-    /// The id once it was acknowledged.
+    /// The id after it was acknowledged.
     pub(super) id: Option<String>,
-    /// The order as it was acknowledged, for as long as it is there.
+    /// The order as it was acknowledged, while it exists.
     pub(super) shown: Option<Value>,
     former: Recent<Option<Value>>,
 }
@@ -35,7 +35,7 @@ struct Line {
     product: usize,
     category: usize,
     quantity: u64,
-    /// Only the client of the order changes the product, so it cannot go meanwhile.
+    /// Only the client of the order changes the product, so it cannot disappear meanwhile.
     is_own: bool,
 }
 
@@ -47,7 +47,7 @@ impl Order {
 
     pub(super) fn body(&self) -> Value {
         let lines = self.lines.iter().map(|line| {
-            let category = Label { kind: Kind::Category, number: line.category };
+            let category = Label { kind: LabelKind::Category, number: line.category };
             json!({ "productId": product_id(line.product), "categoryId": category.id(),
                     "quantity": line.quantity })
         });
@@ -56,7 +56,7 @@ impl Order {
 }
 
 impl WebStore {
-    /// An order of products that were there a moment ago; `None` when there is none.
+    /// Returns an order of products that existed a moment ago; `None` if there is none.
     pub(super) fn new_order(
         &mut self,
         client: usize,
@@ -74,7 +74,8 @@ impl WebStore {
         if lines.is_empty() {
             return None;
         }
-        let (shown, former) = (None, Recent::default());
+        let shown = None;
+        let former = Recent::default();
         self.orders.push(Order { customer, lines, id: None, shown, former });
         Some(self.orders.len() - 1)
     }
@@ -88,7 +89,7 @@ impl WebStore {
         self.customers[customer].begun = true;
     }
 
-    /// Whether a customer exists: `None` when it may or may not. None is ever deleted.
+    /// Returns true if a customer exists: `None` if that is unknown. No customer is ever deleted.
     pub(super) fn customer_exists(&self, customer: usize) -> Option<bool> {
         match &self.customers[customer] {
             Customer { name: Some(_), .. } => Some(true),
@@ -115,13 +116,18 @@ impl WebStore {
         status && reply.body["firstName"] == name
     }
 
-    pub(super) fn customer_shown(&self, number: usize, begun: &Begun, reply: &Reply) -> bool {
+    pub(super) fn customer_shown(
+        &self,
+        number: usize,
+        start: &WebStoreStart,
+        reply: &Reply,
+    ) -> bool {
         let Customer { name, former, .. } = &self.customers[number];
         let shown = |name: &Option<String>| match name {
             Some(name) => reply.status == 200 && reply.body["firstName"] == **name,
             None => reply.status == 404,
         };
-        let mut former = former.since(begun.oldest).filter(|name| name.is_some());
+        let mut former = former.since(start.oldest).filter(|name| name.is_some());
         shown(name) || former.any(shown)
     }
 
@@ -129,28 +135,28 @@ impl WebStore {
         &mut self,
         client: usize,
         number: usize,
-        begun: &Begun,
+        start: &WebStoreStart,
         reply: &Reply,
         again: bool,
     ) -> bool {
         let order = &self.orders[number];
         if reply.status == 409 {
-            // The customer remembers for a while that the order of this key was deleted.
+            // The customer remembers the key of a deleted order for a while.
             return order.id.is_some() && order.shown.is_none();
         }
         if reply.status != 201 {
-            // A product of another client may have gone, or the customer is not there yet. An order
-            // that exists is found by its key.
+            // Another client's product may be deleted, or the customer may not exist yet. An existing
+            // order is found by its key.
             let may_lack = order.lines.iter().any(|line| !self.is_there(line));
             let may_be_known = order.shown.is_some();
             return reply.status == 404
                 && !may_be_known
-                && (may_lack || begun.customer_exists != Some(true));
+                && (may_lack || start.customer_exists != Some(true));
         }
-        let prices = order.shown.is_some() || again || self.are_priced(order, begun, &reply.body);
+        let prices = order.shown.is_some() || again || self.are_priced(order, start, &reply.body);
         let right = prices && adds_up(order, &reply.body);
         let order = &mut self.orders[number];
-        // An order that exists is answered as it was made.
+        // An existing order gets its first answer.
         let same = order.shown.as_ref().is_none_or(|shown| *shown == reply.body);
         let is_first = order.id.is_none();
         order.id = reply.body["id"].as_str().map(str::to_owned);
@@ -161,16 +167,16 @@ impl WebStore {
         right && same && self.orders[number].id.is_some()
     }
 
-    /// Whether the product of a line is surely where the line says.
+    /// Returns true if the product of a line is certain to be in the category of the line.
     fn is_there(&self, line: &Line) -> bool {
         line.is_own && self.category_of(line.product) == Some(line.category)
     }
 
     /// Returns true if each own product has a price that it may have been read with.
-    fn are_priced(&self, order: &Order, begun: &Begun, shown: &Value) -> bool {
+    fn are_priced(&self, order: &Order, start: &WebStoreStart, shown: &Value) -> bool {
         let items = shown["items"].as_array().map_or(&[][..], Vec::as_slice);
         order.lines.iter().zip(items).filter(|(line, _)| line.is_own).all(|(line, item)| {
-            let prices = self.prices_of(line.product, begun);
+            let prices = self.prices_of(line.product, start);
             cents(&item["price"]).is_some_and(|price| prices.contains(&price))
         })
     }
@@ -181,25 +187,24 @@ impl WebStore {
         let existed = shown.is_some();
         order.former.push(shown);
         match reply.status {
-            // When the store's answer to a delete is lost, the app cannot know that there was nothing.
+            // If the store's answer to a delete is lost, the app cannot know that there was no item.
             204 => true,
             404 => !existed || again,
             _ => false,
         }
     }
 
-    pub(super) fn order_shown(&self, number: usize, begun: &Begun, reply: &Reply) -> bool {
+    pub(super) fn order_shown(&self, number: usize, start: &WebStoreStart, reply: &Reply) -> bool {
         let Order { shown, former, .. } = &self.orders[number];
         let is_shown = |shown: &Value| reply.status == 200 && reply.body == *shown;
         match shown {
             Some(shown) => is_shown(shown),
-            None => reply.status == 404 || former.since(begun.oldest).flatten().any(is_shown),
+            None => reply.status == 404 || former.since(start.oldest).flatten().any(is_shown),
         }
     }
 }
 
-/// Returns true if the answer has the lines that were ordered, and the total is their sum to the
-/// cent.
+/// Returns true if the answer has the ordered lines, and the total is their sum to the cent.
 fn adds_up(order: &Order, shown: &Value) -> bool {
     let items = shown["items"].as_array().map_or(&[][..], Vec::as_slice);
     let is_line = |(line, item): (&Line, &Value)| {

@@ -3,25 +3,25 @@
 use serde_json::Value;
 
 use super::{
-    Begun, Label, ProductText, WebStore,
-    labels::Kind,
+    Label, ProductText, WebStore, WebStoreStart,
+    labels::LabelKind,
     operation::{cents, product_id},
 };
 use crate::{Recent, Reply};
 
 #[derive(Debug, Clone, Default)]
-pub(super) struct Product {
+pub(super) struct ProductState {
     pub(super) text: Option<ProductText>,
     former: Recent<Option<ProductText>>,
 }
 
 impl ProductText {
     fn labels(&self) -> impl Iterator<Item = Label> {
-        let tags = self.tags.iter().map(|&number| Label { kind: Kind::Tag, number });
-        std::iter::once(Label { kind: Kind::Category, number: self.category }).chain(tags)
+        let tags = self.tags.iter().map(|&number| Label { kind: LabelKind::Tag, number });
+        std::iter::once(Label { kind: LabelKind::Category, number: self.category }).chain(tags)
     }
 
-    /// Returns true if an answer shows this product, whatever its names are.
+    /// Returns true if an answer shows this product, with any names.
     pub(super) fn is_shown(&self, product: usize, shown: &Value) -> bool {
         let tags = shown["tags"].as_array().map_or(&[][..], Vec::as_slice);
         let mut tags: Vec<_> = tags.iter().filter_map(|tag| tag["id"].as_str()).collect();
@@ -29,7 +29,8 @@ impl ProductText {
         tags.sort_unstable();
         wanted.sort_unstable();
         shown["id"] == product_id(product)
-            && shown["categoryId"] == Label { kind: Kind::Category, number: self.category }.id()
+            && shown["categoryId"]
+                == Label { kind: LabelKind::Category, number: self.category }.id()
             && shown["name"] == self.name
             && cents(&shown["price"]) == Some(self.price)
             && tags == wanted
@@ -37,15 +38,15 @@ impl ProductText {
 }
 
 impl WebStore {
-    /// The category of a product, if there is the product.
+    /// Returns the category of a product, if the product exists.
     pub(super) fn category_of(&self, product: usize) -> Option<usize> {
         self.products[product].text.as_ref().map(|text| text.category)
     }
 
-    /// The prices that a product may have been read with.
-    pub(super) fn prices_of(&self, product: usize, begun: &Begun) -> Vec<u64> {
-        let Product { text, former } = &self.products[product];
-        let texts = text.iter().chain(former.since(begun.oldest).flatten());
+    /// Returns the prices that a product may have been read with.
+    pub(super) fn prices_of(&self, product: usize, start: &WebStoreStart) -> Vec<u64> {
+        let ProductState { text, former } = &self.products[product];
+        let texts = text.iter().chain(former.since(start.oldest).flatten());
         texts.map(|text| text.price).collect()
     }
 
@@ -53,13 +54,13 @@ impl WebStore {
         &mut self,
         number: usize,
         text: &ProductText,
-        begun: &Begun,
+        start: &WebStoreStart,
         reply: &Reply,
         again: bool,
     ) -> bool {
         if reply.status == 404 {
-            // It names a category or a tag that was not there yet.
-            return begun.labels_exist != Some(true);
+            // It names a category or a tag that did not exist yet.
+            return start.labels_exist != Some(true);
         }
         let product = &mut self.products[number];
         let is_new = product.text.is_none();
@@ -76,11 +77,11 @@ impl WebStore {
         &mut self,
         number: usize,
         to: usize,
-        begun: &Begun,
+        start: &WebStoreStart,
         reply: &Reply,
     ) -> bool {
         if reply.status == 404 {
-            return begun.labels_exist != Some(true);
+            return start.labels_exist != Some(true);
         }
         let product = &mut self.products[number];
         let Some(text) = &product.text else { return false };
@@ -102,29 +103,29 @@ impl WebStore {
         }
     }
 
-    /// Returns true if the answer shows the product in this category as it is, or as it was not long
-    /// ago.
+    /// Returns true if the answer shows the present state of the product in this category, or a recent
+    /// one.
     pub(super) fn product_shown(
         &self,
         number: usize,
         category: usize,
-        begun: &Begun,
+        start: &WebStoreStart,
         reply: &Reply,
     ) -> bool {
-        let Product { text, former } = &self.products[number];
+        let ProductState { text, former } = &self.products[number];
         let shown = |text: &ProductText| {
             text.category == category && reply.status == 200 && text.is_shown(number, &reply.body)
         };
         match text {
             Some(text) if shown(text) => true,
             Some(text) if text.category == category => {
-                former.since(begun.oldest).flatten().any(shown)
+                former.since(start.oldest).flatten().any(shown)
             }
-            _ => reply.status == 404 || former.since(begun.oldest).flatten().any(shown),
+            _ => reply.status == 404 || former.since(start.oldest).flatten().any(shown),
         }
     }
 
-    /// Notes what the labels of an operation are when it begins.
+    /// Returns the state of the labels of an operation at its beginning.
     pub(super) fn labels_of(&self, text: &ProductText) -> Option<bool> {
         self.exist(text.labels())
     }

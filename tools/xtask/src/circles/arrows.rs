@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct File {
     pub(super) path: PathBuf,
-    /// The module that the file is, from the root of the crate: `["blog", "stores"]`.
+    /// The module of the file, from the root of the crate: `["blog", "stores"]`.
     pub(super) module: Vec<String>,
 }
 
@@ -16,7 +16,7 @@ pub(super) struct Arrow {
     pub(super) from: File,
     pub(super) to: File,
     pub(super) line: usize,
-    /// The path as it stands there: `crate::cosmos::ETag`.
+    /// The path in its written form: `crate::cosmos::ETag`.
     pub(super) named: String,
 }
 

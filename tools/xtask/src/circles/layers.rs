@@ -8,8 +8,8 @@ const APP: &str = "tributary";
 /// The package of the framework.
 const FRAMEWORK: &str = "tributary-functions";
 
-/// The modules of the framework from the lowest layer up. Modules of one layer may import each other as
-/// long as that is no circle.
+/// The modules of the framework from the lowest layer up. Modules of one layer may import each other
+/// without a circle.
 const LAYERS: &[&[&str]] = &[
     &["brand", "values"],
     &["telemetry"],
@@ -26,7 +26,7 @@ const LAYERS: &[&[&str]] = &[
 /// Returns false for an arrow to a higher layer or to another domain.
 pub(super) fn is_allowed(package: &str, arrow: &Arrow) -> bool {
     let (Some(from), Some(to)) = (arrow.from.module.first(), arrow.to.module.first()) else {
-        // The root declares the modules, and has none of their layers.
+        // The root declares the modules, and is in no layer.
         return arrow.from.module.is_empty() || !matches!(package, APP | FRAMEWORK);
     };
     let layer = |module: &str| LAYERS.iter().position(|layer| layer.contains(&module));

@@ -5,7 +5,7 @@
 //! `macro_rules!` and in attributes (`#[serde(with = "…")]`) count like all others.
 //!
 //! **A circle of files** is a set of files, each of which reaches each other one by arrows. None of
-//! them can be read, moved or tested without all others. What is idiomatic makes no arrow:
+//! them can be read, moved or tested without all others. These make no arrow:
 //!
 //! - From a module to the modules in it. A parent declares its children, re-exports their items and
 //!   puts them together, and they are parts of it: they see its private items. An arrow from a child to
@@ -49,7 +49,7 @@ pub(crate) fn check() -> anyhow::Result<()> {
                 continue;
             }
             let read = |path: &Path| fs::read_to_string(path).ok();
-            let modules = Modules::of_crate(&target.src_path, &read)?;
+            let modules = Modules::read_crate(&target.src_path, &read)?;
             n_crates += 1;
             faults.extend(faults_of(&package.name, &modules.arrows(), &workspace.root));
         }
@@ -73,7 +73,7 @@ fn faults_of(package: &str, arrows: &[Arrow], root: &Path) -> Vec<String> {
             let from = arrow.from.module.strip_prefix(folder)?.first()?;
             Some((from, arrow.to.module.strip_prefix(folder)?.first()?))
         });
-        // One that a circle of files has shown is not shown again.
+        // A circle of files is reported once.
         let is_new = |circle: &&Circle<'_>| {
             !files.iter().any(|known| circle.arrows.iter().all(|one| known.arrows.contains(one)))
         };

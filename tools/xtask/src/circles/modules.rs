@@ -1,4 +1,4 @@
-//! The modules of a crate, and what the paths in them name.
+//! The modules of a crate, and the targets of the paths in them.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -15,7 +15,7 @@ use super::{
 /// All modules of a crate; the first one is its root.
 pub(super) struct Modules {
     all: Vec<Module>,
-    /// Macros that stand at the root of the crate, with the modules that define them.
+    /// The exported macros, with the modules that define them.
     macros: BTreeMap<String, usize>,
 }
 
@@ -26,20 +26,20 @@ struct Module {
     source: Source,
 }
 
-/// What a path names.
+/// The target of a path.
 #[derive(Clone, Copy)]
-enum Named {
+enum PathTarget {
     Module(usize),
     /// An item of this module.
     Item(usize),
 }
 
-/// Reads a file, if there is one.
+/// A function that reads a file, if it exists.
 type Read<'a> = &'a dyn Fn(&Path) -> Option<String>;
 
 impl Modules {
     /// Reads a crate from the file of its root.
-    pub(super) fn of_crate(root: &Path, read: Read<'_>) -> anyhow::Result<Self> {
+    pub(super) fn read_crate(root: &Path, read: Read<'_>) -> anyhow::Result<Self> {
         let mut modules = Self { all: Vec::new(), macros: BTreeMap::new() };
         let folder = root.parent().unwrap_or(Path::new(""));
         modules.add_file(0, root, folder, Vec::new(), read)?;
@@ -53,7 +53,7 @@ impl Modules {
             let imports = module.source.imports.iter().map(|import| &import.mention);
             let mentions = imports.chain(&module.source.mentions);
             let named = mentions.filter_map(|mention| self.arrow(at, mention));
-            // A module is made of the modules in it.
+            // A module contains the modules in it.
             arrows.extend(named.filter(|one| !one.to.module.starts_with(&one.from.module)));
         }
         arrows.into_iter().collect()
@@ -62,10 +62,10 @@ impl Modules {
     fn arrow(&self, at: usize, mention: &Mention) -> Option<Arrow> {
         let from = &self.all[at].file;
         let to = match self.resolve(at, &mention.path, false, &mut BTreeSet::new())? {
-            Named::Item(to) => to,
-            Named::Module(to) if mention.is_text => to,
-            // What is used of the module is a path of its own.
-            Named::Module(_) => return None,
+            PathTarget::Item(to) => to,
+            PathTarget::Module(to) if mention.is_text => to,
+            // A use of an item of the module is a path of its own.
+            PathTarget::Module(_) => return None,
         };
         let to = &self.all[to].file;
         (to != from).then(|| Arrow {
@@ -119,30 +119,30 @@ impl Modules {
         Ok(at)
     }
 
-    /// Finds what a path in a module names; None for other crates. `goes_on` says that more of the path
-    /// follows, so that a module is meant where a function has the same name.
+    /// Finds the target of a path in a module; `None` for other crates. With `goes_on` more of the path
+    /// follows, so the name means a module even if a function has the same name.
     fn resolve<'a>(
         &'a self,
         mut at: usize,
         path: &'a [String],
         goes_on: bool,
         seen: &mut BTreeSet<(usize, &'a str)>,
-    ) -> Option<Named> {
+    ) -> Option<PathTarget> {
         let mut named = None;
         for (position, name) in path.iter().enumerate() {
             let goes_on = goes_on || position + 1 < path.len();
             let next = match (name.as_str(), named) {
-                ("crate", None) => Named::Module(0),
-                ("self", None) => Named::Module(at),
-                ("super", _) => Named::Module(self.all[at].parent),
+                ("crate", None) => PathTarget::Module(0),
+                ("self", None) => PathTarget::Module(at),
+                ("super", _) => PathTarget::Module(self.all[at].parent),
                 (name, None) => self.find(at, name, goes_on, seen)?,
-                // What a macro has made is where the macro was called.
-                (name, Some(Named::Module(at))) => {
-                    self.find(at, name, goes_on, seen).unwrap_or(Named::Item(at))
+                // A generated item belongs to the file of the macro call.
+                (name, Some(PathTarget::Module(at))) => {
+                    self.find(at, name, goes_on, seen).unwrap_or(PathTarget::Item(at))
                 }
-                (_, Some(Named::Item(_))) => break,
+                (_, Some(PathTarget::Item(_))) => break,
             };
-            if let Named::Module(next) = next {
+            if let PathTarget::Module(next) = next {
                 at = next;
             }
             named = Some(next);
@@ -157,14 +157,14 @@ impl Modules {
         name: &'a str,
         goes_on: bool,
         seen: &mut BTreeSet<(usize, &'a str)>,
-    ) -> Option<Named> {
+    ) -> Option<PathTarget> {
         let module = &self.all[at];
-        let child = module.children.get(name).copied().map(Named::Module);
+        let child = module.children.get(name).copied().map(PathTarget::Module);
         if child.is_some() && goes_on {
             return child;
         }
         if module.source.items.contains(name) {
-            return Some(Named::Item(at));
+            return Some(PathTarget::Item(at));
         }
         if !seen.insert((at, name)) {
             return child;
@@ -175,7 +175,7 @@ impl Modules {
         let from_globs = || {
             imports.iter().filter(|import| import.name.is_none()).find_map(|import| {
                 match self.resolve(at, &import.mention.path, true, &mut seen.clone())? {
-                    Named::Module(from) if from != at => {
+                    PathTarget::Module(from) if from != at => {
                         self.find(from, name, goes_on, &mut seen.clone())
                     }
                     _ => None,
@@ -184,7 +184,7 @@ impl Modules {
         };
         let from_macros = || {
             let module = self.macros.get(name).filter(|_| at == 0)?;
-            Some(Named::Item(*module))
+            Some(PathTarget::Item(*module))
         };
         named.or(child).or_else(from_globs).or_else(from_macros)
     }

@@ -1,4 +1,4 @@
-//! What one module declares, imports and names, as `syn` reads it.
+//! The declarations, imports and names of one module, as `syn` reads them.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ pub(super) struct Source {
     pub(super) children: Vec<Child>,
     /// The names of the items that it defines.
     pub(super) items: BTreeSet<String>,
-    /// Those of its macros that stand at the root of the crate.
+    /// The names of its exported macros, which are at the root of the crate.
     pub(super) exported_macros: Vec<String>,
     pub(super) imports: Vec<Import>,
     pub(super) mentions: Vec<Mention>,
@@ -38,7 +38,7 @@ pub(super) struct Import {
     pub(super) mention: Mention,
 }
 
-/// A path, as it stands.
+/// A path in its written form.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Mention {
     pub(super) path: Vec<String>,
@@ -197,7 +197,7 @@ impl Source {
         }
     }
 
-    /// Finds the paths in the texts of an attribute.
+    /// Finds the paths in the string literals of an attribute.
     fn texts(&mut self, stream: TokenStream) {
         for token in stream {
             match token {
@@ -218,8 +218,8 @@ impl Source {
     }
 }
 
-/// Returns false for a name that is part of something else by the signs before it: a field, a lifetime, a
-/// variable of a macro, the rest of a path.
+/// Returns false for a name that is part of another token by the signs before it: a field, a lifetime,
+/// a variable of a macro, the rest of a path.
 fn begins_path(tokens: &[TokenTree], at: usize, name: &Ident) -> bool {
     let sign = |back: usize| match tokens.get(at.checked_sub(back)?) {
         Some(TokenTree::Punct(sign)) => Some(sign.as_char()),

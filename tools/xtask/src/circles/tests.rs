@@ -8,7 +8,7 @@ fn arrows(files: &[(&str, &str)]) -> Vec<Arrow> {
         let file = files.iter().find(|(name, _)| Path::new(name) == path);
         file.map(|(_, text)| (*text).to_owned())
     };
-    Modules::of_crate(Path::new(files[0].0), &read).unwrap().arrows()
+    Modules::read_crate(Path::new(files[0].0), &read).unwrap().arrows()
 }
 
 fn faults(package: &str, files: &[(&str, &str)]) -> Vec<String> {

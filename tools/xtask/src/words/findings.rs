@@ -8,7 +8,7 @@ use std::{
 
 use super::{
     pages,
-    phrases::Text,
+    phrases::ReadableText,
     rust_texts::{NamedItem, RustTexts},
     table::WordTable,
 };
@@ -32,11 +32,11 @@ pub(super) struct Findings {
 #[derive(Default)]
 struct AreaFindings {
     n_doc_comments: usize,
-    clauses: Vec<Finding>,
-    others: Vec<Finding>,
+    clauses: Vec<WordFinding>,
+    others: Vec<WordFinding>,
 }
 
-struct Finding {
+struct WordFinding {
     file: PathBuf,
     line: usize,
     /// The word, or the name of the type, that an allowance names.
@@ -52,7 +52,7 @@ struct TypeSite {
     name: String,
 }
 
-impl Finding {
+impl WordFinding {
     fn text(&self) -> String {
         format!("{}:{}: {}", self.file.display(), self.line, self.message)
     }
@@ -95,7 +95,12 @@ impl Findings {
         let n_words = page.split_whitespace().count();
         if n_words > MAX_PAGE_WORDS {
             let message = format!("{n_words} words; a page has at most {MAX_PAGE_WORDS}");
-            found.others.push(Finding { file: file.into(), line: 1, word: "page".into(), message });
+            found.others.push(WordFinding {
+                file: file.into(),
+                line: 1,
+                word: "page".into(),
+                message,
+            });
         }
     }
 
@@ -110,7 +115,12 @@ impl Findings {
         let found = self.areas.entry(area.to_owned()).or_default();
         for word in table.core.iter().filter(|word| !defined.contains(*word)) {
             let message = format!("the glossary does not define {word:?}");
-            found.others.push(Finding { file: file.into(), line: 1, word: word.clone(), message });
+            found.others.push(WordFinding {
+                file: file.into(),
+                line: 1,
+                word: word.clone(),
+                message,
+            });
         }
     }
 
@@ -127,7 +137,7 @@ impl Findings {
                     "{n_types} types are named `{name}`; say in two words what this one holds"
                 );
                 let finding =
-                    Finding { file: file.clone(), line: *line, word: name.clone(), message };
+                    WordFinding { file: file.clone(), line: *line, word: name.clone(), message };
                 self.areas.entry(area.clone()).or_default().others.push(finding);
             }
         }
@@ -149,8 +159,9 @@ impl Findings {
                 faults.push(format!("held: there is no area {name:?}"));
                 continue;
             };
-            faults.extend(area.remaining(table).map(Finding::text));
-            let clauses: Vec<String> = area.remaining_clauses(table).map(Finding::text).collect();
+            faults.extend(area.remaining(table).map(WordFinding::text));
+            let clauses: Vec<String> =
+                area.remaining_clauses(table).map(WordFinding::text).collect();
             if clauses.len() * 100 > area.n_doc_comments * MAX_CLAUSE_PERCENT {
                 faults.push(format!(
                     "{name}: {} of {} doc comments open with a noun clause, more than {MAX_CLAUSE_PERCENT} %:",
@@ -175,7 +186,9 @@ impl Findings {
     /// Returns a line for each finding.
     pub(super) fn listing(&self, is_chosen: impl Fn(&str) -> bool) -> Vec<String> {
         let areas = self.areas.iter().filter(|(name, _)| is_chosen(name)).map(|(_, area)| area);
-        areas.flat_map(|area| area.others.iter().chain(&area.clauses).map(Finding::text)).collect()
+        areas
+            .flat_map(|area| area.others.iter().chain(&area.clauses).map(WordFinding::text))
+            .collect()
     }
 
     /// Returns a table with a line for each area.
@@ -198,20 +211,23 @@ impl Findings {
 }
 
 impl AreaFindings {
-    fn remaining<'a>(&'a self, table: &'a WordTable) -> impl Iterator<Item = &'a Finding> {
+    fn remaining<'a>(&'a self, table: &'a WordTable) -> impl Iterator<Item = &'a WordFinding> {
         self.others.iter().filter(|finding| !finding.is_allowed(table))
     }
 
-    fn remaining_clauses<'a>(&'a self, table: &'a WordTable) -> impl Iterator<Item = &'a Finding> {
+    fn remaining_clauses<'a>(
+        &'a self,
+        table: &'a WordTable,
+    ) -> impl Iterator<Item = &'a WordFinding> {
         self.clauses.iter().filter(|finding| !finding.is_allowed(table))
     }
 }
 
 /// Returns a finding for a doc comment that opens with a noun clause.
-fn clause(doc: &Text, file: &Path) -> Option<Finding> {
+fn clause(doc: &ReadableText, file: &Path) -> Option<WordFinding> {
     let line = doc.lines.first()?;
     let opening = line.text.split(|c: char| !c.is_alphanumeric()).next()?;
-    CLAUSE_OPENINGS.contains(&opening).then(|| Finding {
+    CLAUSE_OPENINGS.contains(&opening).then(|| WordFinding {
         file: file.to_owned(),
         line: line.number,
         word: opening.to_owned(),
@@ -219,7 +235,7 @@ fn clause(doc: &Text, file: &Path) -> Option<Finding> {
     })
 }
 
-fn avoided_words(text: &Text, file: &Path, table: &WordTable) -> Vec<Finding> {
+fn avoided_words(text: &ReadableText, file: &Path, table: &WordTable) -> Vec<WordFinding> {
     let words = text.words();
     let mut found = Vec::new();
     for position in 0..words.len() {
@@ -230,7 +246,7 @@ fn avoided_words(text: &Text, file: &Path, table: &WordTable) -> Vec<Finding> {
             if avoided.except.iter().any(|except| except.covers(&words, position)) {
                 continue;
             }
-            found.push(Finding {
+            found.push(WordFinding {
                 file: file.to_owned(),
                 line: words[position].line,
                 word: phrase.to_string(),

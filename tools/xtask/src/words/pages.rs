@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use super::phrases::{Text, TextLine};
+use super::phrases::{ReadableText, TextLine};
 
 /// Returns the paragraphs of a page without its blocks of code and the targets of its links.
-pub(super) fn paragraphs(page: &str) -> Vec<Text> {
+pub(super) fn paragraphs(page: &str) -> Vec<ReadableText> {
     let mut paragraphs = Vec::new();
     let mut lines = Vec::new();
     let mut is_code = false;
@@ -14,14 +14,14 @@ pub(super) fn paragraphs(page: &str) -> Vec<Text> {
         is_code ^= is_fence;
         if is_fence || is_code || line.trim().is_empty() {
             if !lines.is_empty() {
-                paragraphs.push(Text { lines: std::mem::take(&mut lines) });
+                paragraphs.push(ReadableText { lines: std::mem::take(&mut lines) });
             }
         } else {
             lines.push(TextLine { number: at + 1, text: without_targets(line) });
         }
     }
     if !lines.is_empty() {
-        paragraphs.push(Text { lines });
+        paragraphs.push(ReadableText { lines });
     }
     paragraphs
 }

@@ -4,7 +4,7 @@ use std::fmt;
 
 /// A text with the numbers of its lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Text {
+pub(super) struct ReadableText {
     pub(super) lines: Vec<TextLine>,
 }
 
@@ -20,7 +20,7 @@ pub(super) struct Word {
     pub(super) word: String,
 }
 
-impl Text {
+impl ReadableText {
     pub(super) fn one_line(number: usize, text: impl Into<String>) -> Self {
         Self { lines: vec![TextLine { number, text: text.into() }] }
     }

@@ -6,15 +6,15 @@ use syn::{
     visit::{self, Visit},
 };
 
-use super::phrases::{Text, TextLine, spaced_name};
+use super::phrases::{ReadableText, TextLine, spaced_name};
 use crate::test_items::{is_test, is_test_item};
 
 /// The texts and names of one file.
 #[derive(Default)]
 pub(super) struct RustTexts {
-    pub(super) docs: Vec<Text>,
+    pub(super) docs: Vec<ReadableText>,
     /// Comments, literals with a space in them, and names of items with a space between their words.
-    pub(super) others: Vec<Text>,
+    pub(super) others: Vec<ReadableText>,
     /// Structs, enums, traits and aliases, without those of tests.
     pub(super) types: Vec<NamedItem>,
     /// Functions and methods with a body, without those of tests.
@@ -44,8 +44,8 @@ impl RustTexts {
 #[derive(Default)]
 struct TokenWalk<'a> {
     source: &'a str,
-    docs: Vec<Text>,
-    others: Vec<Text>,
+    docs: Vec<ReadableText>,
+    others: Vec<ReadableText>,
     /// The end of the last token.
     end: usize,
     last_name: String,
@@ -68,7 +68,7 @@ impl TokenWalk<'_> {
                     let text = name.to_string();
                     if KEYWORDS.contains(&self.last_name.as_str()) {
                         let line = name.span().start().line;
-                        self.others.push(Text::one_line(line, spaced_name(&text)));
+                        self.others.push(ReadableText::one_line(line, spaced_name(&text)));
                     }
                     self.last_name = text;
                 }
@@ -101,7 +101,7 @@ impl TokenWalk<'_> {
             let (_, text) = line.split_once("//")?;
             Some(TextLine { number: first + at, text: text.trim().to_owned() })
         });
-        self.others.push(Text { lines: lines.collect() });
+        self.others.push(ReadableText { lines: lines.collect() });
     }
 
     fn literal(&mut self, span: Span) {
@@ -112,8 +112,9 @@ impl TokenWalk<'_> {
             self.doc_line(TextLine { number, text: doc.trim().to_owned() });
         } else if text.starts_with(['"', 'r']) && text.contains(' ') {
             let lines = text.lines().enumerate();
-            let lines = lines.map(|(at, line)| TextLine { number: number + at, text: line.into() });
-            self.others.push(Text { lines: lines.collect() });
+            let lines = lines
+                .map(|(at, line)| TextLine { number: number + at, text: without_arguments(line) });
+            self.others.push(ReadableText { lines: lines.collect() });
         }
     }
 
@@ -123,9 +124,19 @@ impl TokenWalk<'_> {
             Some(doc) if doc.lines.last().is_some_and(|last| last.number + 1 == line.number) => {
                 doc.lines.push(line);
             }
-            _ => self.docs.push(Text { lines: vec![line] }),
+            _ => self.docs.push(ReadableText { lines: vec![line] }),
         }
     }
+}
+
+/// Removes the arguments of a format string: `{name}` is code.
+fn without_arguments(text: &str) -> String {
+    let mut parts = text.split('{');
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |kept, part| match part.split_once('}') {
+        Some((argument, rest)) if !argument.contains(' ') => kept + " " + rest,
+        _ => kept + " " + part,
+    })
 }
 
 #[derive(Default)]

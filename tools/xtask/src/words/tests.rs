@@ -4,16 +4,16 @@ use super::{findings::Findings, rust_texts::RustTexts, sample::sample, table::Wo
 
 const TABLE: &str = r#"
 held = ["a"]
-core = ["dead letter"]
+core = ["dead gadget"]
 
 [[avoided]]
-words = ["letter"]
-except = ["dead letter", "letter or digit"]
-instead = "dead letter"
-reason = "a letter is a character"
+words = ["gadget"]
+except = ["dead gadget", "gadget or digit"]
+instead = "dead gadget"
+reason = "a gadget is a character"
 
 [[avoided]]
-words = ["try again"]
+words = ["do over"]
 instead = "retry"
 reason = "the field's word"
 "#;
@@ -37,13 +37,13 @@ fn faults(sources: &[&str]) -> Vec<String> {
 #[test]
 fn an_avoided_word_is_found_in_each_kind_of_text() {
     let source = r#"
-        /// A letter.
-        struct DeadLetter; // a letter
+        /// A gadget.
+        struct DeadGadget; // a gadget
         /* not read */
-        fn f() { log("a letter", 'l', "letter"); }
-        fn letter_of() {}
-        // Try
-        // again.
+        fn f() { log("a gadget", 'l', "gadget"); }
+        fn gadget_of() {}
+        // Do
+        // over.
     "#;
     let expected = ["0.rs:2", "0.rs:3", "0.rs:5", "0.rs:6", "0.rs:7"];
     let found = faults(&[source]);
@@ -51,7 +51,7 @@ fn an_avoided_word_is_found_in_each_kind_of_text() {
     places.sort_unstable();
     assert_eq!(places, expected, "{found:#?}");
     assert!(
-        found[0].contains("\"letter\": write dead letter: a letter is a character"),
+        found[0].contains("\"gadget\": write dead gadget: a gadget is a character"),
         "{found:#?}"
     );
 }
@@ -60,8 +60,8 @@ fn an_avoided_word_is_found_in_each_kind_of_text() {
 fn an_avoided_word_in_code_or_in_another_meaning_is_not_found() {
     let source = r#"
         /// A dead
-        /// letter, a letter or digit, and `letter`.
-        fn f() { g("letter", "a `letter`"); let letter = 1; }
+        /// gadget, a gadget or digit, and `gadget`.
+        fn f() { g("gadget", "a `gadget`", "a {gadget}"); let gadget = 1; }
     "#;
     assert_eq!(faults(&[source]), [""; 0]);
 }
@@ -69,15 +69,15 @@ fn an_avoided_word_in_code_or_in_another_meaning_is_not_found() {
 #[test]
 fn an_allowance_without_a_finding_is_a_fault() {
     let allowed = |file: &str| {
-        let word = "word = \"letter\"\nreason = \"the user's alphabet\"";
+        let word = "word = \"gadget\"\nreason = \"the user's alphabet\"";
         format!("{TABLE}\n[[allowed]]\nfile = \"{file}\"\n{word}\n")
     };
-    let sources = ["// A letter."];
+    let sources = ["// A gadget."];
     assert_eq!(faults(&sources).len(), 1);
     assert_eq!(faults_with(&allowed("a/src/0.rs"), &sources), [""; 0]);
     let found = faults_with(&allowed("a/src/1.rs"), &sources);
     assert_eq!(found.len(), 2, "{found:#?}");
-    assert!(found[1].contains("nothing needs \"letter\""), "{found:#?}");
+    assert!(found[1].contains("nothing needs \"gadget\""), "{found:#?}");
 }
 
 #[test]
@@ -113,17 +113,17 @@ fn a_long_page_and_a_core_word_without_a_definition_are_faults() {
         findings.faults(&table)
     };
     let page = "word ".repeat(4000);
-    assert_eq!(faults(&page, "| DLQ, dead letter | a change |"), [""; 0]);
-    let found = faults(&format!("{page} word"), "| letter | a dead letter |");
+    assert_eq!(faults(&page, "| DLQ, dead gadget | a change |"), [""; 0]);
+    let found = faults(&format!("{page} word"), "| gadget | a dead gadget |");
     assert!(found[0].contains("4001 words; a page has at most 4000"), "{found:#?}");
-    assert!(found[1].contains("the glossary does not define \"dead letter\""), "{found:#?}");
+    assert!(found[1].contains("the glossary does not define \"dead gadget\""), "{found:#?}");
 }
 
 #[test]
 fn blocks_of_code_and_targets_of_links_are_no_text_of_a_page() {
     let table = WordTable::read(TABLE).unwrap();
     let mut findings = Findings::default();
-    let page = "[Page](letter.md)\n```\nletter\n```\na\nletter\n";
+    let page = "[Page](gadget.md)\n```\ngadget\n```\na\ngadget\n";
     findings.add_page("a", Path::new("a/README.md"), page, &table);
     let found = findings.faults(&table);
     assert_eq!(found.len(), 1);
@@ -133,7 +133,7 @@ fn blocks_of_code_and_targets_of_links_are_no_text_of_a_page() {
 #[test]
 fn an_area_that_is_not_held_has_no_faults() {
     let table = TABLE.replace("held = [\"a\"]", "held = []");
-    assert_eq!(faults_with(&table, &["// A letter."]), [""; 0]);
+    assert_eq!(faults_with(&table, &["// A gadget."]), [""; 0]);
 }
 
 #[test]

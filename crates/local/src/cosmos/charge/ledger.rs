@@ -1,4 +1,4 @@
-//! The charge of each request, found out around the request itself.
+//! The charge of each request, computed from reads around the request.
 
 use std::{
     collections::HashMap,
@@ -29,31 +29,31 @@ use super::{
 
 const REQUEST_CHARGE: HeaderName = HeaderName::from_static("x-ms-request-charge");
 
-/// Knows the containers, and puts its charge in the place of the emulator's.
+/// A ledger of the containers, which replaces the emulator's charges by its own.
 #[derive(Debug, Default)]
 pub(in crate::cosmos) struct Ledger {
-    containers: RwLock<HashMap<ContainerPath, Arc<Container>>>,
+    containers: RwLock<HashMap<ContainerPath, Arc<ChargedContainer>>>,
 }
 
-/// What the charges depend on.
+/// The properties of a container that its charges depend on.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-struct Container {
+struct ChargedContainer {
     id: String,
-    partition_key: PartitionKey,
+    partition_key: PartitionKeyPaths,
     indexing_policy: IndexingPolicy,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct PartitionKey {
+struct PartitionKeyPaths {
     paths: Vec<String>,
 }
 
 impl Ledger {
     /// Notes a container from the request that made or replaced it.
     pub(in crate::cosmos) fn container_written(&self, database: &str, request: &Request) {
-        let Ok(container) = serde_json::from_slice::<Container>(&body_of(request)) else {
+        let Ok(container) = serde_json::from_slice::<ChargedContainer>(&body_of(request)) else {
             return;
         };
         let path = ContainerPath { database: database.to_owned(), container: container.id.clone() };
@@ -67,8 +67,8 @@ impl Ledger {
         containers.retain(|container, _| !gone(container));
     }
 
-    /// Waits for the emulator's answer to a request, and says in it what it costs. Where that cannot
-    /// be told, the emulator's charge stays.
+    /// Waits for the emulator's answer to a request, and writes the charge into it. If the charge
+    /// cannot be computed, the emulator's charge stays.
     pub(in crate::cosmos) async fn charged(
         &self,
         account: &Account,
@@ -78,7 +78,7 @@ impl Ledger {
         request: &Request,
         answer: impl Future<Output = Result<Response, CosmosError>>,
     ) -> Result<Response, CosmosError> {
-        let writes = Write::all_of(kind, item, request);
+        let writes = Write::from_request(kind, item, request);
         let mut before = Vec::with_capacity(writes.len());
         for write in &writes {
             let id = write.id.as_deref().filter(|_| write.follows());
@@ -107,7 +107,7 @@ impl Ledger {
                     Some(reads::feed(n_items, response.body.len()))
                 }
             },
-            // A batch that failed, nothing new, nothing there, there already, and other versions.
+            // A failed batch, no changes, a missing item, a conflict, another version.
             207 | 304 | 404 | 409 | 412 => Some(LOOKUP_RU),
             _ => None,
         };
@@ -119,7 +119,7 @@ impl Ledger {
         Ok(response)
     }
 
-    /// The sum over the writes of a request that has happened.
+    /// Returns the sum over the writes of a request that has succeeded.
     async fn writes(
         &self,
         account: &Account,
@@ -138,13 +138,13 @@ impl Ledger {
         (charge > 0.0).then_some(charge)
     }
 
-    fn container(&self, path: &ContainerPath) -> Arc<Container> {
+    fn container(&self, path: &ContainerPath) -> Arc<ChargedContainer> {
         let containers = self.containers.read().unwrap_or_else(PoisonError::into_inner);
         containers.get(path).cloned().unwrap_or_default()
     }
 }
 
-/// The item as it is now, in the logical partition of the request.
+/// Returns the item in its present state, from the logical partition of the request.
 async fn stored(
     account: &Account,
     container: &ContainerPath,

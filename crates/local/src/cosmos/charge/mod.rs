@@ -1,9 +1,9 @@
-//! What requests would cost in Azure, in request units: an estimate, since the emulator charges
-//! every page of a query 1.0 and writes by a crude rule.
+//! The charges that requests would have in Azure, in request units. They are an estimate, since the
+//! emulator charges every page of a query 1.0, and writes by a crude rule.
 //!
-//! The model is pure functions of what a request did, in [`tributary_charges`]. [`Ledger`] finds out
-//! what a request did, around the request itself. `docs/local-endpoint.md` has the error of each
-//! figure and what is left out.
+//! The model in [`tributary_charges`] is pure functions of the work of a request. [`Ledger`] measures
+//! that work around the request. `docs/local-endpoint.md` has the error of each figure and the
+//! omissions.
 
 mod ledger;
 mod queries;
@@ -11,12 +11,12 @@ mod writes;
 
 pub(super) use ledger::Ledger;
 
-/// Where the charges of the endpoint come from.
+/// The source of the endpoint's charges.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum Charges {
     /// An estimate of what Azure charges.
     #[default]
     Model,
-    /// As the SDK's emulator charges: every page of a query 1.0.
+    /// The charges of the SDK's emulator: every page of a query 1.0.
     Emulator,
 }

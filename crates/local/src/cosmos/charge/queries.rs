@@ -1,5 +1,5 @@
-//! What a query did, found out from its text, its answer and, where the answer does not have the
-//! items that it is made of, a second query for these.
+//! The work of a query, computed from its text and its answer. If the answer lacks the items of its
+//! result, a second query reads them.
 
 use azure_core::http::{Request, headers::HeaderName};
 use serde_json::{Value, json};
@@ -16,7 +16,7 @@ use super::super::{
     written::parse,
 };
 
-/// What the query of `request`, or this page of it, did for `response`.
+/// Returns the work of the query of `request`, or of this page of it, for `response`.
 pub(super) async fn work(
     account: &Account,
     container: &ContainerPath,
@@ -26,7 +26,7 @@ pub(super) async fn work(
 ) -> Option<QueryWork> {
     let body: Value = parse(request)?;
     let shape = shape(body.get("query")?.as_str()?);
-    // Pages add up to the whole: only the first one begins.
+    // The charges of pages add up to that of the query: only the first page has the start.
     let begins = request.headers().get_optional_str(&CONTINUATION).is_none();
     let n_partitions = partitions(account, container, request);
     let (items_loaded, bytes_loaded) = match &shape.whole_items {
@@ -38,7 +38,7 @@ pub(super) async fn work(
         Some(text) => loaded(account, container, request, body, text, &shape).await?,
         None => (n_items(response), response.body.len()),
     };
-    // The partition key is looked up too, once, whether or not the text has it.
+    // The partition key is looked up once, whether the text names it or not.
     let in_text = |path: &String| {
         shape.equalities.iter().any(|equal| path.strip_prefix('/') == Some(equal.as_str()))
     };
@@ -53,13 +53,13 @@ pub(super) async fn work(
     })
 }
 
-/// How many items a page has.
+/// Returns the number of items of a page.
 pub(super) fn n_items(response: &Response) -> u32 {
     let count = response.headers.get_optional_str(&ITEM_COUNT);
     count.and_then(|count| count.parse().ok()).unwrap_or(0)
 }
 
-/// Number and size of the items behind a result that does not have them.
+/// Counts the items behind a result that does not contain them, and their bytes.
 async fn loaded(
     account: &Account,
     container: &ContainerPath,
@@ -71,15 +71,16 @@ async fn loaded(
     body["query"] = json!(text);
     let mut whole = with_body(request, &body);
     if shape.sums_up {
-        // All of them, whatever a page of the sums has.
+        // All items, whatever the page of an aggregate has.
         whole.insert_header(MAX_ITEM_COUNT, "-1");
     }
     found(account, container, &whole).await
 }
 
-/// Number and size of the items that the physical partitions hand over for the first ones in an order:
-/// which of them come first is known only beside those of the others. The service has an SDK ask each
-/// partition for as many as the answer has; here one request may ask all of them, and costs as much.
+/// Counts the items that the physical partitions return for the first ones in an order, and their
+/// bytes. The order of the items of all partitions is known only after they are merged. The service
+/// lets an SDK ask each partition for as many items as the answer has. Here one request may ask all
+/// partitions, and costs as much.
 async fn first_of_each(
     account: &Account,
     container: &ContainerPath,
@@ -91,7 +92,8 @@ async fn first_of_each(
     if let Some(text) = &shape.whole_items {
         body["query"] = json!(text);
     }
-    let (mut n_items, mut n_bytes) = (0, 0);
+    let mut n_items = 0;
+    let mut n_bytes = 0;
     for partition in account.backend.partitions(container) {
         let mut one = with_body(request, &body);
         one.insert_header(RANGE_ID, partition.to_string());

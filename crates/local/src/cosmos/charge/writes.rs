@@ -20,14 +20,18 @@ pub(super) struct Write {
     kind: RequestKind,
     within: WriteScope,
     pub(super) id: Option<String>,
-    /// What the request wants the item to be.
+    /// State of the item that the request writes.
     new: Option<ItemVersion>,
     n_patches: u32,
 }
 
 impl Write {
-    /// The operations of a request; none when it does not write or cannot be read.
-    pub(super) fn all_of(kind: RequestKind, item: Option<&str>, request: &Request) -> Vec<Self> {
+    /// Returns the operations of a request; none if it does not write or cannot be read.
+    pub(super) fn from_request(
+        kind: RequestKind,
+        item: Option<&str>,
+        request: &Request,
+    ) -> Vec<Self> {
         let write = |new: Option<ItemVersion>, n_patches| {
             let of_body = new.as_ref().and_then(|new| id_of(&new.item));
             let id = item.map(str::to_owned).or(of_body);
@@ -52,17 +56,17 @@ impl Write {
         }
     }
 
-    /// Whether its charge depends on what was there before.
+    /// Returns true if the charge depends on the state before the write.
     pub(super) fn follows(&self) -> bool {
         self.kind != RequestKind::Create
     }
 
-    /// Whether only the item itself tells what it has become.
+    /// Returns true if only a read of the item shows its new state.
     pub(super) fn needs_a_look_after(&self) -> bool {
         self.kind == RequestKind::Patch
     }
 
-    /// What it costs, now that it has happened; `None` when that cannot be told.
+    /// Returns the charge of a write that has happened; `None` if it cannot be computed.
     pub(super) fn charge(
         self,
         old: Option<ItemVersion>,
@@ -76,7 +80,7 @@ impl Write {
             (RequestKind::Upsert | RequestKind::Replace, Some(old), Some(new)) => {
                 items::replace(&old, &new, policy, self.within)
             }
-            // In a batch, what is replaced may be made by the batch itself.
+            // An item that a batch replaces may be created by the same batch.
             (RequestKind::Create | RequestKind::Upsert | RequestKind::Replace, None, Some(new)) => {
                 items::create(&new, policy)
             }
@@ -135,7 +139,7 @@ mod tests {
         let url = Url::parse("http://localhost/dbs/d/colls/c/docs").unwrap();
         let mut request = Request::new(url, Method::Post);
         request.set_body(body.to_string());
-        Write::all_of(kind, item, &request)
+        Write::from_request(kind, item, &request)
     }
 
     #[test]
@@ -152,7 +156,7 @@ mod tests {
             let charge = write.charge(Some(version(1)), Some(version(2)), &policy).unwrap();
             charges.push(format!("{charge:.2}"));
         }
-        // Twice 4.95, four terms out and four in, and the operations.
+        // Twice 4.95, four removed terms and four new ones, and the operations.
         assert_eq!(charges, ["11.90", "12.70"]);
     }
 
@@ -176,12 +180,12 @@ mod tests {
                 format!("{:.2}", charge.unwrap())
             })
             .collect();
-        // An id that a replacement brings is two terms.
+        // The id that a replacement contains counts as two terms.
         assert_eq!(charges, ["5.75", "6.15", "6.15", "1.00", "5.35"]);
     }
 
     #[test]
-    fn what_cannot_be_told_has_no_charge() {
+    fn a_write_without_its_item_has_no_charge() {
         assert!(writes(RequestKind::Batch, None, &json!({})).is_empty());
         let delete = writes(RequestKind::Delete, Some("1"), &json!({})).pop().unwrap();
         assert_eq!(delete.charge(None, None, &IndexingPolicy::default()), None);

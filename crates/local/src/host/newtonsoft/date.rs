@@ -1,6 +1,6 @@
-//! Newtonsoft's parsing of dates: which strings it takes for one, and how it writes them.
+//! Newtonsoft's parsing of dates: the strings that it takes for one, and their new texts.
 //!
-//! Everything counts in ticks of 100 ns since the year 1, as .NET's `DateTime` does.
+//! All times are ticks of 100 ns since the year 1, as in .NET's `DateTime`.
 
 use time::{Date, Month};
 
@@ -12,14 +12,15 @@ const TICKS_PER_DAY: i64 = 24 * 60 * 60 * TICKS_PER_SECOND;
 /// Day 0 of .NET's `DateTime`.
 const FIRST_DAY: Date = time::macros::date!(0001 - 01 - 01);
 /// 1970-01-01.
-const UNIX_EPOCH: i64 = 719_162 * TICKS_PER_DAY;
+const UNIX_EPOCH_TICKS: i64 = 719_162 * TICKS_PER_DAY;
 /// 9999-12-31T23:59:59.9999999.
-const LAST: i64 = 3_652_059 * TICKS_PER_DAY - 1;
+const MAX_TICKS: i64 = 3_652_059 * TICKS_PER_DAY - 1;
 
-/// The text that Newtonsoft writes for a string that it takes for a date; `None` when it takes it
+/// Returns the text that Newtonsoft writes for a string that it takes for a date; `None` if it takes it
 /// for a string.
 ///
 /// # Errors
+///
 /// [`Exception::DateOutOfRange`] for a date that .NET cannot represent.
 pub fn rewritten_date(text: &str) -> Result<Option<String>, Exception> {
     if text.starts_with('/') {
@@ -28,7 +29,7 @@ pub fn rewritten_date(text: &str) -> Result<Option<String>, Exception> {
     iso(text).map(in_range).transpose()
 }
 
-/// A date as it was read: its ticks may be out of range.
+/// A parsed date, whose ticks may be out of range.
 struct Parsed {
     ticks: i64,
     zone: &'static str,
@@ -40,16 +41,16 @@ const UTC: &str = "Z";
 const LOCAL: &str = "+00:00";
 
 fn in_range(Parsed { ticks, zone }: Parsed) -> Result<String, Exception> {
-    if (0..=LAST).contains(&ticks) {
+    if (0..=MAX_TICKS).contains(&ticks) {
         Ok(format_ticks(ticks, zone))
     } else {
         Err(Exception::DateOutOfRange)
     }
 }
 
-/// `/Date(<milliseconds>)/`, `/Date(<milliseconds>+hhmm)/`: an offset only makes the time local.
+/// Parses `/Date(<milliseconds>)/`, `/Date(<milliseconds>+hhmm)/`: an offset only makes the time local.
 fn microsoft(text: &str) -> Option<Parsed> {
-    // Its search for a sign passes over the first character of the number.
+    // Newtonsoft searches for a sign from the second character of the number on.
     let inner =
         text.strip_prefix("/Date(")?.strip_suffix(")/").filter(|inner| !inner.is_empty())?;
     let sign = |wanted: char| {
@@ -58,30 +59,30 @@ fn microsoft(text: &str) -> Option<Parsed> {
     let (number, zone) = match sign('+').or_else(|| sign('-')) {
         None => (inner, UTC),
         Some(index) => {
-            // Two digits must follow; what comes after them does not matter.
+            // Two digits must follow; the rest is ignored.
             integer(inner.get(index + 1..index + 3)?)?;
             (&inner[..index], LOCAL)
         }
     };
     // .NET's arithmetic wraps around here.
-    let ticks = integer(number)?.wrapping_mul(TICKS_PER_MILLISECOND).wrapping_add(UNIX_EPOCH);
+    let ticks = integer(number)?.wrapping_mul(TICKS_PER_MILLISECOND).wrapping_add(UNIX_EPOCH_TICKS);
     Some(Parsed { ticks, zone })
 }
 
-/// Digits, perhaps after a minus.
+/// Parses digits, optionally after a minus.
 fn integer(text: &str) -> Option<i64> {
     let digits = text.strip_prefix('-').unwrap_or(text);
     let all_digits = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
-    // More than 19 are too many, be they zeros.
+    // More than 19 are too many, even zeros.
     (all_digits && digits.len() <= 19).then(|| text.parse().ok()).flatten()
 }
 
-/// `yyyy-MM-ddTHH:mm:ss`, up to seven fraction digits, and something like a zone.
+/// Parses `yyyy-MM-ddTHH:mm:ss`, up to seven fraction digits, and a lenient zone.
 fn iso(text: &str) -> Option<Parsed> {
     if !text.is_ascii() || !(19..=40).contains(&text.len()) {
         return None;
     }
-    let mut rest = Cursor(text.as_bytes());
+    let mut rest = DateCursor(text.as_bytes());
     let year = rest.number(4).filter(|year| *year > 0)?;
     rest.byte(b'-')?;
     let month = rest.number(2)?;
@@ -109,20 +110,20 @@ fn iso(text: &str) -> Option<Parsed> {
     let (zone, offset) = rest.zone()?;
     // A date that the offset moves out of range stops at the end of the range; a midnight that is
     // out of range by itself does not.
-    let moved = if ticks > LAST { ticks } else { (ticks + offset).clamp(0, LAST) };
+    let moved = if ticks > MAX_TICKS { ticks } else { (ticks + offset).clamp(0, MAX_TICKS) };
     Some(Parsed { ticks: moved, zone })
 }
 
-/// What is left of a text.
-struct Cursor<'a>(&'a [u8]);
+/// The unread part of a text.
+struct DateCursor<'a>(&'a [u8]);
 
-impl Cursor<'_> {
+impl DateCursor<'_> {
     fn byte(&mut self, wanted: u8) -> Option<()> {
         self.0 = self.0.strip_prefix(&[wanted])?;
         Some(())
     }
 
-    /// A number of exactly so many digits.
+    /// Reads a number of exactly `digits` digits.
     fn number(&mut self, digits: usize) -> Option<i64> {
         let (number, rest) = self.0.split_at_checked(digits)?;
         let number = integer(std::str::from_utf8(number).ok()?).filter(|_| number[0] != b'-')?;
@@ -130,15 +131,15 @@ impl Cursor<'_> {
         Some(number)
     }
 
-    /// One to seven fraction digits, in ticks.
+    /// Reads one to seven fraction digits, in ticks.
     fn fraction(&mut self) -> Option<i64> {
         let count = self.0.iter().take(7).take_while(|byte| byte.is_ascii_digit()).count();
         let missing = u32::try_from(7 - count).ok()?;
         Some(self.number(count)? * 10_i64.pow(missing))
     }
 
-    /// The zone to the end of the text, and the ticks to add for UTC. The parser is lenient: it
-    /// takes two digits for minutes without any sign before them, and then the zone is unspecified.
+    /// Reads the zone to the end of the text, with the ticks to add for UTC. The parser is lenient: it
+    /// accepts two digits for minutes without any sign before them, and then the zone is unspecified.
     fn zone(mut self) -> Option<(&'static str, i64)> {
         if self.0.is_empty() {
             return Some((UNSPECIFIED, 0));
@@ -146,9 +147,11 @@ impl Cursor<'_> {
         if let b"Z" | b"z" = self.0 {
             return Some((UTC, 0));
         }
-        let (mut sign, mut hours, mut minutes) = (0, 0, 0);
+        let mut sign = 0;
+        let mut hours = 0;
+        let mut minutes = 0;
         if let [first @ (b'+' | b'-'), rest @ ..] = self.0 {
-            let mut after = Cursor(rest);
+            let mut after = DateCursor(rest);
             hours = after.number(2)?;
             sign = if *first == b'+' { -1 } else { 1 };
             self = after;
@@ -167,7 +170,8 @@ fn format_ticks(ticks: i64, zone: &str) -> String {
     let days = i32::try_from(ticks / TICKS_PER_DAY).unwrap_or_default();
     let date = Date::from_julian_day(FIRST_DAY.to_julian_day() + days);
     let date = date.unwrap_or(FIRST_DAY);
-    let (seconds, fraction) = (ticks / TICKS_PER_SECOND, ticks % TICKS_PER_SECOND);
+    let seconds = ticks / TICKS_PER_SECOND;
+    let fraction = ticks % TICKS_PER_SECOND;
     let mut text = format!(
         "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}",
         date.year(),

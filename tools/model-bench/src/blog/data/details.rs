@@ -1,4 +1,4 @@
-//! What belongs to a post: its text, its comments and its likes.
+//! The details of a post: its text, its comments and its likes.
 
 use std::collections::HashSet;
 
@@ -8,8 +8,8 @@ use tributary_local::chaos::Random;
 
 use super::{DataSet, Person, PostPlan, moment, uuid};
 
-/// The most seconds from one comment or like of a post to the next.
-const PAUSE: u64 = 60;
+/// The seconds from one comment or like of a post to the next, at most.
+const MAX_PAUSE_SECONDS: u64 = 60;
 
 /// A comment.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub(crate) struct CommentPlan<'a> {
 /// A like.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct LikePlan<'a> {
-    /// Where likes have ids of their own.
+    /// The id in models whose likes have one.
     pub(crate) id: String,
     pub(crate) liker: &'a Person,
     pub(crate) created: Timestamp,
@@ -37,18 +37,18 @@ enum Detail {
 }
 
 impl DataSet {
-    /// Title and content of a post.
+    /// Returns title and content of a post.
     pub(crate) fn text_of(&self, post: &PostPlan) -> (String, String) {
         let mut random = self.random_for(post, &Detail::Text);
         (self.text.title(&mut random), self.text.content(&mut random))
     }
 
-    /// The comments on a post, oldest first, each at a moment of its own.
+    /// Returns the comments on a post, oldest first, each at a different time.
     pub(crate) fn comments(&self, post: &PostPlan) -> anyhow::Result<Vec<CommentPlan<'_>>> {
         let mut random = self.random_for(post, &Detail::Comments);
         let mut seconds = post.seconds;
         let comments = (0..post.comments).map(|_| {
-            seconds += 1 + random.below(PAUSE);
+            seconds += 1 + random.below(MAX_PAUSE_SECONDS);
             Ok(CommentPlan {
                 id: CommentId::parse(uuid(&mut random))?,
                 author: &self.users[random.index(self.users.len())],
@@ -59,13 +59,14 @@ impl DataSet {
         comments.collect()
     }
 
-    /// The likes of a post, oldest first, each at a moment of its own and of another user.
+    /// Returns the likes of a post, oldest first, each at a different time and of a different user.
     pub(crate) fn likes(&self, post: &PostPlan) -> Vec<LikePlan<'_>> {
         let mut random = self.random_for(post, &Detail::Likes);
-        let (mut seconds, mut likers) = (post.seconds, HashSet::new());
+        let mut seconds = post.seconds;
+        let mut likers = HashSet::new();
         let likes = (0..post.likes).map(|_| {
-            seconds += 1 + random.below(PAUSE);
-            // A post has no more likes than there are people, so there is always another one.
+            seconds += 1 + random.below(MAX_PAUSE_SECONDS);
+            // A post has no more likes than there are users, so there is always a further one.
             let liker = loop {
                 let liker = random.index(self.users.len());
                 if likers.insert(liker) {

@@ -1,9 +1,8 @@
-//! The seed article's data set: 5 to 50 posts a user, up to 25 comments and up to 100 likes a
-//! post. The same seed always gives the same data; comments, likes and texts are made when they are
-//! asked for.
+//! The seed article's data set: 5 to 50 posts a user, up to 25 comments and up to 100 likes a post. The
+//! same seed always gives the same data; comments, likes and texts are generated on demand.
 //!
-//! A user likes a post once, so there are at least 100 people: where the users who write posts are
-//! fewer, the others only read, comment and like.
+//! A user likes a post once, so there are at least 100 users: if fewer write posts, the others only
+//! read, comment and like.
 
 mod details;
 
@@ -14,14 +13,14 @@ use tributary_functions::values::Timestamp;
 use tributary_local::chaos::Random;
 use uuid::Uuid;
 
-use crate::text::Text;
+use crate::text::TextPool;
 
 const POSTS_OF_A_USER: RangeInclusive<u64> = 5..=50;
-const COMMENTS: u32 = 25;
-const LIKES: u32 = 100;
+const MAX_COMMENTS: u32 = 25;
+const MAX_LIKES: u32 = 100;
 
-/// 2026 began; the posts are spread over the 300 days that follow.
-const BEGIN: u64 = 1_767_225_600;
+/// The start of 2026; the posts are spread over the next 300 days.
+const BEGIN_SECONDS: u64 = 1_767_225_600;
 const SPAN_SECONDS: u64 = 300 * 24 * 60 * 60;
 
 /// The streams of random numbers: those of the posts begin above these.
@@ -33,54 +32,54 @@ mod streams {
     pub(super) const FIRST_POST: u64 = 1_000;
 }
 
-/// How large a data set is to be.
+/// The size of a data set.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Shape {
-    /// Who write posts.
+pub(crate) struct BlogShape {
+    /// The number of users that write posts.
     pub(crate) users: u32,
     pub(crate) seed: u64,
     /// The share of the article's comments and likes, 0 to 1.
     pub(crate) density: f64,
 }
 
-/// Who posts, comments and likes.
+/// A user that posts, comments and likes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Person {
     pub(crate) id: UserId,
     pub(crate) username: Username,
 }
 
-/// A post, but for its text.
+/// A post without its text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PostPlan {
     pub(crate) id: PostId,
-    /// Its number, of which all that is left to chance is made.
+    /// Its number, the seed of all its random values.
     number: u64,
     /// The index of its author.
     pub(crate) author: usize,
-    /// When it was created, in seconds since 1970.
+    /// The time of its creation, in seconds since 1970.
     seconds: u64,
     pub(crate) comments: u32,
     pub(crate) likes: u32,
 }
 
-/// People and posts.
+/// Users and posts.
 #[derive(Debug)]
 pub(crate) struct DataSet {
-    /// The authors and those who write no posts.
+    /// The authors and the users without posts.
     pub(crate) users: Vec<Person>,
     n_authors: usize,
     pub(crate) posts: Vec<PostPlan>,
     seed: u64,
-    text: Text,
+    text: TextPool,
 }
 
 impl DataSet {
-    /// Makes a data set.
-    pub(crate) fn generate(shape: Shape) -> anyhow::Result<Self> {
-        let Shape { users: n_authors, seed, density } = shape;
+    /// Generates a data set.
+    pub(crate) fn generate(shape: BlogShape) -> anyhow::Result<Self> {
+        let BlogShape { users: n_authors, seed, density } = shape;
         let mut random = Random::stream(seed, streams::USERS);
-        let users: Vec<Person> = (0..n_authors.max(LIKES))
+        let users: Vec<Person> = (0..n_authors.max(MAX_LIKES))
             .map(|n| person(&mut random, n))
             .collect::<anyhow::Result<_>>()?;
         let n_authors = n_authors as usize;
@@ -89,49 +88,50 @@ impl DataSet {
         let authors: Vec<usize> = (0..n_authors)
             .flat_map(|user| (0..between(&mut random, &POSTS_OF_A_USER)).map(move |_| user))
             .collect();
-        // One moment for each post, in an order that has nothing to do with its author's.
+        // Each post has a different time, in an order independent of its author.
         let step = (SPAN_SECONDS / (authors.len() as u64).max(1)).max(1);
         let mut moments: Vec<u64> = (0..authors.len() as u64).map(|n| n * step).collect();
         random.shuffle(&mut moments);
-        let (comments, likes) = (share(COMMENTS, density), share(LIKES, density));
+        let comments = share(MAX_COMMENTS, density);
+        let likes = share(MAX_LIKES, density);
         let posts = (0..).zip(authors).zip(moments).map(|((number, author), moment)| {
             Ok(PostPlan {
                 id: PostId::parse(uuid(&mut random))?,
                 number,
                 author,
-                seconds: BEGIN + moment + random.below(step),
+                seconds: BEGIN_SECONDS + moment + random.below(step),
                 comments: up_to(&mut random, comments),
                 likes: up_to(&mut random, likes),
             })
         });
         let posts = posts.collect::<anyhow::Result<_>>()?;
-        let text = Text::new(Random::stream(seed, streams::TEXT));
+        let text = TextPool::new(Random::stream(seed, streams::TEXT));
         Ok(Self { users, n_authors, posts, seed, text })
     }
 
-    /// Who write posts.
+    /// Returns the users that write posts.
     pub(crate) fn authors(&self) -> &[Person] {
         &self.users[..self.n_authors]
     }
 
-    /// The author of a post.
+    /// Returns the author of a post.
     pub(crate) fn author(&self, post: &PostPlan) -> &Person {
         &self.users[post.author]
     }
 
-    /// How many comments, and how many likes, there are.
+    /// Returns the numbers of comments and likes.
     pub(crate) fn reactions(&self) -> (u64, u64) {
         self.posts.iter().fold((0, 0), |(comments, likes), post| {
             (comments + u64::from(post.comments), likes + u64::from(post.likes))
         })
     }
 
-    /// What the calls of a kind of request are left to chance by.
+    /// Returns the random numbers for the calls of a kind of request.
     pub(crate) fn choices(&self, kind: u64) -> Random {
         Random::stream(self.seed, streams::CHOICES + kind)
     }
 
-    /// Title and content of a post that is created while it is measured.
+    /// Returns title and content of a post that is created during the measurement.
     pub(crate) fn new_text(&self, random: &mut Random) -> (String, String) {
         (self.text.title(random), self.text.content(random))
     }
@@ -147,7 +147,7 @@ impl PostPlan {
     }
 }
 
-/// A moment of this or the next century.
+/// Returns a time of this or the next century.
 fn moment(seconds: u64) -> Timestamp {
     let moment = i64::try_from(seconds).ok().and_then(Timestamp::from_unix_seconds);
     moment.unwrap_or(Timestamp::EPOCH)
@@ -160,14 +160,14 @@ fn person(random: &mut Random, number: u32) -> anyhow::Result<Person> {
     Ok(Person { id: UserId::parse(uuid(random))?, username: Username::parse(username)? })
 }
 
-/// An id as the article's: a UUID.
+/// Returns an id in the article's form: a UUID.
 fn uuid(random: &mut Random) -> String {
     let half = |random: &mut Random| u128::from(random.below(u64::MAX));
     let bits = half(random) << 64 | half(random);
     uuid::Builder::from_random_bytes(bits.to_be_bytes()).into_uuid().to_string()
 }
 
-/// A fresh id, for what is created while it is measured.
+/// Returns a fresh id for an item that is created during the measurement.
 pub(crate) fn fresh_id() -> String {
     Uuid::new_v4().to_string()
 }
@@ -199,7 +199,7 @@ mod tests {
     use super::*;
 
     fn data(users: u32, seed: u64, density: f64) -> DataSet {
-        DataSet::generate(Shape { users, seed, density }).unwrap()
+        DataSet::generate(BlogShape { users, seed, density }).unwrap()
     }
 
     proptest! {
@@ -242,7 +242,9 @@ mod tests {
 
     #[test]
     fn a_seed_always_gives_the_same_data() {
-        let (one, same, other) = (data(9, 7, 1.0), data(9, 7, 1.0), data(9, 8, 1.0));
+        let one = data(9, 7, 1.0);
+        let same = data(9, 7, 1.0);
+        let other = data(9, 8, 1.0);
         assert_eq!((&one.users, &one.posts), (&same.users, &same.posts));
         assert_ne!(one.posts, other.posts);
         let post = &one.posts[0];

@@ -1,17 +1,17 @@
-//! What V1 and V2 have in common: the article's containers and its queries.
+//! The common part of V1 and V2: the article's containers and its queries.
 //!
-//! The article does not print its queries. These ask for what the product answers, in its order, so
-//! that the three models can be compared.
+//! The article does not print its queries. These return the product's answers in its order, so that the
+//! three models can be compared.
 
 use anyhow::Context;
 use serde::{Serialize, de::DeserializeOwned};
 use tributary::blog::model::{UserId, Username};
 use tributary_functions::cosmos::{Container, Query};
 
-use super::User;
+use super::ModelUser;
 use crate::blog::data::{Person, fresh_id};
 
-/// The article's containers, with the default indexing policy: all is indexed.
+/// The article's containers, with the default indexing policy: all properties are indexed.
 pub(super) const CONTAINERS: &str = r#"{
     "containers": [
         { "id": "users", "partitionKey": { "paths": ["/id"], "kind": "Hash", "version": 2 } },
@@ -40,11 +40,11 @@ pub(super) async fn create_user(users: &Container, username: &Username) -> anyho
 }
 
 /// Q1.
-pub(super) async fn get_user(users: &Container, user_id: &str) -> anyhow::Result<User> {
+pub(super) async fn get_user(users: &Container, user_id: &str) -> anyhow::Result<ModelUser> {
     read(users, user_id).await
 }
 
-/// A point read of an item that is its logical partition's namesake.
+/// Reads an item whose partition key is its id.
 pub(super) async fn read<T: DeserializeOwned>(
     container: &Container,
     id: &str,
@@ -54,7 +54,7 @@ pub(super) async fn read<T: DeserializeOwned>(
     Ok(stored.item)
 }
 
-/// The posts of a user, newest first, in all logical partitions.
+/// Returns the query for a user's posts, newest first, in all logical partitions.
 pub(super) fn posts_of(user_id: &str, limit: u32) -> anyhow::Result<Query> {
     let query = Query::from(
         "SELECT TOP @limit * FROM c WHERE c.type = 'post' AND c.userId = @userId \
@@ -63,7 +63,7 @@ pub(super) fn posts_of(user_id: &str, limit: u32) -> anyhow::Result<Query> {
     Ok(query.with_parameter("@limit", limit)?.with_parameter("@userId", user_id)?)
 }
 
-/// The comments or likes in the logical partition of a post.
+/// Returns the query for the comments or likes in the logical partition of a post.
 pub(super) fn children(kind: &str, order: &str, limit: u32) -> anyhow::Result<Query> {
     let query = Query::from(format!(
         "SELECT TOP @limit * FROM c WHERE c.type = @type ORDER BY c.creationDate {order}"
@@ -71,7 +71,7 @@ pub(super) fn children(kind: &str, order: &str, limit: u32) -> anyhow::Result<Qu
     Ok(query.with_parameter("@limit", limit)?.with_parameter("@type", kind)?)
 }
 
-/// The newest posts, in all logical partitions.
+/// Returns the query for the newest posts, in all logical partitions.
 pub(super) fn newest(limit: u32) -> anyhow::Result<Query> {
     let query = Query::from(
         "SELECT TOP @limit * FROM c WHERE c.type = 'post' ORDER BY c.creationDate DESC",

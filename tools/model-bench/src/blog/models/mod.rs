@@ -1,5 +1,5 @@
-//! The three models behind one trait. What they answer is the same, to the last count: a test
-//! compares it. What it costs them is what this program is about.
+//! The three models behind one trait. Their answers are the same, to the last count: a test compares
+//! them. This program measures their cost.
 
 mod article;
 mod v1;
@@ -17,37 +17,37 @@ use tributary_local::cosmos::ContainersFile;
 pub(crate) use self::{v1::V1, v2::V2, v3::V3};
 use crate::blog::{
     data::{DataSet, Person, PostPlan},
-    request::Version,
+    request::ModelVersion,
 };
 
-/// How many lookups of one request are under way at a time.
-const LOOKUPS: usize = 8;
+/// The number of concurrent lookups of one request.
+const CONCURRENT_LOOKUPS: usize = 8;
 
-/// A data model: the ten requests, and how the data set looks in it.
+/// A data model: the ten requests, and the items of the data set.
 pub(crate) trait Model: Sized {
-    /// Which one it is.
-    const VERSION: Version;
+    /// Its version.
+    const VERSION: ModelVersion;
 
     /// Its containers.
     fn containers() -> anyhow::Result<ContainersFile>;
 
-    /// The model in a database that has its containers.
+    /// Creates the model in a database that has its containers.
     fn new(cosmos: &Arc<Cosmos>) -> anyhow::Result<Self>;
 
-    /// The items of a post in their final form: the post, its comments and its likes, and its
-    /// copies where there are any.
-    fn items_of(data: &DataSet, post: &PostPlan) -> anyhow::Result<Vec<Item>>;
+    /// Returns the items of a post in their final form: the post, its comments and its likes, and its
+    /// copies in models with copies.
+    fn items_of(data: &DataSet, post: &PostPlan) -> anyhow::Result<Vec<NewItem>>;
 
-    /// The items that are made of all posts.
-    fn items_of_all(data: &DataSet) -> anyhow::Result<Vec<Item>>;
+    /// Returns the items that are made of all posts.
+    fn items_of_all(data: &DataSet) -> anyhow::Result<Vec<NewItem>>;
 
-    /// C1 under an id that was chosen before, for the data set.
+    /// C1 under an id of the data set.
     async fn put_user(&self, person: &Person) -> anyhow::Result<()>;
 
     /// C1: a user under a new id.
     async fn create_user(&self, username: &Username) -> anyhow::Result<Person>;
     /// Q1.
-    async fn get_user(&self, user_id: &str) -> anyhow::Result<User>;
+    async fn get_user(&self, user_id: &str) -> anyhow::Result<ModelUser>;
     /// C2: a post under a new id, which is the answer.
     async fn create_post(&self, author: &Person, text: (&str, &str)) -> anyhow::Result<String>;
     /// Q2.
@@ -71,16 +71,16 @@ pub(crate) trait Model: Sized {
     async fn feed(&self, limit: u32) -> anyhow::Result<Vec<PublicPost>>;
 }
 
-/// An item to be written.
+/// An item to write.
 #[derive(Debug)]
-pub(crate) struct Item {
+pub(crate) struct NewItem {
     pub(crate) container: &'static str,
     pub(crate) partition: String,
     pub(crate) id: String,
     pub(crate) json: Value,
 }
 
-impl Item {
+impl NewItem {
     fn new(
         container: &'static str,
         partition: &str,
@@ -94,7 +94,7 @@ impl Item {
 
 /// A user as every model shows it.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-pub(crate) struct User {
+pub(crate) struct ModelUser {
     pub(crate) id: UserId,
     pub(crate) username: Username,
 }
@@ -108,7 +108,7 @@ pub(crate) struct Like {
     pub(crate) creation_date: Timestamp,
 }
 
-/// A post in short form, for models that keep none.
+/// Shortens a post, for models without short forms.
 fn shortened(mut post: PublicPost) -> PublicPost {
     post.content = summary(&post.content);
     post

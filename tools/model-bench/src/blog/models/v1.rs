@@ -1,7 +1,7 @@
-//! V1: users and posts, nothing twice. What a post has is looked up when it is shown.
+//! V1: users and posts, without copies. The counts and names of a post are looked up for each read.
 //!
-//! The article and its figures tell how: the name on a post is looked up by a query (Q2), each name
-//! in a list by a point read.
+//! The article and its figures show how: a query looks up the name on a post (Q2), a point read each
+//! name in a list.
 
 use std::sync::Arc;
 
@@ -16,16 +16,16 @@ use tributary_functions::{
 use tributary_local::cosmos::ContainersFile;
 
 use super::{
-    Item, LOOKUPS, Like, Model, User,
+    CONCURRENT_LOOKUPS, Like, Model, ModelUser, NewItem,
     article::{CONTAINERS, children, create_user, get_user, newest, posts_of, put_user, read},
     shortened,
 };
 use crate::blog::{
     data::{DataSet, Person, PostPlan, fresh_id},
-    request::Version,
+    request::ModelVersion,
 };
 
-/// Nothing denormalized.
+/// The model without denormalized fields.
 pub(crate) struct V1 {
     users: Container,
     posts: Container,
@@ -34,7 +34,7 @@ pub(crate) struct V1 {
 /// An item of the container `posts`.
 #[derive(Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "camelCase")]
-enum PostsItem {
+enum V1Item {
     Post(StoredPost),
     Comment(StoredComment),
     Like(StoredLike),
@@ -71,7 +71,7 @@ struct StoredLike {
 }
 
 impl Model for V1 {
-    const VERSION: Version = Version::V1;
+    const VERSION: ModelVersion = ModelVersion::V1;
 
     fn containers() -> anyhow::Result<ContainersFile> {
         Ok(ContainersFile::parse(CONTAINERS)?)
@@ -81,9 +81,9 @@ impl Model for V1 {
         Ok(Self { users: cosmos.container("users"), posts: cosmos.container("posts") })
     }
 
-    fn items_of(data: &DataSet, post: &PostPlan) -> anyhow::Result<Vec<Item>> {
+    fn items_of(data: &DataSet, post: &PostPlan) -> anyhow::Result<Vec<NewItem>> {
         let (title, content) = data.text_of(post);
-        let mut items = vec![item(&PostsItem::Post(StoredPost {
+        let mut items = vec![item(&V1Item::Post(StoredPost {
             id: post.id.to_string(),
             post_id: post.id.clone(),
             user_id: data.author(post).id.clone(),
@@ -92,7 +92,7 @@ impl Model for V1 {
             creation_date: post.created(),
         }))?];
         for comment in data.comments(post)? {
-            items.push(item(&PostsItem::Comment(StoredComment {
+            items.push(item(&V1Item::Comment(StoredComment {
                 id: comment.id,
                 post_id: post.id.clone(),
                 user_id: comment.author.id.clone(),
@@ -101,7 +101,7 @@ impl Model for V1 {
             }))?);
         }
         for like in data.likes(post) {
-            items.push(item(&PostsItem::Like(StoredLike {
+            items.push(item(&V1Item::Like(StoredLike {
                 id: like.id,
                 post_id: post.id.clone(),
                 user_id: like.liker.id.clone(),
@@ -111,7 +111,7 @@ impl Model for V1 {
         Ok(items)
     }
 
-    fn items_of_all(_: &DataSet) -> anyhow::Result<Vec<Item>> {
+    fn items_of_all(_: &DataSet) -> anyhow::Result<Vec<NewItem>> {
         Ok(Vec::new())
     }
 
@@ -123,7 +123,7 @@ impl Model for V1 {
         create_user(&self.users, username).await
     }
 
-    async fn get_user(&self, user_id: &str) -> anyhow::Result<User> {
+    async fn get_user(&self, user_id: &str) -> anyhow::Result<ModelUser> {
         get_user(&self.users, user_id).await
     }
 
@@ -133,7 +133,7 @@ impl Model for V1 {
         (title, content): (&str, &str),
     ) -> anyhow::Result<String> {
         let post_id = PostId::parse(fresh_id())?;
-        self.upsert(&PostsItem::Post(StoredPost {
+        self.upsert(&V1Item::Post(StoredPost {
             id: post_id.to_string(),
             post_id: post_id.clone(),
             user_id: author.id.clone(),
@@ -152,8 +152,8 @@ impl Model for V1 {
                 .with_parameter("@id", post.user_id.as_str())
                 .map_err(StoreError::from)?;
             let scope = Scope::Partition(post.user_id.as_str());
-            let users: Vec<User> = self.users.query(query, scope, 1).await?;
-            users.into_iter().next().context("the author is not there")
+            let users: Vec<ModelUser> = self.users.query(query, scope, 1).await?;
+            users.into_iter().next().context("the author does not exist")
         };
         let (user, counts) = futures::try_join!(name, self.counts(&post.post_id))?;
         Ok(public(post, user.username, counts))
@@ -167,7 +167,7 @@ impl Model for V1 {
             let counts = self.counts(&post.post_id).await?;
             anyhow::Ok(shortened(public(post, user.username.clone(), counts)))
         });
-        posts.buffered(LOOKUPS).try_collect().await
+        posts.buffered(CONCURRENT_LOOKUPS).try_collect().await
     }
 
     async fn create_comment(
@@ -176,7 +176,7 @@ impl Model for V1 {
         author: &Person,
         content: &str,
     ) -> anyhow::Result<()> {
-        self.upsert(&PostsItem::Comment(StoredComment {
+        self.upsert(&V1Item::Comment(StoredComment {
             id: CommentId::parse(fresh_id())?,
             post_id: PostId::parse(post_id.to_owned())?,
             user_id: author.id.clone(),
@@ -201,11 +201,11 @@ impl Model for V1 {
                 creation_date: comment.creation_date,
             })
         });
-        comments.buffered(LOOKUPS).try_collect().await
+        comments.buffered(CONCURRENT_LOOKUPS).try_collect().await
     }
 
     async fn like_post(&self, post_id: &str, liker: &Person) -> anyhow::Result<()> {
-        self.upsert(&PostsItem::Like(StoredLike {
+        self.upsert(&V1Item::Like(StoredLike {
             id: fresh_id(),
             post_id: PostId::parse(post_id.to_owned())?,
             user_id: liker.id.clone(),
@@ -226,7 +226,7 @@ impl Model for V1 {
                 creation_date: like.creation_date,
             })
         });
-        likes.buffered(LOOKUPS).try_collect().await
+        likes.buffered(CONCURRENT_LOOKUPS).try_collect().await
     }
 
     async fn feed(&self, limit: u32) -> anyhow::Result<Vec<PublicPost>> {
@@ -237,17 +237,17 @@ impl Model for V1 {
             let counts = self.counts(&post.post_id).await?;
             anyhow::Ok(shortened(public(post, user.username, counts)))
         });
-        posts.buffered(LOOKUPS).try_collect().await
+        posts.buffered(CONCURRENT_LOOKUPS).try_collect().await
     }
 }
 
 impl V1 {
-    async fn upsert(&self, item: &PostsItem) -> anyhow::Result<()> {
+    async fn upsert(&self, item: &V1Item) -> anyhow::Result<()> {
         let (partition, id) = item.place();
         Ok(self.posts.upsert(partition, id, item).await?)
     }
 
-    /// How many comments and likes a post has: a query for each.
+    /// Counts the comments and likes of a post, with a query for each.
     async fn counts(&self, post_id: &PostId) -> anyhow::Result<(u64, u64)> {
         let count = async |kind: &str| {
             let query = Query::from(
@@ -264,7 +264,7 @@ impl V1 {
     }
 }
 
-impl PostsItem {
+impl V1Item {
     fn place(&self) -> (&str, &str) {
         match self {
             Self::Post(post) => (post.post_id.as_str(), &post.id),
@@ -274,9 +274,9 @@ impl PostsItem {
     }
 }
 
-fn item(item: &PostsItem) -> anyhow::Result<Item> {
+fn item(item: &V1Item) -> anyhow::Result<NewItem> {
     let (partition, id) = item.place();
-    Item::new("posts", partition, id, item)
+    NewItem::new("posts", partition, id, item)
 }
 
 fn public(

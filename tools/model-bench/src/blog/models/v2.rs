@@ -1,5 +1,5 @@
-//! V2: counts and usernames are kept where they are shown. The article counts in a stored
-//! procedure; here that is a read and a transactional batch under the ETag that was read.
+//! V2: counts and usernames are copied into the items that show them. The article counts in a stored
+//! procedure; here that is a read and a transactional batch under the ETag of the read.
 
 use std::sync::Arc;
 
@@ -13,35 +13,35 @@ use tributary_functions::{
 use tributary_local::cosmos::ContainersFile;
 
 use super::{
-    Item, Like, Model, User,
+    Like, Model, ModelUser, NewItem,
     article::{CONTAINERS, children, create_user, get_user, newest, posts_of, put_user},
     shortened,
 };
 use crate::blog::{
     data::{DataSet, Person, PostPlan, fresh_id},
-    request::Version,
+    request::ModelVersion,
 };
 
-/// How often a command that counts is tried again after it has lost a race.
-const ATTEMPTS: usize = 20;
+/// The number of attempts of a command that counts, after lost races.
+const MAX_ATTEMPTS: usize = 20;
 
-/// Counts and usernames denormalized.
+/// The model with denormalized counts and usernames.
 pub(crate) struct V2 {
     users: Container,
     posts: Container,
 }
 
-/// An item of the container `posts`: as the article has them, which is what the API shows.
+/// An item of the container `posts` in the form of the article, which is that of the API.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "camelCase")]
-enum PostsItem {
+enum V2Item {
     Post(PublicPost),
     Comment(PublicComment),
     Like(PublicLike),
 }
 
 impl Model for V2 {
-    const VERSION: Version = Version::V2;
+    const VERSION: ModelVersion = ModelVersion::V2;
 
     fn containers() -> anyhow::Result<ContainersFile> {
         Ok(ContainersFile::parse(CONTAINERS)?)
@@ -51,10 +51,10 @@ impl Model for V2 {
         Ok(Self { users: cosmos.container("users"), posts: cosmos.container("posts") })
     }
 
-    fn items_of(data: &DataSet, post: &PostPlan) -> anyhow::Result<Vec<Item>> {
+    fn items_of(data: &DataSet, post: &PostPlan) -> anyhow::Result<Vec<NewItem>> {
         let (title, content) = data.text_of(post);
         let author = data.author(post);
-        let mut items = vec![item(&PostsItem::Post(PublicPost {
+        let mut items = vec![item(&V2Item::Post(PublicPost {
             id: post.id.to_string(),
             post_id: post.id.clone(),
             user_id: author.id.clone(),
@@ -67,7 +67,7 @@ impl Model for V2 {
         }))?];
         for comment in data.comments(post)? {
             let author = comment.author;
-            items.push(item(&PostsItem::Comment(PublicComment {
+            items.push(item(&V2Item::Comment(PublicComment {
                 id: comment.id,
                 post_id: post.id.clone(),
                 user_id: author.id.clone(),
@@ -82,7 +82,7 @@ impl Model for V2 {
         Ok(items)
     }
 
-    fn items_of_all(_: &DataSet) -> anyhow::Result<Vec<Item>> {
+    fn items_of_all(_: &DataSet) -> anyhow::Result<Vec<NewItem>> {
         Ok(Vec::new())
     }
 
@@ -94,13 +94,13 @@ impl Model for V2 {
         create_user(&self.users, username).await
     }
 
-    async fn get_user(&self, user_id: &str) -> anyhow::Result<User> {
+    async fn get_user(&self, user_id: &str) -> anyhow::Result<ModelUser> {
         get_user(&self.users, user_id).await
     }
 
     async fn create_post(&self, author: &Person, text: (&str, &str)) -> anyhow::Result<String> {
         let post_id = PostId::parse(fresh_id())?;
-        let post = PostsItem::Post(PublicPost {
+        let post = V2Item::Post(PublicPost {
             id: post_id.to_string(),
             post_id: post_id.clone(),
             user_id: author.id.clone(),
@@ -129,7 +129,7 @@ impl Model for V2 {
         author: &Person,
         content: &str,
     ) -> anyhow::Result<()> {
-        let comment = PostsItem::Comment(PublicComment {
+        let comment = V2Item::Comment(PublicComment {
             id: CommentId::parse(fresh_id())?,
             post_id: PostId::parse(post_id.to_owned())?,
             user_id: author.id.clone(),
@@ -164,12 +164,12 @@ impl Model for V2 {
 impl V2 {
     async fn post(&self, post_id: &str) -> anyhow::Result<Stored<PublicPost>> {
         match self.posts.read(post_id, post_id).await? {
-            Some(Stored { item: PostsItem::Post(item), etag }) => Ok(Stored { item, etag }),
+            Some(Stored { item: V2Item::Post(item), etag }) => Ok(Stored { item, etag }),
             _ => bail!("there is no post {post_id}"),
         }
     }
 
-    /// Posts in short form out of all logical partitions.
+    /// Returns posts in short form out of all logical partitions.
     async fn short(&self, query: Query, limit: u32) -> anyhow::Result<Vec<PublicPost>> {
         let posts: Vec<PublicPost> = self.posts.query(query, Scope::Container, limit).await?;
         Ok(posts.into_iter().map(shortened).collect())
@@ -179,15 +179,15 @@ impl V2 {
     async fn create_counted(
         &self,
         post_id: &str,
-        new: &PostsItem,
+        new: &V2Item,
         count: impl Fn(&mut PublicPost),
     ) -> anyhow::Result<()> {
-        for _ in 0..ATTEMPTS {
+        for _ in 0..MAX_ATTEMPTS {
             let mut post = self.post(post_id).await?;
             count(&mut post.item);
             let transaction = Transaction::new(post_id).create(new)?.replace(
                 post_id,
-                &PostsItem::Post(post.item),
+                &V2Item::Post(post.item),
                 &post.etag,
             )?;
             match self.posts.transact(transaction).await {
@@ -196,21 +196,21 @@ impl V2 {
                 Err(refusal) => return Err(refusal.into()),
             }
         }
-        bail!("the post {post_id} has changed {ATTEMPTS} times between its read and its write")
+        bail!("the post {post_id} has changed {MAX_ATTEMPTS} times between its read and its write")
     }
 }
 
-fn item(item: &PostsItem) -> anyhow::Result<Item> {
+fn item(item: &V2Item) -> anyhow::Result<NewItem> {
     let (partition, id) = match item {
-        PostsItem::Post(post) => (&post.post_id, post.id.as_str()),
-        PostsItem::Comment(comment) => (&comment.post_id, comment.id.as_str()),
-        PostsItem::Like(like) => (&like.post_id, like.id.as_str()),
+        V2Item::Post(post) => (&post.post_id, post.id.as_str()),
+        V2Item::Comment(comment) => (&comment.post_id, comment.id.as_str()),
+        V2Item::Like(like) => (&like.post_id, like.id.as_str()),
     };
-    Item::new("posts", partition.as_str(), id, item)
+    NewItem::new("posts", partition.as_str(), id, item)
 }
 
-fn like_of(id: String, post_id: PostId, liker: &Person, creation_date: Timestamp) -> PostsItem {
-    PostsItem::Like(PublicLike {
+fn like_of(id: String, post_id: PostId, liker: &Person, creation_date: Timestamp) -> V2Item {
+    V2Item::Like(PublicLike {
         id,
         post_id,
         user_id: liker.id.clone(),

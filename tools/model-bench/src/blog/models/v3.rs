@@ -27,10 +27,10 @@ use tributary_functions::{
 };
 use tributary_local::cosmos::ContainersFile;
 
-use super::{Item, Like, Model, User};
+use super::{Like, Model, ModelUser, NewItem};
 use crate::blog::{
     data::{DataSet, Person, PostPlan},
-    request::Version,
+    request::ModelVersion,
 };
 
 /// The app.
@@ -39,7 +39,7 @@ pub(crate) struct V3 {
 }
 
 impl Model for V3 {
-    const VERSION: Version = Version::V3;
+    const VERSION: ModelVersion = ModelVersion::V3;
 
     fn containers() -> anyhow::Result<ContainersFile> {
         let text = include_str!("../../../../../infra/containers.json");
@@ -52,49 +52,58 @@ impl Model for V3 {
     }
 
     /// Each comment and like was counted in turn, so the post has a version for each.
-    fn items_of(data: &DataSet, plan: &PostPlan) -> anyhow::Result<Vec<Item>> {
+    fn items_of(data: &DataSet, plan: &PostPlan) -> anyhow::Result<Vec<NewItem>> {
         let partition = plan.id.as_str();
         let mut post = Post { version: 1, ..post_of(data, plan)? };
         let mut items = Vec::new();
         for comment in data.comments(plan)? {
             post.version += 1;
-            let (author, content) =
-                (author_of(comment.author), CommentContent::parse(comment.content)?);
+            let author = author_of(comment.author);
+            let content = CommentContent::parse(comment.content)?;
             let mut comment =
                 Comment::new(&plan.id, comment.id, &author, &content, comment.created);
             comment.post_version = post.version;
             let id = comment.public.id.to_string();
-            items.push(Item::new("posts", partition, &id, &PostsItem::Comment(comment))?);
+            items.push(NewItem::new("posts", partition, &id, &PostsItem::Comment(comment))?);
         }
         for like in data.likes(plan) {
             post.version += 1;
             let mut like = StoredLike::new(&plan.id, &author_of(like.liker), like.created);
             like.post_version = post.version;
             let id = like.public.id.clone();
-            items.push(Item::new("posts", partition, &id, &PostsItem::Like(like))?);
+            items.push(NewItem::new("posts", partition, &id, &PostsItem::Like(like))?);
         }
         let copy = PostCopy::for_users(&post);
-        let (author, id) = (copy.public.user_id.clone(), copy.public.id.clone());
-        items.push(Item::new("users", author.as_str(), &id, &UsersItem::Post(copy))?);
-        items.push(Item::new("posts", partition, partition, &PostsItem::Post(post))?);
+        let author = copy.public.user_id.clone();
+        let id = copy.public.id.clone();
+        items.push(NewItem::new("users", author.as_str(), &id, &UsersItem::Post(copy))?);
+        items.push(NewItem::new("posts", partition, partition, &PostsItem::Post(post))?);
         Ok(items)
     }
 
-    /// The feed.
-    fn items_of_all(data: &DataSet) -> anyhow::Result<Vec<Item>> {
+    /// Returns the feed.
+    fn items_of_all(data: &DataSet) -> anyhow::Result<Vec<NewItem>> {
         let mut newest: Vec<&PostPlan> = data.posts.iter().collect();
         newest.sort_unstable_by_key(|post| std::cmp::Reverse(post.created()));
-        let (partition, capacity) = (NewestPosts::PARTITION, NewestPosts::CAPACITY as usize);
+        let partition = NewestPosts::PARTITION;
+        let capacity = NewestPosts::CAPACITY as usize;
         newest.truncate(capacity);
-        let (mut items, mut head) = (Vec::new(), WindowHead::default());
+        let mut items = Vec::new();
+        let mut head = WindowHead::default();
         for plan in newest {
             let post = post_of(data, plan)?;
-            let (creation_date, id) = (post.public.creation_date, post.public.id.clone());
+            let creation_date = post.public.creation_date;
+            let id = post.public.id.clone();
             head = head.admit(Member { creation_date, id }, capacity);
             let copy = InWindow::new(partition, PostCopy::for_feed(&post));
-            items.push(Item::new("feed", partition, plan.id.as_str(), &copy)?);
+            items.push(NewItem::new("feed", partition, plan.id.as_str(), &copy)?);
         }
-        items.push(Item::new("feed", partition, WindowHead::ID, &InWindow::new(partition, head))?);
+        items.push(NewItem::new(
+            "feed",
+            partition,
+            WindowHead::ID,
+            &InWindow::new(partition, head),
+        )?);
         Ok(items)
     }
 
@@ -106,11 +115,11 @@ impl Model for V3 {
 
     async fn create_user(&self, username: &Username) -> anyhow::Result<Person> {
         let body = json!({ "username": username });
-        let user: User = self.call(Method::POST, "/api/users", Some(body)).await?;
+        let user: ModelUser = self.call(Method::POST, "/api/users", Some(body)).await?;
         Ok(Person { id: user.id, username: user.username })
     }
 
-    async fn get_user(&self, user_id: &str) -> anyhow::Result<User> {
+    async fn get_user(&self, user_id: &str) -> anyhow::Result<ModelUser> {
         self.get(&format!("/api/users/{user_id}")).await
     }
 
@@ -200,7 +209,7 @@ impl V3 {
     }
 }
 
-/// A post as it is when all its comments and likes are there.
+/// Returns a post after all its comments and likes.
 fn post_of(data: &DataSet, plan: &PostPlan) -> anyhow::Result<Post> {
     let author = author_of(data.author(plan));
     let (title, content) = data.text_of(plan);
@@ -216,7 +225,7 @@ fn post_of(data: &DataSet, plan: &PostPlan) -> anyhow::Result<Post> {
     Ok(post)
 }
 
-/// A user who has never been renamed.
+/// Returns a user that has never been renamed.
 fn author_of(person: &Person) -> Author {
     let Person { id, username } = person;
     Author { user_id: id.clone(), username: username.clone(), version: 1 }

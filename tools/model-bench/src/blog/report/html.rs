@@ -12,13 +12,13 @@ use tributary_tools::{
 
 use super::{
     super::{
-        request::{Request, Version},
+        request::{BlogRequest, ModelVersion},
         seed::{Published, published},
     },
-    Report, Size,
+    BlogMeasurements, BlogReport,
     tables::{self, GROWING},
 };
-use crate::{measure::Measured, report::columns::Quantity};
+use crate::{measure::RequestMeans, report::columns::Quantity};
 
 const TITLE: &str = "Three data models of a blog";
 
@@ -28,10 +28,10 @@ const KEY: [(&str, &str); 3] = [
     (CLASSES[2], "V3: posts in three containers (this product)"),
 ];
 
-/// A quantity that the article publishes, too.
+/// A quantity with a figure in the article.
 struct Compared {
     unit: &'static str,
-    ours: fn(&Measured) -> f64,
+    ours: fn(&RequestMeans) -> f64,
     theirs: fn(&Published) -> f64,
 }
 
@@ -44,8 +44,8 @@ const REQUEST_UNITS: Compared = Compared {
 const LATENCY: Compared =
     Compared { unit: "ms", ours: |row| row.p50_ms, theirs: |published| published.latency_ms };
 
-/// The whole page.
-pub(super) fn page(report: &Report) -> String {
+/// Returns the whole page.
+pub(super) fn page(report: &BlogReport) -> String {
     let mut body = format!(
         "<h1>{TITLE}</h1>\n<p>Ten requests on each model of Microsoft's \
          article “How to model and partition data on Azure Cosmos DB using a real-world \
@@ -59,7 +59,7 @@ pub(super) fn page(report: &Report) -> String {
         body.push_str("<h2>What grows with the data</h2>\n");
         for (what, of) in GROWING.iter().rev() {
             let _ = write!(body, "<h3>{}</h3>\n<div class=\"plots\">\n", escape(what));
-            for request in Request::ALL {
+            for request in BlogRequest::ALL {
                 body.push_str(&growth(report, request, *of));
             }
             body.push_str("</div>\n");
@@ -68,7 +68,7 @@ pub(super) fn page(report: &Report) -> String {
     }
     for size in report.sizes.iter().rev() {
         let _ = writeln!(body, "<h2>{}</h2>", escape(&size.in_words()));
-        // Charts of each size of a sweep would say the same again.
+        // Charts of each size of a sweep would repeat these.
         if !report.is_sweep() {
             body.push_str(
                 "<h3>Request units, logarithmic; the stroke is the article's figure</h3>\n",
@@ -84,9 +84,9 @@ pub(super) fn page(report: &Report) -> String {
     page::page(TITLE, &body)
 }
 
-/// Bars of all requests and models beside the article's figures.
-fn compared(size: &Size, compared: &Compared) -> String {
-    let bar = |request: Request, model: Version| {
+/// Returns bars of all requests and models beside the article's figures.
+fn compared(size: &BlogMeasurements, compared: &Compared) -> String {
+    let bar = |request: BlogRequest, model: ModelVersion| {
         let row = size.row(request, model)?;
         let theirs = (compared.theirs)(&published(request)[model as usize]);
         Some(ChartBar {
@@ -96,16 +96,16 @@ fn compared(size: &Size, compared: &Compared) -> String {
             published: Some((theirs, theirs)),
         })
     };
-    let groups = Request::ALL.map(|request| BarGroup {
+    let groups = BlogRequest::ALL.map(|request| BarGroup {
         title: format!("{request} {}", request.title()),
-        bars: Version::ALL.into_iter().filter_map(|model| bar(request, model)).collect(),
+        bars: ModelVersion::ALL.into_iter().filter_map(|model| bar(request, model)).collect(),
     });
     bars(compared.unit, &groups)
 }
 
-/// A quantity of a request by the number of users.
-fn growth(report: &Report, request: Request, of: Quantity) -> String {
-    let all = Version::ALL.map(|model| ChartLine {
+/// Returns a chart of a quantity of a request by the number of users.
+fn growth(report: &BlogReport, request: BlogRequest, of: Quantity) -> String {
+    let all = ModelVersion::ALL.map(|model| ChartLine {
         class: CLASSES[model as usize],
         label: model.to_string(),
         points: report

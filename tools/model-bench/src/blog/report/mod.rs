@@ -1,4 +1,4 @@
-//! What was measured of the blog, as tables, as JSON, and as one HTML file with charts.
+//! The measurements of the blog as tables, as JSON, and as one HTML file with charts.
 
 mod tables;
 
@@ -8,40 +8,40 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::{
-    measure::Row,
-    request::{Request, Version},
+    measure::BlogRow,
+    request::{BlogRequest, ModelVersion},
     seed::published,
 };
 use crate::report::{Forms, Machine};
 
-/// All that was measured.
+/// All measurements.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct Report {
+pub(crate) struct BlogReport {
     pub(crate) command: String,
     pub(crate) machine: Machine,
     pub(crate) seed: u64,
     /// From the smallest to the largest.
-    pub(crate) sizes: Vec<Size>,
+    pub(crate) sizes: Vec<BlogMeasurements>,
 }
 
-/// What was measured with a data set.
+/// The measurements with one data set.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct Size {
+pub(crate) struct BlogMeasurements {
     pub(crate) users: u32,
     pub(crate) density: f64,
     pub(crate) posts: u64,
     pub(crate) comments: u64,
     pub(crate) likes: u64,
-    /// Of each container; unknown in an account.
+    /// The number for each container; unknown in an account.
     pub(crate) physical_partitions: Option<u32>,
-    /// Of each model.
+    /// The times for each model.
     pub(crate) load_seconds: Vec<f64>,
-    pub(crate) rows: Vec<Row>,
+    pub(crate) rows: Vec<BlogRow>,
 }
 
-impl Size {
-    /// What was measured of a request in a model.
-    pub(crate) fn row(&self, request: Request, model: Version) -> Option<&Row> {
+impl BlogMeasurements {
+    /// Returns the measurement of a request in a model.
+    pub(crate) fn row(&self, request: BlogRequest, model: ModelVersion) -> Option<&BlogRow> {
         self.rows.iter().find(|row| row.request == request && row.model == model)
     }
 
@@ -54,7 +54,7 @@ impl Size {
     }
 }
 
-impl Forms for Report {
+impl Forms for BlogReport {
     fn text(&self) -> String {
         tables::text(self)
     }
@@ -64,7 +64,7 @@ impl Forms for Report {
     }
 
     fn json(&self) -> serde_json::Value {
-        let published = Request::ALL
+        let published = BlogRequest::ALL
             .map(|request| json!({ "request": request, "v1_v2_v3": published(request) }));
         json!({ "measured": self, "published": published })
     }
@@ -74,7 +74,7 @@ impl Forms for Report {
     }
 }
 
-impl Report {
+impl BlogReport {
     fn is_sweep(&self) -> bool {
         self.sizes.len() > 1
     }

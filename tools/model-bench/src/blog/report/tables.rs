@@ -1,4 +1,4 @@
-//! The tables: what each request took, beside the article's figures; and what grows with the data.
+//! The tables: the cost of each request, beside the article's figures; and its growth with the data.
 
 use std::fmt::Write as _;
 
@@ -6,23 +6,23 @@ use tributary_tools::Table;
 
 use super::{
     super::{
-        measure::Row,
-        request::{Request, Version},
+        measure::BlogRow,
+        request::{BlogRequest, ModelVersion},
         seed::published,
     },
-    Report, Size,
+    BlogMeasurements, BlogReport,
 };
 use crate::report::columns::{MEASURED, Quantity, number, physical_partitions};
 
-/// What may grow with the data, with its head.
+/// The quantities that may grow with the data, with their heads.
 pub(super) const GROWING: [(&str, Quantity); 3] = [
     ("store requests", |row| Some(row.store_requests)),
     ("physical partitions", physical_partitions),
     ("request units", |row| Some(row.request_units)),
 ];
 
-/// The tables for a terminal.
-pub(super) fn text(report: &Report) -> String {
+/// Returns the tables for a terminal.
+pub(super) fn text(report: &BlogReport) -> String {
     let mut text = String::new();
     if report.is_sweep() {
         for size in &report.sizes {
@@ -38,8 +38,8 @@ pub(super) fn text(report: &Report) -> String {
     text
 }
 
-/// The same as Markdown, with the command and the machine.
-pub(super) fn markdown(report: &Report) -> String {
+/// Returns the same as Markdown, with the command and the machine.
+pub(super) fn markdown(report: &BlogReport) -> String {
     let mut text = format!("```sh\n{}\n```\n\n{}.\n", report.command, report.machine.in_words());
     if report.is_sweep() {
         for size in &report.sizes {
@@ -54,8 +54,8 @@ pub(super) fn markdown(report: &Report) -> String {
     text
 }
 
-/// What the columns do not say.
-pub(super) fn notes(report: &Report) -> String {
+/// Returns the remarks on the columns.
+pub(super) fn notes(report: &BlogReport) -> String {
     let mut notes = String::from(
         "Means over RUNS; RATIO is ours to the seed article's; a fan-out touches the logical \
          partitions of all posts.\n",
@@ -69,8 +69,8 @@ pub(super) fn notes(report: &Report) -> String {
     notes
 }
 
-/// What each request took.
-pub(super) fn requests(size: &Size) -> Table {
+/// Returns the cost of each request.
+pub(super) fn requests(size: &BlogMeasurements) -> Table {
     let mut heads = vec!["REQUEST", "MODEL"];
     heads.extend(MEASURED.iter().map(|(head, _)| *head));
     heads.extend(["RU", "SEED RU", "RATIO", "P50 MS", "P99 MS", "SEED MS", "RUNS"]);
@@ -79,7 +79,7 @@ pub(super) fn requests(size: &Size) -> Table {
     table
 }
 
-fn cells(row: &Row) -> Vec<String> {
+fn cells(row: &BlogRow) -> Vec<String> {
     let published = published(row.request)[row.model as usize];
     let mut cells = vec![row.request.to_string(), row.model.to_string()];
     let row = &row.measured;
@@ -96,8 +96,8 @@ fn cells(row: &Row) -> Vec<String> {
     cells
 }
 
-/// What each request took by the number of users.
-pub(super) fn growth(report: &Report) -> Table {
+/// Returns the cost of each request by the number of users.
+pub(super) fn growth(report: &BlogReport) -> Table {
     let mut heads = vec!["REQUEST".to_owned(), "MODEL".to_owned()];
     for (head, _) in GROWING {
         let sizes = report.sizes.iter().enumerate();
@@ -109,7 +109,7 @@ pub(super) fn growth(report: &Report) -> Table {
     heads.push("RU GROW ×".to_owned());
     let mut table = Table::new(heads);
     for (request, model) in pairs() {
-        let measured = |size: &Size| Some(size.row(request, model)?.measured.clone());
+        let measured = |size: &BlogMeasurements| Some(size.row(request, model)?.measured.clone());
         let at: Option<Vec<_>> = report.sizes.iter().map(measured).collect();
         let Some(at) = at else { continue };
         let mut cells = vec![request.to_string(), model.to_string()];
@@ -127,12 +127,12 @@ pub(super) fn growth(report: &Report) -> Table {
     table
 }
 
-impl Size {
-    fn rows_in_order(&self) -> impl Iterator<Item = &Row> {
+impl BlogMeasurements {
+    fn rows_in_order(&self) -> impl Iterator<Item = &BlogRow> {
         pairs().filter_map(|(request, model)| self.row(request, model))
     }
 }
 
-fn pairs() -> impl Iterator<Item = (Request, Version)> {
-    Request::ALL.into_iter().flat_map(|request| Version::ALL.map(|model| (request, model)))
+fn pairs() -> impl Iterator<Item = (BlogRequest, ModelVersion)> {
+    BlogRequest::ALL.into_iter().flat_map(|request| ModelVersion::ALL.map(|model| (request, model)))
 }

@@ -11,16 +11,16 @@ use tributary_tools::{
 };
 
 use super::{
-    super::{architecture::Architecture, shape::Shape},
-    Report, Size,
+    super::{architecture::Architecture, shape::RequestShape},
+    FeedsMeasurements, FeedsReport,
     tables::{self, GROWING},
 };
-use crate::{measure::Measured, report::columns::Quantity};
+use crate::{measure::RequestMeans, report::columns::Quantity};
 
 const TITLE: &str = "Four architectures for news feeds";
 
-/// The whole page.
-pub(super) fn page(report: &Report) -> String {
+/// Returns the whole page.
+pub(super) fn page(report: &FeedsReport) -> String {
     let key = Architecture::ALL.map(|one| (class(one), one.title()));
     let mut body = format!(
         "<h1>{TITLE}</h1>\n<p>The query shapes of the partitioning guide and the writes in each of \
@@ -47,7 +47,7 @@ pub(super) fn page(report: &Report) -> String {
         body.push_str("<h2>What grows with the data</h2>\n");
         for (what, of) in GROWING.iter().rev() {
             let _ = write!(body, "<h3>{}</h3>\n<div class=\"plots\">\n", escape(what));
-            for shape in Shape::ALL {
+            for shape in RequestShape::ALL {
                 body.push_str(&growth(report, shape, *of));
             }
             body.push_str("</div>\n");
@@ -57,8 +57,13 @@ pub(super) fn page(report: &Report) -> String {
     page::page(TITLE, &body)
 }
 
-fn chart(size: &Size, unit: &str, of: fn(&Measured) -> f64, compared: bool) -> String {
-    let bar = |shape: Shape, architecture: Architecture| {
+fn chart(
+    size: &FeedsMeasurements,
+    unit: &str,
+    of: fn(&RequestMeans) -> f64,
+    compared: bool,
+) -> String {
+    let bar = |shape: RequestShape, architecture: Architecture| {
         let published = shape.published().filter(|_| compared);
         Some(ChartBar {
             class: class(architecture),
@@ -67,14 +72,14 @@ fn chart(size: &Size, unit: &str, of: fn(&Measured) -> f64, compared: bool) -> S
             published: published.map(|published| (published.from, published.to)),
         })
     };
-    let groups = Shape::ALL.map(|shape| BarGroup {
+    let groups = RequestShape::ALL.map(|shape| BarGroup {
         title: shape.title().to_owned(),
         bars: size.architectures().filter_map(|architecture| bar(shape, architecture)).collect(),
     });
     bars(unit, &groups)
 }
 
-fn growth(report: &Report, shape: Shape, of: Quantity) -> String {
+fn growth(report: &FeedsReport, shape: RequestShape, of: Quantity) -> String {
     let all = Architecture::ALL.map(|architecture| ChartLine {
         class: class(architecture),
         label: architecture.name().to_owned(),

@@ -1,17 +1,17 @@
-//! The tables: the guide's one with our numbers, what each request took, what the writes and the
-//! containers cost, and what grows with the data.
+//! The tables: the guide's one with our numbers, the cost of each request, of the writes and of the
+//! containers, and the growth with the data.
 
 use std::fmt::Write as _;
 
 use tributary_tools::{Table, figures::NONE};
 
 use super::{
-    super::{architecture::Architecture, shape::Shape},
-    Report, Size,
+    super::{architecture::Architecture, shape::RequestShape},
+    FeedsMeasurements, FeedsReport,
 };
 use crate::report::columns::{MEASURED, Quantity, logical_partitions, number, physical_partitions};
 
-/// What may grow with the data, with its head.
+/// The quantities that may grow with the data, with their heads.
 pub(super) const GROWING: [(&str, Quantity); 3] = [
     ("store requests", |row| Some(row.store_requests)),
     ("physical partitions", physical_partitions),
@@ -21,8 +21,8 @@ pub(super) const GROWING: [(&str, Quantity); 3] = [
 /// The steps of a migration, in order.
 const STEPS: [&str; 5] = ["find", "copy", "verify", "mark", "expire"];
 
-/// The tables of a size, each with its head.
-pub(super) fn tables(size: &Size) -> Vec<(&'static str, Table)> {
+/// Returns the tables of a size, each with its head.
+pub(super) fn tables(size: &FeedsMeasurements) -> Vec<(&'static str, Table)> {
     let mut tables = vec![
         ("The guide's table", guide(size)),
         ("Each shape", shapes(size)),
@@ -35,8 +35,8 @@ pub(super) fn tables(size: &Size) -> Vec<(&'static str, Table)> {
     tables
 }
 
-/// The tables for a terminal.
-pub(super) fn text(report: &Report) -> String {
+/// Returns the tables for a terminal.
+pub(super) fn text(report: &FeedsReport) -> String {
     let mut text = String::new();
     for size in &report.sizes {
         let _ = writeln!(text, "{}\n", size.in_words());
@@ -50,8 +50,8 @@ pub(super) fn text(report: &Report) -> String {
     text + NOTES
 }
 
-/// The same as Markdown, with the command and the machine.
-pub(super) fn markdown(report: &Report) -> String {
+/// Returns the same as Markdown, with the command and the machine.
+pub(super) fn markdown(report: &FeedsReport) -> String {
     let mut text = format!("```sh\n{}\n```\n\n{}.\n", report.command, report.machine.in_words());
     for size in &report.sizes {
         let _ = write!(text, "\n### {}\n", size.in_words());
@@ -65,18 +65,18 @@ pub(super) fn markdown(report: &Report) -> String {
     text
 }
 
-/// What the columns do not say.
+/// The remarks on the columns.
 pub(super) const NOTES: &str = "Means over RUNS. A query without a partition key touches all logical partitions of its \
      container. Request units are modelled, latencies are the local endpoint's.\n";
 
-/// The guide's table "Performance characteristics": logical and physical partitions and the charge in
-/// each architecture.
-fn guide(size: &Size) -> Table {
+/// Returns the guide's table "Performance characteristics": logical and physical partitions and the
+/// charge in each architecture.
+fn guide(size: &FeedsMeasurements) -> Table {
     let mut heads =
         ["PATTERN", "SHAPE", "GUIDE PARTITIONS", "GUIDE RU"].map(str::to_owned).to_vec();
     heads.extend(size.architectures().map(|architecture| architecture.name().to_uppercase()));
     let mut table = Table::new(heads);
-    for shape in Shape::ALL {
+    for shape in RequestShape::ALL {
         let Some(published) = shape.published() else { continue };
         let guide =
             [published.pattern, shape.title(), published.partitions, published.request_units];
@@ -99,8 +99,8 @@ fn guide(size: &Size) -> Table {
     table
 }
 
-/// What each request took.
-fn shapes(size: &Size) -> Table {
+/// Returns the cost of each request.
+fn shapes(size: &FeedsMeasurements) -> Table {
     let mut heads = vec!["SHAPE", "ARCHITECTURE"];
     heads.extend(MEASURED.iter().map(|(head, _)| *head));
     heads.extend(["RU", "P50 MS", "P99 MS", "RUNS"]);
@@ -109,7 +109,7 @@ fn shapes(size: &Size) -> Table {
         let Some(row) = size.row(shape, architecture) else { continue };
         let mut cells = vec![shape.title().to_owned(), architecture.name().to_owned()];
         cells.extend(MEASURED.iter().map(|(head, of)| match (*head, of(row)) {
-            // Shares of a request that many items share.
+            // Shares of a request that has many items.
             ("BYTES SENT" | "RECEIVED", value) => number(value),
             (_, Some(value)) if value > 0.0 && value < 1.0 => format!("{value:.3}"),
             (_, value) => number(value),
@@ -125,14 +125,14 @@ fn shapes(size: &Size) -> Table {
     table
 }
 
-fn containers(size: &Size) -> Table {
+fn containers(size: &FeedsMeasurements) -> Table {
     let mut table = Table::new([
         "ARCHITECTURE",
         "CONTAINER",
         "ITEMS",
         "LOGICAL PARTITIONS",
         "PHYSICAL",
-        "LEAST DOLLARS A MONTH",
+        "LEAST DOLLARS_OF_100_RU_HOURS A MONTH",
     ]);
     for capacity in &size.capacities {
         let all = capacity.containers.len();
@@ -154,8 +154,8 @@ fn containers(size: &Size) -> Table {
     table
 }
 
-/// What an item costs until it stays where it is.
-fn writes(size: &Size) -> Table {
+/// Returns the cost of an item until it reaches its last container.
+fn writes(size: &FeedsMeasurements) -> Table {
     let mut heads = vec!["ARCHITECTURE", "POST", "POST AGAIN", "BULK"];
     let steps = STEPS.map(str::to_uppercase);
     heads.extend(steps.iter().map(String::as_str));
@@ -164,21 +164,24 @@ fn writes(size: &Size) -> Table {
     for architecture in size.architectures() {
         let of = |shape| size.row(shape, architecture).map(|row| row.request_units);
         let mut cells = vec![architecture.name().to_owned()];
-        cells.extend([Shape::Post, Shape::Repost, Shape::Bulk].map(|shape| units(of(shape))));
+        cells.extend(
+            [RequestShape::Post, RequestShape::Repost, RequestShape::Bulk]
+                .map(|shape| units(of(shape))),
+        );
         let migration = size.migrations.iter().find(|(one, _)| *one == architecture);
         let steps = migration.map(|(_, steps)| steps);
         cells.extend(STEPS.map(|step| units(steps.and_then(|steps| steps.get(step).copied()))));
-        let migrate = of(Shape::Migrate);
+        let migrate = of(RequestShape::Migrate);
         cells.push(units(migrate));
-        cells.push(units(of(Shape::Post).map(|post| post + migrate.unwrap_or(0.0))));
+        cells.push(units(of(RequestShape::Post).map(|post| post + migrate.unwrap_or(0.0))));
         table.row(cells);
     }
     table
 }
 
-/// How many queries of a shape an item must get, on average, until a migration has cost less than it
-/// saves against one collection with the same keys.
-fn break_even(size: &Size) -> Table {
+/// Returns the number of queries of a shape that an item must get, on average, until a migration has
+/// cost less than it saves against one collection with the same keys.
+fn break_even(size: &FeedsMeasurements) -> Table {
     let mut table = Table::new([
         "SHAPE",
         "ARCHITECTURE",
@@ -194,11 +197,11 @@ fn break_even(size: &Size) -> Table {
         else {
             continue;
         };
-        let Some(migration) = units_of(Shape::Migrate, architecture) else { continue };
-        if shape.published().is_none() && shape != Shape::Item {
+        let Some(migration) = units_of(RequestShape::Migrate, architecture) else { continue };
+        if shape.published().is_none() && shape != RequestShape::Item {
             continue;
         }
-        // Without a minus before nothing.
+        // Adding zero removes the sign of a negative zero.
         let saved = ((there - here) * 100.0).round() / 100.0 + 0.0;
         let queries =
             if saved > 0.05 { format!("{:.2}", migration / saved) } else { "never".into() };
@@ -214,8 +217,8 @@ fn break_even(size: &Size) -> Table {
     table
 }
 
-/// What each request took by the months.
-pub(super) fn growth(report: &Report) -> Table {
+/// Returns the cost of each request by the months.
+pub(super) fn growth(report: &FeedsReport) -> Table {
     let mut heads = vec!["SHAPE".to_owned(), "ARCHITECTURE".to_owned()];
     for (head, _) in GROWING {
         heads.extend(report.sizes.iter().enumerate().map(|(n, size)| match n {
@@ -245,9 +248,9 @@ pub(super) fn growth(report: &Report) -> Table {
     table
 }
 
-fn pairs(size: &Size) -> impl Iterator<Item = (Shape, Architecture)> {
+fn pairs(size: &FeedsMeasurements) -> impl Iterator<Item = (RequestShape, Architecture)> {
     let architectures: Vec<_> = size.architectures().collect();
-    Shape::ALL.into_iter().flat_map(move |shape| {
+    RequestShape::ALL.into_iter().flat_map(move |shape| {
         architectures.clone().into_iter().map(move |architecture| (shape, architecture))
     })
 }
