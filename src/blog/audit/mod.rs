@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | `posts.rs` | the counts of a post, the name on each item, children without a parent, the copy in `users` |
 //! | `users.rs` | the reservation of each name, names without a user, copies without a post |
-//! | [`WindowChecks`](tributary_functions::audit::WindowChecks) | the members of the feed and their copies |
+//! | [`WindowChecks`] | the members of the feed and their copies |
 //! | `repair.rs` | the guarded write that repairs each |
 //!
 //! [`tributary_functions::audit`] has the rest: when a suspicion is a finding, and how a repair is checked.
