@@ -1,5 +1,7 @@
 //! The comments and likes of a post, which counts them.
 
+use std::convert::Infallible;
+
 use super::model::{
     Comment, CommentId, DeletedPost, Like, Post, PostId, PostText, PostsItem, User, UserId, like_id,
 };
@@ -45,6 +47,7 @@ impl Family for PostFamily {
     type Child = Reaction;
     type ChildId = ReactionId;
     type Edit = PostText;
+    type Refused = Infallible;
 
     fn parent(item: PostsItem) -> Option<Post> {
         item.try_into().ok()

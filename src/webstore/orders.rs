@@ -1,5 +1,7 @@
 //! The orders of a customer, which counts them.
 
+use std::convert::Infallible;
+
 use tributary_functions::engines::counted_children::{CHILD_BYTES, Changes, Family};
 
 use super::model::{Customer, CustomerEdit, CustomerId, CustomerItem, OrderId, SalesOrder};
@@ -13,6 +15,7 @@ impl Family for Orders {
     type Child = SalesOrder;
     type ChildId = OrderId;
     type Edit = CustomerEdit;
+    type Refused = Infallible;
 
     fn parent(item: CustomerItem) -> Option<Customer> {
         item.try_into().ok()

@@ -43,7 +43,7 @@ impl<F: Family> Combine for Groups<F> {
     fn size(operation: &Operation<F>) -> usize {
         match &operation.change {
             Change::Create(child) => F::size(child),
-            Change::Delete(_) | Change::Edit(_) => CHILD_BYTES,
+            Change::Delete(..) | Change::Edit(_) => CHILD_BYTES,
         }
     }
 
@@ -99,6 +99,9 @@ async fn send<I: Serialize + Sync>(
         transaction = match child {
             ChildWrite::Create(item) => transaction.create(&item).map_err(whole)?,
             ChildWrite::Delete(id, if_match) => transaction.delete(&id, if_match.as_ref()),
+            ChildWrite::Replace(id, tombstone, etag) => {
+                transaction.replace(&id, &tombstone, &etag).map_err(whole)?
+            }
         };
     }
     let transaction = transaction.replace(id, &parent, &upon).map_err(whole)?;

@@ -56,9 +56,9 @@ pub(super) struct Written {
 enum WaitsFor<F: Family> {
     /// The parent, to write upon it.
     Parent,
-    /// That of the transaction which makes the parent `after` of `before`. `before` is remembered, or was
-    /// read for this transaction.
-    Write { before: Known<F>, after: F::Parent, is_remembered: bool },
+    /// That of the transaction which makes the parent `after` of `before`, with the first `sent` open
+    /// operations. `before` is remembered, or was read for this transaction.
+    Write { before: Known<F>, after: F::Parent, sent: usize, is_remembered: bool },
     /// The parent, after an operation was refused.
     ParentOfRefused { refused: usize, error: StoreError },
     /// The items with the ids of the open operations, after one was refused.
@@ -67,9 +67,19 @@ enum WaitsFor<F: Family> {
     Nothing,
 }
 
+/// The open operations, apart, each by its index.
+struct Choice<F: Family> {
+    /// Those of the next transaction.
+    sent: Vec<usize>,
+    /// Those of a later one.
+    others: Vec<usize>,
+    /// Those that the parent refuses.
+    refused: Vec<(usize, F::Refused)>,
+}
+
 /// A group at work.
 ///
-/// It ends: every write that succeeds settles an operation at least. One that is refused for an
+/// It ends: every write has an operation, and one that succeeds settles its operations. One that is refused for an
 /// operation's sake settles that one, and the second ends the rest. One that is too large halves the
 /// next. And a parent that has changed is read again, but for one that was just read.
 pub(super) struct Group<F: Family> {
@@ -81,6 +91,8 @@ pub(super) struct Group<F: Family> {
     at_once: usize,
     /// What its reads are to see.
     reads: Reads,
+    /// Whether the parent in hand is the latest committed state of a moment since the group began.
+    is_confirmed: bool,
     /// Whether the response to a transaction of this group was lost.
     answer_lost: bool,
     /// Whether an operation was refused before.
@@ -99,6 +111,7 @@ impl<F: Family> Group<F> {
             at_once: operations.len(),
             operations,
             reads: if latest { Reads::Latest } else { Reads::Session },
+            is_confirmed: false,
             answer_lost: false,
             has_looked: false,
             waits_for: WaitsFor::Nothing,
@@ -121,13 +134,16 @@ impl<F: Family> Group<F> {
 
     /// Takes the answer to the last step, and returns the next one.
     pub(super) fn next(&mut self, answer: Answer<F>) -> Step<F> {
+        if matches!(answer, Answer::Parent(_)) {
+            self.is_confirmed = self.reads == Reads::Latest;
+        }
         match (mem::replace(&mut self.waits_for, WaitsFor::Nothing), answer) {
             (WaitsFor::Parent, Answer::Parent(Some(parent))) => self.write(parent, false),
-            (WaitsFor::Write { after, .. }, Answer::Written(written)) => {
-                self.written(after, written)
+            (WaitsFor::Write { after, sent, .. }, Answer::Written(written)) => {
+                self.written(after, sent, written)
             }
-            (WaitsFor::Write { before, is_remembered, .. }, Answer::Refused(refusal)) => {
-                self.refused(before, is_remembered, refusal)
+            (WaitsFor::Write { before, sent, is_remembered, .. }, Answer::Refused(refusal)) => {
+                self.refused(before, sent, is_remembered, refusal)
             }
             (WaitsFor::ParentOfRefused { refused, error }, Answer::Parent(Some(parent))) => {
                 self.look(refused, error, parent)
@@ -165,32 +181,68 @@ impl<F: Family> Group<F> {
             return self.read_parent(WaitsFor::Parent);
         }
         self.recognise(&parent);
-        self.at_once = self.at_once.min(self.open.len());
-        if self.at_once == 0 {
+        let Choice { sent, others, refused } = self.choose(&parent.item);
+        // Step 11: the latest state of the parent may have a place for the child.
+        if !self.is_confirmed && !refused.is_empty() {
+            self.reads = Reads::Latest;
+            return self.read_parent(WaitsFor::Parent);
+        }
+        for (index, reason) in refused {
+            self.outcomes[index] = Some(Ok(Outcome::Refused(reason)));
+        }
+        self.open = [&sent[..], &others].concat();
+        let sent = sent.len();
+        if sent == 0 {
             return Step::End(Some(parent));
         }
-        let after = self.after(&parent.item);
+        let after = self.after(&parent.item, &self.open[..sent]);
         let write = Write {
             parent: F::parent_item(after.clone()),
             upon: parent.etag.clone(),
             children: self
-                .children(self.at_once)
+                .children(sent)
                 .filter_map(|index| self.operations[index].write(&after))
                 .collect(),
         };
-        self.waits_for = WaitsFor::Write { before: parent, after, is_remembered };
+        self.waits_for = WaitsFor::Write { before: parent, after, sent, is_remembered };
         Step::Write(write)
+    }
+
+    /// Chooses the open operations of the next transaction: step 11.
+    fn choose(&self, parent: &F::Parent) -> Choice<F> {
+        let mut choice = Choice { sent: Vec::new(), others: Vec::new(), refused: Vec::new() };
+        for &index in &self.open {
+            if choice.sent.len() == self.at_once {
+                choice.others.push(index);
+            } else if self.refusal(parent, &choice.sent, index).is_none() {
+                choice.sent.push(index);
+            } else if let Some(reason) = self.refusal(parent, &[], index) {
+                choice.refused.push((index, reason));
+            } else {
+                choice.others.push(index);
+            }
+        }
+        choice
+    }
+
+    /// Returns the reason why the parent refuses an operation once `earlier` ones are carried out;
+    /// `None` if it does not.
+    fn refusal(&self, parent: &F::Parent, earlier: &[usize], index: usize) -> Option<F::Refused> {
+        let Change::Create(child) = &self.operations[index].change else { return None };
+        F::refuses(|| self.after(parent, earlier), child)
     }
 
     /// Settles what the transaction has carried out, and goes on with the others.
     fn written(
         &mut self,
         after: F::Parent,
+        sent: usize,
         Written { parent: etag, children }: Written,
     ) -> Step<F> {
+        self.is_confirmed = true;
         let parent = Arc::new(Stored { item: after, etag });
         let mut etags = children.into_iter();
-        for index in self.open.drain(..self.at_once) {
+        for index in self.open.drain(..sent) {
             let edits = matches!(self.operations[index].change, Change::Edit(_));
             let child = if edits { None } else { etags.next().flatten() };
             self.outcomes[index] = Some(Ok(Outcome::Done { child, parent: Arc::clone(&parent) }));
@@ -199,7 +251,13 @@ impl<F: Family> Group<F> {
     }
 
     /// Finds out for whose sake the store has refused the transaction.
-    fn refused(&mut self, parent: Known<F>, is_remembered: bool, refusal: Refusal) -> Step<F> {
+    fn refused(
+        &mut self,
+        parent: Known<F>,
+        sent: usize,
+        is_remembered: bool,
+        refusal: Refusal,
+    ) -> Step<F> {
         let Refusal { operation, error } = refusal;
         self.answer_lost |= error.answer_lost;
         // Step 5: where an answer was lost, the parent may have what the group itself has written.
@@ -208,7 +266,7 @@ impl<F: Family> Group<F> {
             // Step 4: the next replica may not know yet what this was refused for.
             self.reads = Reads::Latest;
         }
-        let refused = operation.and_then(|place| self.children(self.at_once).nth(place));
+        let refused = operation.and_then(|place| self.children(sent).nth(place));
         let refused = refused.filter(|&index| self.operations[index].is_refused_by(error.reason));
         match (refused, error.reason) {
             // Step 3. The refusal tells nothing of a remembered parent, which may be deleted by now.
@@ -227,8 +285,8 @@ impl<F: Family> Group<F> {
             }
             // Step 10.
             (None, Reason::TooLarge | Reason::PartitionFull) => {
-                if self.at_once > 1 {
-                    self.at_once = self.at_once.div_ceil(2);
+                if sent > 1 {
+                    self.at_once = sent.div_ceil(2);
                 } else {
                     // Alone, it is refused for its own sake; a delete behind it is not.
                     let alone = self.open.remove(0);
@@ -311,23 +369,27 @@ impl<F: Family> Group<F> {
         self.open.iter().any(|&index| self.operations[index].creates())
     }
 
-    /// The indices of those among the first `at_once` open operations that create or delete a child.
-    fn children(&self, at_once: usize) -> impl Iterator<Item = usize> {
+    /// The indices of those among the first `n` open operations that create or delete a child.
+    fn children(&self, n: usize) -> impl Iterator<Item = usize> {
         let has_child = |&index: &usize| {
             let operation = &self.operations[index];
             operation.creates() || operation.deletes()
         };
-        self.open[..at_once].iter().copied().filter(has_child)
+        self.open[..n].iter().copied().filter(has_child)
     }
 
-    /// Returns the parent after the operations of the next transaction.
-    fn after(&self, parent: &F::Parent) -> F::Parent {
-        let writing = || self.open[..self.at_once].iter().map(|&index| &self.operations[index]);
-        let mut changes = Changes { created: Vec::new(), deleted: Vec::new(), edit: None };
+    /// Returns the parent after the operations with these indices.
+    fn after(&self, parent: &F::Parent, operations: &[usize]) -> F::Parent {
+        if operations.is_empty() {
+            return parent.clone();
+        }
+        let writing = || operations.iter().map(|&index| &self.operations[index]);
+        let mut changes =
+            Changes { now: self.now, created: Vec::new(), deleted: Vec::new(), edit: None };
         for operation in writing() {
             match &operation.change {
-                Change::Create(child) => changes.created.push(F::child_id(child)),
-                Change::Delete(id) => changes.deleted.push(id),
+                Change::Create(child) => changes.created.push(child),
+                Change::Delete(id, _) => changes.deleted.push(id),
                 Change::Edit(edit) => changes.edit = Some(edit),
             }
         }

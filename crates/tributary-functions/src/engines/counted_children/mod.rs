@@ -7,26 +7,122 @@
 //!
 //! # How a domain uses it
 //!
-//! 1. A marker type implements [`Family`]: the types of key, item, parent, child and edit, and how
-//!    the parent counts.
+//! 1. A marker type implements [`Family`]: the types of key, item, parent, child and edit, how the
+//!    parent counts, and which children it [refuses](Family::refuses).
 //! 2. The state of the domain holds a [`CountedChildren`] of it, made once for each process: its
 //!    clones share the groups.
 //! 3. A command calls [`create`](CountedChildren::create), [`delete`](CountedChildren::delete) or
 //!    [`edit`](CountedChildren::edit) inside [`retry`](crate::cosmos::retry) and maps the outcome
-//!    to an answer:
+//!    to an answer.
 //!
-//! ```ignore
-//! retry(async |attempt: Attempt| {
-//!     let request = Request::new(&command, attempt.reads);
-//!     match rooms.bookings.create(&room_id, booking.clone(), request).await? {
-//!         Creation::Created(etag) => Ok(created(&booking, &etag)),
-//!         // By an earlier attempt, or by an earlier request with this key.
-//!         Creation::Exists(stored) if stored.item.is_same(&booking) => Ok(found(&stored)),
-//!         Creation::Exists(_) => Err(ApiError::Conflict("…")),
-//!         Creation::NoParent => Err(ApiError::NotFound("room")),
+//! A room keeps the hours of its bookings, and refuses a second booking of an hour:
+//!
+//! ```
+//! use serde::{Deserialize, Serialize};
+//! use tributary_functions::{
+//!     cosmos::{Attempt, ETag, retry},
+//!     engines::{
+//!         counted_children::{Changes, CountedChildren, Creation, Family, Request},
+//!         idempotency::{Recent, remembers},
+//!     },
+//!     http::ApiError,
+//!     values::CommandId,
+//! };
+//!
+//! #[derive(Clone, Serialize, Deserialize)]
+//! struct Room {
+//!     id: String,
+//!     version: u64,
+//!     booked: Vec<(String, u8)>,
+//!     #[serde(default, skip_serializing_if = "Recent::is_empty")]
+//!     recent: Recent,
+//! }
+//!
+//! remembers!(Room);
+//!
+//! #[derive(Clone, PartialEq, Serialize, Deserialize)]
+//! struct Booking {
+//!     id: String,
+//!     hour: u8,
+//! }
+//!
+//! #[derive(Clone, Serialize, Deserialize)]
+//! #[serde(tag = "type", rename_all = "camelCase")]
+//! enum RoomsItem {
+//!     Room(Room),
+//!     Booking(Booking),
+//! }
+//!
+//! /// The hour is taken.
+//! struct Taken;
+//!
+//! struct RoomFamily;
+//!
+//! impl Family for RoomFamily {
+//!     type Key = String;
+//!     type Item = RoomsItem;
+//!     type Parent = Room;
+//!     type Child = Booking;
+//!     type ChildId = String;
+//!     type Edit = std::convert::Infallible;
+//!     type Refused = Taken;
+//!
+//!     fn parent(item: RoomsItem) -> Option<Room> {
+//!         if let RoomsItem::Room(room) = item { Some(room) } else { None }
 //!     }
-//! })
-//! .await
+//!
+//!     fn parent_item(room: Room) -> RoomsItem {
+//!         RoomsItem::Room(room)
+//!     }
+//!
+//!     fn child(item: RoomsItem) -> Option<Booking> {
+//!         if let RoomsItem::Booking(booking) = item { Some(booking) } else { None }
+//!     }
+//!
+//!     fn child_item(booking: &Booking, _: &Room) -> RoomsItem {
+//!         RoomsItem::Booking(booking.clone())
+//!     }
+//!
+//!     fn child_id(booking: &Booking) -> String {
+//!         booking.id.clone()
+//!     }
+//!
+//!     fn after(room: &Room, changes: &Changes<'_, Self>) -> Room {
+//!         let mut room = Room { version: room.version + 1, ..room.clone() };
+//!         room.booked.retain(|(id, _)| !changes.deletes(id));
+//!         room.booked.extend(changes.created().map(|new| (new.id.clone(), new.hour)));
+//!         room
+//!     }
+//!
+//!     fn refuses(room: impl FnOnce() -> Room, new: &Booking) -> Option<Taken> {
+//!         let excludes = |(id, hour): &(String, u8)| *id != new.id && *hour == new.hour;
+//!         room().booked.iter().any(excludes).then_some(Taken)
+//!     }
+//! }
+//!
+//! async fn book(
+//!     rooms: &CountedChildren<RoomFamily>,
+//!     room: &String,
+//!     booking: &Booking,
+//!     command: &CommandId,
+//! ) -> Result<ETag, ApiError> {
+//!     retry(async |attempt: Attempt| {
+//!         let request = Request::new(command, attempt.reads);
+//!         match rooms.create(room, booking.clone(), request).await? {
+//!             Creation::Created(etag) => Ok(etag),
+//!             // By an earlier attempt, or by an earlier request with this id.
+//!             Creation::Exists(stored) if stored.item == *booking => Ok(stored.etag),
+//!             Creation::Exists(_) | Creation::Deleted => {
+//!                 Err(ApiError::Conflict("This id was used before. Use another id."))
+//!             }
+//!             Creation::Refused(Taken) => {
+//!                 Err(ApiError::Conflict("The room is booked at this hour. Choose another hour."))
+//!             }
+//!             Creation::NoParent => Err(ApiError::NotFound("room")),
+//!         }
+//!     })
+//!     .await
+//! }
 //! ```
 //!
 //! The id of a child must be the same in each attempt: it is derived from the parent and a user, or
@@ -71,6 +167,11 @@
 //!    so they are carried out one after the other, in the order of their arrival.
 //! 10. *The transaction is too large, or the partition full.* The group sends it in halves, and so
 //!     on; a refused operation that is alone gets the error, and the others go on.
+//! 11. *The parent refuses a child*, since a sibling excludes it. The parent keeps all that decides,
+//!     and is replaced under its ETag, so no write of another instance comes between the decision and
+//!     the transaction. A child that is refused for a sibling of its own transaction waits until that
+//!     transaction has its outcome. A refusal writes nothing, so it needs a state that was the latest
+//!     one since the group began: the group has written it, or has read it as step 4 says.
 
 mod driver;
 mod group;
@@ -87,7 +188,7 @@ use self::{
 use super::idempotency::Remembers;
 use crate::{
     cosmos::{Combiner, Container, ETag, Reads, StoreError, Stored},
-    values::CommandId,
+    values::{CommandId, Timestamp},
 };
 
 /// A parent and the children that it counts, as a domain describes them.
@@ -105,6 +206,8 @@ pub trait Family: Send + Sync + 'static {
     /// Another text for the parent; [`Infallible`](std::convert::Infallible) where none is edited
     /// together with children.
     type Edit: Send + Sync;
+    /// The reason why a parent refuses a child; [`Infallible`](std::convert::Infallible) where none does.
+    type Refused: Send + Sync;
 
     /// Returns the parent, unless the item is something else, such as its tombstone.
     fn parent(item: Self::Item) -> Option<Self::Parent>;
@@ -129,6 +232,15 @@ pub trait Family: Send + Sync + 'static {
         true
     }
 
+    /// Returns the reason why `parent` cannot have a child because of the others; `None` if it can. A
+    /// child that exists already is not refused for its own sake: the command may be a repeated one.
+    fn refuses(
+        _parent: impl FnOnce() -> Self::Parent,
+        _child: &Self::Child,
+    ) -> Option<Self::Refused> {
+        None
+    }
+
     /// Returns true if a child with this id is not created again once it was deleted: a command that is
     /// repeated, by its caller or by the app, must not bring it back. The parent remembers it for a
     /// while.
@@ -147,17 +259,32 @@ pub const CHILD_BYTES: usize = 1_024;
 
 /// What one transaction changes.
 pub struct Changes<'a, F: Family + ?Sized> {
-    created: Vec<F::ChildId>,
+    /// The moment of the transaction.
+    pub now: Timestamp,
+    created: Vec<&'a F::Child>,
     deleted: Vec<&'a F::ChildId>,
     /// Another text for the parent.
     pub edit: Option<&'a F::Edit>,
 }
 
-impl<F: Family + ?Sized> Changes<'_, F> {
+impl<'a, F: Family + ?Sized> Changes<'a, F> {
+    /// Returns the children that are created.
+    pub fn created(&self) -> impl Iterator<Item = &'a F::Child> {
+        self.created.iter().copied()
+    }
+
+    /// Returns true if the child with this id is deleted.
+    pub fn deletes(&self, id: &F::ChildId) -> bool
+    where
+        F::ChildId: PartialEq,
+    {
+        self.deleted.iter().any(|deleted| *deleted == id)
+    }
+
     /// Returns a count of the parent after the changes; `is_counted` selects the children of this
     /// count.
     pub fn count(&self, before: u64, is_counted: impl Fn(&F::ChildId) -> bool) -> u64 {
-        let created = self.created.iter().filter(|id| is_counted(id)).count();
+        let created = self.created().filter(|child| is_counted(&F::child_id(child))).count();
         let deleted = self.deleted.iter().filter(|id| is_counted(id)).count();
         let [created, deleted] = [created, deleted].map(|n| u64::try_from(n).unwrap_or(u64::MAX));
         before.saturating_add(created).saturating_sub(deleted)
@@ -191,13 +318,15 @@ impl<'a, P> Request<'a, P> {
 
 /// The outcome of a creation.
 #[derive(Debug)]
-pub enum Creation<C> {
+pub enum Creation<C, R> {
     /// The child was created, under this ETag.
     Created(ETag),
     /// There is a child with this id: of an earlier attempt, of a repeated request, or of another.
     Exists(Stored<C>),
     /// A child with this id was created before, and has been deleted since.
     Deleted,
+    /// The parent [refuses](Family::refuses) the child.
+    Refused(R),
     /// There is no parent.
     NoParent,
 }
@@ -243,7 +372,7 @@ impl<F: Family> CountedChildren<F> {
         key: &F::Key,
         child: C,
         request: Request<'_, F::Parent>,
-    ) -> Result<Creation<C>, StoreError>
+    ) -> Result<Creation<C, F::Refused>, StoreError>
     where
         F::Child: From<C> + TryInto<C>,
     {
@@ -251,12 +380,16 @@ impl<F: Family> CountedChildren<F> {
             Outcome::Done { child, .. } => {
                 Ok(Creation::Created(child.ok_or_else(StoreError::unexpected)?))
             }
-            Outcome::InTheWay(Stored { item, etag }) => {
-                let child = F::child(item).and_then(|child| child.try_into().ok());
-                let item = child.ok_or_else(StoreError::unexpected)?;
-                Ok(Creation::Exists(Stored { item, etag }))
-            }
+            Outcome::InTheWay(Stored { item, etag }) => match F::child(item) {
+                Some(child) => {
+                    let item = child.try_into().map_err(|_| StoreError::unexpected())?;
+                    Ok(Creation::Exists(Stored { item, etag }))
+                }
+                // Its tombstone.
+                None => Ok(Creation::Deleted),
+            },
             Outcome::Deleted => Ok(Creation::Deleted),
+            Outcome::Refused(reason) => Ok(Creation::Refused(reason)),
             Outcome::Missing => Err(StoreError::race(false)),
             Outcome::NoParent => Ok(Creation::NoParent),
         }
@@ -269,10 +402,34 @@ impl<F: Family> CountedChildren<F> {
         id: F::ChildId,
         request: Request<'_, F::Parent>,
     ) -> Result<Deletion, StoreError> {
-        match self.carry_out(key, Change::Delete(id), request).await? {
+        self.deletion(key, Change::Delete(id, None), request).await
+    }
+
+    /// Deletes a child that the command has read, counts it off, and leaves its
+    /// [tombstone](super::tombstone) in its place, for the projections that copy or count the children.
+    pub async fn delete_with_tombstone(
+        &self,
+        key: &F::Key,
+        (id, etag): (F::ChildId, ETag),
+        tombstone: F::Item,
+        request: Request<'_, F::Parent>,
+    ) -> Result<Deletion, StoreError> {
+        let change = Change::Delete(id, Some(tombstone));
+        self.deletion(key, change, request.if_match(Some(etag))).await
+    }
+
+    async fn deletion(
+        &self,
+        key: &F::Key,
+        change: Change<F>,
+        request: Request<'_, F::Parent>,
+    ) -> Result<Deletion, StoreError> {
+        match self.carry_out(key, change, request).await? {
             Outcome::Done { .. } => Ok(Deletion::Deleted),
             Outcome::Missing => Ok(Deletion::Missing),
-            Outcome::InTheWay(_) | Outcome::Deleted => Err(StoreError::race(false)),
+            Outcome::InTheWay(_) | Outcome::Deleted | Outcome::Refused(_) => {
+                Err(StoreError::race(false))
+            }
             Outcome::NoParent => Ok(Deletion::NoParent),
         }
     }
@@ -287,7 +444,7 @@ impl<F: Family> CountedChildren<F> {
     ) -> Result<Edition<F::Parent>, StoreError> {
         match self.carry_out(key, Change::Edit(edit), request).await? {
             Outcome::Done { parent, .. } => Ok(Edition::Edited(Arc::unwrap_or_clone(parent))),
-            Outcome::InTheWay(_) | Outcome::Deleted | Outcome::Missing => {
+            Outcome::InTheWay(_) | Outcome::Deleted | Outcome::Refused(_) | Outcome::Missing => {
                 Err(StoreError::race(false))
             }
             Outcome::NoParent => Ok(Edition::NoParent),

@@ -11,7 +11,8 @@ use crate::{
 /// A change of a parent or of its children.
 pub(super) enum Change<F: Family> {
     Create(F::Child),
-    Delete(F::ChildId),
+    /// With the tombstone that the child leaves, if any.
+    Delete(F::ChildId, Option<F::Item>),
     Edit(F::Edit),
 }
 
@@ -20,6 +21,8 @@ pub(super) enum ChildWrite<I> {
     Create(I),
     /// By its id; with an ETag only where it has not changed since.
     Delete(String, Option<ETag>),
+    /// By its id, under its ETag: its tombstone takes its place.
+    Replace(String, I, ETag),
 }
 
 /// A change that is to be carried out.
@@ -40,7 +43,7 @@ impl<F: Family> Operation<F> {
     pub(super) fn child_id(&self) -> Option<String> {
         match &self.change {
             Change::Create(child) => Some(F::child_id(child).to_string()),
-            Change::Delete(id) => Some(id.to_string()),
+            Change::Delete(id, _) => Some(id.to_string()),
             Change::Edit(_) => None,
         }
     }
@@ -49,7 +52,13 @@ impl<F: Family> Operation<F> {
     pub(super) fn write(&self, parent: &F::Parent) -> Option<ChildWrite<F::Item>> {
         match &self.change {
             Change::Create(child) => Some(ChildWrite::Create(F::child_item(child, parent))),
-            Change::Delete(id) => Some(ChildWrite::Delete(id.to_string(), self.if_match.clone())),
+            Change::Delete(id, tombstone) => {
+                let (id, if_match) = (id.to_string(), self.if_match.clone());
+                Some(match tombstone.clone().zip(if_match.clone()) {
+                    Some((tombstone, etag)) => ChildWrite::Replace(id, tombstone, etag),
+                    None => ChildWrite::Delete(id, if_match),
+                })
+            }
             Change::Edit(_) => None,
         }
     }
@@ -64,12 +73,12 @@ impl<F: Family> Operation<F> {
             Change::Create(child) => {
                 Some(F::child_id(child)).filter(F::is_created_once).map(|id| id.to_string())
             }
-            Change::Delete(_) | Change::Edit(_) => None,
+            Change::Delete(..) | Change::Edit(_) => None,
         }
     }
 
     pub(super) fn deletes(&self) -> bool {
-        matches!(self.change, Change::Delete(_))
+        matches!(self.change, Change::Delete(..))
     }
 
     /// Returns true if the parent has to remember the command, since nothing else tells that it was
@@ -77,7 +86,7 @@ impl<F: Family> Operation<F> {
     pub(super) fn is_remembered(&self) -> bool {
         match self.change {
             Change::Create(_) => false,
-            Change::Delete(_) => true,
+            Change::Delete(..) => true,
             Change::Edit(_) => self.if_match.is_some(),
         }
     }
@@ -89,7 +98,7 @@ impl<F: Family> Operation<F> {
                 !F::takes(&parent.item, edit)
                     || self.if_match.as_ref().is_some_and(|etag| *etag != parent.etag)
             }
-            Change::Create(_) | Change::Delete(_) => false,
+            Change::Create(_) | Change::Delete(..) => false,
         }
     }
 
@@ -98,7 +107,7 @@ impl<F: Family> Operation<F> {
     pub(super) fn is_refused_by(&self, reason: Reason) -> bool {
         match self.change {
             Change::Create(_) => reason == Reason::Conflict,
-            Change::Delete(_) => matches!(reason, Reason::NotFound | Reason::PreconditionFailed),
+            Change::Delete(..) => matches!(reason, Reason::NotFound | Reason::PreconditionFailed),
             Change::Edit(_) => false,
         }
     }
@@ -141,6 +150,8 @@ pub(super) enum Outcome<F: Family> {
     InTheWay(Stored<F::Item>),
     /// The child that was to be created was created before, and has been deleted since.
     Deleted,
+    /// The parent cannot have the child that was to be created.
+    Refused(F::Refused),
     /// The child that was to be deleted does not exist.
     Missing,
     /// There is no parent.

@@ -11,10 +11,11 @@ use crate::{
     values::CommandId,
 };
 
-/// A room that counts its bookings.
+/// A room that counts its bookings and knows them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct Room {
     bookings: usize,
+    ids: BTreeSet<String>,
     title: String,
     recent: Recent,
 }
@@ -25,6 +26,7 @@ remembers!(Room);
 enum Item {
     Room(Room),
     Booking(String),
+    DeletedBooking(String),
 }
 
 struct Rooms;
@@ -36,6 +38,8 @@ impl Family for Rooms {
     type Child = String;
     type ChildId = String;
     type Edit = String;
+    /// The booking that excludes it.
+    type Refused = String;
 
     fn parent(item: Item) -> Option<Room> {
         if let Item::Room(room) = item { Some(room) } else { None }
@@ -61,7 +65,14 @@ impl Family for Rooms {
         let before = u64::try_from(parent.bookings).unwrap();
         let bookings = usize::try_from(changes.count(before, |_| true)).unwrap();
         let title = changes.edit.unwrap_or(&parent.title).clone();
-        Room { bookings, title, recent: parent.recent.clone() }
+        let mut ids = parent.ids.clone();
+        ids.retain(|id| !changes.deletes(id));
+        ids.extend(changes.created().cloned());
+        Room { bookings, ids, title, recent: parent.recent.clone() }
+    }
+
+    fn refuses(parent: impl FnOnce() -> Room, id: &String) -> Option<String> {
+        excludes(&parent(), id)
     }
 
     fn is_created_once(id: &String) -> bool {
@@ -69,11 +80,42 @@ impl Family for Rooms {
     }
 }
 
+/// Bookings of one moment: a room has at most one of them.
+const EXCLUSIVE: [&str; 3] = ["b", "c", "once-b"];
+
+/// Returns the booking of a room that excludes another.
+fn excludes(room: &Room, id: &str) -> Option<String> {
+    let is_exclusive = |id: &str| EXCLUSIVE.contains(&id);
+    let other = room.ids.iter().find(|other| *other != id && is_exclusive(other));
+    other.filter(|_| is_exclusive(id)).cloned()
+}
+
+/// A booking that leaves a tombstone, which stays.
+const LEAVES_TOMBSTONE: &str = "a";
+
 /// What the store has. A room that is deleted leaves its bookings for a while.
 #[derive(Clone, Debug, Default)]
 struct State {
     room: Option<(Room, u32)>,
     bookings: BTreeMap<String, u32>,
+    tombstones: BTreeSet<String>,
+}
+
+impl State {
+    fn has(&self, id: &str) -> bool {
+        self.bookings.contains_key(id) || self.tombstones.contains(id)
+    }
+
+    fn book(&mut self, id: &str, etag: u32) {
+        self.bookings.insert(id.to_owned(), etag);
+    }
+
+    fn cancel(&mut self, id: &str) {
+        self.bookings.remove(id);
+        if id == LEAVES_TOMBSTONE {
+            self.tombstones.insert(id.to_owned());
+        }
+    }
 }
 
 /// What happens at a request.
@@ -114,27 +156,34 @@ impl Store {
     fn other(&mut self, trouble: &Trouble) {
         let etag = self.etag + 1;
         let mut state = self.now().clone();
-        let State { room, bookings } = &mut state;
-        match (trouble, room.as_mut()) {
-            (Trouble::OtherDeletesRoom, Some(_)) => *room = None,
-            (Trouble::OtherEdits, Some((room, of))) => {
-                "another".clone_into(&mut room.title);
-                *of = etag;
+        let Some((mut room, _)) = state.room.take() else { return };
+        match trouble {
+            Trouble::OtherDeletesRoom => {
+                self.etag = etag;
+                self.states.push(state);
+                return;
             }
-            (Trouble::OtherBooks(id), Some((room, of)))
-                if !bookings.contains_key(id) && !room.recent.has_deleted(id, Timestamp::now()) =>
+            Trouble::OtherEdits => "another".clone_into(&mut room.title),
+            Trouble::OtherBooks(id)
+                if !state.has(id)
+                    && !room.recent.has_deleted(id, Timestamp::now())
+                    && excludes(&room, id).is_none() =>
             {
-                bookings.insert(id.clone(), etag);
-                (room.bookings, *of) = (room.bookings + 1, etag);
+                state.book(id, etag);
+                room.bookings += 1;
+                room.ids.insert(id.clone());
             }
-            (Trouble::OtherCancels(id), Some((room, of))) if bookings.remove(id).is_some() => {
-                (room.bookings, *of) = (room.bookings - 1, etag);
+            Trouble::OtherCancels(id) if state.bookings.contains_key(id) => {
+                state.cancel(id);
+                room.bookings -= 1;
+                room.ids.remove(id);
                 if Rooms::is_created_once(id) {
                     room.recent.remember_deleted([id.clone()], Timestamp::now());
                 }
             }
             _ => return,
         }
+        state.room = Some((room, etag));
         self.etag = etag;
         self.states.push(state);
     }
@@ -150,13 +199,13 @@ impl Store {
 
     /// Carries a transaction out, or refuses it for the first operation that cannot be done.
     fn transact(&mut self, write: &Write<Item>) -> Result<Written, Refusal> {
-        let State { room, bookings } = self.now();
+        let State { room, bookings, tombstones } = self.now();
         let refused = |operation, reason| {
             Err(Refusal { operation: Some(operation), error: StoreError::new(reason, false) })
         };
         for (place, child) in write.children.iter().enumerate() {
             match child {
-                ChildWrite::Create(item) if bookings.contains_key(&id_of(item)) => {
+                ChildWrite::Create(item) if self.now().has(&id_of(item)) => {
                     return refused(place, Reason::Conflict);
                 }
                 ChildWrite::Delete(id, if_match) => match bookings.get(id) {
@@ -167,6 +216,11 @@ impl Store {
                         return refused(place, Reason::PreconditionFailed);
                     }
                     Some(_) => {}
+                },
+                ChildWrite::Replace(id, _, etag) => match bookings.get(id) {
+                    Some(stored) if text(*stored) == *etag => {}
+                    None if !tombstones.contains(id) => return refused(place, Reason::NotFound),
+                    _ => return refused(place, Reason::PreconditionFailed),
                 },
                 ChildWrite::Create(_) => {}
             }
@@ -190,13 +244,17 @@ impl Store {
             match child {
                 ChildWrite::Create(item) => {
                     assert!(!deleted(&id_of(item)), "{item:?} comes back");
-                    state.bookings.insert(id_of(item), etag);
+                    state.book(&id_of(item), etag);
                     self.created.insert((id_of(item), etag));
                     children.push(Some(text(etag)));
                 }
                 ChildWrite::Delete(id, _) => {
                     state.bookings.remove(id);
                     children.push(None);
+                }
+                ChildWrite::Replace(id, ..) => {
+                    state.cancel(id);
+                    children.push(Some(text(etag)));
                 }
             }
         }
@@ -211,10 +269,14 @@ impl Store {
             (Step::ReadParent | Step::Find(_), Trouble::Throttled) => Answer::Failed(throttled()),
             (Step::ReadParent, _) => Answer::Parent(known(self.seen(reads, trouble))),
             (Step::Find(ids), _) => {
-                let bookings = &self.seen(reads, trouble).bookings;
+                let State { bookings, tombstones, .. } = self.seen(reads, trouble);
                 let found = ids.into_iter().filter_map(|id| {
-                    let etag = text(*bookings.get(&id)?);
-                    Some((id.clone(), Stored { item: Item::Booking(id), etag }))
+                    let (item, etag) = match bookings.get(&id) {
+                        Some(etag) => (Item::Booking(id.clone()), *etag),
+                        None if tombstones.contains(&id) => (Item::DeletedBooking(id.clone()), 0),
+                        None => return None,
+                    };
+                    Some((id, Stored { item, etag: text(etag) }))
                 });
                 Answer::Found(found.collect())
             }
@@ -291,7 +353,11 @@ impl From<Asked> for Change<Rooms> {
     fn from(asked: Asked) -> Self {
         match asked {
             Asked::Create(id) => Self::Create(id),
-            Asked::Delete(id) => Self::Delete(id),
+            Asked::Delete(id) if id == LEAVES_TOMBSTONE => {
+                let tombstone = Item::DeletedBooking(id.clone());
+                Self::Delete(id, Some(tombstone))
+            }
+            Asked::Delete(id) => Self::Delete(id, None),
             Asked::Edit => Self::Edit("new".to_owned()),
         }
     }
@@ -323,7 +389,7 @@ fn before() -> impl Strategy<Value = Vec<Trouble>> {
 }
 
 fn store(before: &[Trouble], takes: usize) -> Store {
-    let first = State { room: Some((Room::default(), 0)), bookings: BTreeMap::new() };
+    let first = State { room: Some((Room::default(), 0)), ..State::default() };
     let mut store =
         Store { states: vec![first], begin: 0, takes, etag: 0, created: BTreeSet::new() };
     for other in before {
@@ -333,13 +399,18 @@ fn store(before: &[Trouble], takes: usize) -> Store {
     store
 }
 
-fn group(asked: Vec<Asked>, reads: Reads) -> Group<Rooms> {
-    let operation = |(n, asked): (usize, Asked)| Operation {
-        change: asked.into(),
-        command: CommandId::of(&format!("command {n}")),
-        if_match: None,
-        seen: None,
-        reads,
+/// A command that leaves a tombstone has read the booking before.
+fn group(asked: Vec<Asked>, reads: Reads, store: &Store) -> Group<Rooms> {
+    let operation = |(n, asked): (usize, Asked)| {
+        let change = Change::from(asked);
+        let if_match = match &change {
+            Change::Delete(id, Some(_)) => {
+                Some(text(store.now().bookings.get(id).copied().unwrap_or_default()))
+            }
+            _ => None,
+        };
+        let command = CommandId::of(&format!("command {n}"));
+        Operation { change, command, if_match, seen: None, reads }
     };
     Group::new(asked.into_iter().enumerate().map(operation).collect(), Timestamp::now())
 }
@@ -385,13 +456,16 @@ proptest! {
         let remembered = remembered.and_then(|age| known(&store.states[store.begin.saturating_sub(age)]));
         let reads = if latest { Reads::Latest } else { Reads::Session };
         let n = asked.len();
-        let mut group = group(asked, reads);
+        let mut group = group(asked, reads, &store);
         let requests = run(&mut group, remembered, &mut store, &troubles);
         prop_assert!(requests <= 3 * n + 12, "{requests} requests for {n} operations");
 
-        for State { room, bookings } in &store.states {
+        for State { room, bookings, .. } in &store.states {
             if let Some((room, _)) = room {
                 prop_assert_eq!(room.bookings, bookings.len());
+                prop_assert!(room.ids.iter().eq(bookings.keys()));
+                let exclusive = EXCLUSIVE.iter().filter(|id| room.ids.contains(**id));
+                prop_assert!(exclusive.count() <= 1, "{:?} exclude each other", room.ids);
             }
         }
         let during = &store.states[store.begin..];
@@ -402,6 +476,8 @@ proptest! {
         let seen_once = |is_so: &dyn Fn(&State) -> bool| seen.iter().any(is_so);
         let has_room = |state: &State| state.room.is_some();
         let operations = mem::take(&mut group.operations);
+        // Another writer has deleted since what a command has read.
+        let is_late = operations.iter().any(|operation| operation.if_match == Some(text(0)));
         for (operation, outcome) in operations.iter().zip(group.outcomes()) {
             let id = operation.child_id().unwrap_or_default();
             let has_booking = |state: &State| state.bookings.contains_key(&id);
@@ -413,17 +489,27 @@ proptest! {
                     let etag = child.unwrap().to_string().parse().unwrap();
                     prop_assert!(store.created.contains(&(id, etag)));
                 }
-                (Change::Create(_), Ok(Outcome::InTheWay(_))) => {
-                    let has_both = |state: &State| has_room(state) && has_booking(state);
+                (Change::Create(_), Ok(Outcome::InTheWay(Stored { item, .. }))) => {
+                    let is_tombstone = matches!(item, Item::DeletedBooking(_));
+                    let has_both = |state: &State| {
+                        let has_tombstone = is_tombstone && state.tombstones.contains(&id);
+                        has_room(state) && (has_tombstone || has_booking(state))
+                    };
                     prop_assert!(once(&has_both), "there was no {id} in a room");
+                }
+                (Change::Create(_), Ok(Outcome::Refused(other))) => {
+                    let is_excluded = |state: &State| {
+                        has_room(state) && state.bookings.contains_key(&other)
+                    };
+                    prop_assert!(once(&is_excluded), "{other} did not exclude {id}");
                 }
                 (Change::Create(_), Ok(Outcome::Deleted)) => {
                     prop_assert!(id.starts_with("once") && once(&|state| !has_booking(state)));
                 }
-                (Change::Delete(_), Ok(Outcome::Done { .. })) => {
+                (Change::Delete(..), Ok(Outcome::Done { .. })) => {
                     prop_assert!(once(&knows) && once(&|state| !has_booking(state)), "{id} stays");
                 }
-                (Change::Delete(_), Ok(Outcome::Missing)) => {
+                (Change::Delete(..), Ok(Outcome::Missing)) => {
                     prop_assert!(seen_once(&|state| !has_booking(state)), "{id} was there");
                     prop_assert!(!once(&knows), "{id} was deleted by this command");
                 }
@@ -439,13 +525,14 @@ proptest! {
                 (_, Ok(_)) => prop_assert!(false, "an outcome of another operation"),
                 // The command is retried.
                 (_, Err(error)) => {
-                    prop_assert!(!troubles.is_empty() || is_remembered, "{error}");
+                    prop_assert!(!troubles.is_empty() || is_remembered || is_late, "{error}");
                 }
             }
         }
     }
 
-    /// Nobody is in the way: then each operation costs no request of its own.
+    /// No other writer is in the way: then no operation costs a request of its own, and of those that
+    /// exclude each other the first is carried out.
     #[test]
     fn a_group_alone_reads_and_writes_once(asked in operations()) {
         let mut asked = asked;
@@ -453,11 +540,48 @@ proptest! {
         if asked.is_empty() {
             asked.push(Asked::Edit);
         }
+        let is_exclusive =
+            |asked: &Asked| matches!(asked, Asked::Create(id) if EXCLUSIVE.contains(&id.as_str()));
+        let first = asked.iter().position(is_exclusive);
+        let is_refused = asked.iter().map(is_exclusive).enumerate();
+        let is_refused: Vec<_> = is_refused.map(|(n, is)| is && Some(n) != first).collect();
         let mut store = store(&[], IDS.len());
-        let mut group = group(asked, Reads::Session);
+        let mut group = group(asked, Reads::Session, &store);
         prop_assert_eq!(run(&mut group, None, &mut store, &[]), 2);
-        let is_done = |outcome: &Settled<Rooms>| matches!(outcome, Ok(Outcome::Done { .. }));
-        prop_assert!(group.outcomes().iter().all(is_done));
+        for (outcome, is_refused) in group.outcomes().into_iter().zip(is_refused) {
+            match outcome {
+                Ok(Outcome::Done { .. }) => prop_assert!(!is_refused),
+                Ok(Outcome::Refused(_)) => prop_assert!(is_refused),
+                _ => prop_assert!(false, "an outcome of another operation"),
+            }
+        }
+    }
+}
+
+/// The room as a stale replica shows it still has the booking.
+#[test]
+fn a_delete_frees_the_place_in_its_own_transaction_and_for_an_instance_that_is_behind() {
+    let booked = || store(&[Trouble::OtherBooks("b".to_owned())], IDS.len());
+    let create = || Asked::Create("c".to_owned());
+    let mut store = booked();
+    let both = vec![Asked::Delete("b".to_owned()), create()];
+    let mut both = group(both, Reads::Session, &store);
+    assert_eq!(run(&mut both, None, &mut store, &[]), 2);
+    assert!(both.outcomes().iter().all(|outcome| matches!(outcome, Ok(Outcome::Done { .. }))));
+
+    let mut store = booked();
+    let mut refused = group(vec![create()], Reads::Session, &store);
+    assert_eq!(run(&mut refused, None, &mut store, &[]), 2);
+    let outcomes = refused.outcomes();
+    assert!(matches!(&outcomes[..], [Ok(Outcome::Refused(other))] if other == "b"));
+
+    let before = known(store.now());
+    store.other(&Trouble::OtherCancels("b".to_owned()));
+    for (remembered, requests) in [(None, 3), (before, 2)] {
+        let mut store = Store { states: store.states.clone(), created: BTreeSet::new(), ..store };
+        let mut behind = group(vec![create()], Reads::Session, &store);
+        assert_eq!(run(&mut behind, remembered, &mut store, &[Trouble::Stale]), requests);
+        assert!(matches!(&behind.outcomes()[..], [Ok(Outcome::Done { .. })]));
     }
 }
 
@@ -466,7 +590,7 @@ proptest! {
 fn a_lost_answer_is_not_taken_for_that_of_a_delete_that_was_not_sent() {
     let mut store = store(&[], 1);
     let asked = vec![Asked::Create("a".to_owned()), Asked::Delete("b".to_owned())];
-    let mut group = group(asked, Reads::Session);
+    let mut group = group(asked, Reads::Session, &store);
     run(&mut group, None, &mut store, &[Trouble::Nothing, Trouble::Nothing, Trouble::SentTwice]);
     let outcomes = group.outcomes();
     assert!(matches!(outcomes.as_slice(), [Ok(Outcome::InTheWay(_)), Ok(Outcome::Missing)]));
