@@ -5,7 +5,7 @@ use std::{ops::Range, time::Duration};
 use serde::Serialize;
 use tributary_functions::{
     engines::child_list::SortKey,
-    http::{ApiError, Filter, QueryParameter},
+    http::{ApiError, Filter, QueryParameter, moment_from},
     values::{Timestamp, check_length},
 };
 
@@ -55,8 +55,8 @@ impl<const SEARCH: bool> Filter for NewsFilter<SEARCH> {
                 let provider = ProviderId::parse(value.to_owned());
                 self.provider = Some(provider.map_err(|bad| ApiError::invalid(name, bad.0))?);
             }
-            "from" => self.from = Some(moment(name, value)?),
-            "to" => self.to = Some(moment(name, value)?),
+            "from" => self.from = Some(moment_from(name, value)?),
+            "to" => self.to = Some(moment_from(name, value)?),
             "days" => {
                 let days = value.parse().ok().filter(|days| (1..=MAX_WINDOW_DAYS).contains(days));
                 let message = || format!("must be a whole number from 1 to {MAX_WINDOW_DAYS}");
@@ -97,11 +97,4 @@ impl<const SEARCH: bool> NewsFilter<SEARCH> {
         let is_fixed = self.from.is_some() || self.to.is_some();
         (!is_fixed || window.start <= *date) && self.to.is_none_or(|to| *date <= to)
     }
-}
-
-/// Reads an RFC 3339 timestamp, or a date, which is its midnight in UTC.
-fn moment(name: &str, text: &str) -> Result<Timestamp, ApiError> {
-    Timestamp::parse(text)
-        .or_else(|_| Timestamp::parse(&format!("{text}T00:00:00Z")))
-        .map_err(|_| ApiError::invalid(name, "must be an RFC 3339 timestamp or a date"))
 }

@@ -7,7 +7,7 @@ use tributary_functions::{
         version,
     },
     cosmos::{Container, Reads, StoreError, Stored},
-    engines::child_list::SortKey,
+    engines::child_list::{DateRange, SortKey},
     values::Timestamp,
 };
 
@@ -134,9 +134,11 @@ impl StoreChecks {
 }
 
 async fn count_orders(container: &Container, id: &CustomerId) -> Result<u64, StoreError> {
+    let all = DateRange::default();
     let (mut count, mut after) = (0, None);
     loop {
-        let page = ORDERS.page::<Value>(container, id.as_str(), COUNTED, after.as_ref()).await?;
+        let page =
+            ORDERS.page::<Value>(container, id.as_str(), COUNTED, all, after.as_ref()).await?;
         let page: Vec<Value> = page.unwrap_or_default().into_iter().flatten().collect();
         count += page.len() as u64;
         let text = |order: &Value, field: &str| order[field].as_str().map(str::to_owned);

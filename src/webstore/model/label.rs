@@ -10,6 +10,7 @@ use super::{CategoryId, TagId};
 use tributary_functions::{
     engines::{
         idempotency::{Recent, Remembers, remembers},
+        name_list::sort_key,
         tombstone,
     },
     values::{self, CommandId, item_types, length_rule},
@@ -21,22 +22,9 @@ values::checked_text!(
 );
 
 impl Name {
-    /// Returns a text by which a store sorts names by code point.
-    ///
-    /// A store may compare UTF-16 code units, among which those of U+10000 and above come before
-    /// U+E000. So every character from U+D7FF is written as U+D7FF and six digits.
+    /// Returns the text by which a store sorts names.
     pub fn sort_key(&self) -> String {
-        const ESCAPE: char = '\u{d7ff}';
-        let mut key = String::with_capacity(self.as_str().len());
-        for character in self.as_str().chars() {
-            if character < ESCAPE {
-                key.push(character);
-            } else {
-                key.push(ESCAPE);
-                key.extend(format!("{:06x}", u32::from(character)).chars());
-            }
-        }
-        key
+        sort_key(self.as_str())
     }
 }
 
@@ -224,25 +212,5 @@ impl LabelCopy {
     pub fn proved(&self, kind: LabelKind) -> Label {
         let label = Label::new(kind, self.id.clone(), self.name.clone(), &CommandId::fresh());
         Label { version: self.version + 1, ..label }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    proptest! {
-        #[test]
-        fn names_are_sorted_by_code_point_whatever_a_store_compares(
-            a in "[a-b\u{d7fe}-\u{e001}\u{fffe}-\u{10001}\u{10ffff}]{1,3}",
-            b in "[a-b\u{d7fe}-\u{e001}\u{fffe}-\u{10001}\u{10ffff}]{1,3}",
-        ) {
-            let by_code_point = a.chars().cmp(b.chars());
-            let [a, b] = [a, b].map(|text| Name::parse(text).unwrap().sort_key());
-            prop_assert_eq!(a.encode_utf16().cmp(b.encode_utf16()), by_code_point);
-            prop_assert_eq!(a.cmp(&b), by_code_point);
-        }
     }
 }

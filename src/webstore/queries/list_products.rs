@@ -2,14 +2,21 @@
 
 use axum::{Json, extract::State};
 use tributary_functions::{
-    cosmos::{Query, Scope, StoreError, confirm},
+    cosmos::confirm,
+    engines::name_list::{NameKey, NameList},
     http::{ApiError, List, PageRequest, Params},
 };
 
-use super::name_key::NameKey;
 use crate::webstore::{
     Catalog,
-    model::{CategoryId, LabelKind, PublicProduct},
+    model::{CategoryId, LabelKind, Name, PublicProduct},
+};
+
+/// The products of a category.
+const PRODUCTS: NameList = NameList {
+    key: "categoryId",
+    kind: ("type", "product"),
+    select: "c.id, c.categoryId, c.categoryName, c.sku, c.name, c.description, c.price, c.tags",
 };
 
 /// The products of a category by name: one query in its partition.
@@ -19,16 +26,10 @@ use crate::webstore::{
 pub async fn list_products(
     State(catalog): State<Catalog>,
     Params(category_id): Params<CategoryId>,
-    page: PageRequest<NameKey>,
+    page: PageRequest<NameKey<Name>>,
 ) -> Result<Json<List<PublicProduct>>, ApiError> {
-    let scope = Scope::Partition(category_id.as_str());
-    let after = page.after.clone();
-    let read = async |most| {
-        let query = query(&category_id, most, after.as_ref())?;
-        catalog.products.query_rows(query, scope, most).await
-    };
     let key = |product: &PublicProduct| NameKey::new(&product.name, product.id.as_str());
-    let list = page.read(read, key, NameKey::of_row).await?;
+    let list = page.of_names(&PRODUCTS, &catalog.products, category_id.as_str(), key).await?;
     if list.is_empty() {
         let exists = async |reads| {
             let catalog = catalog.reading(reads);
@@ -38,17 +39,4 @@ pub async fn list_products(
         confirm(exists).await?;
     }
     Ok(Json(list))
-}
-
-fn query(category_id: &CategoryId, top: u32, after: Option<&NameKey>) -> Result<Query, StoreError> {
-    let text = format!(
-        "SELECT TOP @top c.id, c.categoryId, c.categoryName, c.sku, c.name, c.description, \
-         c.price, c.tags FROM c WHERE c.categoryId = @categoryId AND c.type = 'product' {} \
-         ORDER BY c.categoryId ASC, c.type ASC, c.sortName ASC, c.id ASC",
-        NameKey::filter(after)
-    );
-    let query = Query::from(text)
-        .with_parameter("@top", top)?
-        .with_parameter("@categoryId", category_id)?;
-    NameKey::parameters(after, query)
 }

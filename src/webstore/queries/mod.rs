@@ -1,8 +1,6 @@
 //! The queries of the WebStore: each is one store request in one logical partition, top customers
 //! excepted.
 
-mod name_key;
-
 mod get_label;
 mod list_labels;
 

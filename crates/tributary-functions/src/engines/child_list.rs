@@ -14,7 +14,8 @@
 //! 3. The parent has the date, too, whatever its value: a composite index may leave out items that
 //!    lack one of its properties.
 //! 4. The handler takes a [`PageRequest`](crate::http::PageRequest) with a [`SortKey`] and calls its
-//!    `of_children`.
+//!    `of_children`. With a [`DateRange`] as its filter, callers choose a range of dates: the query has
+//!    the range in the same index.
 
 use std::collections::BTreeMap;
 
@@ -84,6 +85,31 @@ impl SortKey {
     }
 }
 
+/// The dates of the children that a list has: from a moment, inclusive, until another, exclusive. The
+/// default has all dates.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct DateRange {
+    /// The first date.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<Timestamp>,
+    /// The first date after the range.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub until: Option<Timestamp>,
+}
+
+impl DateRange {
+    /// Returns true if a date is in the range.
+    pub fn has(&self, date: Timestamp) -> bool {
+        self.from.is_none_or(|from| from <= date) && self.until.is_none_or(|until| date < until)
+    }
+}
+
+impl From<()> for DateRange {
+    fn from((): ()) -> Self {
+        Self::default()
+    }
+}
+
 /// A parent and a page of its children.
 #[derive(Debug)]
 pub struct Children<P, C> {
@@ -110,16 +136,17 @@ struct Unreadable {
 }
 
 impl ChildList {
-    /// Returns at most `most` children of a logical partition, from the beginning or after `after`;
-    /// `None` when there is no parent. [`Self::position`] tells where an unreadable child is.
+    /// Returns at most `most` children of a logical partition with dates in a range, from the beginning
+    /// or after `after`; `None` when there is no parent. [`Self::position`] tells where an unreadable child is.
     pub async fn page<C: DeserializeOwned + Send + 'static>(
         &self,
         container: &Container,
         partition: &str,
         most: u32,
+        range: DateRange,
         after: Option<&SortKey>,
     ) -> Result<Option<Vec<Row<C>>>, StoreError> {
-        let query = self.query(partition, most, after, None)?;
+        let query = self.query(partition, most, range, after, None)?;
         let found = Self::find::<NotRead, C>(container, partition, most, query).await?;
         Ok(found.map(|(_, children)| children))
     }
@@ -145,7 +172,7 @@ impl ChildList {
         P: DeserializeOwned + Send + 'static,
         C: DeserializeOwned + Send + 'static,
     {
-        let query = self.query(partition, most, None, Some(shape))?;
+        let query = self.query(partition, most, DateRange::default(), None, Some(shape))?;
         let found = Self::find(container, partition, most, query).await?;
         let Some((Some(parent), children)) = found else {
             return Ok(None);
@@ -178,6 +205,7 @@ impl ChildList {
         &self,
         partition: &str,
         most: u32,
+        DateRange { from, until }: DateRange,
         after: Option<&SortKey>,
         parent_shape: Option<&str>,
     ) -> Result<Query, StoreError> {
@@ -191,12 +219,19 @@ impl ChildList {
             FirstType::Parent => "ASC",
         };
         // The range on the date alone is what the index can seek.
-        let page = match after {
-            None => String::new(),
-            Some(_) => format!(
-                "AND (c.type = @parent OR (c.{date} {later}= @date \
-                 AND (c.{date} {later} @date OR c.id {later} @id)))"
-            ),
+        let dates: Vec<_> = [
+            from.map(|_| format!("c.{date} >= @from")),
+            until.map(|_| format!("c.{date} < @until")),
+            after.map(|_| {
+                format!("c.{date} {later}= @date AND (c.{date} {later} @date OR c.id {later} @id)")
+            }),
+        ]
+        .into_iter()
+        .flatten()
+        .collect();
+        let page = match dates.as_slice() {
+            [] => String::new(),
+            dates => format!("AND (c.type = @parent OR ({}))", dates.join(" AND ")),
         };
         let parent = match parent_shape {
             None => String::new(),
@@ -212,6 +247,11 @@ impl ChildList {
             .with_parameter("@partition", partition)?
             .with_parameter("@child", self.child)?
             .with_parameter("@parent", self.parent)?;
+        for (name, date) in [("@from", from), ("@until", until)] {
+            if let Some(date) = date {
+                query = query.with_parameter(name, date)?;
+            }
+        }
         if let Some(SortKey(date, id)) = after {
             query = query.with_parameter("@date", date)?.with_parameter("@id", id)?;
         }

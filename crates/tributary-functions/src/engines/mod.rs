@@ -9,6 +9,7 @@
 //! | [`idempotency`] | a repeated command is carried out once |
 //! | [`item_move`] | an item that moves to another container or partition is neither lost nor doubled |
 //! | [`merged_list`] | a page over several partitions has each item once, and asks no more of them than it needs |
+//! | [`name_list`] | a page by name is sorted by code point, in one query |
 //! | [`relocation`] | an item that goes to a colder container is neither lost nor shown twice |
 //! | [`relocation_run`] | a run brings due items to a colder container, inside its slice of time |
 //! | [`tombstone`] | a deleted item does not come back |
@@ -20,6 +21,7 @@ pub mod counted_children;
 pub mod idempotency;
 pub mod item_move;
 pub mod merged_list;
+pub mod name_list;
 pub mod relocation;
 pub mod relocation_run;
 pub mod tombstone;

@@ -6,6 +6,9 @@
 //!
 //! An item that is unreadable is left out. Its position is readable as a rule, so a page may end with
 //! it, and a list goes on past any number of such items.
+//!
+//! A list of children can have a range of dates ([`DateRange`]): the query has it on each page, and a
+//! cursor from outside of it is refused, so no cursor widens it.
 
 use axum::{Json, extract::FromRequestParts, http::request::Parts};
 use schemars::JsonSchema;
@@ -13,11 +16,14 @@ use serde::{Serialize, de::DeserializeOwned};
 
 use super::{
     ApiError, QueryParameter, cursor,
-    query::{limit_from, parameters},
+    query::{limit_from, moment_from, parameters},
 };
 use crate::{
-    cosmos::{Container, JsonText, Row, confirm},
-    engines::child_list::{ChildList, SortKey},
+    cosmos::{Container, JsonText, Row, StoreError, confirm},
+    engines::{
+        child_list::{ChildList, DateRange, SortKey},
+        name_list::{NameKey, NameList},
+    },
 };
 
 /// How many rows a list looks through for one that it can go on after.
@@ -50,6 +56,28 @@ impl Filter for () {
     const PARAMETERS: &'static [QueryParameter] = &[];
 
     fn set(&mut self, _: &str, _: &str) -> Result<(), ApiError> {
+        Ok(())
+    }
+}
+
+impl Filter for DateRange {
+    const PARAMETERS: &'static [QueryParameter] = &[
+        QueryParameter::new(
+            "from",
+            "The begin of the range: an RFC 3339 timestamp, or a date of UTC.",
+        ),
+        QueryParameter::new("until", "The end of the range, exclusive."),
+    ];
+
+    fn set(&mut self, name: &str, value: &str) -> Result<(), ApiError> {
+        match name {
+            "from" => self.from = Some(moment_from(name, value)?),
+            "until" => self.until = Some(moment_from(name, value)?),
+            _ => {}
+        }
+        if self.from.zip(self.until).is_some_and(|(from, until)| from >= until) {
+            return Err(ApiError::invalid("from", "must be before `until`"));
+        }
         Ok(())
     }
 }
@@ -129,8 +157,9 @@ impl<K: Serialize, F> PageRequest<K, F> {
     }
 }
 
-impl PageRequest<SortKey> {
-    /// Returns a page of the children in a logical partition; a missing parent is a 404.
+impl<F: Copy + Into<DateRange>> PageRequest<SortKey, F> {
+    /// Returns a page of the children in a logical partition, of a range of dates where the filter is
+    /// one; a missing parent is a 404.
     pub async fn of_children<C: DeserializeOwned + Send + 'static>(
         self,
         list: &ChildList,
@@ -138,16 +167,34 @@ impl PageRequest<SortKey> {
         partition: &str,
         key: impl Fn(&C) -> SortKey,
     ) -> Result<Json<List<C>>, ApiError> {
-        let after = self.after.clone();
+        let (after, range) = (self.after.clone(), self.filter.into());
+        if after.as_ref().is_some_and(|SortKey(date, _)| !range.has(*date)) {
+            return Err(cursor::refused());
+        }
         let read = async |most| {
             let find = async |reads| {
                 let container = container.reading(reads);
-                let page = list.page(&container, partition, most, after.as_ref());
+                let page = list.page(&container, partition, most, range, after.as_ref());
                 page.await?.ok_or(ApiError::NotFound(list.parent))
             };
             confirm(find).await
         };
         Ok(Json(self.read(read, key, |row| list.position(row)).await?))
+    }
+}
+
+impl<N: AsRef<str> + Clone + Serialize + DeserializeOwned> PageRequest<NameKey<N>> {
+    /// Returns a page of a logical partition by name.
+    pub async fn of_names<T: DeserializeOwned + Send + 'static>(
+        self,
+        list: &NameList,
+        container: &Container,
+        partition: &str,
+        key: impl Fn(&T) -> NameKey<N>,
+    ) -> Result<List<T>, StoreError> {
+        let after = self.after.clone();
+        let read = async |most| list.page(container, partition, most, after.as_ref()).await;
+        self.read(read, key, NameKey::of_row).await
     }
 }
 

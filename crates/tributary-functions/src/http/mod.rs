@@ -37,7 +37,7 @@ pub use panics::catch_panics;
 pub use params::Params;
 pub(crate) use params::path_parameters;
 pub use principal::{Actor, Authentication};
-pub use query::{QueryParameter, limit_of, parameter_of};
+pub use query::{QueryParameter, limit_of, moment_from, parameter_of};
 pub use reply::{ItemResponse, StoredItems, created, found, item};
 pub use signature::{Answer, Described, Gives, Signature};
 pub use takes::{Argument, Takes};

@@ -10,6 +10,7 @@ use std::collections::HashSet;
 use url::form_urlencoded;
 
 use super::ApiError;
+use crate::values::Timestamp;
 
 /// How many characters of a parameter's name an error repeats.
 const MAX_NAME_SHOWN: usize = 100;
@@ -53,6 +54,14 @@ pub fn parameter_of(query: Option<&str>, name: &str) -> Result<Option<String>, A
 /// Returns the `limit` of a query string, 1 to 100.
 pub fn limit_of(query: Option<&str>, default: u32) -> Result<u32, ApiError> {
     parameter_of(query, "limit")?.map_or(Ok(default), |text| limit_from(&text))
+}
+
+/// Returns the moment that the text of a parameter says: an RFC 3339 timestamp, or a date, which is its
+/// midnight in UTC.
+pub fn moment_from(name: &str, text: &str) -> Result<Timestamp, ApiError> {
+    Timestamp::parse(text)
+        .or_else(|_| Timestamp::parse(&format!("{text}T00:00:00Z")))
+        .map_err(|_| ApiError::invalid(name, "must be an RFC 3339 timestamp or a date"))
 }
 
 /// Returns the `limit` that a text says, 1 to 100.

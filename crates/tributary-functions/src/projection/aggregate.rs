@@ -7,7 +7,7 @@
 //! 2. A type with the containers implements [`Aggregate`]. [`Aggregate::contribution`] is the
 //!    definition: what one source, in one state, adds to which key. It is a pure function.
 //! 3. [`AggregateProjection`] of it is a line among the projections of the domain.
-//! 4. A query reads the number by [`total`]: one point read.
+//! 4. A query reads the number by [`total`]: one point read. [`totals`] reads those of many keys.
 //! 5. A line in `tests/it/` puts it under the proof (`tributary_testing::proof`). The audit checks and repairs
 //!    it from the same definition ([`AggregateChecks`](crate::audit::AggregateChecks)).
 //!
@@ -45,7 +45,7 @@
 use std::{cmp::Ordering, collections::BTreeSet, time::Duration};
 
 use backon::{ExponentialBuilder, Retryable};
-use futures::TryStreamExt;
+use futures::{StreamExt, TryStreamExt, stream};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use super::{Effect, NotedErrors, Origin, Projection};
@@ -57,6 +57,9 @@ use crate::{
 
 /// How many amounts are read at a time.
 const PAGE: u32 = 1_000;
+
+/// How many totals are read at the same time.
+const READS: usize = 8;
 
 /// How many retries a total gets in one delivery: some 0.4 s.
 const RETRIES: usize = 8;
@@ -104,6 +107,18 @@ impl Contribution {
 pub async fn total(totals: &Container, key: &str) -> Result<i64, StoreError> {
     let stored: Option<Stored<Total>> = totals.read(key, Total::ID).await?;
     Ok(stored.map_or(0, |total| total.item.value))
+}
+
+/// Reads the totals of many keys, in their order: one point read for each.
+///
+/// Each key is a logical partition, so one query for all of them would go to every physical partition.
+/// That is more than two request units for each, however few keys it finds there.
+pub async fn totals(
+    totals: &Container,
+    keys: impl IntoIterator<Item = impl AsRef<str>>,
+) -> Result<Vec<i64>, StoreError> {
+    let reads = keys.into_iter().map(|key| async move { total(totals, key.as_ref()).await });
+    stream::iter(reads).buffered(READS).try_collect().await
 }
 
 /// Keeps the totals of an aggregate true to its sources.
