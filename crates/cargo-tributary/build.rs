@@ -2,4 +2,5 @@
 
 fn main() {
     println!("cargo::rerun-if-changed=template");
+    println!("cargo::rerun-if-changed=rooms");
 }

@@ -4,7 +4,7 @@ mod new;
 
 use std::{path::PathBuf, process::ExitCode};
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use tributary_package::BuildOptions;
 
 /// Cargo calls `cargo-tributary tributary …`.
@@ -33,9 +33,23 @@ pub(crate) struct New {
     #[arg(long)]
     name: Option<String>,
 
+    /// What the app is to begin with.
+    #[arg(long, value_enum, default_value_t)]
+    example: Example,
+
     /// Take the framework from this checkout of Tributary, and not from crates.io.
     #[arg(long, value_name = "DIR")]
     checkout: Option<PathBuf>,
+}
+
+/// What an app can begin with.
+#[derive(Debug, Clone, Copy, Default, ValueEnum)]
+pub(crate) enum Example {
+    /// Notes of owners, and their number: the least that an app has.
+    #[default]
+    Notes,
+    /// Meeting rooms: bookings that exclude each other, copies, counts, and names that follow a rename.
+    Rooms,
 }
 
 /// Builds the handler for the Functions images and writes target/functionapp and target/functionapp.zip.

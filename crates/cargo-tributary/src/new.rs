@@ -5,9 +5,24 @@ use std::{fs, io::ErrorKind, path::Path};
 use anyhow::{Context, ensure};
 use include_dir::{Dir, DirEntry, include_dir};
 
-use crate::New;
+use crate::{Example, New};
 
 static TEMPLATE: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/template");
+
+/// What the example `rooms` has in the place of the notes.
+static ROOMS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/rooms");
+
+/// What of the template every example has.
+const SHARED: [&str; 8] = [
+    ".cargo/config.toml",
+    ".github/workflows/ci.yml",
+    "Cargo.toml.in",
+    "examples/local.rs",
+    "gitignore.in",
+    "infra/main.bicep",
+    "rustfmt.toml",
+    "src/main.rs",
+];
 
 /// The name of the app in the template, as a package and as a crate.
 const NAME: [&str; 2] = ["my-app", "my_app"];
@@ -25,7 +40,7 @@ const RENAMED: [(&str, &str); 2] =
 
 /// Creates the app.
 pub(crate) fn create(new: &New) -> anyhow::Result<()> {
-    let New { folder, name, checkout } = new;
+    let New { folder, name, example, checkout } = new;
     let name = match name {
         Some(name) => name.clone(),
         None => folder
@@ -47,7 +62,14 @@ pub(crate) fn create(new: &New) -> anyhow::Result<()> {
         }
         text
     };
-    write(&TEMPLATE, folder, &fill)?;
+    match example {
+        Example::Notes => write(&TEMPLATE, &|_| true, folder, &fill)?,
+        Example::Rooms => {
+            let is_shared = |path: &Path| SHARED.iter().any(|shared| path == Path::new(shared));
+            write(&TEMPLATE, &is_shared, folder, &fill)?;
+            write(&ROOMS, &|_| true, folder, &fill)?;
+        }
+    }
     println!("Created {name} in {}. Next:\n", folder.display());
     println!("    cd {}\n    cargo test\n    cargo local", folder.display());
     Ok(())
@@ -102,18 +124,28 @@ fn dependency(checkout: Option<&Path>, folder: &str) -> anyhow::Result<String> {
     Ok(format!("{{ path = {path:?} }}"))
 }
 
-fn write(from: &Dir<'_>, to: &Path, fill: &impl Fn(&str) -> String) -> anyhow::Result<()> {
-    fs::create_dir_all(to).with_context(|| to.display().to_string())?;
+/// Writes the files of a folder that are wanted, by their paths in the template.
+fn write(
+    from: &Dir<'_>,
+    is_wanted: &impl Fn(&Path) -> bool,
+    to: &Path,
+    fill: &impl Fn(&str) -> String,
+) -> anyhow::Result<()> {
     for entry in from.entries() {
-        let name = entry.path().file_name().unwrap_or_default();
         match entry {
-            DirEntry::Dir(folder) => write(folder, &to.join(name), fill)?,
-            DirEntry::File(file) => {
-                let renamed = RENAMED.iter().find(|(own, _)| name == *own);
-                let path = renamed.map_or_else(|| to.join(name), |(_, other)| to.join(other));
+            DirEntry::Dir(folder) => write(folder, is_wanted, to, fill)?,
+            DirEntry::File(file) if is_wanted(file.path()) => {
+                let mut path = to.join(file.path());
+                let renamed = RENAMED.iter().find(|(own, _)| path.ends_with(own));
+                if let Some((_, other)) = renamed {
+                    path.set_file_name(other);
+                }
+                let folder = path.parent().context("a file has a folder")?;
+                fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
                 let text = file.contents_utf8().context("a file of the template is not UTF-8")?;
                 fs::write(&path, fill(text)).with_context(|| path.display().to_string())?;
             }
+            DirEntry::File(_) => {}
         }
     }
     Ok(())

@@ -8,6 +8,9 @@ use std::{
     process::{Command, Output},
 };
 
+/// How many lines of Rust the example has at most, without comments and tests.
+const MAX_EXAMPLE_LINES: usize = 600;
+
 /// A folder of its own, which goes with the test.
 struct Folder(PathBuf);
 
@@ -64,6 +67,21 @@ fn an_app_has_its_own_name_everywhere() {
             ["my-app", "my_app", "FRAMEWORK", "LOCAL", "TESTING"].map(|name| text.contains(name));
         assert_eq!(left, [false; 5], "{text}");
     }
+}
+
+#[test]
+fn the_example_has_no_file_of_the_notes_and_is_small() {
+    let folder = Folder::new("example");
+    assert!(folder.new_app(&["--example", "rooms", "offices"]).status.success());
+    assert!(folder.read("offices/src/main.rs").contains("offices::program()"));
+    assert!(folder.read("offices/infra/main.bicep").contains("loadJsonContent"));
+    for text in texts(&folder.0.join("offices")) {
+        assert!(!text.contains("note") && !text.contains("my-app"), "{text}");
+    }
+    let sources = texts(&folder.0.join("offices/src"));
+    let lines = sources.iter().flat_map(|text| text.lines()).map(str::trim_start);
+    let n = lines.filter(|line| !line.is_empty() && !line.starts_with("//")).count();
+    assert!(n <= MAX_EXAMPLE_LINES, "{n} lines");
 }
 
 #[test]

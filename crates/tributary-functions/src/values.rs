@@ -44,8 +44,13 @@ impl CommandId {
 
     /// Returns an id that no other command has.
     pub fn fresh() -> Self {
-        Self::of(&Uuid::now_v7().to_string())
+        Self::of(&fresh_id())
     }
+}
+
+/// Returns an id that no other item has, which sorts by the time of its making.
+pub fn fresh_id() -> String {
+    Uuid::now_v7().to_string()
 }
 
 /// The longest id of an item in the store, in bytes (service limit).

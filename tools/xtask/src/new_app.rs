@@ -1,5 +1,6 @@
 //! Creates an app in an empty folder from the packages as crates.io would have them, and uses it: format,
-//! tests, a note that is written, read and counted under the stand-in for the host.
+//! tests, a note that is written, read and counted under the stand-in for the host. The larger example is
+//! created and tested, too.
 //!
 //! The packages stand in `target/crates`. The app is built in the target directory of the workspace, with the
 //! versions of its `Cargo.lock`: so only the packages and the app are compiled.
@@ -21,6 +22,9 @@ use crate::{cargo, crates, local::Local, tree::run};
 
 /// A name that is neither that of the template nor sorted like it.
 const NAME: &str = "two-rivers";
+
+/// The name of the larger example.
+const EXAMPLE: &str = "three-offices";
 
 /// How often the change feed is asked for, and with which pause.
 const ATTEMPTS: u32 = 40;
@@ -60,12 +64,15 @@ pub(crate) fn new_app(packaged: bool) -> anyhow::Result<()> {
     // Cargo reads it for each app below.
     fs::write(folder.0.join(".cargo/config.toml"), patch)?;
     let app = folder.0.join(NAME);
-    let mut new = Command::new(target.join("debug/cargo-tributary"));
-    run(new.args(["tributary", "new"]).arg(&app))?;
-    fs::copy("Cargo.lock", app.join("Cargo.lock"))?;
-    run(in_folder(&app, cargo).args(["fmt", "--check"]))?;
-    run(in_folder(&app, cargo).arg("test"))?;
-    println!("{NAME}: its tests pass");
+    for (name, example) in [(EXAMPLE, "rooms"), (NAME, "notes")] {
+        let app = folder.0.join(name);
+        let mut new = Command::new(target.join("debug/cargo-tributary"));
+        run(new.args(["tributary", "new", "--example", example]).arg(&app))?;
+        fs::copy("Cargo.lock", app.join("Cargo.lock"))?;
+        run(in_folder(&app, cargo).args(["fmt", "--check"]))?;
+        run(in_folder(&app, cargo).arg("test"))?;
+        println!("{name}: its tests pass");
+    }
     if packaged {
         let mut package = in_folder(&app, &target.join("debug/cargo-tributary"));
         package.args(["tributary", "package", "--profile", "dev"]);

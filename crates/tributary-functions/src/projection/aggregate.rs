@@ -117,8 +117,9 @@ pub async fn totals(
     totals: &Container,
     keys: impl IntoIterator<Item = impl AsRef<str>>,
 ) -> Result<Vec<i64>, StoreError> {
-    let reads = keys.into_iter().map(|key| async move { total(totals, key.as_ref()).await });
-    stream::iter(reads).buffered(READS).try_collect().await
+    let keys: Vec<String> = keys.into_iter().map(|key| key.as_ref().to_owned()).collect();
+    let reads = stream::iter(keys).map(|key| async move { total(totals, &key).await });
+    reads.buffered(READS).try_collect().await
 }
 
 /// Keeps the totals of an aggregate true to its sources.

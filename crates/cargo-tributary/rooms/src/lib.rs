@@ -1,0 +1,10 @@
+//! The app: its domains, one line each.
+
+use tributary_functions::program::Program;
+
+pub mod rooms;
+
+/// Returns the app.
+pub fn program() -> Program {
+    Program::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION")).domain(rooms::domain)
+}
