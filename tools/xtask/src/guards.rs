@@ -117,7 +117,8 @@ impl Guard {
     /// Returns the suite of one of the tests.
     fn suite(&self, test: &str) -> &'static Suite {
         let of = |suite: &&Suite| suite.sources.iter().any(|start| self.file.starts_with(start));
-        let own = if FRAMEWORK.has(test) { &FRAMEWORK } else { &APP };
+        let has_test = |suite: &&&Suite| suite.has(test);
+        let own = [&FRAMEWORK, &EXAMPLE].iter().find(has_test).copied().unwrap_or(&APP);
         SUITES.iter().find(of).unwrap_or(own)
     }
 
@@ -131,7 +132,7 @@ impl Guard {
 /// Tests that are built into one binary.
 struct Suite {
     /// The prefixes of the files whose guards it tests. The tests of all other files, which are of the
-    /// framework, are in the suites of the framework and of the app.
+    /// framework, are in the suites of the framework, of the example and of the app.
     sources: &'static [&'static str],
     package: &'static str,
     target: &'static str,
@@ -152,6 +153,13 @@ const FRAMEWORK: Suite = Suite {
     tests: "crates/testing/tests/it",
 };
 
+const EXAMPLE: Suite = Suite {
+    sources: &[],
+    package: "cargo-tributary",
+    target: "rooms",
+    tests: "crates/cargo-tributary/rooms/tests/it",
+};
+
 impl Suite {
     /// Returns the file of a test.
     fn file(&self, test: &str) -> String {
@@ -167,9 +175,10 @@ impl Suite {
     }
 }
 
-const SUITES: [Suite; 6] = [
+const SUITES: [Suite; 7] = [
     APP,
     FRAMEWORK,
+    EXAMPLE,
     Suite {
         sources: &["crates/local/src/host"],
         package: "tributary-local",
