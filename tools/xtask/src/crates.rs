@@ -14,7 +14,7 @@ use serde::Deserialize;
 use crate::tree;
 
 /// The files and folders that a package may have.
-const CONTENTS: [&str; 9] = [
+const CONTENTS: [&str; 10] = [
     ".cargo_vcs_info.json",
     "Cargo.lock",
     "Cargo.toml",
@@ -22,6 +22,7 @@ const CONTENTS: [&str; 9] = [
     "README.md",
     "build.rs",
     "examples",
+    "rooms",
     "src",
     "template",
 ];
