@@ -25,14 +25,15 @@ use tributary_functions::{
 };
 
 use super::{
-    BookingId, PersonId, PublicBooking, Room, RoomId, RoomName, Rooms, RoomsItem, model::PublicRoom,
+    BookingId, PersonId, PublicBooking, Room, RoomId, RoomName, RoomsItem, Stores,
+    model::PublicRoom,
 };
 
 const PEOPLE: &[QueryParameter] =
     &[QueryParameter::new("people", "The ids of at most 100 people, separated by commas.")];
 
 #[rustfmt::skip]
-pub(super) fn all() -> Vec<HttpFunction<Rooms>> {
+pub(super) fn all() -> Vec<HttpFunction<Stores>> {
     vec![
         put("PutRoom",          "/api/rooms/{roomId}",                      Function,  put_room),
         get("GetRoom",          "/api/rooms/{roomId}",                      Anonymous, get_room),
@@ -44,7 +45,7 @@ pub(super) fn all() -> Vec<HttpFunction<Rooms>> {
     ]
 }
 
-impl Rooms {
+impl Stores {
     async fn room(&self, id: &RoomId, reads: Reads) -> Result<Option<Stored<Room>>, StoreError> {
         let stored = self.rooms.reading(reads).read(id.as_str(), id.as_str()).await?;
         Ok(stored.and_then(|Stored { item, etag }| match item {
@@ -62,7 +63,7 @@ impl FromForm for RoomName {
 
 /// Creates a room or gives it another name: two store requests.
 async fn put_room(
-    State(rooms): State<Rooms>,
+    State(rooms): State<Stores>,
     Params(id): Params<RoomId>,
     command: CommandId,
     JsonBody(name): JsonBody<RoomName>,
@@ -89,7 +90,7 @@ async fn put_room(
 
 /// Returns a room: one point read.
 async fn get_room(
-    State(rooms): State<Rooms>,
+    State(rooms): State<Stores>,
     Params(id): Params<RoomId>,
     conditions: Conditions,
 ) -> Result<ItemResponse<PublicRoom>, ApiError> {
@@ -114,7 +115,7 @@ impl FromForm for NewBooking {
 
 /// Books a room for a person, unless it is booked at this time: two store requests.
 async fn create_booking(
-    State(rooms): State<Rooms>,
+    State(rooms): State<Stores>,
     actor: Actor,
     Params(room_id): Params<RoomId>,
     key: Option<IdempotencyKey>,
@@ -149,7 +150,7 @@ async fn create_booking(
 
 /// Cancels a booking and leaves its tombstone: three store requests.
 async fn cancel_booking(
-    State(rooms): State<Rooms>,
+    State(rooms): State<Stores>,
     actor: Actor,
     Params((room_id, id)): Params<(RoomId, BookingId)>,
     command: CommandId,
@@ -191,7 +192,7 @@ const BOOKINGS: ChildList = ChildList {
 
 /// Returns a page of a room's bookings that begin in a range of dates: one query in its partition.
 async fn list_bookings(
-    State(rooms): State<Rooms>,
+    State(rooms): State<Stores>,
     Params(id): Params<RoomId>,
     page: PageRequest<SortKey, DateRange>,
 ) -> Result<Json<List<PublicBooking>>, ApiError> {
@@ -211,7 +212,7 @@ struct AgendaItem {
 
 /// Returns the next 100 bookings of a person: one query in the person's partition.
 async fn get_agenda(
-    State(rooms): State<Rooms>,
+    State(rooms): State<Stores>,
     actor: Actor,
     Params(id): Params<PersonId>,
 ) -> Result<StoredItems<AgendaItem>, ApiError> {
@@ -235,7 +236,7 @@ struct BookingCount {
 
 /// Returns how many bookings each of some people has: one point read for each.
 async fn get_booking_counts(
-    State(rooms): State<Rooms>,
+    State(rooms): State<Stores>,
     RawQuery(query): RawQuery,
 ) -> Result<Json<Vec<BookingCount>>, ApiError> {
     let people = parameter_of(query.as_deref(), "people")?.unwrap_or_default();

@@ -32,14 +32,14 @@ pub use self::{
 
 /// The containers of the rooms. Cloning is cheap.
 #[derive(Clone)]
-pub struct Rooms {
+pub struct Stores {
     rooms: Container,
     people: Container,
     counts: Container,
     bookings: CountedChildren<RoomFamily>,
 }
 
-impl Rooms {
+impl Stores {
     /// Returns the rooms in a database.
     pub fn new(cosmos: &Arc<Cosmos>) -> Self {
         let [rooms, people, counts] =
@@ -51,7 +51,7 @@ impl Rooms {
 
 /// Returns the rooms as a domain of the app.
 pub fn domain(context: &Context<'_>) -> Result<Domain, ConfigError> {
-    let rooms = Rooms::new(context.cosmos);
+    let rooms = Stores::new(context.cosmos);
     let audited = BookingCounts(rooms.clone());
     let checks = move || AggregateChecks::new(audited.clone());
     Ok(Domain {

@@ -11,7 +11,7 @@ use tributary_functions::{
     values::may_be_rewritten_by_host,
 };
 
-use super::{Booking, Room, Rooms, RoomsItem, model::Renaming};
+use super::{Booking, Room, RoomsItem, Stores, model::Renaming};
 
 impl RoomsItem {
     /// Returns the booking that this is of, also as a tombstone.
@@ -29,7 +29,7 @@ impl RoomsItem {
 }
 
 /// The bookings, in the partitions of their people.
-pub struct BookingCopies(pub Rooms);
+pub struct BookingCopies(pub Stores);
 
 impl Copies for BookingCopies {
     const FUNCTION: &'static str = "BookingCopies";
@@ -67,7 +67,7 @@ impl Copies for BookingCopies {
 
 /// The numbers of bookings, by person.
 #[derive(Clone)]
-pub struct BookingCounts(pub Rooms);
+pub struct BookingCounts(pub Stores);
 
 impl Aggregate for BookingCounts {
     const FUNCTION: &'static str = "BookingCounts";
@@ -93,7 +93,7 @@ impl Aggregate for BookingCounts {
 }
 
 /// The names of rooms, in the copies of their bookings. The version of a name is that of a source.
-pub struct RoomNames(pub Rooms);
+pub struct RoomNames(pub Stores);
 
 impl FanOut for RoomNames {
     const FUNCTION: &'static str = "RoomNames";

@@ -13,7 +13,7 @@ use tributary_testing::proof::{self, Sources, Targets};
 
 use my_app::rooms::{
     Booking, BookingCopies, BookingCounts, BookingId, CopiedNames, PersonId, PublicBooking, Room,
-    RoomFamily, RoomId, RoomName, RoomNames, Rooms, RoomsItem,
+    RoomFamily, RoomId, RoomName, RoomNames, RoomsItem, Stores,
 };
 
 use crate::App;
@@ -64,13 +64,13 @@ impl Sources for Bookings {
 
 #[test]
 fn the_copies_are_true_whatever_is_delivered() {
-    let copies = |cosmos: &_| BookingCopies(Rooms::new(cosmos));
+    let copies = |cosmos: &_| BookingCopies(Stores::new(cosmos));
     proof::copies::<Bookings, _>("people", copies).unwrap();
 }
 
 #[test]
 fn the_counts_are_true_whatever_is_delivered() {
-    let counts = |cosmos: &_| BookingCounts(Rooms::new(cosmos));
+    let counts = |cosmos: &_| BookingCounts(Stores::new(cosmos));
     proof::aggregate::<Bookings, _>("booking-counts", counts).unwrap();
 }
 
@@ -121,9 +121,9 @@ impl Targets for Copies {
 fn every_copy_has_the_name_of_its_room_in_the_end() {
     proof::fan_out::<Copies>(
         |cosmos, background| -> Arc<dyn AnyProjection> {
-            Arc::new(FanOutProjection::new(RoomNames(Rooms::new(cosmos)), background))
+            Arc::new(FanOutProjection::new(RoomNames(Stores::new(cosmos)), background))
         },
-        |cosmos, _| Arc::new(CopiedNames(RoomNames(Rooms::new(cosmos)))),
+        |cosmos, _| Arc::new(CopiedNames(RoomNames(Stores::new(cosmos)))),
     )
     .unwrap();
 }

@@ -278,7 +278,7 @@ impl<'a, F: Family + ?Sized> Changes<'a, F> {
     where
         F::ChildId: PartialEq,
     {
-        self.deleted.iter().any(|deleted| *deleted == id)
+        self.deleted.contains(&id)
     }
 
     /// Returns a count of the parent after the changes; `is_counted` selects the children of this
