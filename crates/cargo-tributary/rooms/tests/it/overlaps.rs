@@ -1,6 +1,10 @@
 //! No two bookings of a room overlap, whatever comes at once, twice, late or to two instances.
 
-use tributary_testing::{Fault, RequestKind, interleavings::amid};
+use tokio::task::yield_now;
+use tributary_testing::{
+    Fault, RequestKind,
+    interleavings::{amid, held},
+};
 
 use crate::{
     World,
@@ -44,14 +48,20 @@ async fn of_bookings_that_come_to_one_instance_at_once_none_overlap() {
     let world = rooms().await;
     let booked = async |hours| book(&world, "ann", 1, hours).await.status.as_u16();
     // While the first is on its way, the others wait, and go together.
-    let answers = tokio::join!(
-        booked([9, 11]),
+    let (hold, first) = held((&world, RequestKind::Batch, "rooms"), booked([9, 11])).await;
+    let release = async {
+        yield_now().await;
+        hold.release();
+    };
+    let (first, second, third, fourth, fifth, ()) = tokio::join!(
+        first,
         booked([10, 12]),
         booked([11, 13]),
         booked([12, 14]),
         booked([13, 14]),
+        release,
     );
-    let (n, statuses) = bookings_and(&world, &<[u16; 5]>::from(answers)).await;
+    let (n, statuses) = bookings_and(&world, &[first, second, third, fourth, fifth]).await;
     assert_eq!((n, statuses), (3, vec![201, 201, 201, 409, 409]));
     let mut times: Vec<_> = world
         .list(BOOKINGS)
