@@ -21,21 +21,15 @@
 //!     cosmos::Container,
 //!     engines::name_list::{NameKey, NameList},
 //!     http::{ApiError, List, PageRequest, Params},
-//!     values::{check_id, check_length, checked_text},
+//!     values::{checked_text, id_rule, length_rule},
 //! };
 //!
 //! checked_text!(
 //!     /// The id of a building.
-//!     BuildingId,
-//!     "hq",
-//!     |text| check_id(&text).map(|()| text)
-//! );
+//!     BuildingId, "hq", id_rule;
 //!
-//! checked_text!(
 //!     /// The name of a room.
-//!     Name,
-//!     "The blue room",
-//!     |text| check_length(&text, 1, 200).map(|()| text)
+//!     Name, "The blue room", length_rule(1..=200);
 //! );
 //!
 //! #[derive(Serialize, Deserialize, JsonSchema)]

@@ -47,11 +47,8 @@ pub(super) fn all() -> Vec<HttpFunction<Stores>> {
 
 impl Stores {
     async fn room(&self, id: &RoomId, reads: Reads) -> Result<Option<Stored<Room>>, StoreError> {
-        let stored = self.rooms.reading(reads).read(id.as_str(), id.as_str()).await?;
-        Ok(stored.and_then(|Stored { item, etag }| match item {
-            RoomsItem::Room(item) => Some(Stored { item, etag }),
-            _ => None,
-        }))
+        let stored = self.rooms.reading(reads).read::<RoomsItem>(id.as_str(), id.as_str()).await?;
+        Ok(stored.and_then(Stored::of_type))
     }
 }
 

@@ -8,7 +8,7 @@ use tributary_functions::{
         idempotency::{Recent, remembers},
         tombstone,
     },
-    values::{CommandId, Timestamp, check_id, check_length, checked_text},
+    values::{CommandId, Timestamp, checked_text, id_rule, item_types, length_rule},
 };
 
 /// How many coming bookings a room has at most: it keeps the times of each, some 150 bytes.
@@ -16,30 +16,16 @@ const MAX_COMING: usize = 200;
 
 checked_text!(
     /// The id of a room.
-    RoomId,
-    "blue",
-    |text| check_id(&text).map(|()| text)
-);
+    RoomId, "blue", id_rule;
 
-checked_text!(
     /// The id of a person.
-    PersonId,
-    "ann",
-    |text| check_id(&text).map(|()| text)
-);
+    PersonId, "ann", id_rule;
 
-checked_text!(
     /// The id of a booking.
-    BookingId,
-    "b1",
-    |text| check_id(&text).map(|()| text)
-);
+    BookingId, "b1", id_rule;
 
-checked_text!(
     /// The name of a room: 1 to 100 characters.
-    RoomName,
-    "The blue room",
-    |text| check_length(&text, 1, 100).map(|()| text)
+    RoomName, "The blue room", length_rule(1..=100);
 );
 
 /// An item of `rooms`, and of `people`, which has copies of bookings only.
@@ -75,6 +61,7 @@ pub struct Room {
 }
 
 remembers!(Room);
+item_types!(RoomsItem: Room(Room));
 
 /// A room as callers see it.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -192,7 +179,7 @@ impl Family for RoomFamily {
     type Refused = &'static str;
 
     fn parent(item: RoomsItem) -> Option<Room> {
-        if let RoomsItem::Room(room) = item { Some(room) } else { None }
+        item.try_into().ok()
     }
 
     fn parent_item(room: Room) -> RoomsItem {

@@ -120,7 +120,7 @@ impl FanOut for RoomNames {
     }
 
     fn source(item: RoomsItem) -> Option<Room> {
-        if let RoomsItem::Room(room) = item { Some(room) } else { None }
+        item.try_into().ok()
     }
 
     fn outdated(room: &Room) -> Result<Query, StoreError> {

@@ -106,6 +106,7 @@ impl Family for RoomFamily {
     type Child = Booking;
     type ChildId = BookingId;
     type Edit = Infallible;
+    type Refused = Infallible;
 
     fn parent(item: RoomsItem) -> Option<Room> {
         if let RoomsItem::Room(room) = item { Some(room) } else { None }
