@@ -12,7 +12,7 @@ use super::Pacer;
 pub struct BackgroundOptions {
     /// What all of this work of one process may spend together; `None` is no limit.
     pub request_units_per_second: Option<NonZeroU32>,
-    /// How long one delivery works on one change. All changes of a batch together must be done
+    /// The time that one delivery spends on one change. All changes of a batch together must be done
     /// well within `functionTimeout`, after which the host kills the process.
     pub slice: Duration,
 }
@@ -45,7 +45,7 @@ impl Background {
         Self { pacer: Arc::new(Pacer::new(request_units_per_second)), slice }
     }
 
-    /// When the slice of a change that is begun now is over.
+    /// Returns the end of the slice of a change that is begun now.
     pub fn deadline(&self) -> Instant {
         Instant::now() + self.slice
     }

@@ -11,13 +11,13 @@ use tokio::sync::OnceCell;
 use super::{StoreError, meter::MeterHandler};
 use crate::brand::brand;
 
-/// How long one store operation may take with all the retries of the SDK.
+/// The time limit of one store operation, with all the retries of the SDK.
 ///
 /// The Functions host gives an HTTP function 240 s; a caller has long given up by then, and an
 /// honest 503 lets it try again.
 const OPERATION_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// How long the SDK waits in all for a throttled operation before the caller gets a 429.
+/// The total time that the SDK waits for a throttled operation before the caller gets a 429.
 ///
 /// Its own 30 s would hold requests and their memory while more come in. Five seconds outlast a
 /// burst, since the store asks for milliseconds at a time.
@@ -36,14 +36,14 @@ pub struct Cosmos {
     client: OnceCell<CosmosClient>,
 }
 
-/// Where the store is and who the app is there.
+/// The address of the store and the app's identity there.
 #[derive(Debug)]
 pub struct CosmosOptions {
     /// The account and its credential.
     pub account: AccountReference,
     /// The database.
     pub database: String,
-    /// Which of the account's regions is asked first.
+    /// The region of the account that is asked first.
     pub routing: RoutingStrategy,
 }
 
@@ -75,7 +75,7 @@ impl Cosmos {
         container.map_err(|error| StoreError::of_container(id, error))
     }
 
-    /// What is not set here is right as it is:
+    /// Connects to the account. The SDK's defaults stay for the other settings:
     ///
     /// - Failover (3 retries in other regions) and hedging (a read that has no answer after a second
     ///   is sent to a second region as well) act only on accounts with several regions.

@@ -1,4 +1,4 @@
-//! Group commit: what comes for one key while another write to it is under way is carried out
+//! Group commit: operations that arrive for a key while a write to it is under way are carried out
 //! together, in one write.
 //!
 //! The first operation on a key starts a run, at once. While its group is in flight, further
@@ -6,17 +6,18 @@
 //! over when nothing does. So an operation that meets no other costs what it costs alone, and under
 //! contention a write serves as many as have come during the one before.
 //!
-//! - *Who goes away.* Who starts a run drives it until they have their own outcome, so an operation
-//!   that meets no other needs no task of its own. Then, or when they go away before, the run goes
-//!   on in a task: no caller ends it. An operation whose caller has gone before its group began is
-//!   left out; later it may or may not be carried out, and nobody is told.
-//! - *How long one waits.* Until the group in flight has ended, and those of full size ahead in the
+//! - *Dropped callers.* The caller that starts a run drives it until it has its own outcome, so an
+//!   operation that meets no other needs no task of its own. Then, or when that caller is dropped
+//!   before, the run continues in a task: no caller ends it. An operation whose caller is dropped
+//!   before its group begins is left out. If the caller is dropped later, the operation may or may
+//!   not be carried out, and its outcome is discarded.
+//! - *Waiting time.* An operation waits until the group in flight has ended, and those of full size ahead in the
 //!   queue: operations that wait are taken in the order of their coming, and an operation gets its
-//!   outcome with its first group. What is worth another try comes again as a new operation.
+//!   outcome with its first group. A retry comes as a new operation.
 //! - *A panic* ends its group only. Its members get [`Panicked`], and the next group begins without
 //!   memory.
 //! - *What it costs* is divided evenly among the members ([`Meter::shares`](super::Meter::shares));
-//!   the trace has it under the member who came first.
+//!   the trace has it under the member that came first.
 //! - *Memory.* A key without operations has no entry. What a run remembers from group to group ends
 //!   with it, so a restart or another instance can make it old, but never older than the run.
 
@@ -41,29 +42,29 @@ use super::{
 };
 use crate::telemetry::Place;
 
-/// What carries out groups of operations.
+/// The code that carries out groups of operations.
 pub trait Combine: Sized + Send + Sync + 'static {
     /// Operations of one key go together.
     type Key: Clone + Eq + Hash + Send + Sync;
-    /// What is to be done.
+    /// An operation on a key.
     type Operation: Send;
-    /// What became of it.
+    /// The outcome of an operation.
     type Outcome: Send;
-    /// What a run keeps from group to group.
+    /// The state that a run keeps from group to group.
     type Memory: Default + Send;
 
-    /// How many operations a group may have.
+    /// The most operations of a group.
     const MOST: usize;
-    /// How large a group may be, by [`Self::size`]; one operation may be larger.
+    /// The largest size of a group, by [`Self::size`]; one operation may be larger.
     const LARGEST: usize;
 
-    /// What the operation is on: no two operations of a group are on the same.
+    /// Returns the target of the operation: no two operations of a group have the same one.
     fn target(operation: &Self::Operation) -> String;
 
-    /// The operation's size in bytes, roughly.
+    /// Returns the operation's approximate size in bytes.
     fn size(operation: &Self::Operation) -> usize;
 
-    /// Carries out the operations of a group and gives their outcomes, in order.
+    /// Carries out the operations of a group and returns their outcomes, in order.
     fn carry_out(
         &self,
         key: &Self::Key,
@@ -72,7 +73,7 @@ pub trait Combine: Sized + Send + Sync + 'static {
     ) -> impl Future<Output = Vec<Self::Outcome>> + Send;
 }
 
-/// Combines operations into groups, for all who have a clone of it.
+/// Combines operations into groups, for all holders of a clone.
 pub struct Combiner<C: Combine>(Arc<Shared<C>>);
 
 struct Shared<C: Combine> {
@@ -88,7 +89,7 @@ struct Waiting<C: Combine> {
     answer: oneshot::Sender<(C::Outcome, Share)>,
 }
 
-/// What a member of a group is to hear.
+/// The outcome for a member of a group, and its share of the costs.
 struct Answer<C: Combine> {
     to: oneshot::Sender<(C::Outcome, Share)>,
     what: (C::Outcome, Share),
@@ -96,12 +97,12 @@ struct Answer<C: Combine> {
 
 impl<C: Combine> Answer<C> {
     fn give(self) {
-        // A member who has gone away meanwhile is charged nothing: nobody would see it.
+        // A member that was dropped meanwhile is charged nothing: no response would report the charge.
         let _ = self.to.send(self.what);
     }
 }
 
-/// A run, driven by who polls it. Dropped before its end, it goes on in a task of its own.
+/// A run, driven by the caller that polls it. Dropped before its end, it goes on in a task of its own.
 struct Run {
     work: Option<BoxFuture<'static, ()>>,
     runtime: Handle,
@@ -145,13 +146,13 @@ impl<C: Combine> Clone for Combiner<C> {
 }
 
 impl<C: Combine> Combiner<C> {
-    /// Combines what `groups` carries out.
+    /// Returns a combiner of the operations that `groups` carries out.
     pub fn new(groups: C) -> Self {
         Self(Arc::new(Shared { groups, queues: Mutex::default() }))
     }
 
-    /// Carries out an operation with those of others that come at the same time. Who calls it polls it
-    /// or drops it: others may wait for the same group.
+    /// Carries out an operation together with the operations that come at the same time. The caller
+    /// must poll or drop the future: other callers may wait for the same group.
     pub async fn together(
         &self,
         key: C::Key,
@@ -175,7 +176,7 @@ impl<C: Combine> Combiner<C> {
 }
 
 impl<C: Combine> Shared<C> {
-    /// Puts an operation into the queue of its key, and tells whether that needs a run.
+    /// Puts an operation into the queue of its key; true if that needs a run.
     fn enqueue(&self, key: &C::Key, waiting: Waiting<C>) -> bool {
         match self.queues().entry(key.clone()) {
             Entry::Occupied(mut queue) => {
@@ -196,7 +197,8 @@ impl<C: Combine> Shared<C> {
         while let Some(group) = next {
             let work = AssertUnwindSafe(self.group(&key, group, &mut memory));
             let answers = work.catch_unwind().await;
-            // Before anybody has an answer: who comes after it has met nobody.
+            // Before any answer is given: an operation that comes after an answer starts a run of its own
+            // if nothing waits.
             next = self.next_group(&key);
             if let Ok(answers) = answers {
                 answers.into_iter().for_each(Answer::give);
@@ -206,7 +208,7 @@ impl<C: Combine> Shared<C> {
                 memory = C::Memory::default();
             }
             if next.is_some() {
-                // Who drives the run and has an answer now does not wait for the next group.
+                // The caller that drives the run may have its answer now: it need not wait for the next group.
                 yield_now().await;
             }
         }
@@ -309,7 +311,7 @@ mod tests {
     #[tokio::test]
     async fn those_who_wait_go_together_in_the_order_of_their_coming() {
         let combiner = Combiner::new(Sums);
-        // The first starts the run; a group is bounded by number and by size, and has nobody twice.
+        // The first starts the run; a group is bounded by number and by size, and has no target twice.
         let outcomes = at_once(&combiner, &[1, 2, 3, 4, 5, 5, 95, 50, 1]).await;
         let [alone, three, two, last] = [(1, 1), (3, 10), (2, 110), (3, 166)];
         let expected = [alone, three, three, three, two, last, two, last, last];

@@ -68,7 +68,7 @@ impl<T> Stored<T> {
 /// A row of a query, if it has the form that was asked for; otherwise the row as text.
 pub type Row<T> = Result<T, JsonText>;
 
-/// Where a query looks.
+/// The partitions that a query reads.
 #[derive(Debug, Clone, Copy)]
 pub enum Scope<'a> {
     /// One logical partition: one store request a page.
@@ -89,12 +89,12 @@ impl Container {
         Self { cosmos, id, client: Arc::default(), options: Arc::default() }
     }
 
-    /// The container's id.
+    /// Returns the container's id.
     pub fn id(&self) -> &'static str {
         self.id
     }
 
-    /// The container for work in the background: all its requests have low priority, so a store that is short of request units refuses them before others.
+    /// Returns the container for work in the background: all its requests have low priority, so a store that is short of request units refuses them before others.
     ///
     /// An account has priorities when it is told to (priority-based execution), and ignores them
     /// otherwise: <https://learn.microsoft.com/azure/cosmos-db/priority-based-execution>.
@@ -106,7 +106,7 @@ impl Container {
         Self { options: options.into(), ..self.clone() }
     }
 
-    /// The container whose reads and queries return the latest committed state, also of what
+    /// Returns the container whose reads and queries return the latest committed state, also of what
     /// another instance wrote a moment ago. They cost twice the request units: the store asks a
     /// quorum of replicas.
     ///
@@ -118,7 +118,7 @@ impl Container {
         Self { options: options.into(), ..self.clone() }
     }
 
-    /// The container whose reads and queries see what [`Reads`] says.
+    /// Returns the container whose reads and queries see what [`Reads`] says.
     pub fn reading(&self, reads: Reads) -> Self {
         match reads {
             Reads::Session => self.clone(),

@@ -1,4 +1,4 @@
-//! What can go wrong in the store, by what a caller can do about it.
+//! The errors of the store, by what a caller can do about them.
 
 use std::fmt;
 
@@ -14,17 +14,17 @@ const UNREADABLE_ITEM: SubStatusCode = SubStatusCode::new(20020);
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("the store refused the operation: {reason}")]
 pub struct StoreError {
-    /// What a caller can do about it.
+    /// The reason, by what a caller can do about it.
     pub reason: Reason,
-    /// Whether the write may have been carried out although it failed: its answer was lost, or the
+    /// True if the write may have been carried out although it failed: its answer was lost, or the
     /// answer of an earlier try, which the SDK has repeated on its own. Never of a read.
     pub answer_lost: bool,
-    /// What the SDK said. It may name containers and endpoints: for the log only.
+    /// The error of the SDK. It may name containers and endpoints: for the log only.
     #[source]
     source: Option<Box<CosmosError>>,
 }
 
-/// Why the store did not carry out an operation.
+/// The reason for which the store did not carry out an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reason {
     /// 404: there is no such item.
@@ -197,7 +197,7 @@ impl From<CosmosError> for StoreError {
     }
 }
 
-/// Whether one of the requests that the SDK has repeated may have been carried out.
+/// Returns true if one of the requests that the SDK has repeated may have been carried out.
 fn lost_an_answer(diagnostics: &DiagnosticsContext) -> bool {
     let requests = diagnostics.requests();
     let repeated = requests.iter().rev().skip(1);

@@ -1,4 +1,4 @@
-//! What an API request costs: the request units and the store requests behind it.
+//! The costs of an API request: the request units and the store requests behind it.
 
 use std::{
     sync::{
@@ -55,7 +55,7 @@ impl Meter {
         self.requests.load(Relaxed)
     }
 
-    /// How many of them the store has refused with a 429.
+    /// Returns the number of these requests that the store has refused with a 429.
     pub fn throttled(&self) -> u64 {
         self.throttled.load(Relaxed)
     }
@@ -66,8 +66,8 @@ impl Meter {
         self.used.load(Relaxed)
     }
 
-    /// How long the calls of the SDK took, its retries and pauses included; of calls side by side
-    /// each counts.
+    /// Returns the time that the calls of the SDK took, its retries and pauses included; of calls side
+    /// by side each counts.
     pub fn duration(&self) -> Duration {
         Duration::from_nanos(self.nanoseconds.load(Relaxed))
     }

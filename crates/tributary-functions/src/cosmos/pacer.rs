@@ -20,12 +20,12 @@ use super::metered;
 #[derive(Debug)]
 pub struct Pacer {
     rate: Option<NonZeroU32>,
-    /// When all that was spent is paid for.
+    /// The time at which all request units that were spent are paid for.
     paid: Mutex<Instant>,
 }
 
 impl Pacer {
-    /// A pacer with a rate in request units a second; without one it lets everything pass.
+    /// Returns a pacer with a rate in request units a second; without one it lets everything pass.
     pub fn new(rate: Option<NonZeroU32>) -> Self {
         Self { rate, paid: Mutex::new(Instant::now()) }
     }
@@ -52,7 +52,7 @@ impl Pacer {
     async fn turn(&self) {
         loop {
             let paid = *self.paid.lock().unwrap_or_else(PoisonError::into_inner);
-            // Others may have spent more while this one slept.
+            // Other operations may have spent more while this one slept.
             if paid <= Instant::now() {
                 return;
             }
@@ -61,7 +61,7 @@ impl Pacer {
     }
 }
 
-/// When everything is paid for, after an operation that ended `now`.
+/// Returns the time at which everything is paid for, after an operation that ended `now`.
 fn paid_at(paid: Instant, now: Instant, request_units: f64, rate: NonZeroU32) -> Instant {
     paid.max(now) + Duration::from_secs_f64(request_units / f64::from(rate.get()))
 }

@@ -1,4 +1,4 @@
-//! Attempts: again after a lost race or a lost answer, and on the latest state before a refusal.
+//! Retries: after a lost race or a lost answer, and on the latest state before a refusal.
 
 use std::{
     sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed},
@@ -9,12 +9,12 @@ use backon::{ExponentialBuilder, Retryable as _};
 
 use super::{StoreError, budget::check_ceiling};
 
-/// How many tries that had no answer another may follow.
+/// The most attempts without an answer that a further attempt may follow.
 const UNANSWERED: u32 = 3;
 
-/// An error that tells what another try can do about it.
+/// An error that says whether a retry can help.
 pub trait Retryable {
-    /// Whether reading again and deciding anew can help.
+    /// Returns true if reading again and deciding anew can help.
     fn is_retryable(&self) -> bool;
 
     /// Returns true if the error was decided upon a read, which may have been of an old state.
@@ -22,7 +22,7 @@ pub trait Retryable {
         false
     }
 
-    /// The store's part in it.
+    /// Returns the error of the store behind this error.
     fn of_store(&self) -> Option<&StoreError>;
 }
 
@@ -36,14 +36,14 @@ impl Retryable for StoreError {
     }
 }
 
-/// What reads see.
+/// The consistency of reads.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Reads {
     /// All that this instance has written, or has heard of from the store. What others have written
     /// may be missing for a moment, since a read asks one replica.
     #[default]
     Session,
-    /// All that was committed, by whomever. It asks more than one replica, for twice the request
+    /// All that was committed, by any instance. It asks more than one replica, for twice the request
     /// units.
     Latest,
 }
@@ -61,12 +61,12 @@ impl Reads {
 #[error("a decision upon a state that may be old")]
 pub struct Unconfirmed;
 
-/// What an attempt is told.
+/// The input of an attempt.
 #[derive(Debug, Clone, Copy)]
 pub struct Attempt {
-    /// Whether the answer of an earlier attempt was lost: what is found may be its own write.
+    /// True if the answer of an earlier attempt was lost: an item that is found may be its write.
     pub answer_lost: bool,
-    /// What it is to read.
+    /// The consistency of its reads.
     pub reads: Reads,
 }
 
@@ -95,8 +95,8 @@ where
 /// heard of a write of their own whose answer was lost.
 ///
 /// The pauses double from 2 ms to 256 ms and each is lengthened at random by up to its own length,
-/// so that writers of one item spread out; they end after about 10 s in all. Tries without an answer
-/// end it after three, for each may have taken the SDK's whole patience. So does the budget of the
+/// so that writers of one item spread out; they end after about 10 s in all. Attempts without an
+/// answer end it after three, for each may have taken the SDK's whole patience. So does the budget of the
 /// request ([`Limits`](super::Limits)).
 pub async fn retry<T, E, F, A>(attempt: F) -> Result<T, E>
 where

@@ -22,19 +22,19 @@ pub struct Transaction {
     pub(super) batch: TransactionalBatch,
 }
 
-/// Why a transaction changed nothing.
+/// The refusal of a transaction, which changed nothing.
 #[derive(Debug, thiserror::Error)]
 #[error("the transaction changed nothing")]
 pub struct Refusal {
-    /// Which operation was refused, from 0; `None` when the transaction as a whole failed.
+    /// The index of the refused operation, from 0; `None` when the transaction as a whole failed.
     pub operation: Option<usize>,
-    /// Why.
+    /// The reason of the refusal.
     #[source]
     pub error: StoreError,
 }
 
 impl Transaction {
-    /// An empty transaction in a logical partition.
+    /// Returns an empty transaction in a logical partition.
     pub fn new(partition_key: &str) -> Self {
         let batch = TransactionalBatch::new(partition_key.to_owned());
         Self { partition: partition_key.to_owned(), batch }
