@@ -27,7 +27,7 @@ use crate::{
     values::{Timestamp, stored_id},
 };
 
-/// What a list is of, and how it is sorted.
+/// The parent, the children and the order of a list.
 pub struct ChildList {
     /// The property that is the partition key.
     pub key: &'static str,
@@ -35,22 +35,22 @@ pub struct ChildList {
     pub parent: &'static str,
     /// The children's type.
     pub child: &'static str,
-    /// Which of the two types comes first in the alphabet.
+    /// The one of the two types that comes first in the alphabet.
     pub first_type: FirstType,
     /// The filter that keeps only parent and children. One range where no other type is between
     /// the two: that is one index lookup instead of two.
     pub types: &'static str,
     /// The property with the date of a child, which its shape has, too.
     pub date: &'static str,
-    /// What the id of a child begins with where its shape leaves that out.
+    /// The beginning of a child's id, where its shape leaves that out.
     pub id_prefix: &'static str,
     /// The projection of a child, as an object of Cosmos DB SQL.
     pub shape: &'static str,
-    /// Which children come first.
+    /// The order of the children.
     pub order: ListOrder,
 }
 
-/// Which type comes first in the alphabet.
+/// The type that comes first in the alphabet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FirstType {
     /// The type of the children.
@@ -59,7 +59,7 @@ pub enum FirstType {
     Parent,
 }
 
-/// Which children come first.
+/// The order of the children of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ListOrder {
     /// The newest.
@@ -68,7 +68,7 @@ pub enum ListOrder {
     OldestFirst,
 }
 
-/// Where a page of a list ends: date and id of its last item, as the store sorts them.
+/// The end of a page of a list: date and id of its last item, as the store sorts them.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct SortKey(pub Timestamp, #[serde(deserialize_with = "stored_id")] pub String);
 
@@ -129,7 +129,7 @@ struct Member<P, C> {
     child: Option<C>,
 }
 
-/// What every child has that a list can go on after.
+/// The part that every child has, so that a list can go on after it.
 #[derive(Deserialize)]
 struct Unreadable {
     child: BTreeMap<String, Value>,

@@ -25,7 +25,7 @@ use crate::{
     values::CommandId,
 };
 
-/// What stands under the id of an item.
+/// The content of the slot under the id of an item.
 #[derive(Debug, Clone)]
 pub enum Place<T, D> {
     /// Nothing, or nothing that matters.
@@ -36,10 +36,10 @@ pub enum Place<T, D> {
     Live(Stored<T>),
 }
 
-/// What a command wants to put.
+/// The item that a command wants to put.
 pub trait Wanted<T> {
-    /// Returns true if this command, or an earlier attempt at it, has created the item, whoever has
-    /// edited it since.
+    /// Returns true if this command, or an earlier attempt at it, has created the item, even if
+    /// another command has edited it since.
     fn has_created(&self, item: &T) -> bool;
 
     /// Returns true if the item is as this command creates it. An item that keeps the command that
@@ -63,7 +63,7 @@ pub struct Written<T> {
     pub is_new: bool,
 }
 
-/// How a command goes on that puts an item.
+/// The next step of a command that puts an item.
 #[derive(Debug)]
 pub enum Put<T, D> {
     /// The command was carried out.
@@ -74,7 +74,7 @@ pub enum Put<T, D> {
     Edit(Stored<T>),
 }
 
-/// How a command goes on that deletes an item.
+/// The next step of a command that deletes an item.
 #[derive(Debug)]
 pub enum Delete<T> {
     /// The command was carried out. There may be a new item by now, which stays.

@@ -95,15 +95,15 @@ macro_rules! remembers {
 }
 pub use crate::remembers;
 
-/// How long a command is remembered, in seconds. The Functions host repeats a request for two, and
+/// The time that a command is remembered, in seconds. The Functions host repeats a request for two, and
 /// the clocks of two instances differ by less than the rest.
 const KEPT_SECONDS: i64 = 10;
 
-/// How long the id of a deleted child is remembered, in seconds: a caller whose answer was lost has
+/// The time that the id of a deleted child is remembered, in seconds: a caller whose answer was lost has
 /// sent its request again by then.
 const DELETED_KEPT_SECONDS: i64 = 10 * 60;
 
-/// How many commands and deleted children are remembered: about 6 KB.
+/// The most commands and deleted children that are remembered: about 6 KB.
 const MOST: usize = 256;
 
 /// The commands that were lately carried out on an item, and that the item itself does not show: a

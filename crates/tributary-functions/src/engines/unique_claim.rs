@@ -1,8 +1,8 @@
 //! Values that one owner at a time has: the name of a user.
 //!
 //! A value belongs to the owner that holds its reservation and whose own item has the value. The
-//! reservation is an item in a logical partition of its own, so that two who want one value meet at
-//! one item, and owners spread over all partitions.
+//! reservation is an item in a logical partition of its own, so that two commands for one value
+//! meet at one item, and owners spread over all partitions.
 //!
 //! # How a domain uses it
 //!
@@ -18,7 +18,7 @@
 //! # Why two owners never have one value
 //!
 //! 1. The reservation and the owner's item are in two partitions, so no transaction covers both. A
-//!    crash between the two writes leaves a reservation that nobody uses.
+//!    crash between the two writes leaves an unused reservation.
 //! 2. Another owner may take such a value over, after a pause. It reads the reservation, then *fences*
 //!    the first owner by writing the first owner's item unchanged (or a tombstone where there is
 //!    none), which changes its ETag, and then replaces the reservation under the ETag that it read.
@@ -36,7 +36,8 @@ use crate::{
     values::Timestamp,
 };
 
-/// How long a reservation without an owner's item is left alone: commands rarely take longer.
+/// The time before a reservation without an owner's item may be taken over: commands rarely take
+/// longer.
 const PENDING_MILLIS: u64 = 10_000;
 
 /// Values of which each has one owner.
@@ -68,12 +69,12 @@ pub trait UniqueValue: Sync {
     fn no_owner(owner: &Self::Owner) -> Self::Item;
 }
 
-/// Who has a value, or is about to take it.
+/// The reservation of a value by an owner that has it, had it, or is about to take it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reserved<O> {
     /// The owner.
     pub owner: O,
-    /// When the owner reserved the value last; `None` when the owner has given it up since.
+    /// The time at which the owner reserved the value last; `None` when the owner has given it up since.
     pub since: Option<Timestamp>,
 }
 
@@ -86,7 +87,7 @@ pub enum Reservation {
     Taken,
 }
 
-/// Whether the holder of a reservation was fenced.
+/// The outcome of fencing the holder of a reservation.
 enum Fence {
     /// The holder neither has the value nor can still take it.
     Up,
@@ -135,8 +136,8 @@ pub async fn reserve<U: UniqueValue>(
     }
 }
 
-/// Gives a value back that its owner no longer has. If somebody has it by now, be it the same owner,
-/// its reservation is another, and stays.
+/// Releases a value that its owner no longer has. A later reservation of the value, by any owner, has
+/// another ETag and stays.
 pub async fn release<U: UniqueValue>(
     values: &U,
     key: &str,
@@ -158,8 +159,8 @@ pub async fn give_up<U: UniqueValue>(values: &U, key: &str, owner: &U::Owner, re
     let _ = values.container().replace(&U::partition(key), U::ID, &given_up, reservation).await;
 }
 
-/// Deletes a reservation whose owner neither has the value nor can still take it: as a take-over, but
-/// for nobody. Returns false when the owner has the value, or may be about to take it.
+/// Deletes a reservation whose owner neither has the value nor can still take it: a take-over without
+/// a new owner. Returns false when the owner has the value, or may be about to take it.
 pub async fn free<U: UniqueValue>(
     values: &U,
     key: &str,

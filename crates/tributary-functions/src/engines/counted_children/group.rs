@@ -13,7 +13,7 @@ use crate::{
     values::Timestamp,
 };
 
-/// What a group asks of the store.
+/// The next request of a group to the store.
 pub(super) enum Step<F: Family> {
     /// The parent.
     ReadParent,
@@ -32,7 +32,7 @@ pub(super) struct Write<I> {
     pub(super) children: Vec<ChildWrite<I>>,
 }
 
-/// What the store answers.
+/// The store's answer to a [`Step`].
 pub(super) enum Answer<F: Family> {
     /// The parent; `None` where there is none.
     Parent(Option<Known<F>>),
@@ -87,15 +87,15 @@ pub(super) struct Group<F: Family> {
     outcomes: Vec<Option<Settled<F>>>,
     /// The indices of the operations that have no outcome yet.
     open: Vec<usize>,
-    /// How many of them a transaction takes.
+    /// The most of them that a transaction takes.
     at_once: usize,
-    /// What its reads are to see.
+    /// The consistency of its reads.
     reads: Reads,
-    /// Whether the parent in hand is the latest committed state of a moment since the group began.
+    /// True if the parent in hand is the latest committed state of a moment since the group began.
     is_confirmed: bool,
-    /// Whether the response to a transaction of this group was lost.
+    /// True if the response to a transaction of this group was lost.
     answer_lost: bool,
-    /// Whether an operation was refused before.
+    /// True if an operation was refused before.
     has_looked: bool,
     waits_for: WaitsFor<F>,
     now: Timestamp,

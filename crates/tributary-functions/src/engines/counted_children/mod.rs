@@ -257,7 +257,7 @@ pub trait Family: Send + Sync + 'static {
 /// About how many bytes a child takes that has no long text.
 pub const CHILD_BYTES: usize = 1_024;
 
-/// What one transaction changes.
+/// The changes of one transaction.
 pub struct Changes<'a, F: Family + ?Sized> {
     /// The moment of the transaction.
     pub now: Timestamp,
@@ -291,7 +291,7 @@ impl<'a, F: Family + ?Sized> Changes<'a, F> {
     }
 }
 
-/// Who asks for an operation, and upon what.
+/// The command that asks for an operation, and the state upon which it asks.
 pub struct Request<'a, P> {
     command: &'a CommandId,
     reads: Reads,

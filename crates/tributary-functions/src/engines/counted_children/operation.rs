@@ -30,11 +30,11 @@ pub(super) struct Operation<F: Family> {
     pub(super) change: Change<F>,
     /// The command that asks for it.
     pub(super) command: CommandId,
-    /// What is deleted or edited must not have changed since.
+    /// The ETag since which the deleted or edited item must not have changed.
     pub(super) if_match: Option<ETag>,
     /// The parent, when the command has read it anyway.
     pub(super) seen: Option<Known<F>>,
-    /// What its group is to read.
+    /// The consistency of its group's reads.
     pub(super) reads: Reads,
 }
 
@@ -158,5 +158,5 @@ pub(super) enum Outcome<F: Family> {
     NoParent,
 }
 
-/// What became of an operation.
+/// The outcome of an operation, or the store's error.
 pub(super) type Settled<F> = Result<Outcome<F>, StoreError>;

@@ -26,14 +26,14 @@ use crate::{
     values::Timestamp,
 };
 
-/// How many departing items are asked for at once, and how many of them are worked on at a time.
+/// The departing items of one page of the query, and those of them that are worked on at a time.
 const PAGE: u32 = 100;
 const AT_A_TIME: usize = 8;
 
 /// The moves that were left, as a run has found and ended them.
 #[derive(Debug, Default)]
 pub struct LeftMoves {
-    /// How many moves could not be ended.
+    /// The number of moves that could not be ended.
     pub failed: u64,
     /// The first date, of those that the runs have not passed, of an item whose move could not be ended.
     held_at: Option<Timestamp>,

@@ -14,7 +14,7 @@ type Item<P> = Stored<MovableItem<<P as Places>::Content>>;
 type SlotOf<P> = Stored<ItemSlot<<P as Places>::Content>>;
 type LocationOf<P> = Stored<Location<<P as Places>::Content>>;
 
-/// How a move has ended.
+/// The outcome of a move.
 #[derive(Debug)]
 pub enum MoveOutcome<C: Content> {
     /// The item stands in its new place.

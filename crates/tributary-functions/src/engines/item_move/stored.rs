@@ -94,12 +94,12 @@ pub type PlaceOf<C> = Place<<C as Content>::Tier, <C as Content>::Key>;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", bound = "C: Content")]
 pub struct MovableItem<C: Content> {
-    /// What readers see.
+    /// The part that readers see.
     #[serde(flatten)]
     pub public: C,
     #[serde(flatten)]
     derived: C::Derived,
-    /// What this copy is.
+    /// The state of this copy.
     pub state: CopyState,
     /// Raised by each write of a command.
     pub version: u64,

@@ -93,7 +93,7 @@ fn excludes(room: &Room, id: &str) -> Option<String> {
 /// A booking that leaves a tombstone, which stays.
 const LEAVES_TOMBSTONE: &str = "a";
 
-/// What the store has. A room that is deleted leaves its bookings for a while.
+/// The content of the store. A room that is deleted leaves its bookings for a while.
 #[derive(Clone, Debug, Default)]
 struct State {
     room: Option<(Room, u32)>,
@@ -118,7 +118,7 @@ impl State {
     }
 }
 
-/// What happens at a request.
+/// The fault of a request.
 #[derive(Clone, Debug)]
 enum Trouble {
     Nothing,
@@ -141,7 +141,7 @@ struct Store {
     states: Vec<State>,
     /// The first state of the group.
     begin: usize,
-    /// How many children a transaction may have.
+    /// The most children of a transaction.
     takes: usize,
     etag: u32,
     created: BTreeSet<(String, u32)>,
@@ -341,7 +341,7 @@ fn troubles() -> impl Strategy<Value = Vec<Trouble>> {
     prop::collection::vec(trouble, 0..12)
 }
 
-/// What is to be done: a [`Change`] that can be shown.
+/// A [`Change`] that can be shown.
 #[derive(Clone, Debug)]
 enum Asked {
     Create(String),
@@ -378,7 +378,7 @@ fn operations() -> impl Strategy<Value = Vec<Asked>> {
         .prop_shuffle()
 }
 
-/// What happened before the group: the last of it is what a stale replica does not show.
+/// The changes before the group: the last of them is what a stale replica does not show.
 fn before() -> impl Strategy<Value = Vec<Trouble>> {
     let other = prop_oneof![
         3 => id().prop_map(Trouble::OtherBooks),

@@ -72,7 +72,7 @@ fn note(at: &NotePlace, text: usize) -> Note {
     Note { id: ID.to_owned(), partition_key: at.partition_key.clone(), text }
 }
 
-/// What happens at a request.
+/// The fault of a request.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 enum Trouble {
     #[default]
@@ -235,7 +235,7 @@ impl Places for Model {
     }
 }
 
-/// What a worker does.
+/// The work of a worker.
 #[derive(Debug, Clone)]
 enum Work {
     /// A command stores the note with a text of its own in a place.
