@@ -60,17 +60,17 @@ pub const UNMATCHED: &str = "ZUnmatchedRoute";
 /// Settings of the app that belong to no domain.
 #[derive(Debug, Clone, Copy)]
 pub struct Options {
-    /// How many requests are worked on at a time, and how much memory they may need.
+    /// The limits of concurrent requests and of their memory.
     pub admission: AdmissionOptions,
-    /// How the app knows who calls.
+    /// The source of the caller's identity.
     pub authentication: Authentication,
     /// The budget and the slices of background work.
     pub background: BackgroundOptions,
-    /// How the timers audit.
+    /// The settings of the audits that timers start.
     pub audit: audit::Options,
     /// The clock of the domains that act by the time.
     pub clock: Clock,
-    /// How long a projection retries: a host may wait for long, a test may not.
+    /// The time for which a projection retries: long under a host, short in a test.
     pub retry_budget: Duration,
 }
 

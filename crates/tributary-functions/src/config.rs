@@ -31,12 +31,12 @@ pub struct Config {
     /// The account: `CosmosConnection…`; its database, `CosmosDatabase` or the app's name; and its
     /// regions, `Cosmos__PreferredRegions`.
     pub cosmos: CosmosOptions,
-    /// How many requests are worked on at a time, and how much memory they may need:
+    /// The limits of concurrent requests and of their memory:
     /// `Admission__Requests` and `Admission__MemoryMiB`.
     pub admission: AdmissionOptions,
-    /// How the timers audit: `Audit__Repair`, `true` to repair the findings.
+    /// The settings of the audits that timers start: `Audit__Repair`, `true` to repair the findings.
     pub audit: audit::Options,
-    /// What is logged and where telemetry goes.
+    /// The settings of logs and telemetry.
     ///
     /// - `Log__Format`: `json` or `text`. Without it, text where Core Tools or `cargo local` runs the
     ///   handler (they set `AZURE_FUNCTIONS_ENVIRONMENT` to `Development`), and JSON elsewhere.
@@ -47,7 +47,7 @@ pub struct Config {
     /// The work in the background that may have any size: `Background__RequestUnitsPerSecond`, what
     /// it may spend, or 0 for no limit.
     pub background: BackgroundOptions,
-    /// How the app knows who calls: `Authentication__Mode`, `none` or `easyauth`.
+    /// The source of the caller's identity: `Authentication__Mode`, `none` or `easyauth`.
     pub authentication: Authentication,
     /// For simulations, a clock that runs `Clock__Rate` times as fast since `Clock__Since`.
     pub clock: Clock,

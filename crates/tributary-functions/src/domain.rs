@@ -58,7 +58,7 @@ use crate::{
     values::Clock,
 };
 
-/// What a domain adds to the app.
+/// The parts that a domain adds to the app.
 pub struct Domain {
     /// The name, which is that of its folder in `src/`.
     pub name: &'static str,
@@ -66,7 +66,7 @@ pub struct Domain {
     pub http_functions: Vec<HttpFunction>,
     /// The projections: a trigger for each, and the replay of its dead letters.
     pub projections: Vec<Arc<dyn AnyProjection>>,
-    /// How the Functions host reads the change feeds of the projections.
+    /// The settings of the projections' triggers.
     pub feeds: FeedOptions,
     /// Work that timers start.
     pub timers: Vec<Timer>,
@@ -82,7 +82,7 @@ pub struct Domain {
 pub struct FeedOptions {
     /// The pause after a read without changes. A longer one costs less and makes copies later.
     pub poll_delay_ms: u32,
-    /// How many changes a batch has at most.
+    /// The most changes of a batch.
     pub max_batch_items: u32,
     /// The intervals of leases; without them those of the host.
     pub leases: Option<LeaseIntervals>,
@@ -91,7 +91,7 @@ pub struct FeedOptions {
 /// How fast another instance takes the leases of one that has crashed. Shorter intervals cost more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LeaseIntervals {
-    /// How long a lease lasts that is not renewed.
+    /// The time after which a lease expires that is not renewed.
     pub expiration_ms: u32,
     /// The pause between renewals of a lease.
     pub renew_ms: u32,
@@ -110,7 +110,7 @@ impl Default for FeedOptions {
 pub struct Timer {
     /// The folder in `functions/`.
     pub function: &'static str,
-    /// When it runs, as an NCRONTAB expression: `0 */15 * * * *`.
+    /// The schedule, as an NCRONTAB expression: `0 */15 * * * *`.
     pub schedule: &'static str,
     /// Does the work. It bears to be stopped at any `.await` and run again.
     pub work: Arc<dyn Fn() -> BoxFuture<'static, Result<(), StoreError>> + Send + Sync>,
@@ -130,7 +130,7 @@ impl Timer {
     }
 }
 
-/// What a domain is built from.
+/// The values from which a domain is built.
 #[derive(Clone, Copy)]
 pub struct Context<'a> {
     /// The database.

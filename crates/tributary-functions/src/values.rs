@@ -56,7 +56,7 @@ pub fn fresh_id() -> String {
 /// The longest id of an item in the store, in bytes (service limit).
 const MAX_STORED_ID_BYTES: usize = 1_023;
 
-/// Why a text is not a value of the wanted type, in words for the caller: "must be …".
+/// The reason why a text is not a value of the wanted type, in words for the caller: "must be …".
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Invalid(pub String);
@@ -82,7 +82,7 @@ impl Timestamp {
     /// The last moment of year 9999.
     pub const MAX: Self = Self(datetime!(9999-12-31 23:59:59.999 UTC));
 
-    /// How long its text is, `2026-11-21T09:25:54.120Z`.
+    /// The length of its text, `2026-11-21T09:25:54.120Z`.
     pub const LENGTH: usize = 24;
 
     /// The current time.

@@ -13,11 +13,11 @@ use crate::{
 pub struct Declaration {
     /// The folder in `functions/`.
     pub name: &'static str,
-    /// What starts the function.
+    /// The trigger of the function.
     pub trigger: Trigger,
 }
 
-/// What starts a function.
+/// The trigger of a function.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Trigger {
     /// A request.
@@ -26,19 +26,19 @@ pub enum Trigger {
         methods: Vec<Method>,
         /// The route, with a slash in front.
         route: &'static str,
-        /// Whether the host asks for a key.
+        /// The key that the host asks for.
         auth_level: AuthLevel,
     },
     /// Changes in a container.
     ChangeFeed {
         /// The container.
         container: &'static str,
-        /// How the host reads them.
+        /// The settings of the trigger.
         options: FeedOptions,
     },
     /// The clock.
     Timer {
-        /// When, as an NCRONTAB expression.
+        /// The schedule, as an NCRONTAB expression.
         schedule: &'static str,
     },
 }

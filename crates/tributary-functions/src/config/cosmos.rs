@@ -72,7 +72,7 @@ fn endpoint(url: &str, name: &str) -> Result<AccountEndpoint, ConfigError> {
     }
 }
 
-/// Who we are to the account.
+/// The identity of the app at the account.
 #[derive(Debug, PartialEq, Eq)]
 enum Identity {
     /// The function app's, by the client id of a user-assigned one.

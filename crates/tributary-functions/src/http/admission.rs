@@ -57,7 +57,7 @@ const SMALL: usize = 128 * 1024;
 /// the caller's text, as values, and as text again.
 const COPIES: usize = 3;
 
-/// How many bodies arrive at a time, for each request that is worked on.
+/// The most bodies that arrive at a time, for each request that is worked on.
 const MAX_ARRIVALS_PER_PLACE: usize = 4;
 
 /// Memory is reserved in KiB.
@@ -67,11 +67,11 @@ const UNITS_OF_MIB: u32 = 1024;
 /// Settings of the admission control.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AdmissionOptions {
-    /// How many requests are worked on at a time: `Admission__Requests`.
+    /// The most requests that are worked on at a time: `Admission__Requests`.
     pub requests: u16,
-    /// How much memory large requests may need together, in MiB: `Admission__MemoryMiB`.
+    /// The memory for all large requests together, in MiB: `Admission__MemoryMiB`.
     pub memory_mib: u16,
-    /// How long a request waits for its turn.
+    /// The longest wait of a request for its turn.
     pub wait: Duration,
 }
 
@@ -81,7 +81,7 @@ impl Default for AdmissionOptions {
     }
 }
 
-/// How large the answer of a function can be, in bytes.
+/// The largest answer of a function, in bytes.
 #[derive(Debug, Clone, Copy)]
 pub enum Footprint {
     /// At most a few KB.
@@ -145,11 +145,11 @@ impl Footprint {
 /// Upon which terms the requests to a function are admitted. Cloning is cheap.
 #[derive(Debug, Clone)]
 pub struct AdmissionTerms {
-    /// How large the answer can be.
+    /// The largest answer.
     pub footprint: Footprint,
-    /// What a request may use of the store, and how long it may take.
+    /// The store requests and the time that a request may use.
     pub limits: Limits,
-    /// Where a request waits before it has a place.
+    /// The queue in which a request waits before it has a place.
     pub queue: Option<WorkQueue>,
 }
 

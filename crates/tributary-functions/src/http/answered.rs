@@ -1,4 +1,4 @@
-//! What is said of every request: a log line, a span, metrics, and `x-ms-request-charge`.
+//! The record of every request: a log line, a span, metrics, and `x-ms-request-charge`.
 
 use std::{
     sync::Arc,

@@ -18,7 +18,7 @@ use super::{
 /// The size of a body, in bytes as sent.
 pub(super) const MAX_BODY: usize = 1024 * 1024;
 
-/// How long a body may take to arrive: its request has reserved its memory.
+/// The longest time for a body to arrive: its request has reserved its memory.
 const ARRIVES_WITHIN: Duration = Duration::from_secs(30);
 
 /// A JSON body that has passed all checks of `T`, and has at most so many bytes.

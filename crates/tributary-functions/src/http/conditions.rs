@@ -25,12 +25,12 @@ enum Tags {
 }
 
 impl Conditions {
-    /// The condition of a caller who only creates: `If-None-Match: *`.
+    /// Returns the condition of a command that only creates: `If-None-Match: *`.
     pub fn only_create() -> Self {
         Self { if_match: None, if_none_match: Some(Tags::Any) }
     }
 
-    /// Whether a write to an item in this state may go on; `None`: there is no such item.
+    /// Checks the conditions against the state of the item; `None`: there is no such item.
     pub fn check(&self, current: Option<&ETag>) -> Result<(), ApiError> {
         let wanted = self
             .if_match
@@ -43,7 +43,7 @@ impl Conditions {
         if wanted && !unwanted { Ok(()) } else { Err(ApiError::PreconditionFailed) }
     }
 
-    /// Whether the caller demands that the item exists, so that its absence is a 412 and not a 404.
+    /// Returns true if the caller demands that the item exists: its absence is a 412 and not a 404.
     pub fn demands_existence(&self) -> bool {
         self.if_match.is_some()
     }
@@ -58,7 +58,7 @@ impl Conditions {
         }
     }
 
-    /// Whether the caller makes no condition at all.
+    /// Returns true if the caller makes no condition at all.
     pub fn is_empty(&self) -> bool {
         self.if_match.is_none() && self.if_none_match.is_none()
     }

@@ -13,17 +13,17 @@ use serde::Serialize;
 use crate::brand::brand;
 use crate::cosmos::{Reason, Retryable, StoreError, Unconfirmed};
 
-/// Seconds that a caller should wait before it tries again after a 429 or 503.
+/// Seconds that a caller should wait before it retries after a 429 or 503.
 const RETRY_AFTER: HeaderValue = HeaderValue::from_static("1");
 
 /// How a caller who is no browser signs in: with a token of the identity provider. RFC 9110 wants
 /// this header on every 401.
 const CHALLENGE: HeaderValue = HeaderValue::from_static("Bearer");
 
-/// How many characters of an invocation id are returned; the host's have 36.
+/// The most characters of an invocation id that are returned; the host's have 36.
 const MAX_INVOCATION_ID: usize = 100;
 
-/// Why a request was not carried out.
+/// The reason why a request was not carried out.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ApiError {
@@ -57,7 +57,7 @@ pub enum ApiError {
     /// 413: the body is larger than the limit.
     #[error("the body is too large")]
     TooLarge {
-        /// How many bytes it may have.
+        /// The most bytes of the body.
         limit: usize,
     },
     /// 415: the body is not JSON.

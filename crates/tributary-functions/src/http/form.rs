@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 use super::{FieldError, raw_json};
 use crate::values::Invalid;
 
-/// How many bad values a form names.
+/// The most bad values that a form names.
 const MAX_ERRORS: usize = 100;
 
 /// How many bad values each object of a list names that is checked on its own.
@@ -22,7 +22,7 @@ const MAX_ERRORS_OF_ELEMENT: usize = 10;
 /// The length of a text that no rule lets pass.
 const BEYOND_EVERY_RULE: usize = 1024 * 1024;
 
-/// What can be made of the fields of a body.
+/// A type that is made from the fields of a body.
 pub trait FromForm: Sized {
     /// Takes the fields it needs; `None` when one of them was not good, and the form knows which. All
     /// fields are taken before the first `?`, so that a caller learns of all that are bad and the schema

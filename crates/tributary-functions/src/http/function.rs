@@ -19,24 +19,24 @@ pub struct HttpFunction<S = ()> {
     pub method: Method,
     /// The route, with a slash in front.
     pub route: &'static str,
-    /// Whether the host asks for a key.
+    /// The key that the host asks for.
     pub auth_level: AuthLevel,
-    /// How large the answer can be.
+    /// The largest answer.
     pub footprint: Footprint,
-    /// What a request may use of the store, and how long it may take.
+    /// The store requests and the time that a request may use.
     pub limits: Limits,
-    /// Where a request waits before it has a place; most functions have none.
+    /// The queue in which a request waits before it has a place; most functions have none.
     pub queue: Option<WorkQueue>,
-    /// What a caller sends and gets.
+    /// The parts of the request and of the answer.
     pub signature: Signature,
     handler: MethodRouter<S>,
 }
 
-/// Who may call a function.
+/// The callers that a function admits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum AuthLevel {
-    /// Everybody.
+    /// All callers.
     Anonymous,
     /// Callers with a key of the function or of the app.
     Function,

@@ -32,16 +32,16 @@ const MAX_ROWS: u32 = 1_000;
 /// The page that a caller asks for; `K` is the sort key of the list, `F` what it is filtered by.
 #[derive(Debug)]
 pub struct PageRequest<K, F = ()> {
-    /// How many items, 1 to 100.
+    /// The number of items, 1 to 100.
     pub limit: u32,
     /// The sort key after which the page begins.
     pub after: Option<K>,
-    /// Which items.
+    /// The filter of the items.
     pub filter: F,
     scope: String,
 }
 
-/// What a list can be filtered by: query parameters beside `limit` and `cursor`.
+/// A filter of a list: query parameters beside `limit` and `cursor`.
 ///
 /// Two equal filters are written equally: that is how a cursor is known to belong to its list.
 pub trait Filter: Default + Serialize {

@@ -1,4 +1,4 @@
-//! Who sends a command, as App Service Authentication ("Easy Auth") says.
+//! The sender of a command, as App Service Authentication ("Easy Auth") says.
 //!
 //! The platform signs callers in, removes what they say of themselves, and tells the app in headers
 //! who they are (learn.microsoft.com/azure/app-service/configure-authentication-user-identities):
@@ -16,7 +16,7 @@ use serde::Deserialize;
 use super::ApiError;
 use crate::values::check_id;
 
-/// How the app knows who calls: the setting `Authentication__Mode`.
+/// The source of the caller's identity: the setting `Authentication__Mode`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Authentication {
     /// It does not: a function key opens the commands, for every user.
@@ -32,7 +32,7 @@ pub enum Authentication {
 pub struct Actor(Option<String>);
 
 impl Actor {
-    /// A caller who may act for every user.
+    /// A caller that may act for every user.
     pub const ANYBODY: Self = Self(None);
 
     /// The id of the user that the caller is; `None` when that does not matter.
@@ -65,7 +65,7 @@ impl<S: Sync> FromRequestParts<S> for Actor {
     }
 }
 
-/// What `X-MS-CLIENT-PRINCIPAL` holds, as far as we need it.
+/// The content of `X-MS-CLIENT-PRINCIPAL`, as far as we need it.
 #[derive(Deserialize)]
 struct Principal {
     auth_typ: Option<String>,
@@ -167,7 +167,7 @@ mod tests {
 
     use super::*;
 
-    /// What becomes of these headers: a user, or the status of a problem.
+    /// Returns the outcome of these headers: a user, or the status of a problem.
     fn caller(headers: &[(&'static str, &str)]) -> Result<String, u16> {
         let mut map = HeaderMap::new();
         for (name, value) in headers {

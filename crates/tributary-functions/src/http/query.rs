@@ -12,7 +12,7 @@ use url::form_urlencoded;
 use super::ApiError;
 use crate::values::Timestamp;
 
-/// How many characters of a parameter's name an error repeats.
+/// The most characters of a parameter's name that an error repeats.
 const MAX_NAME_SHOWN: usize = 100;
 
 /// A parameter of a query string.

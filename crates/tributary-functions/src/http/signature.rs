@@ -46,7 +46,7 @@ impl Signature {
     }
 }
 
-/// What a handler answers when it has succeeded.
+/// The successful answer of a handler.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Gives {
     /// The schema of the body; none where the answer has no body.

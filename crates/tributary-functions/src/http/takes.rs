@@ -1,4 +1,4 @@
-//! What handlers take from a request, as OpenAPI describes it.
+//! The parts of a request that handlers take, as OpenAPI describes them.
 
 use axum::{
     extract::{RawQuery, State},
@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{engines::idempotency::IdempotencyKey, values::CommandId};
 
-/// What a handler takes from a request.
+/// The parts of a request that a handler takes.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Takes {
     /// Parameters of the query string and headers, as OpenAPI has them.

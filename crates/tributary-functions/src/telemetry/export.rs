@@ -24,7 +24,7 @@ use crate::brand::brand;
 const SPANS_EVERY: Duration = Duration::from_secs(1);
 const METRICS_EVERY: Duration = Duration::from_secs(10);
 
-/// How long the end of the process waits for the collector.
+/// The longest wait for the collector at the end of the process.
 const STOP_TIMEOUT: Duration = Duration::from_secs(2);
 
 pub(super) struct Providers {

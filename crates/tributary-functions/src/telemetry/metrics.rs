@@ -70,7 +70,7 @@ impl Instruments {
     }
 }
 
-/// What a call of the host has cost in the store.
+/// The cost of a call of the host in the store.
 #[derive(Debug, Clone, Copy)]
 pub struct Cost {
     /// Request units.
@@ -114,14 +114,14 @@ pub(super) fn store_operation(attributes: &[KeyValue], duration: Duration) {
     INSTRUMENTS.store_operations.record(duration.as_secs_f64(), attributes);
 }
 
-/// What became of a batch of the change feed.
+/// The outcome of a batch of the change feed.
 #[derive(Debug)]
 pub struct Batch {
-    /// How many of its changes came to which end.
+    /// The number of changes of each outcome.
     pub outcomes: [(&'static str, usize); 5],
-    /// How long the oldest has waited.
+    /// The wait of the oldest change.
     pub lag: Duration,
-    /// What it has cost.
+    /// The cost.
     pub cost: Cost,
 }
 

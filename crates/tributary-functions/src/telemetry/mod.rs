@@ -38,7 +38,7 @@ const LEVELS: &str = "info,azure_data_cosmos_driver=warn";
 /// the HTTP libraries put headers, with keys and tokens, and bodies into theirs.
 const VERBOSE: [&str; 2] = ["tributary_functions", "custom_handler"];
 
-/// What is told [`afterwards`] and not yet through.
+/// The tasks of [`afterwards`] that have not ended.
 static AFTERWARDS: LazyLock<TaskTracker> = LazyLock::new(TaskTracker::new);
 
 /// Tells of a request in a task of its own, which comes when the answer is on its way: nobody waits
@@ -47,19 +47,19 @@ pub fn afterwards(tell: impl FnOnce() + Send + 'static) {
     AFTERWARDS.spawn(async { tell() }.in_current_span());
 }
 
-/// What is logged and where telemetry goes.
+/// Settings of logs and telemetry.
 #[derive(Debug)]
 pub struct TelemetryOptions {
-    /// How log lines look.
+    /// The format of log lines.
     pub format: Format,
     /// Whether traces and metrics are exported. An error says why they cannot be; the app serves all
     /// the same.
     pub export: Result<bool, String>,
-    /// How lines name logical partitions.
+    /// The names of logical partitions in log lines.
     pub partitions: PartitionNames,
 }
 
-/// What has to be stopped in the end.
+/// The exporters that are stopped in the end.
 #[must_use = "what is not exported yet is lost without `stop`"]
 pub struct Telemetry(Option<export::Providers>);
 

@@ -21,13 +21,13 @@ pub struct StoreOperation<'a> {
     pub container: Option<&'a str>,
     /// The last answer, when there was one.
     pub status: Option<u16>,
-    /// How long it took.
+    /// The duration.
     pub duration: Duration,
-    /// What it cost.
+    /// The cost.
     pub request_units: f64,
-    /// How many requests it took.
+    /// The number of requests.
     pub requests: usize,
-    /// How many of those were refused with a 429.
+    /// The number of those that were refused with a 429.
     pub throttled: usize,
 }
 

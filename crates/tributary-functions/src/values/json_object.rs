@@ -59,7 +59,7 @@ impl<'de, const BYTES: usize, const LEVELS: usize> Deserialize<'de> for JsonObje
     }
 }
 
-/// How many bytes a JSON text takes without space, if each name stands once.
+/// The bytes that a JSON text takes without space, if each name stands once.
 struct Compact(usize);
 
 impl<'de> Deserialize<'de> for Compact {

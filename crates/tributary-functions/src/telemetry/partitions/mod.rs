@@ -34,7 +34,7 @@ const WINDOW: Duration = Duration::from_mins(1);
 /// The longest key that is shown as it is, in bytes. A key may have 2 KiB.
 const LONGEST: usize = 100;
 
-/// How log lines name a logical partition.
+/// The names of logical partitions in log lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum PartitionNames {
     /// By a hash of the key, the same in all instances and versions: XXH64 with the seed 0, of its
@@ -48,16 +48,16 @@ pub enum PartitionNames {
     Off,
 }
 
-/// What an operation of the store spent, and where.
+/// The cost of an operation of the store, and its partition.
 #[derive(Debug)]
 pub struct PartitionUse<'a> {
     /// The container.
     pub container: &'static str,
     /// The key of the logical partition; `None` for a query of several.
     pub partition: Option<&'a str>,
-    /// Whether this is the first page of a query in the foreground.
+    /// True for the first page of a query in the foreground.
     pub begins_query: bool,
-    /// What it cost.
+    /// The cost.
     pub cost: Cost,
 }
 

@@ -20,10 +20,10 @@ const TABLE: usize = 1_024;
 /// Registers of the sketch that counts partitions beyond those: 2^11 have a standard error of 2.3 %.
 const LG_REGISTERS: u8 = 11;
 
-/// How many partitions are named.
+/// The number of partitions that are named.
 const TOP: usize = 10;
 
-/// What was counted of one container.
+/// The counts of one container.
 pub(super) struct Tally {
     requests: u64,
     throttled: u64,
@@ -35,7 +35,7 @@ pub(super) struct Tally {
     names: HllSketch,
 }
 
-/// What is told of one container and one window.
+/// The summary of one container and one window.
 #[derive(Debug, PartialEq)]
 pub(super) struct Summary {
     /// Requests to the store, the retries of the SDK included.
