@@ -1,4 +1,4 @@
-//! The errors of the blog: what callers are told of them, and what they mean to a repair.
+//! The errors of the blog: their texts for callers, and their meaning to a repair.
 
 use tributary_functions::{
     audit::Obstacle,
@@ -6,7 +6,7 @@ use tributary_functions::{
     http::ApiError,
 };
 
-/// Why the blog does not do what was asked for.
+/// A refusal of the blog.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum BlogError {
     #[error("there is no such user")]
@@ -51,7 +51,7 @@ impl From<BlogError> for Obstacle {
     fn from(error: BlogError) -> Self {
         match error {
             BlogError::Store(error) => error.into(),
-            // Another user has the name, or somebody has just reserved it.
+            // Another user has the name, or another command has just reserved it.
             _ => Self::Race,
         }
     }

@@ -10,7 +10,8 @@ use super::{
     model::{DeletedPost, PostsItem},
 };
 
-/// What deleted posts have left. Comments and likes of a later post with the same id are newer, and stay.
+/// The remaining items of deleted posts. Comments and likes of a later post with the same id are
+/// newer, and stay.
 impl Removal for Blog {
     type Item = PostsItem;
     type Tombstone = DeletedPost;

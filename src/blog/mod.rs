@@ -7,8 +7,8 @@
 //! | `posts` | a post | the post, its comments, its likes |
 //! | `feed` | `post` | the 100 newest posts in short form |
 //!
-//! To add an operation: 1. a file in [`commands`] or [`queries`] with one handler and what it
-//! decides, and its two lines in the `mod.rs` there; 2. a line in `http_functions`; 3. a story in
+//! To add an operation: 1. a file in [`commands`] or [`queries`] with one handler and its decision,
+//! and its two lines in the `mod.rs` there; 2. a line in `http_functions`; 3. a story in
 //! `tests/it/blog/`; 4. `cargo xtask functions`.
 
 pub mod model;
@@ -70,7 +70,7 @@ pub fn domain(context: &Context<'_>) -> Result<Domain, ConfigError> {
 const FEED_QUERY: [QueryParameter; 1] =
     [QueryParameter::new("limit", "How many posts: 1 to 100, by default 100.")];
 
-/// The HTTP functions: commands need a function key, queries are for everybody.
+/// Returns the HTTP functions: commands need a function key, queries are public.
 #[rustfmt::skip]
 fn http_functions() -> Vec<HttpFunction<Blog>> {
     use AuthLevel::{Anonymous, Function};
@@ -96,7 +96,7 @@ fn http_functions() -> Vec<HttpFunction<Blog>> {
         get("ListComments",     "/api/posts/{postId}/comments",              Anonymous, list_comments).answers(comments),
         get("GetComment",       "/api/posts/{postId}/comments/{commentId}",  Anonymous, get_comment).answers(one_post),
         delete("DeleteComment", "/api/posts/{postId}/comments/{commentId}",  Function,  delete_comment),
-        // Likes: like (C4), who likes it (Q5).
+        // Likes: like (C4), users who like it (Q5).
         put("LikePost",         "/api/posts/{postId}/likes/{userId}",        Function,  like_post),
         get("GetLike",          "/api/posts/{postId}/likes/{userId}",        Anonymous, get_like).answers(one_post),
         delete("UnlikePost",    "/api/posts/{postId}/likes/{userId}",        Function,  unlike_post),

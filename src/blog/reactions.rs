@@ -33,7 +33,7 @@ impl Reaction {
     }
 }
 
-/// Which comment or like of a post.
+/// The id of a comment or like among those of a post.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ReactionId {
     Comment(CommentId),

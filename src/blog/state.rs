@@ -1,4 +1,4 @@
-//! Where the blog keeps its items.
+//! The containers and caches of the blog.
 
 use std::{
     sync::Arc,
@@ -18,14 +18,14 @@ use super::{
     reactions::PostFamily,
 };
 
-/// How many authors are remembered; some 200 bytes each.
+/// The number of authors that are remembered; some 200 bytes each.
 const AUTHORS_REMEMBERED: usize = 10_000;
 
-/// How long an author is remembered. A rename made by another instance is copied into new items
-/// under the old name for that long, and put right by the change feed.
+/// The longest age of a remembered author. For that long, new items may get the old name after a
+/// rename by another instance; the change feed repairs them.
 const AUTHOR_AGE: Duration = Duration::from_secs(30);
 
-/// The containers of the blog, and what is remembered of its authors. Cloning is cheap.
+/// The containers of the blog, and the cache of its authors. Cloning is cheap.
 #[derive(Clone)]
 pub struct Blog {
     /// Users, the reservations of their names, and copies of their posts.
@@ -39,14 +39,14 @@ pub struct Blog {
     authors: Arc<Cache<UserId, (Author, Instant)>>,
     /// Creates, deletes and counts the comments and likes of posts.
     pub(super) reactions: CountedChildren<PostFamily>,
-    /// What reads of the containers see.
+    /// The consistency of reads of the containers.
     pub(super) reads: Reads,
 }
 
-/// What stands where a user would be.
+/// The slot of a user.
 pub(super) type UserSlot = Place<User, NoUser>;
 
-/// What stands where a post would be.
+/// The slot of a post.
 pub(super) type PostSlot = Place<Post, DeletedPost>;
 
 containers!(Blog: users, posts, feed);
@@ -64,13 +64,13 @@ impl Blog {
         }
     }
 
-    /// The name and version of an author, as of at most half a minute ago, for a command that reads
-    /// nothing else before: that there is no such user is confirmed.
+    /// Returns the name and version of an author, as of at most half a minute ago, for a command
+    /// that reads nothing else before: the absence of the user is confirmed.
     pub(super) async fn confirmed_author(&self, user_id: &UserId) -> Result<Author, BlogError> {
         confirm(async |reads| self.reading(reads).author(user_id).await).await
     }
 
-    /// The name and version of an author, as of at most half a minute ago.
+    /// Returns the name and version of an author, as of at most half a minute ago.
     pub(super) async fn author(&self, user_id: &UserId) -> Result<Author, BlogError> {
         if let Some((author, since)) = self.authors.get(user_id)
             && since.elapsed() < AUTHOR_AGE
@@ -133,7 +133,7 @@ impl Blog {
         Ok(reaction)
     }
 
-    /// The comments or the likes, for a command that deletes one.
+    /// Returns the comments or the likes, for a command that deletes one.
     pub(super) fn children(&self, name: &'static str) -> Children<'_, PostFamily> {
         Children { engine: &self.reactions, container: &self.posts, child: name, parent: "post" }
     }

@@ -48,7 +48,7 @@ impl UniqueValue for Blog {
     }
 }
 
-/// Reserves the name of a user and writes the user, who was read before.
+/// Reserves the name of a user, read before, and writes the user.
 pub(super) async fn take_name(
     blog: &Blog,
     user: User,
@@ -76,7 +76,7 @@ pub(super) async fn take_name(
     }
 }
 
-/// Gives a name back that its user no longer has.
+/// Releases a name that its user no longer has.
 pub(super) async fn release(blog: &Blog, former: &FormerName) -> Result<(), StoreError> {
     let reservation = ETag::from(former.reservation.clone());
     unique_claim::release(blog, &former.username.key(), &reservation).await

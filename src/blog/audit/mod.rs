@@ -1,4 +1,4 @@
-//! What the audit of the blog checks: counts, names, copies, reservations, and the feed.
+//! Checks of the blog: counts, names, copies, reservations, and the feed.
 //!
 //! | file | checks |
 //! | --- | --- |
@@ -63,7 +63,7 @@ pub fn audit(blog: &Blog) -> Audit {
     Audit::new("AuditBlog", "0 0 3 * * 0", move || BlogChecks::new(blog.clone()))
 }
 
-/// How many users and how many posts are remembered between two checks; some 200 bytes each.
+/// The number of users, and of posts, that are remembered between two checks; some 200 bytes each.
 const REMEMBERED: usize = 10_000;
 
 /// Checks items.
@@ -74,7 +74,7 @@ struct BlogChecks {
     parents: KnownItems<PostId, Parent>,
 }
 
-/// What comments, likes and copies need to know of their post.
+/// The parts of a post that the checks of comments, likes and copies need.
 #[derive(Debug, Clone)]
 struct Parent {
     user_id: UserId,

@@ -17,16 +17,16 @@ use crate::blog::model::{
     UsersItem,
 };
 
-/// How much younger than its comments and likes a post may seem.
+/// The largest time by which a post may seem younger than its comments and likes.
 ///
 /// A command dates what it creates when it begins, so a comment may be dated before the post that
 /// counts it by as long as a command can take; the Functions host ends it after ten minutes.
 const LONGEST_COMMAND: Duration = Duration::from_mins(10);
 
-/// How many comments and likes are counted at a time.
+/// The number of comments and likes that are counted at a time.
 const COUNTED: u32 = 1_000;
 
-/// What is counted.
+/// A comment or like as it is counted.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 enum ReactionType {
@@ -77,9 +77,9 @@ impl BlogChecks {
         audited.check_counts(post.public.clone(), stated, count, read, words).await
     }
 
-    /// How many comments and how many likes a post that was created then has; those of an earlier post
-    /// with its id do not count. One query in one logical partition, in the order of an index: a count
-    /// in the store would load the items just as well.
+    /// Returns the numbers of comments and likes of a post that was created then. Those of an
+    /// earlier post with its id do not count. One query in one logical partition, in the order of
+    /// an index: a count in the store would load the items just as well.
     pub(super) async fn count(
         &self,
         post_id: &PostId,
@@ -173,7 +173,7 @@ impl BlogChecks {
                     missing(found, etag.to_string())
                 }
                 Ok(_) => missing("another item".into(), etag.to_string()),
-                // It is found for itself.
+                // The audit reports the unreadable item by itself.
                 Err(_) => None,
             },
             // The copy of this post: one of a later post under its id may be missing for a moment too.

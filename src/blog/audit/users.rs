@@ -26,7 +26,8 @@ impl BlogChecks {
         Ok(suspect.into_iter().collect())
     }
 
-    /// Two users with one name have one reservation: that of one of them.
+    /// Checks the reservation of a user's name. Two users with one name share the reservation of
+    /// one of them.
     async fn check_user(&self, user: &User, audited: &AuditedItem) -> CheckResult {
         let name = &user.public.username;
         let expected = format!("{:?} reserved for {}", name.as_str(), user.user_id);
@@ -47,7 +48,7 @@ impl BlogChecks {
                 (Kinds::RESERVATION_MISSING, "another item".into(), etag.to_string())
             }
             Slot::Empty => (Kinds::RESERVATION_MISSING, "not reserved".into(), String::new()),
-            // It is found for itself.
+            // The audit reports the unreadable item by itself.
             Slot::Unreadable(_) => return Ok(None),
         };
         let evidence = format!("{} {etag}", audited.etag);

@@ -26,7 +26,7 @@ from_form!(NewComment {
     content: text("content", CommentContent::parse),
 });
 
-/// Creates a comment and counts it, in one transaction: two store requests when nobody else
+/// Creates a comment and counts it, in one transaction: two store requests when no other command
 /// writes to the post, and one for a user who has not been seen lately.
 pub async fn create_comment(
     State(blog): State<Blog>,

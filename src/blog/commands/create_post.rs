@@ -14,8 +14,8 @@ use crate::blog::{
     model::{Post, PostId, PostText, PublicPost},
 };
 
-/// Creates a post under an id of ours: one store request, and one for an author who has not been
-/// seen lately.
+/// Creates a post under an id of the server: one store request, and one for an author who has not
+/// been seen lately.
 pub async fn create_post(
     State(blog): State<Blog>,
     actor: Actor,
@@ -27,7 +27,7 @@ pub async fn create_post(
     let author = blog.confirmed_author(&text.user_id).await?;
     let post = Post::new(id, &text, &author);
     let written = retry(async |_| match create(&blog, post.clone(), None).await {
-        // Nobody else has an id that was just made: this is our own write, its answer was lost.
+        // A fresh id is unique. So this item is this command's own write, whose response was lost.
         Err(ApiError::Store(error)) if error.reason == Reason::Conflict => {
             let stored = blog.reading(Reads::Latest).post_slot(&post.public.post_id).await?;
             stored.live().map(Written::created).ok_or(ApiError::Store(error))

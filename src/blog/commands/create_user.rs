@@ -14,9 +14,8 @@ use crate::blog::{
     model::{PublicUser, User, UserId},
 };
 
-/// Creates a user under an id of ours: two store requests. A caller who is known gets the id under
-/// which the caller is known, and no other, which nobody could ever use: that takes a look whether
-/// this user is there already.
+/// Creates a user under an id of the server: two store requests. A signed-in caller is created
+/// under its principal id. This costs one extra read, to refuse a second sign-up.
 pub async fn create_user(
     State(blog): State<Blog>,
     actor: Actor,
@@ -37,7 +36,7 @@ pub async fn create_user(
                 result => result,
             }
         } else {
-            // No need to look: an id that was just made belongs to nobody.
+            // A fresh id is unique, so this needs no read.
             create(&blog, user.clone(), None).await
         }
     });

@@ -9,8 +9,8 @@ use crate::blog::{
     reactions::{Reaction, ReactionId},
 };
 
-/// Deletes a comment and counts it off, in one transaction: two store requests when nobody else
-/// writes to the post, and one to see whose it is when callers are known.
+/// Deletes a comment and counts it off, in one transaction: two store requests when no other
+/// command writes to the post, and one to read the comment's author when callers are known.
 pub async fn delete_comment(
     State(blog): State<Blog>,
     actor: Actor,

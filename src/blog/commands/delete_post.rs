@@ -12,8 +12,8 @@ use crate::blog::{
     model::{PostId, PostsItem},
 };
 
-/// Deletes a post: two store requests. A tombstone takes its place, at which its comments and
-/// likes are gone for all readers; the change feed carries the tombstone on to remove them and the
+/// Deletes a post: two store requests. A tombstone replaces the post, and hides its comments and
+/// likes from all readers at once. The change feed delivers the tombstone, to remove them and the
 /// copies.
 pub async fn delete_post(
     State(blog): State<Blog>,

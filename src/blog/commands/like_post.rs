@@ -16,8 +16,9 @@ use crate::blog::{
     model::{Like, PostId, PublicLike, UserId, like_id},
 };
 
-/// Creates a like and counts it, in one transaction: two store requests when nobody else writes to
-/// the post, and one for a user who has not been seen lately. Liking again changes nothing.
+/// Creates a like and counts it, in one transaction: two store requests when no other command
+/// writes to the post, and one for a user who has not been seen lately. A repeated like changes
+/// nothing.
 pub async fn like_post(
     State(blog): State<Blog>,
     actor: Actor,
@@ -47,7 +48,8 @@ pub async fn like_post(
                 Creation::Created(etag) => {
                     Ok(Written::created(Stored { item: like.clone(), etag }))
                 }
-                // An earlier attempt has created it, or the same request, which the host has repeated.
+                // An earlier attempt has created it, or an earlier delivery of this request by the
+                // host.
                 Creation::Exists(stored) if stored.item.command == like.command => {
                     Ok(Written::created(stored))
                 }

@@ -6,7 +6,7 @@
 //! Comments and likes of one post that come at the same time go together
 //! ([`counted_children`](tributary_functions::engines::counted_children)).
 //!
-//! Each takes an [`Actor`](tributary_functions::http::Actor) and says who that must be.
+//! Each takes an [`Actor`](tributary_functions::http::Actor) and states which user that must be.
 
 mod create_comment;
 mod create_post;

@@ -71,8 +71,8 @@ impl Wanted {
         let Some(tombstone) = tombstone else {
             return create(blog, self.command.sign(post), None).await;
         };
-        // What is left of the deleted post must not count for the new one: the change feed shows
-        // the newest version only, and may never show the tombstone that goes now.
+        // The remaining items of the deleted post must not count for the new one: the change feed
+        // shows the newest version only, and may never show the tombstone that goes now.
         if remove_some(blog, &tombstone.item).await? == Remaining::Some {
             return Err(ApiError::OfDomain(&REMOVAL_PENDING));
         }
@@ -80,8 +80,7 @@ impl Wanted {
         create(blog, post, Some(&tombstone.etag)).await
     }
 
-    /// Edits a post in its turn among those who comment on it and like it, and does not compete with
-    /// them.
+    /// Edits a post in its turn among the new comments and likes, and does not compete with them.
     async fn edit(
         &self,
         blog: &Blog,

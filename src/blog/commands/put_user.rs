@@ -19,8 +19,8 @@ from_form!(NewName(text("username", Username::parse)));
 
 /// Creates a user or renames one.
 ///
-/// Both begin with a read of the user. To create takes two store requests more: reserve the name,
-/// write the user; a rename three: it releases the old name in the end.
+/// Both begin with a read of the user. A creation takes two more store requests: it reserves the
+/// name and writes the user. A rename takes three: it releases the old name in the end.
 pub async fn put_user(
     State(blog): State<Blog>,
     actor: Actor,
@@ -37,7 +37,7 @@ pub async fn put_user(
     .await
 }
 
-/// Creates `wanted`, or gives its name to the user who has its id.
+/// Creates `wanted`, or gives its name to the user with its id.
 pub(super) async fn save(
     blog: &Blog,
     wanted: &User,

@@ -1,4 +1,4 @@
-//! What posts, comments and likes have of their user.
+//! The user of a post, comment or like.
 
 use super::Username;
 use tributary_functions::values::{self, id_rule};
@@ -8,7 +8,7 @@ values::checked_text!(
     UserId, "ann", id_rule
 );
 
-/// What copies keep of their author.
+/// An author, as copies keep it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Author {
     pub user_id: UserId,

@@ -1,6 +1,6 @@
 //! The items and their rules. Pure: no input, no output, nothing of HTTP or of Cosmos DB.
 //!
-//! Each stored item has a public part, which is what the API shows, and beside it what guards the
+//! Each stored item has a public part, which the API shows, and two versions, which guard the
 //! copies: `version` counts the writes of the item itself, `usernameVersion` is the version of the
 //! user that the copied name was taken from.
 
@@ -29,7 +29,7 @@ pub enum PostsItem {
     Comment(Comment),
     /// A like of the post of its partition.
     Like(Like),
-    /// The mark that a deleted post leaves.
+    /// The tombstone of a deleted post.
     DeletedPost(DeletedPost),
 }
 
@@ -45,7 +45,7 @@ impl PostsItem {
         }
     }
 
-    /// The name on the item; a tombstone has none.
+    /// Returns the name on the item; a tombstone has none.
     pub fn name(&self) -> Option<CopiedName<'_>> {
         let (post_id, id, username, version) = match self {
             Self::Post(Post { public: it, username_version, .. }) => {
@@ -73,7 +73,7 @@ impl PostsItem {
     }
 }
 
-/// Which item has a copy of its user's name, and of which version.
+/// The copy of a user's name on an item, with its version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CopiedName<'a> {
     pub post_id: &'a PostId,

@@ -1,4 +1,4 @@
-//! Posts, their copies in short form, and the mark of a deleted one.
+//! Posts, their copies in short form, and the tombstone of a deleted one.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -48,7 +48,7 @@ pub struct Post {
     pub former_authors: FormerOwners,
 }
 
-/// What the API shows of a post; with a summary for its content, of a short post.
+/// A post. In lists and in the feed, its content is a summary.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Post")]
@@ -68,15 +68,15 @@ pub struct PublicPost {
     /// The whole content, or a summary.
     #[schemars(with = "PostContent")]
     pub content: String,
-    /// How many comments the post has.
+    /// The number of comments.
     pub comment_count: u64,
-    /// How many likes the post has.
+    /// The number of likes.
     pub like_count: u64,
-    /// When the post was created.
+    /// The date of creation.
     pub creation_date: Timestamp,
 }
 
-/// What an author writes.
+/// The text of a post, as its author sends it.
 #[derive(Debug, Clone)]
 pub struct PostText {
     pub user_id: UserId,
@@ -85,7 +85,7 @@ pub struct PostText {
 }
 
 impl Post {
-    /// A new post, as of now.
+    /// Creates a new post, as of now.
     pub fn new(post_id: PostId, text: &PostText, author: &Author) -> Self {
         Self {
             public: PublicPost {
@@ -106,7 +106,7 @@ impl Post {
         }
     }
 
-    /// The post with another date of creation.
+    /// Returns the post with another date of creation.
     pub fn created_at(mut self, creation_date: Timestamp) -> Self {
         self.public.creation_date = creation_date;
         self
@@ -145,7 +145,7 @@ impl Post {
         post
     }
 
-    /// The post under its author's newer name.
+    /// Returns the post under its author's newer name.
     pub fn renamed(&self, author: &Author) -> Self {
         let mut post = self.next();
         post.public.user_username = author.username.clone();
@@ -153,7 +153,7 @@ impl Post {
         post
     }
 
-    /// The mark that the post leaves when it is deleted.
+    /// Returns the tombstone that replaces the post when it is deleted.
     pub fn deleted(&self) -> DeletedPost {
         DeletedPost {
             id: self.public.id.clone(),
@@ -167,8 +167,8 @@ impl Post {
         }
     }
 
-    /// Whether the Functions host may have rewritten a text of this post on its way through a
-    /// trigger, so that it must be read again before it is copied.
+    /// Returns true if the Functions host may have rewritten a text of this post on its way through
+    /// a trigger, so that it must be read again before it is copied.
     pub fn may_be_rewritten(&self) -> bool {
         [self.public.title.as_str(), &self.public.content, self.public.user_username.as_str()]
             .into_iter()
@@ -180,8 +180,8 @@ impl Post {
     }
 }
 
-/// The mark that a deleted post leaves in `posts` and, as that of its copy, in `users`. The change
-/// feed carries it to the copies, and it keeps a late older version from bringing them back.
+/// The tombstone of a deleted post in `posts`, or that of its copy in `users`. The change feed
+/// carries it to the copies, and it keeps an out-of-order older version from bringing them back.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DeletedPost {
@@ -231,18 +231,18 @@ pub struct PostCopy {
 }
 
 impl PostCopy {
-    /// The id of the copy of a post in the partition of its author, where the author's own item is
-    /// too: a post may have its author's id.
+    /// Returns the id of the copy of a post in the partition of its author. The author's own item
+    /// is in the same partition, and a post may have its author's id.
     pub fn id_in_users(post_id: &PostId) -> String {
         format!("post:{post_id}")
     }
 
-    /// The copy of a post for the partition of its author.
+    /// Creates the copy of a post for the partition of its author.
     pub fn for_users(post: &Post) -> Self {
         Self::new(post, Self::id_in_users(&post.public.post_id))
     }
 
-    /// The copy of a post for the feed.
+    /// Creates the copy of a post for the feed.
     pub fn for_feed(post: &Post) -> Self {
         Self::new(post, post.public.id.clone())
     }
@@ -261,9 +261,10 @@ pub fn summary(content: &str) -> String {
     if end == content.len() { content.to_owned() } else { format!("{}…", &content[..end]) }
 }
 
-/// Where a summary ends. It looks at little more than 8 KiB, whatever the length of the content.
+/// Returns the index at which a summary ends. Reads little more than 8 KiB, whatever the length of
+/// the content.
 fn summary_end(content: &str) -> usize {
-    // Whether a cluster ends at a place depends on what stands before it and on one character after.
+    // The end of a cluster depends on the text before it and on one character after it.
     let window = &content[..content.floor_char_boundary(SUMMARY_BYTES + char::MAX_LEN_UTF8)];
     let is_whole = window.len() == content.len();
     let next_starts = window.grapheme_indices(true).map(|(start, _)| start).skip(1);
@@ -312,7 +313,7 @@ mod tests {
 
         #[test]
         fn a_summary_of_long_clusters_is_bounded(
-            // Marks make clusters long, a line feed or a quote is escaped in JSON.
+            // Combining characters make clusters long. JSON escapes a line feed and a quote.
             content in "([\u{300}-\u{302}]{0,90}([a\"\n\u{1}]|\r\n|\u{600}\"|👨\u{200d}|🇩|🇪|ᄀ|ᅡ)){0,250}",
         ) {
             let short = summary(&content);

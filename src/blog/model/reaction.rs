@@ -25,11 +25,11 @@ pub struct Comment {
     pub public: PublicComment,
     pub username_version: u64,
     /// The version of the post that counted the comment first; 0 until one has. A comment of a
-    /// deleted post is older than the mark; one of a later post with the same id is newer.
+    /// deleted post is older than the tombstone; one of a later post with the same id is newer.
     pub post_version: u64,
 }
 
-/// What the API shows of a comment.
+/// A comment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Comment")]
@@ -38,14 +38,14 @@ pub struct PublicComment {
     pub id: CommentId,
     /// The partition key.
     pub post_id: PostId,
-    /// Who commented.
+    /// The author of the comment.
     pub user_id: UserId,
-    /// That user's name.
+    /// The author's name.
     pub user_username: Username,
     /// The text.
     #[schemars(with = "CommentContent")]
     pub content: String,
-    /// When the comment was created.
+    /// The date of creation.
     pub creation_date: Timestamp,
 }
 
@@ -63,7 +63,7 @@ pub struct Like {
     pub command: Option<CommandId>,
 }
 
-/// What the API shows of a like.
+/// A like.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Like")]
@@ -73,16 +73,16 @@ pub struct PublicLike {
     pub id: String,
     /// The partition key.
     pub post_id: PostId,
-    /// Who likes the post.
+    /// The user.
     pub user_id: UserId,
-    /// That user's name.
+    /// The user's name.
     pub user_username: Username,
-    /// When the like was created.
+    /// The date of creation.
     pub creation_date: Timestamp,
 }
 
 impl CommentId {
-    /// An id for a comment that came without an idempotency key.
+    /// Creates an id for a comment without an idempotency key.
     pub fn fresh() -> Self {
         Self(Uuid::now_v7().to_string())
     }
@@ -94,7 +94,7 @@ impl CommentId {
 }
 
 impl Comment {
-    /// A comment that is still to be counted.
+    /// Creates a comment that is still to be counted.
     pub fn new(
         post_id: &PostId,
         id: CommentId,
@@ -116,7 +116,7 @@ impl Comment {
         }
     }
 
-    /// The comment under its author's newer name.
+    /// Returns the comment under its author's newer name.
     pub fn renamed(&self, author: &Author) -> Self {
         let mut comment = self.clone();
         comment.public.user_username = author.username.clone();
@@ -125,14 +125,14 @@ impl Comment {
     }
 }
 
-/// The id of a user's like among the items of a post. No id of a post or a comment contains a
-/// colon.
+/// Returns the id of a user's like among the items of a post. No id of a post or a comment contains
+/// a colon.
 pub fn like_id(user_id: &UserId) -> String {
     format!("like:{user_id}")
 }
 
 impl Like {
-    /// A like that is still to be counted.
+    /// Creates a like that is still to be counted.
     pub fn new(post_id: &PostId, author: &Author, creation_date: Timestamp) -> Self {
         Self {
             public: PublicLike {
@@ -153,7 +153,7 @@ impl Like {
         Self { command: Some(command), ..self }
     }
 
-    /// The like under its author's newer name.
+    /// Returns the like under its author's newer name.
     pub fn renamed(&self, author: &Author) -> Self {
         let mut like = self.clone();
         like.public.user_username = author.username.clone();

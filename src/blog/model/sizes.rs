@@ -1,4 +1,4 @@
-//! How large the items of a page can be as JSON, in bytes: what the limits of their fields allow.
+//! The largest sizes of the items of a page as JSON, in bytes, by the limits of their fields.
 
 use super::post::{SUMMARY_BYTES, SUMMARY_CLUSTERS};
 

@@ -16,17 +16,17 @@ use super::{Author, DeletedPost, PostCopy, UserId, Username};
 #[serde(tag = "type", rename_all = "camelCase")]
 pub enum UsersItem {
     User(User),
-    /// The mark that an unknown user leaves when somebody else takes the name reserved for it.
+    /// The tombstone of an unknown user, written when another user takes the name reserved for it.
     NoUser(NoUser),
-    /// The mark of a rename that goes on. In the alphabet its type does not come between those of
-    /// posts and of users: the list of a user's posts reads from the one to the other.
+    /// The continuation of a rename. In the alphabet its type does not come between those of posts
+    /// and of users: the list of a user's posts reads from the one to the other.
     #[serde(rename = "markOfRename")]
     Renaming(Renaming),
     /// The reservation of a username, in a logical partition of its own.
     Username(Reservation),
     /// The copy of a post in the partition of its author.
     Post(PostCopy),
-    /// The mark that the copy of a deleted post leaves.
+    /// The tombstone of the copy of a deleted post.
     DeletedPost(DeletedPost),
 }
 
@@ -35,9 +35,9 @@ item_types!(
     Post(PostCopy), DeletedPost(DeletedPost),
 );
 
-/// How many names a user item keeps that the user has given up: as many renames may follow each other
-/// before the change feed has come by. With names of a usual length the item stays below 1 KB, by
-/// which its reads are charged, and in the background a rename looks at that many reservations.
+/// The number of former names that a user item keeps: as many renames may follow each other before
+/// the change feed has come by. With names of a usual length the item stays below 1 KB, by which
+/// its reads are charged, and in the background a rename reads that many reservations.
 const FORMER_NAMES: usize = 4;
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -69,7 +69,7 @@ pub struct FormerName {
     pub reservation: String,
 }
 
-/// What the API shows of a user.
+/// A user.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "User")]
@@ -78,12 +78,12 @@ pub struct PublicUser {
     pub id: UserId,
     /// As the user wrote it.
     pub username: Username,
-    /// When the user was created.
+    /// The date of creation.
     pub creation_date: Timestamp,
 }
 
-/// Stands where a user might have been created. It keeps a slow
-/// command from completing what others no longer wait for.
+/// The tombstone of a user that was never created. It keeps a slow command from completing a
+/// creation that others no longer wait for.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct NoUser {
@@ -92,8 +92,8 @@ pub struct NoUser {
     ttl: u32,
 }
 
-/// The mark that a rename leaves in its user's partition when it has taken its share of the time.
-/// The change feed delivers it after what has changed meanwhile, and then the rename goes on.
+/// The continuation of a rename, in its user's partition, written when its slice of time is over.
+/// The change feed delivers it after the changes made meanwhile, and then the rename continues.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Renaming {
@@ -105,7 +105,7 @@ pub struct Renaming {
 }
 
 impl User {
-    /// A user who has just signed up.
+    /// Creates a user at sign-up.
     pub fn new(user_id: UserId, username: Username) -> Self {
         let creation_date = Timestamp::now();
         Self {
@@ -118,13 +118,13 @@ impl User {
         }
     }
 
-    /// The user with the reservation of its name.
+    /// Returns the user with the reservation of its name.
     pub fn holding(mut self, reservation: impl AsRef<str>) -> Self {
         reservation.as_ref().clone_into(&mut self.reservation);
         self
     }
 
-    /// The user under a new name. "bob" becomes "Bob" under the same reservation.
+    /// Returns the user under a new name. "bob" becomes "Bob" under the same reservation.
     pub fn renamed(mut self, username: Username) -> Self {
         let former = mem::replace(&mut self.public.username, username);
         if former.key() != self.public.username.key() {
@@ -137,7 +137,7 @@ impl User {
         self
     }
 
-    /// What copies keep of this user.
+    /// Returns the author, as copies of this user keep it.
     pub fn author(&self) -> Author {
         Author {
             user_id: self.user_id.clone(),
@@ -148,33 +148,33 @@ impl User {
 }
 
 impl NoUser {
-    /// The mark for a user; it goes away after a day, long after any command has ended.
+    /// Creates the tombstone of a user. It expires after a day, long after any command has ended.
     pub fn new(user_id: &UserId) -> Self {
         Self { id: user_id.clone(), user_id: user_id.clone(), ttl: 24 * 60 * 60 }
     }
 }
 
 impl Renaming {
-    /// The id of the mark in the partition of its user. No id of a user or a post contains a colon,
-    /// and no copy of a post begins so.
+    /// The id of the continuation in the partition of its user. No id of a user or a post contains
+    /// a colon, and no id of a copy of a post begins like this.
     pub const ID: &'static str = "user:renaming";
 
-    /// The mark of the rename to an author's present name.
+    /// Creates the continuation of the rename to an author's present name.
     pub fn to(author: &Author) -> Self {
         let (user_id, version) = (author.user_id.clone(), author.version);
         Self { id: Self::ID.into(), user_id, version, ttl: tombstone::TTL_SECONDS }
     }
 }
 
-/// Says who has a username. The partition key is made of the name, so reservations spread over
-/// all partitions and two users who want one name meet at one item.
+/// The reservation of a username for its user. The partition key is made of the name. So
+/// reservations spread over all partitions, and two users with one name in mind meet at one item.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Reservation {
     id: String,
     /// The partition key, [`Reservation::partition`]. No id of a user contains a colon.
     user_id: String,
-    /// The user who has, or is just about to take, the name.
+    /// The user with the name, or the one that is just about to take it.
     pub owner: UserId,
     reserved_at: Timestamp,
 }
@@ -182,7 +182,7 @@ pub struct Reservation {
 impl Reservation {
     pub const ID: &'static str = "username";
 
-    /// What the logical partitions of reservations begin with.
+    /// The prefix of the logical partitions of reservations.
     pub const PREFIX: &'static str = "username:";
 
     /// Creates the reservation of a [`Username::key`].
@@ -195,18 +195,19 @@ impl Reservation {
         }
     }
 
-    /// Returns who has the name, and since when. A name that was given up was reserved in 1970.
+    /// Returns the owner of the name, and the time of its reservation. A name that was given up was
+    /// reserved in 1970.
     pub fn reserved(&self) -> Reserved<UserId> {
         let since = Some(self.reserved_at).filter(|since| *since != Timestamp::EPOCH);
         Reserved { owner: self.owner.clone(), since }
     }
 
-    /// The [`Username::key`] of the name.
+    /// Returns the [`Username::key`] of the name.
     pub fn key(&self) -> &str {
         self.user_id.strip_prefix(Self::PREFIX).unwrap_or_default()
     }
 
-    /// The logical partition of the reservation of a [`Username::key`].
+    /// Returns the logical partition of the reservation of a [`Username::key`].
     pub fn partition(key: &str) -> String {
         format!("{}{key}", Self::PREFIX)
     }

@@ -1,4 +1,4 @@
-//! Usernames: what they may be made of, and when two are the same.
+//! Usernames: their characters, and the equality of two.
 
 use std::fmt;
 
@@ -33,12 +33,12 @@ impl Username {
         Ok(Self(name.to_owned()))
     }
 
-    /// The name as the user wrote it.
+    /// Returns the name as the user wrote it.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// What makes two names the same: the Unicode lower case of the NFC form.
+    /// Returns the key by which two names are the same: the Unicode lower case of the NFC form.
     pub fn key(&self) -> String {
         self.as_str().nfc().collect::<String>().to_lowercase()
     }
@@ -58,8 +58,8 @@ const EMOJI_STYLE: char = '\u{fe0f}';
 /// Puts a digit, `#` or `*` on a key, after [`EMOJI_STYLE`]: `1️⃣`.
 const KEYCAP: char = '\u{20e3}';
 
-/// Two names must not look the same because one has something in it that nobody sees. Emoji need
-/// such characters: those are allowed where they belong to one.
+/// Returns true if the name has invisible characters, by which two names could differ and look the
+/// same. Emoji need such characters: those are allowed where they belong to one.
 fn has_invisible_characters(name: &str) -> bool {
     let mut characters = name.chars().peekable();
     let (mut before_last, mut last) = (None, None);

@@ -16,7 +16,7 @@ use crate::blog::{
     model::{Post, PostCopy, PostsItem},
 };
 
-/// Keeps `feed` true to the posts: exactly the 100 newest that exist.
+/// The projection that updates `feed`: exactly the 100 newest posts that exist.
 pub type HomeFeed = WindowProjection<NewestPosts>;
 
 /// The feed (seed article, request Q6).

@@ -1,9 +1,10 @@
-//! What keeps the blog's copies true. See [`tributary_functions::projection`] for how.
+//! The projections that update the blog's copies, by [`tributary_functions::projection`].
 //!
-//! | projection | reads | keeps true |
+//! | projection | reads | updates |
 //! | --- | --- | --- |
 //! | [`UsernamesInPosts`] | `users` | the name on posts, comments and likes, after a rename |
-//! | [`PostsIntegrity`] | `posts` | the same, for what was created during the rename; and no comment or like outlives its post |
+//! | [`PostsIntegrity`] | `posts` | the same, for items created during the rename; and no comment
+//! or like outlives its post |
 //! | [`PostCopiesInUsers`] | `posts` | short posts in the partition of their author |
 //! | [`HomeFeed`] | `posts` | the 100 newest short posts in `feed` |
 //!

@@ -14,7 +14,7 @@ use crate::blog::{
     model::{DeletedPost, PostCopy, PostsItem, UserId, UsersItem},
 };
 
-/// Keeps the copies of posts in `users` true to the posts.
+/// The projection that updates the copies of posts in `users`.
 pub type PostCopiesInUsers = CopyProjection<PostCopies>;
 
 /// The short posts in `users`.

@@ -1,4 +1,4 @@
-//! What must hold inside `posts`, and commands alone cannot see to.
+//! The invariants inside `posts` that commands alone cannot uphold.
 
 use tributary_functions::{
     cosmos::{Container, StoreError},
@@ -11,9 +11,9 @@ use crate::blog::{
     model::{CopiedName, PostsItem},
 };
 
-/// Keeps `posts` true to itself.
+/// The projection that upholds the invariants inside `posts`.
 ///
-/// - *Names.* What was created under an old name while a rename ran gets the new one
+/// - *Names.* An item created under an old name while a rename ran gets the new one
 ///   ([`fan_out`](tributary_functions::projection::fan_out)).
 /// - *Deleted posts.* Their comments and likes are removed here, however many there are: in slices
 ///   of time, within the budget that renames have, and with low priority in the store.

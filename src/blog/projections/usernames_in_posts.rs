@@ -11,11 +11,11 @@ use crate::blog::{
     usernames::release,
 };
 
-/// Keeps the names in `posts` true to the users, after a rename, and sees that the old name is free.
+/// The projection that updates the names in `posts` after a rename, and frees the old name.
 pub type UsernamesInPosts = FanOutProjection<Usernames>;
 
-/// The names of users, with a copy in each post, comment and like of the user. A rename is rare, and
-/// the one change that has to look in all partitions.
+/// The names of users, with a copy in each post, comment and like of the user. A rename is rare,
+/// and the one change whose fan-out reads all partitions.
 pub struct Usernames(pub Blog);
 
 impl FanOut for Usernames {
@@ -64,7 +64,7 @@ impl FanOut for Usernames {
         (Renaming::ID.into(), Renaming::to(&user.author()).into())
     }
 
-    /// Gives back the names that the user has given up.
+    /// Releases the names that the user has given up.
     async fn prepare(&self, user: &User) -> Result<(), StoreError> {
         for former in &user.former {
             release(&self.0, former).await?;

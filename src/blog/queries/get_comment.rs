@@ -11,7 +11,7 @@ use crate::blog::{
     model::{Comment, CommentId, PostId, PublicComment},
 };
 
-/// A comment: two point reads.
+/// Returns a comment: two point reads.
 pub async fn get_comment(
     State(blog): State<Blog>,
     Params((post_id, comment_id)): Params<(PostId, CommentId)>,

@@ -9,8 +9,8 @@ use tributary_functions::{
 
 use crate::blog::{Blog, model::PublicPost, projections::NewestPosts};
 
-/// The newest posts, at most 100: one query in one logical partition. The copies in the feed are
-/// what readers see of posts, so they are handed through.
+/// Returns the newest posts, at most 100: one query in one logical partition. The copies in the
+/// feed have the public form of posts, so they are handed through.
 pub async fn get_feed(
     State(blog): State<Blog>,
     RawQuery(query): RawQuery,
@@ -21,8 +21,8 @@ pub async fn get_feed(
 }
 
 fn newest(limit: u32) -> Result<Query, StoreError> {
-    // The head of the feed and the tombstones have no creation date. What the store
-    // adds to each item would be a third of the result.
+    // The head of the feed and the tombstones have no creation date. The store's own properties of
+    // each item would be a third of the result.
     let query = Query::from(
         "SELECT TOP @limit c.id, c.postId, c.userId, c.userUsername, c.title, c.content, \
          c.commentCount, c.likeCount, c.creationDate FROM c WHERE IS_DEFINED(c.creationDate) \

@@ -11,7 +11,7 @@ use crate::blog::{
     model::{Like, PostId, PublicLike, UserId, like_id},
 };
 
-/// A like: two point reads.
+/// Returns a like: two point reads.
 pub async fn get_like(
     State(blog): State<Blog>,
     Params((post_id, user_id)): Params<(PostId, UserId)>,

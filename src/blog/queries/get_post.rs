@@ -11,7 +11,7 @@ use crate::blog::{
     model::{PostId, PublicPost},
 };
 
-/// A post with its author's name and its counts: one point read.
+/// Returns a post with its author's name and its counts: one point read.
 pub async fn get_post(
     State(blog): State<Blog>,
     Params(id): Params<PostId>,

@@ -11,7 +11,7 @@ use crate::blog::{
     model::{PublicUser, UserId},
 };
 
-/// A user: one point read.
+/// Returns a user: one point read.
 pub async fn get_user(
     State(blog): State<Blog>,
     Params(id): Params<UserId>,

@@ -24,7 +24,7 @@ const COMMENTS: ChildList = ChildList {
     order: ListOrder::OldestFirst,
 };
 
-/// The comments on a post, oldest first: one query in the post's logical partition.
+/// Returns the comments on a post, oldest first: one query in the post's logical partition.
 pub async fn list_comments(
     State(blog): State<Blog>,
     Params(post_id): Params<PostId>,

@@ -24,7 +24,7 @@ const LIKES: ChildList = ChildList {
     order: ListOrder::NewestFirst,
 };
 
-/// The likes of a post, newest first: one query in the post's logical partition.
+/// Returns the likes of a post, newest first: one query in the post's logical partition.
 pub async fn list_likes(
     State(blog): State<Blog>,
     Params(post_id): Params<PostId>,

@@ -25,7 +25,7 @@ const POSTS: ChildList = ChildList {
     order: ListOrder::NewestFirst,
 };
 
-/// A user's posts in short form, newest first: one query in the user's logical partition.
+/// Returns a user's posts in short form, newest first: one query in the user's logical partition.
 pub async fn list_user_posts(
     State(blog): State<Blog>,
     Params(user_id): Params<UserId>,
