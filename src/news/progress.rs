@@ -1,4 +1,4 @@
-//! How far the migration has come: as it is written down, and as this process remembers it.
+//! The progress of the migration: the record of it, and the memory of this process.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -15,18 +15,18 @@ pub(super) const RECORDS: &str = "~records";
 /// The id of the [`ProgressRecord`].
 pub(super) const PROGRESS: &str = "migration";
 
-/// How long the progress is remembered. An older progress is true as well: more is asked for than is
-/// needed.
+/// The time for which the progress is remembered. An older progress is true as well: by it, readers
+/// only read more than they need.
 const AGE: Duration = Duration::from_mins(1);
 
-/// How far the migration has come.
+/// The progress of the migration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Migrated {
-    /// What was published before this moment is not in the hot container alone, and every replica knows
-    /// it.
+    /// No item that was published before this moment is in the hot container alone, and every
+    /// replica shows that.
     pub all_before: Timestamp,
-    /// What was published from this moment on is not in the warm container alone, or has been for less
-    /// than the time that its carried copy stays.
+    /// An item that was published from this moment on is not in the warm container alone, or has
+    /// been for less time than its carried copy stays.
     pub none_since: Timestamp,
 }
 
@@ -36,31 +36,31 @@ impl Migrated {
         Self { all_before: Timestamp::EPOCH, none_since: Timestamp::EPOCH };
 }
 
-/// The progress of the migration, as it is written down: what was published before is in the warm
-/// container, or a colder one, and what is stored with such a date goes there, too.
+/// The record of the migration's progress. The items that were published before it are in the warm
+/// container, or a colder one, and an item that is stored with such a date goes there, too.
 ///
-/// It never goes back, so it stays true when the age at which items leave the hot container is raised:
-/// writers put no item before it into the hot container ([`Ages::tier`]), and each run brings along
-/// what an instance with another age has put there.
+/// The progress never goes back. So it stays true when the age at which items leave the hot
+/// container is raised: writers put no item before it into the hot container ([`Ages::tier`]), and
+/// each run also brings over the items that an instance with another age has put there.
 ///
-/// A reader believes it an [`Ages::SLACK`] after it was written down, and until then the one before:
-/// what a run has just copied may not be in the replica that answers the reader.
+/// A reader uses a progress an [`Ages::SLACK`] after it was written, and the one before until then:
+/// the replica that answers the reader may not have the copies of the last run yet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ProgressRecord {
     id: String,
     partition_key: String,
     pub migrated_before: Timestamp,
-    /// What was published from this moment on was neither migrated nor stored in the warm container,
-    /// with an hour in advance for what comes until this is written down again.
+    /// No item that was published from this moment on was migrated or stored in the warm container.
+    /// An hour in advance covers the items that come until the next record.
     none_since: Timestamp,
     noted_at: Timestamp,
-    /// What was written down before.
+    /// The record before this one.
     formerly: Timestamp,
 }
 
 impl ProgressRecord {
-    /// Returns what is written down now, over what was written down before.
+    /// Returns the new record, which follows the one before.
     pub(super) fn next(
         before: Timestamp,
         known: Option<&Self>,
@@ -80,12 +80,12 @@ impl ProgressRecord {
         }
     }
 
-    /// Returns true if readers believe it.
+    /// Returns true if readers use this record.
     pub(super) fn is_settled(&self, now: Timestamp) -> bool {
         self.noted_at <= now.before(Ages::SLACK)
     }
 
-    /// Returns the progress that readers believe.
+    /// Returns the progress that readers use.
     pub(super) fn believed(&self, now: Timestamp) -> Migrated {
         let all_before = if self.is_settled(now) { self.migrated_before } else { self.formerly };
         Migrated { all_before, none_since: self.none_since }

@@ -9,27 +9,27 @@ use tributary_functions::{
 
 use super::model::{Ages, ProviderId, Strategy};
 
-/// How many store requests a page may take. A partition takes one as a rule, and a container one for
-/// each of its physical partitions.
+/// The most store requests of a page. A partition takes one as a rule, and a container one for each
+/// of its physical partitions.
 const MAX_PAGE_REQUESTS: u64 = 500;
 
-/// What an operator chooses.
+/// The settings of an operator.
 #[derive(Debug, Clone)]
 pub(super) struct NewsSettings {
-    /// How items are spread over logical partitions.
+    /// The spread of items over logical partitions.
     pub strategy: Strategy,
     /// The ages at which items go from container to container.
     pub ages: Ages,
-    /// What a page of a list may take.
+    /// The limits of a page of a list.
     pub pages: PageBounds,
 }
 
-/// What a page of a list may take before it ends early.
+/// The limits of a page of a list: a page that reaches one ends early.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PageBounds {
-    /// How many partitions it may ask.
+    /// The most partitions that a page may read.
     pub partitions: usize,
-    /// What it may use of the store.
+    /// The store requests, the request units and the time of a page.
     pub limits: Limits,
 }
 

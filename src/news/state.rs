@@ -1,4 +1,4 @@
-//! Where the news keep their items.
+//! The containers of the news.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -18,19 +18,19 @@ use super::{
     settings::{NewsSettings, PageBounds},
 };
 
-/// How many providers are remembered; some 100 bytes each.
+/// The most providers that are remembered; some 100 bytes each.
 const PROVIDERS_REMEMBERED: usize = 10_000;
 
 /// The containers of the news. Cloning is cheap.
 #[derive(Clone)]
 pub struct News {
-    /// Items that are new: `feeds_current`.
+    /// The new items: `feeds_current`.
     pub hot: Container,
-    /// Items that were new: `feeds_historical`.
+    /// The older items: `feeds_historical`.
     pub warm: Container,
     /// Items of old partitions: `feeds_archive`.
     pub archive: Container,
-    /// Where each item is: `feeds_locations`.
+    /// The locations of the items: `feeds_locations`.
     pub locations: Container,
     pub(super) strategy: Arc<Strategy>,
     pub(super) ages: Ages,
@@ -38,13 +38,13 @@ pub struct News {
     /// The budget of the runs of migration and archive.
     pub(super) background: Background,
     clock: Clock,
-    /// Kinds of keys that are written down for a provider, and so for good.
+    /// The kinds of keys that are recorded for a provider, and so stay recorded.
     known: Arc<Cache<(ProviderId, KeyClass), ()>>,
     pub(super) progress: KnownProgress,
     pub(super) reads: Reads,
 }
 
-/// What kinds of keys the items of a provider have: one in the partition of each provider.
+/// The kinds of keys of a provider's items: one record in the partition of each provider.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ProviderKeys {
@@ -79,7 +79,7 @@ impl Places for News {
 }
 
 impl News {
-    /// The news in a database.
+    /// Returns the news in a database.
     pub(super) fn new(context: &Context<'_>) -> Result<Self, ConfigError> {
         let settings = NewsSettings::read(context.settings)?;
         let cosmos = context.cosmos;
@@ -99,12 +99,13 @@ impl News {
         })
     }
 
-    /// The current time.
+    /// Returns the current time.
     pub(super) fn now(&self) -> Timestamp {
         self.clock.now()
     }
 
-    /// Returns how far time and the migration have come, for a place of an item of this date.
+    /// Returns the current time and the progress of the migration, for a place of an item of this
+    /// date.
     pub(super) async fn progress_for(&self, published: Timestamp) -> Result<Progress, StoreError> {
         let now = self.now();
         match Progress::of_young(published, now) {
@@ -119,7 +120,7 @@ impl News {
         Ok(self.strategy.place(&self.ages, new, progress))
     }
 
-    /// Returns how far the migration has come: one point read, at most once a minute.
+    /// Returns the progress of the migration: one point read, at most once a minute.
     pub(super) async fn migrated(&self) -> Result<Migrated, StoreError> {
         if let Some(known) = self.progress.get() {
             return Ok(known);
@@ -140,8 +141,8 @@ impl News {
         Ok(keys.map(|keys| keys.item.classes).unwrap_or_default())
     }
 
-    /// Writes down that a provider has items with this kind of key, before the first such item. It is
-    /// never taken back, so what this process has written down needs no look.
+    /// Records, before the first such item, that a provider has items with this kind of key. The
+    /// record is permanent, so a kind that this process has recorded takes no read.
     pub(super) async fn note_class(&self, provider: &ProviderId) -> Result<(), StoreError> {
         let class = self.strategy.class(provider);
         let known = (provider.clone(), class);
@@ -153,7 +154,7 @@ impl News {
         Ok(())
     }
 
-    /// Writes down that a provider has items with this kind of key, unless it is written down.
+    /// Records that a provider has items with this kind of key, unless that is recorded already.
     pub(super) async fn write_class(
         &self,
         provider: &ProviderId,

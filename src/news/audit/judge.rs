@@ -1,7 +1,7 @@
-//! What is wrong about the copies of an item and its location.
+//! The divergences of the copies of an item and its location.
 //!
-//! Each divergence is said of one copy, so that it is reported once: of the copy that goes away, of the
-//! one that is in the wrong place, and of two in one partition, of the hotter one.
+//! Each divergence is reported once, for one copy: the copy that expires, the copy in the wrong
+//! place, or the hotter one of two copies in one partition.
 
 use std::time::Duration;
 
@@ -10,36 +10,36 @@ use tributary_functions::{engines::relocation::CopyState, values::Timestamp};
 use super::known::{Copy, Known, KnownLocation, Seen};
 use crate::news::model::{StoredItem, Tier};
 
-/// How long a move may take before it is unsettled work. A command makes it in a second; the host ends
-/// a function after 10 minutes, and then another has to end the move.
+/// The time after which a move counts as unsettled work. A command makes a move in a second. The
+/// host ends a function after 10 minutes; then another command or run has to end the move.
 const MOVE: Duration = Duration::from_mins(5);
 
-/// What is wrong about a copy.
+/// A divergence of a copy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Wrong {
-    /// It will be deleted, and has what no other copy has.
+    /// The copy will expire, and it alone has this version of the item.
     Expiring,
-    /// The item is live in another place, too.
+    /// The item is live in a second place, too.
     Twice(Twice),
-    /// It departs, to this partition, and nobody ends that.
+    /// The copy departs to this partition, and the move has not ended in time.
     MovePending(String),
-    /// Its location is missing, or names this place instead.
+    /// The location of the item is missing, or names this partition instead.
     Location(Option<String>),
 }
 
-/// Which of two is right.
+/// The evidence for the right one of two copies.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Twice {
-    /// The other is in this colder container: one of the two is a relocation's copy.
+    /// The other copy is in this colder container: one of the two is a relocation's copy.
     Colder(Tier),
-    /// The one in this partition, which the location names.
+    /// The location names the copy in this partition.
     Located(String),
-    /// Nothing says it.
+    /// There is no evidence.
     Unknown,
 }
 
 impl Known {
-    /// Returns what is wrong about the copy in `store`, of which `stored` was read.
+    /// Returns the divergences of the copy in `tier`, of which `stored` was read.
     pub(super) fn judge(&self, tier: Tier, stored: &StoredItem, now: Timestamp) -> Vec<Wrong> {
         let Some(own) = self.copy(tier, stored.public.partition_key.as_str()) else {
             return Vec::new();
@@ -76,7 +76,7 @@ impl Known {
         expires.then_some(Wrong::Expiring).into_iter().chain(wrong).collect()
     }
 
-    /// Returns where an item is whose location is missing or names another place, and its version.
+    /// Returns the place and version of an item whose location is missing or names another place.
     pub(super) fn dislocated(&self) -> Option<(Tier, String, u64)> {
         let location = self.location();
         let hottest =
@@ -93,17 +93,18 @@ impl Known {
         self.copies.iter().filter(|copy| copy.truth().is_some())
     }
 
-    /// The live copies in the partition of one, itself included.
+    /// Returns the live copies in the partition of `own`, itself included.
     fn in_partition<'a>(&'a self, own: &'a Copy) -> impl Iterator<Item = &'a Copy> {
         self.copies.iter().filter(|copy| copy.key == own.key && copy.is_here())
     }
 
-    /// Returns true if a carried copy goes away with what no other has. Of several the newest speaks.
+    /// Returns true if a carried copy expires with a version that no other copy has. Of several
+    /// such copies, this is true of the newest.
     fn is_lost_with(&self, own: &Copy, version: u64) -> bool {
         let is_newer = |other: &Copy| match other.seen {
             Seen::Carried(there) => (there, other.tier, &other.key) > (version, own.tier, &own.key),
             Seen::Here(there) | Seen::Departing { version: there, .. } => there >= version,
-            // It may be the item.
+            // The unreadable copy may be the item.
             Seen::Unreadable => true,
             Seen::Vacated => false,
         };
@@ -114,14 +115,14 @@ impl Known {
 
     /// Compares the place of a live copy, the hottest of its partition, with the location.
     fn place(&self, own: &Copy, location: Option<&KnownLocation>) -> Option<Wrong> {
-        // Whoever ends a move to this place writes the location.
+        // The command or run that ends a move to this place writes the location.
         let arrives = self.copies.iter().any(
             |copy| matches!(&copy.seen, Seen::Departing { to, .. } if to.partition_key.as_str() == own.key),
         );
         let place = location.and_then(|location| location.place.as_ref());
         let key = place.map(|place| place.partition_key.as_str());
         if let Some(place) = place.filter(|_| key == Some(&own.key)) {
-            // From there it goes to colder containers, never back.
+            // From there the item goes to colder containers, never back.
             let words = || format!("{} {}", place.tier.as_str(), place.partition_key);
             return (place.tier > own.tier && !arrives).then(|| Wrong::Location(Some(words())));
         }

@@ -15,14 +15,14 @@ use crate::news::{
     state::News,
 };
 
-/// All that is known of an item.
+/// The copies and the location of an item, as the audit has read them.
 #[derive(Debug, Default)]
 pub(super) struct Known {
     pub(super) copies: Vec<Copy>,
     location: Option<KnownLocation>,
 }
 
-/// What a container has of an item.
+/// A copy of an item in a container.
 #[derive(Debug)]
 pub(super) struct Copy {
     pub(super) tier: Tier,
@@ -31,7 +31,7 @@ pub(super) struct Copy {
     pub(super) seen: Seen,
 }
 
-/// What a copy is.
+/// The state of a copy.
 #[derive(Debug, PartialEq)]
 pub(super) enum Seen {
     Here(u64),
@@ -41,22 +41,22 @@ pub(super) enum Seen {
     Unreadable,
 }
 
-/// Where an item is said to be.
+/// The location of an item, as the audit has read it.
 #[derive(Debug)]
 pub(super) struct KnownLocation {
-    /// `None` is a place that cannot be read.
+    /// The place that the location names; `None` if it is unreadable.
     pub(super) place: Option<Place>,
     pub(super) etag: String,
 }
 
 impl KnownLocation {
-    /// A place that cannot be read names no partition.
+    /// Returns the partition key that the location names; `None` if the place is unreadable.
     pub(super) fn partition_key(&self) -> Option<&str> {
         self.place.as_ref().map(|place| place.partition_key.as_str())
     }
 }
 
-/// What is read of a copy or of a location.
+/// The fields that the audit reads of a copy or of a location.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Row {
@@ -80,7 +80,8 @@ const COPY: &str = "c.id, c.partitionKey, c._etag, c.type, c.state, c.version, c
 const LOCATION: &str = "c.id, c.partitionKey, c._etag, c.place";
 
 impl Known {
-    /// Reads what is known of some items: a query for each container, in all partitions.
+    /// Reads the copies and locations of some items: one query for each container, in all
+    /// partitions.
     pub(super) async fn read<'a>(
         news: &News,
         ids: impl IntoIterator<Item = &'a str>,
@@ -117,24 +118,25 @@ impl Known {
         Ok(known.into_iter().map(|(id, known)| (id, Arc::new(known))).collect())
     }
 
-    /// Where the item is said to be.
+    /// Returns the location of the item.
     pub(super) fn location(&self) -> Option<&KnownLocation> {
         self.location.as_ref()
     }
 
-    /// The copy in a place.
+    /// Returns the copy in a place.
     pub(super) fn copy(&self, tier: Tier, key: &str) -> Option<&Copy> {
         self.copies.iter().find(|copy| copy.tier == tier && copy.key == key)
     }
 
-    /// What must not change for a suspicion to stand.
+    /// Returns the evidence of a suspicion, which must not change: the ETags of copies and
+    /// location.
     pub(super) fn evidence(&self) -> String {
         let etags = self.copies.iter().map(|copy| &copy.etag);
         let etags = etags.chain(self.location.iter().map(|location| &location.etag));
         etags.cloned().collect::<Vec<_>>().join(" ")
     }
 
-    /// The copies in words, for a finding.
+    /// Returns the copies in words, for a finding.
     pub(super) fn in_words(&self) -> String {
         let words = self.copies.iter().map(|Copy { tier, key, seen, .. }| {
             let seen = match seen {
@@ -173,7 +175,7 @@ impl Row {
 }
 
 impl Copy {
-    /// The version of the item, if this copy is the item.
+    /// Returns the version of the item, if this copy is the item.
     pub(super) fn truth(&self) -> Option<u64> {
         match self.seen {
             Seen::Here(version) | Seen::Departing { version, .. } => Some(version),

@@ -1,15 +1,15 @@
-//! What the audit of the news checks: where each item is, that it is there once, and that it stays.
+//! The audit of the news: each item is where its location says, is live once, and does not expire.
 //!
 //! | file | what it has |
 //! | --- | --- |
 //! | `known.rs` | the copies and the location of an item, read for a page of items at once |
-//! | `judge.rs` | what is wrong about them: a pure function |
-//! | `repair.rs` | the guarded write that repairs each |
+//! | `judge.rs` | their divergences, by a pure function |
+//! | `repair.rs` | the guarded write that repairs each divergence |
 //!
-//! A location whose item is in no container is no divergence: the attempt that wrote it got no
-//! further, and nothing was acknowledged. The next post of the item creates it.
+//! A location whose item is in no container is no divergence. The attempt that wrote the location
+//! ended there, and acknowledged nothing. The next post of the item creates the item.
 //!
-//! A page of a hundred items costs four more queries, whatever is in it: one for each container.
+//! A page of a hundred items always costs four more queries: one for each container.
 //! [`tributary_functions::audit`] has the rest: when a suspicion is a finding, and how a repair is checked.
 
 mod judge;
@@ -38,31 +38,31 @@ use super::{
     state::{KEYS, News, ProviderKeys},
 };
 
-/// How many providers are remembered; some 200 bytes each.
+/// The most providers that are remembered; some 200 bytes each.
 const REMEMBERED: usize = 10_000;
 
 /// The kinds of divergence that only the news have.
 pub struct Kinds;
 
 impl Kinds {
-    /// An item that has no location: a post would create it once more.
+    /// An item without a location: a post would create the item a second time.
     pub const LOCATION_MISSING: Kind = Kind::new("location-missing");
-    /// An item that is in another place than its location says.
+    /// An item in another place than its location names.
     pub const LOCATION_DIFFERS: Kind =
         Kind::new("location-differs").of_matter(Self::LOCATION_MISSING);
-    /// An item of `feeds_locations` that cannot be read. If there is an item of this id, its repair
-    /// writes the location anew.
+    /// An unreadable item of `feeds_locations`. If a news item has this id, the repair writes the
+    /// location anew.
     pub const LOCATION_UNREADABLE: Kind = Kind::new("location-unreadable").repaired_last();
     /// An item that is live in two places.
     pub const ITEM_TWICE: Kind = Kind::new("item-twice");
-    /// The only copy of an item, or of its newest version, which the store will delete.
+    /// The only copy of an item, or of its newest version, with a time to live.
     pub const ITEM_EXPIRING: Kind = Kind::new("item-expiring");
-    /// An item that waits for its move to another place to end.
+    /// An item whose move to another place has not ended.
     pub const MOVE_PENDING: Kind = Kind::new("move-pending");
-    /// A provider has items with a kind of key that lists do not look for.
+    /// A provider with items under a kind of key that lists do not read.
     pub const KEYS_MISSING: Kind = Kind::new("keys-missing");
-    /// An item in a partition that is not of its provider and published date. It may be one of two:
-    /// then the other stays.
+    /// An item in a partition of another provider or published date. If it is one of two live
+    /// copies, the other copy stays.
     pub const KEY_FOREIGN: Kind = Kind::new("key-foreign").repaired_last();
 }
 
@@ -72,16 +72,17 @@ pub(super) fn audit(news: &News) -> Audit {
     Audit::new("AuditNews", "0 0 4 * * 0", move || NewsChecks::new(news.clone()))
 }
 
-/// Where a copy of an item is: container, partition, id.
+/// The place of a copy of an item: container, partition, id.
 type CopyPlace = (&'static str, String, String);
 
-/// Checks items. What it remembers may be old: that can only raise a suspicion, and a suspect is
-/// checked again with `fresh` reads.
+/// The check of items. Its memory may be old. An old memory can only raise a suspicion, and a
+/// suspect is checked again with `fresh` reads.
 struct NewsChecks {
     news: News,
-    /// What is known of the items of the last page.
+    /// The copies and locations of the items of the last page.
     page: Mutex<HashMap<String, Arc<Known>>>,
-    /// Kinds of keys that were looked for; with the copy that raised the suspicion that one is missing.
+    /// The kinds of keys that were read, with the copy that raised the suspicion that one is
+    /// missing.
     noted: Cache<(ProviderId, KeyClass), Option<CopyPlace>>,
 }
 
@@ -132,7 +133,7 @@ impl NewsChecks {
         Tier::ALL.iter().copied().find(has_it)
     }
 
-    /// Returns what is known of an item: with `fresh`, its latest committed state.
+    /// Returns the copies and the location of an item: with `fresh`, their latest committed state.
     async fn known(&self, id: &str, fresh: bool) -> Result<Arc<Known>, StoreError> {
         if fresh {
             let known = Known::read(&self.news.latest_committed(), [id]).await?;
@@ -178,7 +179,7 @@ impl NewsChecks {
         Ok(wrongs.into_iter().map(suspect).collect())
     }
 
-    /// Checks that an item is in a partition in which lists look for it.
+    /// Checks that an item is in a partition that lists read.
     async fn check_keys(
         &self,
         stored: &StoredItem,
@@ -198,7 +199,7 @@ impl NewsChecks {
         let key = (provider.clone(), class);
         let this = (item.container, item.partition_key.clone(), item.id.clone());
         match self.noted.get(&key) {
-            // One item speaks for all of its provider.
+            // The finding names one item for all items of its provider.
             Some(Some(other)) if other != this => return Ok(Vec::new()),
             Some(None) if !fresh => return Ok(Vec::new()),
             _ => {}
@@ -215,7 +216,7 @@ impl NewsChecks {
     }
 }
 
-/// Returns the suspicion that an item of `feeds_locations` cannot be read.
+/// Returns the suspicion that an item of `feeds_locations` is unreadable.
 fn check_location(item: &AuditedItem) -> Vec<Suspect> {
     let parsed = match (item.partition_key.as_str(), item.id.as_str()) {
         (RECORDS, _) => Ok(()),

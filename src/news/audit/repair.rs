@@ -19,7 +19,7 @@ use crate::news::{
     state::News,
 };
 
-/// How often a location is written until it stands.
+/// The most attempts to write a location.
 const ATTEMPTS: usize = 5;
 
 pub(super) async fn repair(checks: &NewsChecks, suspect: &Suspect) -> RepairResult {
@@ -62,7 +62,7 @@ struct Repairs<'a> {
 }
 
 impl Repairs<'_> {
-    /// Reads the copy, and after it what is wrong about it now.
+    /// Reads the copy, and after it the divergences that it has now.
     async fn read(&self) -> Result<(Stored<StoredItem>, Vec<Wrong>), Obstacle> {
         let found = self.news.slot(&self.at, self.id.as_str()).await?;
         let Some(Stored { item: NewsItem::Item(item), etag }) = found else {
@@ -73,12 +73,14 @@ impl Repairs<'_> {
         Ok((Stored { item: *item, etag }, wrongs))
     }
 
-    /// Writes where the item is, and again until that is right: a move that ends between reading and
-    /// writing may find the location as it wants it, and so not write it.
+    /// Writes the location of the item, and repeats that until the location is right. A move that
+    /// ends between the read and the write may find its own location there, and so not write the
+    /// location.
     async fn locate(&self) -> RepairResult {
         self.read().await?;
         for _ in 0..ATTEMPTS {
-            // Before the copies: another that writes it after they were read makes this write fail.
+            // Read before the copies: a location written after the copies were read makes this
+            // write fail.
             let location = self.news.location_etag(&self.id).await?;
             let known = self.checks.known(self.id.as_str(), true).await?;
             let Some((tier, key, version)) = known.dislocated() else {
@@ -91,7 +93,7 @@ impl Repairs<'_> {
         Err(Obstacle::Race)
     }
 
-    /// Leaves one of two live copies, where it is known which.
+    /// Leaves one of two live copies, if there is evidence for one.
     async fn take_one(&self) -> RepairResult {
         let (Stored { item, etag }, wrongs) = self.read().await?;
         let twice = wrongs.into_iter().find_map(|wrong| match wrong {
@@ -111,8 +113,9 @@ impl Repairs<'_> {
         }
     }
 
-    /// Leaves one of two copies in one partition. Where the item is old enough for the colder one, this
-    /// is a relocation that has not ended. Otherwise the hotter is the item: readers look there alone.
+    /// Leaves one of two copies in one partition. If the item is old enough for the colder
+    /// container, this is a relocation that has not ended. Otherwise the hotter copy is the item:
+    /// readers read that container alone.
     async fn take_of_partition(&self, item: &StoredItem, colder: Tier) -> RepairResult {
         let (key, id) = (&self.at.partition_key, self.id.as_str());
         let published = item.public.published_date;
@@ -135,7 +138,7 @@ impl Repairs<'_> {
         }
     }
 
-    /// Makes a copy stay that would be deleted, and with it be the item again.
+    /// Removes the time to live of a copy, which is the item again by this write.
     async fn keep(&self) -> RepairResult {
         let (Stored { item, etag }, wrongs) = self.read().await?;
         if !wrongs.contains(&Wrong::Expiring) {
@@ -154,7 +157,7 @@ impl Repairs<'_> {
 }
 
 impl News {
-    /// The ETag of a location, also of one that cannot be read.
+    /// Returns the ETag of a location, also of an unreadable one.
     async fn location_etag(&self, id: &ItemId) -> Result<Option<ETag>, StoreError> {
         let read = self.locations.read::<Value>(id.as_str(), id.as_str()).await?;
         Ok(read.map(|location| location.etag))

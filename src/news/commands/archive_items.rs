@@ -26,22 +26,22 @@ pub enum ArchiveAnswer {
     DryRun(DryRun),
 }
 
-/// What a run of the archive has done.
+/// The result of a run of the archive.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ArchiveOutcome {
     archived: u64,
     failed: u64,
-    /// Whether nothing that is due is left. Otherwise the timer goes on, or another call does.
+    /// True if no due item remains. Otherwise the timer or the next call continues.
     complete: bool,
 }
 
-/// What a run would do.
+/// The work of a run that would start now.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DryRun {
     would_archive: u64,
     partitions: Vec<PartitionItems>,
-    /// Whether all that is due was counted within a minute.
+    /// True if all due items were counted within a minute.
     complete: bool,
 }
 
@@ -52,7 +52,7 @@ struct PartitionItems {
     items: u64,
 }
 
-/// Does the timer's work now, for at most a minute; with `dryRun=true` it says what it would do.
+/// Does the timer's work now, for at most a minute. With `dryRun=true`, counts the due items only.
 pub async fn archive_items(
     State(news): State<News>,
     RawQuery(query): RawQuery,

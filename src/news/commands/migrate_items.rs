@@ -7,14 +7,14 @@ use tributary_functions::{engines::relocation_run::Slice, http::ApiError};
 
 use crate::news::{state::News, timers::migrate};
 
-/// What a run of the migration has done.
+/// The result of a run of the migration.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MigrationOutcome {
     migrated: u64,
     already_there: u64,
     failed: u64,
-    /// Whether nothing that is due is left. Otherwise the timer goes on, or another call does.
+    /// True if no due item remains. Otherwise the timer or the next call continues.
     complete: bool,
 }
 

@@ -1,4 +1,4 @@
-//! The commands. Each write is under what was read.
+//! The commands. Each write has a condition on the state that was read.
 
 mod archive_items;
 mod migrate_items;

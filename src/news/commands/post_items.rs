@@ -1,12 +1,12 @@
 //! `POST /news/items/batch`.
 //!
 //! New items are created together: first the location of each, in a partition of its own, then the
-//! items of a partition in transactions. Whatever is refused, and what was stored before, is stored
-//! item by item, as a single post does. So each item ends as it would alone, and one that fails hides
-//! no other.
+//! items of a partition in transactions. Refused items, and items that were stored before, are
+//! stored one by one, as a single post does. So each item has the outcome that it would have alone,
+//! and a failed item hides no other.
 //!
-//! Each item has a status within the time that the request may take. What is under way then is cut
-//! off, as by a crash: a post of the item again ends it.
+//! Each item has a status within the time that the request may take. The deadline cuts off the work
+//! under way, as a crash does: a second post of the item ends that work.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -41,10 +41,10 @@ pub const MAX_ANSWER: usize = MAX_ITEMS * 10 * 80;
 /// are possible.
 const REST_BYTES: usize = 4_096;
 
-/// How many items or transactions are under way at a time.
+/// The most items or transactions under way at a time.
 const AT_A_TIME: usize = 16;
 
-/// The body: items, each good or not.
+/// The body: items, each valid or not.
 pub struct NewItems(Vec<Result<NewItem, Vec<FieldError>>>);
 
 impl FromForm for NewItems {
@@ -53,7 +53,7 @@ impl FromForm for NewItems {
     }
 }
 
-/// What became of all items, in the order of the request.
+/// The outcomes of all items, in the order of the request.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Outcomes {
     items: Vec<Outcome>,
@@ -61,7 +61,7 @@ pub struct Outcomes {
     failed: usize,
 }
 
-/// What became of an item.
+/// The outcome of an item.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(untagged)]
 enum Outcome {
@@ -79,7 +79,7 @@ enum Outcome {
 
 /// An item of the request.
 struct Item {
-    /// Its place in the request.
+    /// The index of the item in the request.
     index: usize,
     new: NewItem,
     id: ItemId,
@@ -98,7 +98,7 @@ pub async fn post_items(
         match item {
             Ok(new) => {
                 let (id, command) = (new.id(), command.part(index));
-                // An item that comes twice ends as the last of them says.
+                // Of an item that comes twice, the last one counts.
                 let to = if seen.insert(id.clone()) { &mut first } else { &mut again };
                 to.push(Item { index, new, id, command });
             }
@@ -133,7 +133,8 @@ struct Batch<'a> {
 }
 
 impl Batch<'_> {
-    /// Runs an operation until the deadline; `None` when it was not begun, or has not ended by then.
+    /// Runs an operation until the deadline. Returns `None` if the operation was not begun, or has
+    /// not ended by then.
     async fn in_time<F: Future>(&self, operation: F) -> Option<F::Output> {
         match self.deadline {
             Some(deadline) if Instant::now() >= deadline => None,
@@ -142,9 +143,9 @@ impl Batch<'_> {
         }
     }
 
-    /// Creates new items in transactions; returns what became of them, and those that were refused.
+    /// Creates new items in transactions. Returns their outcomes, and the refused items.
     async fn create(&self, items: Vec<Item>) -> (Vec<(usize, Outcome)>, Vec<Item>) {
-        // Once for each provider. One that fails is noted, or fails again, with its items.
+        // Once for each provider. A failed write is retried with the items of the provider.
         let providers = items.iter().map(|item| item.new.feed_provider_id.clone());
         let noting = stream::iter(providers.collect::<HashSet<_>>())
             .map(|provider| async move { self.in_time(self.news.note_class(&provider)).await })
@@ -180,8 +181,8 @@ impl Batch<'_> {
         (created, refused)
     }
 
-    /// Writes the location of a new item, and returns its place; `None` if it has a location already,
-    /// or the store refuses it.
+    /// Writes the location of a new item, and returns its place. Returns `None` if the item has a
+    /// location already, or the store refuses the write.
     async fn locate(&self, item: Item) -> (Item, Option<Place>) {
         let located = async {
             self.news.note_class(&item.new.feed_provider_id).await?;

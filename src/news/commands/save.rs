@@ -1,9 +1,10 @@
 //! Stores an item: creates it, edits it where it is, or moves it.
 //!
-//! The location of an item is there before the item, and decides between two requests that create it at
-//! once: the second finds the location, and then the item, or creates it in the same place.
+//! The location of an item is written before the item. It decides between two requests that create
+//! the item at once: the second finds the location, and then finds the item or creates it in the
+//! same place.
 //!
-//! Each attempt asks the [`Decision`] for its next step, and takes it, until the step is the last one.
+//! Each attempt asks the [`Decision`] for its next step and takes it, until its last step.
 
 mod decision;
 
@@ -34,8 +35,9 @@ pub(super) struct Saved {
 
 /// Stores an item.
 ///
-/// A new item takes three store requests: the location is looked for and written, then the item. An
-/// edit takes as many, and one more for each container before its own. A move takes eight.
+/// A new item takes three store requests: the location is read and written, then the item is
+/// written. An edit takes as many, and one more for each container before its own. A move takes
+/// eight.
 pub(super) async fn save(
     news: &News,
     new: &NewItem,
@@ -125,8 +127,8 @@ impl Save<'_> {
         Ok(created(news.write(place.tier, item, over).await?))
     }
 
-    /// Leaves a tombstone in the former place of an item that was not created there: it keeps the item
-    /// out, should the attempt that wrote the location still be on its way.
+    /// Leaves a tombstone in the former place of an item that was not created there. The attempt
+    /// that wrote the location may still be under way: the tombstone makes its create fail.
     async fn keep_out_of(&self, news: &News, former: &Place, to: &Place) -> Result<(), StoreError> {
         let (id, key) = (self.id.as_str(), former.partition_key.clone());
         let found = news.slot(former, id).await?.map(vacant).transpose()?;

@@ -20,8 +20,9 @@ values::checked_text!(
 );
 
 impl ItemId {
-    /// Returns the id of what a provider publishes under an address: a crawler that posts it again
-    /// posts the same item. As provider ids contain no space, two pairs give two texts.
+    /// Returns the id of the item that a provider publishes under an address: a second post by a
+    /// crawler is a post of the same item. As provider ids contain no space, two pairs give two
+    /// texts.
     pub fn of(provider: &ProviderId, source_url: &SourceUrl) -> Self {
         let name = format!("{provider} {source_url}");
         Self(Uuid::new_v5(&Uuid::NAMESPACE_URL, name.as_bytes()).to_string())

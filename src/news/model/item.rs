@@ -9,48 +9,48 @@ use super::{
     text::{MAX_CONTENT, MAX_METADATA, MAX_URL},
 };
 
-/// What a caller posts.
+/// An item to store.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewItem {
-    /// Who has published it.
+    /// The feed provider that has published the item.
     pub feed_provider_id: ProviderId,
     /// The title.
     pub title: Title,
     /// The content.
     pub content: Content,
-    /// When it was published.
+    /// The time of publication.
     pub published_date: Timestamp,
-    /// Where it was published.
+    /// The address of the published article.
     pub source_url: SourceUrl,
     /// The tags.
     pub tags: Vec<Tag>,
-    /// What the crawler adds.
+    /// Metadata of the crawler.
     pub metadata: Metadata,
 }
 
-/// What the API shows of an item.
+/// An item, as the API shows it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FeedItem {
-    /// Made of the provider and the address ([`ItemId::of`]).
+    /// The id, made of the provider and the address ([`ItemId::of`]).
     pub id: ItemId,
     /// The partition key.
     pub partition_key: PartitionKey,
-    /// Who has published it.
+    /// The feed provider that has published the item.
     pub feed_provider_id: ProviderId,
     /// The title.
     pub title: Title,
     /// The content.
     pub content: Content,
-    /// When it was published.
+    /// The time of publication.
     pub published_date: Timestamp,
-    /// When it was posted the last time.
+    /// The time of the last post of the item.
     pub crawled_date: Timestamp,
-    /// Where it was published.
+    /// The address of the published article.
     pub source_url: SourceUrl,
     /// The tags.
     pub tags: Vec<Tag>,
-    /// What the crawler adds.
+    /// Metadata of the crawler.
     pub metadata: Metadata,
 }
 
@@ -60,8 +60,7 @@ const CHARACTER: usize = 6;
 /// Names of fields, dates, punctuation.
 const REST: usize = 512;
 
-/// The most bytes of an item as JSON. A content has no character that takes more than two bytes for
-/// one.
+/// The most bytes of an item as JSON. No character of a content takes more than two bytes for one.
 pub const ITEM_BYTES: usize = 4 * ID
     + 500 * CHARACTER
     + 2 * MAX_CONTENT
@@ -71,14 +70,14 @@ pub const ITEM_BYTES: usize = 4 * ID
     + REST;
 
 impl FeedItem {
-    /// The kind of its key, if that is a key of its provider and published date.
+    /// Returns the kind of the item's key, if the key belongs to its provider and published date.
     pub fn key_class(&self) -> Option<KeyClass> {
         KeyClass::of_key(&self.partition_key, &self.feed_provider_id, self.published_date)
     }
 }
 
 impl NewItem {
-    /// The id of the item.
+    /// Returns the id of the item.
     pub fn id(&self) -> ItemId {
         ItemId::of(&self.feed_provider_id, &self.source_url)
     }

@@ -18,7 +18,7 @@ pub struct PartitionKey(String);
 
 values::text_schema!(PartitionKey, "examples": ["north-wire_2026-11"]);
 
-/// How items are spread over logical partitions (guide, "Partition Strategy Analysis").
+/// The spread of items over logical partitions (guide, "Partition Strategy Analysis").
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Strategy {
     /// Provider and time: months for the providers of high volume, quarters for the others.
@@ -26,12 +26,12 @@ pub enum Strategy {
         /// The providers of high volume.
         high_volume: HashSet<ProviderId>,
     },
-    /// Months that all providers share.
+    /// Months, shared by all providers.
     Monthly,
 }
 
-/// The kinds of keys that items of one provider can have. A provider that becomes one of high volume,
-/// or ceases to be, has items under two.
+/// The kinds of keys that items of one provider can have. A provider that enters or leaves the high
+/// volume has items under two kinds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum KeyClass {
@@ -59,7 +59,7 @@ impl Strategy {
 impl KeyClass {
     const ALL: [Self; 3] = [Self::ProviderMonth, Self::ProviderQuarter, Self::Month];
 
-    /// Returns the kind of a key, if it is the key of an item of this provider and date.
+    /// Returns the kind of a key, if the key belongs to an item of this provider and date.
     pub fn of_key(key: &PartitionKey, provider: &ProviderId, published: Timestamp) -> Option<Self> {
         Self::ALL.into_iter().find(|class| class.key(provider, published) == *key)
     }
@@ -98,7 +98,7 @@ impl KeyClass {
 }
 
 impl PartitionKey {
-    /// Returns the keys of the months that all providers share, oldest first.
+    /// Returns the keys of the shared months, oldest first.
     pub fn months(range: Range<Timestamp>) -> impl DoubleEndedIterator<Item = (Self, Period)> {
         let range = range.start.into()..range.end.into();
         Granularity::Month.periods(range).map(|period| (Self(period.to_string()), period))
@@ -110,12 +110,12 @@ impl PartitionKey {
         if key.period().is_some() { Ok(key) } else { Err("must be a partition key".into()) }
     }
 
-    /// The text.
+    /// Returns the key as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The provider, unless the key is of a month that all share.
+    /// Returns the provider, unless the key is a shared month.
     pub fn provider(&self) -> Option<ProviderId> {
         match parts::split(&self.0)?.as_slice() {
             [provider, _] => ProviderId::parse(provider.clone()).ok(),
@@ -123,7 +123,7 @@ impl PartitionKey {
         }
     }
 
-    /// The time that the partition holds.
+    /// Returns the period of the partition.
     pub fn period(&self) -> Option<Period> {
         let parts = parts::split(&self.0)?;
         let period: Period = parts.last()?.parse().ok()?;

@@ -1,4 +1,4 @@
-//! Where an item lives: which container, by its age.
+//! The place of an item: its container, by the item's age, and its partition.
 
 use std::time::Duration;
 
@@ -7,21 +7,21 @@ use tributary_partitioning::period::Granularity;
 
 use super::{NewItem, Place, Strategy, Tier};
 
-/// How far time and the migration have come, which decides about places.
+/// The current time and the progress of the migration, which decide about places.
 #[derive(Debug, Clone, Copy)]
 pub struct Progress {
     /// The current time.
     pub now: Timestamp,
-    /// What was published before is not in the hot container alone, and nothing comes there: also
-    /// while the age at which items leave the hot container is raised.
+    /// No item that was published before this moment is in the hot container alone, and no such
+    /// item comes there, even while the age at which items leave the hot container is raised.
     pub migrated_before: Timestamp,
 }
 
 impl Progress {
     /// Returns the progress for an item of the last day; `None` for an older one.
     ///
-    /// The age at which items leave the hot container is at least a day, so the migration has not come as
-    /// far: how far it has come need not be known.
+    /// The age at which items leave the hot container is at least a day. So the migration cannot
+    /// have reached an item of the last day, and no progress has to be read.
     pub fn of_young(published: Timestamp, now: Timestamp) -> Option<Self> {
         let is_young = published >= now.before(Ages::MIN_MIGRATE_AFTER);
         is_young.then_some(Self { now, migrated_before: Timestamp::EPOCH })
@@ -30,45 +30,47 @@ impl Progress {
 
 /// The ages at which items go from container to container.
 ///
-/// Clocks of instances differ, and a request may be slow. So there is a distance between what readers,
-/// writers and the migration take for the border, in [`Ages::SLACK`]s:
+/// Clocks of instances differ, and a request may be slow. So readers, writers and the migration use
+/// different borders, with a distance between them, in [`Ages::SLACK`]s:
 ///
-/// | age | what follows |
+/// | age | consequence |
 /// | --- | --- |
-/// | up to `migrate_after` + ½ | readers ask the hot container alone |
+/// | up to `migrate_after` + ½ | readers read the hot container alone |
 /// | up to `migrate_after` + 1 | writers put a new item into the hot container, and edit it there |
-/// | from `migrate_after` + 1 | writers take it for one that another may be bringing to the warm container |
+/// | from `migrate_after` + 1 | writers assume that a run may be bringing it to the warm container |
 /// | from `migrate_after` + 2 | the migration takes it |
 ///
-/// So an item that readers seek in the hot container alone is there, whoever's clock is a little fast.
+/// So an item that readers seek in the hot container alone is there, even if one clock is a little
+/// fast.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ages {
-    /// When an item leaves the hot container.
+    /// The age at which an item leaves the hot container.
     pub migrate_after: Duration,
-    /// How many years after its end a partition leaves the warm container.
+    /// The years between the end of a partition and its move out of the warm container.
     pub archive_after_years: u16,
 }
 
 impl Ages {
-    /// Half of it is longer than the clocks of two instances differ and than a request takes (the
-    /// host ends a function after 10 minutes).
+    /// The distance between two borders. Half of it is longer than the difference between the
+    /// clocks of two instances, and longer than a request takes (the host ends a function after 10
+    /// minutes).
     pub const SLACK: Duration = Duration::from_hours(1);
 
     /// The least [`Self::migrate_after`].
     pub const MIN_MIGRATE_AFTER: Duration = Duration::from_hours(24);
 
-    /// From this moment on, everything is in the hot container.
+    /// Returns the moment from which on every item is in the hot container.
     pub fn hot_since(&self, now: Timestamp) -> Timestamp {
         now.before(self.migrate_after + Self::SLACK / 2)
     }
 
-    /// What was published before this moment is to be migrated.
+    /// Returns the moment before which a published item is to be migrated.
     pub fn migrated_before(&self, now: Timestamp) -> Timestamp {
         now.before(self.migrate_after + 2 * Self::SLACK)
     }
 
-    /// What was published before this moment is to be archived: partitions of quarters that ended
-    /// years ago.
+    /// Returns the moment before which a published item is to be archived: the items of partitions
+    /// of quarters that ended years ago.
     pub fn archived_before(&self, now: Timestamp) -> Timestamp {
         self.archive_border(now.before(2 * Self::SLACK))
     }
@@ -84,7 +86,7 @@ impl Ages {
         }
     }
 
-    /// Returns true if an item may be on its way out of a container: another may be copying it.
+    /// Returns true if an item may be leaving a container: a run may be copying it.
     pub fn may_be_leaving(&self, tier: Tier, published: Timestamp, at: Progress) -> bool {
         match tier {
             Tier::Hot => published < self.leaves_hot_before(at),
@@ -104,8 +106,8 @@ impl Ages {
         at.now.before(self.migrate_after + Self::SLACK).max(at.migrated_before)
     }
 
-    /// Returns the start of the quarter so many years before a moment. Months and quarters that end by
-    /// then are whole: what was published before is all of them.
+    /// Returns the start of the quarter so many years before a moment. All months and quarters
+    /// before it have ended: each is whole.
     fn archive_border(&self, moment: Timestamp) -> Timestamp {
         let moment = moment.years_before(self.archive_after_years);
         Granularity::Quarter.period(moment.into()).start().into()

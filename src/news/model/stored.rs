@@ -15,7 +15,7 @@ pub type StoredItem = MovableItem<FeedItem>;
 pub type Departure = item_move::Departure<FeedItem>;
 /// The location of a feed item.
 pub type Location = item_move::Location<FeedItem>;
-/// The tombstone of a feed item that has moved on.
+/// The tombstone of a feed item that has moved to another place.
 pub type Vacated = item_move::Vacated<PartitionKey>;
 
 impl Content for FeedItem {
@@ -35,12 +35,12 @@ impl Content for FeedItem {
 
     fn derived(&self) -> TagText {
         let tags: Vec<&str> = self.tags.iter().map(Tag::as_str).collect();
-        // No text that a caller seeks has this character.
+        // No search text has this character.
         TagText { tag_text: tags.join("\n") }
     }
 }
 
-/// The tags in one text: a query looks into it as into title and content.
+/// The tags in one text: a query searches it as it searches title and content.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TagText {

@@ -1,4 +1,4 @@
-//! What a provider writes.
+//! The texts of an item: title, tags, content, address, metadata.
 
 use url::Url;
 
@@ -61,7 +61,7 @@ pub(super) const MAX_URL: usize = 2_048;
 /// The most bytes of metadata, as JSON.
 pub(super) const MAX_METADATA: usize = 16 * 1024;
 
-/// What a crawler adds: any JSON object. The store takes 128 levels in all.
+/// Metadata of a crawler: any JSON object. The store accepts 128 levels in all.
 pub type Metadata = JsonObject<MAX_METADATA, 32>;
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use tributary_functions::engines::item_move;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Tier {
-    /// `feeds_current`: what is new.
+    /// `feeds_current`: the new items.
     Hot,
     /// `feeds_historical`.
     Warm,
@@ -20,7 +20,7 @@ impl item_move::Tier for Tier {
 }
 
 impl Tier {
-    /// As `x-containers-queried` and the log name it.
+    /// Returns the name of the container in `x-containers-queried` and in the log.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Hot => "hot",

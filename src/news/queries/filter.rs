@@ -1,4 +1,4 @@
-//! What a list of items is filtered by.
+//! The filter of a list of items.
 
 use std::{ops::Range, time::Duration};
 
@@ -19,7 +19,7 @@ const MAX_WINDOW_DAYS: u32 = 36_500;
 /// The query parameters of `GET /news/items`, and with `SEARCH` those of `GET /news/search`.
 #[derive(Debug, Default, Serialize)]
 pub struct NewsFilter<const SEARCH: bool> {
-    /// Whose items.
+    /// The feed provider of the items.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) provider: Option<ProviderId>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -28,7 +28,7 @@ pub struct NewsFilter<const SEARCH: bool> {
     to: Option<Timestamp>,
     #[serde(skip_serializing_if = "Option::is_none")]
     days: Option<u32>,
-    /// What title, content or tags must contain.
+    /// The text that title, content or tags must contain.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) q: Option<String>,
 }
@@ -89,10 +89,10 @@ impl<const SEARCH: bool> NewsFilter<SEARCH> {
 
     /// Returns true if a list with this filter and window can go on after a position.
     ///
-    /// A bound that the request names is the same for each page, so a position beyond it is of another
-    /// list. A bound that follows the clock is not: an item may have left the window since the page
-    /// that ended with it. There the window of each page decides what the page shows, and a list that
-    /// has been left behind ends.
+    /// A bound that the request names is the same for each page, so a position beyond it belongs to
+    /// another list. A bound that follows the clock changes: an item may have left the window since
+    /// the page that ended with it. There the window of each page decides about the items of the
+    /// page, and a list whose position has left the window ends.
     pub(super) fn has(&self, window: &Range<Timestamp>, SortKey(date, _): &SortKey) -> bool {
         let is_fixed = self.from.is_some() || self.to.is_some();
         (!is_fixed || window.start <= *date) && self.to.is_none_or(|to| *date <= to)

@@ -13,7 +13,7 @@ use crate::news::{
     state::News,
 };
 
-/// An item, wherever it lives: a point read for each container up to its own.
+/// Returns an item from any container: a point read for each container up to its own.
 pub async fn get_item(
     State(news): State<News>,
     Params((key, id)): Params<(PartitionKey, ItemId)>,

@@ -9,7 +9,7 @@ use tributary_functions::{
 use super::{filter::NewsFilter, router};
 use crate::news::{model::FeedItem, state::News};
 
-/// Items of a window, newest first.
+/// Returns the items of a window, newest first.
 pub async fn list_items(
     State(news): State<News>,
     page: PageRequest<SortKey, NewsFilter<false>>,

@@ -1,10 +1,11 @@
 //! A part of a list: the items of one partition, or of a whole container, in a window.
 //!
-//! A list asks for the next items. A search asks for the next *candidates*: the position and version of
-//! each item of the window, and the item itself only where its texts have what is sought. No index
-//! helps to find a text, so the store loads each candidate in any case. This way the number of
-//! candidates bounds what one query costs, whatever it finds; the search knows how far it has come; and
-//! an older copy that has the text does not count where a newer version is without it.
+//! A list reads the next items. A search reads the next *candidates*: the position and version of
+//! each item of the window, and the item itself only if its texts have the search text. No index
+//! helps to find a text, so the store loads each candidate in any case. This has three effects. The
+//! number of candidates bounds the cost of one query, whatever the query finds. The search knows
+//! its position. And an older copy that has the text does not count if a newer version is without
+//! the text.
 
 use std::ops::Range;
 
@@ -26,14 +27,14 @@ use crate::news::{
     state::News,
 };
 
-/// How many candidates a search asks for at once, at most.
+/// The most candidates that a search reads at once.
 const MAX_CANDIDATES: u32 = 400;
-/// How many times as many candidates a search asks for each time.
+/// The factor by which a search reads more candidates each time.
 const CANDIDATES_GROWTH: u32 = 4;
-/// How many candidates a page of the store has, at most: a query of a whole container loads such a page
-/// from each of its physical partitions.
+/// The most candidates in a page of the store: a query of a whole container loads such a page from
+/// each of its physical partitions.
 const MAX_CANDIDATE_PAGE: u32 = 100;
-/// How many rows a read looks through for one that the list can go on after.
+/// The most rows in which a read looks for one with a position to continue after.
 const MAX_ROWS: u32 = 1_000;
 
 /// The items of one partition, or of a whole container, in a window.
@@ -44,12 +45,12 @@ pub(super) struct Items {
     /// `None` is the whole container.
     key: Option<PartitionKey>,
     window: Range<Timestamp>,
-    /// Whose items, where the partition has those of others, too.
+    /// The provider of the items, if the partition has items of other providers, too.
     provider: Option<String>,
     q: Option<String>,
 }
 
-/// An item of the window of a search, with the item where its texts have what is sought.
+/// A candidate of a search, with the item if its texts have the search text.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Candidate {
@@ -81,12 +82,12 @@ impl Items {
         }
     }
 
-    /// The container.
+    /// Returns the container.
     pub(super) fn tier(&self) -> Tier {
         self.tier
     }
 
-    /// Returns how many rows a read asks for: of a search more each time, since it finds few.
+    /// Returns the number of rows to read: more each time in a search, since few rows match.
     fn most(&self, Wanted { items, reads, .. }: Wanted<'_>) -> u32 {
         match self.q {
             Some(_) => {
@@ -97,8 +98,8 @@ impl Items {
         }
     }
 
-    /// Returns the next rows that have a position, at most as many as `most`; true if the part has no
-    /// more.
+    /// Returns the next rows that have a position, at most `most` of them, and true if the part has
+    /// no further rows.
     async fn rows(
         &self,
         after: Option<&SortKey>,
@@ -113,7 +114,7 @@ impl Items {
             let is_end = rows.len() < most as usize;
             return Ok((rows.into_iter().filter_map(|row| self.item(row)).collect(), is_end));
         }
-        // A page of the store has 4 MB at most. What it has found may be enough.
+        // A page of the store has 4 MB at most. The rows found so far may be enough.
         let go_on = |rows: &[cosmos::Row<Candidate>]| {
             let found = rows.iter().flatten().filter(|candidate| candidate.found.is_some()).count();
             found < wanted.items as usize && (rows.is_empty() || !wanted.budget.is_spent())
@@ -147,7 +148,7 @@ impl Items {
         }
     }
 
-    /// The row of an item, which the list shows unless the item is in the archive.
+    /// Returns the row of an item, which the list shows unless the item is in the archive.
     fn shown(&self, item: StoredItem) -> Row<StoredItem> {
         let is_archived = self.tier == Tier::Warm && item.state == CopyState::Carried;
         let key = SortKey(item.public.published_date, item.public.id.to_string());
@@ -155,7 +156,7 @@ impl Items {
     }
 }
 
-/// The row of an item that is unreadable, if it has a position.
+/// Returns the row of an unreadable item, if it has a position.
 fn passed(row: &JsonText) -> Option<Row<StoredItem>> {
     let key = SortKey(row.field("publishedDate")?, row.field("id")?);
     Some(Row { key, version: row.field("version").unwrap_or(0), item: None })
@@ -178,7 +179,7 @@ impl Part for Items {
         if !rows.is_empty() || is_end {
             return Ok(Rows { rows, is_end });
         }
-        // None has a position that can be read: more of them at once.
+        // No row has a readable position: the next read takes more rows.
         let (rows, _) = self.rows(after, MAX_ROWS, wanted).await?;
         Ok(Rows { is_end: rows.is_empty(), rows })
     }

@@ -1,21 +1,22 @@
-//! Which containers and partitions a list of items is read from.
+//! The containers and partitions that a list of items is read from.
 //!
 //! | part of the window | container |
 //! | --- | --- |
 //! | from [`Ages::hot_since`](super::super::model::Ages::hot_since) on | hot alone |
-//! | before that, but after all that is known to be migrated | hot and warm |
-//! | what is known to be migrated | warm alone |
+//! | before that, but after the known progress of the migration | hot and warm |
+//! | before the known progress of the migration | warm alone |
 //!
-//! What is known to be migrated the migration writes down at the end of whole runs, and readers believe
-//! it an hour later: so a migration that is late, or does not run at all, hides nothing, and neither
-//! does a replica that is behind. With another age in the settings, the wider range counts: the warm
-//! container is asked for all that was migrated at a lower age, and the hot one for all that may be
-//! written there at a higher age.
+//! The migration writes its progress at the end of whole runs, and readers use it an hour later. So
+//! a late migration, a stopped migration and a replica that is behind hide no item. With another
+//! age in the settings, the wider range counts: the list reads the warm container for all items
+//! that were migrated at a lower age, and the hot one for all items that may be written there at a
+//! higher age.
 //!
-//! The archive is not listed, and so neither is a copy in the warm container that was carried there:
-//! otherwise the list would show the item for a day as it was, whatever edits the archive has.
+//! A list does not show the archive. So it does not show a copy in the warm container that was
+//! carried to the archive either: otherwise it would show a former state of the item for a day,
+//! whatever edits the archive has.
 //!
-//! Partitions are named as a page needs them, from the newest: a window may have any length.
+//! The router names partitions as a page needs them, from the newest: a window may have any length.
 
 use std::{cmp::Reverse, iter, ops::Range};
 
@@ -64,10 +65,10 @@ pub(super) async fn page<const SEARCH: bool>(
     Ok((headers(&places), Json(list)))
 }
 
-/// Returns headers with the containers and the number of partitions that an answer was read from.
+/// Returns headers with the containers and the number of partitions that a response was read from.
 ///
-/// A query of a whole container counts as one: it goes to the physical partitions, and these are few
-/// in a hot container.
+/// A query of a whole container counts as one partition: it is a fan-out to the physical
+/// partitions, and a hot container has few of these.
 pub(super) fn headers(places: &[Tier]) -> HeaderMap {
     let mut containers = places.to_vec();
     containers.sort();
@@ -85,8 +86,8 @@ pub(super) fn headers(places: &[Tier]) -> HeaderMap {
 /// Parts of a list from the newest to the oldest, as they are needed.
 type Parts<'a> = iter::Peekable<Box<dyn Iterator<Item = Items> + Send + 'a>>;
 
-/// Returns the parts of a window, from the newest to the oldest. Of those that end at the same moment,
-/// the hot container comes first.
+/// Returns the parts of a window, from the newest to the oldest. Of parts that end at the same
+/// moment, the part of the hot container comes first.
 async fn parts<'a, const SEARCH: bool>(
     news: &'a News,
     filter: &'a NewsFilter<SEARCH>,
@@ -131,7 +132,7 @@ fn boxed<'a>(parts: impl Iterator<Item = Items> + Send + 'a) -> Parts<'a> {
     parts.peekable()
 }
 
-/// Returns the part of a window that each container is asked for.
+/// Returns each container's part of a window.
 async fn ranges(
     news: &News,
     window: Range<Timestamp>,

@@ -9,7 +9,7 @@ use tributary_functions::{
 use super::{filter::NewsFilter, router};
 use crate::news::{model::FeedItem, state::News};
 
-/// Items of a window whose title, content or tags contain a text, newest first.
+/// Returns the items of a window whose title, content or tags contain a text, newest first.
 pub async fn search_items(
     State(news): State<News>,
     page: PageRequest<SortKey, NewsFilter<true>>,

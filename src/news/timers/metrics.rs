@@ -1,4 +1,4 @@
-//! What the news measure of their runs.
+//! The metrics of the runs of migration and archive.
 
 use std::sync::LazyLock;
 
@@ -25,8 +25,8 @@ impl Instruments {
     }
 }
 
-/// Measures a run that brings items to a colder container: the items that it has brought and could not
-/// bring, and for how many seconds the oldest that is left has been due.
+/// Measures a run that brings items to a colder container: the number of moved and of failed items,
+/// and the seconds for which the oldest remaining item has been due.
 pub(super) fn migration(moved: u64, failed: u64, lag_seconds: u64) {
     for (outcome, items) in [("success", moved), ("failure", failed)] {
         INSTRUMENTS.items.add(items, &[KeyValue::new("outcome", outcome)]);

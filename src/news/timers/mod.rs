@@ -1,4 +1,4 @@
-//! The timers: each brings what is due to a colder container, within four minutes.
+//! The timers: each brings the due items to a colder container, within four minutes.
 
 mod metrics;
 mod news_archive;

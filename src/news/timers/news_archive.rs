@@ -15,16 +15,16 @@ use crate::news::{
     state::News,
 };
 
-/// What was archived of a partition, and when: an item in `feeds_locations`.
+/// The record of an archived partition: an item in `feeds_locations`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct ArchiveRecord {
     /// The partition.
     id: PartitionKey,
     partition_key: String,
-    /// How many items of the partition are in the archive.
+    /// The number of items of the partition in the archive.
     items: u64,
-    /// When the last of them came there.
+    /// The time at which the last of them came there.
     archived_at: Timestamp,
 }
 
@@ -35,7 +35,7 @@ pub(in crate::news) fn archive_run(news: &News, slice: Slice) -> Run<'_, News> {
     Run::begin(news.latest_committed().in_background(), &news.background, slice, dues)
 }
 
-/// Brings partitions that are due to the archive, and writes a record for each.
+/// Brings the due partitions to the archive, and writes a record for each.
 pub(in crate::news) async fn archive(
     news: &News,
     slice: Slice,
@@ -58,7 +58,7 @@ async fn run_to_end(run: &mut Run<'_, News>, records: &mut Records<'_>) -> Resul
     run.end_moves(&[Tier::Warm, Tier::Archive], Timestamp::EPOCH).await?;
     while let Some(touched) = run.next_page().await? {
         records.due.extend(touched);
-        // A record that could not be written is due still.
+        // A record whose write has failed is still due.
         if let Err(error) = records.write().await {
             tracing::warn!(%error, "A record of the archive is written later");
         }
@@ -66,7 +66,8 @@ async fn run_to_end(run: &mut Run<'_, News>, records: &mut Records<'_>) -> Resul
     Ok(())
 }
 
-/// The records of a run: each is written as soon as it is true, and again when more has come.
+/// The records of a run. Each is written as soon as it is true, and rewritten when more items have
+/// come.
 struct Records<'a> {
     news: &'a News,
     /// Partitions whose record is not written yet.

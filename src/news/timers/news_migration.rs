@@ -13,7 +13,7 @@ use crate::news::{
     state::News,
 };
 
-/// Brings what is due to the warm container.
+/// Brings the due items to the warm container.
 pub(in crate::news) async fn migrate(
     news: &News,
     slice: Slice,
@@ -24,7 +24,7 @@ pub(in crate::news) async fn migrate(
     let before = news.ages.migrated_before(news.now()).max(passed);
     let dues = Dues { from: Tier::Hot, to: Tier::Warm, before };
     let mut run = Run::begin(latest.clone(), &news.background, slice, dues);
-    // Once an hour: readers believe what was written down before until then.
+    // Once an hour: readers use the record before until then.
     let is_noted = known.as_ref().is_none_or(|known| known.item.is_settled(news.now()));
     let ended = run_to_end(&mut run, is_noted, passed).await;
     if is_noted {
@@ -45,8 +45,8 @@ pub(in crate::news) async fn migrate(
     ended.map(|_| outcome)
 }
 
-/// Ends the moves that were left and brings over what is due; returns how far that has come, if it is to
-/// be noted.
+/// Ends the remaining moves and brings over the due items. Returns the progress, if it is to be
+/// recorded.
 async fn run_to_end(
     run: &mut Run<'_, News>,
     is_noted: bool,
@@ -58,7 +58,7 @@ async fn run_to_end(
     Ok(moves.hold(run.all_done_before()))
 }
 
-/// Writes down how far the migration has come, over what was known before it.
+/// Records the progress of the migration over the one known before.
 async fn note(
     news: &News,
     before: Timestamp,
@@ -68,7 +68,7 @@ async fn note(
     let record = ProgressRecord::next(before, former, &news.ages, news.now());
     let etag = known.map(|known| &known.etag);
     match news.locations.put(RECORDS, PROGRESS, &record, etag).await {
-        // Another run has written down what it knows. The next one writes this.
+        // Another run has recorded its own progress. The next run records this one.
         Err(error) if error.is_race() => Ok(()),
         written => written.map(drop),
     }

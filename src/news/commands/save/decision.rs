@@ -1,4 +1,4 @@
-//! What a command that stores an item does next: it follows from what the attempt has seen. Pure.
+//! The next step of a command that stores an item, by the reads of the attempt so far. Pure.
 
 use std::iter;
 
@@ -16,18 +16,18 @@ use crate::news::model::{
     Strategy, Tier,
 };
 
-/// What an attempt has seen so far.
+/// The reads of an attempt so far.
 #[derive(Default)]
 pub(super) struct Seen {
     pub(super) location: Lookup<Stored<Location>>,
     pub(super) found: Lookup<FoundItem<FeedItem>>,
-    /// How far the migration has come.
+    /// The progress of the migration.
     pub(super) migrated: Option<Timestamp>,
-    /// True if no container has a copy of the item that was carried from there.
+    /// True if no container has a carried copy of the item.
     pub(super) has_no_carried_copy: bool,
 }
 
-/// What was looked for.
+/// The result of a read, if it was made.
 #[derive(Default)]
 pub(super) enum Lookup<T> {
     #[default]
@@ -42,32 +42,34 @@ impl<T> From<Option<T>> for Lookup<T> {
     }
 }
 
-/// The next step of an attempt. After each of the first four the attempt has seen more, and the others
-/// are its last.
+/// The next step of an attempt. After each of the first four the attempt has read more. Each of the
+/// others is the last step.
 #[derive(Debug)]
 pub(super) enum Step {
     /// Read the location.
     ReadLocation,
     /// Find the item of this partition.
     Find(PartitionKey),
-    /// Read how far the migration has come.
+    /// Read the progress of the migration.
     ReadProgress,
     /// Delete carried copies, so that no list shows the item under its former date.
     RemoveCarried { partition_key: PartitionKey, tiers: Vec<Tier> },
-    /// Decide again upon the latest committed state: the item may have moved, or be in a container that
-    /// the replica has not heard of.
+    /// Decide again by the latest committed state: the item may have moved, or be in a container
+    /// that the replica does not show yet.
     Confirm,
-    /// End the move that has left this place. Then the attempt has lost a race.
+    /// End the move that has left this place. Then the attempt ends as a lost race.
     EndMove(Place),
-    /// Bring the item to the colder container, as another may be doing. Then the attempt has lost a race.
+    /// Bring the item to the colder container, as another run may be doing. Then the attempt ends
+    /// as a lost race.
     EndRelocation { from: Place, to: Tier },
     /// Write the location of a new item, then the item.
     Create(Place),
-    /// Create an item whose location, with this ETag, is there, and which is not: the attempt that wrote
-    /// the location has not got further, and may still be on its way.
+    /// Create a missing item whose location exists, with this ETag. The attempt that wrote the
+    /// location has not written the item yet, and may still be under way.
     ///
-    /// Each such attempt writes the location first, so one that has read it before loses. Where the item
-    /// is to be in another place by now, a tombstone in the former place keeps a late item out.
+    /// Each such attempt writes the location first, so an attempt that has read the location before
+    /// loses. If the item belongs in another place by now, a tombstone in the former place makes a
+    /// late create there fail.
     CreateAgain { place: Place, former: Option<Place>, location: ETag },
     /// Write the item where it is.
     Edit { tier: Tier, item: StoredItem, etag: ETag },
@@ -78,9 +80,9 @@ pub(super) enum Step {
         location: Stored<Location>,
         departure: Departure,
     },
-    /// None: the command has created the item before.
+    /// No step: the command has created the item before.
     Created(Stored<StoredItem>),
-    /// None: the command has edited the item before.
+    /// No step: the command has edited the item before.
     Edited(Stored<StoredItem>),
 }
 
@@ -90,13 +92,13 @@ pub(super) struct Decision<'a> {
     pub(super) command: &'a CommandId,
     pub(super) strategy: &'a Strategy,
     pub(super) ages: &'a Ages,
-    /// What the attempt reads.
+    /// The reads of the attempt.
     pub(super) reads: Reads,
     pub(super) now: Timestamp,
 }
 
 impl Decision<'_> {
-    /// Returns the next step of an attempt that has seen this.
+    /// Returns the next step of the attempt.
     pub(super) fn next(&self, seen: &Seen) -> Step {
         match (&seen.location, &seen.found) {
             (Lookup::NotRead, _) => Step::ReadLocation,
@@ -139,7 +141,7 @@ impl Decision<'_> {
         let to = if published == self.new.published_date {
             here.clone()
         } else {
-            // The item is about to change its place in lists.
+            // The item is about to change its position in lists.
             let Some(progress) = self.progress(seen, published) else { return Step::ReadProgress };
             if self.ages.may_be_leaving(*tier, published, progress)
                 && let Some(to) = tier.colder()

@@ -1,4 +1,4 @@
-//! A table of the situations of an attempt: what it has seen, and its next step.
+//! A table of the situations of an attempt: its reads, and its next step.
 
 use std::time::Duration;
 
@@ -39,7 +39,7 @@ fn command(name: &str) -> CommandId {
     CommandId::of(name)
 }
 
-/// What an attempt has seen of an item of gazette, which is in the quarters of 2026.
+/// The reads of an attempt for an item of gazette, whose partitions are the quarters of 2026.
 struct Situation {
     seen: Seen,
     reads: Reads,
@@ -99,7 +99,7 @@ impl Situation {
         self
     }
 
-    /// Returns in words what the command does next that posts an item of this age.
+    /// Returns, in words, the next step of a command that posts an item of this age.
     fn next(&self, days: u64) -> String {
         let decision = Decision {
             new: &new(days),
@@ -159,7 +159,7 @@ fn a_first_post_creates_the_item_where_its_age_belongs() {
         (unknown(), 60, "read progress"),
         (unknown().migrated(32), 60, "create in warm gazette_2026-Q3"),
         (unknown().migrated(32), 20, "create in hot gazette_2026-Q4"),
-        // At a lower age, the migration has come beyond it.
+        // The migration has come beyond the item, at a lower age in the settings.
         (unknown().migrated(15), 20, "create in warm gazette_2026-Q4"),
         (unknown().migrated(32), 1_000, "create in archive gazette_2024-Q1"),
     ] {
@@ -224,7 +224,7 @@ fn a_move_that_has_begun_is_ended_first() {
     ] {
         assert_eq!(found(Tier::Hot, 1, &properties).next(1), step);
     }
-    // Whatever else the command is to do.
+    // In every case, whatever the next step of the command is.
     assert_eq!(found(Tier::Hot, 1, &departing()).next(60), "end move from hot gazette_2026-Q4");
     assert_eq!(found(Tier::Hot, 1, &arrived(2)).next(60), "end move from warm gazette_2026-Q4");
 }
