@@ -41,9 +41,9 @@ use crate::{audit, world::World};
 const CHAOS: &str = "duplicates=0.3,reorder=0.3,overlap=0.3,crash=0.3,throttle=0.05,\
                      lost-answer=0.05,stale=0.3,repeat=0.2,split=2";
 
-/// How likely it is that a handler is killed with a request under way, and after how long at most.
-/// The store is in this process and answers at once, so it meets only requests that wait: for a
-/// store that throttles, a lost answer, or another writer.
+/// The probability that a handler is killed with a request under way, and below it the longest time
+/// until then. The store is in this process and answers at once, so a kill meets only requests that
+/// wait: for a throttling store, a lost answer, or another writer.
 const KILL: f64 = 0.5;
 const KILL_WITHIN_US: u64 = 5_000;
 
@@ -51,7 +51,7 @@ const KILL_WITHIN_US: u64 = 5_000;
 struct Instances {
     routers: [Router; 2],
     asked: AtomicUsize,
-    /// How likely it is that a handler is killed with a request under way.
+    /// The probability that a handler is killed with a request under way.
     kill: f64,
     kills: Mutex<Random>,
     quiet: AtomicBool,
@@ -69,7 +69,7 @@ impl Instances {
         }
     }
 
-    /// When the handler of the next request is killed, if it is.
+    /// Waits until the handler of the next request is killed, if it is.
     async fn killed(&self) {
         let after = {
             let mut random = self.kills.lock().unwrap();
@@ -109,7 +109,7 @@ impl Api for Instances {
     }
 }
 
-/// How far a read is behind: as `stale` is at most, and a second on a busy machine.
+/// The most that a read is behind: the maximum of `stale`, and a second on a busy machine.
 const BEHIND: Duration = Duration::from_secs(3);
 
 /// A workload that has run under chaos, and is quiet.

@@ -1,5 +1,6 @@
-//! What a function has besides its code. What is missing is an error that names the file and shows
-//! the text to add. `cargo xtask check` runs these tests; `docs/adding-a-function.md` lists the files.
+//! The parts of a function besides its code. A missing part is an error that names the file and
+//! shows the text to add. `cargo xtask check` runs these tests; `docs/adding-a-function.md` lists
+//! the files.
 
 use std::{
     env, fs,

@@ -145,7 +145,7 @@ impl Unhosted {
         answer
     }
 
-    /// What was said of a handler that has ended, or of a panic.
+    /// Returns the log lines about a handler that has ended, or about a panic.
     pub(crate) fn ends(&self) -> Vec<String> {
         let lines = self.console.lines().into_iter();
         lines.filter(|line| line.contains("starting it again") || line.contains("panick")).collect()

@@ -1,5 +1,5 @@
-//! What happens in the middle of an operation: each story holds one request to the store back, lets
-//! something else happen, and lets the request go on, or kills the handler there.
+//! Events in the middle of an operation: each story holds one request to the store back, lets
+//! something else happen, and lets the request continue, or kills the handler there.
 
 use serde_json::{Value, json};
 use tributary_local::cosmos::RequestKind::{Batch, Delete, Replace};

@@ -1,4 +1,4 @@
-//! Every command: nobody, another user, the right user.
+//! Every command, called without a user, as another user and as the right user.
 
 use std::collections::BTreeSet;
 
@@ -22,7 +22,7 @@ struct Command {
     method: String,
     path: String,
     body: Option<Value>,
-    /// What the right user gets.
+    /// The status for the right user.
     status: u16,
 }
 
@@ -129,7 +129,7 @@ async fn a_command_is_for_the_user_whom_it_names_and_for_nobody_else() {
         assert_eq!(answer.header("www-authenticate"), "Bearer", "{function}");
         free_of_charge(&answer);
 
-        // Who signs up with POST becomes the user that the caller is: there is no other user.
+        // A caller that signs up with POST becomes a user under its own id: there is no other user.
         if function != "CreateUser" {
             // Ann has written the post, on which Bob has commented: neither may be the other.
             for other in ["eve", if user == "ann" { "bob" } else { "ann" }] {
@@ -170,7 +170,7 @@ async fn what_is_not_there_is_not_found_by_anybody() {
     // The author of a post may not delete what others say of it.
     let path = format!("/api/posts/p1/comments/{comment}");
     problem(&call_as(&world, Some("ann"), ("DELETE", &path, None)).await, 403);
-    // A condition of somebody who may not do it does not matter.
+    // The condition of a caller without permission does not matter.
     let headers = [(super::PRINCIPAL_ID, "eve"), ("if-match", "\"another\"")];
     problem(&world.call("DELETE", "/api/posts/p1", &headers, None).await, 403);
     problem(&world.call("DELETE", &path, &headers, None).await, 403);

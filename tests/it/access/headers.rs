@@ -1,5 +1,5 @@
-//! What the app makes of the headers of App Service Authentication. What exactly is readable, the
-//! tests beside `crates/tributary-functions/src/http/principal.rs` say.
+//! The app's use of the headers of App Service Authentication. The tests beside
+//! `crates/tributary-functions/src/http/principal.rs` have the readable forms of each header.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Who may do what when App Service Authentication says who calls.
+//! The permissions of callers that App Service Authentication has signed in.
 
 mod commands;
 mod headers;
@@ -23,7 +23,7 @@ pub(super) async fn blog() -> (World, String) {
     (world.with_easyauth().await, comment["id"].as_str().unwrap().to_owned())
 }
 
-/// A request of a user, or of nobody.
+/// Sends a request of a user, or without a user.
 pub(crate) async fn call_as(
     world: &World,
     user: Option<&str>,

@@ -1,4 +1,4 @@
-//! How a caller who has signed in becomes a user.
+//! The sign-up of a signed-in caller as a user.
 
 use futures::future::join_all;
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! What an audit costs, held against `docs/audit.md`.
+//! The cost of an audit, held against `docs/audit.md`.
 
 use std::{collections::BTreeMap, fs, path::Path, time::Duration};
 
@@ -15,7 +15,7 @@ const POSTS: usize = 30;
 /// On each post.
 const COMMENTS: usize = 8;
 
-/// How many store requests the audit may take.
+/// The most store requests of the audit.
 const MOST: u64 = 150;
 
 async fn blog() -> World {

@@ -16,7 +16,7 @@ const HEAD: (&str, &str, &str) = ("feed", "post", "~head");
 struct Case {
     damage: fn(World) -> BoxFuture<'static, ()>,
     found: &'static [&'static str],
-    /// How many of them can be mended.
+    /// The number of findings that can be repaired.
     mended: u64,
 }
 
@@ -44,7 +44,7 @@ async fn hold(case: Case) {
     let (repaired, summary) = audit_within(&world, std::time::Duration::ZERO, true).await;
     assert_eq!(summary.findings, found.len() as u64, "{repaired:?}");
     assert_eq!(summary.repaired, mended, "{repaired:?}");
-    // Nothing changes here: what is left says what a person can do.
+    // Nothing changes here: each remaining finding tells the operator what to do.
     assert!(!format!("{repaired:?}").contains("it keeps changing"), "{repaired:?}");
     world.settle().await;
     let after = findings(&world).await;
@@ -305,7 +305,7 @@ async fn the_membership_of_the_feed() {
                     let head = item(&world.container("feed").await, "post", "~head").await;
                     world.delete("/api/posts/p1").await.expect(204);
                     world.settle().await;
-                    // The member comes back, past the mark.
+                    // The member comes back, past the tombstone.
                     change(&world, HEAD, json!({"members": head["members"]})).await;
                 }
                 .boxed()

@@ -27,8 +27,8 @@ async fn round(world: &World, n: u32) {
     world.settle().await;
 }
 
-/// How long the change feed may take here: four rounds of the traffic, on a machine this busy. It
-/// needs one.
+/// Returns the time that the change feed may take here: four rounds of the traffic, on a machine
+/// this busy. The change feed needs one round.
 async fn patience(world: &World, from: u32) -> Duration {
     let begin = Instant::now();
     for n in from..from + 2 {
@@ -88,7 +88,7 @@ async fn an_audit_beside_live_traffic_reports_only_what_stands() {
     let comment = world.list("/api/posts/p1/comments").await[0]["id"].clone();
     assert_eq!(audit_beside(&world, 0, false).await, []);
 
-    // A post that is commented on all the time, and one that nobody touches.
+    // A post that is commented on all the time, and one without any change.
     remove(&world, ("posts", "p1", comment.as_str().unwrap())).await;
     remove(&world, ("users", "cy", "post:p2")).await;
     let findings = audit_beside(&world, 10_000, true).await;
@@ -121,7 +121,7 @@ impl Listener for Watch<'_> {
     }
 }
 
-/// What an audit finds when something happens after its first look at all items.
+/// Returns the findings of an audit when `meanwhile` runs after its first read of all items.
 async fn audit_around(world: &World, meanwhile: impl Future<Output = ()>) -> Vec<String> {
     let items = (world.items("posts").await.len() + world.items("users").await.len()) as u64;
     let read = Notify::new();

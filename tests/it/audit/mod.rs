@@ -1,4 +1,4 @@
-//! The audit: it finds what is wrong, only that, and mends it.
+//! The audit: it finds each divergence, reports nothing else, and repairs it.
 
 mod cost;
 mod divergences;
@@ -40,7 +40,7 @@ async fn audit_within(world: &World, settle: Duration, repair: bool) -> (Vec<Fin
     (kept.0, summary)
 }
 
-/// What is wrong in a world in which nothing moves: kind, container, partition key, id.
+/// Returns the findings in a world without traffic: kind, container, partition key, id.
 async fn findings(world: &World) -> Vec<String> {
     let (findings, summary) = audit_within(world, Duration::ZERO, false).await;
     assert_eq!(summary.unsettled, 0);
@@ -52,8 +52,8 @@ fn in_short(finding: &Finding) -> String {
     format!("{kind} {container} {partition_key} {id}")
 }
 
-/// Reservations of names that nobody uses, once they are old enough to be called leaked: all that
-/// the audit may find.
+/// Returns the reservations of unused names, once they are old enough to count as leaked: the
+/// only findings that the audit may have.
 pub(crate) async fn leaked_reservations(world: &World) -> Vec<NameReservation> {
     let reservations = world.items("users").await;
     let reservations = reservations.into_iter().filter(|item| item["type"] == "username");
@@ -77,7 +77,7 @@ pub(crate) async fn leaked_reservations(world: &World) -> Vec<NameReservation> {
     leaked.collect()
 }
 
-/// Mends everything, after which there is nothing to find.
+/// Repairs everything. Afterwards the audit has no findings.
 pub(crate) async fn repair_all(world: &World) {
     let (found, summary) = audit_within(world, Duration::ZERO, true).await;
     assert_eq!(summary.repaired, summary.findings, "{found:?}");
@@ -156,7 +156,7 @@ async fn reserve(world: &World, key: &str, owner: &str, reserved_at: &str) {
     insert(world, "users", reservation).await;
 }
 
-/// Reserves each name for the next user: who takes its own back meets the repair of another.
+/// Reserves each name for the next user: the repair of one user meets the repair of another.
 async fn reserve_in_a_ring(world: &World) {
     for (key, owner) in [("ann", "bob"), ("bob", "cy"), ("cy", "ann")] {
         reserve(world, key, owner, LONG_AGO).await;

@@ -19,8 +19,8 @@ impl Dice {
     }
 }
 
-/// A short story of random commands, with deliveries now and then. Posts come again at once under
-/// the ids of deleted ones, by whoever wants.
+/// A short story of random commands, with deliveries now and then. Any user may at once create a
+/// post under the id of a deleted one.
 async fn busy_world(seed: u64) -> World {
     let world = World::with_partitions(2).await;
     for n in 0..4 {
@@ -30,7 +30,7 @@ async fn busy_world(seed: u64) -> World {
     for n in 0..100 {
         let id = format!("p{}", dice.below(6));
         let author = format!("u{}", dice.below(4));
-        // Many are refused: there is no such post, or it belongs to somebody else.
+        // Many are refused: there is no such post, or it belongs to another user.
         match dice.below(12) {
             0..4 => drop(post(&world, &id, &author).await),
             4..6 => drop(comment(&world, &id, &author, "Well.").await),

@@ -148,7 +148,7 @@ async fn a_post_that_is_repeated_after_a_delete_brings_no_comment_back() {
     let world = given::blog().await;
     let first = comment_once(&world, "key", "p1", "bob", "Nice").await.expect(201);
     world.delete(first.header("location")).await.expect(204);
-    // The answer to the first was lost, and somebody has deleted the comment meanwhile.
+    // The answer to the first was lost, and the comment was deleted meanwhile.
     for content in ["Nice", "Another"] {
         let again = comment_once(&world.second_instance().await, "key", "p1", "bob", content).await;
         assert!(problem(&again, 409)["detail"].as_str().unwrap().contains("deleted"));

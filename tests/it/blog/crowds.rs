@@ -69,7 +69,7 @@ fn delete<'a>(world: &'a World, path: &'a str) -> Command<'a> {
     world.delete(path).boxed_local()
 }
 
-/// The world of `given::blog` with users u0 to u(n-1), whom the app has just seen.
+/// The world of `given::blog` with users u0 to u(n-1), which the app has just seen.
 async fn world_with_users(n: usize) -> (World, Vec<String>) {
     let world = given::blog().await;
     let users: Vec<_> = (0..n).map(|n| format!("u{n}")).collect();
@@ -133,7 +133,7 @@ async fn a_member_of_a_crowd_carries_a_charge_also_when_its_share_is_nothing() {
     let (hold, first) = held((&world, Read, "posts"), delete(&world, &paths[0])).await;
     let mut others = join_all(paths[1..].iter().map(|path| delete(&world, path))).boxed_local();
     assert!(poll!(&mut others).is_pending());
-    // Charged to nobody, and one request for three.
+    // No charge, and one request for three.
     world.endpoint.inject(Refused(404), Read, "posts", 10);
     hold.release();
     let (first, others) = join(first, others).await;
@@ -214,7 +214,7 @@ async fn who_goes_away_takes_nobody_along() {
     let mut gone = like(&world, &users[1]);
     let mut others = join_all(users[2..].iter().map(|user| like(&world, user))).boxed_local();
     assert!(poll!(&mut gone).is_pending() && poll!(&mut others).is_pending());
-    // The one that all wait for, and one of those who wait.
+    // The request that all others wait for, and one of the waiting requests.
     drop((first, gone));
     hold.release();
     let others = tokio::time::timeout(Duration::from_secs(30), others).await;
@@ -346,7 +346,7 @@ async fn an_edit_goes_with_the_crowd_and_loses_no_race() {
     let mut others = join_all(others).boxed_local();
     assert!(poll!(&mut others).is_pending());
     read.release();
-    // The edit joins those who wait, when it has read the post.
+    // The edit joins the waiting requests, when it has read the post.
     while world.endpoint.requests_since(mark).iter().filter(|one| one.answer.is_some()).count() < 2
     {
         assert!(poll!(&mut others).is_pending());
@@ -407,7 +407,7 @@ async fn edits_of_one_post_at_once_are_each_made_on_the_state_that_they_ask_for(
 async fn an_edit_of_a_post_that_is_deleted_meanwhile_is_decided_anew() {
     let (world, users) = world_with_users(1).await;
     let other = world.second_instance().await;
-    // Who has written the post that takes its place, and what the edit and the like come to.
+    // The author of the post that takes its place, and the statuses of the edit and of the like.
     for (author, edited, liked) in
         [(None, 201, 404), (Some("ann"), 200, 201), (Some("bob"), 409, 201)]
     {
@@ -472,7 +472,7 @@ async fn a_crowd_at_a_store_that_is_busy_is_told_when_to_come_back() {
     assert_eq!(given::counts(&world, "p1").await, [(0, 0), (0, 0)]);
 }
 
-/// What one of the users in a random crowd does.
+/// The request of one of the users in a random crowd.
 #[derive(Debug, Clone, Copy)]
 struct Step {
     user: usize,

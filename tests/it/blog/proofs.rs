@@ -30,7 +30,7 @@ use crate::{
 };
 use tributary_testing::proof::{self, Sources, Targets, totals_are_true, totals_container};
 
-/// How many posts a user has.
+/// The number of posts of a user.
 pub(crate) struct PostCounts {
     posts: Container,
     counts: Container,
@@ -299,7 +299,7 @@ async fn a_share_that_the_store_refuses_is_counted_once_by_the_next_attempt() {
     let projection = AggregateProjection(PostCounts::of(&cosmos));
     let post = Posts::default().write(0, 0);
     let change: PostsItem = serde_json::from_value(post.clone()).unwrap();
-    // Whoever counts it first would count it again with the next attempt.
+    // A projection that counts it first would count it again with the next attempt.
     world.endpoint.inject(Fault::Refused(412), RequestKind::Batch, "post-counts", 1);
     projection.apply(&change).await.unwrap();
     totals_are_true::<PostCounts>(&world.items("post-counts").await, &[post]).unwrap();
@@ -333,7 +333,7 @@ async fn the_audit_checks_and_repairs_an_aggregate_from_its_definition() {
     let world = given::blog().await;
     proof::provision(&world, &json!([totals_container("post-counts")])).await;
     given::post(&world, "p2", "bob").await.expect(201);
-    // Nobody has counted.
+    // No projection has counted.
     let missing = ["copy-missing ann of p1", "copy-missing bob of p2"];
     assert_eq!(audited(&world, false).await, missing);
     assert_eq!(audited(&world, true).await, missing);
@@ -341,7 +341,7 @@ async fn the_audit_checks_and_repairs_an_aggregate_from_its_definition() {
     let last = world.items("posts").await;
     totals_are_true::<PostCounts>(&world.items("post-counts").await, &last).unwrap();
 
-    // Somebody has counted as it should not be done.
+    // The counts are wrong in three ways.
     let counts = world.container("post-counts").await;
     let total = json!({"id": "total", "key": "ann", "value": 7});
     counts.upsert_item("ann", "total", &total, None).await.unwrap();

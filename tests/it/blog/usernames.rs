@@ -164,7 +164,7 @@ async fn of_two_who_want_one_name_at_once_exactly_one_gets_it() {
     let world = World::new().await;
     let other = world.second_instance().await;
     for n in 0..60 {
-        // In turn: two new users, a new user and one who is renamed, two who are renamed.
+        // In turn: two new users, a new user and a renamed one, two renamed ones.
         let (a, b) = (format!("a{n}"), format!("b{n}"));
         if n % 3 > 0 {
             user(&world, &a, &format!("old {a}")).await.expect(201);

@@ -86,7 +86,7 @@ fn wrong(cosmos: &Arc<Cosmos>) -> Arc<dyn AnyProjection> {
     Arc::new(WithoutHolder(PostCounts::of(cosmos)))
 }
 
-/// Whether each total is the number of posts that the user has.
+/// Checks that each total is the number of posts of its user.
 async fn compared(world: &World) -> Result<(), String> {
     let last = world.items("posts").await;
     totals_are_true::<PostCounts>(&world.items(COUNTS).await, &last)
@@ -187,7 +187,7 @@ async fn the_audit_names_the_post_that_a_count_forgot_and_finds_nothing_in_the_a
         let quiet = FeedOptions { console: Console::kept(), ..FeedOptions::default() };
         let pump = world.pump_of(names, &instance, &quiet);
         pump.drain().await.unwrap();
-        // Nobody has counted wrongly so far.
+        // No count is wrong so far.
         assert_eq!(audited(&world, false).await, [""; 0]);
         world.delete("/api/posts/p1").await.expect(204);
         given::post(&world, "p1", "bob").await.expect(201);

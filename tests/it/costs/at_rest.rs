@@ -1,5 +1,4 @@
-//! What the triggers of each domain cost when nobody calls, held against the table in
-//! `docs/costs.md`.
+//! The cost of each domain's triggers without any call, held against the table in `docs/costs.md`.
 
 use std::fmt::Write;
 
@@ -9,10 +8,10 @@ use tributary_testing::budget::hold_table;
 use super::tables::path;
 use crate::world::World;
 
-/// What the leases of a trigger cost for each physical partition, in request units a second.
+/// The cost of a trigger's leases for each physical partition, in request units a second.
 const LEASES: f64 = 1.3;
 
-/// What one poll of a partition without changes costs, and all that goes with it.
+/// The cost of one poll of a partition without changes, and of all that goes with it.
 const POLL: f64 = 0.8;
 
 const SECONDS_A_MONTH: f64 = 30.4 * 24.0 * 60.0 * 60.0;

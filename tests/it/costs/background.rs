@@ -1,4 +1,4 @@
-//! What a change costs in the background, in store requests, held against the table in
+//! The cost of a change in the background, in store requests, held against the table in
 //! `docs/costs.md`.
 
 use std::fmt::Write;

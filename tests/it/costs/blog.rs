@@ -13,9 +13,9 @@ pub(super) struct Id(u32);
 pub(super) const AUTHOR: Id = Id(0x100);
 /// The author of the 75 posts before them.
 pub(super) const WRITER: Id = Id(0x200);
-/// The first of those who comment on and like [`POST`].
+/// The first of the users that comment on and like [`POST`].
 pub(super) const READER: Id = Id(0x300);
-/// A user who has written nothing.
+/// A user without posts and comments.
 pub(super) const RENAMED: Id = Id(0x400);
 /// The author's first post, with 20 comments and 50 likes; the next have none.
 pub(super) const POST: Id = Id(0x500);

@@ -1,4 +1,4 @@
-//! What each API request costs: store requests, request units, money. `docs/costs.md` has the
+//! The cost of each API request: store requests, request units, money. `docs/costs.md` has the
 //! tables, which are the budget: a request that costs more fails here, and so does one that costs
 //! less, until the documents say so.
 
@@ -23,14 +23,14 @@ struct Asked {
     body: Option<Value>,
 }
 
-/// What a request has cost.
+/// The cost of a request.
 struct Cost {
     id: &'static str,
     what: &'static str,
     /// Each of its store requests: what it did, and where.
     store_requests: Vec<String>,
     foreground_ru: f64,
-    /// What the projections did with what it changed.
+    /// The cost of the projections of its changes.
     background_ru: f64,
 }
 

@@ -10,7 +10,7 @@ use tributary_testing::budget::hold_table;
 
 use super::Cost;
 
-/// What the seed article says that its third model costs, and under which request.
+/// The costs of the third model of the seed article, each with its request.
 const ARTICLE: [(&str, f64); 10] = [
     ("C1", 5.71),
     ("Q1", 1.0),

@@ -1,5 +1,5 @@
-//! What `tributary-partition` says of a partition key, beside what the requests of the three domains
-//! meet on the wire: the store requests, the physical partitions and the request units of each.
+//! The estimates of `tributary-partition` for a partition key, beside the measures of the three
+//! domains' requests on the wire: store requests, physical partitions and request units of each.
 //!
 //! The items of each container are kept in `target/tmp/partitioning`, for docs/partitioning.md.
 
@@ -19,10 +19,10 @@ use tributary_partition::{
 
 use crate::world::World;
 
-/// How many requests of each kind are sent.
+/// The number of requests of each kind.
 const SENT: usize = 40;
 
-/// How far an estimate may be from what is counted.
+/// The largest difference between an estimate and a count.
 const ERROR: f64 = 0.1;
 
 /// Physical partitions of each container.
@@ -37,7 +37,7 @@ struct Example {
     requests: &'static str,
 }
 
-/// How a kind of request is sent through the API, and which of the store requests behind it are meant.
+/// The API call for a kind of request, and the filter of the store requests behind it.
 struct Way {
     kind: &'static str,
     does: fn(&StoreRequest) -> bool,
@@ -45,7 +45,8 @@ struct Way {
     call: fn(&Value, usize) -> (&'static str, String, Option<Value>),
 }
 
-/// What a kind of request costs: store requests, each in one physical partition, and request units.
+/// The cost of a kind of request: store requests, each in one physical partition, and request
+/// units.
 #[derive(Clone, Copy)]
 struct Cost {
     physical: f64,
@@ -99,7 +100,7 @@ impl Example {
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
-    /// What the validator says of the container as it is.
+    /// Returns the validator's report on the container as it is.
     fn report(&self, items: &[Value], kinds: Vec<RequestKind>) -> CandidateReport {
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
         let containers = fs::read_to_string(root.join("infra/containers.json")).unwrap();
@@ -173,7 +174,7 @@ fn batch(request: &StoreRequest) -> bool {
     request.kind == Does::Batch
 }
 
-/// Whether an item meets the fixed conditions of a kind.
+/// Returns true if an item meets the fixed conditions of a kind.
 fn is_about(kind: &RequestKind, item: &Value) -> bool {
     kind.filters.iter().all(|(path, wanted)| match wanted {
         RequestFilter::Fixed(condition) => {

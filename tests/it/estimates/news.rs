@@ -80,7 +80,7 @@ async fn newsroom() -> Newsroom {
     newsroom
 }
 
-/// What is posted, as another item or again.
+/// Returns the body of a post, for another item or for the same one.
 fn body(item: &Value, url: &str) -> Value {
     let mut body = json!({"sourceUrl": url, "title": "Another title of it"});
     for name in ["feedProviderId", "content", "publishedDate", "tags"] {

@@ -73,7 +73,7 @@ async fn nothing_that_a_client_sends_ends_the_process() {
         "CONNECT a:1 HTTP/1.1\r\nHost: a:1\r\n\r\n".to_owned(),
         "OPTIONS * HTTP/1.1\r\nHost: h\r\n\r\n".to_owned(),
     ];
-    // A trigger is reached from inside only; whoever gets there cannot end it either.
+    // A trigger is reached from inside only; a caller inside cannot end it either.
     for path in ["/api/users", "/HomeFeed", "/AuditBlog", "/PutPost"] {
         requests.extend([
             post(path, &deep("[")),

@@ -1,4 +1,4 @@
-//! What the spec says of every answer.
+//! The rules of the spec for every answer.
 
 use serde_json::Value;
 
@@ -17,7 +17,7 @@ pub(crate) fn problem(answer: &Answer, status: u16) -> Value {
     is_problem(answer).unwrap_or_else(|why| panic!("{why}: {}", answer.text))
 }
 
-/// Whether an answer is a problem document of this app, and if not, why.
+/// Checks that an answer is a problem document of this app. The error has the reason.
 pub(crate) fn is_problem(answer: &Answer) -> Result<Value, String> {
     let problem = problems::is_problem(answer)?;
     let is_ours = problem["type"].as_str().is_some_and(|it| it.starts_with("urn:tributary:"));

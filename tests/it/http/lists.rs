@@ -17,7 +17,7 @@ use crate::{
     world::World,
 };
 
-/// How many items each list has, but for those of the shop, which has some of its own.
+/// The number of items of each list, except the lists of the shop, which has items of its own.
 const ITEMS: usize = 7;
 
 const fn list(

@@ -1,5 +1,5 @@
-//! What all routes share: bodies, problem documents, conditions, lists. The stories of the framework
-//! alone are in `crates/testing/tests/it/http`.
+//! The common part of all routes: bodies, problem documents, conditions, lists. The stories of the
+//! framework alone are in `crates/testing/tests/it/http`.
 
 mod admission;
 mod behind_the_host;

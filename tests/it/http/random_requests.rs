@@ -103,7 +103,7 @@ async fn send_many(seed: u64, world_number: usize) -> BTreeMap<u16, usize> {
     statuses
 }
 
-/// What must be true of every answer.
+/// Checks the rules for every answer.
 fn check(sent: &Sent, answer: &Answer) -> Result<(), String> {
     let is_empty = answer.text.is_empty();
     match answer.status.as_u16() {

@@ -1,4 +1,4 @@
-//! What an instance answers whose replica has not heard yet of what another instance has written.
+//! The answers of an instance whose replica does not show the writes of another instance yet.
 
 use serde_json::{Value, json};
 use tributary_testing::{FrozenReplica, checks::at_other_instances};
@@ -69,7 +69,7 @@ async fn no_command_is_refused_for_a_state_that_is_over() {
     other().await.call("PUT", path, &if_match, None).await.expect(200);
     other().await.call("DELETE", path, &if_match, None).await.expect(204);
 
-    // The post belongs to another user by now, and the name to nobody.
+    // The post belongs to another user by now, and the name is free.
     world.delete("/api/posts/p1").await.expect(204);
     given::post(&world, "p1", "bob").await.expect(201);
     other().await.put("/api/posts/p1", text("bob", "edited")).await.expect(200);

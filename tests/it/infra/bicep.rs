@@ -43,7 +43,7 @@ impl Bicep {
         Self { path: path.to_owned(), text, tree }
     }
 
-    /// Where the grammar does not fit, as `file:line`.
+    /// Returns the places of syntax errors, as `file:line`.
     pub(super) fn syntax_errors(&self) -> Vec<String> {
         let broken = self.nodes().into_iter().filter(|node| node.is_error() || node.is_missing());
         broken.map(|node| format!("{}:{}", self.path, node.start_position().row + 1)).collect()

@@ -58,8 +58,8 @@ fn sent_to_arm() -> Vec<(String, Value)> {
     elements.iter().map(|e| (e["id"].as_str().unwrap().to_owned(), e.clone())).collect()
 }
 
-/// What the SDK understood, written with the names of the ARM type `SqlContainerResource`. Every
-/// value comes from a typed field, so what the SDK skipped or kept unread is missing here.
+/// Returns the SDK's reading, written with the names of the ARM type `SqlContainerResource`. Every
+/// value comes from a typed field, so a value that the SDK skipped or kept unread is missing here.
 fn in_arm_names(container: &ContainerProperties) -> Value {
     let key = &container.partition_key;
     let mut resource = json!({

@@ -96,7 +96,7 @@ async fn asked() -> Vec<Asked> {
     for id in ["p3", "p4", "p5"] {
         post(&world, id, "ann").await.expect(201);
     }
-    // Of those who come at once, some like again.
+    // Some of the requests that come at once repeat a like.
     tokio::join!(
         like(&world, "p1", "ann"),
         like(&world, "p1", "bob"),
@@ -155,8 +155,8 @@ fn as_written(text: &str) -> String {
     }
 }
 
-/// How each text of SQL in the sources begins, up to where it is put together; without its list
-/// where it is whole so far, since that is what the SDK changes.
+/// Returns the beginning of each text of SQL in the sources, up to its first inserted part. A text
+/// that is whole so far comes without its list, since the SDK changes the list.
 fn texts_in_sources() -> BTreeSet<String> {
     let mut begins = BTreeSet::new();
     let mut folders = vec![root().join("src")];
@@ -229,7 +229,7 @@ pub(super) fn without_each(policy: &Policy) -> Vec<(String, Policy)> {
     all
 }
 
-/// What a query looks up: by equality, in any other way, and in which order.
+/// The lookups of a query: by equality, in any other way, and the order.
 #[derive(Debug, PartialEq, Eq)]
 struct Lookup {
     equal: BTreeSet<String>,
@@ -271,7 +271,7 @@ fn lookup(text: &str) -> Lookup {
     Lookup { equal, others, order: order.collect() }
 }
 
-/// What of a query no index serves.
+/// Returns the parts of a query that no index serves.
 pub(super) fn unserved(policy: &Policy, asked: &Asked) -> Vec<String> {
     let Policy { container, key, ranges, composites } = policy;
     let Lookup { equal, others, order } = lookup(&asked.text);

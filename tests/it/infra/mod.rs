@@ -1,5 +1,6 @@
-//! What `infra/` says, read without Azure: syntax, parameters, containers, alerts, deployment. Types and rules are
-//! checked by `.ci/configuration/run.sh`, and by the Bicep compiler where there is one.
+//! The files of `infra/`, read without Azure: syntax, parameters, containers, alerts, deployment.
+//! `.ci/configuration/run.sh` checks types and rules, and so does the Bicep compiler if there is
+//! one.
 
 mod advised;
 mod alerts;

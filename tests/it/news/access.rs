@@ -1,5 +1,5 @@
-//! Who may do what in the news when App Service Authentication says who calls: items belong to no
-//! user. A function key alone opens the commands of crawlers and operators.
+//! The permissions in the news with App Service Authentication: items belong to no user. A function
+//! key alone opens the commands of crawlers and operators.
 
 use super::requests;
 use crate::{access::call_as, world::World};

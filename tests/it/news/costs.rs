@@ -1,4 +1,4 @@
-//! What the requests and the timers of the news cost, held against the tables of `docs/costs.md`.
+//! The costs of the requests and timers of the news, held against the tables of `docs/costs.md`.
 
 use std::fmt::Write;
 

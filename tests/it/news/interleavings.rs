@@ -1,4 +1,4 @@
-//! What happens in the middle of a migration, a move or a post.
+//! Events in the middle of a migration, a move or a post.
 
 use serde_json::{Value, json};
 use tributary_local::cosmos::RequestKind::{Create, Replace};

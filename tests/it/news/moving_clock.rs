@@ -14,9 +14,9 @@ use crate::world::World;
 
 #[derive(Debug, Clone)]
 struct Post {
-    /// Which of a few items.
+    /// The index of one of a few items.
     item: usize,
-    /// When it was published, in hours before now; `None` is when it was published before.
+    /// The time of publication, in hours before now; `None` keeps the former one.
     hours_ago: Option<u32>,
 }
 
@@ -33,7 +33,7 @@ enum Step {
     Hours(i64),
 }
 
-/// What an item may be: its date and its title, `None` where it may not be stored.
+/// A possible state of an item: its date and its title; `None` if the item may be missing.
 type State = Option<(String, String)>;
 
 fn posts() -> impl Strategy<Value = Post> {
@@ -69,7 +69,7 @@ fn steps() -> impl Strategy<Value = Vec<(Step, Option<usize>)>> {
 struct Story {
     one: Newsroom,
     other: Newsroom,
-    /// What each item may be by now.
+    /// The possible states of each item by now.
     states: BTreeMap<usize, Vec<State>>,
     posted: usize,
 }

@@ -69,7 +69,7 @@ async fn an_old_item_that_cannot_be_read_stops_no_migration() {
     assert_eq!((&done["archived"], &done["failed"]), (&json!(3), &json!(0)));
 }
 
-/// What stands where an item is to be copied cannot be read.
+/// An unreadable document is in the place to which an item is to be copied.
 #[tokio::test]
 async fn a_copy_that_cannot_be_read_keeps_one_item_where_it_is_and_it_stays_listed() {
     let room = Newsroom::new().await;

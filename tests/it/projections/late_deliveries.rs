@@ -110,7 +110,7 @@ async fn take(world: &World, second: &World, step: Step, history: &History, n: u
     }
 }
 
-/// What readers see is what the sources say.
+/// Checks that readers see the state of the sources.
 async fn everything_is_true(world: &World) {
     let (users, posts) = (world.items("users").await, world.items("posts").await);
     let name_of = |user: &Value| {

@@ -1,4 +1,4 @@
-//! What the change feed keeps true.
+//! The projections of the change feed.
 
 mod home_feed;
 mod late_deliveries;

@@ -39,7 +39,7 @@ async fn hasty(world: &World) -> World {
     world.with_app(Options { background, ..World::options() }).await
 }
 
-/// How many likes are left.
+/// Returns the number of remaining likes.
 async fn likes(world: &World) -> usize {
     world.items("posts").await.iter().filter(|item| item["type"] == "like").count()
 }

@@ -19,7 +19,7 @@ use tributary_local::cosmos::RequestKind;
 
 use crate::world::World;
 
-/// What a change of the app's defaults for renames gives.
+/// Returns the world with other settings of renames.
 async fn with_rename(world: &World, background: BackgroundOptions) -> World {
     world.with_app(Options { background, ..World::options() }).await
 }
@@ -40,7 +40,7 @@ async fn rename(world: &World, id: &str) {
     world.put(&format!("/api/users/{id}"), json!({"username": name})).await.expect(200);
 }
 
-/// How many items of a user in `posts` have the new name, and how many the old one.
+/// Returns the numbers of a user's items in `posts` with the new name and with the old one.
 async fn names(world: &World, id: &str) -> (usize, usize) {
     let items = world.items("posts").await;
     let of_user = items.iter().filter(|item| item["userId"] == id);
@@ -60,7 +60,7 @@ async fn marks(world: &World) -> Vec<Value> {
     items.into_iter().filter(|item| item["type"] == "markOfRename").collect()
 }
 
-/// How many replacements were sent to `posts` since a number of requests.
+/// Returns the number of replacements sent to `posts` since a number of requests.
 fn replaces(world: &World, mark: usize) -> usize {
     let requests = world.endpoint.requests_since(mark);
     let is_replace = |kind, container: &str| kind == RequestKind::Replace && container == "posts";

@@ -19,7 +19,7 @@ async fn deliver(handler: &Handler, function: &str, documents: &[Value]) {
     assert!(answer.1.contains(r#""Logs":[]"#), "the host would log each line twice: {}", answer.1);
 }
 
-/// A line for each kind, in a blog with a post and an item that nobody can read.
+/// Returns a line of each kind, in a blog with a post and an unreadable item.
 async fn lines() -> (World, [Value; 5]) {
     let world = given::blog().await;
     let bad = json!({"id": "bad", "postId": "bad", "type": "poem"});

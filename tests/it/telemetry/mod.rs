@@ -1,4 +1,4 @@
-//! What the handler says of itself: log lines without secrets, traces and metrics.
+//! The telemetry of the handler: log lines without secrets, traces and metrics.
 
 mod export;
 pub(crate) mod handler;

@@ -15,7 +15,7 @@ use crate::{news, openapi, webstore, world::World};
 /// It is in every key and every content that a test sends, in one part of it or another.
 const SECRET: &str = "sesame";
 
-/// What must be in no line: the above, the store's key, and what signs requests with it.
+/// The texts that no line may have: the above, the store's key, and the signature by it.
 const FORBIDDEN: [&str; 4] = [SECRET, WELL_KNOWN_KEY, "type%3dmaster", "authorization"];
 
 const KEY: (&str, &str) = ("x-functions-key", "sesame-function-key");
@@ -192,7 +192,7 @@ async fn bad_requests(talk: &Talk) {
     talk.call("SESAME", "/sesame", "sesame").await;
 }
 
-/// What the store refuses, and what it loses.
+/// Sends requests that the store refuses or whose answers are lost.
 async fn faults(world: &World, talk: &mut Talk) {
     use RequestKind::{Batch, Create, Query, Read, Replace};
     let post = json!({"userId": "ann", "title": "sesame", "content": "sesame"});

@@ -1,4 +1,4 @@
-//! Who may do what in the WebStore when App Service Authentication says who calls.
+//! The permissions in the WebStore with App Service Authentication.
 //!
 //! The catalog belongs to no user: a function key alone opens its commands. A customer belongs to the
 //! user with its id, with its orders and its password, and so do the queries of them.

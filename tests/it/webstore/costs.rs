@@ -1,4 +1,4 @@
-//! What the requests of the catalog cost, held against the table of `docs/webstore.md`.
+//! The costs of the requests of the catalog, held against the table of `docs/webstore.md`.
 
 use serde_json::{Value, json};
 

@@ -162,7 +162,7 @@ async fn a_post_that_is_repeated_after_a_delete_brings_no_order_back() {
     let lines = [line("c1", "p1", 2)];
     let first = order_once(&world, "k", "ann", &lines).await.expect(201);
     world.delete(first.header("location")).await.expect(204);
-    // The answer to the first was lost, and somebody has deleted the order meanwhile.
+    // The answer to the first was lost, and the order was deleted meanwhile.
     for lines in [&lines, &[line("c1", "p1", 9)]] {
         let again = order_once(&world.second_instance().await, "k", "ann", lines).await;
         assert!(problem(&again, 409)["detail"].as_str().unwrap().contains("deleted"));

@@ -1,4 +1,4 @@
-//! What the requests of customers and orders cost, held against the table of `docs/webstore.md`.
+//! The costs of the requests of customers and orders, held against the table of `docs/webstore.md`.
 
 use serde_json::{Value, json};
 

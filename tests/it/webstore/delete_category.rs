@@ -99,7 +99,7 @@ async fn a_command_that_names_a_deleted_one_is_a_404() {
 async fn one_that_a_product_takes_while_it_is_deleted_comes_back() {
     for (path, kind, id) in [("categories/parts", "category", "parts"), ("tags/new", "tag", "new")]
     {
-        // Who sees it first: the projection that reads the tombstone, or that of the product.
+        // The first projection is the one that reads the tombstone, or the one of the product.
         for product_first in [true, false] {
             let world = shop::shop().await;
             product(&world, "bikes", "b1", 1, &[]).await.expect(200);

@@ -46,7 +46,7 @@ async fn customers(world: &World) {
     ] {
         world.get(&format!("/api/{path}")).await.expect(200);
     }
-    // Of those who come at once under one key, some find the order.
+    // Some of the requests that come at once under one key find the order.
     let order = || given::order_once(world, "k", "ann", &lines);
     tokio::join!(order(), order(), order());
 }

@@ -25,7 +25,7 @@ pub(crate) async fn shop_in(world: World) -> World {
     world
 }
 
-/// What a customer says of itself; the first name is the id.
+/// Returns the details of a customer; the first name is the id.
 pub(crate) fn details(id: &str) -> Value {
     json!({
         "title": "Dr.", "firstName": id, "lastName": "Lee", "emailAddress": format!("{id}@example.com"),

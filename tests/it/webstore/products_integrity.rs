@@ -1,4 +1,4 @@
-//! What the change feed of `product` keeps true.
+//! The projections of the change feed of `product`.
 
 use super::shop::{self, item, label, names, product};
 

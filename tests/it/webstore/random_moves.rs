@@ -36,7 +36,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// How many products were created and deleted.
+/// The numbers of created and deleted products.
 #[derive(Default)]
 struct Count {
     created: usize,

@@ -46,7 +46,7 @@ async fn rename(world: &World) {
         let labels = world.items("productMeta").await;
         let due = labels.iter().filter(|item| item["version"].as_u64() > Some(1));
         let due: Vec<Value> = due.cloned().collect();
-        // What the store refuses is delivered again.
+        // The next round is a duplicate delivery of the refused changes.
         let _ = world.deliver("LabelNames", &due).await;
         tokio::task::yield_now().await;
         let products = world.items("product").await;

@@ -59,8 +59,8 @@ pub(crate) fn customers(
     ]
 }
 
-/// What has to be there before [`customers`]: a product, the customer `ann`, and an order, which is
-/// the last of them.
+/// Returns the requests to send before [`customers`]: a product, the customer `ann`, and an order,
+/// which is the last of them.
 pub(crate) fn shelf(secret: &str) -> [(&'static str, &'static str, Value); 4] {
     let product = json!({"sku": secret, "name": secret, "price": 9.99, "tagIds": []});
     let ann = json!({"firstName": secret, "lastName": secret, "emailAddress": "a@b",

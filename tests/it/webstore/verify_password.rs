@@ -23,8 +23,8 @@ async fn a_wrong_password_none_and_no_customer_are_one_answer_for_one_price() {
     assert_eq!(answers[0].1, 1, "one store request");
 }
 
-/// A hash is nearly all of the time that a request takes. So who makes one hash in each case does not
-/// tell by the time whether there is a password.
+/// A hash is nearly all of the time that a request takes. So a handler that makes one hash in each
+/// case does not tell by the time whether there is a password.
 #[tokio::test]
 async fn each_takes_one_hash() {
     let world = given::shop().await;
