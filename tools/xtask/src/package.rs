@@ -24,7 +24,10 @@ pub(crate) struct PackageOptions {
 }
 
 pub(crate) fn package(options: &PackageOptions) -> anyhow::Result<()> {
-    let root = &Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .ancestors()
+        .nth(2)
+        .context("xtask is in no workspace")?;
     let profile = "deployed".to_owned();
     let build = BuildOptions { profile, install_tools: options.install_tools };
     let app = tributary_package::build(root, &build)?;
