@@ -33,7 +33,7 @@ pub(crate) struct New {
     #[arg(long)]
     name: Option<String>,
 
-    /// What the app is to begin with.
+    /// Example that the app begins with.
     #[arg(long, value_enum, default_value_t)]
     example: Example,
 
@@ -42,7 +42,7 @@ pub(crate) struct New {
     checkout: Option<PathBuf>,
 }
 
-/// What an app can begin with.
+/// The example that an app begins with.
 #[derive(Debug, Clone, Copy, Default, ValueEnum)]
 pub(crate) enum Example {
     /// Notes of owners, and their number: the least that an app has.

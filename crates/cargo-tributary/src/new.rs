@@ -9,10 +9,10 @@ use crate::{Example, New};
 
 static TEMPLATE: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/template");
 
-/// What the example `rooms` has in the place of the notes.
+/// The files of the example `rooms` that replace those of the notes.
 static ROOMS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/rooms");
 
-/// What of the template every example has.
+/// The files of the template that all examples share.
 const SHARED: [&str; 8] = [
     ".cargo/config.toml",
     ".github/workflows/ci.yml",

@@ -8,7 +8,7 @@ use std::{
     process::{Command, Output},
 };
 
-/// How many lines of Rust the example has at most, without comments and tests.
+/// The maximum of the example's lines of Rust, without comments and tests.
 const MAX_EXAMPLE_LINES: usize = 575;
 
 /// A folder of its own, which goes with the test.

@@ -14,7 +14,7 @@ pub(crate) struct HttpFunctions {
     router: Router,
 }
 
-/// The mark in the extensions of a response of a route, not of the router's fallback.
+/// The flag in the extensions of a response of a route, not of the router's fallback.
 #[derive(Clone, Copy)]
 pub(crate) struct MatchedRoute;
 

@@ -65,7 +65,7 @@ fn needs_quotes(character: char) -> bool {
     character.is_whitespace() || "/,+;\"\\".contains(character)
 }
 
-/// Returns the length of the text in quotation marks at the start of `text`, with the marks.
+/// Returns the length of the text in quotation marks at the start of `text`, with its quotation marks.
 fn quoted_length(text: &str) -> Option<usize> {
     let mut escaped = false;
     for (at, character) in text.char_indices().skip(1) {

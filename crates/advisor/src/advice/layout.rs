@@ -9,7 +9,7 @@ const MAX_LINE_CHARACTERS: usize = 76;
 #[derive(Debug)]
 pub(super) enum LayoutTree {
     Text(String),
-    /// A number or a truth value.
+    /// A number or a boolean.
     Word(String),
     List(Vec<LayoutTree>),
     Object(Vec<(&'static str, LayoutTree)>),

@@ -139,7 +139,7 @@ impl NamedProperties {
         let mut paths: Vec<&PropertyPath> = self.profile.paths().map(|(path, _)| path).collect();
         let distance =
             |other: &PropertyPath| strsim::damerau_levenshtein(&notation(other), &notation(path));
-        // One edit in four letters, or the same name within another object.
+        // One edit in four characters, or the same name within another object.
         let is_near = |other: &PropertyPath| {
             distance(other) <= notation(path).len().div_ceil(4)
                 || other.names().last() == path.names().last()

@@ -10,7 +10,7 @@ use azure_data_cosmos::{
 use azure_identity::{DeveloperToolsCredential, ManagedIdentityCredential};
 use thiserror::Error;
 
-/// The user agent that marks our requests in the account's `DataPlaneRequests` log.
+/// The user agent of our requests in the account's `DataPlaneRequests` log.
 const USER_AGENT: &str = "tributary-partition";
 
 /// The error of a missing connection to an account. No message has a key.

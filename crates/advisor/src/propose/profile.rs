@@ -30,9 +30,9 @@ pub struct ItemProfile {
 pub struct PathProfile {
     /// Items with the property, not `null`.
     pub present: usize,
-    /// Texts, whole numbers and truth values among them.
+    /// Texts, whole numbers and booleans among them.
     pub scalar: usize,
-    /// Truth values.
+    /// Booleans.
     pub truths: usize,
     /// Values that are a time.
     pub times: usize,

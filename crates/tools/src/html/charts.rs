@@ -43,7 +43,7 @@ const VALUE_WIDTH: f64 = 70.0;
 const BAR_HEIGHT: f64 = 11.0;
 const GROUP_SPACE: f64 = 11.0;
 
-/// Returns groups of bars on a logarithmic scale. A stroke marks a published figure.
+/// Returns groups of bars on a logarithmic scale. A stroke shows a published figure.
 pub fn bars(unit: &str, groups: &[BarGroup]) -> String {
     let all = || groups.iter().flat_map(|group| &group.bars);
     let values = all().flat_map(|bar| {

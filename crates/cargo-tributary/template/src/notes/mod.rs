@@ -38,7 +38,7 @@ pub struct Notes {
     counts: NoteCounts,
 }
 
-/// What a command finds where a note would be.
+/// The state of a note's place: free, a note, or a tombstone.
 type NotePlace = Place<Note, DeletedNote>;
 
 /// Returns the notes as a domain of the app.

@@ -7,7 +7,7 @@ use tributary_functions::{
     values::{CommandId, Timestamp, check_id, check_length, checked_text},
 };
 
-/// How long a tombstone stays, in seconds: 30 days. Until then a late delivery of the change feed finds
+/// The lifetime of a tombstone in seconds: 30 days. Until then a late delivery of the change feed finds
 /// out that the note was deleted.
 const TOMBSTONE_TTL_SECONDS: u32 = 30 * 24 * 60 * 60;
 

@@ -1,4 +1,4 @@
-//! How many notes an owner has: a copy that the change feed keeps true.
+//! The number of notes of an owner: a copy that the change feed updates.
 
 use std::sync::Arc;
 

@@ -25,7 +25,7 @@ pub(super) async fn get_note(
     confirm(find).await
 }
 
-/// How many notes an owner has.
+/// The number of notes of an owner.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct NoteCount {
@@ -33,7 +33,7 @@ pub(super) struct NoteCount {
     note_count: i64,
 }
 
-/// Returns how many notes an owner has: 0 for one who has written nothing.
+/// Returns the number of notes of an owner: 0 for an owner without notes.
 pub(super) async fn get_note_count(
     State(notes): State<Notes>,
     Params(owner): Params<OwnerId>,
