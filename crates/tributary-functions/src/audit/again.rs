@@ -1,4 +1,4 @@
-//! Checks once more: of a target, and of a store that was throttled.
+//! Repeated checks: of a target, and after a throttled or unavailable store.
 
 use serde_json::Value;
 

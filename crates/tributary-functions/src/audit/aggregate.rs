@@ -7,7 +7,7 @@
 //! | a total | it is the sum of the shares | the sum, under the ETag of the total |
 //!
 //! A domain whose audit has other checks, too, calls [`AggregateChecks::check_item`] and
-//! [`AggregateChecks::repair`] from its own: those give nothing for what is not theirs.
+//! [`AggregateChecks::repair`] from its own. Those return nothing for the items of other checks.
 
 use super::{AuditedItem, Checks, Kind, Obstacle, RepairResult, Suspect, Target};
 use crate::{
@@ -25,7 +25,7 @@ use crate::{
 pub struct AggregateChecks<A>(AggregateProjection<A>);
 
 impl<A: Aggregate> AggregateChecks<A> {
-    /// The checks of an aggregate.
+    /// Creates the checks of an aggregate.
     pub fn new(aggregate: A) -> Self {
         Self(AggregateProjection(aggregate))
     }
@@ -100,7 +100,7 @@ impl<A: Aggregate> AggregateChecks<A> {
         Ok(vec![audited.suspect(Kind::COUNT_DIFFERS, words, evidence)])
     }
 
-    /// Returns what a source contributes now, in its latest committed state, and its version.
+    /// Returns the version and the contribution of a source in its latest committed state.
     async fn contribution(
         &self,
         (partition, id): (&str, &str),

@@ -1,4 +1,4 @@
-//! Comparing a copy with its source, its texts included.
+//! The comparison of a copy with its source, its texts included.
 
 use std::cmp::Ordering;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::Kind;
 
-/// Returns what is wrong with a copy, and what was expected and found.
+/// Returns the kind of a copy's divergence, with the expected and the found state in words.
 ///
 /// `stored` is the copy as it is stored: a date in another form than ours is another text, though it
 /// reads as the same time, and lists are in the order of the text.

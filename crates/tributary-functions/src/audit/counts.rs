@@ -3,7 +3,7 @@
 use super::{AuditedItem, CheckResult, Kind};
 use crate::cosmos::{Found, StoreError};
 
-/// How often the children of a busy parent are counted until nothing came between.
+/// The most counts of the children of a busy parent, each of which a write may overtake.
 const SNAPSHOTS: usize = 5;
 
 impl AuditedItem {

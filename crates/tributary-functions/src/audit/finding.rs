@@ -1,4 +1,4 @@
-//! What an audit finds.
+//! The findings of an audit, and their repairs.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use crate::cosmos::StoreError;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Finding {
-    /// What is wrong.
+    /// The kind of divergence.
     pub kind: Kind,
     /// The container of the item.
     pub container: &'static str,
@@ -18,21 +18,21 @@ pub struct Finding {
     pub partition_key: String,
     /// The item that is wrong, or missing.
     pub id: String,
-    /// What its source says.
+    /// The value by its source.
     pub expected: String,
-    /// What is stored.
+    /// The stored value.
     pub found: String,
     /// The outcome of the repair, when the audit repairs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub repair: Option<Repair>,
 }
 
-/// What a repair did.
+/// The outcome of a repair.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Repair {
-    /// Whether the divergence is gone.
+    /// True if the divergence is gone.
     pub repaired: bool,
-    /// What was done, or why nothing could be.
+    /// The action in words, or the reason for doing nothing.
     pub what: String,
 }
 
@@ -96,7 +96,7 @@ impl Kind {
         Self { name, matter: name, repaired_last: false }
     }
 
-    /// Returns a kind that turns into `first`, and back, when somebody writes: as long as an item has
+    /// Returns a kind that turns into `first`, and back, with another write: as long as an item has
     /// one of them, the other is not repaired.
     pub const fn of_matter(self, first: Self) -> Self {
         Self { matter: first.matter, ..self }
@@ -129,7 +129,7 @@ impl Serialize for Kind {
     }
 }
 
-/// Where a divergence was seen, and is checked again.
+/// The item or group in which a divergence was seen, and which is checked again.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Target {
     /// An item, with what is derived from it.
@@ -148,12 +148,12 @@ pub enum Target {
 /// A divergence that may only be a change on its way.
 #[derive(Debug, Clone)]
 pub struct Suspect {
-    /// Where to check again.
+    /// The item or group to check again.
     pub target: Target,
-    /// What is reported when the suspicion stands.
+    /// The finding that is reported when the suspicion stands.
     pub finding: Finding,
-    /// What must not change for the suspicion to stand: the state of the copy, which the change feed
-    /// would have changed by now. Of an item that should not exist, its ETag.
+    /// A state that must not change for the suspicion to stand: that of the copy, which the change
+    /// feed would have changed by now. Of an item that should not exist, its ETag.
     pub evidence: String,
 }
 

@@ -1,4 +1,4 @@
-//! What an audit remembers of items that many others refer to, such as the person who has booked rooms.
+//! The memory of an audit: items that many others refer to, such as the guest of several bookings.
 
 use std::hash::Hash;
 
@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use super::{Slot, read};
 use crate::cosmos::{Container, StoreError};
 
-/// What is known of an item that others refer to.
+/// The known state of an item that others refer to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Known<T> {
     /// It exists, and this is the part that the others depend on.

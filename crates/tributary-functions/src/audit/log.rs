@@ -31,8 +31,8 @@ struct Log {
 impl Listener for Log {
     fn findings(&mut self, findings: &[Finding]) {
         for Finding { kind, container, partition_key, id, repair, .. } in findings {
-            // What is expected and found may have names of people in it. The command `audit` shows it
-            // to those who may see it.
+            // The expected and the found value may have names of people in them. Only the command
+            // `audit` shows them: its operator may see them.
             tracing::warn!(
                 audit.kind = %kind,
                 audit.container = container,

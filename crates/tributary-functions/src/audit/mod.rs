@@ -60,13 +60,13 @@ pub use self::{
 };
 use crate::cosmos::{Container, Query, Scope, StoreError, metered};
 
-/// How many items are read at a time; a page is at most 4 MB (service limit).
+/// The items that are read at a time; a page is at most 4 MB (service limit).
 const PAGE: u32 = 100;
 
-/// How many items are checked at a time.
+/// The items that are checked at a time.
 const AT_ONCE: usize = 16;
 
-/// What the audit of a domain checks. One value serves one audit, so it may remember.
+/// The checks of a domain's audit. One value serves one audit, so it may remember.
 pub trait Checks: Send + Sync + 'static {
     /// Checks of many items that no single item stands for, such as the members of a list.
     const GROUPS: &'static [&'static str] = &[];
@@ -114,7 +114,7 @@ pub trait Checks: Send + Sync + 'static {
 pub struct Audit {
     /// The timer function, in `functions/`.
     pub function: &'static str,
-    /// When it runs, as an NCRONTAB expression: `0 0 3 * * 0`.
+    /// The times of its runs, as an NCRONTAB expression: `0 0 3 * * 0`.
     pub schedule: &'static str,
     run: Arc<Run>,
     may_log_partition_key: fn(&str) -> bool,
@@ -127,9 +127,9 @@ type Run = dyn for<'a> Fn(Options, &'a mut dyn Listener) -> BoxFuture<'a, Result
 /// Settings of an audit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options {
-    /// How long the change feed may take to bring a change to every copy.
+    /// The time that the change feed may take to bring a change to every copy.
     pub settle: Duration,
-    /// Whether to repair the findings.
+    /// True to repair the findings.
     pub repair: bool,
 }
 
@@ -149,7 +149,7 @@ pub struct Summary {
     pub request_units: f64,
     /// Requests sent to the store.
     pub store_requests: u64,
-    /// How long it took, in milliseconds.
+    /// The duration, in milliseconds.
     pub duration_ms: u64,
 }
 

@@ -13,13 +13,13 @@ use super::{
 };
 use crate::cosmos::{Reason, Refusal, StoreError};
 
-/// How often a repair that lost a race is begun again.
+/// The attempts at a repair that loses races.
 const ATTEMPTS: usize = 10;
 
 /// The pause before that.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// Why a repair did nothing.
+/// The reason for which a repair did nothing.
 #[derive(Debug)]
 pub enum Obstacle {
     /// A lost race: check again.
@@ -30,11 +30,11 @@ pub enum Obstacle {
     Store(StoreError),
 }
 
-/// What was done, in words.
+/// The action of a repair in words, or its obstacle.
 pub type RepairResult = Result<&'static str, Obstacle>;
 
-/// Repairs one divergence, and checks that it is gone. One that has changed its kind meanwhile, since
-/// somebody has written, perhaps another repair, is repaired as it is now: each write is guarded.
+/// Repairs one divergence, and checks that it is gone. Another write, perhaps of another repair, may
+/// have changed its kind meanwhile. Then it is repaired as it is now: each write is guarded.
 pub(super) async fn repair<C: Checks>(checks: &C, suspect: &Suspect) -> Result<Repair, StoreError> {
     let not_repaired = |why: String| Repair { repaired: false, what: why };
     let mut what = "it was repaired meanwhile";

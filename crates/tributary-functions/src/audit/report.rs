@@ -8,10 +8,10 @@ use std::{
 
 use super::{Finding, Listener, Summary};
 
-/// How often the progress is reported.
+/// The interval between two reports of the progress.
 const PROGRESS: Duration = Duration::from_secs(5);
 
-/// How a report looks.
+/// The format of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Format {
     /// An aligned table.

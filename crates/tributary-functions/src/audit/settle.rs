@@ -12,7 +12,7 @@ use super::{
 };
 use crate::cosmos::StoreError;
 
-/// How many suspects wait together; some 500 bytes each.
+/// The most suspects that wait together; some 500 bytes each.
 const TOGETHER: usize = 1_000;
 
 /// Into how many parts the pause is divided, with a check after each.

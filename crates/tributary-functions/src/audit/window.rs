@@ -31,10 +31,10 @@ use crate::{
     },
 };
 
-/// How many copies are checked, at most. What is beyond is found by the next audit.
+/// The most copies that one audit checks. The next audit finds the remaining ones.
 const COPIES: u32 = 1_000;
 
-/// How many items a page has.
+/// The items of a page.
 const PAGE: u32 = 100;
 
 /// The checks of one window.

@@ -37,7 +37,7 @@ async fn delete(
     command: &CommandId,
 ) -> Result<StatusCode, ApiError> {
     let letter = letters.read(id).await?;
-    // By an earlier attempt, or by the same request, which the host has repeated.
+    // An earlier attempt has settled it, or the same request, which the host has repeated.
     if letters.settled(id, command).await?.is_some() {
         return Ok(StatusCode::NO_CONTENT);
     }

@@ -8,7 +8,7 @@ use crate::{
     projection::{DeadLetter, DeadLetterId, Projections},
 };
 
-/// A dead letter with the document as it was delivered: one point read.
+/// Returns a dead letter with the document as it was delivered: one point read.
 pub async fn get_dead_letter(
     State(projections): State<Projections>,
     Params(id): Params<DeadLetterId>,

@@ -64,8 +64,8 @@ impl Filter for ByFunction {
     }
 }
 
-/// The dead letters, newest first: of one function in one store request, for they are one logical
-/// partition; of all functions by a query in all partitions, which only an operator asks for.
+/// Lists the dead letters, newest first. Those of one function are one logical partition and take one
+/// store request. Those of all functions take a fan-out query, which only an operator asks for.
 pub async fn list_dead_letters(
     State(projections): State<Projections>,
     page: PageRequest<SortKey, ByFunction>,
@@ -84,7 +84,7 @@ pub async fn list_dead_letters(
 }
 
 fn query(top: u32, after: Option<&SortKey>) -> Result<Query, StoreError> {
-    // The notes of settled letters have no such time. The range on the time alone is what the index
+    // The settlements have no such time. The range on the time alone is what the index
     // can seek.
     let page = match after {
         None => "WHERE IS_DEFINED(c.failedAt)",

@@ -1,7 +1,7 @@
-//! The dead letters over HTTP, for who runs the app: look, replay, delete.
+//! The dead letters over HTTP, for the operator of the app: read, replay, delete.
 //!
-//! What dead letters are, and what to do with them, is in `docs/dead-letters.md`; how they come to
-//! be in [`crate::projection`].
+//! `docs/dead-letters.md` explains dead letters and their handling; [`crate::projection`] creates
+//! them.
 
 mod delete_dead_letter;
 mod get_dead_letter;

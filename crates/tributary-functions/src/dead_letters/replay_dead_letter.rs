@@ -20,19 +20,19 @@ pub struct Replayed {
     outcome: Outcome,
 }
 
-/// Applies the change of a dead letter and deletes the letter.
+/// Applies the change of a dead letter and deletes the dead letter.
 ///
-/// It takes effect once. The copies are guarded by versions, so applying again changes nothing; and
-/// the letter goes only after the change is applied, and only as it was read.
+/// It takes effect once. Versions guard the copies, so a second application changes nothing. The dead
+/// letter is deleted only after the change is applied, and only as it was read.
 ///
-/// - *Two replays at once*: both apply, one of them finds the work done; one deletes, the other
-///   finds the letter gone and has succeeded too.
-/// - *A crash, or a lost answer, between applying and deleting*: the letter is still there or gone
-///   unnoticed. The next replay finds nothing to do, and deletes it, or it is a 404. The host's
-///   repetition of the same replay is answered from the [note](crate::projection::Settlement) that
-///   the first has left.
-/// - *The change fails again meanwhile, in a delivery*: the letter was stored anew, so it is not
-///   deleted; this starts over with the newer one.
+/// - *Two replays at once*: both apply, and one of them finds the copies written. One deletes; the
+///   other finds the dead letter gone and has succeeded, too.
+/// - *A crash, or a lost answer, between applying and deleting*: the dead letter is still there,
+///   or gone unnoticed. The next replay changes no copy and deletes it, or it is a 404. The host's
+///   repetition of the same replay is answered from the
+///   [settlement](crate::projection::Settlement) that the first has left.
+/// - *The change fails again meanwhile, in a delivery*: the dead letter was stored anew, so
+///   it is not deleted. The replay starts over with the newer one.
 pub async fn replay_dead_letter(
     State(projections): State<Projections>,
     Params(id): Params<DeadLetterId>,
@@ -60,7 +60,7 @@ struct Replay<'a> {
     conditions: &'a Conditions,
     command: &'a CommandId,
     invocation: &'a str,
-    /// What the first try that applied the change came to.
+    /// The outcome of the first attempt that applied the change.
     reached: OnceLock<Outcome>,
 }
 

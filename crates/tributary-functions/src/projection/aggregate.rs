@@ -55,16 +55,16 @@ use crate::{
     values::may_be_rewritten_by_host,
 };
 
-/// How many amounts are read at a time.
+/// The amounts that are read at a time.
 const PAGE: u32 = 1_000;
 
-/// How many totals are read at the same time.
+/// The totals that are read at the same time.
 const READS: usize = 8;
 
-/// How many retries a total gets in one delivery: some 0.4 s.
+/// The retries of a total in one delivery: some 0.4 s.
 const RETRIES: usize = 8;
 
-/// What is counted or summed.
+/// The definition of a count or a sum.
 pub trait Aggregate: Send + Sync + 'static {
     /// The function's name, in `functions/`.
     const FUNCTION: &'static str;
@@ -79,25 +79,25 @@ pub trait Aggregate: Send + Sync + 'static {
     /// The container of the totals.
     fn totals(&self) -> &Container;
 
-    /// Returns which source a change is of, and in which version, whether it is the source itself or
-    /// its tombstone; `None` for all else. The id has no `/`, `\`, `?` or `#`.
+    /// Returns the source of a change and its version, for the source itself and for its tombstone;
+    /// `None` for all else. The id has no `/`, `\`, `?` or `#`.
     fn origin(change: &Self::Change) -> Option<Origin>;
 
-    /// Returns what a source in this state contributes; `None` for nothing, as a tombstone.
+    /// Returns the contribution of a source in this state; `None` for nothing, as of a tombstone.
     fn contribution(change: &Self::Change) -> Option<Contribution>;
 }
 
-/// What a source contributes.
+/// The contribution of a source.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Contribution {
-    /// To which total.
+    /// The key of the total.
     pub key: String,
-    /// How much.
+    /// The amount.
     pub amount: i64,
 }
 
 impl Contribution {
-    /// One more for this key.
+    /// Creates a contribution of one for this key.
     pub fn one(key: impl Into<String>) -> Self {
         Self { key: key.into(), amount: 1 }
     }
@@ -125,7 +125,7 @@ pub async fn totals(
 /// Keeps the totals of an aggregate true to its sources.
 pub struct AggregateProjection<A>(pub A);
 
-/// What is known of a source.
+/// The known state of a source.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Holder {
@@ -133,7 +133,7 @@ pub struct Holder {
     key: String,
     /// The version of the source.
     version: u64,
-    /// What this version contributes.
+    /// The contribution of this version.
     contribution: Option<Contribution>,
     /// The keys whose shares may be of an older version.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
@@ -142,7 +142,7 @@ pub struct Holder {
     ttl: Option<u32>,
 }
 
-/// What one source contributes to the total of its partition.
+/// The contribution of one source to the total of its partition.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Share {
@@ -150,7 +150,7 @@ pub struct Share {
     key: String,
     /// The version of the source.
     pub version: u64,
-    /// How much.
+    /// The amount.
     pub amount: i64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     ttl: Option<u32>,

@@ -8,7 +8,7 @@ use futures::FutureExt;
 use super::{Effect, Projection, unreadable};
 use crate::cosmos::{Reason, StoreError};
 
-/// Why a change was not applied.
+/// The error of a change that was not applied.
 #[derive(Debug)]
 pub(super) enum Failure {
     /// It would fail again: a sentence that says why.

@@ -24,18 +24,18 @@ use crate::{
 
 mod rounds;
 
-/// How long an invocation tries again what failed for the moment, counted from its beginning and
-/// for all of its changes together.
+/// The time for which an invocation retries transient failures, counted from its beginning and for
+/// all of its changes together.
 ///
-/// It outlasts a burst of throttling and the move of a partition, which take seconds. What takes
-/// longer is left to the host, whose pauses between deliveries grow to a minute (`retry` in
+/// It outlasts a burst of throttling and the move of a partition, which take seconds. A longer
+/// failure is left to the host, whose pauses between deliveries grow to a minute (`retry` in
 /// `function.json`).
 pub const RETRY_BUDGET: Duration = Duration::from_secs(30);
 
 /// The changes of a batch that the log names when they are retried, and when they are given up.
 const MAX_NAMED_CHANGES: usize = 10;
 
-/// Why a batch has to be delivered again.
+/// The error of a batch that needs another delivery.
 #[derive(Debug, thiserror::Error)]
 #[error("{failed} of {changes} changes were not applied; the first: {first}")]
 pub struct Undelivered {
@@ -96,7 +96,7 @@ pub async fn run<P: Projection>(
     }
 }
 
-/// What a batch has come to, for the console of a developer; nothing when it changed nothing.
+/// Returns the outcome of a batch for the console of a developer; nothing when it changed nothing.
 fn in_words(applied: usize, dead_letters: usize) -> String {
     match (applied, dead_letters) {
         (0, 0) => String::new(),
@@ -144,9 +144,9 @@ impl<P: Projection> Batch<'_, P> {
         }
     }
 
-    /// Tries each task once. After the deadline none is begun any more when one has failed: the
-    /// store is in trouble, and the batch will be delivered again in any case. As long as none has,
-    /// a batch may take longer than the budget.
+    /// Attempts each task once. After the deadline and a failure it begins no further task: the store
+    /// has a problem, and the host retries the batch in any case. A batch without a failure may take
+    /// longer than the budget.
     async fn round(
         &self,
         groups: Vec<Vec<Task<P::Change>>>,
@@ -234,21 +234,21 @@ fn named<C>(rounds: &Rounds<C>) -> impl Iterator<Item = (Option<String>, Reason)
     })
 }
 
-/// Whether something has failed, and until when all is tried nevertheless.
+/// A note that a task has failed, and the deadline until which all tasks are attempted nevertheless.
 struct Trouble {
     met: AtomicBool,
     deadline: Instant,
 }
 
 impl Trouble {
-    /// Whether nothing more is to be begun.
+    /// Returns true if no further task is to be begun.
     fn is_over(&self) -> bool {
         self.met.load(Relaxed) && Instant::now() >= self.deadline
     }
 }
 
-/// How long the oldest change of a batch has waited, in milliseconds; the store's clock gives
-/// seconds (`_ts`).
+/// Returns the time that the oldest change of a batch has waited, in milliseconds; the store's clock
+/// gives seconds (`_ts`).
 fn lag_ms(stamps: &[Stamps]) -> u64 {
     let oldest = stamps.iter().map(|stamps| stamps.written).min();
     oldest

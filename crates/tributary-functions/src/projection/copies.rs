@@ -20,7 +20,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use super::{Effect, NotedErrors, Origin, Projection, VersionedCopy};
 use crate::cosmos::{Container, StoreError};
 
-/// What is copied from where to where.
+/// The definition of a copy: its source, its target and its fields.
 pub trait Copies: Send + Sync + 'static {
     /// The function's name, in `functions/`.
     const FUNCTION: &'static str;

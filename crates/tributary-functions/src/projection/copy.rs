@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::Effect;
 use crate::cosmos::{Container, ETag, Reason, StoreError, Stored};
 
-/// A copy, or the mark of a deleted one, as it is to be stored. Its item has the version as
+/// A copy, or the tombstone of a deleted one, as it is to be stored. Its item has the version as
 /// `version`.
 pub struct VersionedCopy<T> {
     /// The logical partition of the copy.
@@ -22,9 +22,9 @@ impl<T: Serialize + Sync> VersionedCopy<T> {
     /// Writes the copy, unless there is one of this version or a newer one: one store request for
     /// the first version, which nearly always finds nothing there, and two for any other.
     ///
-    /// It is written as what was read is replaced, or as new where there was nothing, so of two
-    /// writers one looks again: the newest version wins in whatever order, and however often,
-    /// versions come.
+    /// The write replaces the item that was read, under its ETag, or creates a new one where there was
+    /// nothing. So the slower of two writers loses the race and reads again. The newest version wins in
+    /// any order, and with any number of deliveries.
     pub async fn write(&self, container: &Container) -> Result<Effect, StoreError> {
         if self.version == 1 {
             match container.create(&self.partition, &self.id, &self.item).await {
@@ -44,17 +44,17 @@ impl<T: Serialize + Sync> VersionedCopy<T> {
     }
 }
 
-/// A copy, or the mark of a deleted one, as it stands: what has to be known to write the next.
+/// The stored state of a copy, or of the tombstone of a deleted one, as needed to write the next.
 #[derive(Debug, Clone)]
 pub struct Copied {
     /// The version of the source that it was made from.
     pub version: u64,
-    /// What it is replaced under.
+    /// The ETag under which it is replaced.
     pub etag: ETag,
 }
 
 impl Copied {
-    /// Looks at a copy: one point read.
+    /// Reads the version and the ETag of a copy: one point read.
     pub async fn read(
         container: &Container,
         partition: &str,
@@ -79,17 +79,17 @@ impl Copied {
     }
 }
 
-/// What stands where a copy is to be written.
+/// The state of the slot in which a copy is to be written.
 #[derive(Debug)]
 pub enum Place {
     /// Nothing, or an older version under this ETag.
     Open(Option<ETag>),
-    /// The same version, or a newer one: nothing is to be written, and this is what to answer.
+    /// The same version, or a newer one: there is nothing to write, and this is the effect to return.
     Taken(Effect),
 }
 
 impl Place {
-    /// The place of a copy of `version`, where this is `there`.
+    /// Returns the place of a copy of `version`, where `there` is stored.
     pub fn of(there: Option<&Copied>, version: u64) -> Self {
         match there {
             Some(copy) if copy.version > version => Self::Taken(Effect::Older),

@@ -25,15 +25,15 @@ checked_text!(
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DeadLetter {
-    /// The function, a dot, and a UUID made from the document's place: so a document has one letter
-    /// for each function that cannot apply it, however often it is delivered, and the id leads to
-    /// the letter's logical partition.
+    /// The function, a dot, and a UUID made from the document's place: so a document has one
+    /// dead letter for each function that cannot apply it, however often it is delivered, and the id
+    /// leads to the logical partition of the dead letter.
     #[schemars(with = "DeadLetterId")]
     pub id: String,
     /// The function that could not apply it; the partition key.
     #[schemars(example = &"CopyRooms")]
     pub function: String,
-    /// The container of the document. Letters of older versions of the app have none.
+    /// The container of the document. Dead letters of older versions of the app have none.
     #[schemars(example = &"rooms")]
     pub container: Option<String>,
     /// The id of the document, when it could be read.
@@ -45,24 +45,24 @@ pub struct DeadLetter {
     /// The document as it was delivered last, without [`Projection::SECRETS`].
     #[schemars(example = "{\"id\":\"room-204\",\"buildingId\":\"building-2\"}")]
     pub raw: String,
-    /// Whether `raw` was cut.
+    /// True if `raw` was cut.
     pub raw_truncated: bool,
-    /// Why it was not applied.
+    /// The reason for which it was not applied.
     #[schemars(example = "missing field `name`")]
     pub reason: String,
     /// The invocation that gave up last.
     #[schemars(example = "5a1f0c9e-2b7d-4e63-8f10-9c4d2a6b7e35")]
     pub invocation_id: String,
-    /// When it gave up.
+    /// The time of that invocation's failure.
     pub failed_at: Timestamp,
 }
 
 impl DeadLetter {
-    /// How much of a document a dead letter keeps, in bytes. Escaped as a string it must fit into an
+    /// The most bytes of a document that a dead letter keeps. Escaped as a string it must fit into an
     /// item of 2 MB; the whole document is still in its container.
     pub const MAX_RAW: usize = 512 * 1024;
 
-    /// How much of the reason it keeps, in bytes: an error may quote the document.
+    /// The most bytes of the reason that it keeps: an error may quote the document.
     const MAX_REASON: usize = 2 * 1024;
 
     /// The most bytes of a dead letter without its document, as JSON: the reason, an id (1,023 bytes)
@@ -99,14 +99,14 @@ impl DeadLetter {
         .with_document::<P>(document)
     }
 
-    /// The letter after a replay that failed for `reason`.
+    /// Returns the dead letter after a replay that failed for `reason`.
     pub(super) fn failed_again(self, reason: String, invocation_id: &str) -> Self {
         let reason = beginning(reason, Self::MAX_REASON);
         let invocation_id = invocation_id.to_owned();
         Self { reason, invocation_id, failed_at: Timestamp::now(), ..self }
     }
 
-    /// The letter with another state of its document, which is kept without its secrets.
+    /// Returns the dead letter with another state of its document, which is kept without its secrets.
     pub(super) fn with_document<P: Projection>(&self, document: &Document) -> Self {
         let raw = without(document, P::SECRETS);
         let kept = raw.floor_char_boundary(Self::MAX_RAW);
@@ -121,16 +121,16 @@ impl DeadLetter {
         (sound(place.0) && sound(place.1)).then_some(place)
     }
 
-    /// Whether the document is a mark, as that of a deleted item: marks, and only they, have a time
-    /// to live.
+    /// Returns true if the document is a tombstone, as of a deleted item: tombstones, and only they,
+    /// have a time to live.
     pub(super) fn is_of_a_mark(&self) -> bool {
         let fields: Map<String, Value> = serde_json::from_str(&self.raw).unwrap_or_default();
         fields.get("ttl").is_some_and(Value::is_u64)
     }
 }
 
-/// The text of a document without some of its properties. A document that is no object has none, and
-/// what cannot be read as JSON is not kept at all.
+/// Returns the text of a document without some of its properties. A document that is no object has
+/// none. A text that is no JSON is dropped.
 fn without<'a>(document: &'a Document, secrets: &[&str]) -> Cow<'a, str> {
     if secrets.is_empty() {
         return document.raw().into();
@@ -144,13 +144,13 @@ fn without<'a>(document: &'a Document, secrets: &[&str]) -> Cow<'a, str> {
     }
 }
 
-/// As much of a text as fits into so many bytes.
+/// Returns the beginning of a text that fits into so many bytes.
 fn beginning(mut text: String, bytes: usize) -> String {
     text.truncate(text.floor_char_boundary(bytes));
     text
 }
 
-/// How long a settlement is kept, in seconds: longer than the host repeats a request.
+/// The lifetime of a settlement, in seconds: longer than the host repeats a request.
 const SETTLEMENT_TTL_SECONDS: u32 = 60;
 
 /// The outcome of a replay that settles its dead letter.
@@ -166,8 +166,8 @@ pub enum Outcome {
     Gone,
 }
 
-/// The note that a command leaves which has settled a dead letter, for its repetition by the host. It
-/// is an item of its own, since the change may fail anew meanwhile, and have a letter again.
+/// The note of a command that has settled a dead letter, for its repetition by the host. It is an item
+/// of its own, since the change may fail anew meanwhile, and have a dead letter again.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Settlement {
@@ -191,13 +191,13 @@ impl Settlement {
         }
     }
 
-    /// No letter has such an id, and no path.
+    /// Returns an id that no dead letter has, and no path.
     fn id(letter: &str) -> String {
         format!("{letter}~settled")
     }
 }
 
-/// The function in the id of a dead letter: its logical partition.
+/// Returns the function in the id of a dead letter: its logical partition.
 pub fn function_of(id: &str) -> Option<&str> {
     id.split_once('.').map(|(function, _)| function).filter(|function| !function.is_empty())
 }
@@ -207,17 +207,17 @@ pub fn function_of(id: &str) -> Option<&str> {
 pub struct DeadLetters(Container);
 
 impl DeadLetters {
-    /// The dead letters of a database.
+    /// Returns the dead letters of a database.
     pub fn new(cosmos: &Arc<Cosmos>) -> Self {
         Self(cosmos.container("dead-letters"))
     }
 
-    /// The dead letters, whose reads see what [`Reads`] says.
+    /// Returns the dead letters, with reads as [`Reads`] says.
     pub fn reading(&self, reads: Reads) -> Self {
         Self(self.0.reading(reads))
     }
 
-    /// The container, to query it.
+    /// Returns the container, to query it.
     pub fn container(&self) -> &Container {
         &self.0
     }
@@ -235,7 +235,7 @@ impl DeadLetters {
         Ok(())
     }
 
-    /// The letter with this id: one point read.
+    /// Reads the dead letter with this id: one point read.
     pub async fn read(&self, id: &str) -> Result<Option<Stored<DeadLetter>>, StoreError> {
         match function_of(id) {
             Some(function) => self.0.read(function, id).await,
@@ -243,12 +243,12 @@ impl DeadLetters {
         }
     }
 
-    /// Replaces a letter that has not changed since `etag`.
+    /// Replaces a dead letter that has not changed since `etag`.
     pub async fn replace(&self, letter: &DeadLetter, etag: &ETag) -> Result<(), StoreError> {
         self.0.replace(&letter.function, &letter.id, letter, etag).await.map(drop)
     }
 
-    /// Deletes a letter that has not changed since it was read, and notes by which command.
+    /// Deletes a dead letter that has not changed since it was read, and notes the command.
     pub async fn settle(
         &self,
         letter: &Stored<DeadLetter>,
@@ -262,8 +262,8 @@ impl DeadLetters {
         self.0.transact(transaction).await.map(drop).map_err(|refusal| refusal.error)
     }
 
-    /// The settlement of a letter by this command, if it was lately carried out. It is to be read
-    /// after the letter, which it takes the place of.
+    /// Returns the settlement of a dead letter by this command, if it was lately carried out. The
+    /// settlement takes the place of the dead letter, so it is to be read after that.
     pub async fn settled(
         &self,
         id: &str,

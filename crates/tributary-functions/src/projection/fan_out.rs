@@ -27,15 +27,15 @@
 //!    `a`. The change of the target is delivered after `u + 1` was written, and [`repair`] compares
 //!    the two in their latest committed state. Of two that have not seen each other, each would have
 //!    read before the other wrote, and written before it read.
-//! 4. *An interruption loses nothing.* The query finds older copies only, so a second delivery goes
-//!    on where the first stopped. A change is acknowledged only when a query has found none, or when
+//! 4. *An interruption loses nothing.* The query finds older copies only, so a second delivery
+//!    continues with the remaining targets. A change is acknowledged only when a query has found none, or when
 //!    a continuation was written to the container of the source. The change feed delivers the
 //!    continuation behind everything that has come meanwhile.
 //! 5. *It ends.* Every slice updates a target at least, unless others have spent the budget, and the
 //!    slice after the last target writes no continuation. A pass through the query that updates
 //!    nothing is the last one, too: all that it found has the newest value by now, or can never have
 //!    it.
-//! 6. *It holds up nobody.* It spends no more request units a second than its [`Background`] allows,
+//! 6. *It holds up no request.* It spends no more request units a second than its [`Background`] allows,
 //!    at low priority. A target that others write all the time gets a few attempts and is a lost race
 //!    then, after the other targets.
 //! 7. *A bad target stops no other.* A target that cannot be read, or that the store refuses with the
@@ -54,19 +54,19 @@ pub use super::Origin;
 use super::{Background, Delivered, Effect, NotedErrors, Projection};
 use crate::cosmos::{Container, ETag, Query, Reason, Scope, StoreError, Stored};
 
-/// How many targets are read at a time; a page is at most 4 MB (service limit).
+/// The targets that are read at a time; a page is at most 4 MB (service limit).
 const PAGE: u32 = 100;
 
-/// How many targets are written at a time.
+/// The targets that are written at a time.
 const WRITES: usize = 8;
 
-/// How many targets a pass passes over before it fails.
+/// The targets that a pass passes over before it fails.
 const MAX_BAD_TARGETS: usize = 1_000;
 
-/// How many retries a target gets in one delivery: some 0.4 s.
+/// The retries of a target in one delivery: some 0.4 s.
 const RETRIES: usize = 8;
 
-/// What is copied from where to where.
+/// The definition of a fan-out: its source, its targets and the copied value.
 pub trait FanOut: Send + Sync + 'static {
     /// The function's name, in `functions/`.
     const FUNCTION: &'static str;
@@ -108,7 +108,7 @@ pub trait FanOut: Send + Sync + 'static {
     /// other item has that id, and its time to live is that of a tombstone.
     fn continuation(source: &Self::Source) -> (String, Self::Change);
 
-    /// What else there is to do for a source before its targets are updated.
+    /// Does the other work for a source before its targets are updated.
     fn prepare(
         &self,
         _source: &Self::Source,
@@ -302,7 +302,7 @@ pub async fn repair<F: FanOut>(
     copied: u64,
     target: (&str, &str),
 ) -> Result<Effect, StoreError> {
-    // A change of the source may be on its way to the replicas, and nobody would look again.
+    // A change of the source may be on its way to the replicas, and no later delivery would repair the target.
     let newest = fan_out.sources().latest_committed().read::<F::Change>(source.0, source.1).await?;
     let Some(Stored { item: newest, .. }) = newest else {
         return Ok(Effect::Unchanged);

@@ -10,10 +10,10 @@ use serde_json::value::RawValue;
 
 use crate::values::{Timestamp, may_be_rewritten_by_host};
 
-/// What every projection reads of a document, whatever else is in it.
+/// The fields that every projection reads of a document, whatever else is in it.
 #[derive(Deserialize)]
 pub(super) struct Stamps {
-    /// When the store wrote it, in seconds.
+    /// The time of the store's write, in seconds.
     #[serde(rename = "_ts")]
     pub written: i64,
     #[serde(rename = "creationDate")]
@@ -21,7 +21,7 @@ pub(super) struct Stamps {
 }
 
 impl Stamps {
-    /// Whether the creation date is not in the form in which we write it.
+    /// Returns true if the creation date has another form than the one in which we write it.
     fn are_rewritten(&self) -> bool {
         let text = self.created.as_deref().and_then(|raw| serde_json::from_str(raw.get()).ok());
         text.is_some_and(|text: &str| {

@@ -1,4 +1,4 @@
-//! Projections: what keeps the copies true.
+//! Projections: they update the copies from the change feed.
 //!
 //! The change feed delivers every change of a container at least once: late, again after a crash,
 //! and for a moment to two instances. A projection gives the same result all the same.
@@ -9,16 +9,16 @@
 //! - success only when every change is applied or stored as a dead letter;
 //! - a failure otherwise, so that the host delivers the whole batch again.
 //!
-//! A failure that may pass (throttled, unavailable, a lost race, a lost answer) is tried again for
-//! the [`RETRY_BUDGET`] of the invocation. One that would come again (a document that is not what
+//! A transient failure (throttled, unavailable, a lost race, a lost answer) is retried for the
+//! [`RETRY_BUDGET`] of the invocation. A permanent one (a document that is not what
 //! it should be, a copy that cannot be read or is too large, a panic) becomes a [`DeadLetter`], and
-//! the rest of the batch goes on. `docs/dead-letters.md` says what a person does with those.
+//! the rest of the batch goes on. `docs/dead-letters.md` explains the handling of dead letters.
 //!
 //! # To write a projection
 //!
 //! 1. A type with [`Projection`], one file in the `projections` folder of the domain.
-//! 2. What it writes, as a pure function of the change. It is one of a few shapes, which carry what is
-//!    hard about it: [`copies`] of one source, an [`aggregate`], a [`fan_out`], a [`window`] of the newest.
+//! 2. The items that it writes, as a pure function of the change. They have one of a few shapes, which
+//!    solve the hard part: [`copies`] of one source, an [`aggregate`], a [`fan_out`], a [`window`] of the newest.
 //!    Where it is none of them, it writes with [`Place`]. Where several
 //!    changes cost less together, [`Projection::apply_all`] gets them in groups.
 //! 3. A line in the `mod.rs` of the domain.
@@ -33,8 +33,8 @@
 //! where there is nothing, as a new item. *Claim*: after the last delivery, each copy is that of its
 //! source's newest version `n`.
 //!
-//! By (c) the version of a copy never falls: whoever writes `v` writes over an older one or over
-//! nothing, and the store refuses the write when another came between. By (b) somebody applies `n`.
+//! By (c) the version of a copy never falls: a write of `v` replaces an older version or nothing, and
+//! the store refuses the write when another came between. By (b) some delivery or replay applies `n`.
 //! That write ends in one of three ways: it is done; it finds `n` there already; or it loses a race,
 //! in which case it reads again. It cannot find more than `n`, since there is none. Afterwards
 //! nothing older gets in. So:
@@ -43,13 +43,13 @@
 //!   Leaving out older changes of a source within a batch changes nothing, either.
 //! - *A crash or a lost answer in the middle*: the batch is not acknowledged, so it comes again, and
 //!   what was written is found.
-//! - *A delete* is a mark with the version after the last, so it is one more version `n`. The mark
-//!   outlives every late delivery (30 days), and a new item under the id goes on counting from it.
-//!   The copy's mark is written after the source's and lives as long, so it is never gone first. (An
-//!   item that is created anew when only the copy's mark is left, which is for as long as the delete
+//! - *A delete* is a tombstone with the version after the last, so it is one more version `n`. The
+//!   tombstone outlives every late delivery (30 days), and a new item under the id goes on counting from it.
+//!   The copy's tombstone is written after the source's and lives as long, so it is never gone first. (An
+//!   item that is created anew when only the copy's tombstone is left, which is for as long as the delete
 //!   took to arrive, begins at version 1 and is copied with its first change after that time.)
-//! - *A replay* is a delivery of the newest version. It deletes its letter only after applying, and
-//!   only as it read it; a failure meanwhile has stored it anew, and then it starts over. Hence (b).
+//! - *A replay* is a delivery of the newest version. It deletes its dead letter only after
+//!   applying, and only as it was read; a failure meanwhile has stored it anew, and then it starts over. Hence (b).
 //!
 //! Where copies come and go, more is needed: the members of a [`window`], and values with many
 //! embedded copies ([`fan_out`]), have an argument of their own.
@@ -67,7 +67,7 @@
 //! | the targets of a [`fan_out`]; the source of a new target | no, both are latest committed |
 //! | the children of a deleted item ([`removal`]) | no, latest committed: none is written after the tombstone, so an empty answer is final |
 //! | the head of a window, the newest sources of a refill | no, latest committed: [`window`] has the argument |
-//! | the document of a dead letter | no, latest committed: its letter is deleted afterwards |
+//! | the document of a dead letter | no, latest committed: the dead letter is deleted afterwards |
 //!
 //! The latest committed state is that of the region which is read, at twice the request units. With
 //! one region that is the newest state.
@@ -107,7 +107,7 @@ pub use self::{
 pub use crate::cosmos::{Background, BackgroundOptions};
 use crate::cosmos::{Container, StoreError};
 
-/// Keeps one kind of copy true to its source.
+/// A projection, which updates one kind of copy from its source.
 pub trait Projection: Send + Sync + 'static {
     /// The function's name, in `functions/`. It also names the leases: with another name, the host reads
     /// the change feed from its beginning.
@@ -116,9 +116,9 @@ pub trait Projection: Send + Sync + 'static {
     const PARTITION_KEY: &'static str;
     /// The properties of the items that a dead letter does not keep, such as a password.
     const SECRETS: &'static [&'static str] = &[];
-    /// How many changes, or groups of them, are applied at a time.
+    /// The number of changes, or of groups of them, that are applied at a time.
     const CONCURRENCY: usize = 16;
-    /// How many changes [`Projection::apply_all`] gets at once.
+    /// The number of changes that [`Projection::apply_all`] gets at once.
     const GROUP: usize = 1;
     /// An item of the container whose change feed is read.
     type Change: DeserializeOwned + Send + Sync;
@@ -126,19 +126,19 @@ pub trait Projection: Send + Sync + 'static {
     /// The container whose change feed is read.
     fn container(&self) -> &Container;
 
-    /// What the change is of, by a name that nothing else in the container has (an id alone is only
-    /// unique within its logical partition), and in which version; `None` when it is of no interest.
+    /// Returns the source of the change, by a name that nothing else in the container has (an id alone
+    /// is only unique within its logical partition), and its version; `None` when it is of no interest.
     fn source(change: &Self::Change) -> Option<(String, u64)>;
 
-    /// Makes the copies true to the change. An error leaves the copies in any valid state: the
+    /// Updates the copies from the change. An error leaves the copies in any valid state: the
     /// change will be applied again.
     fn apply(
         &self,
         change: &Self::Change,
     ) -> impl Future<Output = Result<Effect, StoreError>> + Send;
 
-    /// Makes the copies true to changes of different sources, and tells the effect of each in their
-    /// order: for a projection that does several at once for less.
+    /// Updates the copies from changes of different sources, and returns the effect of each in their
+    /// order: for a projection to which several cost less together.
     ///
     /// As with one change, an error leaves the copies in any valid state. The changes are applied
     /// again then, in groups of half the size or each by itself, so that one that cannot be applied
@@ -157,7 +157,7 @@ pub trait Projection: Send + Sync + 'static {
     }
 }
 
-/// What applying a change has done.
+/// The effect of applying a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
     /// Copies were written.

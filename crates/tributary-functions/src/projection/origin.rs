@@ -1,11 +1,11 @@
-//! Which source a change is of.
+//! The source of a change.
 
 use serde::de::DeserializeOwned;
 
 use super::Delivered;
 use crate::cosmos::{Container, StoreError};
 
-/// Where a source is, and which version of it was delivered.
+/// The slot of a source, and its delivered version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Origin {
     /// The logical partition of the source.

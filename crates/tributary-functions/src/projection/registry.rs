@@ -12,7 +12,7 @@ use super::{
 };
 use crate::telemetry;
 
-/// The projections of the app and where their dead letters are. Cloning is cheap.
+/// The projections of the app and the store of their dead letters. Cloning is cheap.
 #[derive(Clone)]
 pub struct Projections {
     letters: DeadLetters,
@@ -37,7 +37,7 @@ pub trait AnyProjection: Send + Sync {
         invocation: InvocationId,
     ) -> BoxFuture<'a, Result<custom_handler::InvocationOutcome, Undelivered>>;
 
-    /// Applies the change of a dead letter; who calls it deletes the letter or keeps it.
+    /// Applies the change of a dead letter; the caller deletes or keeps the dead letter.
     fn replay<'a>(
         &'a self,
         letter: &'a DeadLetter,
@@ -80,7 +80,7 @@ impl Projections {
         Self { letters, budget, all }
     }
 
-    /// The app with a trigger for each.
+    /// Returns the app with a trigger for each projection.
     pub fn serve(&self, app: CustomHandler) -> CustomHandler {
         self.all.iter().fold(app, |app, projection| {
             let (projection, letters) = (Arc::clone(projection), self.letters.clone());
@@ -99,12 +99,12 @@ impl Projections {
         })
     }
 
-    /// The projection of a function.
+    /// Returns the projection of a function.
     pub fn of_function(&self, name: &str) -> Option<&dyn AnyProjection> {
         self.all.iter().map(AsRef::as_ref).find(|projection| projection.function() == name)
     }
 
-    /// The dead letters of all of them.
+    /// Returns the dead letters of all projections.
     pub fn letters(&self) -> &DeadLetters {
         &self.letters
     }

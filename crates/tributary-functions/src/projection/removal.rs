@@ -33,14 +33,14 @@ use tokio::time::Instant;
 use super::{Background, Effect};
 use crate::cosmos::{Container, Query, Reason, Refusal, Scope, StoreError, Stored, Transaction};
 
-/// How many items one step deletes, in one transaction: some 350 request units, which are spent
+/// The most items that one step deletes, in one transaction: some 350 request units, which are spent
 /// at once (service limit: 100 operations).
 const STEP: u32 = 50;
 
-/// How many steps a request takes. More would keep its caller waiting.
+/// The most steps of a request. More would keep its caller waiting.
 const STEPS_IN_REQUEST: usize = 4;
 
-/// What a deleted parent leaves, and where.
+/// The definition of a removal: the container, the tombstone and the children of a deleted parent.
 pub trait Removal: Sync {
     /// An item of the container, with its type.
     type Item: Serialize + DeserializeOwned + Send + Sync;
@@ -63,7 +63,7 @@ pub trait Removal: Sync {
     fn item(tombstone: Self::Tombstone) -> Self::Item;
 }
 
-/// Whether children of a deleted parent are left.
+/// The remaining children of a deleted parent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Remaining {
     /// There are none, for good.
@@ -138,7 +138,7 @@ async fn step<R: Removal>(removal: &R, tombstone: &R::Tombstone) -> Result<Step,
     match container.transact(deletes).await {
         // The query had room for more: these were all.
         Ok(_) if ids.len() < STEP as usize => Ok(Step::Last),
-        // Another instance has deleted some of them: the next query tells what is left.
+        // Another instance has deleted some of them: the next query finds the remaining ones.
         Err(Refusal { error, .. }) if error.reason != Reason::NotFound => Err(error),
         _ => Ok(Step::Full),
     }

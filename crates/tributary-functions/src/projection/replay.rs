@@ -1,4 +1,4 @@
-//! A dead letter is applied again, when its cause is mended.
+//! The replay of a dead letter, after its cause is repaired.
 
 use custom_handler::Document;
 use serde_json::value::RawValue;
@@ -9,20 +9,20 @@ use super::{
 };
 use crate::cosmos::StoreError;
 
-/// Why the letter stays.
+/// The error of a replay that keeps the dead letter.
 #[derive(Debug)]
 pub enum Setback {
-    /// It failed again, for this letter's reason.
+    /// The change failed again; this dead letter has the reason.
     Permanent(Box<DeadLetter>),
-    /// The store is busy or away.
+    /// The store was throttled or unavailable, or refused the request.
     Store(StoreError),
 }
 
 /// Applies the change of a dead letter as a delivery would.
 ///
-/// It takes the newest version of the document from its container, for that is what a person has
-/// mended. Versions newer than the letter's are delivered by the change feed in any case, so it is
-/// no matter which of them a replay sees.
+/// It takes the newest version of the document from its container, which an operator may have
+/// repaired. The change feed delivers the versions after the dead letter's in any case, so a replay
+/// may see any of them.
 pub(super) async fn replay<P: Projection>(
     projection: &P,
     letter: &DeadLetter,
@@ -51,24 +51,24 @@ pub(super) async fn replay<P: Projection>(
     }
 }
 
-/// The document of a letter: from its container, else as it was delivered.
+/// Returns the document of a dead letter: from its container, else as it was delivered.
 async fn document<P: Projection>(
     projection: &P,
     letter: &DeadLetter,
 ) -> Result<Option<Document>, Failure> {
     if let Some((partition, id)) = letter.place() {
-        // An older version than the letter's would be applied, and the letter deleted.
+        // A stale read would apply an older version than the dead letter's, and delete the dead letter.
         let latest = projection.container().latest_committed();
         if let Some(stored) = latest.read::<Box<RawValue>>(partition, id).await? {
             return Ok(Document::from_json(stored.item.get()).ok());
         }
-        // A mark goes away by itself, and what it says, as that an item is deleted, still holds.
-        // Anything else that is gone leaves nothing to copy.
+        // A tombstone expires, and its statement still holds: the item is deleted. Any other document
+        // that is gone leaves nothing to copy.
         if !letter.is_of_a_mark() {
             return Ok(None);
         }
     }
-    // What was cut is not JSON any more.
+    // A document that was cut is no JSON any more.
     Document::from_json(letter.raw.as_str()).map(Some).map_err(|_| {
         Failure::Permanent(
             "the document has no id and partition key to read it by, and was too long to keep"

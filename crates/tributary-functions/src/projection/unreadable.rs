@@ -1,4 +1,4 @@
-//! Which field of a document cannot be read: its name, and never its value.
+//! The field of a document that cannot be read: its name, and never its value.
 //!
 //! The parser's own message may quote values, and it does not name the field of a bad value. So each
 //! field is left out in turn: without the bad one, the parser no longer stops at it.
@@ -7,7 +7,7 @@ use custom_handler::Document;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-/// How many fields are left out in turn: a document of more is none of ours.
+/// The most fields that are left out in turn: a document of more is none of ours.
 const FIELDS: usize = 100;
 
 /// The field that names the kind of an item.

@@ -1,12 +1,12 @@
-//! What a batch tries next, and when it is over: decided without a store and without a clock.
+//! The rounds of a batch, and its end: decided without a store and without a clock.
 //!
 //! 1. Of each source only the newest change of the batch counts: [`collapse`].
-//! 2. A round tries all that is open, in groups. A change that cannot be read stands alone.
-//! 3. What has failed for the moment is open in the next round, in groups of half the size. So a change
+//! 2. A round attempts all open changes, in groups. A change that cannot be read stands alone.
+//! 3. A change that failed transiently is open in the next round, in groups of half the size. So a change
 //!    that is stuck is alone after a few rounds, and holds up no other.
-//! 4. What has failed for good is a dead letter by then, or a failure of the batch: it is not tried again.
-//! 5. The batch is over when nothing is open. Whoever drives it may end it before, when its time is up:
-//!    then what is open is a failure.
+//! 4. A change that failed permanently is a dead letter by then, or a failure of the batch. It has no retry.
+//! 5. The batch is over when no change is open. Its caller may end it before, when the budget is spent:
+//!    then each open change is a failure.
 
 use std::{
     collections::{HashMap, hash_map::Entry},
@@ -18,21 +18,21 @@ use custom_handler::Document;
 use super::super::{Effect, Projection, apply::read};
 use crate::cosmos::{Reason, StoreError};
 
-/// What is to be done for one document.
+/// The task of applying one document.
 pub(super) struct Task<C> {
     pub(super) document: Document,
-    /// The change, or why it cannot be read.
+    /// The change, or the reason for which it cannot be read.
     pub(super) change: Result<C, String>,
 }
 
-/// What became of a change that may be acknowledged.
+/// The outcome of a change that may be acknowledged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fate {
     Done(Effect),
     DeadLetter,
 }
 
-/// Why a task is neither done nor a dead letter.
+/// The reason for which a task is neither done nor a dead letter.
 pub(super) struct Unfinished {
     pub(super) reason: Reason,
     pub(super) try_again: bool,
@@ -50,10 +50,10 @@ impl From<&StoreError> for Unfinished {
     }
 }
 
-/// A task, and what has come of trying it.
+/// A task, and the outcome of its last attempt.
 pub(super) type Tried<C> = (Task<C>, Result<Fate, Unfinished>);
 
-/// What has become of a batch.
+/// The outcomes of the changes of a batch.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
     pub(super) done: Vec<Fate>,
@@ -63,24 +63,24 @@ pub(super) struct Tally {
 /// A batch between two rounds.
 pub(super) struct Rounds<C> {
     tasks: Vec<Task<C>>,
-    /// Why each of the tasks failed in the round before; empty before the first.
+    /// The reason for which each task failed in the round before; empty before the first round.
     reasons: Vec<Reason>,
     group: usize,
     tally: Tally,
 }
 
 impl<C> Rounds<C> {
-    /// A batch whose first round has groups of at most `group` tasks.
+    /// Creates a batch whose first round has groups of at most `group` tasks.
     pub(super) fn new(tasks: Vec<Task<C>>, group: usize) -> Self {
         Self { tasks, reasons: Vec::new(), group: group.max(1), tally: Tally::default() }
     }
 
-    /// Returns the groups of the next round. [`Self::end_round`] takes what comes of them.
+    /// Returns the groups of the next round. [`Self::end_round`] takes their outcomes.
     pub(super) fn begin_round(&mut self) -> Vec<Vec<Task<C>>> {
         groups(mem::take(&mut self.tasks), self.group)
     }
 
-    /// Takes what has come of each task of a round.
+    /// Takes the outcome of each task of a round.
     pub(super) fn end_round(&mut self, tried: Vec<Tried<C>>) {
         self.reasons.clear();
         for (task, result) in tried {
@@ -96,17 +96,17 @@ impl<C> Rounds<C> {
         self.group = (self.group / 2).max(1);
     }
 
-    /// Returns true if nothing is to be tried again.
+    /// Returns true if no task has a retry.
     pub(super) fn is_over(&self) -> bool {
         self.tasks.is_empty()
     }
 
-    /// Returns what is to be tried again, and why.
+    /// Returns the tasks to retry, and the reason for each.
     pub(super) fn failed(&self) -> impl Iterator<Item = (&Task<C>, Reason)> {
         self.tasks.iter().zip(self.reasons.iter().copied())
     }
 
-    /// Ends the batch: what is to be tried again has failed.
+    /// Ends the batch: each task that waited for a retry has failed.
     pub(super) fn end(self) -> Tally {
         let Tally { done, mut failures } = self.tally;
         failures.extend(self.reasons);
@@ -114,7 +114,8 @@ impl<C> Rounds<C> {
     }
 }
 
-/// The tasks in groups of at most `size`. What cannot be read stands alone, and spoils no group.
+/// Returns the tasks in groups of at most `size`. A task that cannot be read stands alone, and spoils
+/// no group.
 fn groups<C>(tasks: Vec<Task<C>>, size: usize) -> Vec<Vec<Task<C>>> {
     let (readable, unreadable): (Vec<_>, Vec<_>) =
         tasks.into_iter().partition(|task| task.change.is_ok());
@@ -126,7 +127,7 @@ fn groups<C>(tasks: Vec<Task<C>>, size: usize) -> Vec<Vec<Task<C>>> {
     groups
 }
 
-/// The tasks of a batch, and how many changes were left out since a newer one came with them.
+/// The tasks of a batch, and the number of changes left out because a newer one came with them.
 pub(super) struct Collapsed<C> {
     pub(super) tasks: Vec<Task<C>>,
     pub(super) older: usize,

@@ -1,7 +1,7 @@
 //! The head of a window, and the other items of its logical partition.
 //!
-//! Which sources are members is decided in one place, the head: an item that lists them. Whoever
-//! changes the membership replaces the head under its ETag in the same transaction that writes or
+//! One item, the head, lists the members, and it alone decides the membership. Each change of the
+//! membership replaces the head under its ETag in the same transaction that writes or
 //! deletes the copies, so all changes of the membership happen one after the other.
 
 use serde::{Deserialize, Serialize};
@@ -14,7 +14,7 @@ pub struct WindowHead {
     id: String,
     /// Newest first; at most as many as the window holds.
     members: Vec<Member>,
-    /// Whether the window has to be refilled from the sources, because a member of the full window
+    /// True if the window has to be refilled from the sources, because a member of the full window
     /// was deleted and the sources that follow are not known here. While it is false, the members
     /// are exactly the newest of all sources whose creation has been delivered. While it is true,
     /// only the refill admits sources.
@@ -25,7 +25,7 @@ pub struct WindowHead {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Member {
-    /// When the source was created: what the window is sorted by.
+    /// The creation time of the source, by which the window is sorted.
     pub creation_date: Timestamp,
     /// The id of its copy: what decides between sources of the same millisecond.
     pub id: String,
@@ -114,7 +114,7 @@ impl<T> InWindow<T> {
     }
 }
 
-/// What a deleted source leaves in a window. It has no `creationDate`, so readers do not see it.
+/// The tombstone of a deleted source in a window. It has no `creationDate`, so readers do not see it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Tombstone {
     id: String,
@@ -171,7 +171,7 @@ mod tests {
                     existing.remove(&source);
                     head = head.remove(&format!("p{source}"), CAPACITY);
                 } else {
-                    // The source may be there: it was deleted in between, and nobody was told.
+                    // The source may be there: it was deleted in between, without a delivery.
                     let life = lives.entry(source).and_modify(|life| *life += 1).or_default();
                     let earlier = existing.insert(source, *life).map(|life| member(source, life));
                     let member = member(source, *life);

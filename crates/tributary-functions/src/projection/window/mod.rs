@@ -77,13 +77,13 @@ use crate::{
 /// Up to so many copies are looked at by point reads, which then cost less than a query.
 const FEW: usize = 4;
 
-/// What a window shows.
+/// The definition of a window: its sources, its copies and its capacity.
 pub trait Window: Send + Sync + 'static {
     /// The function's name, in `functions/`.
     const FUNCTION: &'static str;
     /// The property of the sources that is the partition key of their container.
     const PARTITION_KEY: &'static str;
-    /// How many sources the window shows.
+    /// The most sources that the window shows.
     const CAPACITY: u32;
     /// The logical partition of the window: the `type` of its items.
     const PARTITION: &'static str;
@@ -127,15 +127,15 @@ pub trait Window: Send + Sync + 'static {
     fn of_one_moment(creation_date: Timestamp, at_most: u32) -> Result<Query, StoreError>;
 }
 
-/// Keeps a window true to its sources.
+/// The projection that updates a window from its sources.
 ///
 /// The changes of a batch are decided upon together and written in one transaction: a batch of new
 /// sources costs the head once. A copy of a member is replaced only by a newer version. A deleted
 /// source leaves a tombstone, so that a late older version meets it and does not come back.
 ///
 /// When a member of the full window is deleted, the transaction that takes it out leaves a note in
-/// the head, and whoever sees the note next refills the window from the sources: a crash between the
-/// two loses nothing.
+/// the head. The next delivery that reads the note refills the window from the sources: a crash
+/// between the two loses nothing.
 pub struct WindowProjection<W>(pub W);
 
 /// The head, and its ETag when it is there.
@@ -227,7 +227,7 @@ impl<W: Window> WindowProjection<W> {
     ///
     /// A copy that has to go may be missing already: an operator deleted it. The store names that
     /// operation, and the transaction is sent again without it. So this looks for no copies that
-    /// are there as a rule. The head is in the transaction, so nobody creates the copy in between.
+    /// are there as a rule. The head is in the transaction, so no other instance creates the copy in between.
     async fn carry_out(
         &self,
         head: &ReadHead,

@@ -46,7 +46,7 @@ pub async fn newest<W: Window, D: DeserializeOwned + Send + 'static, T>(
 /// The sources that a query has found.
 struct Found<T> {
     sources: Vec<T>,
-    /// How many rows are no sources that can be read.
+    /// The number of rows that are no readable sources.
     left_out: usize,
 }
 

@@ -1,4 +1,4 @@
-//! What a group of changes makes of a window: pure.
+//! The plan of a group of changes for a window: pure.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use crate::{
     projection::{Copied, Effect, Place},
 };
 
-/// What is to be done in one transaction.
+/// The writes and deletes of one transaction.
 pub(super) struct Plan<'a, C> {
     /// The head afterwards.
     pub(super) after: WindowHead,
@@ -71,7 +71,7 @@ pub(super) fn plan<'a, C>(
     Plan { after, effects, writes, needs_head, leave }
 }
 
-/// Returns where a source is to be written, if the window is as `head` says and this is `there`.
+/// Returns the place of a source's copy, for the window of `head` and the stored item `there`.
 fn place<C>(
     head: &WindowHead,
     capacity: usize,
@@ -176,7 +176,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
 
-        /// Of each source, 0 is a delete, and 1 an operator who deletes the copy before a change.
+        /// Of each source, 0 is a delete, and 1 an operator's delete of the copy before a change.
         #[test]
         fn changes_come_to_the_same_together_as_one_by_one(
             batches in vec(vec((0usize..250, 0u8..5), 1..50), 1..12),

@@ -37,7 +37,7 @@ use crate::{
     projection::{NotedErrors, Projection},
 };
 
-/// How often the newest sources are queried before the delivery begins again.
+/// The most queries of the newest sources before the delivery begins again.
 const ROUNDS: usize = 3;
 
 impl<W: Window> WindowProjection<W> {
@@ -48,7 +48,7 @@ impl<W: Window> WindowProjection<W> {
     }
 
     /// Refills the window with the newest sources if the head has a note to, and removes the note.
-    /// A lost race when sources are deleted all the time meanwhile.
+    /// Fails with a lost race when sources are deleted all the time meanwhile.
     pub(super) async fn refill_if_noted(&self, mut head: ReadHead) -> Result<(), StoreError> {
         let (mut barred, mut errors) = (HashSet::new(), NotedErrors::default());
         let mut rounds = 0;

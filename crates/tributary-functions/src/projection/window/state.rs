@@ -1,33 +1,33 @@
-//! A source in one state, as the change feed or a query tells it.
+//! A source in one state, as the change feed or a query returns it.
 
 use super::{Member, Window};
 use crate::values::Timestamp;
 
-/// What decides about a source, and the change that says so.
+/// The state that decides about a source, and the change that carries it.
 pub(super) struct SourceState<C> {
     /// The id of its copy.
     pub(super) id: String,
     pub(super) version: u64,
-    /// When it was created; a deleted source has no date.
+    /// The creation time; a deleted source has none.
     pub(super) created: Option<Timestamp>,
     pub(super) change: C,
 }
 
 impl<C> SourceState<C> {
-    /// Returns the state that a change tells; `None` when it is of no source.
+    /// Returns the state in a change; `None` when the change is of no source.
     pub(super) fn of<W: Window<Change = C>>(change: C) -> Option<Self> {
         let origin = W::origin(&change)?;
         let created = W::source(&change).map(W::creation_date);
         Some(Self { id: origin.name(), version: origin.version, created, change })
     }
 
-    /// Returns the state of a source that exists, and which member it would be.
+    /// Returns the state of a source that exists, and the member that it would be.
     pub(super) fn live<W: Window<Change = C>>(change: C) -> Option<(Member, Self)> {
         let state = Self::of::<W>(change)?;
         Some((state.member()?, state))
     }
 
-    /// Returns which member the source would be; `None` when it is deleted.
+    /// Returns the member that the source would be; `None` when it is deleted.
     pub(super) fn member(&self) -> Option<Member> {
         let creation_date = self.created?;
         Some(Member { creation_date, id: self.id.clone() })

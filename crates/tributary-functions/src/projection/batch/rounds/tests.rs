@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// How often a change fails for the moment before it is done; `None` where it does so for ever.
+/// The transient failures of a change before it is applied; `None` for a change that always fails.
 type Failures = Option<u32>;
 
 fn task(n: usize, is_readable: bool) -> Task<usize> {
@@ -18,7 +18,7 @@ fn number(task: &Task<usize>) -> usize {
     task.document.raw().parse().unwrap()
 }
 
-/// A store where a group fails for the moment as long as one of its changes does.
+/// A store that fails a group transiently as long as one of its changes fails.
 fn try_all(
     groups: Vec<Vec<Task<usize>>>,
     left: &mut BTreeMap<usize, Failures>,
@@ -71,7 +71,7 @@ proptest! {
         prop_assert_eq!((done.len(), failed.len()), (failures.len() - stuck, stuck));
     }
 
-    /// What has failed for good is not tried again, and counts once.
+    /// A permanent failure is not retried, and counts once.
     #[test]
     fn each_change_is_done_or_failed_once(
         fates in prop::collection::vec(0..3_u8, 0..40),
