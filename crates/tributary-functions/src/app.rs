@@ -70,7 +70,7 @@ pub struct Options {
     pub audit: audit::Options,
     /// The clock of the domains that act by the time.
     pub clock: Clock,
-    /// The time for which a projection retries: long under a host, short in a test.
+    /// The time for which a projection retries. It can be long under a host, and should be short in a test.
     pub retry_budget: Duration,
 }
 

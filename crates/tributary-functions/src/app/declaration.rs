@@ -26,7 +26,7 @@ pub enum Trigger {
         methods: Vec<Method>,
         /// The route, with a slash in front.
         route: &'static str,
-        /// The key that the host asks for.
+        /// The callers that the host admits: all, or those with a key.
         auth_level: AuthLevel,
     },
     /// Changes in a container.

@@ -147,7 +147,7 @@ impl Footprint {
 pub struct AdmissionTerms {
     /// The largest answer.
     pub footprint: Footprint,
-    /// The store requests and the time that a request may use.
+    /// The store requests, request units and time that a request may use.
     pub limits: Limits,
     /// The queue in which a request waits before it has a place.
     pub queue: Option<WorkQueue>,

@@ -19,11 +19,11 @@ pub struct HttpFunction<S = ()> {
     pub method: Method,
     /// The route, with a slash in front.
     pub route: &'static str,
-    /// The key that the host asks for.
+    /// The callers that the host admits: all, or those with a key.
     pub auth_level: AuthLevel,
     /// The largest answer.
     pub footprint: Footprint,
-    /// The store requests and the time that a request may use.
+    /// The store requests, request units and time that a request may use.
     pub limits: Limits,
     /// The queue in which a request waits before it has a place; most functions have none.
     pub queue: Option<WorkQueue>,

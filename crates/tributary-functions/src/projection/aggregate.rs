@@ -122,7 +122,7 @@ pub async fn totals(
     reads.buffered(READS).try_collect().await
 }
 
-/// Keeps the totals of an aggregate true to its sources.
+/// The projection that updates the totals of an aggregate from its sources.
 pub struct AggregateProjection<A>(pub A);
 
 /// The known state of a source.

@@ -20,7 +20,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use super::{Effect, NotedErrors, Origin, Projection, VersionedCopy};
 use crate::cosmos::{Container, StoreError};
 
-/// The definition of a copy: its source, its target and its fields.
+/// The definition of copies: their sources, their containers and their items.
 pub trait Copies: Send + Sync + 'static {
     /// The function's name, in `functions/`.
     const FUNCTION: &'static str;
@@ -39,11 +39,11 @@ pub trait Copies: Send + Sync + 'static {
     /// The container of the copies.
     fn copies(&self) -> &Container;
 
-    /// Returns which source a change is of, and in which version, whether it is the source itself or
-    /// its tombstone; `None` for all else.
+    /// Returns the source of a change and its version, for the source itself and for its tombstone;
+    /// `None` for all else.
     fn origin(change: &Self::Change) -> Option<Origin>;
 
-    /// Returns what is to stand where, tombstones with a time to live.
+    /// Returns the copies of a change, each with its partition and id; tombstones have a time to live.
     fn copies_of(change: &Self::Change) -> Vec<VersionedCopy<Self::Copy>>;
 
     /// Returns true if the Functions host may have rewritten a text of this change that is copied
@@ -52,7 +52,7 @@ pub trait Copies: Send + Sync + 'static {
     fn may_be_rewritten(change: &Self::Change) -> bool;
 }
 
-/// Keeps copies true to their sources.
+/// The projection that updates copies from their sources.
 pub struct CopyProjection<C>(pub C);
 
 impl<C: Copies> Projection for CopyProjection<C> {

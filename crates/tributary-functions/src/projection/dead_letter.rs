@@ -25,8 +25,8 @@ checked_text!(
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DeadLetter {
-    /// The function, a dot, and a UUID made from the document's place: so a document has one
-    /// dead letter for each function that cannot apply it, however often it is delivered, and the id
+    /// The function, a dot, and a UUID made from the document's place: so a document has one dead letter
+    /// for each function that cannot apply it, however often it is delivered, and the id
     /// leads to the logical partition of the dead letter.
     #[schemars(with = "DeadLetterId")]
     pub id: String,
@@ -53,7 +53,7 @@ pub struct DeadLetter {
     /// The invocation that gave up last.
     #[schemars(example = "5a1f0c9e-2b7d-4e63-8f10-9c4d2a6b7e35")]
     pub invocation_id: String,
-    /// The time of that invocation's failure.
+    /// The time of the last failure.
     pub failed_at: Timestamp,
 }
 
@@ -191,7 +191,7 @@ impl Settlement {
         }
     }
 
-    /// Returns an id that no dead letter has, and no path.
+    /// Returns the id of the settlement of a dead letter. It is no [`DeadLetterId`], so no path has it.
     fn id(letter: &str) -> String {
         format!("{letter}~settled")
     }

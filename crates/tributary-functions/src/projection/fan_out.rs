@@ -85,14 +85,14 @@ pub trait FanOut: Send + Sync + 'static {
     /// The container of the targets.
     fn targets(&self) -> &Container;
 
-    /// Returns which source a change is of, and in which version, whether it is the source itself,
-    /// its tombstone, or a continuation; `None` for all else.
+    /// Returns the source of a change and its version, for the source itself, its tombstone and a
+    /// continuation; `None` for all else.
     fn origin(change: &Self::Change) -> Option<Origin>;
 
     /// Returns the source, unless the item is something else, such as its tombstone.
     fn source(item: Self::Change) -> Option<Self::Source>;
 
-    /// Returns where the targets of a source are.
+    /// Returns the scope of the targets of a source.
     fn scope(source: &Self::Source) -> Scope<'_> {
         let _ = source;
         Scope::Container

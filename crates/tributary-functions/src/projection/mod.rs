@@ -18,9 +18,9 @@
 //!
 //! 1. A type with [`Projection`], one file in the `projections` folder of the domain.
 //! 2. The items that it writes, as a pure function of the change. They have one of a few shapes, which
-//!    solve the hard part: [`copies`] of one source, an [`aggregate`], a [`fan_out`], a [`window`] of the newest.
-//!    Where it is none of them, it writes with [`Place`]. Where several
-//!    changes cost less together, [`Projection::apply_all`] gets them in groups.
+//!    solve the hard part: [`copies`] of one source, an [`aggregate`], a [`fan_out`], a [`window`] of
+//!    the newest. A projection of another shape writes with [`Place`]. Where several changes cost
+//!    less together, [`Projection::apply_all`] gets them in groups.
 //! 3. A line in the `mod.rs` of the domain.
 //! 4. A line in `tests/it/` that puts it under the proof (`tributary_testing::proof`): duplicate, late and
 //!    reversed deliveries, to two instances, of sources whose ids come again under other owners.
@@ -44,12 +44,14 @@
 //! - *A crash or a lost answer in the middle*: the batch is not acknowledged, so it comes again, and
 //!   what was written is found.
 //! - *A delete* is a tombstone with the version after the last, so it is one more version `n`. The
-//!   tombstone outlives every late delivery (30 days), and a new item under the id goes on counting from it.
-//!   The copy's tombstone is written after the source's and lives as long, so it is never gone first. (An
-//!   item that is created anew when only the copy's tombstone is left, which is for as long as the delete
-//!   took to arrive, begins at version 1 and is copied with its first change after that time.)
+//!   tombstone outlives every late delivery (30 days), and a new item under the id goes on counting
+//!   from it. The copy's tombstone is written after the source's and lives as long, so it is never
+//!   gone first. (For as long as the delete took to arrive, only the copy's tombstone is left. An
+//!   item that is created anew in that time begins at version 1, and is copied with its first change
+//!   after that time.)
 //! - *A replay* is a delivery of the newest version. It deletes its dead letter only after
-//!   applying, and only as it was read; a failure meanwhile has stored it anew, and then it starts over. Hence (b).
+//!   applying, and only as it was read. A failure meanwhile has stored the dead letter anew, and then
+//!   the replay starts over. Hence (b).
 //!
 //! Where copies come and go, more is needed: the members of a [`window`], and values with many
 //! embedded copies ([`fan_out`]), have an argument of their own.

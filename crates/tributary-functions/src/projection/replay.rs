@@ -14,7 +14,7 @@ use crate::cosmos::StoreError;
 pub enum Setback {
     /// The change failed again; this dead letter has the reason.
     Permanent(Box<DeadLetter>),
-    /// The store was throttled or unavailable, or refused the request.
+    /// A transient error: a later replay may succeed.
     Store(StoreError),
 }
 

@@ -101,14 +101,14 @@ pub trait Window: Send + Sync + 'static {
     /// The container of the window.
     fn window(&self) -> &Container;
 
-    /// Returns which source a change is of, and in which version, whether it is the source itself or
-    /// its tombstone; `None` for all else. The id does not begin with a tilde.
+    /// Returns the source of a change and its version, for the source itself and for its tombstone;
+    /// `None` for all else. The id does not begin with a tilde.
     fn origin(change: &Self::Change) -> Option<Origin>;
 
     /// Returns the source, unless the change is a tombstone.
     fn source(change: &Self::Change) -> Option<&Self::Source>;
 
-    /// Returns when a source was created.
+    /// Returns the creation time of a source.
     fn creation_date(source: &Self::Source) -> Timestamp;
 
     /// Returns the copy of a source.
