@@ -17,7 +17,7 @@ param location string = deployment().location
 @maxLength(90)
 param resourceGroupName string = ''
 
-@description('Object id of a developer or operator who may read and write the data, for example with tributary audit. Empty: only the app.')
+@description('Object id of a developer or operator with the right to read and write the data, for example by tributary audit. Empty: only the app.')
 param principalId string = ''
 
 @description('Tags for every resource, besides azd-env-name.')
@@ -103,7 +103,7 @@ param newsMigrateAfterDays int = 30
 @maxValue(100)
 param newsArchiveAfterYears int = 2
 
-@description('Who may send commands. none: holders of a function key. easyauth: they must also be signed in with Entra ID as the user named in the command.')
+@description('Callers that may send commands. none: all holders of a function key. easyauth: those that are also signed in with Entra ID as the user named in the command.')
 @allowed(['none', 'easyauth'])
 param authenticationMode string = 'none'
 

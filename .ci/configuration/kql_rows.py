@@ -89,7 +89,7 @@ CASES = [
     ("change-feed-lag", "a batch is in time", [applied(3, "HomeFeed")], []),
     ("change-feed-lag", "a line of the answer's Logs is no batch", [text(3, "INFO Applied a batch of changes lag_ms=70000")], []),
     ("change-feed-silent", "every projection follows", [*WRITES, *BATCHES], []),
-    ("change-feed-silent", "nobody writes", BATCHES, []),
+    ("change-feed-silent", "no writes", BATCHES, []),
     ("change-feed-silent", "no projection has run", WRITES, POSTS),
     (
         "change-feed-silent",
@@ -140,13 +140,13 @@ CASES = [
     ),
     (
         "lease-age",
-        "nobody has the lease of one partition of one function",
+        "no instance has the lease of one partition of one function",
         [charge(minutes, "posts", "p1", partition=partition) for minutes in (60, 30, 5) for partition in "01"]
         + [lease(1, prefix, partition) for prefix in PREFIXES for partition in "01" if (prefix, partition) != ("home-feed-", "1")]
         + [lease(65, "home-feed-", "1")],
         ["HomeFeed/1"],
     ),
-    ("lease-age", "leases rest while nobody writes", [charge(90, "posts", "p1"), lease(80, "home-feed-", "0")], []),
+    ("lease-age", "leases rest without writes", [charge(90, "posts", "p1"), lease(80, "home-feed-", "0")], []),
     ("lease-age", "the app wakes up", [charge(3, "posts", "p1"), lease(80, "home-feed-", "0")], []),
     ("lease-age", "reads do not wait for anybody", [charge(60, "posts", "p1", operation="Read"), lease(80, "home-feed-", "0")], []),
     ("lease-age", "a partition was split", [lease(200, "home-feed-", "0"), lease(1, "home-feed-", "1"), charge(60, "posts", "p1", partition="1"), lease(59, "home-feed-", "1")], []),

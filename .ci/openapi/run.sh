@@ -22,7 +22,7 @@ if ! cmp -s "$here/requirements.txt" "$work/requirements.txt"; then
 fi
 
 # The other checks ask whether each request that fits the schemas succeeds, and whether keys are needed:
-# posts need authors, and the stand-in for the host asks nobody for a key.
+# posts need authors, and the stand-in for the host asks for no key.
 cd "$work" # It keeps what it has learned where it runs.
 "$work/python/bin/schemathesis" run "$api/openapi.json" --url "${api%/api}" \
     --checks not_a_server_error,status_code_conformance,content_type_conformance,response_headers_conformance,response_schema_conformance,allow_header_conformance \

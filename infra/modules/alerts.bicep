@@ -1,4 +1,4 @@
-// The alert rules and whom they tell. Each has a runbook of its name in docs/operations.md.
+// The alert rules and their receivers. Each rule has a runbook of its name in docs/operations.md.
 param token string
 param location string
 param tags object

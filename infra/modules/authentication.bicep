@@ -10,8 +10,8 @@ resource app 'Microsoft.Web/sites@2025-03-01' existing = {
 }
 
 // Tokens are checked before a request reaches the host, and headers that claim a caller are taken
-// out. Requests without a token go through: queries are for everybody, and the handler refuses
-// commands whose caller it does not know.
+// out. Requests without a token go through: queries are public, and the handler refuses
+// commands without a principal.
 resource authentication 'Microsoft.Web/sites/config@2025-03-01' = {
   //checkov:skip=CKV_AZURE_13:This resource is the sign-in; the rule looks for it among the settings of a site
   //checkov:skip=CKV_AZURE_63:The rule is for the resource of web settings, this one holds the sign-in only

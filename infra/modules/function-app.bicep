@@ -36,7 +36,7 @@ var hostSettings = [
   { name: 'AzureWebJobsStorage__clientId', value: identityClientId }
   { name: 'APPLICATIONINSIGHTS_CONNECTION_STRING', value: applicationInsightsConnectionString }
   { name: 'APPLICATIONINSIGHTS_AUTHENTICATION_STRING', value: 'ClientId=${identityClientId};Authorization=AAD' }
-  // Without it `/` answers with a page of 150 KB to everybody who asks.
+  // Without it `/` answers every caller with a page of 150 KB.
   { name: 'AzureWebJobsDisableHomepage', value: 'true' }
 ]
 // The triggers of the host and the handler read the same connection.
@@ -45,7 +45,7 @@ var handlerSettings = [
   { name: 'CosmosConnection__credential', value: 'managedidentity' }
   { name: 'CosmosConnection__clientId', value: identityClientId }
   { name: 'CosmosDatabase', value: databaseName }
-  // The SDK would ask the metadata service of virtual machines who it is, and wait for that.
+  // The SDK would ask the metadata service of virtual machines for its identity, and wait for the answer.
   { name: 'COSMOS_DISABLE_IMDS', value: 'true' }
   { name: 'Authentication__Mode', value: authenticationMode }
   { name: 'Audit__Repair', value: auditRepair ? 'true' : 'false' }
@@ -79,7 +79,7 @@ resource plan 'Microsoft.Web/serverfarms@2025-03-01' = {
 
 resource app 'Microsoft.Web/sites@2025-03-01' = {
   //checkov:skip=CKV_AZURE_78:Flex Consumption has no FTP, and refuses ftpsState in some regions, West Europe among them
-  //checkov:skip=CKV_AZURE_17:Callers are browsers and other clients without certificates; keys and Entra ID decide who may write
+  //checkov:skip=CKV_AZURE_17:Callers are browsers and other clients without certificates; keys and Entra ID admit the writers
   //checkov:skip=CKV_AZURE_212:Flex Consumption has no minimum here; warm instances are the parameter alwaysReady
   //checkov:skip=CKV_AZURE_213:Flex Consumption has no health check path; the platform watches its instances itself
   //checkov:skip=CKV_AZURE_222:The app is a public HTTP API

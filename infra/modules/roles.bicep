@@ -1,8 +1,8 @@
-// Who may do what. A new assignment takes some minutes until every service knows of it.
+// Role assignments of the app and of one person. A new assignment takes some minutes until every service knows of it.
 @description('Object id of the identity of the app.')
 param appPrincipalId string
 
-@description('Object id of a person who may read and write the data; empty for nobody.')
+@description('Object id of a person with the right to read and write the data; empty for none.')
 param developerPrincipalId string
 
 param storageName string

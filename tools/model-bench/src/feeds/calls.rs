@@ -181,7 +181,7 @@ impl<'a> Asked for Calls<'a> {
                 RequestKind::Query => "find",
                 RequestKind::Create => "copy",
                 RequestKind::Read => "verify",
-                RequestKind::Replace => "mark",
+                RequestKind::Replace => "flag",
                 RequestKind::Delete => "expire",
                 _ => "other",
             };

@@ -154,8 +154,8 @@ impl Feeds {
         let id = item.id.clone();
         self.place(plan.published)?.create(&key, &id, &item).await?;
         let threshold = self.threshold();
-        let marked = TimeWindow { from: threshold - EXPIRY_OF_MIGRATED, to: threshold };
-        if self.architecture.migrates() && marked.contains(plan.published) {
+        let flagged = TimeWindow { from: threshold - EXPIRY_OF_MIGRATED, to: threshold };
+        if self.architecture.migrates() && flagged.contains(plan.published) {
             (item.migrated, item.ttl) = (Some(true), Some(EXPIRY_OF_MIGRATED));
             self.hot_and_warm()?.0.create(&key, &id, &item).await?;
         }

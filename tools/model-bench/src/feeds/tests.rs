@@ -213,7 +213,7 @@ async fn what_names_its_partition_stays_flat_and_what_does_not_grows() {
     for (of, steps) in &large.migrations {
         assert_eq!(
             steps.keys().copied().collect::<Vec<_>>(),
-            ["copy", "expire", "find", "mark", "verify"]
+            ["copy", "expire", "find", "flag", "verify"]
         );
         let whole = units(large, RequestShape::Migrate, *of);
         assert!((steps.values().sum::<f64>() - whole).abs() < 0.1, "{steps:?}, {whole}");

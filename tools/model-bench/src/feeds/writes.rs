@@ -78,8 +78,8 @@ impl Feeds {
             let copy: Option<Stored<FeedItem>> = warm.read(&key, &id).await?;
             copy.context("the copy does not exist")?;
             (item.migrated, item.ttl) = (Some(true), Some(EXPIRY_OF_MIGRATED));
-            let marked = hot.replace(&key, &id, &item, &etag).await?;
-            hot.delete(&key, &id, &marked).await?;
+            let flagged = hot.replace(&key, &id, &item, &etag).await?;
+            hot.delete(&key, &id, &flagged).await?;
         }
         Ok(found.len())
     }

@@ -19,7 +19,7 @@ pub(super) const GROWING: [(&str, Quantity); 3] = [
 ];
 
 /// The steps of a migration, in order.
-const STEPS: [&str; 5] = ["find", "copy", "verify", "mark", "expire"];
+const STEPS: [&str; 5] = ["find", "copy", "verify", "flag", "expire"];
 
 /// Returns the tables of a size, each with its head.
 pub(super) fn tables(size: &FeedsMeasurements) -> Vec<(&'static str, Table)> {
