@@ -5,7 +5,7 @@ use std::{process::Command, sync::LazyLock};
 
 use serde_json::Value;
 use tributary_functions::http::HttpFunction;
-use tributary_testing::checks::openapi::Document;
+use tributary_testing::checks::openapi::OpenApiDocument;
 
 use crate::{
     costs::budget,
@@ -14,7 +14,7 @@ use crate::{
 
 const HANDLER: &str = env!("CARGO_BIN_EXE_tributary");
 
-static DOCUMENT: LazyLock<Document> = LazyLock::new(Document::of::<Tributary>);
+static DOCUMENT: LazyLock<OpenApiDocument> = LazyLock::new(OpenApiDocument::of::<Tributary>);
 
 /// The body of a function with this text in each field, and the user in `userId`; `None` if it has none.
 pub(crate) fn body(function: &HttpFunction, user: &str, text: &str) -> Option<Value> {

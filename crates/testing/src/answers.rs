@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::{Answer, AppUnderTest, World};
 
-/// The answer used the store and says what it cost.
+/// Checks that the answer used the store and has its charge.
 #[track_caller]
 pub fn charged(answer: &Answer) {
     let charge: f64 = answer
@@ -15,33 +15,34 @@ pub fn charged(answer: &Answer) {
     assert!(charge > 0.0 || !answer.status.is_success() && charge >= 0.0, "{answer:?}");
 }
 
-/// The answer did not use the store.
+/// Checks that the answer did not use the store.
 #[track_caller]
 pub fn free_of_charge(answer: &Answer) {
     assert_eq!(answer.header("x-ms-request-charge"), "", "{answer:?}");
 }
 
-/// A 201 whose `Location` is this, and leads to the same item with the same ETag. Returns the item.
+/// Checks that the answer is a 201 with this `Location`, which leads to the same item with the same ETag.
+/// Returns the item.
 pub async fn created<A: AppUnderTest>(world: &World<A>, answer: &Answer, location: &str) -> Value {
     assert_eq!(answer.status, 201, "{}", answer.text);
     assert_eq!(answer.header("location"), location);
-    let there = world.get(location).await.expect(200);
-    assert_eq!(there.json(), answer.json());
-    assert_eq!(there.header("etag"), answer.header("etag"));
+    let found = world.get(location).await.expect(200);
+    assert_eq!(found.json(), answer.json());
+    assert_eq!(found.header("etag"), answer.header("etag"));
     is_etag(answer.header("etag"));
     assert_eq!(answer.header("content-type"), "application/json");
     charged(answer);
     answer.json()
 }
 
-/// An entity tag in quotes (RFC 9110, section 8.8.3).
+/// Checks that a text is an entity tag in quotes (RFC 9110, section 8.8.3).
 #[track_caller]
 pub fn is_etag(text: &str) {
     let opaque = text.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
     assert!(opaque.is_some_and(|tag| !tag.is_empty() && !tag.contains('"')), "{text}");
 }
 
-/// RFC 3339, UTC, exactly three fraction digits.
+/// Checks that a value is a timestamp: RFC 3339, UTC, exactly three fraction digits.
 #[track_caller]
 pub fn is_timestamp(value: &Value) {
     let text = value.as_str().unwrap_or_else(|| panic!("not a text: {value}"));

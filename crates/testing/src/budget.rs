@@ -22,7 +22,7 @@ const TOLERANCE: f64 = 0.015;
 /// The environment variable with which tables are written instead of compared.
 const UPDATE: &str = "UPDATE_BUDGETS";
 
-/// What a request of the app has cost.
+/// The cost of a request of the app.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Cost {
@@ -41,10 +41,10 @@ pub async fn cost<A: AppUnderTest>(
     world: &World<A>,
     (method, path, body): (&str, &str, Option<Value>),
 ) -> Cost {
-    let mark = world.endpoint.request_count();
+    let n_before = world.endpoint.request_count();
     let answer = world.call(method, path, &[], body).await;
     assert!(answer.status.is_success(), "{method} {path}: {}", answer.text);
-    let store_requests = world.endpoint.requests_since(mark);
+    let store_requests = world.endpoint.requests_since(n_before);
     if let Ok(said) = answer.header("x-ms-request-charge").parse::<f64>() {
         let charged = request_units(&store_requests);
         assert!(
@@ -72,8 +72,8 @@ pub async fn cost<A: AppUnderTest>(
 ///
 /// # Panics
 ///
-/// When the cost is another one, when a store request goes to all partitions (such a request belongs
-/// into a table, [`budget_table`]), and where [`cost`] does.
+/// When the cost is another one, when a store request is a fan-out (such a request belongs into a table,
+/// [`budget_table`]), and where [`cost`] does.
 pub async fn budget<A: AppUnderTest>(
     world: &World<A>,
     (method, path, body): (&str, &str, Option<Value>),
@@ -82,14 +82,15 @@ pub async fn budget<A: AppUnderTest>(
     let Cost { answer, store_requests } = cost(world, (method, path, body)).await;
     assert!(
         store_requests.iter().all(|request| request.names_partition_key),
-        "{method} {path} sends a store request to all partitions: give its query a partition key, or \
-         hold its cost against a table with budget_table"
+        "{method} {path} sends a fan-out to the store: give its query a partition key, or hold its \
+         cost against a table with budget_table"
     );
     let kinds: Vec<String> = store_requests.iter().map(kind).collect();
-    let (n, ru) = (store_requests.len(), request_units(&store_requests));
+    let n = store_requests.len();
+    let ru = request_units(&store_requests);
     let s = if n == 1 { "" } else { "s" };
     let cost = format!("{n} request{s}, {ru:.2} RU: {}", kinds.join(", "));
-    assert_eq!(cost, budget, "{method} {path}: the first is what it costs, the second its budget");
+    assert_eq!(cost, budget, "{method} {path}: the first is its cost, the second its budget");
     answer
 }
 
@@ -173,13 +174,13 @@ pub fn hold_table(document: impl AsRef<Path>, table: &str) {
 
 /// Delivers all changes, and returns the store requests that the changes have caused.
 pub async fn background<A: AppUnderTest>(world: &World<A>) -> Vec<StoreRequest> {
-    let mark = world.endpoint.request_count();
+    let n_before = world.endpoint.request_count();
     world.settle().await;
-    world.endpoint.requests_since(mark).into_iter().filter(is_caused_by_a_change).collect()
+    world.endpoint.requests_since(n_before).into_iter().filter(is_caused_by_a_change).collect()
 }
 
-/// Returns true unless a store request is one that triggers send also where nothing has changed: of
-/// leases, and of a change feed without a change. Those cost by the hour, and not by the change.
+/// Returns true if a change has caused the store request. Triggers also read and write leases, and read
+/// change feeds without a change: those requests cost by the hour, and not by the change.
 pub fn is_caused_by_a_change(request: &StoreRequest) -> bool {
     let status = request.answer.as_ref().map_or(0, |answer| answer.status);
     request.container != "leases" && (request.kind != RequestKind::ChangeFeed || status == 200)
@@ -191,12 +192,12 @@ pub fn request_units(requests: &[StoreRequest]) -> f64 {
     answers.fold(0.0, |sum, answer| sum + answer.request_units)
 }
 
-/// Returns what a store request does and where, such as "read rooms".
+/// Returns the kind and the container of a store request, such as "read rooms".
 pub fn kind(request: &StoreRequest) -> String {
     format!("{:?} {}", request.kind, request.container).to_lowercase()
 }
 
-/// The kinds in their order, many of one kind in one word.
+/// Returns the kinds in their order; ten or more of one kind in a row are one text.
 fn in_short(kinds: &[String]) -> Vec<String> {
     let words = kinds.chunk_by(|one, next| one == next).flat_map(|same| match same.len() {
         0..10 => same.to_vec(),
@@ -218,8 +219,8 @@ fn with_table(table: &str, document: &str) -> Option<String> {
     Some(updated)
 }
 
-/// Returns where a Markdown table is not as the table with the same head in a document: a sentence for each
-/// cell.
+/// Returns a sentence for each cell of a Markdown table that differs from the table with the same head in
+/// a document.
 fn differences(table: &str, document: &str) -> Vec<String> {
     let mut lines = table.lines();
     let head = lines.next().unwrap_or_default();
@@ -233,7 +234,7 @@ fn differences(table: &str, document: &str) -> Vec<String> {
     for row in &is {
         let name = key(row);
         let Some(before) = was.iter().find(|before| key(before) == name) else {
-            wrong.push(format!("{name}: is not there"));
+            wrong.push(format!("{name}: the document has no such row"));
             continue;
         };
         for ((column, is), was) in columns.iter().zip(row).zip(before) {
@@ -242,14 +243,14 @@ fn differences(table: &str, document: &str) -> Vec<String> {
                 (Ok(now), Ok(then)) if now > then => "it has grown",
                 (Ok(_), Ok(_)) => "tighten the budget",
                 _ if is == was => continue,
-                _ => "it is another",
+                _ => "it has changed",
             };
             wrong.push(format!("{name}: {column} was {was}, is {is}: {verdict}"));
         }
     }
     let known: BTreeSet<String> = is.iter().map(key).collect();
     let gone = was.iter().map(key).filter(|name| !known.contains(name));
-    wrong.extend(gone.map(|name| format!("{name}: nobody asks")));
+    wrong.extend(gone.map(|name| format!("{name}: no request is this one")));
     wrong
 }
 
@@ -278,9 +279,9 @@ mod tests {
             [
                 "B more: RU was 2.00, is 2.02: it has grown",
                 "C less: RU was 2.00, is 1.98: tighten the budget",
-                "D other: which was read, is query: it is another",
-                "F new: is not there",
-                "E gone: nobody asks",
+                "D other: which was read, is query: it has changed",
+                "F new: the document has no such row",
+                "E gone: no request is this one",
             ]
         );
         assert_eq!(differences(&is, &is), [""; 0]);
@@ -289,7 +290,7 @@ mod tests {
     #[test]
     fn a_table_is_written_in_place_of_the_one_with_its_head() {
         let table = |rows: &str| format!("| id | what |\n| - | - |\n{rows}");
-        let other = "| id | who |\n| - | - |\n| A | B |\n";
+        let other = "| id | owner |\n| - | - |\n| A | B |\n";
         let is = table("| A | new |\n");
         let document = |table: &str| format!("Text.\n\n{other}\n{table}\nMore text.\n");
         let before = document(&table("| A | old |\n| B | gone |\n"));

@@ -1,16 +1,15 @@
 //! Checks of the promises that the framework makes for every function of an app. A check takes the app's
-//! functions, commands or lists, and panics where a promise does not hold: where a handler does not keep
-//! to the way that the framework's documents show.
+//! functions, commands or lists, and panics where a handler breaks a promise.
 //!
 //! | check | promise |
 //! | --- | --- |
-//! | [`bad_requests_are_refused`] | no function takes a bad body, path or query, or asks the store about one |
+//! | [`bad_requests_are_refused`] | every function refuses a bad body, path or query without a store request |
 //! | [`openapi`] | the OpenAPI document says what each function takes and answers |
 //! | [`conditions`] | an item is read, put and deleted under the conditions of its callers |
 //! | [`answered_as_the_first_time`] | a request that the host repeats is carried out once |
 //! | [`budget_spent_anywhere`] | a command that reaches its budget is a 503 and can be repeated |
 //! | [`at_other_instances`] | an instance whose replica is behind gives no outdated answer |
-//! | [`lists`] | a list shows each item once, past unreadable ones, and takes no forged cursor |
+//! | [`lists`] | a list shows each item once, leaves unreadable ones out, and refuses forged cursors |
 //!
 //! ```
 //! use tributary_testing::{AppUnderTest, World, checks};
@@ -30,7 +29,7 @@ mod refusals;
 mod repeats;
 
 pub use self::{
-    budgets::{Command, budget_spent_anywhere},
+    budgets::{RepeatableCommand, budget_spent_anywhere},
     refusals::bad_requests_are_refused,
     repeats::{answered_as_the_first_time, at_other_instances},
 };

@@ -1,15 +1,15 @@
-//! What happens in the middle of an operation: a request to the store is held back, something else
-//! happens, and the request goes on, or the handler ends there.
+//! Interleavings: a test holds a store request of an operation back and lets another operation run. Then
+//! the request is sent, or the handler ends there.
 //!
-//! Two commands that are joined in one process do not meet by themselves: each runs until it waits for
-//! something that is not there. A test of a race says where the other one comes in.
+//! Two commands that are joined in one process may run one after the other: each runs until it has to
+//! wait. So a test of a race names the store request at which the other operation runs.
 
 use futures::{FutureExt, future::LocalBoxFuture};
 use tributary_local::cosmos::{Hold, RequestKind};
 
 use crate::{AppUnderTest, World};
 
-/// An operation whose first request of a kind is on its way, and held back.
+/// Starts an operation, and holds its first request of a kind back.
 pub async fn held<'a, A: AppUnderTest, T: 'a>(
     (world, kind, container): (&World<A>, RequestKind, &str),
     operation: impl Future<Output = T> + 'a,
@@ -18,12 +18,12 @@ pub async fn held<'a, A: AppUnderTest, T: 'a>(
     tokio::select! {
         biased;
         () = hold.arrived() => {}
-        _ = &mut operation => panic!("it ended without that request"),
+        _ = &mut operation => panic!("the operation ended without that request"),
     }
     (hold, operation)
 }
 
-/// Lets `meanwhile` happen while the operation's first request of a kind is on its way.
+/// Runs `meanwhile` while the operation's first request of a kind is held back.
 pub fn amid<'a, A: AppUnderTest, T: 'a>(
     at: (&'a World<A>, RequestKind, &'a str),
     operation: impl Future<Output = T> + 'a,
@@ -38,7 +38,7 @@ pub fn amid<'a, A: AppUnderTest, T: 'a>(
     .boxed_local()
 }
 
-/// Ends the operation where its first request of a kind is on its way.
+/// Drops the operation at its first request of a kind, as a crash of the handler does.
 pub async fn killed_at<A: AppUnderTest>(
     at: (&World<A>, RequestKind, &str),
     operation: impl Future<Output = ()>,

@@ -1,11 +1,11 @@
-//! Problem documents (RFC 9457): what every refusal of the app is, and what it may not tell.
+//! Problem documents (RFC 9457): the form of every refusal of the app, and the words that none may have.
 
 use serde_json::Value;
 use tributary_local::cosmos::WELL_KNOWN_KEY;
 
 use crate::Answer;
 
-/// What no problem document may tell: keys, traces, and the words of the SDK.
+/// Words that no problem document may have: keys, traces, and the words of the SDK.
 const SECRETS: [&str; 11] = [
     WELL_KNOWN_KEY,
     "AccountKey",
@@ -20,15 +20,16 @@ const SECRETS: [&str; 11] = [
     "serde",
 ];
 
-/// The problem document (RFC 9457) of an answer that must have this status.
+/// Returns the problem document of an answer, and panics if the answer has another status or no such
+/// document.
 #[track_caller]
 pub fn problem(answer: &Answer, status: u16) -> Value {
     assert_eq!(answer.status.as_u16(), status, "{}", answer.text);
-    is_problem(answer).unwrap_or_else(|why| panic!("{why}: {}", answer.text))
+    parse_problem(answer).unwrap_or_else(|why| panic!("{why}: {}", answer.text))
 }
 
-/// Whether an answer is a problem document in all its parts, and if not, why.
-pub fn is_problem(answer: &Answer) -> Result<Value, String> {
+/// Returns the problem document of an answer; an error names the part that is missing or wrong.
+pub fn parse_problem(answer: &Answer) -> Result<Value, String> {
     if answer.header("content-type") != "application/problem+json" {
         return Err(format!("content type {:?}", answer.header("content-type")));
     }
@@ -60,12 +61,12 @@ pub fn is_problem(answer: &Answer) -> Result<Value, String> {
     }
     let text = answer.text.to_lowercase();
     match SECRETS.iter().find(|secret| text.contains(&secret.to_lowercase())) {
-        Some(secret) => Err(format!("it tells `{secret}`")),
+        Some(secret) => Err(format!("it has `{secret}` in it")),
         None => Ok(problem),
     }
 }
 
-/// The fields that a 400 complains of, in alphabetical order.
+/// Returns the fields that a 400 names, in alphabetical order.
 #[track_caller]
 pub fn bad_fields(answer: &Answer) -> Vec<String> {
     let problem = problem(answer, 400);

@@ -1,12 +1,14 @@
-//! The proof of a projection: whatever is delivered, whenever and to whomever, the copies end as the
-//! definition says of the last state of the sources.
+//! The proof of a projection: after any order of deliveries to any instance, the copies end as the
+//! definition derives them from the last state of the sources.
 //!
-//! A random history writes states of a few sources, with random owners, deletions and ids that come
-//! again. Between the writes, random states of all that there ever were are delivered: older ones,
-//! duplicates, out of order, to two instances, to both at once, and to one that is killed in the
-//! middle. Most states are delivered never. In the end the last state of each source is delivered
-//! unless it was acknowledged before, which is all that the change feed promises; and then everything
-//! once more, backwards.
+//! 1. A random history writes states of a few sources, with random owners, deletions and ids that come
+//!    again.
+//! 2. Between the writes, random states of the whole history are delivered: older ones, duplicates, out of
+//!    order, to two instances, to both at once, and to one that is killed in the middle. Most states are
+//!    never delivered.
+//! 3. In the end the last state of each source is delivered unless it was acknowledged before, which is
+//!    all that the change feed promises.
+//! 4. Then every state is delivered once more, from the last to the first.
 //!
 //! [`holds`] takes any projection; [`copies`], [`aggregate`] and [`window`] compare by the definition of
 //! the shape, and [`fan_out()`] by that of its targets, which are written meanwhile. To put a projection
@@ -51,7 +53,7 @@ use crate::{AppUnderTest, World};
 const SOURCES: u8 = 4;
 const OWNERS: u8 = 3;
 
-/// How long the proof looks for a shorter history that fails, in milliseconds.
+/// The time in which the proof looks for a shorter history that fails, in milliseconds.
 const MAX_SHRINK_MS: u32 = 10_000;
 
 /// The sources of a container, as commands would write them.
@@ -67,15 +69,16 @@ pub trait Sources: Default {
     /// first or anew.
     fn write(&mut self, source: u8, owner: u8) -> Value;
 
-    /// Deletes a source, and returns its tombstone; `None` when there is nothing to delete, as always where
-    /// no command deletes a source.
+    /// Deletes a source, and returns its tombstone; `None` when the source does not exist, or where no
+    /// command deletes sources.
     fn delete(&mut self, _source: u8) -> Option<Value> {
         None
     }
 }
 
+/// A step of a random history.
 #[derive(Debug, Clone)]
-enum Step {
+enum HistoryStep {
     Write { source: u8, owner: u8 },
     Delete { source: u8 },
     Deliver { states: Vec<prop::sample::Index>, second: bool },
@@ -83,24 +86,24 @@ enum Step {
     Killed { states: Vec<prop::sample::Index>, after_requests: usize },
 }
 
-fn steps() -> impl Strategy<Value = Vec<Step>> {
+fn steps() -> impl Strategy<Value = Vec<HistoryStep>> {
     let states = || vec(any::<prop::sample::Index>(), 1..4);
     let step = prop_oneof![
-        4 => (0..SOURCES, 0..OWNERS).prop_map(|(source, owner)| Step::Write { source, owner }),
-        2 => (0..SOURCES).prop_map(|source| Step::Delete { source }),
-        2 => (states(), any::<bool>()).prop_map(|(states, second)| Step::Deliver { states, second }),
-        1 => (states(), states()).prop_map(|(one, other)| Step::AtOnce { one, other }),
+        4 => (0..SOURCES, 0..OWNERS).prop_map(|(source, owner)| HistoryStep::Write { source, owner }),
+        2 => (0..SOURCES).prop_map(|source| HistoryStep::Delete { source }),
+        2 => (states(), any::<bool>()).prop_map(|(states, second)| HistoryStep::Deliver { states, second }),
+        1 => (states(), states()).prop_map(|(one, other)| HistoryStep::AtOnce { one, other }),
         1 => (states(), 1..8_usize)
-            .prop_map(|(states, after_requests)| Step::Killed { states, after_requests }),
+            .prop_map(|(states, after_requests)| HistoryStep::Killed { states, after_requests }),
     ];
     vec(step, 1..50)
 }
 
-/// Two instances of a projection, and all that was ever written to its sources.
+/// Two instances of a projection, and the history of its sources.
 struct Proof<S: Sources> {
     world: World<S::App>,
     instances: [Arc<dyn AnyProjection>; 2],
-    letters: DeadLetters,
+    dead_letters: DeadLetters,
     sources: S,
     history: Vec<Value>,
     /// The states that were acknowledged, as texts.
@@ -108,25 +111,25 @@ struct Proof<S: Sources> {
 }
 
 impl<S: Sources> Proof<S> {
-    async fn take(&mut self, step: Step) {
+    async fn apply(&mut self, step: HistoryStep) {
         match step {
-            Step::Write { source, owner } => {
+            HistoryStep::Write { source, owner } => {
                 let state = self.sources.write(source, owner);
                 self.record(state).await;
             }
-            Step::Delete { source } => {
+            HistoryStep::Delete { source } => {
                 if let Some(tombstone) = self.sources.delete(source) {
                     self.record(tombstone).await;
                 }
             }
-            Step::Deliver { states, second } => {
+            HistoryStep::Deliver { states, second } => {
                 self.deliver(usize::from(second), &self.pick(&states)).await;
             }
-            Step::AtOnce { one, other } => {
+            HistoryStep::AtOnce { one, other } => {
                 let (one, other) = (self.pick(&one), self.pick(&other));
                 join(self.deliver(0, &one), self.deliver(1, &other)).await;
             }
-            Step::Killed { states, after_requests } => {
+            HistoryStep::Killed { states, after_requests } => {
                 let states = self.pick(&states);
                 kill(&self.world, after_requests, self.deliver(0, &states)).await;
             }
@@ -149,18 +152,18 @@ impl<S: Sources> Proof<S> {
     }
 
     async fn deliver(&self, instance: usize, states: &[Value]) {
-        deliver(&*self.instances[instance], &self.letters, states).await;
+        deliver(&*self.instances[instance], &self.dead_letters, states).await;
         self.acknowledged.borrow_mut().extend(states.iter().map(Value::to_string));
     }
 
-    /// The last state of each source.
+    /// Returns the last state of each source.
     fn last(&self) -> Vec<Value> {
-        let place = |state: &Value| [&state[S::PARTITION_KEY], &state["id"]].map(Value::to_string);
-        let last: BTreeMap<_, _> = self.history.iter().map(|state| (place(state), state)).collect();
+        let key = |state: &Value| [&state[S::PARTITION_KEY], &state["id"]].map(Value::to_string);
+        let last: BTreeMap<_, _> = self.history.iter().map(|state| (key(state), state)).collect();
         last.into_values().cloned().collect()
     }
 
-    /// Those of the states that were never acknowledged.
+    /// Returns those of the states that were never acknowledged.
     fn waiting(&self, states: &[Value]) -> Vec<Value> {
         let acknowledged = self.acknowledged.borrow();
         let waits = |state: &&Value| !acknowledged.contains(&state.to_string());
@@ -169,20 +172,20 @@ impl<S: Sources> Proof<S> {
 }
 
 /// Delivers a batch until it is acknowledged, as the host does.
-async fn deliver(projection: &dyn AnyProjection, letters: &DeadLetters, states: &[Value]) {
+async fn deliver(projection: &dyn AnyProjection, dead_letters: &DeadLetters, states: &[Value]) {
     for _ in 0..20 {
         let document = |state: &Value| Document::from_json(state.to_string()).unwrap();
         let documents = Documents(states.iter().map(document).collect());
         let invocation = InvocationId("an-invocation".into());
         let budget = Duration::from_millis(500);
-        if projection.run(letters, budget, documents, invocation).await.is_ok() {
+        if projection.run(dead_letters, budget, documents, invocation).await.is_ok() {
             return;
         }
     }
-    panic!("a batch is never acknowledged");
+    panic!("the projection never acknowledges a batch");
 }
 
-/// Ends some work after so many requests to the store.
+/// Drops some work after so many requests to the store, as a crash does.
 async fn kill<A: AppUnderTest, T>(
     world: &World<A>,
     after_requests: usize,
@@ -216,12 +219,12 @@ fn run<T: std::fmt::Debug>(
     proven.map_err(|error| error.to_string())
 }
 
-/// Puts a projection under the proof. `truth` compares what is stored with what the last states of
-/// the sources say. The error is a history for which it is not true.
+/// Puts a projection under the proof. `compare` compares the stored copies with the last states of the
+/// sources. The error is a history after which they differ.
 pub fn holds<S: Sources>(
     containers: &Value,
     build: impl Fn(&Arc<Cosmos>) -> Arc<dyn AnyProjection>,
-    truth: &impl AsyncFn(&World<S::App>, &[Value]) -> Result<(), String>,
+    compare: &impl AsyncFn(&World<S::App>, &[Value]) -> Result<(), String>,
 ) -> Result<(), String> {
     run(&steps(), async |steps| {
         let world = World::<S::App>::new().await;
@@ -232,29 +235,33 @@ pub fn holds<S: Sources>(
         ];
         let mut proof = Proof {
             instances: [build(&cosmos[0]), build(&cosmos[1])],
-            letters: DeadLetters::new(&cosmos[0]),
+            dead_letters: DeadLetters::new(&cosmos[0]),
             world,
             sources: S::default(),
             history: Vec::new(),
             acknowledged: RefCell::default(),
         };
         for step in steps {
-            proof.take(step).await;
+            proof.apply(step).await;
         }
         let last = proof.last();
         proof.deliver(1, &proof.waiting(&last)).await;
-        truth(&proof.world, &last).await?;
+        compare(&proof.world, &last).await?;
         for state in proof.history.iter().rev() {
             proof.deliver(0, std::slice::from_ref(state)).await;
         }
-        truth(&proof.world, &last).await?;
-        let letters = proof.world.items("dead-letters").await;
-        if letters.is_empty() { Ok(()) } else { Err(format!("dead letters: {letters:?}")) }
+        compare(&proof.world, &last).await?;
+        let dead_letters = proof.world.items("dead-letters").await;
+        if dead_letters.is_empty() {
+            Ok(())
+        } else {
+            Err(format!("dead letters: {dead_letters:?}"))
+        }
     })
 }
 
-/// Puts copies under the proof: what stands in their container, but for tombstones, is what the
-/// definition says of the last states of the sources.
+/// Puts copies under the proof: the items of their container, without tombstones, are those that the
+/// definition derives from the last states of the sources.
 pub fn copies<S: Sources, C: Copies>(
     copies: &'static str,
     build: impl Fn(&Arc<Cosmos>) -> C,
@@ -277,7 +284,7 @@ fn shown(item: &Value) -> Option<String> {
     (!is_tombstone(item)).then(|| properties(item, |_| true).to_string())
 }
 
-/// Returns true if the store removes the item by itself.
+/// Returns true if the item has a time to live, so that the store removes it.
 fn is_tombstone(item: &Value) -> bool {
     item.get("ttl").is_some()
 }
@@ -334,8 +341,8 @@ pub fn window<S: Sources, W: Window>(
     })
 }
 
-/// Puts an aggregate under the proof: each total is the sum of what its definition says of the last
-/// states of the sources.
+/// Puts an aggregate under the proof: each total is the sum of the contributions that its definition
+/// derives from the last states of the sources.
 pub fn aggregate<S: Sources, A: Aggregate>(
     totals: &'static str,
     build: impl Fn(&Arc<Cosmos>) -> A,
@@ -344,7 +351,7 @@ pub fn aggregate<S: Sources, A: Aggregate>(
         Arc::new(AggregateProjection(build(cosmos)))
     };
     holds::<S>(&json!([totals_container(totals)]), build, &async |world, last| {
-        totals_are_true::<A>(&world.items(totals).await, last)
+        compare_totals::<A>(&world.items(totals).await, last)
     })
 }
 
@@ -355,7 +362,7 @@ pub async fn provision<A: AppUnderTest>(world: &World<A>, containers: &Value) {
     world.endpoint.provision(World::<A>::DATABASE, &containers).await.unwrap();
 }
 
-/// A container for totals, as `infra/containers.json` has it.
+/// Returns the definition of a container for totals, as `infra/containers.json` has it.
 pub fn totals_container(id: &str) -> Value {
     json!({
         "id": id,
@@ -370,8 +377,8 @@ pub fn totals_container(id: &str) -> Value {
     })
 }
 
-/// Compares the totals with the definition.
-pub fn totals_are_true<A: Aggregate>(items: &[Value], last: &[Value]) -> Result<(), String> {
+/// Compares the stored totals with the definition.
+pub fn compare_totals<A: Aggregate>(items: &[Value], last: &[Value]) -> Result<(), String> {
     let mut expected = BTreeMap::<String, i64>::new();
     for state in last {
         let state: A::Change = serde_json::from_value(state.clone()).unwrap();

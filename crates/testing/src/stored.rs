@@ -61,8 +61,8 @@ impl<A: AppUnderTest> World<A> {
     /// type that the app does not expect. Returns the item as it was, for
     /// [`write_item`](Self::write_item) to repair it.
     ///
-    /// The story says what becomes of the others: lists leave such an item out, a projection stores a dead
-    /// letter and goes on.
+    /// The story then holds the app to its promise: lists leave such an item out, and a projection stores a
+    /// dead letter and applies the changes behind it.
     ///
     /// ```
     /// use tributary_testing::{AppUnderTest, World};
@@ -85,11 +85,10 @@ impl<A: AppUnderTest> World<A> {
         item
     }
 
-    /// Makes an item so large that the app cannot write it with one more byte: the store refuses that with
-    /// 413 each time. A text property, which the app must keep as it is, is filled up to the limit of 2
-    /// MB.
+    /// Makes an item so large that the store refuses each further byte with 413. The method fills a text
+    /// property, which the app must keep as it is, up to the limit of 2 MB.
     ///
-    /// A projection that brings a longer value to many items, such as a new name, has to reach all others.
+    /// A projection that writes a longer value into many items, such as a new name, has to reach all others.
     ///
     /// # Panics
     ///
@@ -105,9 +104,9 @@ impl<A: AppUnderTest> World<A> {
         self.write_item(container, &item).await;
     }
 
-    /// Makes the reads of a container stale until the result is dropped: an instance that has not seen
-    /// later writes itself reads the items as they are now, as from a replica that is behind. Writes, the
-    /// change feed and reads of the latest committed state see the newest items.
+    /// Makes the reads of a container stale until the result is dropped. An instance that has made no later
+    /// write itself reads the items as they are now, as from a replica that is behind. Writes, the change
+    /// feed and reads of the latest committed state see the newest items.
     ///
     /// So a story writes through one instance and asks another, which has no session of the first:
     ///

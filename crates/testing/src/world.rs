@@ -32,7 +32,7 @@ use tributary_local::{
 /// The database of all containers.
 const DATABASE: &str = "tributary";
 
-/// An app, and where its files are.
+/// An app and the folder of its files.
 pub trait AppUnderTest: 'static {
     /// The folder with `host.json`, `functions/`, `infra/containers.json` and
     /// `local.settings.json.example`.
@@ -86,12 +86,13 @@ impl<A: AppUnderTest> World<A> {
         Self::with_partitions(1).await
     }
 
-    /// A world whose containers have several physical partitions.
+    /// Creates a world whose containers have several physical partitions.
     pub async fn with_partitions(partitions: u32) -> Self {
         Self::with_options(EndpointOptions { partitions, ..EndpointOptions::default() }).await
     }
 
-    /// A world on an endpoint of another kind; nothing expires by itself, requests are listed.
+    /// Creates a world on an endpoint with these options. Nothing expires by itself, and the endpoint keeps
+    /// its requests.
     pub async fn with_options(options: EndpointOptions) -> Self {
         let options = EndpointOptions { keep_requests: true, expiry_interval: None, ..options };
         let endpoint = CosmosEndpoint::in_process(options).unwrap();
@@ -104,34 +105,34 @@ impl<A: AppUnderTest> World<A> {
         Self { endpoint, router, client, functions, app: PhantomData }
     }
 
-    /// Another instance of the app on the same account.
+    /// Creates another instance of the app on the same account.
     pub async fn instance(endpoint: &CosmosEndpoint) -> Router {
         Self::handler(endpoint).await.into_router().unwrap()
     }
 
-    /// The same world, seen through another instance of the app.
+    /// Returns the same world, seen through another instance of the app.
     pub async fn second_instance(&self) -> Self {
         Self { router: Self::instance(&self.endpoint).await, ..self.clone() }
     }
 
-    /// The same world, seen through an instance whose projections try again only for so long.
+    /// Returns the same world, seen through an instance whose projections retry for this time only.
     pub async fn with_budget(&self, retry_budget: Duration) -> Self {
         self.with_app(Options { retry_budget, ..Self::options() }).await
     }
 
-    /// The same world, seen through an instance that App Service Authentication is in front of.
+    /// Returns the same world, seen through an instance behind App Service Authentication.
     pub async fn with_easyauth(&self) -> Self {
         let authentication = Authentication::EasyAuth;
         self.with_app(Options { authentication, ..Self::options() }).await
     }
 
-    /// The same world, seen through an instance with other options.
+    /// Returns the same world, seen through an instance with other options.
     pub async fn with_app(&self, options: Options) -> Self {
         let app = Self::app(&Self::cosmos(&self.endpoint).await, options);
         Self { router: app.into_handler().into_router().unwrap(), ..self.clone() }
     }
 
-    /// The same world, seen through an instance each of whose requests has these limits.
+    /// Returns the same world, seen through an instance each of whose requests has these limits.
     pub async fn with_limits(&self, limits: Limits) -> Self {
         let mut app = Self::app(&Self::cosmos(&self.endpoint).await, Self::options());
         for function in app.domains.iter_mut().flat_map(|domain| &mut domain.http_functions) {
@@ -140,7 +141,7 @@ impl<A: AppUnderTest> World<A> {
         Self { router: app.into_handler().into_router().unwrap(), ..self.clone() }
     }
 
-    /// The same world, seen through an instance with other options and settings.
+    /// Returns the same world, seen through an instance with other options and settings.
     pub async fn with_settings(&self, options: Options, settings: &[(&str, &str)]) -> Self {
         let setting = |name: &str| {
             let found = settings.iter().find(|(known, _)| *known == name);
@@ -159,8 +160,8 @@ impl<A: AppUnderTest> World<A> {
         result.map(drop).map_err(|failure| failure.to_string())
     }
 
-    /// The same world, under a host that takes strings that look like dates for dates: an extension
-    /// bundle that does not know `dateParseHandling`.
+    /// Returns the same world, under a host that parses strings that look like dates: its extension
+    /// bundle does not know `dateParseHandling`.
     pub fn with_host_that_parses_dates(&self) -> Self {
         let functions = Arc::new(functions::<A>(&[(
             "AzureFunctionsJobHost__extensions__cosmosDB__serializerSettings__dateParseHandling",
@@ -169,32 +170,32 @@ impl<A: AppUnderTest> World<A> {
         Self { functions, ..self.clone() }
     }
 
-    /// What the app does unless a test wants something else. Nobody reads beside a rename here, so
-    /// it need not wait.
+    /// Returns the options of the app in a test. Its renames have no budget of request units: no reader
+    /// competes with them here.
     pub fn options() -> Options {
         let background =
             BackgroundOptions { request_units_per_second: None, ..BackgroundOptions::default() };
         Options { background, ..Options::default() }
     }
 
-    /// The names of the triggers that the app serves.
+    /// Returns the names of the triggers that the app serves.
     pub async fn triggers(&self) -> Vec<String> {
         let handler = Self::handler(&self.endpoint).await;
         handler.trigger_names().into_iter().map(str::to_owned).collect()
     }
 
-    /// The account, as an instance of the app of its own sees it.
+    /// Opens the account as an instance of its own does, with a session of its own.
     pub async fn cosmos(endpoint: &CosmosEndpoint) -> Arc<Cosmos> {
         let runtime = endpoint.runtime().await.unwrap();
         Cosmos::new(endpoint.account(), Some(runtime), DATABASE.into())
     }
 
-    /// The app without settings of its domains.
+    /// Builds the app without settings of its domains.
     pub fn app(cosmos: &Arc<Cosmos>, options: Options) -> App {
         A::program().build(cosmos, options, AppSettings::NONE).unwrap()
     }
 
-    /// All HTTP functions of the app. No store is asked for them.
+    /// Returns all HTTP functions of the app, without a request to a store.
     pub fn http_functions() -> Vec<HttpFunction> {
         A::program().describe().unwrap().http_functions().cloned().collect()
     }
@@ -204,8 +205,8 @@ impl<A: AppUnderTest> World<A> {
     }
 }
 
-/// The functions of this project, as a host with these settings besides those for a laptop reads
-/// them.
+/// Loads the functions of the app as a host does that has these settings besides those of
+/// `local.settings.json.example`.
 fn functions<A: AppUnderTest>(more: &[(&str, &str)]) -> FunctionApp {
     let root = Path::new(A::ROOT);
     let mut settings = Settings::read(&root.join("local.settings.json.example")).unwrap();
@@ -247,7 +248,7 @@ impl<A: AppUnderTest> World<A> {
         self.call("DELETE", path, &[], None).await
     }
 
-    /// A request with headers of its own.
+    /// Sends a request with these headers.
     pub async fn call(
         &self,
         method: &str,
@@ -283,17 +284,17 @@ impl<A: AppUnderTest> World<A> {
         self.send(request.body(body.into()).unwrap()).await
     }
 
-    /// Sends a request as the host does that gives it this invocation id.
+    /// Sends a request with the invocation id that the host has given it.
     pub async fn invoke(&self, invocation: &str, (method, path): (&str, &str)) -> Answer {
         self.call(method, path, &[("x-azure-functions-invocationid", invocation)], None).await
     }
 
-    /// All items of a list, following `nextCursor`.
+    /// Returns all items of a list, following `nextCursor`.
     pub async fn list(&self, path: &str) -> Vec<Value> {
         self.list_by(path, 100).await
     }
 
-    /// All items of a list in pages of `limit`, following `nextCursor`.
+    /// Returns all items of a list in pages of `limit`, following `nextCursor`.
     pub async fn list_by(&self, path: &str, limit: usize) -> Vec<Value> {
         let mut items = Vec::new();
         let mut cursor = String::new();
@@ -323,7 +324,7 @@ impl<A: AppUnderTest> World<A> {
         {}
     }
 
-    /// A pump for each trigger.
+    /// Returns a pump for each trigger.
     pub fn pumps(&self, options: &FeedOptions) -> Vec<FeedPump> {
         let functions = self.functions.functions().iter();
         let triggers = functions.filter(|one| matches!(one.trigger, FunctionTrigger::Cosmos(_)));
@@ -334,15 +335,15 @@ impl<A: AppUnderTest> World<A> {
         triggers.map(pump).collect()
     }
 
-    /// An instance that serves one projection, which the app need not have.
+    /// Creates an instance that serves one projection, which the app need not have.
     pub async fn instance_of(&self, projection: Arc<dyn AnyProjection>) -> RouterInvoker {
         let letters = DeadLetters::new(&Self::cosmos(&self.endpoint).await);
         let projections = Projections::new(letters, RETRY_BUDGET, vec![projection]);
         RouterInvoker(projections.serve(CustomHandler::new()).into_router().unwrap())
     }
 
-    /// A pump for a projection that the app need not have. It reads what the trigger of `beside`
-    /// reads, with leases of its own.
+    /// Creates a pump for a projection that the app need not have. The pump reads the change feed of the
+    /// trigger `beside`, with leases of its own.
     pub fn pump_of(
         &self,
         (name, beside): (&str, &str),
@@ -368,7 +369,7 @@ impl<A: AppUnderTest> World<A> {
         result.map(drop).map_err(|failure| failure.to_string())
     }
 
-    /// Every item of a container in its latest version, in the order of the change feed.
+    /// Returns every item of a container in its latest version, in the order of the change feed.
     pub async fn items(&self, container: &str) -> Vec<Value> {
         let scope = FeedScope::full_container();
         let items = self.container(container).await;
@@ -376,31 +377,31 @@ impl<A: AppUnderTest> World<A> {
         items.await.unwrap().try_collect().await.unwrap()
     }
 
-    /// A container, past the app.
+    /// Returns a client of a container, past the app.
     pub async fn container(&self, container: &str) -> ContainerClient {
         self.database().container_client(container, None).await.unwrap()
     }
 
-    /// The database, past the app.
+    /// Returns a client of the database, past the app.
     pub fn database(&self) -> DatabaseClient {
         self.client.database_client(DATABASE)
     }
 }
 
 impl Answer {
-    /// The body as JSON.
+    /// Returns the body as JSON.
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.text).unwrap_or_else(|_| panic!("not JSON: {}", self.text))
     }
 
-    /// The answer, if it has this status.
+    /// Returns the answer if it has this status, and panics otherwise.
     #[track_caller]
     pub fn expect(self, status: u16) -> Self {
         assert_eq!(self.status.as_u16(), status, "{}", self.text);
         self
     }
 
-    /// A header; empty where there is none.
+    /// Returns a header; an empty text where there is none.
     pub fn header(&self, name: &str) -> &str {
         self.headers.get(name).map_or("", |value| value.to_str().unwrap())
     }

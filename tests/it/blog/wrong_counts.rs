@@ -25,7 +25,7 @@ use super::{
     proofs::{PostCounts, Posts, audited},
 };
 use crate::world::{Answer, World};
-use tributary_testing::proof::{self, totals_are_true, totals_container};
+use tributary_testing::proof::{self, compare_totals, totals_container};
 
 const COUNTS: &str = "post-counts";
 const CHAOS: &str = "duplicates=0.3,reorder=0.3,overlap=0.3,crash=0.3,throttle=0.03,\
@@ -89,7 +89,7 @@ fn wrong(cosmos: &Arc<Cosmos>) -> Arc<dyn AnyProjection> {
 /// Checks that each total is the number of posts of its user.
 async fn compared(world: &World) -> Result<(), String> {
     let last = world.items("posts").await;
-    totals_are_true::<PostCounts>(&world.items(COUNTS).await, &last)
+    compare_totals::<PostCounts>(&world.items(COUNTS).await, &last)
 }
 
 /// Sends a command until its outcome is known.
@@ -155,7 +155,7 @@ async fn under_chaos(count: fn(&Arc<Cosmos>) -> Arc<dyn AnyProjection>) -> World
 fn the_proof_names_a_count_that_forgets_whom_a_post_was_counted_for() {
     let proven =
         proof::holds::<Posts>(&json!([totals_container(COUNTS)]), wrong, &async |world, last| {
-            totals_are_true::<PostCounts>(&world.items(COUNTS).await, last)
+            compare_totals::<PostCounts>(&world.items(COUNTS).await, last)
         });
     let error = proven.unwrap_err();
     assert!(error.contains("the total of u"), "{error}");

@@ -1,7 +1,7 @@
 //! Commands of each domain that reach their budget in the middle.
 
 use serde_json::{Value, json};
-use tributary_testing::checks::{Command, budget_spent_anywhere};
+use tributary_testing::checks::{RepeatableCommand, budget_spent_anywhere};
 
 use crate::world::World;
 
@@ -26,13 +26,13 @@ async fn world() -> World {
     world
 }
 
-fn commands() -> Vec<Command> {
+fn commands() -> Vec<RepeatableCommand> {
     let news = json!({
         "feedProviderId": "reuters", "title": "T", "content": "C", "sourceUrl": "https://example.com/1",
         "publishedDate": "2020-01-01T00:00:00Z",
     });
     let order = json!({"items": [{"productId": "cap", "categoryId": "hats", "quantity": 1}]});
-    let command = |method, path, body, result| Command { method, path, body, result };
+    let command = |method, path, body, result| RepeatableCommand { method, path, body, result };
     let put = |path, body: Value| command("PUT", path, Some(body), path);
     let post = |path, body: Value, result| command("POST", path, Some(body), result);
     vec![

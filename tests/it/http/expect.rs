@@ -19,7 +19,7 @@ pub(crate) fn problem(answer: &Answer, status: u16) -> Value {
 
 /// Checks that an answer is a problem document of this app. The error has the reason.
 pub(crate) fn is_problem(answer: &Answer) -> Result<Value, String> {
-    let problem = problems::is_problem(answer)?;
+    let problem = problems::parse_problem(answer)?;
     let is_ours = problem["type"].as_str().is_some_and(|it| it.starts_with("urn:tributary:"));
     if is_ours { Ok(problem) } else { Err("`type` is not of this app".into()) }
 }

@@ -1,16 +1,16 @@
-//! Commands that reach their budget in the middle.
+//! Commands whose budget is spent after any of their store requests.
 
 use serde_json::Value;
 use tributary_functions::cosmos::Limits;
 
 use crate::{Answer, AppUnderTest, World};
 
-/// No command of an app may send more store requests when it is alone.
+/// The most store requests that a command of an app may send without a competing one.
 const MAX_REQUESTS: u64 = 30;
 
-/// A command that can be repeated. It is sent under an `Idempotency-Key`.
+/// A command that the check sends, and repeats, under an `Idempotency-Key`.
 #[derive(Debug, Clone)]
-pub struct Command {
+pub struct RepeatableCommand {
     /// The method.
     pub method: &'static str,
     /// The path.
@@ -21,13 +21,13 @@ pub struct Command {
     pub result: &'static str,
 }
 
-/// Carries out a command whose handler asks the store under a budget of 0, 1, 2, … store requests, each time in a world of its own,
-/// until it succeeds. Each time before, it is a 503 that says when to come back, and the repeated command
-/// has the same result as an undisturbed one. `times` names the members of the result that differ between
-/// two worlds, such as the date of creation.
+/// Sends a command under a budget of 0, 1, 2, … store requests, each time in a world of its own, until it
+/// succeeds. Before, it is a 503 with `Retry-After`, and the repeated command has the same result as an
+/// undisturbed one. `times` names the members of the result that differ between two worlds, such as the
+/// date of creation.
 pub async fn budget_spent_anywhere<A: AppUnderTest>(
     begin: impl AsyncFn() -> World<A>,
-    command: &Command,
+    command: &RepeatableCommand,
     times: &[&str],
 ) {
     let undisturbed = begin().await;
@@ -40,7 +40,7 @@ pub async fn budget_spent_anywhere<A: AppUnderTest>(
         let limited = world.with_limits(Limits { store_requests, ..Limits::REQUEST }).await;
         let answer = carry_out(&limited, command).await;
         if answer.status.is_success() {
-            assert!(store_requests > 0, "{command:?} needs no budget");
+            assert!(store_requests > 0, "{command:?} sends no store request");
             assert_eq!(result(&world, path, times).await, expected, "{command:?}");
             return;
         }
@@ -56,12 +56,12 @@ pub async fn budget_spent_anywhere<A: AppUnderTest>(
     panic!("{command:?} needs more than {MAX_REQUESTS} store requests");
 }
 
-async fn carry_out<A: AppUnderTest>(world: &World<A>, command: &Command) -> Answer {
-    let Command { method, path, body, .. } = command;
+async fn carry_out<A: AppUnderTest>(world: &World<A>, command: &RepeatableCommand) -> Answer {
+    let RepeatableCommand { method, path, body, .. } = command;
     world.call(method, path, &[("idempotency-key", "a-key")], body.clone()).await
 }
 
-/// The result without what differs between two worlds.
+/// Returns the result without the members that differ between two worlds.
 async fn result<A: AppUnderTest>(world: &World<A>, path: &str, times: &[&str]) -> Value {
     let mut item = world.get(path).await.expect(200).json();
     item.as_object_mut().unwrap().retain(|name, _| !times.contains(&name.as_str()));

@@ -8,8 +8,8 @@ use crate::{
     problems::problem,
 };
 
-/// A GET of an item has an ETag. A caller that has the item gets 304 and no body, and a caller that has
-/// another state gets the item.
+/// Checks that a GET of an item has an ETag, that a caller with this ETag gets 304 and no body, and that a
+/// caller with another one gets the item.
 pub async fn get<A: AppUnderTest>(world: &World<A>, path: &str) {
     let current = etag(world, path).await;
     for value in [
@@ -31,8 +31,8 @@ pub async fn get<A: AppUnderTest>(world: &World<A>, path: &str) {
     }
 }
 
-/// A PUT to an item that exists is refused under each condition that does not hold, and changes nothing;
-/// then it is carried out under each that holds.
+/// Checks that a PUT to an item that exists is refused, without a change, under each condition that does
+/// not hold, and carried out under each that holds.
 pub async fn put_to_existing<A: AppUnderTest>(world: &World<A>, path: &str, body: Option<Value>) {
     let current = etag(world, path).await;
     let put = async |header| world.call("PUT", path, &[header], body.clone()).await;
@@ -59,8 +59,8 @@ pub async fn put_to_existing<A: AppUnderTest>(world: &World<A>, path: &str, body
     put(("if-none-match", "W/\"0\"")).await.expect(200);
 }
 
-/// A PUT to an item that does not exist is refused under each condition that demands a state, and carried
-/// out once under the one that demands none.
+/// Checks that a PUT to an item that does not exist is refused under each condition that demands a state,
+/// and carried out once under the one that demands none.
 pub async fn put_to_absent<A: AppUnderTest>(world: &World<A>, path: &str, body: Option<Value>) {
     let put = async |header| world.call("PUT", path, &[header], body.clone()).await;
     for value in ["*", "\"0\""] {
@@ -71,7 +71,7 @@ pub async fn put_to_absent<A: AppUnderTest>(world: &World<A>, path: &str, body: 
     problem(&put(("if-none-match", "*")).await, 412);
 }
 
-/// A DELETE is refused under each condition that does not hold, and changes nothing; then it is carried
+/// Checks that a DELETE is refused, without a change, under each condition that does not hold, and carried
 /// out once under one that holds.
 pub async fn delete<A: AppUnderTest>(world: &World<A>, path: &str) {
     let current = etag(world, path).await;

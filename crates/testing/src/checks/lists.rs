@@ -1,5 +1,5 @@
-//! Lists in pages: each item once, past unreadable ones, and no page that a forged cursor leads to but a
-//! part of the same list.
+//! Lists in pages: each item once, without unreadable ones. A forged cursor leads to a part of the same
+//! list at most.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -15,20 +15,20 @@ use tributary_functions::values::Timestamp;
 
 use crate::{Answer, AppUnderTest, World, problems::bad_fields};
 
-/// No list under test has more items.
+/// The most items of a list under test.
 const MAX_ITEMS: usize = 1_000;
 
 /// A list of an app.
 #[derive(Debug, Clone, Copy)]
 pub struct ListUnderTest {
-    /// The path with a filter that all of its items meet, up to where parameters follow:
+    /// The path, with a filter that all of its items meet, up to the parameters of the page:
     /// `/api/rooms/r1/bookings?`.
     pub path: &'static str,
     /// The container.
     pub container: &'static str,
     /// Properties that tell its items from others of the container, with their values.
     pub having: &'static [(&'static str, &'static str)],
-    /// What the stored id of an item begins with where the list leaves that out.
+    /// The prefix of the stored ids that the list leaves out.
     pub id_prefix: &'static str,
     /// A property that the list needs of every item.
     pub needs: &'static str,
@@ -73,13 +73,13 @@ impl ListUnderTest {
         items
     }
 
-    /// The id by which the list shows a stored item.
+    /// Returns the id by which the list shows a stored item.
     fn id_of(self, item: &Value) -> String {
         let id = item["id"].as_str().unwrap();
         id.strip_prefix(self.id_prefix).unwrap_or(id).to_owned()
     }
 
-    /// The list shows the same items in the same order whatever the limits, each once; every page but the
+    /// Checks that pages of each size show the same items in the same order, each once. Every page but the
     /// last is full, and a cursor leads to the same page at another instance.
     pub async fn shows_each_item_once<A: AppUnderTest>(self, world: &World<A>) {
         let all = self.ids(world, 100).await;
@@ -101,8 +101,8 @@ impl ListUnderTest {
         }
     }
 
-    /// The list leaves items out that the app cannot read, such as another program writes them, and goes
-    /// on past any number of them.
+    /// Checks that the list leaves out any number of items that the app cannot read, such as those of
+    /// another program, and shows the items behind them.
     pub async fn leaves_unreadable_items_out<A: AppUnderTest>(self, world: &World<A>) {
         let all = self.ids(world, 2).await;
         assert!(all.len() > 5, "{} needs more items for this check", self.path);
@@ -111,7 +111,7 @@ impl ListUnderTest {
         for (first, last) in [(2, 2), (1, 4), (0, all.len() - 2)] {
             self.leaves_out(world, &all, &all[first..=last], unreadable).await;
         }
-        // Not even their position in the list can be read: they stand where they stood.
+        // Of these not even the position in the list can be read.
         if let Some(date) = self.date {
             let undated = |item: &mut Value| {
                 item[date] = json!(format!("{} or so", item[date].as_str().unwrap()));
@@ -156,8 +156,8 @@ fn ids_of(page: &Value) -> Vec<String> {
 /// The limit of the pages that forged cursors lead to.
 const LIMIT: usize = 2;
 
-/// A cursor that a caller has written is refused, or shows a part of the same list for the price of a page.
-/// A cursor of another list is refused.
+/// Checks that a forged cursor is refused, or shows a part of the same list for the price of a page. A
+/// cursor of another list is refused.
 pub fn forged_cursors_are_refused<A: AppUnderTest>(
     runtime: &Runtime,
     world: &World<A>,
@@ -166,7 +166,7 @@ pub fn forged_cursors_are_refused<A: AppUnderTest>(
     let honest = runtime.block_on(async {
         let mut honest = Vec::new();
         for list in lists {
-            honest.push(Honest::of(world, *list).await);
+            honest.push(HonestReading::of(world, *list).await);
         }
         for one in &honest {
             for other in honest.iter().filter(|other| other.list.path != one.list.path) {
@@ -177,7 +177,7 @@ pub fn forged_cursors_are_refused<A: AppUnderTest>(
         honest
     });
     let check = |forgery: Forgery| {
-        let Honest { list, ids, cursors, page } = forgery.list.get(&honest);
+        let HonestReading { list, ids, cursors, page } = forgery.list.get(&honest);
         let mut cursor = decoded(forgery.cursor.get::<String>(cursors));
         for (index, value) in forgery.values {
             let mut leaves = leaves(&mut cursor);
@@ -194,7 +194,7 @@ pub fn forged_cursors_are_refused<A: AppUnderTest>(
         prop_assert!(found.len() <= LIMIT);
         let is_part = found.is_empty() || ids.windows(found.len()).any(|part| part == found);
         prop_assert!(is_part, "{found:?} of {ids:?} by {cursor}");
-        // An empty page may read its parent, too, and a list may read now and then how it is stored.
+        // An empty page may read its parent, too, and a list may read its layout now and then.
         let is_a_page = cost.0 <= page.0 + 1 && cost.1 <= page.1 + 2.0;
         prop_assert!(is_a_page, "{cost:?}, an honest page {page:?}");
         Ok(())
@@ -207,7 +207,7 @@ fn cases(lists: &[ListUnderTest]) -> u32 {
     u32::try_from(lists.len()).unwrap_or(u32::MAX / 50)
 }
 
-/// Returns a cursor with this inside.
+/// Returns the cursor with these values.
 pub fn encoded(cursor: &Value) -> String {
     BASE64_URL_SAFE_NO_PAD.encode(cursor.to_string())
 }
@@ -216,7 +216,7 @@ fn decoded(cursor: &str) -> Value {
     serde_json::from_slice(&BASE64_URL_SAFE_NO_PAD.decode(cursor).unwrap()).unwrap()
 }
 
-/// All values in a value that are no arrays.
+/// Returns all values in a value but the arrays.
 fn leaves(value: &mut Value) -> Vec<&mut Value> {
     match value {
         Value::Array(values) => values.iter_mut().flat_map(leaves).collect(),
@@ -227,10 +227,11 @@ fn leaves(value: &mut Value) -> Vec<&mut Value> {
 /// A cursor that a caller has changed.
 #[derive(Debug, Clone)]
 struct Forgery {
-    /// Which list, and which of its cursors.
+    /// The index of the list.
     list: Index,
+    /// The index of one of its cursors.
     cursor: Index,
-    /// Which of the cursor's values, and what it becomes.
+    /// Indexes of the cursor's values, with the new values.
     values: Vec<(Index, Value)>,
 }
 
@@ -266,16 +267,16 @@ fn values() -> impl Strategy<Value = Value> {
     ]
 }
 
-/// A list as an honest caller reads it.
-struct Honest {
+/// A list, as its own cursors lead through it.
+struct HonestReading {
     list: ListUnderTest,
     ids: Vec<String>,
     cursors: Vec<String>,
-    /// The most store requests and request units of a page, from wherever it begins.
+    /// The most store requests and request units of a page.
     page: (usize, f64),
 }
 
-impl Honest {
+impl HonestReading {
     async fn of<A: AppUnderTest>(world: &World<A>, list: ListUnderTest) -> Self {
         let ids = list.ids(world, 1).await;
         assert!(ids.len() > 1, "{} needs more items for this check", list.path);
@@ -293,15 +294,15 @@ impl Honest {
     }
 }
 
-/// A page, with its store requests and request units.
+/// Returns a page, with its store requests and request units.
 async fn page_and_cost<A: AppUnderTest>(
     world: &World<A>,
     list: ListUnderTest,
     cursor: Option<&str>,
 ) -> (Answer, (usize, f64)) {
-    let mark = world.endpoint.request_count();
+    let n_before = world.endpoint.request_count();
     let answer = list.page(world, LIMIT, cursor).await;
-    let requests = world.endpoint.request_count() - mark;
+    let requests = world.endpoint.request_count() - n_before;
     let units = answer.header("x-ms-request-charge").parse().unwrap_or(0.0);
     (answer, (requests, units))
 }

@@ -1,5 +1,5 @@
-//! The OpenAPI document against the app: what it says of each function is what the function takes and
-//! answers.
+//! Checks of the OpenAPI document against the app: its description of each function, and the function's
+//! requests and answers.
 
 use std::{cmp::Reverse, collections::BTreeSet};
 
@@ -10,15 +10,15 @@ use crate::{Answer, AppUnderTest, World};
 
 /// The OpenAPI document of an app.
 #[derive(Debug, Clone)]
-pub struct Document(Value);
+pub struct OpenApiDocument(Value);
 
-impl Document {
+impl OpenApiDocument {
     /// Returns the document of an app.
     pub fn of<A: AppUnderTest>() -> Self {
         Self(A::program().describe().unwrap().openapi())
     }
 
-    /// The document.
+    /// Returns the document as JSON.
     pub fn value(&self) -> &Value {
         &self.0
     }
@@ -43,15 +43,15 @@ impl Document {
         Some(fields)
     }
 
-    /// Returns the status of a function that does what it is asked for: 201 where it may create.
+    /// Returns the status of a successful answer of a function: 201 where the function may create.
     ///
     /// # Panics
     ///
-    /// When the function has no good answer in the document.
+    /// When the function has no successful answer in the document.
     pub fn status(&self, function: &HttpFunction) -> u16 {
         let responses = self.operation(function)["responses"].as_object().unwrap().keys();
-        let good = responses.filter(|status| status.starts_with('2'));
-        good.map(|status| status.parse().unwrap()).max().unwrap()
+        let successful = responses.filter(|status| status.starts_with('2'));
+        successful.map(|status| status.parse().unwrap()).max().unwrap()
     }
 
     /// Panics if the document does not have this answer.
@@ -80,7 +80,7 @@ impl Document {
         assert_eq!(difference, None, "{method} {route}: {}", answer.text);
     }
 
-    /// Returns where a value is not as a schema says; a field that the schema does not name is none of it.
+    /// Returns the first difference of a value from a schema; a field that the schema does not name is one.
     pub fn difference(&self, schema: &Value, value: &Value) -> Option<String> {
         if let Some(reference) = schema["$ref"].as_str() {
             return self.difference(self.referred(reference), value);
@@ -158,8 +158,8 @@ impl Document {
         self.0.pointer(&reference[1..]).unwrap()
     }
 
-    /// Every function has its operation, with its key and the parameters of its route, and every operation
-    /// its function.
+    /// Checks that every function has its operation, with its key and the parameters of its route, and that
+    /// every operation has its function.
     pub fn has_every_function<A: AppUnderTest>(&self) {
         let functions = World::<A>::http_functions();
         for function in &functions {
@@ -194,7 +194,7 @@ impl Document {
         of_path.map(|parameter| (parameter["name"].as_str().unwrap(), &parameter["schema"]))
     }
 
-    /// Each answer has an example that is as its schema says. Returns how many there are.
+    /// Checks that each answer has an example that fits its schema. Returns the number of examples.
     pub fn examples_fit(&self) -> usize {
         let paths = self.0["paths"].as_object().unwrap().values();
         let operations = paths.flat_map(|path| path.as_object().unwrap().values());
@@ -212,14 +212,14 @@ impl Document {
         examples
     }
 
-    /// The app takes the examples of the document, and answers as the document says. Returns the names of
-    /// the functions that found no item for their example, or one in the way.
+    /// Checks that the app accepts the examples of the document, and that its answers fit the document.
+    /// Returns the names of the functions that answered 404 or 409 to their example.
     pub async fn examples_are_taken<A: AppUnderTest>(&self, world: &World<A>) -> Vec<&'static str> {
         let mut functions = World::<A>::http_functions();
         functions.retain(|function| function.method == "PUT" || function.method == "POST");
         functions.sort_by_key(|function| Reverse(function.method.to_string()));
         let mut taken = BTreeSet::new();
-        // In the second round there is what others need.
+        // The first round creates the items that some functions need.
         for function in [&functions, &functions].into_iter().flatten() {
             let parameters = self.path_parameters(function);
             let path = parameters.fold(function.route.to_owned(), |path, (name, schema)| {

@@ -1,10 +1,10 @@
-//! Requests that no function takes.
+//! Requests that every function refuses.
 
 use axum::body::Body;
 use futures::stream;
 use tributary_functions::http::HttpFunction;
 
-use super::openapi::Document;
+use super::openapi::OpenApiDocument;
 use crate::{
     AppUnderTest, World,
     answers::free_of_charge,
@@ -49,8 +49,8 @@ const NOT_JSON: [Option<&str>; 8] = [
     Some("application/jsonp"),
 ];
 
-/// Queries with a parameter that stands twice, and its name. It would mean one thing to admission control,
-/// to the host or to a proxy, and another to the handler.
+/// Queries in which a parameter stands twice, with its name. Admission control, the host or a proxy may
+/// read one of the two values, and the handler the other.
 const TWICE: [(&str, &str); 7] = [
     ("limit=1&limit=100", "limit"),
     ("limit=1&cursor=x&l%69mit=1", "limit"),
@@ -66,11 +66,12 @@ const METHODS: [&str; 8] = ["GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", 
 
 /// Sends bad requests to every function: malformed and oversized bodies, bodies of another type, bodies
 /// without their fields, parameters that stand twice, path parameters that are no text, and methods that
-/// the route does not have. Each is refused with a problem document that names what is wrong, and without
-/// a request to the store.
+/// the route does not have. Each is refused with a problem document that names the fault, and without a
+/// request to the store.
 pub async fn bad_requests_are_refused<A: AppUnderTest>(world: &World<A>) {
-    let (document, functions) = (Document::of::<A>(), World::<A>::http_functions());
-    let mark = world.endpoint.request_count();
+    let document = OpenApiDocument::of::<A>();
+    let functions = World::<A>::http_functions();
+    let n_before = world.endpoint.request_count();
     for function in &functions {
         let path = path_of(function, "a1");
         parameters_that_stand_twice(world, function, &path).await;
@@ -82,10 +83,10 @@ pub async fn bad_requests_are_refused<A: AppUnderTest>(world: &World<A>) {
             assert_eq!(bad_fields(&answer), required, "{}", function.name);
         }
     }
-    assert_eq!(world.endpoint.request_count(), mark, "a bad request came to the store");
+    assert_eq!(world.endpoint.request_count(), n_before, "a bad request came to the store");
 }
 
-/// The path of a function with this value in place of each parameter.
+/// Returns the path of a function with this value in place of each parameter.
 fn path_of(function: &HttpFunction, value: &str) -> String {
     let segments = function.route.split('/');
     let filled = segments.map(|segment| if segment.starts_with('{') { value } else { segment });

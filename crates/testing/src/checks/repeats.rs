@@ -1,12 +1,12 @@
-//! Requests that come again, and requests that come to another instance.
+//! Requests that the host repeats, and requests at another instance.
 
 use futures::future::join_all;
 use serde_json::Value;
 
 use crate::{AppUnderTest, World};
 
-/// How often the host repeats a request without a body whose connection to the handler breaks, also to a
-/// handler that was started anew, always under one invocation id.
+/// The most times that the host repeats a request without a body when the connection to the handler
+/// breaks, under one invocation id, also to a restarted handler.
 const HOST_REPEATS: usize = 40;
 
 /// Sends a request 40 times at once to two instances, and then to one that was just started. Each answer

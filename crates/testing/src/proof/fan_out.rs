@@ -1,16 +1,17 @@
 //! The proof of a fan-out and of the projection that repairs its targets.
 //!
-//! A random history writes states of a few sources, creates targets with any earlier state of a source,
-//! as a command does that has read the source before, and edits and deletes targets. Between the
-//! writes, random states of both containers are delivered: those of the sources to the fan-out, those of
-//! the targets to the repairs, with everything that the proof of other projections does. Besides, a
-//! delivery is held back where it is about to write a target; meanwhile a target is edited, or all
-//! sources get newer values, which are brought to their targets. One of the two instances has no time
-//! for more than one target, so it leaves continuations.
+//! 1. A random history writes states of a few sources, and creates, edits and deletes targets. A target
+//!    has any earlier state of a source, as after a command that has read the source before.
+//! 2. Between the writes, random states of both containers are delivered: those of the sources to the
+//!    fan-out, those of the targets to the repairs. The deliveries are duplicate, late, out of order, at
+//!    once, and killed, as in the proof of other projections.
+//! 3. A delivery is held back where it is about to write a target. Meanwhile a target is edited, or all
+//!    sources get newer values, which a fan-out writes to their targets.
+//! 4. One of the two instances has time for one target only, so it leaves continuations.
 //!
-//! At no time does an older value replace a newer one. In the end each item of both containers whose
-//! last state was not acknowledged is delivered, until that is so of none. Then each target has the
-//! newest value of its source, and is otherwise as the commands left it.
+//! An older value never replaces a newer one. In the end each item whose last state was not acknowledged
+//! is delivered, until no such item is left in both containers. Then each target has the newest value of
+//! its source, and all of its other properties are as the commands wrote them.
 
 use std::{
     cell::RefCell,
@@ -34,7 +35,7 @@ use crate::World;
 
 const TARGETS: u8 = 6;
 
-/// How often the containers may be delivered until nothing changes any more.
+/// The most deliveries of the containers until they change no more.
 const MAX_ROUNDS: usize = 100;
 
 /// The items that keep a copy of a source, as commands would write them.
@@ -53,7 +54,7 @@ pub trait Targets {
     /// Other properties that a fan-out changes, such as the version of the target.
     const REWRITTEN: &'static [&'static str] = &["version"];
 
-    /// Returns the target as a command creates it that has read this state of a source. Its id has the
+    /// Returns the target that a command creates after it has read this state of a source. The id has the
     /// number. `tombstone` is that of an earlier target with this partition key and id.
     fn create(target: u8, source: &Value, tombstone: Option<&Value>) -> Value;
 
@@ -90,10 +91,10 @@ pub fn fan_out<T: Targets>(
             let background = Background::new(options);
             instances.push([fan_out(&cosmos, &background), repairs(&cosmos, &background)]);
         }
-        let letters = DeadLetters::new(&World::<App<T>>::cosmos(&world.endpoint).await);
+        let dead_letters = DeadLetters::new(&World::<App<T>>::cosmos(&world.endpoint).await);
         let mut proof = FanOutProof::<T> {
             instances,
-            letters,
+            dead_letters,
             world,
             sources: RefCell::default(),
             written: RefCell::default(),
@@ -103,19 +104,19 @@ pub fn fan_out<T: Targets>(
             acknowledged: BTreeSet::new(),
         };
         for step in steps {
-            Box::pin(proof.take(step)).await?;
+            Box::pin(proof.apply(step)).await?;
             proof.observe().await?;
         }
         proof.settle().await?;
-        proof.is_true().await?;
+        proof.compare().await?;
         for feed in FEEDS {
             for state in proof.history[feed].iter().rev() {
                 let state = std::slice::from_ref(state);
-                deliver(&*proof.instances[1][feed], &proof.letters, state).await;
+                deliver(&*proof.instances[1][feed], &proof.dead_letters, state).await;
             }
         }
         proof.settle().await?;
-        proof.is_true().await
+        proof.compare().await
     })
 }
 
@@ -124,8 +125,9 @@ type App<T> = <<T as Targets>::Sources as Sources>::App;
 /// The change feeds, as indexes of [`FanOutProof::history`].
 const FEEDS: [usize; 2] = [0, 1];
 
+/// A step of a random history.
 #[derive(Debug, Clone)]
-enum Step {
+enum FanOutStep {
     WriteSource { source: u8, owner: u8 },
     DeleteSource { source: u8 },
     Create { target: u8, source: Index },
@@ -147,58 +149,58 @@ struct Delivery {
     states: Vec<Index>,
 }
 
-fn steps() -> impl Strategy<Value = Vec<Step>> {
+fn steps() -> impl Strategy<Value = Vec<FanOutStep>> {
     let delivery = || {
         let parts = (0..2_usize, 0..FEEDS.len(), vec(any::<Index>(), 1..4));
         parts.prop_map(|(instance, feed, states)| Delivery { instance, feed, states })
     };
     let step = prop_oneof![
         4 => (0..SOURCES, 0..OWNERS)
-            .prop_map(|(source, owner)| Step::WriteSource { source, owner }),
-        1 => (0..SOURCES).prop_map(|source| Step::DeleteSource { source }),
+            .prop_map(|(source, owner)| FanOutStep::WriteSource { source, owner }),
+        1 => (0..SOURCES).prop_map(|source| FanOutStep::DeleteSource { source }),
         5 => (0..TARGETS, any::<Index>())
-            .prop_map(|(target, source)| Step::Create { target, source }),
+            .prop_map(|(target, source)| FanOutStep::Create { target, source }),
         2 => (0..TARGETS, any::<Index>())
-            .prop_map(|(target, source)| Step::CreateLate { target, source }),
-        2 => (0..TARGETS).prop_map(|target| Step::Edit { target }),
-        1 => (0..TARGETS).prop_map(|target| Step::Delete { target }),
-        3 => delivery().prop_map(Step::Deliver),
-        1 => (delivery(), delivery()).prop_map(|(one, other)| Step::AtOnce { one, other }),
+            .prop_map(|(target, source)| FanOutStep::CreateLate { target, source }),
+        2 => (0..TARGETS).prop_map(|target| FanOutStep::Edit { target }),
+        1 => (0..TARGETS).prop_map(|target| FanOutStep::Delete { target }),
+        3 => delivery().prop_map(FanOutStep::Deliver),
+        1 => (delivery(), delivery()).prop_map(|(one, other)| FanOutStep::AtOnce { one, other }),
         2 => (delivery(), 0..TARGETS)
-            .prop_map(|(delivery, target)| Step::EditMeanwhile { delivery, target }),
-        2 => delivery().prop_map(|delivery| Step::WriteSourcesMeanwhile { delivery }),
+            .prop_map(|(delivery, target)| FanOutStep::EditMeanwhile { delivery, target }),
+        2 => delivery().prop_map(|delivery| FanOutStep::WriteSourcesMeanwhile { delivery }),
         1 => (delivery(), 1..8_usize)
-            .prop_map(|(delivery, after_requests)| Step::Killed { delivery, after_requests }),
+            .prop_map(|(delivery, after_requests)| FanOutStep::Killed { delivery, after_requests }),
     ];
     vec(step, 1..60)
 }
 
-/// Newer values of all sources, which have been brought to the targets.
-struct Brought {
+/// Newer values of all sources, which a fan-out has written to the targets.
+struct FannedOutSources {
     /// The texts of the states that were acknowledged.
     acknowledged: Vec<String>,
-    /// The targets then.
+    /// The targets after the fan-out.
     targets: Vec<Value>,
 }
 
-/// A target as the commands left it.
+/// A target as the commands wrote it.
 struct Target {
-    place: Place,
-    source: Place,
-    /// The newest version of the source that it has had.
+    key: ItemKey,
+    source: ItemKey,
+    /// The newest version of the source that the target has had.
     version: u64,
     /// Its properties, but for those that a fan-out writes.
     others: Value,
 }
 
 /// A partition key and an id.
-type Place = (String, String);
+type ItemKey = (String, String);
 
 struct FanOutProof<T: Targets> {
     world: World<App<T>>,
     /// For each instance, the fan-out and the repairs.
     instances: Vec<[Arc<dyn AnyProjection>; 2]>,
-    letters: DeadLetters,
+    dead_letters: DeadLetters,
     sources: RefCell<T::Sources>,
     /// All states of sources that commands have written.
     written: RefCell<Vec<Value>>,
@@ -213,24 +215,24 @@ struct FanOutProof<T: Targets> {
 impl<T: Targets> FanOutProof<T> {
     const CONTAINERS: [&str; 2] = [<T::Sources as Sources>::CONTAINER, T::CONTAINER];
 
-    async fn take(&mut self, step: Step) -> Result<(), String> {
+    async fn apply(&mut self, step: FanOutStep) -> Result<(), String> {
         match step {
-            Step::WriteSource { source, owner } => {
+            FanOutStep::WriteSource { source, owner } => {
                 let state = self.sources.get_mut().write(source, owner);
                 self.record_source(state).await;
             }
-            Step::DeleteSource { source } => {
+            FanOutStep::DeleteSource { source } => {
                 if let Some(tombstone) = self.sources.get_mut().delete(source) {
                     self.record_source(tombstone).await;
                 }
             }
-            Step::Create { target, source } => {
+            FanOutStep::Create { target, source } => {
                 if let Some(read) = self.live_source(source) {
                     self.create(target, &read).await;
                 }
             }
-            Step::CreateLate { target, source } => {
-                // The command reads, all fan-outs come and go, and the command writes.
+            FanOutStep::CreateLate { target, source } => {
+                // The command reads, all fan-outs begin and end, and then the command writes.
                 let read = self.live_source(source);
                 let brought = self.write_sources(1).await;
                 self.acknowledged.extend(brought.acknowledged);
@@ -238,35 +240,35 @@ impl<T: Targets> FanOutProof<T> {
                     self.create(target, &read).await;
                 }
             }
-            Step::Edit { target } => {
+            FanOutStep::Edit { target } => {
                 let edited = self.edit(target).await;
                 self.note_edit(target, edited);
             }
-            Step::Delete { target } => self.delete(target).await,
-            Step::Deliver(delivery) => {
+            FanOutStep::Delete { target } => self.delete(target).await,
+            FanOutStep::Deliver(delivery) => {
                 let states = self.deliver(&delivery).await;
                 self.acknowledged.extend(states);
             }
-            Step::AtOnce { one, other } => {
+            FanOutStep::AtOnce { one, other } => {
                 let (one, other) = join(self.deliver(&one), self.deliver(&other)).await;
                 self.acknowledged.extend(one.into_iter().chain(other));
             }
-            Step::EditMeanwhile { delivery, target } => {
+            FanOutStep::EditMeanwhile { delivery, target } => {
                 let edit = self.edit(target);
                 let (states, edited) = self.deliver_amid(&delivery, edit).await;
                 self.note_edit(target, edited.flatten());
                 self.acknowledged.extend(states);
             }
-            Step::WriteSourcesMeanwhile { delivery } => {
+            FanOutStep::WriteSourcesMeanwhile { delivery } => {
                 let write = self.write_sources(1 - delivery.instance);
                 let (states, brought) = self.deliver_amid(&delivery, write).await;
                 self.acknowledged.extend(states);
-                if let Some(Brought { acknowledged, targets }) = brought {
+                if let Some(FannedOutSources { acknowledged, targets }) = brought {
                     self.acknowledged.extend(acknowledged);
                     self.note_versions(&targets)?;
                 }
             }
-            Step::Killed { delivery, after_requests } => {
+            FanOutStep::Killed { delivery, after_requests } => {
                 kill(&self.world, after_requests, self.deliver(&delivery)).await;
             }
         }
@@ -274,23 +276,23 @@ impl<T: Targets> FanOutProof<T> {
     }
 
     async fn record_source(&self, state: Value) {
-        self.write(<T::Sources as Sources>::CONTAINER, &Self::source_place(&state), &state).await;
+        self.write(<T::Sources as Sources>::CONTAINER, &Self::source_key(&state), &state).await;
         self.written.borrow_mut().push(state);
     }
 
-    /// Writes all sources, and brings their values to the targets through an instance.
-    async fn write_sources(&self, instance: usize) -> Brought {
+    /// Writes all sources, and delivers them to the fan-out of an instance.
+    async fn write_sources(&self, instance: usize) -> FannedOutSources {
         for source in 0..SOURCES {
             let state = self.sources.borrow_mut().write(source, 0);
             self.record_source(state).await;
         }
         let states = self.world.items(<T::Sources as Sources>::CONTAINER).await;
-        deliver(&*self.instances[instance][0], &self.letters, &states).await;
+        deliver(&*self.instances[instance][0], &self.dead_letters, &states).await;
         let acknowledged = states.iter().map(Value::to_string).collect();
-        Brought { acknowledged, targets: self.world.items(T::CONTAINER).await }
+        FannedOutSources { acknowledged, targets: self.world.items(T::CONTAINER).await }
     }
 
-    /// Delivers a batch, and lets something happen when it is about to write a target.
+    /// Delivers a batch, and runs `meanwhile` when the batch is about to write a target.
     async fn deliver_amid<R>(
         &self,
         delivery: &Delivery,
@@ -299,7 +301,7 @@ impl<T: Targets> FanOutProof<T> {
         let hold = |kind| self.world.endpoint.hold(kind, T::CONTAINER);
         let (mut replace, mut upsert) = (hold(RequestKind::Replace), hold(RequestKind::Upsert));
         let mut work = pin!(self.deliver(delivery));
-        // The other hold would hold back what happens meanwhile.
+        // The other hold would stop the requests of `meanwhile`.
         let held = tokio::select! {
             biased;
             () = replace.arrived() => {
@@ -317,7 +319,7 @@ impl<T: Targets> FanOutProof<T> {
         (work.await, Some(result))
     }
 
-    /// Picks a state of a source that is no tombstone, of all that were ever written.
+    /// Picks a state of a source, of all states that were ever written but tombstones.
     fn live_source(&self, source: Index) -> Option<Value> {
         let mut live = self.written.borrow().clone();
         live.retain(|state| !is_tombstone(state));
@@ -328,20 +330,19 @@ impl<T: Targets> FanOutProof<T> {
         if self.targets.contains_key(&target) {
             return;
         }
-        let place = place::<T>(&T::create(target, state, None));
-        let tombstone = self.stored(&place).await;
+        let key = key_of::<T>(&T::create(target, state, None));
+        let tombstone = self.stored(&key).await;
         let created = T::create(target, state, tombstone.as_ref());
-        self.write(T::CONTAINER, &place, &created).await;
-        let (source, version) = (Self::source_place(state), T::version(&created));
-        self.targets
-            .insert(target, Target { place, source, version, others: others::<T>(&created) });
+        self.write(T::CONTAINER, &key, &created).await;
+        let (source, version) = (Self::source_key(state), T::version(&created));
+        self.targets.insert(target, Target { key, source, version, others: others::<T>(&created) });
     }
 
     /// Edits a target as it is stored.
     async fn edit(&self, target: u8) -> Option<Value> {
-        let Target { place, .. } = self.targets.get(&target)?;
-        let edited = T::edit(&self.stored(place).await?)?;
-        self.write(T::CONTAINER, place, &edited).await;
+        let Target { key, .. } = self.targets.get(&target)?;
+        let edited = T::edit(&self.stored(key).await?)?;
+        self.write(T::CONTAINER, key, &edited).await;
         Some(edited)
     }
 
@@ -352,32 +353,32 @@ impl<T: Targets> FanOutProof<T> {
     }
 
     async fn delete(&mut self, target: u8) {
-        let Some(Target { place, .. }) = self.targets.remove(&target) else { return };
-        let Some(stored) = self.stored(&place).await else { return };
+        let Some(Target { key, .. }) = self.targets.remove(&target) else { return };
+        let Some(stored) = self.stored(&key).await else { return };
         if let Some(tombstone) = T::tombstone(&stored) {
-            self.write(T::CONTAINER, &place, &tombstone).await;
+            self.write(T::CONTAINER, &key, &tombstone).await;
         } else {
             let container = self.world.container(T::CONTAINER).await;
-            container.delete_item(place.0, &place.1, None).await.unwrap();
+            container.delete_item(key.0, &key.1, None).await.unwrap();
         }
     }
 
-    async fn write(&self, container: &str, (partition, id): &Place, item: &Value) {
+    async fn write(&self, container: &str, (partition, id): &ItemKey, item: &Value) {
         let container = self.world.container(container).await;
         container.upsert_item(partition.clone(), id, item, None).await.unwrap();
     }
 
-    async fn stored(&self, place: &Place) -> Option<Value> {
+    async fn stored(&self, key: &ItemKey) -> Option<Value> {
         let items = self.world.items(T::CONTAINER).await;
-        items.into_iter().find(|item| self::place::<T>(item) == *place)
+        items.into_iter().find(|item| key_of::<T>(item) == *key)
     }
 
-    fn source_place(source: &Value) -> Place {
-        let key = <T::Sources as Sources>::PARTITION_KEY;
-        (text(&source[key]), text(&source["id"]))
+    fn source_key(source: &Value) -> ItemKey {
+        let partition_key = <T::Sources as Sources>::PARTITION_KEY;
+        (text(&source[partition_key]), text(&source["id"]))
     }
 
-    /// Notes the states that the change feeds show.
+    /// Records the states that the change feeds show.
     async fn observe(&mut self) -> Result<(), String> {
         for feed in FEEDS {
             for item in self.world.items(Self::CONTAINERS[feed]).await {
@@ -390,11 +391,11 @@ impl<T: Targets> FanOutProof<T> {
         self.note_versions(&targets)
     }
 
-    /// Compares the targets with their earlier states.
+    /// Records the versions of the targets, and compares them with the earlier ones.
     fn note_versions(&mut self, stored: &[Value]) -> Result<(), String> {
         for target in self.targets.values_mut() {
             let mut states = stored.iter();
-            if let Some(state) = states.find(|state| place::<T>(state) == target.place) {
+            if let Some(state) = states.find(|state| key_of::<T>(state) == target.key) {
                 let version = T::version(state);
                 if version < target.version {
                     return Err(format!("an older value has replaced a newer one: {state}"));
@@ -411,7 +412,7 @@ impl<T: Targets> FanOutProof<T> {
         let history = &self.history[*feed];
         let states = states.iter().filter(|_| !history.is_empty());
         let states: Vec<_> = states.map(|state| state.get(history).clone()).collect();
-        deliver(&*self.instances[*instance][*feed], &self.letters, &states).await;
+        deliver(&*self.instances[*instance][*feed], &self.dead_letters, &states).await;
         states.iter().map(Value::to_string).collect()
     }
 
@@ -423,7 +424,7 @@ impl<T: Targets> FanOutProof<T> {
                 let mut due = self.world.items(Self::CONTAINERS[feed]).await;
                 due.retain(|state| !self.acknowledged.contains(&state.to_string()));
                 all_acknowledged &= due.is_empty();
-                deliver(&*self.instances[feed][feed], &self.letters, &due).await;
+                deliver(&*self.instances[feed][feed], &self.dead_letters, &due).await;
                 self.acknowledged.extend(due.iter().map(Value::to_string));
             }
             if all_acknowledged {
@@ -433,17 +434,18 @@ impl<T: Targets> FanOutProof<T> {
         Err("the projections change items without end".into())
     }
 
-    async fn is_true(&self) -> Result<(), String> {
+    /// Compares each target with the newest state of its source, and with the changes of its commands.
+    async fn compare(&self) -> Result<(), String> {
         let written = self.written.borrow().clone();
-        for (number, Target { place, source, others, .. }) in &self.targets {
-            let Some(stored) = self.stored(place).await else {
-                return Err(format!("the target {place:?} is gone"));
+        for (number, Target { key, source, others, .. }) in &self.targets {
+            let Some(stored) = self.stored(key).await else {
+                return Err(format!("the target {key:?} is gone"));
             };
             if self::others::<T>(&stored) != *others {
                 return Err(format!("{stored} has lost a change of {others}"));
             }
             let mut states = written.iter().rev();
-            let source = states.find(|state| Self::source_place(state) == *source).unwrap();
+            let source = states.find(|state| Self::source_key(state) == *source).unwrap();
             if !is_tombstone(source)
                 && copied::<T>(&stored) != copied::<T>(&T::create(*number, source, None))
             {
@@ -455,21 +457,25 @@ impl<T: Targets> FanOutProof<T> {
         if live != self.targets.len() {
             return Err(format!("{live} targets, not {}: {stored:?}", self.targets.len()));
         }
-        let letters = self.world.items("dead-letters").await;
-        if letters.is_empty() { Ok(()) } else { Err(format!("dead letters: {letters:?}")) }
+        let dead_letters = self.world.items("dead-letters").await;
+        if dead_letters.is_empty() {
+            Ok(())
+        } else {
+            Err(format!("dead letters: {dead_letters:?}"))
+        }
     }
 }
 
-fn place<T: Targets>(target: &Value) -> Place {
+fn key_of<T: Targets>(target: &Value) -> ItemKey {
     (text(&target[T::PARTITION_KEY]), text(&target["id"]))
 }
 
-/// Returns what a target has of its source.
+/// Returns the properties that a target has from its source.
 fn copied<T: Targets>(target: &Value) -> Value {
     properties(target, |name| T::COPIED.contains(&name))
 }
 
-/// Returns what no fan-out may change in a target.
+/// Returns the properties of a target that no fan-out may change.
 fn others<T: Targets>(target: &Value) -> Value {
     properties(target, |name| !T::COPIED.contains(&name) && !T::REWRITTEN.contains(&name))
 }

@@ -1,7 +1,7 @@
 //! The promises of the framework, held for the functions of this app.
 
 use serde_json::json;
-use tributary_testing::checks::{self, Command, conditions, openapi::Document};
+use tributary_testing::checks::{self, RepeatableCommand, conditions, openapi::OpenApiDocument};
 
 use crate::{App, World};
 
@@ -14,7 +14,7 @@ async fn no_function_takes_a_bad_request_or_asks_the_store_about_one() {
 
 #[tokio::test]
 async fn the_openapi_document_says_what_each_function_takes_and_answers() {
-    let document = Document::of::<App>();
+    let document = OpenApiDocument::of::<App>();
     document.has_every_function::<App>();
     // There is no dead letter.
     let others = document.examples_are_taken(&World::new().await).await;
@@ -42,6 +42,6 @@ async fn a_delete_that_the_host_repeats_is_carried_out_once() {
 #[tokio::test]
 async fn a_put_that_reaches_its_budget_anywhere_is_a_503_and_can_be_repeated() {
     let body = Some(json!({"text": "Buy bread"}));
-    let put = Command { method: "PUT", path: NOTE, body, result: NOTE };
+    let put = RepeatableCommand { method: "PUT", path: NOTE, body, result: NOTE };
     checks::budget_spent_anywhere(World::new, &put, &[]).await;
 }

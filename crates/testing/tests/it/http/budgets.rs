@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use tributary_functions::cosmos::Limits;
-use tributary_testing::checks::{Command, budget_spent_anywhere};
+use tributary_testing::checks::{RepeatableCommand, budget_spent_anywhere};
 
 use crate::given;
 
@@ -12,7 +12,8 @@ use crate::given;
 async fn a_command_that_reaches_its_budget_anywhere_is_a_503_and_can_be_repeated() {
     let room = json!({"personId": "ann", "title": "New"});
     for path in ["/api/rooms/r1", "/api/rooms/r2"] {
-        let command = Command { method: "PUT", path, body: Some(room.clone()), result: path };
+        let command =
+            RepeatableCommand { method: "PUT", path, body: Some(room.clone()), result: path };
         budget_spent_anywhere(given::rooms, &command, &["creationDate"]).await;
     }
 }

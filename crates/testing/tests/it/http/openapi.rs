@@ -1,13 +1,13 @@
 //! The OpenAPI document of the rooms.
 
 use serde_json::{Value, json};
-use tributary_testing::checks::openapi::Document;
+use tributary_testing::checks::openapi::OpenApiDocument;
 
 use crate::{Rooms, World};
 
 #[tokio::test]
 async fn the_document_says_what_each_function_takes_and_answers() {
-    let document = Document::of::<Rooms>();
+    let document = OpenApiDocument::of::<Rooms>();
     document.has_every_function::<Rooms>();
     assert!(document.examples_fit() > 10);
     let others = document.examples_are_taken(&World::new().await).await;
@@ -19,14 +19,14 @@ async fn the_document_says_what_each_function_takes_and_answers() {
 async fn the_app_serves_it_and_a_caller_who_has_it_gets_nothing_new() {
     let world = World::new().await;
     let served = world.get("/api/openapi.json").await.expect(200);
-    assert_eq!(served.json(), *Document::of::<Rooms>().value());
+    assert_eq!(served.json(), *OpenApiDocument::of::<Rooms>().value());
     let known = [("if-none-match", served.header("etag"))];
     world.call("GET", "/api/openapi.json", &known, None).await.expect(304);
 }
 
 #[test]
 fn an_answer_that_is_not_in_the_document_is_found() {
-    let document = Document::of::<Rooms>();
+    let document = OpenApiDocument::of::<Rooms>();
     let schema = json!({"$ref": "#/components/schemas/Booking"});
     let booking = json!({"id": "b", "roomId": "r", "personId": "p", "purpose": "P",
         "creationDate": "2026-11-23T00:00:00.000Z"});
